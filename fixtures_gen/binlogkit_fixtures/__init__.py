@@ -1,0 +1,1 @@
+"""Golden binlogs from real MySQL servers: scenarios, matrix, capture, manifests."""

@@ -1,0 +1,1 @@
+"""Forensic analysis and test fixtures for MySQL binary logs."""

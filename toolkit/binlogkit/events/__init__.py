@@ -1,0 +1,1 @@
+"""Room 2: raw event -> typed event; the only room that knows event layouts."""

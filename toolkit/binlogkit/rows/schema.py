@@ -1,0 +1,132 @@
+"""What is known of a table, and where it is known from.
+
+Two forms: a :class:`TableDefinition` is what SQL says of a table (DDL in the log, a schema file, a
+live server); a :class:`TableSchema` is what the decoder uses for one version of a table: the table
+map of the log, completed from metadata or from a definition, each fact with its :class:`Origin`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from binlogkit.constants import ColumnType
+
+__all__ = ["Column", "ColumnDefinition", "Origin", "TableDefinition", "TableSchema"]
+
+
+class Origin(StrEnum):
+    """Where a fact about a column comes from."""
+
+    METADATA = "metadata"  # the table map's own optional metadata (8.0.1+)
+    DDL = "ddl"  # a statement earlier in the log
+    SCHEMA_FILE = "schema-file"  # --schema FILE.sql
+    SERVER = "server"  # --schema-from DSN
+    TABLE_MAP = "table-map"  # the table map's types, always there
+    ASSUMED = "assumed"  # nothing says so
+    POSITION = "position"  # a name made from the position: @1, @2 …
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnDefinition:
+    """A column as SQL defines it.
+
+    ``type``: lower-case base type as information_schema.columns.data_type names it
+    (``int``, ``varchar``, ``datetime``, ``enum``, ``geometry``, ``point``, ``json`` …);
+    ``length``: characters, bytes, digits (DECIMAL precision) or BIT width; ``scale``: DECIMAL
+    scale, or fraction digits of a temporal type; ``charset``: MySQL's name (``binary`` for byte
+    strings), None for a type that has none; ``labels``: of ENUM and SET, in order;
+    ``generated``: ``stored``, ``virtual`` or None.
+    """
+
+    name: str
+    type: str
+    length: int | None = None
+    scale: int | None = None
+    unsigned: bool = False
+    charset: str | None = None
+    collation: str | None = None
+    labels: tuple[str, ...] = ()
+    nullable: bool = True
+    auto_increment: bool = False
+    generated: str | None = None
+    invisible: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TableDefinition:
+    """A table as SQL defines it, columns in the server's order.
+
+    ``primary_key``: column names, empty without one; ``unique_keys``: each unique key's column
+    names in order, in the order the server keeps them; ``cascades``: names of the tables whose
+    changes reach this one by a foreign key's CASCADE or SET NULL (invisible in logs up to 9.5).
+    """
+
+    db: str
+    table: str
+    columns: tuple[ColumnDefinition, ...]
+    primary_key: tuple[str, ...] = ()
+    unique_keys: tuple[tuple[str, ...], ...] = ()
+    charset: str | None = None
+    collation: str | None = None
+    engine: str | None = None
+    cascades: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of one version of a table, as the decoder uses it.
+
+    ``type``: the real type (ENUM and SET resolved); ``meta``: the table map's metadata bytes for
+    the column; ``length``: bytes a CHAR or BINARY, BLOB or VARCHAR can hold, bits of a BIT,
+    bytes of an ENUM or SET; ``precision``, ``scale``: DECIMAL; ``scale`` is also the fraction
+    digits of a temporal type. ``labels``: None where not known. ``mysql_type``: the type as SQL
+    would write it, as far as it is known.
+    """
+
+    index: int
+    name: str
+    type: ColumnType
+    meta: bytes
+    mysql_type: str
+    nullable: bool = True
+    unsigned: bool = False
+    length: int = 0
+    precision: int = 0
+    scale: int = 0
+    charset: str | None = None
+    collation: str | None = None
+    labels: tuple[str, ...] | None = None
+    generated: str | None = None
+    visible: bool = True
+    name_origin: Origin = Origin.POSITION
+    sign_origin: Origin = Origin.TABLE_MAP
+    charset_origin: Origin = Origin.TABLE_MAP
+    labels_origin: Origin = Origin.TABLE_MAP
+
+
+@dataclass(frozen=True, slots=True)
+class TableSchema:
+    """One version of a table in a log.
+
+    ``version``: 0, 1, … per table name in log order. ``key``: the column names of the primary
+    key, else of the first unique key without nullable columns, else empty; ``key_kind``:
+    ``primary``, ``unique``, ``none`` (it is known that there is none) or ``unknown``;
+    ``key_origin``: where that is known from. ``problems``: what contradicts (a definition that
+    does not fit the table map), each one sentence.
+    """
+
+    db: str
+    table: str
+    version: int
+    columns: tuple[Column, ...]
+    key: tuple[str, ...] = ()
+    key_kind: str = "unknown"
+    key_origin: Origin = Origin.ASSUMED
+    cascades: tuple[str, ...] = ()
+    problems: tuple[str, ...] = field(default=())
+
+    @property
+    def name(self) -> tuple[str, str]:
+        """``(db, table)``."""
+        return (self.db, self.table)
