@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import re
 from abc import ABC, abstractmethod
@@ -10,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType, TracebackType
-from typing import Any, ClassVar, Self
+from typing import Any, BinaryIO, ClassVar, Self
 
 import pymysql
 from pymysql.connections import Connection
@@ -146,21 +147,30 @@ class Server(ABC):
         lines = self.read_file(f"{base}.index").decode("utf-8").splitlines()
         return [check_file_name(line.removeprefix("./")) for line in lines if line]
 
+    def read_file(self, name: str) -> bytes:
+        """The bytes of one file of the data folder, of a dead server too.
+
+        UsageError: no plain file name. ServerError: no such file.
+        """
+        out = io.BytesIO()
+        self._copy_to(check_file_name(name), out)
+        return out.getvalue()
+
     def copy_binlog(self, name: str, dest: Path) -> Path:
         """Write the data folder's file ``name`` to ``dest`` (a file, or a folder), mode 0600.
 
-        A log is as secret as the database (TRAPS.md). Returns the file's path.
+        A log is as secret as the database (TRAPS.md). Returns the file's path; errors as in
+        ``read_file``.
         """
         target = dest / check_file_name(name) if dest.is_dir() else dest
-        data = self.read_file(name)
         descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "wb") as out:
-            out.write(data)
+            self._copy_to(check_file_name(name), out)
         return target
 
     @abstractmethod
-    def read_file(self, name: str) -> bytes:
-        """The bytes of one file of the data folder, of a dead server too."""
+    def _copy_to(self, name: str, out: BinaryIO) -> None:
+        """Write one file of the data folder, whose name was checked, to ``out``."""
 
     @abstractmethod
     def kill(self) -> None:

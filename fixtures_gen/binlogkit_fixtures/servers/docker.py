@@ -1,16 +1,59 @@
-"""The Docker runner."""
+"""The Docker runner: a MySQL server in a container, its port on 127.0.0.1 only.
+
+It keeps to the contract of the official images (docker-library/mysql): port 3306,
+``/var/lib/mysql``, ``MYSQL_ROOT_PASSWORD_FILE``, further arguments go to mysqld. The ``docker``
+package loads when a function here is called.
+"""
 
 from __future__ import annotations
 
+import atexit
+import io
+import os
+import secrets
+import shutil
+import subprocess
+import sys
+import tarfile
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, ClassVar
 
-from binlogkit.errors import ServerError
+import pymysql
+
+from binlogkit.errors import ServerError, printable
 from binlogkit_fixtures.servers.base import Server, ServerSpec
+from binlogkit_fixtures.servers.options import arguments
+
+if TYPE_CHECKING:
+    import docker
+    from docker.models.containers import Container
+
+__all__ = [
+    "Availability",
+    "DockerServer",
+    "built_image",
+    "docker_available",
+    "image_at_hand",
+    "open_client",
+    "start_docker",
+]
+
+_READY_SECONDS = 180
+_STOP_SECONDS = 120
+_CHUNK = 1 << 20
+_DATA = "/var/lib/mysql"
+_PASSWORD_FILE = "binlogkit-root-password"  # noqa: S105 - a file's name
+_GUARD = Path(__file__).with_name("_docker_guard.py")
+_LABELS = {"binlogkit": "1"}
 
 
 @dataclass(frozen=True, slots=True)
 class Availability:
-    """Whether Docker answers here; ``reason``: why not, and what helps."""
+    """Whether Docker answers here, as a truth value; ``reason``: why not, and what helps."""
 
     reason: str | None
 
@@ -18,16 +61,307 @@ class Availability:
         return self.reason is None
 
 
+@contextmanager
+def open_client() -> Iterator[docker.DockerClient]:
+    """A client of the Docker daemon that answers.
+
+    ServerError: no ``docker`` package or no daemon; the message tells what helps.
+    """
+    try:
+        import docker
+        from docker.errors import DockerException
+    except ImportError as exc:
+        raise ServerError(
+            "the docker package is missing: pip install 'binlogkit[fixtures]'"
+        ) from exc
+    try:
+        client = docker.from_env()
+    except DockerException as exc:
+        raise ServerError(_no_daemon(exc)) from exc
+    with closing(client):
+        try:
+            client.ping()
+        except (DockerException, OSError) as exc:
+            raise ServerError(_no_daemon(exc)) from exc
+        yield client
+
+
+def _no_daemon(exc: Exception) -> str:
+    return (
+        f"the Docker daemon does not answer ({printable(str(exc))}); start it: "
+        "sudo systemctl start docker, or sudo dockerd"
+    )
+
+
 def docker_available() -> Availability:
-    """Whether Docker can be used."""
-    return Availability("the Docker runner is not there yet")
+    """Whether Docker answers, and if not, why not."""
+    try:
+        with open_client():
+            return Availability(None)
+    except ServerError as exc:
+        return Availability(str(exc))
+
+
+def built_image(series: str) -> str:
+    """The name that ``images`` gives to an image built here."""
+    return f"binlogkit/mysql:{series}"
+
+
+def _candidates(series: str, image: str | None) -> list[str]:
+    """The images to look for: the named one alone, else the official and the one built here."""
+    named = image or os.environ.get(f"BINLOGKIT_IMAGE_{series.replace('.', '_')}")
+    return [named] if named else [f"mysql:{series}", built_image(series)]
 
 
 def image_at_hand(series: str, image: str | None = None) -> str | None:
-    """The image to use."""
+    """The image for ``series`` that is on this machine, or None; nothing is pulled.
+
+    ServerError: Docker does not answer.
+    """
+    with open_client() as client:
+        return _present(client, _candidates(series, image))
+
+
+def _present(client: docker.DockerClient, candidates: list[str]) -> str | None:
+    from docker.errors import ImageNotFound
+
+    for candidate in candidates:
+        try:
+            client.images.get(candidate)
+        except ImageNotFound:
+            continue
+        return candidate
     return None
 
 
-def start_docker(spec: ServerSpec, image: str | None = None) -> Server:
-    """Start."""
-    raise ServerError("the Docker runner is not there yet")
+def _image(client: docker.DockerClient, series: str, image: str | None) -> str:
+    """An image that is here, or the first candidate pulled; ServerError: neither."""
+    from docker.errors import DockerException
+
+    candidates = _candidates(series, image)
+    found = _present(client, candidates)
+    if found is not None:
+        return found
+    try:
+        client.images.pull(candidates[0])
+    except DockerException as exc:
+        raise ServerError(
+            f"no image {' or '.join(candidates)} is here and it cannot be pulled "
+            f"({printable(str(exc))}); build one: python -m binlogkit_fixtures.servers.images "
+            f"{series}"
+        ) from exc
+    return candidates[0]
+
+
+def _archive(name: str, text: str, mode: int) -> bytes:
+    """A tar file with one file of root's."""
+    data = text.encode()
+    member = tarfile.TarInfo(name)
+    member.size, member.mode, member.mtime = len(data), mode, int(time.time())
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as tar:
+        tar.addfile(member, io.BytesIO(data))
+    return out.getvalue()
+
+
+class _Chunks(io.RawIOBase):
+    """The daemon's chunks as a file to read from."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks = chunks
+        self._rest = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        view = memoryview(buffer).cast("B")  # type: ignore[arg-type]
+        while not self._rest:
+            try:
+                self._rest = next(self._chunks)
+            except StopIteration:
+                return 0
+        size = min(len(view), len(self._rest))
+        view[:size] = self._rest[:size]
+        self._rest = self._rest[size:]
+        return size
+
+
+class DockerServer(Server):
+    """A MySQL server in a container that this process made and will remove."""
+
+    runner: ClassVar[str] = "docker"
+
+    def __init__(self, spec: ServerSpec, image: str | None = None) -> None:
+        super().__init__(spec, 0, secrets.token_hex(16))
+        self._owner = os.getpid()
+        self._container: Container | None = None
+        self._guard: subprocess.Popen[bytes] | None = None
+        self._stack = open_client()
+        self._client = self._stack.__enter__()
+        atexit.register(self._at_exit)
+        try:
+            self._start(_image(self._client, spec.version, image))
+        except BaseException as exc:
+            self.close()
+            from docker.errors import DockerException
+
+            if isinstance(exc, DockerException):
+                raise ServerError(f"Docker: {printable(str(exc))}") from exc
+            raise
+
+    def _at_exit(self) -> None:
+        if os.getpid() == self._owner:  # not in a fork of the process that made it
+            self.close()
+
+    def _start(self, image: str) -> None:
+        """Create the container, put the secret in, start it and wait until root can log in."""
+        container = self._container = self._client.containers.create(
+            image,
+            command=arguments(self.spec.options),
+            environment={
+                "MYSQL_ROOT_PASSWORD_FILE": f"/{_PASSWORD_FILE}",
+                "MYSQL_INITDB_SKIP_TZINFO": "1",
+            },
+            labels=_LABELS,
+            ports={"3306/tcp": (self.host, 0)},
+        )
+        self._guard = _start_guard(str(container.id))
+        # The daemon keeps no copy of what is put in: `docker inspect` shows only the file's name.
+        container.put_archive("/", _archive(_PASSWORD_FILE, self._password, 0o400))
+        uuid = self.spec.option("server-uuid")
+        if uuid is not None:
+            script = f"printf '[auto]\\nserver-uuid={uuid.lower()}\\n' > {_DATA}/auto.cnf\n"
+            container.put_archive(
+                "/docker-entrypoint-initdb.d/", _archive("binlogkit-uuid.sh", script, 0o644)
+            )
+        container.start()
+        self._await_ready(container, image)
+        self._fresh_log()
+        for statement in self.spec.init_sql:
+            self.query(statement)
+
+    def _await_ready(self, container: Container, image: str) -> None:
+        """Wait until root can log in; ServerError with the last lines when it ends or is late."""
+        deadline = time.monotonic() + _READY_SECONDS
+        while time.monotonic() < deadline:
+            container.reload()
+            if container.status not in ("created", "running"):
+                raise ServerError(f"the container of {image} ended: {_tail(container)}")
+            published = container.ports.get("3306/tcp")
+            if published:
+                self.port = int(published[0]["HostPort"])
+                try:
+                    self.connect(connect_timeout=10).close()
+                    break
+                except ServerError as exc:
+                    if not isinstance(exc.__cause__, pymysql.err.OperationalError):
+                        raise
+            time.sleep(0.2)
+        else:
+            raise ServerError(f"{image} was not ready after {_READY_SECONDS} s: {_tail(container)}")
+        if not f"{self.version}.".startswith(f"{self.spec.version}."):
+            raise ServerError(f"{image} is MySQL {self.version}, not {self.spec.version}")
+
+    def _fresh_log(self) -> None:
+        """Begin the log anew: an image's entry point may have left some of its own."""
+        major, minor = (int(part) for part in self.version.split(".")[:2])
+        new = (major, minor) >= (8, 2)
+        self.query("RESET BINARY LOGS AND GTIDS" if new else "RESET MASTER")
+
+    def _copy_to(self, name: str, out: BinaryIO) -> None:
+        from docker.errors import DockerException
+
+        assert self._container is not None
+        path = f"{_DATA}/{name}"
+        try:
+            chunks, _ = self._container.get_archive(path)
+            with tarfile.open(fileobj=io.BufferedReader(_Chunks(iter(chunks))), mode="r|") as tar:
+                member = tar.next()
+                source = tar.extractfile(member) if member and member.isreg() else None
+                if source is None:
+                    raise ServerError(f"{name} is no ordinary file of the data directory")
+                shutil.copyfileobj(source, out, _CHUNK)
+        except (DockerException, tarfile.TarError, OSError) as exc:
+            raise ServerError(
+                f"no file {name} in the data directory: {printable(str(exc))}"
+            ) from exc
+
+    def kill(self) -> None:
+        """SIGKILL, and wait until the container has stopped."""
+        from docker.errors import DockerException
+
+        try:
+            if self._container is not None and self._runs(self._container):
+                self._container.kill("SIGKILL")
+                self._container.wait(timeout=_STOP_SECONDS)
+        except DockerException as exc:
+            raise ServerError(f"the container was not killed: {printable(str(exc))}") from exc
+        self._end_session()
+
+    def stop(self) -> None:
+        """Shut down cleanly, and wait until the container has stopped."""
+        from docker.errors import DockerException
+
+        self._end_session()
+        try:
+            if self._container is not None and self._runs(self._container):
+                self._container.stop(timeout=_STOP_SECONDS)
+        except DockerException as exc:
+            raise ServerError(f"the container did not stop: {printable(str(exc))}") from exc
+
+    @staticmethod
+    def _runs(container: Container) -> bool:
+        container.reload()
+        return bool(container.status == "running")
+
+    def _remove(self) -> None:
+        from docker.errors import DockerException, NotFound
+
+        atexit.unregister(self._at_exit)
+        container, self._container = self._container, None
+        try:
+            if container is not None:
+                container.remove(v=True, force=True)
+            _release_guard(self._guard)
+        except NotFound:
+            _release_guard(self._guard)
+        except DockerException as exc:
+            raise ServerError(f"the container was not removed: {printable(str(exc))}") from exc
+        finally:
+            self._stack.__exit__(None, None, None)
+
+
+def _start_guard(container: str) -> subprocess.Popen[bytes]:
+    """A process that removes ``container`` when this one dies."""
+    guard = subprocess.Popen(
+        [sys.executable, str(_GUARD)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    assert guard.stdin is not None
+    guard.stdin.write(container.encode() + b"\n")
+    guard.stdin.flush()
+    return guard
+
+
+def _release_guard(guard: subprocess.Popen[bytes] | None) -> None:
+    """Let the guard go: the container is removed."""
+    if guard is not None:
+        guard.communicate(b"released\n")
+
+
+def _tail(container: Container, lines: int = 8) -> str:
+    """The last lines of the container's output, on one line."""
+    text = container.logs(tail=lines).decode("utf-8", "replace")
+    return printable(" / ".join(text.splitlines())) or "(no output)"
+
+
+def start_docker(spec: ServerSpec, image: str | None = None) -> DockerServer:
+    """Start a server of ``spec`` in a container of ``image`` (else: see ``image_at_hand``).
+
+    ServerError: no Docker, no image, or the server does not start; the message has what helps.
+    """
+    return DockerServer(spec, image)

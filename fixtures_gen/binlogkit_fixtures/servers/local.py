@@ -11,12 +11,12 @@ import socket
 import tempfile
 import time
 from pathlib import Path
-from typing import ClassVar
+from typing import BinaryIO, ClassVar
 
 import pymysql
 
 from binlogkit.errors import ServerError, printable
-from binlogkit_fixtures.servers.base import Server, ServerSpec, check_file_name
+from binlogkit_fixtures.servers.base import Server, ServerSpec
 from binlogkit_fixtures.servers.binaries import Mysqld, find_mysqld
 from binlogkit_fixtures.servers.guarded import Guarded, Identity
 from binlogkit_fixtures.servers.options import arguments
@@ -26,6 +26,7 @@ __all__ = ["LocalServer", "start_local"]
 
 _READY_SECONDS = 120
 _STOP_SECONDS = 120
+_CHUNK = 1 << 20
 _PORT_ATTEMPTS = 5
 _SOCKET_LIMIT = 60  # bytes of a temporary folder's path; a socket's path ends at 107
 _PORT_TAKEN = ("Address already in use", "Do you already have another mysqld server running on")
@@ -194,10 +195,10 @@ class LocalServer(Server):
             f"mysqld {self._mysqld.version} was not ready after {_READY_SECONDS} s: {_tail(log)}"
         )
 
-    def read_file(self, name: str) -> bytes:
-        """The bytes of one file of the data folder; ServerError when it is not there."""
+    def _copy_to(self, name: str, out: BinaryIO) -> None:
         try:
-            return (self.data_folder / check_file_name(name)).read_bytes()
+            with (self.data_folder / name).open("rb") as source:
+                shutil.copyfileobj(source, out, _CHUNK)
         except OSError as exc:
             raise ServerError(f"no file {name} in the data directory: {exc.strerror}") from exc
 
