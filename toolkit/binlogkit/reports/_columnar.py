@@ -1,0 +1,209 @@
+"""Records and record batches into Parquet files and Arrow streams, in bounded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Protocol
+
+from binlogkit.errors import BinlogKitError, SchemaError, UsageError, printable
+from binlogkit.reports._columns import ABSENT, Picker
+from binlogkit.reports._values import cell_text
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from binlogkit.reports._destination import ByteSink
+
+__all__ = ["batches_of", "declare", "project", "write_columnar"]
+
+_ROWS = 8192  # records a batch, and records that an undeclared schema is read from
+_GROUP_ROWS = 1 << 17  # rows of a Parquet row group
+_GROUP_BYTES = 64 << 20
+_INT64 = range(-(1 << 63), 1 << 63)
+_UINT64 = range(1 << 64)
+
+
+def _contract_types() -> dict[str, pa.DataType]:
+    """The Arrow type of each contract column, whatever the first records hold (PRODUCT.md)."""
+    import pyarrow as pa
+
+    from binlogkit.frames.schema import provenance_fields
+
+    types = {
+        field.name: field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+        for field in provenance_fields()
+    }
+    texts = "before after fields values unknown flags checksum type"
+    return types | dict.fromkeys(texts.split(), pa.string()) | {
+        "size": pa.int64(),
+        "code": pa.int32(),
+    }  # fmt: skip
+
+
+def declare(names: Sequence[str], rows: Sequence[list[Any]]) -> pa.Schema:
+    """A schema for columns of plain records, from the contract and else from ``rows``."""
+    import pyarrow as pa
+
+    known = _contract_types()
+    return pa.schema(
+        [
+            pa.field(name, known.get(name) or _guess([row[i] for row in rows]))
+            for i, name in enumerate(names)
+        ]
+    )
+
+
+def _guess(cells: list[Any]) -> pa.DataType:
+    """The narrowest type that holds each of ``cells`` exactly; text where none does."""
+    import pyarrow as pa
+
+    there = [cell for cell in cells if cell is not None and cell is not ABSENT]
+    kinds = {type(cell) for cell in there}
+    if kinds == {bool}:
+        return pa.bool_()
+    if kinds == {float}:
+        return pa.float64()
+    if kinds == {int} and all(cell in _INT64 for cell in there):
+        return pa.int64()
+    if kinds == {int} and all(cell in _UINT64 for cell in there):
+        return pa.uint64()
+    return pa.string()
+
+
+def batches_of(
+    records: Iterable[Mapping[str, Any]], names: Sequence[str], pick: Picker, schema: Any = None
+) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+    """The schema of plain records, declared or read from the first of them, and their batches."""
+    stream = iter(records)
+    first = [pick(record) for record in islice(stream, _ROWS)]
+    chosen = declare(names, first) if schema is None else schema
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        rows = first
+        while rows:
+            yield _batch(rows, chosen)
+            rows = [pick(record) for record in islice(stream, _ROWS)]
+
+    return chosen, batches()
+
+
+def _batch(rows: list[list[Any]], schema: pa.Schema) -> pa.RecordBatch:
+    import pyarrow as pa
+
+    arrays = []
+    for field, cells in zip(schema, zip(*rows, strict=True), strict=True):
+        text = pa.types.is_string(field.type) or pa.types.is_large_string(field.type)
+        values = [
+            None if cell is None or cell is ABSENT else cell_text(cell) if text else cell
+            for cell in cells
+        ]
+        try:
+            arrays.append(pa.array(values, type=field.type))
+        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as exc:
+            raise SchemaError(
+                f"column {printable(field.name)} was {field.type} so far and now holds something "
+                "else; --format jsonl takes both"
+            ) from exc
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def project(
+    schema: pa.Schema, batches: Iterable[pa.RecordBatch], columns: Sequence[str]
+) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+    """``columns`` of each batch; ``after.id`` is a field of a struct.
+
+    UsageError: no such column.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    paths = [_path(schema, column) for column in columns]
+    fields = []
+    for column, path in zip(columns, paths, strict=True):
+        field = schema.field(path[0])
+        inner = field if len(path) == 1 else field.type.field(field.type.get_field_index(path[1]))
+        fields.append(inner.with_name(column).with_nullable(True))
+    chosen = pa.schema(fields, metadata=schema.metadata)
+
+    def projected() -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            arrays = [
+                batch.column(path[0])
+                if len(path) == 1
+                else pc.struct_field(batch.column(path[0]), path[1])
+                for path in paths
+            ]
+            yield pa.RecordBatch.from_arrays(arrays, schema=chosen)
+
+    return chosen, projected()
+
+
+def _path(schema: pa.Schema, column: str) -> list[str]:
+    import pyarrow as pa
+
+    if column in schema.names:
+        return [column]
+    top, dot, inner = column.partition(".")
+    if dot and top in schema.names:
+        kind = schema.field(top).type
+        if pa.types.is_struct(kind) and kind.get_field_index(inner) >= 0:
+            return [top, inner]
+    there = ", ".join(printable(name) for name in schema.names)
+    raise UsageError(f"no column {printable(column)}; there are: {there}")
+
+
+class _Writer(Protocol):
+    def write_table(self, table: pa.Table) -> None:
+        """Write ``table`` as one group."""
+
+    def close(self) -> None:
+        """Write what ends the file."""
+
+
+def write_columnar(
+    sink: ByteSink, schema: pa.Schema, batches: Iterable[pa.RecordBatch], form: str
+) -> int:
+    """Write ``batches`` as ``parquet`` (zstd) or ``arrow`` (an IPC stream); returns the rows.
+
+    The file's end is written also when ``batches`` raises, so that what was delivered can be read.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    writer: _Writer
+    try:
+        if form == "parquet":
+            writer = pq.ParquetWriter(sink, schema, compression="zstd")
+        else:
+            writer = pa.ipc.new_stream(sink, schema)
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as exc:
+        raise SchemaError(f"{form} cannot hold these columns: {printable(str(exc))}") from exc
+    count = 0
+    try:
+        for group in _groups(batches, 1 if form == "arrow" else _GROUP_ROWS):
+            writer.write_table(pa.Table.from_batches(group, schema=schema))
+            count += sum(batch.num_rows for batch in group)
+    finally:
+        writer.close()
+    return count
+
+
+def _groups(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[list[pa.RecordBatch]]:
+    """Batches in lists of at least ``rows`` rows or :data:`_GROUP_BYTES`; an error ends a list."""
+    group: list[pa.RecordBatch] = []
+    held = size = 0
+    try:
+        for batch in batches:
+            group.append(batch)
+            held += batch.num_rows
+            size += batch.nbytes
+            if held >= rows or size >= _GROUP_BYTES:
+                yield group
+                group, held, size = [], 0, 0
+    except BinlogKitError:
+        if group:
+            yield group
+        raise
+    if group:
+        yield group

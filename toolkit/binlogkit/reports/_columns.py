@@ -1,0 +1,108 @@
+"""Which columns of a record are shown, in which order: ``--columns A,B``.
+
+A name means a top-level column; else, up to its first dot, one that holds an object, and behind
+the dot a name in it: ``after.id``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from binlogkit.errors import SchemaError, UsageError, printable
+
+__all__ = ["ABSENT", "parse_columns", "picker"]
+
+
+class _Absent:
+    """A column that is not in this record's object (not in the image), unlike one that is NULL."""
+
+    def __repr__(self) -> str:
+        return "ABSENT"
+
+
+ABSENT = _Absent()
+Picker = Callable[[Mapping[str, Any]], list[Any]]
+
+
+def parse_columns(text: str) -> list[str]:
+    """The names in ``A,B``; backticks around a name keep commas, blanks and doubled backticks.
+
+    UsageError: an empty or doubled name, or a backtick that is not closed.
+    """
+    names: list[str] = []
+    rest = text
+    while True:
+        name, rest, more = _next_name(rest.lstrip(), text)
+        if not name or name in names:
+            problem = "names a column twice" if name else "names an empty column"
+            raise UsageError(f"--columns {printable(text)} {problem}")
+        names.append(name)
+        if not more:
+            return names
+
+
+def _next_name(text: str, whole: str) -> tuple[str, str, bool]:
+    """The first name of ``text``, what is behind its comma, and whether there was a comma."""
+    name, position = "", 0
+    while position < len(text) and text[position] != ",":
+        if text[position] != "`":
+            name += text[position]
+            position += 1
+            continue
+        quoted, position = _quoted(text, position + 1, whole)
+        name += quoted
+    bare = name if "`" in text[:position] else name.rstrip()
+    return bare, text[position + 1 :], position < len(text)
+
+
+def _quoted(text: str, start: int, whole: str) -> tuple[str, int]:
+    """The text of a name in backticks from ``start``, and where the closing one ends."""
+    name, position = "", start
+    while position < len(text):
+        if text[position] != "`":
+            name += text[position]
+            position += 1
+        elif text[position + 1 : position + 2] == "`":
+            name += "`"
+            position += 2
+        else:
+            return name, position + 1
+    raise UsageError(f"--columns {printable(whole)} has a backtick that is not closed")
+
+
+def picker(columns: Sequence[str], known: Iterable[str]) -> Picker:
+    """A function from a record to its cells in the order of ``columns``.
+
+    ``known``: the names of the first record, or of the declared schema. A cell that the record's
+    object does not have is :data:`ABSENT`.
+    UsageError: a column whose top-level name is not known.
+    """
+    names = list(known)
+    paths = [_path(column, names) for column in columns]
+
+    def pick(record: Mapping[str, Any]) -> list[Any]:
+        return [_follow(record, top, inner) for top, inner in paths]
+
+    return pick
+
+
+def _path(column: str, names: list[str]) -> tuple[str, str | None]:
+    top, dot, inner = column.partition(".")
+    if column in names:
+        return column, None
+    if dot and top in names:
+        return top, inner
+    there = ", ".join(printable(name) for name in names)
+    raise UsageError(f"no column {printable(column)}; there are: {there}")
+
+
+def _follow(record: Mapping[str, Any], top: str, inner: str | None) -> Any:
+    value = record.get(top, ABSENT)
+    if inner is None or value is ABSENT:
+        return value
+    if value is None:
+        return ABSENT
+    if not isinstance(value, Mapping):
+        raise SchemaError(f"column {printable(top)} holds no object to take a name from")
+    return value.get(inner, ABSENT)

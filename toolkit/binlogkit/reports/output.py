@@ -1,0 +1,218 @@
+"""Streams of records as tables, JSON lines, CSV, Parquet and Arrow: what every command prints.
+
+``table``: for people, widths from the first records; on a terminal in pages, else plain columns.
+``jsonl``: one object a line, UTF-8. ``csv``: RFC 4180, guarded for spreadsheets. ``parquet``: zstd.
+``arrow``: an IPC stream. In table, CSV and Parquet a nested value of a record (``before``,
+``after``, ``fields``) is its JSON as text. Memory is bounded by a page, or by a row group.
+
+Forms: PRODUCT.md, "Public contract"; guards: TRAPS.md, "Evidence is hostile".
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any
+
+from binlogkit.errors import UsageError
+from binlogkit.reports._columns import ABSENT, parse_columns, picker
+from binlogkit.reports._destination import ByteSink, destination, is_terminal
+from binlogkit.reports._values import json_text
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from binlogkit.reports._table import Screen
+
+__all__ = [
+    "FORMATS",
+    "Output",
+    "parse_columns",
+    "screen",
+    "write_batches",
+    "write_frame",
+    "write_records",
+]
+
+FORMATS = ("table", "jsonl", "csv", "parquet", "arrow")
+_BINARY = frozenset({"parquet", "arrow"})
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What the common output options say.
+
+    ``format``: one of :data:`FORMATS`; ``path``: a file or ``-``; ``columns``: names in order,
+    None for all; ``csv_raw``: no guard for spreadsheets; ``live``: pass each record on at once
+    (following a server), tables included. UsageError: an unknown format.
+    """
+
+    format: str = "table"
+    path: str | os.PathLike[str] = "-"
+    columns: Sequence[str] | None = None
+    csv_raw: bool = False
+    live: bool = False
+
+    def __post_init__(self) -> None:
+        if self.format not in FORMATS:
+            raise UsageError(f"format {self.format!r} is not one of {', '.join(FORMATS)}")
+
+
+def write_records(
+    records: Iterable[Mapping[str, Any]],
+    output: Output,
+    *,
+    names: Sequence[str] | None = None,
+    view: Sequence[str] | None = None,
+    schema: pa.Schema | None = None,
+) -> int:
+    """Write plain records in the contract's JSON form; returns how many were written.
+
+    ``names``: the columns in order, by default those of the first record (a column that a record
+    does not have is empty; one that only later records have appears in JSON lines only).
+    ``view``: the columns that a table shows when the user names none. ``schema``: the Arrow types
+    for Parquet and Arrow, by default the contract's, or what fits the first records.
+
+    An error of ``records`` is raised again after what came before it was written. UsageError: an
+    unknown column, a file that cannot be written. SchemaError: a column's type changes in Parquet
+    or Arrow. A closed pipe ends the writing quietly, and 0 is returned.
+    """
+    first, stream = _peek(records)
+    known = list(names if names is not None else first or ())
+    columns = _chosen(output, known, view)
+    with destination(output.path, binary=output.format in _BINARY) as sink:
+        if output.format == "jsonl":
+            return _write_lines(sink, _object_lines(stream, output, known), output)
+        pick = picker(columns, known)
+        if output.format in _BINARY:
+            from binlogkit.reports import _columnar
+
+            declared = _columnar.batches_of(stream, columns, pick, schema)
+            return _columnar.write_columnar(sink, *declared, output.format)
+        return _write_cells(sink, columns, (pick(record) for record in stream), output)
+    return 0  # a closed pipe
+
+
+def write_batches(
+    schema: pa.Schema,
+    batches: Iterable[pa.RecordBatch],
+    output: Output,
+    *,
+    view: Sequence[str] | None = None,
+) -> int:
+    """Write Arrow record batches of one schema; returns how many rows were written.
+
+    Parquet and Arrow keep the Arrow types. In the other forms values become the contract's JSON
+    values, and text columns named ``before``, ``after``, ``fields``, ``values`` or ``unknown``
+    hold JSON. Errors as in :func:`write_records`.
+    """
+    from binlogkit.reports import _arrow, _columnar
+
+    columns = _chosen(output, schema.names, view)
+    if columns != schema.names:
+        schema, batches = _columnar.project(schema, batches, columns)
+    with destination(output.path, binary=output.format in _BINARY) as sink:
+        if output.format in _BINARY:
+            return _columnar.write_columnar(sink, schema, batches, output.format)
+        if output.format == "jsonl":
+            lines = (line for batch in batches for line in _arrow.json_lines(batch))
+            return _write_lines(sink, lines, output)
+        rows = (list(record.values()) for batch in batches for record in _arrow.records(batch))
+        return _write_cells(sink, columns, rows, output)
+    return 0  # a closed pipe
+
+
+def write_frame(frame: Any, output: Output, *, view: Sequence[str] | None = None) -> int:
+    """Write a dataframe that speaks Arrow's stream protocol (pandas, pyarrow, polars)."""
+    import pyarrow as pa
+
+    reader = pa.RecordBatchReader.from_stream(frame)
+    schema = reader.schema.remove_metadata()  # pandas' own, of no use to who reads the file
+    return write_batches(schema, (b.replace_schema_metadata() for b in reader), output, view=view)
+
+
+def _peek(records: Iterable[Mapping[str, Any]]) -> tuple[Mapping[str, Any] | None, Iterator[Any]]:
+    stream = iter(records)
+    first = list(islice(stream, 1))
+    return (first[0] if first else None), chain(first, stream)
+
+
+def _chosen(output: Output, known: Sequence[str], view: Sequence[str] | None) -> list[str]:
+    """The columns to show: the user's, else a table's view as far as it is there, else all."""
+    if output.columns is not None:
+        columns = list(output.columns)
+        if known:
+            picker(columns, known)
+        return columns
+    if view is not None and output.format == "table":
+        return [name for name in view if name in known] or list(known)
+    return list(known)
+
+
+def _object_lines(
+    records: Iterable[Mapping[str, Any]], output: Output, known: Sequence[str]
+) -> Iterator[str]:
+    if output.columns is None:
+        for record in records:
+            yield json_text(record) + "\n"
+        return
+    columns = list(output.columns)
+    pick = picker(columns, known or columns)
+    for record in records:
+        pairs = zip(columns, pick(record), strict=True)
+        yield json_text({name: cell for name, cell in pairs if cell is not ABSENT}) + "\n"
+
+
+def _write_lines(sink: ByteSink, lines: Iterable[str], output: Output) -> int:
+    """Write each line; where somebody waits for it, at once."""
+    at_once = output.live or is_terminal(output.path)
+    count = 0
+    for line in lines:
+        sink.write(line.encode("utf-8"))
+        count += 1
+        if at_once:
+            sink.flush()
+    return count
+
+
+def _write_cells(
+    sink: ByteSink, columns: Sequence[str], rows: Iterable[list[Any]], output: Output
+) -> int:
+    """Write CSV or a table; returns the rows, which are not always the pieces of text."""
+    count = 0
+
+    def counted() -> Iterator[list[Any]]:
+        nonlocal count
+        for row in rows:
+            count += 1
+            yield row
+
+    _write_lines(sink, _pieces(columns, counted(), output), output)
+    return count
+
+
+def _pieces(columns: Sequence[str], rows: Iterator[list[Any]], output: Output) -> Iterator[str]:
+    terminal = is_terminal(output.path)
+    if output.format == "csv":
+        from binlogkit.reports._csv import csv_lines
+
+        return csv_lines(columns, rows, raw=output.csv_raw, terminal=terminal)
+    from binlogkit.reports import _table
+
+    if terminal and not output.live:
+        return _table.screen_table(columns, rows, screen())
+    return _table.plain_table(columns, rows, 1 if output.live else _table.PAGE)
+
+
+def screen() -> Screen:
+    """The terminal on standard output, as rich finds it (``COLUMNS``, ``NO_COLOR``, ``TERM``)."""
+    from rich.console import Console
+
+    from binlogkit.reports._table import COLOURS, Screen
+
+    console = Console(file=sys.stdout)
+    colour = next((c for c in COLOURS if c == console.color_system), None)
+    return Screen(console.width, None if console.no_color else colour)
