@@ -1,1 +1,69 @@
-"""Forensic analysis and test fixtures for MySQL binary logs."""
+"""Forensic analysis and test fixtures for MySQL binary logs.
+
+>>> import binlogkit as bk
+>>> log = bk.open("binlog.000012")  # or a list, a glob, a folder, an index file, bytes, a URL
+
+Importing does no work: pandas, pyarrow, PySpark and matplotlib load when they are used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from binlogkit import errors as errors
+    from binlogkit.analyses import audit as audit
+    from binlogkit.analyses import conformance as conformance
+    from binlogkit.analyses import point_in_time as point_in_time
+    from binlogkit.analyses import undo as undo
+    from binlogkit.events.gtid_set import GtidSet as GtidSet
+    from binlogkit.log import Batch as Batch
+    from binlogkit.log import Log as Log
+    from binlogkit.log import open_log as open
+    from binlogkit.reports import plots as plot
+    from binlogkit.rows.filters import Filters as Filters
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Batch",
+    "Filters",
+    "GtidSet",
+    "Log",
+    "audit",
+    "conformance",
+    "errors",
+    "open",
+    "plot",
+    "point_in_time",
+    "undo",
+]
+
+_HOMES = {
+    "Batch": ("binlogkit.log", "Batch"),
+    "Filters": ("binlogkit.rows.filters", "Filters"),
+    "GtidSet": ("binlogkit.events.gtid_set", "GtidSet"),
+    "Log": ("binlogkit.log", "Log"),
+    "audit": ("binlogkit.analyses.audit", None),
+    "conformance": ("binlogkit.analyses.conformance", None),
+    "errors": ("binlogkit.errors", None),
+    "open": ("binlogkit.log", "open_log"),
+    "plot": ("binlogkit.reports.plots", None),
+    "point_in_time": ("binlogkit.analyses.point_in_time", None),
+    "undo": ("binlogkit.analyses.undo", None),
+}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = importlib.import_module(home[0])
+    value = module if home[1] is None else getattr(module, home[1])
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

@@ -29,7 +29,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["KINDS", "OPS", "PROVENANCE", "CellState", "batch_schema", "provenance_fields"]
+__all__ = [
+    "KINDS",
+    "OPS",
+    "PROVENANCE",
+    "CellState",
+    "batch_schema",
+    "provenance_fields",
+    "undecodable_cells",
+]
 
 
 class CellState(IntEnum):
@@ -121,7 +129,12 @@ def provenance_fields() -> list[pa.Field]:
 def batch_schema(
     image: list[pa.Field], metadata: dict[bytes, bytes] | None = None
 ) -> pa.Schema:
-    """The schema of a batch whose two images have the fields ``image``."""
+    """The schema of a batch whose two images have the fields ``image``.
+
+    Behind the provenance, ``seq``: the global order of changes and table boundaries over all logs
+    read together; ``tx``: the number of the change's transaction in the transactions frame, null
+    outside any.
+    """
     import pyarrow as pa
 
     raw = pa.struct(
@@ -135,6 +148,8 @@ def batch_schema(
     return pa.schema(
         [
             *provenance_fields(),
+            pa.field("seq", pa.int64()),
+            pa.field("tx", pa.int64()),
             pa.field("before", pa.struct(image)),
             pa.field("after", pa.struct(image)),
             pa.field("before_state", pa.list_(pa.uint8())),
@@ -143,3 +158,16 @@ def batch_schema(
         ],
         metadata=metadata,
     )
+
+
+def undecodable_cells(batch: pa.RecordBatch) -> int:
+    """How many cells of a batch could not be decoded."""
+    import pyarrow.compute as pc
+
+    count = 0
+    for name in ("before_state", "after_state"):
+        states = batch.column(name)
+        if states.null_count < len(states):
+            flat = states.flatten()
+            count += pc.sum(pc.equal(flat, int(CellState.UNDECODABLE))).as_py() or 0
+    return count

@@ -1,0 +1,100 @@
+"""The one bounds check: reads named fields from an event's bytes.
+
+Integers are little-endian unless said otherwise; a packed integer is the manual's
+"length-encoded integer": one byte up to 250, else 252, 253 or 254 and 2, 3 or 8 bytes
+(251 stands for NULL in the client protocol and is not valid here).
+"""
+
+from __future__ import annotations
+
+from binlogkit.errors import MalformedEventError
+
+__all__ = ["Cursor"]
+
+
+class Cursor:
+    """A position in the bytes of one event.
+
+    ``data``: the event's post-header and body, without checksum; ``file`` and ``offset``: the
+    event's own place, for errors. Every read raises :class:`MalformedEventError` with the field's
+    name when the bytes do not hold it.
+    """
+
+    __slots__ = ("data", "end", "file", "offset", "pos")
+
+    def __init__(self, data: bytes, file: str = "", offset: int = 0, pos: int = 0) -> None:
+        self.data = data
+        self.pos = pos
+        self.end = len(data)
+        self.file = file
+        self.offset = offset
+
+    @property
+    def left(self) -> int:
+        """Bytes not read yet."""
+        return self.end - self.pos
+
+    def fail(self, field: str, reason: str) -> MalformedEventError:
+        """The error to raise for ``field``."""
+        return MalformedEventError(self.file, self.offset, reason, field)
+
+    def take(self, length: int, field: str) -> int:
+        """Move over ``length`` bytes and return where they start."""
+        start = self.pos
+        if length < 0 or length > self.end - start:
+            raise self.fail(field, f"needs {length} bytes, {self.end - start} are left")
+        self.pos = start + length
+        return start
+
+    def bytes(self, length: int, field: str) -> bytes:
+        """The next ``length`` bytes."""
+        start = self.take(length, field)
+        return self.data[start : start + length]
+
+    def rest(self, field: str) -> bytes:
+        """All bytes that are left."""
+        return self.bytes(self.end - self.pos, field)
+
+    def uint(self, width: int, field: str) -> int:
+        """An unsigned little-endian integer of ``width`` bytes."""
+        start = self.take(width, field)
+        return int.from_bytes(self.data[start : start + width], "little")
+
+    def sint(self, width: int, field: str) -> int:
+        """A signed little-endian integer of ``width`` bytes."""
+        start = self.take(width, field)
+        return int.from_bytes(self.data[start : start + width], "little", signed=True)
+
+    def uint_be(self, width: int, field: str) -> int:
+        """An unsigned big-endian integer of ``width`` bytes."""
+        start = self.take(width, field)
+        return int.from_bytes(self.data[start : start + width], "big")
+
+    def packed(self, field: str) -> int:
+        """A packed (length-encoded) integer."""
+        start = self.pos
+        first = self.uint(1, field)
+        if first <= 250:
+            return first
+        width = {252: 2, 253: 3, 254: 8}.get(first)
+        if width is None:
+            self.pos = start
+            raise self.fail(field, f"{first} does not start a packed integer")
+        return self.uint(width, field)
+
+    def text(self, length: int, field: str, encoding: str = "utf-8") -> str:
+        """``length`` bytes as text; bytes that are no text show as ``\\xNN``."""
+        return self.bytes(length, field).decode(encoding, "backslashreplace")
+
+    def c_string(self, field: str) -> bytes:
+        """The bytes up to the next NUL, which is read too."""
+        stop = self.data.find(b"\0", self.pos, self.end)
+        if stop < 0:
+            raise self.fail(field, "its terminating NUL is missing")
+        value = self.data[self.pos : stop]
+        self.pos = stop + 1
+        return value
+
+    def sub(self, length: int, field: str) -> Cursor:
+        """A cursor over the next ``length`` bytes, for a part with a length of its own."""
+        return Cursor(self.bytes(length, field), self.file, self.offset)

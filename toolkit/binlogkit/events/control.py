@@ -1,0 +1,106 @@
+"""Events that steer reading: ROTATE, STOP, INCIDENT, HEARTBEAT, and the commit marks.
+
+ROTATE: ``position:8 name``; INCIDENT (5.1.7+): ``type:2 length:1 message``; HEARTBEAT (5.6): the
+log's name; XID: ``xid:8``; XA_PREPARE (5.7.7+): ``one_phase:1 format_id:4 gtrid_length:4
+bqual_length:4 data``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from binlogkit._kernel.cursor import Cursor
+from binlogkit.constants import EventType
+from binlogkit.events.base import ParseContext, reads
+from binlogkit.sources.raw import RawEvent
+
+__all__ = ["Heartbeat", "Incident", "Rotate", "Stop", "XaPrepare", "Xid"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rotate:
+    """The log goes on in ``name`` at ``position``."""
+
+    position: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """The server shut down, or the log ends for another reason than rotation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Incident:
+    """Something happened that is not in the log; type 1 is LOST_EVENTS."""
+
+    incident_type: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    """An idle source's sign of life; sent over the network, never in a file."""
+
+    log_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Xid:
+    """COMMIT of a transaction with engines that can recover it."""
+
+    xid: int
+
+
+@dataclass(frozen=True, slots=True)
+class XaPrepare:
+    """XA PREPARE, or with ``one_phase`` XA COMMIT … ONE PHASE."""
+
+    one_phase: bool
+    format_id: int
+    gtrid: bytes
+    bqual: bytes
+
+    @property
+    def xa(self) -> str:
+        """The XA id as the server prints it: ``X'gtrid',X'bqual',format_id``."""
+        return f"X'{self.gtrid.hex()}',X'{self.bqual.hex()}',{self.format_id}"
+
+
+@reads(EventType.ROTATE_EVENT)
+def _rotate(cursor: Cursor, raw: RawEvent, context: ParseContext) -> Rotate:
+    # v1 has no post-header: the log's name alone.
+    position = cursor.uint(8, "position") if raw.version > 1 else 4
+    return Rotate(position, cursor.text(cursor.left, "name"))
+
+
+@reads(EventType.STOP_EVENT)
+def _stop(cursor: Cursor, raw: RawEvent, context: ParseContext) -> Stop:
+    return Stop()
+
+
+@reads(EventType.INCIDENT_EVENT)
+def _incident(cursor: Cursor, raw: RawEvent, context: ParseContext) -> Incident:
+    incident_type = cursor.uint(2, "incident_type")
+    length = cursor.uint(1, "message_length") if cursor.left else 0
+    return Incident(incident_type, cursor.text(length, "message"))
+
+
+@reads(EventType.HEARTBEAT_LOG_EVENT)
+def _heartbeat(cursor: Cursor, raw: RawEvent, context: ParseContext) -> Heartbeat:
+    return Heartbeat(cursor.text(cursor.left, "log_name"))
+
+
+@reads(EventType.XID_EVENT)
+def _xid(cursor: Cursor, raw: RawEvent, context: ParseContext) -> Xid:
+    return Xid(cursor.uint(8, "xid"))
+
+
+@reads(EventType.XA_PREPARE_LOG_EVENT)
+def _xa_prepare(cursor: Cursor, raw: RawEvent, context: ParseContext) -> XaPrepare:
+    one_phase = bool(cursor.uint(1, "one_phase"))
+    format_id = cursor.sint(4, "format_id")
+    gtrid_length = cursor.uint(4, "gtrid_length")
+    bqual_length = cursor.uint(4, "bqual_length")
+    gtrid = cursor.bytes(gtrid_length, "gtrid")
+    return XaPrepare(one_phase, format_id, gtrid, cursor.bytes(bqual_length, "bqual"))

@@ -1,0 +1,76 @@
+"""FORMAT_DESCRIPTION_EVENT (5.0.0+) and START_EVENT_V3: what wrote the log, and how.
+
+``binlog_version:2 server_version:50 created:4``; v4 goes on with ``event_header_length:1
+post_header_lengths:n`` (one byte per type, from type 1 on) and, from 5.6.1 on,
+``checksum_algorithm:1`` (the checksum itself is taken off by the sources room).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from binlogkit._kernel.cursor import Cursor
+from binlogkit.constants import EventType
+from binlogkit.events.base import ParseContext, reads
+from binlogkit.sources.raw import RawEvent
+
+__all__ = ["FormatDescription", "StartV3"]
+
+_VERSION_LENGTH = 50
+
+
+@dataclass(frozen=True, slots=True)
+class StartV3:
+    """START_EVENT_V3: the first event of a v1 or v3 log; ``created``: seconds, 0 in most logs."""
+
+    binlog_version: int
+    server_version: str
+    created: int
+
+
+@dataclass(frozen=True, slots=True)
+class FormatDescription:
+    """FORMAT_DESCRIPTION_EVENT.
+
+    ``created``: seconds; not 0 only in the first log after a server start. ``checksum_algorithm``:
+    0 off, 1 CRC32, None from a server that knows none (before 5.6.1).
+    """
+
+    binlog_version: int
+    server_version: str
+    created: int
+    event_header_length: int
+    post_header_lengths: tuple[int, ...]
+    checksum_algorithm: int | None
+
+
+def _version(cursor: Cursor) -> str:
+    raw = cursor.bytes(_VERSION_LENGTH, "server_version")
+    return raw.split(b"\0", 1)[0].decode("ascii", "backslashreplace")
+
+
+@reads(EventType.START_EVENT_V3)
+def _start(cursor: Cursor, raw: RawEvent, context: ParseContext) -> StartV3:
+    start = StartV3(
+        cursor.uint(2, "binlog_version"), _version(cursor), cursor.uint(4, "created")
+    )
+    context.version, context.server_version = raw.version, start.server_version
+    return start
+
+
+@reads(EventType.FORMAT_DESCRIPTION_EVENT)
+def _format(cursor: Cursor, raw: RawEvent, context: ParseContext) -> FormatDescription:
+    binlog_version = cursor.uint(2, "binlog_version")
+    server_version = _version(cursor)
+    created = cursor.uint(4, "created")
+    header_length = cursor.uint(1, "event_header_length")
+    rest = cursor.rest("post_header_lengths")
+    algorithm = None
+    if raw.checksum != "none":
+        algorithm = rest[-1] if rest else None
+        rest = rest[:-1]
+    context.version, context.server_version = raw.version, server_version
+    context.post_header_lengths = {i + 1: length for i, length in enumerate(rest)}
+    return FormatDescription(
+        binlog_version, server_version, created, header_length, tuple(rest), algorithm
+    )

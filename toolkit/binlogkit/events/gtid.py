@@ -1,0 +1,98 @@
+"""GTID_LOG_EVENT, ANONYMOUS_GTID_LOG_EVENT (5.6.5+) and PREVIOUS_GTIDS_LOG_EVENT (5.6.2+).
+
+Layout (server's sources, ``control_events.h``): ``flags:1 sid:16 gno:8``; from 5.7.6 on
+``lt_type:1 last_committed:8 sequence_number:8``; from 8.0.1 on ``immediate_commit_timestamp:7``
+(bit 55: an original one of 7 bytes follows) and ``transaction_length:packed``; from 8.0.14 on
+``immediate_server_version:4`` (bit 31: an original one follows); then ``commit_group_ticket:8``
+where group replication consistency wants one (8.0.26+).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from binlogkit._kernel.cursor import Cursor
+from binlogkit.constants import EventType
+from binlogkit.events.base import ParseContext, reads
+from binlogkit.events.gtid_set import GtidSet, format_uuid
+from binlogkit.sources.raw import RawEvent
+
+__all__ = ["Gtid", "PreviousGtids"]
+
+_LOGICAL_CLOCK = 2
+_ORIGINAL_TIMESTAMP = 1 << 55
+_ORIGINAL_VERSION = 1 << 31
+
+
+@dataclass(frozen=True, slots=True)
+class Gtid:
+    """The start of a transaction.
+
+    ``gtid``: None for an anonymous one; ``may_have_sbr``: statements may stand in it (flag bit 0;
+    5.7.6+: cleared for transactions of rows only); timestamps: µs since the epoch, None where the
+    server writes none; ``transaction_length``: bytes of the whole transaction with this event;
+    versions as numbers (80031).
+    """
+
+    flags: int
+    sid: str
+    gno: int
+    last_committed: int | None = None
+    sequence_number: int | None = None
+    immediate_commit_timestamp: int | None = None
+    original_commit_timestamp: int | None = None
+    transaction_length: int | None = None
+    immediate_server_version: int | None = None
+    original_server_version: int | None = None
+    commit_group_ticket: int | None = None
+    anonymous: bool = False
+    tag: str = ""
+
+    @property
+    def gtid(self) -> str | None:
+        """``uuid:number`` or ``uuid:tag:number``."""
+        if self.anonymous:
+            return None
+        return ":".join(filter(None, (self.sid, self.tag, str(self.gno))))
+
+
+@dataclass(frozen=True, slots=True)
+class PreviousGtids:
+    """The GTIDs that logs before this one hold."""
+
+    gtid_set: str
+
+
+@reads(EventType.GTID_LOG_EVENT, EventType.ANONYMOUS_GTID_LOG_EVENT)
+def _gtid(cursor: Cursor, raw: RawEvent, context: ParseContext) -> Gtid:
+    anonymous = raw.header.type_code == EventType.ANONYMOUS_GTID_LOG_EVENT
+    flags = cursor.uint(1, "flags")
+    sid = format_uuid(cursor.bytes(16, "sid"))
+    gno = cursor.sint(8, "gno")
+    last = number = commit = original = length = version = first_version = ticket = None
+    if cursor.left >= 17 and cursor.data[cursor.pos] == _LOGICAL_CLOCK:
+        cursor.uint(1, "lt_type")
+        last, number = cursor.sint(8, "last_committed"), cursor.sint(8, "sequence_number")
+    if cursor.left >= 7:
+        commit = original = cursor.uint(7, "immediate_commit_timestamp")
+        if commit & _ORIGINAL_TIMESTAMP:
+            commit &= ~_ORIGINAL_TIMESTAMP
+            original = cursor.uint(7, "original_commit_timestamp")
+    if cursor.left:
+        length = cursor.packed("transaction_length")
+    if cursor.left >= 4:
+        version = first_version = cursor.uint(4, "immediate_server_version")
+        if version & _ORIGINAL_VERSION:
+            version &= ~_ORIGINAL_VERSION
+            first_version = cursor.uint(4, "original_server_version")
+    if cursor.left >= 8:
+        ticket = cursor.uint(8, "commit_group_ticket")
+    return Gtid(
+        flags, sid, gno, last, number, commit, original, length, version, first_version, ticket,
+        anonymous,
+    )  # fmt: skip
+
+
+@reads(EventType.PREVIOUS_GTIDS_LOG_EVENT)
+def _previous(cursor: Cursor, raw: RawEvent, context: ParseContext) -> PreviousGtids:
+    return PreviousGtids(str(GtidSet.read(cursor)))

@@ -1,0 +1,110 @@
+"""TRANSACTION_PAYLOAD_EVENT (8.0.20+): a transaction's events, compressed.
+
+Fields as packed type, packed length, value; type 0 ends them and the payload follows. The events
+inside have no checksums. They are unpacked as a stream: memory does not depend on the payload's
+size, and what it claims to expand to is not believed.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import BinaryIO, cast
+
+from binlogkit._kernel.cursor import Cursor
+from binlogkit.constants import HEADER_LENGTH, EventType
+from binlogkit.errors import LimitError, MalformedEventError
+from binlogkit.events.base import ParseContext, reads
+from binlogkit.sources.raw import RawEvent, parse_header
+from binlogkit.sources.stream import ByteStream
+
+__all__ = ["MAX_INNER_EVENT", "Compression", "TransactionPayload", "inner_events"]
+
+# An event holds at most one row more than max_allowed_packet (1 GiB at most) allows.
+MAX_INNER_EVENT = (1 << 30) + (1 << 26)
+
+
+class Compression(IntEnum):
+    """``transaction::compression::type`` in the server's sources."""
+
+    ZSTD = 0
+    NONE = 255
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionPayload:
+    """``compression``: ZSTD, NONE or a number; sizes in bytes, as the event claims them."""
+
+    payload_size: int
+    compression: str
+    uncompressed_size: int | None
+    payload: bytes
+
+
+_END, _SIZE, _TYPE, _UNCOMPRESSED = 0, 1, 2, 3
+
+
+@reads(EventType.TRANSACTION_PAYLOAD_EVENT)
+def _payload(cursor: Cursor, raw: RawEvent, context: ParseContext) -> TransactionPayload:
+    values: dict[int, int] = {}
+    while True:
+        kind = cursor.packed("field_type")
+        if kind == _END:
+            break
+        part = cursor.sub(cursor.packed("field_length"), "field")
+        if kind in (_SIZE, _TYPE, _UNCOMPRESSED):
+            values[kind] = part.packed("field_value")
+    size = values.get(_SIZE, cursor.left)
+    code = values.get(_TYPE, int(Compression.NONE))
+    name = Compression(code).name if code in Compression._value2member_map_ else str(code)
+    return TransactionPayload(
+        size, name, values.get(_UNCOMPRESSED), cursor.bytes(size, "payload")
+    )
+
+
+def inner_events(outer: RawEvent, payload: TransactionPayload) -> Iterator[RawEvent]:
+    """The raw events of a payload, in order; ``pos`` and ``end_pos`` are the outer event's.
+
+    Errors: :class:`MalformedEventError` at the outer event's offset, :class:`LimitError` for an
+    event over :data:`MAX_INNER_EVENT` bytes.
+    """
+    import zstandard
+
+    stream = ByteStream(_plain(outer, payload))
+    inner = 0
+    try:
+        while head := stream.peek(HEADER_LENGTH):
+            if len(head) < HEADER_LENGTH:
+                raise _damage(outer, f"it ends {len(head)} bytes into the header of event {inner}")
+            header = parse_header(head, HEADER_LENGTH)
+            if header.size > MAX_INNER_EVENT:
+                raise LimitError(
+                    f"{outer.file} at {outer.pos}: event {inner} of the payload claims "
+                    f"{header.size} bytes; the limit is {MAX_INNER_EVENT}"
+                )
+            if header.size < HEADER_LENGTH or stream.available(header.size) < header.size:
+                raise _damage(outer, f"event {inner} claims {header.size} bytes")
+            data = stream.read(header.size)
+            yield RawEvent(
+                outer.file, outer.pos, header, data[HEADER_LENGTH:], "none", inner, outer.end_pos
+            )
+            inner += 1
+    except zstandard.ZstdError as exc:
+        raise _damage(outer, f"it does not decompress: {exc}") from exc
+
+
+def _plain(outer: RawEvent, payload: TransactionPayload) -> BinaryIO:
+    import zstandard
+
+    if payload.compression == Compression.NONE.name:
+        return io.BytesIO(payload.payload)
+    if payload.compression != Compression.ZSTD.name:
+        raise _damage(outer, f"compression {payload.compression} is not known")
+    reader = zstandard.ZstdDecompressor().stream_reader(payload.payload, read_across_frames=True)
+    return cast(BinaryIO, reader)
+
+
+def _damage(outer: RawEvent, reason: str) -> MalformedEventError:
+    return MalformedEventError(outer.file, outer.pos, reason, "payload")

@@ -1,0 +1,133 @@
+"""QUERY_EVENT, ROWS_QUERY_LOG_EVENT (5.6.2+) and the LOAD DATA events of 5.0.3+.
+
+Post-header: ``thread_id:4 exec_time:4 schema_length:1 error_code:2``, in v4 also
+``status_vars_length:2``; then the status variables, ``schema`` and a NUL, ``query``.
+EXECUTE_LOAD_QUERY_EVENT adds ``file_id:4 name_start:4 name_end:4 duplicates:1`` to the post-header.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from binlogkit._kernel.cursor import Cursor
+from binlogkit.constants import EventType
+from binlogkit.events.base import ParseContext, reads
+from binlogkit.events.statement_text import statement_text
+from binlogkit.events.status_vars import StatusVars, read_status_vars
+from binlogkit.sources.raw import RawEvent
+
+__all__ = ["DeleteFile", "ExecuteLoadQuery", "LoadBlock", "Query", "RowsQuery"]
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A statement.
+
+    ``thread_id``: the connection that ran it (meaningless on a replica); ``exec_time``: seconds it
+    took; ``query``: its text, read in the client's character set; ``query_bytes``: the bytes, where
+    the text does not say them exactly.
+    """
+
+    thread_id: int
+    exec_time: int
+    error_code: int
+    schema: str
+    status_vars: StatusVars
+    query: str
+    query_bytes: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExecuteLoadQuery:
+    """LOAD DATA as a statement; its file came in the blocks of ``file_id``.
+
+    ``name_start``, ``name_end``: where the file's name stands in the text (bytes);
+    ``duplicates``: 0 error, 1 IGNORE, 2 REPLACE.
+    """
+
+    thread_id: int
+    exec_time: int
+    error_code: int
+    schema: str
+    file_id: int
+    name_start: int
+    name_end: int
+    duplicates: int
+    status_vars: StatusVars
+    query: str
+    query_bytes: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LoadBlock:
+    """BEGIN_LOAD_QUERY_EVENT or APPEND_BLOCK_EVENT: a piece of LOAD DATA's file."""
+
+    file_id: int
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteFile:
+    """DELETE_FILE_EVENT: LOAD DATA failed; EXEC_LOAD_EVENT (4.x): run it."""
+
+    file_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class RowsQuery:
+    """The original statement before its row events (``binlog_rows_query_log_events``)."""
+
+    query: str
+    query_bytes: bytes | None = None
+
+
+@reads(EventType.QUERY_EVENT)
+def _query(cursor: Cursor, raw: RawEvent, context: ParseContext) -> Query:
+    thread_id = cursor.uint(4, "thread_id")
+    exec_time = cursor.uint(4, "exec_time")
+    schema_length = cursor.uint(1, "schema_length")
+    error_code = cursor.uint(2, "error_code")
+    vars_length = cursor.uint(2, "status_vars_length") if raw.version >= 4 else 0
+    status = read_status_vars(cursor.sub(vars_length, "status_vars"))
+    schema = cursor.text(schema_length, "schema")
+    cursor.take(1, "schema_end")
+    text, kept = statement_text(cursor.rest("query"), status.client_collation)
+    return Query(thread_id, exec_time, error_code, schema, status, text, kept)
+
+
+@reads(EventType.EXECUTE_LOAD_QUERY_EVENT)
+def _execute_load(cursor: Cursor, raw: RawEvent, context: ParseContext) -> ExecuteLoadQuery:
+    thread_id = cursor.uint(4, "thread_id")
+    exec_time = cursor.uint(4, "exec_time")
+    schema_length = cursor.uint(1, "schema_length")
+    error_code = cursor.uint(2, "error_code")
+    vars_length = cursor.uint(2, "status_vars_length")
+    file_id = cursor.uint(4, "file_id")
+    name_start, name_end = cursor.uint(4, "name_start"), cursor.uint(4, "name_end")
+    duplicates = cursor.uint(1, "duplicates")
+    status = read_status_vars(cursor.sub(vars_length, "status_vars"))
+    schema = cursor.text(schema_length, "schema")
+    cursor.take(1, "schema_end")
+    text, kept = statement_text(cursor.rest("query"), status.client_collation)
+    return ExecuteLoadQuery(
+        thread_id, exec_time, error_code, schema, file_id, name_start, name_end, duplicates,
+        status, text, kept,
+    )  # fmt: skip
+
+
+@reads(EventType.BEGIN_LOAD_QUERY_EVENT, EventType.APPEND_BLOCK_EVENT)
+def _block(cursor: Cursor, raw: RawEvent, context: ParseContext) -> LoadBlock:
+    return LoadBlock(cursor.uint(4, "file_id"), cursor.rest("data"))
+
+
+@reads(EventType.DELETE_FILE_EVENT, EventType.EXEC_LOAD_EVENT)
+def _delete_file(cursor: Cursor, raw: RawEvent, context: ParseContext) -> DeleteFile:
+    return DeleteFile(cursor.uint(4, "file_id"))
+
+
+@reads(EventType.ROWS_QUERY_LOG_EVENT)
+def _rows_query(cursor: Cursor, raw: RawEvent, context: ParseContext) -> RowsQuery:
+    # The length byte is that of the text modulo 256: not to be relied on.
+    cursor.take(1, "length")
+    text, kept = statement_text(cursor.rest("query"), None)
+    return RowsQuery(text, kept)

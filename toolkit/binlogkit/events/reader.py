@@ -1,0 +1,68 @@
+"""Raw events -> typed events, in order, payloads unpacked; nothing is dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from binlogkit._kernel.cursor import Cursor
+from binlogkit.errors import DamageError, LimitError
+
+# Importing a family's module registers its parsers.
+from binlogkit.events import (  # noqa: F401
+    control,
+    format_description,
+    gtid,
+    query,
+    rows,
+    table_map,
+    variables,
+)
+from binlogkit.events.base import Body, Event, OpaqueEvent, ParseContext, parser_of
+from binlogkit.events.payload import TransactionPayload, inner_events
+from binlogkit.sources.raw import RawEvent
+
+__all__ = ["read_events"]
+
+
+def read_events(
+    raw_events: Iterable[RawEvent],
+    *,
+    on_damage: str = "stop",
+    sink: Callable[[DamageError], None] | None = None,
+) -> Iterator[Event]:
+    """Typed events of one log; a payload event is followed by the events inside it.
+
+    ``on_damage``: ``stop`` raises :class:`DamageError`; ``report`` gives it to ``sink`` and yields
+    the event as :class:`OpaqueEvent`.
+    """
+    context = ParseContext()
+
+    def failed(error: DamageError) -> None:
+        if on_damage == "stop":
+            raise error
+        if sink is not None:
+            sink(error)
+
+    def parse(raw: RawEvent) -> Body:
+        if raw.checksum == "bad":
+            return OpaqueEvent(raw.body, "its checksum is wrong")
+        parser = parser_of(raw.header.type_code)
+        if parser is None:
+            return OpaqueEvent(raw.body)
+        try:
+            return parser(Cursor(raw.body, raw.file, raw.pos), raw, context)
+        except DamageError as error:
+            failed(error)
+            return OpaqueEvent(raw.body, error.reason)
+
+    for raw in raw_events:
+        body = parse(raw)
+        yield Event(raw, body)
+        if isinstance(body, TransactionPayload):
+            try:
+                for inner in inner_events(raw, body):
+                    yield Event(inner, parse(inner))
+            except DamageError as error:
+                failed(error)
+            except LimitError as error:
+                failed(DamageError(raw.file, raw.pos, str(error), "payload"))

@@ -1,0 +1,182 @@
+"""TABLE_MAP_EVENT (5.1.5+): a table's id, names and column types for the rows events that follow.
+
+``table_id:6 flags:2``, then ``length:packed db NUL length:packed table NUL column_count:packed
+types:n metadata_length:packed metadata null_bits:(n+7)/8`` and, from 8.0.1 on, optional metadata
+as type, packed length, value (``table_map_event`` in the server's sources).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from binlogkit._kernel.cursor import Cursor
+from binlogkit.constants import EventType
+from binlogkit.events.base import ParseContext, reads
+from binlogkit.sources.raw import RawEvent
+
+__all__ = ["DefaultCharset", "OptionalMetadata", "TableMap"]
+
+
+@dataclass(frozen=True, slots=True)
+class DefaultCharset:
+    """``default``: collation id of most columns; ``others``: (index, collation id) of the rest.
+
+    The index counts the character columns (or ENUM and SET columns) only.
+    """
+
+    default: int
+    others: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OptionalMetadata:
+    """What ``binlog_row_metadata`` MINIMAL (the first four) and FULL add; None where not there.
+
+    ``unsigned``: one bit per numeric column, in order, padded to whole bytes; ``columns_charset``
+    and ``enum_and_set_columns_charset``: a collation id per column of that kind; ``set_labels``,
+    ``enum_labels``: per SET and ENUM column, as stored; ``primary_key``: (column index, prefix
+    length or 0); ``visible``: one bit per column (8.0.23); ``vector_dimensions``: 9.0.
+    """
+
+    unsigned: tuple[bool, ...] | None = None
+    default_charset: DefaultCharset | None = None
+    columns_charset: tuple[int, ...] | None = None
+    geometry_types: tuple[int, ...] | None = None
+    column_names: tuple[str, ...] | None = None
+    set_labels: tuple[tuple[bytes, ...], ...] | None = None
+    enum_labels: tuple[tuple[bytes, ...], ...] | None = None
+    primary_key: tuple[tuple[int, int], ...] | None = None
+    enum_and_set_default_charset: DefaultCharset | None = None
+    enum_and_set_columns_charset: tuple[int, ...] | None = None
+    visible: tuple[bool, ...] | None = None
+    vector_dimensions: tuple[int, ...] | None = None
+    unknown: tuple[tuple[int, bytes], ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TableMap:
+    """A table of the rows events that follow.
+
+    ``types``: one type code per column; ``metadata``: the types' metadata, end to end;
+    ``nullable``: one bit per column, lowest first.
+    """
+
+    table_id: int
+    flags: int
+    db: str
+    table: str
+    types: bytes
+    metadata: bytes
+    nullable: bytes
+    optional: OptionalMetadata | None
+
+    @property
+    def column_count(self) -> int:
+        """How many columns the table has."""
+        return len(self.types)
+
+
+def _bits(cursor: Cursor, name: str) -> tuple[bool, ...]:
+    data = cursor.rest(name)
+    return tuple(bool(byte & (0x80 >> bit)) for byte in data for bit in range(8))
+
+
+def _numbers(cursor: Cursor, name: str) -> tuple[int, ...]:
+    values = []
+    while cursor.left:
+        values.append(cursor.packed(name))
+    return tuple(values)
+
+
+def _default_charset(cursor: Cursor, name: str) -> DefaultCharset:
+    default = cursor.packed(name)
+    rest = _numbers(cursor, name)
+    if len(rest) % 2:
+        raise cursor.fail(name, "a column without a collation")
+    return DefaultCharset(default, tuple(zip(rest[::2], rest[1::2], strict=True)))
+
+
+def _names(cursor: Cursor, name: str) -> tuple[str, ...]:
+    names = []
+    while cursor.left:
+        names.append(cursor.text(cursor.packed(f"{name}_length"), name))
+    return tuple(names)
+
+
+def _labels(cursor: Cursor, name: str) -> tuple[tuple[bytes, ...], ...]:
+    columns = []
+    while cursor.left:
+        count = cursor.packed(f"{name}_count")
+        if count > cursor.left:
+            raise cursor.fail(f"{name}_count", f"{count} labels in {cursor.left} bytes")
+        columns.append(
+            tuple(cursor.bytes(cursor.packed(f"{name}_length"), name) for _ in range(count))
+        )
+    return tuple(columns)
+
+
+def _simple_key(cursor: Cursor, name: str) -> tuple[tuple[int, int], ...]:
+    return tuple((index, 0) for index in _numbers(cursor, name))
+
+
+def _prefix_key(cursor: Cursor, name: str) -> tuple[tuple[int, int], ...]:
+    rest = _numbers(cursor, name)
+    if len(rest) % 2:
+        raise cursor.fail(name, "a key column without a prefix length")
+    return tuple(zip(rest[::2], rest[1::2], strict=True))
+
+
+_FIELDS: dict[int, tuple[str, Any]] = {
+    1: ("unsigned", _bits),
+    2: ("default_charset", _default_charset),
+    3: ("columns_charset", _numbers),
+    4: ("column_names", _names),
+    5: ("set_labels", _labels),
+    6: ("enum_labels", _labels),
+    7: ("geometry_types", _numbers),
+    8: ("primary_key", _simple_key),
+    9: ("primary_key", _prefix_key),
+    10: ("enum_and_set_default_charset", _default_charset),
+    11: ("enum_and_set_columns_charset", _numbers),
+    12: ("visible", _bits),
+    13: ("vector_dimensions", _numbers),
+}
+
+
+def _optional(cursor: Cursor) -> OptionalMetadata | None:
+    if not cursor.left:
+        return None
+    values: dict[str, Any] = {}
+    unknown: list[tuple[int, bytes]] = []
+    while cursor.left:
+        kind = cursor.uint(1, "optional_metadata_type")
+        part = cursor.sub(cursor.packed("optional_metadata_length"), "optional_metadata")
+        known = _FIELDS.get(kind)
+        if known is None:
+            unknown.append((kind, part.data))
+        else:
+            name, read = known
+            values[name] = read(part, name)
+    if unknown:
+        values["unknown"] = tuple(unknown)
+    return OptionalMetadata(**values)
+
+
+def _name(cursor: Cursor, field: str) -> str:
+    name = cursor.text(cursor.packed(f"{field}_length"), field)
+    cursor.take(1, f"{field}_end")
+    return name
+
+
+@reads(EventType.TABLE_MAP_EVENT)
+def _table_map(cursor: Cursor, raw: RawEvent, context: ParseContext) -> TableMap:
+    table_id = cursor.uint(context.table_id_width(raw.header.type_code), "table_id")
+    flags = cursor.uint(2, "flags")
+    db, table = _name(cursor, "db"), _name(cursor, "table")
+    count = cursor.packed("column_count")
+    types = cursor.bytes(count, "column_types")
+    # 5.1.4 and before end here.
+    metadata = cursor.bytes(cursor.packed("metadata_length"), "metadata") if cursor.left else b""
+    nullable = cursor.bytes((count + 7) // 8, "null_bits") if cursor.left else b""
+    return TableMap(table_id, flags, db, table, types, metadata, nullable, _optional(cursor))

@@ -1,0 +1,89 @@
+"""What a statement-format QUERY_EVENT needs beforehand: INTVAR, RAND, USER_VAR.
+
+INTVAR: ``type:1 value:8``; RAND: ``seed1:8 seed2:8``; USER_VAR: ``name_length:4 name is_null:1``
+and unless NULL ``type:1 collation:4 value_length:4 value``, from 5.5.3 on ``flags:1``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+from binlogkit._kernel.cursor import Cursor
+from binlogkit.constants import EventType
+from binlogkit.events.base import ParseContext, reads
+from binlogkit.sources.raw import RawEvent
+
+__all__ = ["Intvar", "IntvarType", "Rand", "UserVar", "UserVarType"]
+
+
+class IntvarType(IntEnum):
+    """Which session value an INTVAR_EVENT sets."""
+
+    INVALID_INT = 0
+    LAST_INSERT_ID = 1
+    INSERT_ID = 2
+
+
+class UserVarType(IntEnum):
+    """``Item_result``: the type of a user variable's value."""
+
+    STRING = 0
+    REAL = 1
+    INT = 2
+    ROW = 3
+    DECIMAL = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Intvar:
+    """LAST_INSERT_ID() or the next AUTO_INCREMENT value of the statement that follows."""
+
+    intvar_type: str
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rand:
+    """The seeds of RAND() in the statement that follows."""
+
+    seed1: int
+    seed2: int
+
+
+@dataclass(frozen=True, slots=True)
+class UserVar:
+    """A user variable that the statement that follows reads; ``value``: as stored, None if NULL."""
+
+    name: str
+    is_null: bool
+    var_type: str | None = None
+    collation: int | None = None
+    value: bytes | None = None
+    unsigned: bool = False
+
+
+def _name_of(enum: type[IntEnum], code: int) -> str:
+    return enum(code).name if code in enum._value2member_map_ else str(code)
+
+
+@reads(EventType.INTVAR_EVENT)
+def _intvar(cursor: Cursor, raw: RawEvent, context: ParseContext) -> Intvar:
+    return Intvar(_name_of(IntvarType, cursor.uint(1, "type")), cursor.uint(8, "value"))
+
+
+@reads(EventType.RAND_EVENT)
+def _rand(cursor: Cursor, raw: RawEvent, context: ParseContext) -> Rand:
+    return Rand(cursor.uint(8, "seed1"), cursor.uint(8, "seed2"))
+
+
+@reads(EventType.USER_VAR_EVENT)
+def _user_var(cursor: Cursor, raw: RawEvent, context: ParseContext) -> UserVar:
+    name = cursor.text(cursor.uint(4, "name_length"), "name")
+    if cursor.uint(1, "is_null"):
+        return UserVar(name, True)
+    kind = _name_of(UserVarType, cursor.uint(1, "type"))
+    collation = cursor.uint(4, "collation")
+    value = cursor.bytes(cursor.uint(4, "value_length"), "value")
+    unsigned = bool(cursor.uint(1, "flags") & 1) if cursor.left else False
+    return UserVar(name, False, kind, collation, value, unsigned)

@@ -1,0 +1,104 @@
+"""The Arrow field of a column: its type, and what the type cannot say as metadata."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from binlogkit.constants import ColumnType
+from binlogkit.rows.schema import Column
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["column_field", "column_kind"]
+
+DECIMAL128_DIGITS = 38
+_INTEGER_BITS = {
+    ColumnType.TINY: 8,
+    ColumnType.SHORT: 16,
+    ColumnType.INT24: 32,
+    ColumnType.LONG: 32,
+    ColumnType.LONGLONG: 64,
+}
+_KINDS = {
+    **dict.fromkeys(_INTEGER_BITS, "integer"),
+    ColumnType.FLOAT: "float",
+    ColumnType.DOUBLE: "double",
+    ColumnType.NEWDECIMAL: "decimal",
+    ColumnType.BIT: "bit",
+    ColumnType.YEAR: "year",
+    ColumnType.DATE: "date",
+    ColumnType.NEWDATE: "date",
+    ColumnType.TIME: "time",
+    ColumnType.TIME2: "time",
+    ColumnType.DATETIME: "datetime",
+    ColumnType.DATETIME2: "datetime",
+    ColumnType.TIMESTAMP: "timestamp",
+    ColumnType.TIMESTAMP2: "timestamp",
+    ColumnType.ENUM: "enum",
+    ColumnType.SET: "set",
+    ColumnType.JSON: "json",
+    ColumnType.GEOMETRY: "geometry",
+    ColumnType.VECTOR: "vector",
+}
+
+
+def column_kind(column: Column) -> str:
+    """How the column's Arrow values read as MySQL values: one of frames.schema.KINDS."""
+    kind = _KINDS.get(column.type)
+    if kind is not None:
+        return kind
+    return "binary" if column.charset == "binary" else "text"
+
+
+def _arrow_type(column: Column, kind: str) -> pa.DataType:
+    import pyarrow as pa
+
+    if kind == "integer":
+        bits = _INTEGER_BITS[column.type]
+        return getattr(pa, f"{'u' if column.unsigned else ''}int{bits}")()
+    if kind == "decimal":
+        wide = column.precision > DECIMAL128_DIGITS
+        make = pa.decimal256 if wide else pa.decimal128
+        return make(column.precision, column.scale)
+    if kind == "enum":
+        return pa.uint16() if column.labels is None else pa.dictionary(pa.int32(), pa.string())
+    if kind == "set":
+        return pa.uint64() if column.labels is None else pa.string()
+    return {
+        "float": pa.float32(),
+        "double": pa.float64(),
+        "bit": pa.uint64(),
+        "year": pa.int16(),
+        "date": pa.date32(),
+        "time": pa.duration("us"),
+        "datetime": pa.timestamp("us"),
+        "timestamp": pa.timestamp("us", "UTC"),
+        "text": pa.string(),
+        "json": pa.string(),
+        "binary": pa.binary(),
+        "geometry": pa.binary(),
+        "vector": pa.binary(),
+    }[kind]
+
+
+def column_field(column: Column) -> pa.Field:
+    """The field of a column in ``before`` and ``after``; metadata as frames/schema.py says."""
+    import pyarrow as pa
+
+    kind = column_kind(column)
+    facts = {
+        "kind": kind,
+        "mysql_type": column.mysql_type,
+        "scale": str(column.scale),
+        "unsigned": "1" if column.unsigned else "0",
+        "charset": column.charset or "",
+        "name_origin": column.name_origin,
+        "sign_origin": column.sign_origin,
+        "charset_origin": column.charset_origin,
+        "labels_origin": column.labels_origin,
+        "generated": column.generated or "",
+        "visible": "1" if column.visible else "0",
+    }
+    metadata = {f"binlogkit:{k}".encode(): str(v).encode() for k, v in facts.items()}
+    return pa.field(column.name, _arrow_type(column, kind), metadata=metadata)

@@ -1,0 +1,99 @@
+"""Events -> records in the public contract's form (``events --format jsonl``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from binlogkit.events.base import Event
+from binlogkit.events.rows import RowsEvent, RowsFlag
+from binlogkit.events.status_vars import StatusVars
+from binlogkit.events.table_map import OptionalMetadata
+from binlogkit.rows.walk import Step
+from binlogkit.sources.raw import flag_names
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["EVENT_KEYS", "event_record", "event_records", "event_schema"]
+
+EVENT_KEYS = (
+    "file", "pos", "end_pos", "inner", "size", "timestamp", "type", "code", "server_id", "flags",
+    "checksum", "gtid", "fields",
+)  # fmt: skip
+
+# Of these only what the event carries is shown.
+_SPARSE = (StatusVars, OptionalMetadata)
+
+
+def event_schema() -> pa.Schema:
+    """The events frame: the record's keys; ``flags`` and ``fields`` as JSON text."""
+    import pyarrow as pa
+
+    text = pa.string()
+    types = {"pos": pa.int64(), "end_pos": pa.int64(), "inner": pa.int32(), "size": pa.int64(),
+             "timestamp": pa.int64(), "code": pa.int16(), "server_id": pa.int64()}  # fmt: skip
+    return pa.schema([pa.field(name, types.get(name, text)) for name in EVENT_KEYS])
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, (bytes, bytearray)):
+        return "0x" + bytes(value).hex().upper()
+    if isinstance(value, Enum):
+        return value.name
+    if isinstance(value, (tuple, list)):
+        return [_plain(v) for v in value]
+    if is_dataclass(value) and not isinstance(value, type):
+        return _fields(value)
+    return value
+
+
+def _fields(body: object) -> dict[str, object]:
+    sparse = isinstance(body, _SPARSE)
+    out: dict[str, object] = {}
+    for item in fields(body):  # type: ignore[arg-type]
+        value = getattr(body, item.name)
+        if sparse and value is None:
+            continue
+        out[item.name] = _plain(value)
+    if isinstance(body, RowsEvent):
+        out["flags"] = _rows_flags(body.flags)
+    return out
+
+
+def _rows_flags(flags: int) -> list[str | int]:
+    known = RowsFlag._value2member_map_
+    return [
+        RowsFlag(bit).name or bit if bit in known else bit
+        for bit in (1 << i for i in range(16))
+        if flags & bit
+    ]
+
+
+def event_record(event: Event, gtid: str | None) -> dict[str, object]:
+    """One event's record; ``gtid``: of the transaction that it belongs to."""
+    raw = event.raw
+    header = raw.header
+    return {
+        "file": raw.file,
+        "pos": raw.pos,
+        "end_pos": raw.end_pos,
+        "inner": raw.inner,
+        "size": header.size,
+        "timestamp": header.timestamp,
+        "type": event.type,
+        "code": header.type_code,
+        "server_id": header.server_id,
+        "flags": flag_names(header.flags),
+        "checksum": raw.checksum,
+        "gtid": gtid,
+        "fields": {"log_pos": header.log_pos, **_fields(event.body)},
+    }
+
+
+def event_records(steps: Iterable[Step]) -> Iterator[dict[str, object]]:
+    """The records of a walk's events."""
+    for step in steps:
+        yield event_record(step.event, step.transaction.gtid if step.transaction else None)

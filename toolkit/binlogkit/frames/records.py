@@ -1,0 +1,163 @@
+"""Batches -> row records in the public contract's form (``rows --format jsonl``)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal
+from heapq import merge
+from typing import TYPE_CHECKING, Any
+
+from binlogkit._kernel.text import date_text, datetime_text, decimal_text, time_text
+from binlogkit.frames.schema import CellState
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = [
+    "RECORD_KEYS",
+    "image_records",
+    "matches",
+    "matching",
+    "row_records",
+    "window_records",
+]
+
+RECORD_KEYS = (
+    "file", "pos", "end_pos", "inner", "row", "timestamp", "commit_timestamp", "server_id", "gtid",
+    "thread_id", "xid", "xa", "db", "table", "op", "before", "after", "query",
+)  # fmt: skip
+
+_ABSENT = object()
+Formatter = Callable[[Any], object]
+
+
+def _hex(data: bytes) -> str:
+    return "0x" + data.hex().upper()
+
+
+def _single(value: float) -> float:
+    """The double whose shortest text is the shortest text of a 32-bit float."""
+    import numpy as np
+
+    return float(str(np.float32(value)))
+
+
+def _formatter(field: pa.Field) -> Formatter | None:
+    """How a value of this field reads in the contract; None where it stands as it is."""
+    facts = field.metadata or {}
+    kind = facts.get(b"binlogkit:kind", b"text").decode()
+    scale = int(facts.get(b"binlogkit:scale", b"0"))
+    formatters: dict[str, Formatter] = {
+        "float": _single,
+        "decimal": lambda v: decimal_text(v) if isinstance(v, Decimal) else str(v),
+        "date": date_text,
+        "time": lambda v: time_text(v, scale),
+        "datetime": lambda v: datetime_text(v, scale),
+        "timestamp": lambda v: datetime_text(v, scale),
+        "binary": _hex,
+        "geometry": _hex,
+        "vector": _hex,
+    }
+    return formatters.get(kind)
+
+
+def _cells(array: pa.Array, field: pa.Field) -> list[Any]:
+    """The column's values in the contract's form, None for what has no value."""
+    import pyarrow as pa
+
+    types = pa.types
+    kind = array.type
+    if types.is_timestamp(kind) or types.is_duration(kind):
+        array = array.view(pa.int64())
+    elif types.is_date32(kind):
+        array = array.view(pa.int32())
+    values = array.to_pylist()
+    formatter = _formatter(field)
+    if formatter is None:
+        return values
+    return [None if v is None else formatter(v) for v in values]
+
+
+def image_records(batch: pa.RecordBatch, which: str) -> list[dict[str, object] | None]:
+    """The images ``before`` or ``after`` of a batch, one dict per row, None where there is none."""
+    struct = batch.column(which)
+    names = [field.name for field in struct.type]
+    columns = [_cells(struct.field(i), field) for i, field in enumerate(struct.type)]
+    present = struct.is_valid().to_pylist()
+    states = batch.column(f"{which}_state").to_pylist()
+    raw = batch.column("raw").to_pylist()
+    image = 0 if which == "before" else 1
+    records: list[dict[str, object] | None] = []
+    for row, there in enumerate(present):
+        if not there:
+            records.append(None)
+            continue
+        values = [column[row] for column in columns]
+        if states[row] is not None:
+            _mark(values, states[row], [c for c in raw[row] or () if c["image"] == image])
+        records.append(
+            {name: value for name, value in zip(names, values, strict=True) if value is not _ABSENT}
+        )
+    return records
+
+
+def _mark(values: list[Any], states: Sequence[int], cells: list[dict[str, Any]]) -> None:
+    """Put what is special into a row's ``values``."""
+    for column, state in enumerate(states):
+        if state == CellState.NOT_IN_IMAGE:
+            values[column] = _ABSENT
+    for cell in cells:
+        column, state = cell["column"], states[cell["column"]]
+        if state == CellState.NO_ARROW_VALUE:
+            values[column] = cell["text"]
+        elif state == CellState.JSON_DIFF:
+            values[column] = {"json_diff": json.loads(cell["text"])}
+        else:
+            values[column] = {"undecodable": _hex(cell["bytes"]), "reason": cell["text"]}
+
+
+def row_records(batch: pa.RecordBatch) -> Iterator[tuple[int, dict[str, object]]]:
+    """The records of one batch, each with its ``seq``."""
+    plain = {
+        name: batch.column(name).to_pylist()
+        for name in RECORD_KEYS
+        if name not in ("before", "after")
+    }
+    plain["before"] = image_records(batch, "before")
+    plain["after"] = image_records(batch, "after")
+    columns = [plain[name] for name in RECORD_KEYS]
+    for seq, *values in zip(batch.column("seq").to_pylist(), *columns, strict=True):
+        yield seq, dict(zip(RECORD_KEYS, values, strict=True))
+
+
+def window_records(window: Sequence[pa.RecordBatch]) -> Iterator[dict[str, object]]:
+    """The records of a window's batches in the log's order."""
+    for _, record in merge(*(row_records(b) for b in window), key=lambda pair: pair[0]):
+        yield record
+
+
+def matches(record: dict[str, Any], where: Sequence[tuple[str, str]]) -> bool:
+    """Whether one image of a record holds every (column, text); ``NULL`` matches NULL."""
+    if not where:
+        return True
+    for image in (record["before"], record["after"]):
+        if image is not None and all(
+            column in image and _text(image[column]) == text for column, text in where
+        ):
+            return True
+    return False
+
+
+def _text(value: object) -> str:
+    return "NULL" if value is None else value if isinstance(value, str) else json.dumps(value)
+
+
+def matching(batch: pa.RecordBatch, where: Sequence[tuple[str, str]]) -> pa.RecordBatch:
+    """The rows of a batch that match; see :func:`matches`."""
+    if not where:
+        return batch
+    import pyarrow as pa
+
+    keep = [matches(record, where) for _, record in row_records(batch)]
+    return batch.filter(pa.array(keep, pa.bool_()))

@@ -1,0 +1,248 @@
+"""Arrow tables of records and batches, versions of a schema united, and on to pandas."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from binlogkit.errors import SchemaError, UsageError
+from binlogkit.frames.arrow_types import column_kind
+from binlogkit.frames.records import RECORD_KEYS
+from binlogkit.frames.schema import CellState, batch_schema
+from binlogkit.rows.schema import TableSchema
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = [
+    "flat_table",
+    "generic_schema",
+    "nested_as_text",
+    "schema_table",
+    "table_of",
+    "to_engine",
+    "united",
+]
+
+CHUNK_ROWS = 16_384
+_NESTED = ("flags", "fields", "before", "after")
+
+
+def to_engine(table: pa.Table, engine: str) -> Any:
+    """The table as ``pandas`` (Arrow-backed columns, so that integers stay exact) or ``pyarrow``."""
+    if engine == "pyarrow":
+        return table
+    if engine != "pandas":
+        raise UsageError(f"engine is pandas or pyarrow, not {engine!r}")
+    import pandas as pd
+
+    return table.to_pandas(types_mapper=pd.ArrowDtype)
+
+
+def nested_as_text(record: dict[str, Any]) -> dict[str, Any]:
+    """A record whose nested values are JSON text, as csv, table and parquet have them."""
+    return {
+        k: json.dumps(v, ensure_ascii=False) if k in _NESTED and v is not None else v
+        for k, v in record.items()
+    }
+
+
+def table_of(records: Iterable[dict[str, Any]], schema: pa.Schema) -> pa.Table:
+    """Records as a table, built in chunks."""
+    import pyarrow as pa
+
+    stream = iter(records)
+
+    def chunks() -> Iterator[pa.RecordBatch]:
+        while chunk := list(islice(stream, CHUNK_ROWS)):
+            yield pa.RecordBatch.from_pylist(chunk, schema=schema)
+
+    return pa.Table.from_batches(chunks(), schema)
+
+
+def generic_schema() -> pa.Schema:
+    """The generic rows frame: the record's keys; ``before`` and ``after`` as JSON text."""
+    import pyarrow as pa
+
+    types = {
+        "pos": pa.int64(), "end_pos": pa.int64(), "inner": pa.int32(), "row": pa.int32(),
+        "timestamp": pa.int64(), "commit_timestamp": pa.int64(), "server_id": pa.int64(),
+        "thread_id": pa.int64(), "xid": pa.uint64(),
+    }  # fmt: skip
+    return pa.schema([pa.field(name, types.get(name, pa.string())) for name in RECORD_KEYS])
+
+
+def flat_table(changes: pa.Table) -> pa.Table:
+    """Canonical changes with the images' columns side by side: ``before.id``, ``after.id`` …"""
+    names, columns = [], []
+    for field in changes.schema:
+        column = changes.column(field.name)
+        if field.name not in ("before", "after"):
+            names.append(field.name)
+            columns.append(column)
+            continue
+        chunked = column.combine_chunks()
+        for i, child in enumerate(field.type):
+            names.append(f"{field.name}.{child.name}")
+            columns.append(_child(chunked, i))
+    import pyarrow as pa
+
+    return pa.table(dict(zip(names, columns, strict=True)))
+
+
+def _child(struct: Any, index: int) -> pa.Array:
+    """A struct's child, null where the struct is."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if isinstance(struct, pa.ChunkedArray):
+        chunks = [_child(chunk, index) for chunk in struct.chunks]
+        return pa.chunked_array(chunks, struct.type.field(index).type)
+    return pc.struct_field(struct, index)
+
+
+def united(batches: Sequence[pa.RecordBatch], table: str) -> pa.Table:
+    """Batches of one table, whatever their schema versions, as one table in log order.
+
+    Columns are united by name, in the order they first appear; a column that a version lacks is
+    *not in the image* there. :class:`SchemaError` names the versions whose types do not agree.
+    """
+    import pyarrow as pa
+
+    if not batches:
+        return pa.Table.from_batches([], batch_schema([]))
+    names = {bytes(b.schema.metadata[b"binlogkit:table"]) for b in batches}
+    if len(names) > 1:
+        listed = ", ".join(sorted(".".join(json.loads(n)) for n in names))
+        raise SchemaError(f"{table} names several tables: {listed}")
+    if all(b.schema.equals(batches[0].schema) for b in batches):
+        return pa.Table.from_batches(batches).unify_dictionaries()
+    fields = _united_fields(batches, table)
+    schema = batch_schema(fields, batches[-1].schema.metadata)
+    return pa.Table.from_batches([_widened(b, schema) for b in batches]).unify_dictionaries()
+
+
+def _united_fields(batches: Sequence[pa.RecordBatch], table: str) -> list[pa.Field]:
+    import pyarrow as pa
+
+    fields: dict[str, pa.Field] = {}
+    versions: dict[str, str] = {}
+    for batch in batches:
+        version = batch.schema.metadata[b"binlogkit:schema_version"].decode()
+        for field in batch.schema.field("before").type:
+            known = fields.get(field.name)
+            if known is None:
+                fields[field.name], versions[field.name] = field, version
+                continue
+            kind = _common_type(known.type, field.type)
+            if kind is None:
+                raise SchemaError(
+                    f"{table}.{field.name} is {known.type} in schema version "
+                    f"{versions[field.name]} and {field.type} in version {version}: "
+                    "read one version at a time with batches()"
+                )
+            fields[field.name] = pa.field(field.name, kind, metadata=field.metadata)
+    return list(fields.values())
+
+
+def _common_type(a: pa.DataType, b: pa.DataType) -> pa.DataType | None:
+    """The type that holds both without loss, None when there is none."""
+    import pyarrow as pa
+
+    types = pa.types
+    if a == b:
+        return a
+    if types.is_integer(a) and types.is_integer(b):
+        signed = types.is_signed_integer(a) or types.is_signed_integer(b)
+        bits = max(
+            t.bit_width + (signed and not types.is_signed_integer(t)) for t in (a, b)
+        )
+        width = next((w for w in (8, 16, 32, 64) if w >= bits), None)
+        return None if width is None else getattr(pa, f"{'' if signed else 'u'}int{width}")()
+    if types.is_floating(a) and types.is_floating(b):
+        return pa.float64()
+    if types.is_decimal(a) and types.is_decimal(b):
+        scale = max(a.scale, b.scale)
+        digits = max(a.precision - a.scale, b.precision - b.scale) + scale
+        return pa.decimal128(digits, scale) if digits <= 38 else pa.decimal256(digits, scale)
+    return None
+
+
+def _widened(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """A batch in the united schema: images reordered and completed, states and raw renumbered."""
+    import pyarrow as pa
+
+    own = [f.name for f in batch.schema.field("before").type]
+    target = list(schema.field("before").type)
+    place = [next(i for i, f in enumerate(target) if f.name == name) for name in own]
+    columns = {name: batch.column(name) for name in batch.schema.names}
+    for image in ("before", "after"):
+        struct = batch.column(image)
+        children = [pa.nulls(len(batch), f.type) for f in target]
+        for i, at in enumerate(place):
+            children[at] = struct.field(i).cast(target[at].type)
+        columns[image] = pa.StructArray.from_arrays(children, fields=target, mask=struct.is_null())
+        columns[f"{image}_state"] = _moved_states(
+            struct, batch.column(f"{image}_state"), place, len(target)
+        )
+    raw = [
+        None if cells is None else [{**c, "column": place[c["column"]]} for c in cells]
+        for cells in batch.column("raw").to_pylist()
+    ]
+    columns["raw"] = pa.array(raw, schema.field("raw").type)
+    return pa.RecordBatch.from_arrays([columns[n] for n in schema.names], schema=schema)
+
+
+def _moved_states(
+    struct: pa.StructArray, states: pa.Array, place: list[int], count: int
+) -> pa.Array:
+    """The states of a batch's images for ``count`` united columns."""
+    import pyarrow as pa
+
+    nulls = [struct.field(i).is_null().to_pylist() for i in range(len(place))]
+    rows: list[list[int] | None] = []
+    for row, (there, known) in enumerate(
+        zip(struct.is_valid().to_pylist(), states.to_pylist(), strict=True)
+    ):
+        if not there or (known is None and len(place) == count):
+            rows.append(None)
+            continue
+        moved = [int(CellState.NOT_IN_IMAGE)] * count
+        for i, at in enumerate(place):
+            moved[at] = known[i] if known is not None else int(nulls[i][row])
+        rows.append(moved)
+    return pa.array(rows, pa.list_(pa.uint8()))
+
+
+def schema_table(schemas: Iterable[TableSchema]) -> pa.Table:
+    """One row per column of each schema version, with where each fact is known from."""
+    import pyarrow as pa
+
+    text, flag = pa.string(), pa.bool_()
+    schema = pa.schema(
+        {
+            "db": text, "table": text, "schema_version": pa.int32(), "position": pa.int32(),
+            "column": text, "mysql_type": text, "kind": text, "nullable": flag, "unsigned": flag,
+            "charset": text, "collation": text, "labels": pa.list_(text), "key": pa.int32(),
+            "key_kind": text, "generated": text, "visible": flag, "name_origin": text,
+            "sign_origin": text, "charset_origin": text, "labels_origin": text, "assumed": flag,
+        }
+    )  # fmt: skip
+    rows = [
+        {
+            "db": s.db, "table": s.table, "schema_version": s.version, "position": c.index + 1,
+            "column": c.name, "mysql_type": c.mysql_type, "kind": column_kind(c),
+            "nullable": c.nullable, "unsigned": c.unsigned, "charset": c.charset,
+            "collation": c.collation, "labels": None if c.labels is None else list(c.labels),
+            "key": s.key.index(c.name) + 1 if c.name in s.key else None, "key_kind": s.key_kind,
+            "generated": c.generated, "visible": c.visible, "name_origin": str(c.name_origin),
+            "sign_origin": str(c.sign_origin), "charset_origin": str(c.charset_origin),
+            "labels_origin": str(c.labels_origin),
+            "assumed": "assumed" in (str(c.sign_origin), str(c.charset_origin)),
+        }
+        for s in schemas
+        for c in s.columns
+    ]  # fmt: skip
+    return pa.Table.from_pylist(rows, schema=schema)

@@ -1,0 +1,294 @@
+"""The front door: a log, or many read together, as frames.
+
+``binlogkit.open(source)`` gives a :class:`Log`; nothing is read before it is asked for.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from binlogkit.errors import DamageError, UsageError
+from binlogkit.rows.filters import Filters
+from binlogkit.rows.walk import LogWalk, ReadOptions
+from binlogkit.sources.carriers import Carrier, Source, resolve
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from binlogkit.rows.ddl import Catalog
+
+__all__ = ["Batch", "Log", "open_log"]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Row changes of one version of one table.
+
+    ``table``: (db, table); ``schema_version``: 0, 1, … in log order; ``batch``: a
+    ``pyarrow.RecordBatch`` as frames/schema.py says.
+    """
+
+    table: tuple[str, str]
+    schema_version: int
+    batch: pa.RecordBatch
+
+
+def open_log(
+    source: Source,
+    *,
+    schema: str | Catalog | None = None,
+    schema_from: str | None = None,
+    charset: str | None = None,
+    on_damage: str = "stop",
+    name: str | None = None,
+) -> Log:
+    """A log, or several in order.
+
+    ``source``: a path, folder, glob, index file, URL, bytes, file object, or a list of them;
+    ``schema``: a SQL file with CREATE TABLE statements (the state before the log) or a Catalog;
+    ``schema_from``: a live server, ``mysql://user@host:port`` (password from the environment
+    variable BINLOGKIT_PASSWORD); ``charset``: of text whose character set nothing tells;
+    ``on_damage``: ``stop`` or ``report``; ``name``: the ``source`` column.
+    Errors: InputError, EmptyInputError, UsageError.
+    """
+    if on_damage not in ("stop", "report"):
+        raise UsageError(f"on_damage is stop or report, not {on_damage!r}")
+    carriers = resolve(source)
+    options = _options(schema, schema_from, charset, on_damage, name)
+    return Log(carriers, options)
+
+
+def _options(
+    schema: str | Catalog | None,
+    schema_from: str | None,
+    charset: str | None,
+    on_damage: str,
+    name: str | None,
+) -> ReadOptions:
+    from binlogkit.rows.ddl import from_server, load_schema
+    from binlogkit.rows.schema import Origin
+    from binlogkit.sources.schema_source import connect, read_schema_text
+
+    if schema is not None and schema_from is not None:
+        raise UsageError("give a schema file or a server to take the schema from, not both")
+    origin = Origin.SCHEMA_FILE
+    catalog = schema
+    if isinstance(catalog, str):
+        catalog = load_schema(read_schema_text(catalog))
+    if schema_from is not None:
+        with connect(schema_from) as connection:
+            catalog, origin = from_server(lambda sql: _query(connection, sql)), Origin.SERVER
+    return ReadOptions(on_damage, catalog, origin, charset, name)
+
+
+class Log:
+    """One log, or several read together in order.
+
+    ``damages``: what the last read met and, with ``on_damage="report"``, went past; ``problems``:
+    definitions that contradict the log, in sentences.
+    """
+
+    def __init__(self, carriers: Sequence[Carrier], options: ReadOptions | None = None) -> None:
+        self.carriers = list(carriers)
+        self.options = options or ReadOptions()
+        self.damages: list[DamageError] = []
+        self.problems: list[str] = []
+        self.undecodable = 0
+
+    @property
+    def files(self) -> list[str]:
+        """The logs' names, in the order they are read."""
+        return [carrier.name for carrier in self.carriers]
+
+    def walk(self, *, ahead: bool = True) -> LogWalk:
+        """A new walk over the log; what it meets is kept in ``damages`` and ``problems``."""
+        walk = LogWalk(self.carriers, self.options, ahead=ahead)
+        self.damages, self.problems = walk.damages, walk.problems
+        return walk
+
+    # ---- streams of records -------------------------------------------------------------
+
+    def event_records(self, **filters: Any) -> Iterator[dict[str, object]]:
+        """One dict per event, as ``events --format jsonl``; filters as keywords."""
+        from binlogkit.frames.event_records import event_records
+
+        wanted = Filters.build(**filters)
+        yield from event_records(
+            step for step in self.walk() if wanted.wants_step(step)
+        )
+
+    def row_records(self, **filters: Any) -> Iterator[dict[str, object]]:
+        """One dict per row change in log order, as ``rows --format jsonl``."""
+        from binlogkit.frames.records import matches, window_records
+
+        wanted = Filters.build(**filters)
+        for window in self._windows(wanted):
+            for record in window_records([b.batch for b in window]):
+                if matches(record, wanted.where):
+                    yield record
+
+    def transaction_records(self, **filters: Any) -> Iterator[dict[str, object]]:
+        """One dict per transaction with its outcome, as ``transactions --format jsonl``."""
+        from binlogkit.frames.ledgers import transaction_record
+        from binlogkit.rows.ledger import read_transactions, wanted_transactions
+
+        wanted = Filters.build(**filters)
+        names = self.files
+        found = read_transactions(self.walk())
+        for transaction in wanted_transactions(found, wanted, names[0], names[-1]):
+            yield transaction_record(transaction, self.options.source)
+
+    # ---- batches ------------------------------------------------------------------------
+
+    def batches(self, table: str | None = None, **filters: Any) -> Iterator[Batch]:
+        """Row changes in bounded memory: every table's, in log order per table, or one table's."""
+        wanted = Filters.build(**_with_table(table, filters))
+        from binlogkit.frames.records import matching
+
+        for window in self._windows(wanted):
+            for batch in window:
+                kept = matching(batch.batch, wanted.where)
+                if kept.num_rows:
+                    yield Batch(batch.table, batch.schema_version, kept)
+
+    def _windows(self, wanted: Filters) -> Iterator[list[Batch]]:
+        from binlogkit.frames.batches import record_batch
+        from binlogkit.frames.schema import undecodable_cells
+        from binlogkit.rows.changes import read_windows
+
+        self.undecodable = 0
+        for window in read_windows(self.walk(), wanted):
+            batches = []
+            for columns in window:
+                batch = record_batch(columns)
+                self.undecodable += undecodable_cells(batch)
+                batches.append(Batch(columns.schema.name, columns.schema.version, batch))
+            yield batches
+
+    # ---- frames -------------------------------------------------------------------------
+
+    def events(self, *, engine: str = "pandas", **filters: Any) -> Any:
+        """The events as a frame: the keys of the record; ``flags`` and ``fields`` as JSON text."""
+        from binlogkit.frames.event_records import event_schema
+        from binlogkit.frames.tables import nested_as_text, to_engine, table_of
+
+        records = (nested_as_text(r) for r in self.event_records(**filters))
+        return to_engine(table_of(records, event_schema()), engine)
+
+    def rows(
+        self, table: str | None = None, *, engine: str = "pandas", **filters: Any
+    ) -> Any:
+        """Row changes as a frame.
+
+        Without ``table`` every change, ``before`` and ``after`` as JSON text (the contract's values).
+        With it typed columns ``before.id``, ``after.id`` …, the versions of the table's schema
+        united by name; :class:`SchemaError` names the versions that cannot be.
+        """
+        from binlogkit.frames.tables import (
+            flat_table,
+            generic_schema,
+            nested_as_text,
+            table_of,
+            to_engine,
+        )
+
+        if table is None:
+            records = (nested_as_text(r) for r in self.row_records(**filters))
+            return to_engine(table_of(records, generic_schema()), engine)
+        return to_engine(flat_table(self.changes(table, **filters)), engine)
+
+    def changes(self, table: str, **filters: Any) -> pa.Table:
+        """One table's changes in the canonical batch schema: what the analyses take."""
+        from binlogkit.frames.tables import united
+
+        return united([b.batch for b in self.batches(table, **filters)], table)
+
+    def transactions(self, *, engine: str = "pandas", **filters: Any) -> Any:
+        """The transactions as a frame, one row each, with the outcome."""
+        from binlogkit.frames.ledgers import TRANSACTION_KEYS, to_table
+        from binlogkit.frames.tables import to_engine
+
+        records = self.transaction_records(**filters)
+        return to_engine(to_table(records, TRANSACTION_KEYS), engine)
+
+    def statements(self, *, engine: str = "pandas", **filters: Any) -> Any:
+        """The statements that the log holds as text, one row each."""
+        from binlogkit.frames.ledgers import STATEMENT_KEYS, plain_record, to_table
+        from binlogkit.frames.tables import to_engine
+        from binlogkit.rows.ledger import statement_of
+
+        wanted = Filters.build(**filters)
+        found = (statement_of(s) for s in self._steps() if wanted.wants_step(s))
+        records = (plain_record(s, STATEMENT_KEYS, self.options.source) for s in found if s)
+        return to_engine(to_table(records, STATEMENT_KEYS), engine)
+
+    def boundaries(self, *, engine: str = "pandas", **filters: Any) -> Any:
+        """Where tables are created, dropped, emptied, renamed, altered, or written by statements."""
+        from binlogkit.frames.ledgers import BOUNDARY_KEYS, plain_record, to_table
+        from binlogkit.frames.tables import to_engine
+        from binlogkit.rows.ledger import boundaries_of
+
+        wanted = Filters.build(**filters)
+        records = (
+            plain_record(boundary, BOUNDARY_KEYS, self.options.source)
+            for step in self._steps()
+            if wanted.wants_step(step)
+            for boundary in boundaries_of(step)
+        )
+        return to_engine(to_table(records, BOUNDARY_KEYS), engine)
+
+    def tables(self, *, engine: str = "pandas") -> Any:
+        """The columns of every table with row changes: one row per column and schema version."""
+        from binlogkit.frames.tables import schema_table, to_engine
+
+        walk = self.walk(ahead=False)
+        for _ in self._until_damage(walk):
+            pass
+        schemas = [schema for versions in walk.schemas.values() for schema in versions]
+        return to_engine(schema_table(schemas), engine)
+
+    def table_names(self) -> list[str]:
+        """``db.table`` of every table with row changes, sorted."""
+        walk = self.walk(ahead=False)
+        for _ in self._until_damage(walk):
+            pass
+        return sorted(f"{db}.{table}" for db, table in walk.schemas)
+
+    def _steps(self) -> Iterator[Any]:
+        return self._until_damage(self.walk())
+
+    def _until_damage(self, walk: LogWalk) -> Iterator[Any]:
+        """The walk's steps; damage ends them and is kept in ``damages``."""
+        try:
+            yield from walk
+        except DamageError as error:
+            walk.damages.append(error)
+
+    # ---- notebooks ----------------------------------------------------------------------
+
+    def __getitem__(self, table: str) -> Any:
+        """``log["shop.orders"]``: the table's typed row changes, as ``log.rows("shop.orders")``."""
+        return self.rows(table)
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return self.table_names()
+
+    def __repr__(self) -> str:
+        return f"<binlogkit.Log {json.dumps(self.files, ensure_ascii=True)}>"
+
+
+def _query(connection: Any, sql: str) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(sql)
+        return list(cursor.fetchall())
+
+
+def _with_table(table: str | None, filters: dict[str, Any]) -> dict[str, Any]:
+    if table is None:
+        return filters
+    if "table" in filters:
+        raise UsageError("the table is given twice")
+    return {**filters, "table": table}

@@ -1,0 +1,216 @@
+"""Which events, transactions and row changes are wanted; the same for every door."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from binlogkit.errors import UsageError
+from binlogkit.events.gtid_set import GtidSet
+from binlogkit.rows.transactions import Transaction
+from binlogkit.sources.raw import RawEvent
+
+if TYPE_CHECKING:
+    from binlogkit.rows.walk import Step
+
+__all__ = ["Filters", "TableName", "parse_table_name", "parse_time"]
+
+OPS = ("insert", "update", "delete")
+_MICROSECOND = 1_000_000
+_NAME = re.compile(r"`((?:[^`]|``)*)`|([^.`]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class TableName:
+    """A table to match; ``db`` None matches the table in any database."""
+
+    db: str | None
+    table: str
+
+    def __call__(self, db: str, table: str) -> bool:
+        return self.table == table and self.db in (None, db)
+
+
+def parse_table_name(text: str) -> TableName:
+    """``db.table`` or ``table``; backquotes around names that hold dots or backquotes."""
+    first = _NAME.match(text)
+    if first is not None:
+        name = _unquoted(first)
+        if first.end() == len(text):
+            return TableName(None, name)
+        second = _NAME.match(text, first.end() + 1)
+        if text[first.end()] == "." and second is not None and second.end() == len(text):
+            return TableName(name, _unquoted(second))
+    raise UsageError(f"not a table name: {text!r} (write db.table, or `odd.db`.`odd.table`)")
+
+
+def _unquoted(match: re.Match[str]) -> str:
+    return match[2] if match[1] is None else match[1].replace("``", "`")
+
+
+def parse_time(text: str | int | float | datetime, timezone: str | None = None) -> int:
+    """Microseconds since the epoch of an ISO 8601 time, a datetime or a number of seconds.
+
+    Without an offset the time is in ``timezone`` (a name such as Europe/Berlin), UTC by default.
+    """
+    if isinstance(text, (int, float)):
+        return round(text * _MICROSECOND)
+    if isinstance(text, str):
+        try:
+            moment = datetime.fromisoformat(text)
+        except ValueError as exc:
+            raise UsageError(f"not an ISO 8601 time: {text!r}") from exc
+    else:
+        moment = text
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=_zone(timezone))
+    whole = moment.astimezone(UTC).replace(microsecond=0)
+    return int(whole.timestamp()) * _MICROSECOND + moment.microsecond
+
+
+def _zone(name: str | None) -> tzinfo:
+    if name is None:
+        return UTC
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError) as exc:
+        raise UsageError(f"unknown time zone {name!r}") from exc
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What is wanted; an empty field wants all.
+
+    Positions are byte offsets: ``start_position`` in the first log, ``stop_position`` in the last,
+    exclusive. Times are µs since the epoch, ``stop_time`` exclusive: the transaction's commit where
+    the log has it (8.0.1+), else the event's own second. ``where``: (column, text) pairs, all of
+    which must hold in the before or the after image.
+    """
+
+    tables: tuple[TableName, ...] = ()
+    exclude_tables: tuple[TableName, ...] = ()
+    ops: frozenset[str] = frozenset()
+    gtids: GtidSet | None = None
+    threads: frozenset[int] = frozenset()
+    server_ids: frozenset[int] = frozenset()
+    where: tuple[tuple[str, str], ...] = ()
+    start_position: int | None = None
+    stop_position: int | None = None
+    start_time: int | None = None
+    stop_time: int | None = None
+
+    @classmethod
+    def build(
+        cls,
+        *,
+        table: str | Iterable[str] | None = None,
+        exclude_table: str | Iterable[str] | None = None,
+        op: str | Iterable[str] | None = None,
+        gtid: str | GtidSet | None = None,
+        thread: int | Iterable[int] | None = None,
+        server_id: int | Iterable[int] | None = None,
+        where: str | Iterable[str] | None = None,
+        start_position: int | None = None,
+        stop_position: int | None = None,
+        start_time: str | int | float | datetime | None = None,
+        stop_time: str | int | float | datetime | None = None,
+        timezone: str | None = None,
+    ) -> Filters:
+        """Filters from what a user gives; :class:`UsageError` for what means nothing."""
+        ops = frozenset(_listed(op))
+        if not ops <= set(OPS):
+            raise UsageError(f"op is one of {', '.join(OPS)}, not {', '.join(sorted(ops))}")
+        return cls(
+            tables=tuple(parse_table_name(t) for t in _listed(table)),
+            exclude_tables=tuple(parse_table_name(t) for t in _listed(exclude_table)),
+            ops=ops,
+            gtids=GtidSet.parse(gtid) if isinstance(gtid, str) else gtid,
+            threads=frozenset([thread] if isinstance(thread, int) else thread or ()),
+            server_ids=frozenset([server_id] if isinstance(server_id, int) else server_id or ()),
+            where=tuple(_condition(w) for w in _listed(where)),
+            start_position=start_position,
+            stop_position=stop_position,
+            start_time=None if start_time is None else parse_time(start_time, timezone),
+            stop_time=None if stop_time is None else parse_time(stop_time, timezone),
+        )
+
+    def wants_table(self, db: str, table: str) -> bool:
+        """Whether changes of this table are wanted."""
+        if any(name(db, table) for name in self.exclude_tables):
+            return False
+        return not self.tables or any(name(db, table) for name in self.tables)
+
+    def wants_position(self, pos: int, first: bool, last: bool) -> bool:
+        """Whether an event at ``pos`` of the first, last or another log is wanted."""
+        if first and self.start_position is not None and pos < self.start_position:
+            return False
+        return not (last and self.stop_position is not None and pos >= self.stop_position)
+
+    def wants_step(self, step: Step) -> bool:
+        """Whether an event of a walk is wanted; tables and ops count for rows events only."""
+        raw = step.event.raw
+        if step.schema is not None and not self.wants_table(*step.schema.name):
+            return False
+        op = getattr(step.event.body, "op", None)
+        if self.ops and op is not None and op not in self.ops:
+            return False
+        return self.wants_position(raw.pos, step.first, step.last) and self.wants(
+            raw, step.transaction
+        )
+
+    def wants(self, raw: RawEvent, transaction: Transaction | None) -> bool:
+        """Whether an event of this transaction is wanted, positions and tables left aside."""
+        if self.server_ids and raw.header.server_id not in self.server_ids:
+            return False
+        return self._wants_transaction(transaction) and self._wants_time(
+            raw.header.timestamp, transaction
+        )
+
+    def wants_transaction(self, transaction: Transaction) -> bool:
+        """Whether a whole transaction is wanted; with tables, whether it touches one of them."""
+        if self.server_ids and transaction.server_id not in self.server_ids:
+            return False
+        if (self.tables or self.exclude_tables) and not any(
+            self.wants_table(*name) for name in transaction.tables
+        ):
+            return False
+        counts = (transaction.inserts, transaction.updates, transaction.deletes)
+        if self.ops and not any(n for op, n in zip(OPS, counts, strict=True) if op in self.ops):
+            return False
+        return self._wants_transaction(transaction) and self._wants_time(
+            transaction.end_timestamp, transaction
+        )
+
+    def _wants_transaction(self, transaction: Transaction | None) -> bool:
+        gtid = transaction.gtid if transaction else None
+        if self.gtids is not None and (gtid is None or gtid not in self.gtids):
+            return False
+        thread = transaction.thread_id if transaction else None
+        return not self.threads or thread in self.threads
+
+    def _wants_time(self, timestamp: int, transaction: Transaction | None) -> bool:
+        if self.start_time is None and self.stop_time is None:
+            return True
+        moment = transaction.commit_timestamp if transaction else None
+        if moment is None:
+            moment = timestamp * _MICROSECOND
+        if self.start_time is not None and moment < self.start_time:
+            return False
+        return self.stop_time is None or moment < self.stop_time
+
+
+def _listed(value: str | Iterable[str] | None) -> list[str]:
+    if value is None:
+        return []
+    return [value] if isinstance(value, str) else list(value)
+
+
+def _condition(text: str) -> tuple[str, str]:
+    column, equals, value = text.partition("=")
+    if not equals or not column:
+        raise UsageError(f"not a condition: {text!r} (write COLUMN=VALUE)")
+    return column, value

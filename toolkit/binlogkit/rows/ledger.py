@@ -1,0 +1,161 @@
+"""What a walk tells besides rows: each transaction's outcome, the statements, what befell tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from binlogkit.errors import DamageError
+from binlogkit.events.query import ExecuteLoadQuery, Query
+from binlogkit.events.rows import RowsEvent
+from binlogkit.rows.ddl import StatementKind, statement_kind
+from binlogkit.rows.filters import Filters
+from binlogkit.rows.images import RowDecoder
+from binlogkit.rows.schema import TableSchema
+from binlogkit.rows.transactions import Outcome, Transaction
+from binlogkit.rows.walk import LogWalk, Step
+
+__all__ = ["Boundary", "Statement", "boundaries_of", "read_transactions", "statement_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A statement that the log holds as text; ``kind``: one of StatementKind."""
+
+    file: str
+    pos: int
+    end_pos: int
+    inner: int | None
+    timestamp: int
+    server_id: int
+    gtid: str | None
+    thread_id: int
+    db: str
+    query: str
+    kind: str
+    exec_time: int
+    error_code: int
+
+
+@dataclass(frozen=True, slots=True)
+class Boundary:
+    """A point where a table's history changes other than by rows; ``action``: see TableChange."""
+
+    file: str
+    pos: int
+    end_pos: int
+    inner: int | None
+    seq: int
+    tx: int | None
+    timestamp: int
+    commit_timestamp: int | None
+    gtid: str | None
+    db: str
+    table: str
+    action: str
+    new_db: str | None
+    new_table: str | None
+    statement: str
+
+
+def statement_of(step: Step) -> Statement | None:
+    """The statement of a step, None for other events."""
+    body, raw = step.event.body, step.event.raw
+    if not isinstance(body, (Query, ExecuteLoadQuery)):
+        return None
+    kind = StatementKind.DML
+    if isinstance(body, Query):
+        kind = statement_kind(body.query, body.status_vars.sql_mode)
+    return Statement(
+        raw.file, raw.pos, raw.end_pos, raw.inner, raw.header.timestamp, raw.header.server_id,
+        step.transaction.gtid if step.transaction else None, body.thread_id, body.schema,
+        body.query, str(kind), body.exec_time, body.error_code,
+    )  # fmt: skip
+
+
+def boundaries_of(step: Step) -> Iterator[Boundary]:
+    """What a step's statement does to tables."""
+    raw, transaction, body = step.event.raw, step.transaction, step.event.body
+    text = body.query if isinstance(body, (Query, ExecuteLoadQuery)) else ""
+    for i, change in enumerate(step.changes):
+        yield Boundary(
+            raw.file, raw.pos, raw.end_pos, raw.inner, step.seq + i,
+            transaction.number if transaction else None, raw.header.timestamp,
+            transaction.commit_timestamp if transaction else None,
+            transaction.gtid if transaction else None, change.db, change.table, change.action,
+            change.new_db, change.new_table, text,
+        )  # fmt: skip
+
+
+def read_transactions(walk: LogWalk) -> list[Transaction]:
+    """All transactions of a walk, rows counted, prepared ones resolved where these logs say how.
+
+    Damage in ``stop`` mode ends the list with the transaction that it cuts; it is in
+    ``walk.damages``.
+    """
+    found: dict[int, Transaction] = {}
+    decoders: dict[TableSchema, RowDecoder] = {}
+    try:
+        for step in walk:
+            transaction = step.transaction
+            if transaction is None:
+                continue
+            found.setdefault(transaction.number, transaction)
+            if isinstance(step.event.body, RowsEvent) and step.schema is not None:
+                _count(step, transaction, decoders, walk)
+    except DamageError as error:
+        walk.damages.append(error)
+    transactions = list(found.values())
+    _resolve(transactions)
+    return transactions
+
+
+def _count(
+    step: Step,
+    transaction: Transaction,
+    decoders: dict[TableSchema, RowDecoder],
+    walk: LogWalk,
+) -> None:
+    assert step.schema is not None and isinstance(step.event.body, RowsEvent)
+    decoder = decoders.get(step.schema)
+    if decoder is None:
+        decoder = decoders[step.schema] = RowDecoder(step.schema)
+    op = step.event.body.op
+    try:
+        for _ in decoder.rows(step.event):
+            if op == "insert":
+                transaction.inserts += 1
+            elif op == "update":
+                transaction.updates += 1
+            else:
+                transaction.deletes += 1
+    except DamageError as error:
+        if walk.options.on_damage == "stop":
+            raise
+        walk.damages.append(error)
+
+
+def _resolve(transactions: Iterable[Transaction]) -> None:
+    """Join XA COMMIT and XA ROLLBACK with the transaction they decide."""
+    prepared: dict[str, Transaction] = {}
+    for transaction in transactions:
+        if transaction.outcome == Outcome.PREPARED and transaction.xa is not None:
+            prepared[transaction.xa] = transaction
+        elif transaction.resolves is not None:
+            decided = prepared.pop(transaction.resolves, None)
+            if decided is not None:
+                decided.outcome = transaction.outcome
+                decided.resolved_file = transaction.file
+                decided.resolved_pos = transaction.pos
+
+
+def wanted_transactions(
+    transactions: Iterable[Transaction], filters: Filters, first: str, last: str
+) -> Iterator[Transaction]:
+    """Those that the filters want; a position counts by the transaction's start."""
+    for transaction in transactions:
+        at = transaction.pos
+        if filters.wants_position(
+            at, transaction.file == first, transaction.file == last
+        ) and filters.wants_transaction(transaction):
+            yield transaction

@@ -1,0 +1,231 @@
+"""A table map, completed by metadata or by a definition, becomes a :class:`TableSchema`.
+
+Each fact comes from the best source there is and says from which: the table map's own optional
+metadata first, then the definitions offered (DDL in the log, a schema file, a live server), the
+first that does not contradict the table map. What none tells is assumed, and marked so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from binlogkit._kernel.charsets import COLLATIONS, decode
+from binlogkit._kernel.metadata import metadata_length, resolve
+from binlogkit.constants import ColumnType
+from binlogkit.errors import MalformedEventError
+from binlogkit.events.table_map import DefaultCharset, OptionalMetadata, TableMap
+from binlogkit.rows.ddl.match import matches
+from binlogkit.rows.schema import Column, ColumnDefinition, Origin, TableDefinition, TableSchema
+from binlogkit.rows.type_text import type_text
+
+__all__ = ["resolve_schema"]
+
+# The optional metadata's bits and lists count only the columns of a kind
+# (is_numeric_type, is_character_type, is_enum_or_set_type in the server's log_event.cc, 8.0.31).
+NUMERIC = frozenset(
+    {
+        ColumnType.TINY, ColumnType.SHORT, ColumnType.INT24, ColumnType.LONG, ColumnType.LONGLONG,
+        ColumnType.NEWDECIMAL, ColumnType.FLOAT, ColumnType.DOUBLE,
+    }
+)  # fmt: skip
+CHARACTER = frozenset(
+    {
+        ColumnType.STRING, ColumnType.VAR_STRING, ColumnType.VARCHAR, ColumnType.BLOB,
+        ColumnType.TINY_BLOB, ColumnType.MEDIUM_BLOB, ColumnType.LONG_BLOB,
+    }
+)  # fmt: skip
+LABELLED = frozenset({ColumnType.ENUM, ColumnType.SET})
+
+
+def resolve_schema(
+    table_map: TableMap,
+    version: int,
+    definitions: Sequence[tuple[Origin, TableDefinition]] = (),
+    *,
+    file: str = "",
+    offset: int = 0,
+    charset: str | None = None,
+) -> TableSchema:
+    """The schema of a table map; ``file`` and ``offset`` of its event serve errors.
+
+    ``charset``: what the user says of text whose character set nothing else tells.
+
+    Raises :class:`MalformedEventError` where the column metadata does not fit the types.
+    """
+    columns = list(_from_types(table_map, file, offset))
+    problems: list[str] = []
+    chosen: tuple[Origin, TableDefinition] | None = None
+    for origin, definition in definitions:
+        contradiction = matches(definition, columns)
+        if contradiction is None:
+            chosen = (origin, definition)
+            break
+        problems.append(f"{origin}: {contradiction}")
+    if chosen is not None:
+        problems = []
+        origin, definition = chosen
+        columns = [
+            _defined(c, d, origin) for c, d in zip(columns, definition.columns, strict=True)
+        ]
+    if table_map.optional is not None:
+        columns = _with_metadata(columns, table_map.optional, file, offset)
+    columns = [_assumed(c, charset) for c in columns]
+    columns = [replace(c, mysql_type=type_text(c)) for c in columns]
+    key, kind, key_origin = _key(columns, table_map.optional, chosen)
+    return TableSchema(
+        table_map.db,
+        table_map.table,
+        version,
+        tuple(columns),
+        key,
+        kind,
+        key_origin,
+        chosen[1].cascades if chosen else (),
+        tuple(problems),
+    )
+
+
+def _from_types(table_map: TableMap, file: str, offset: int) -> Iterator[Column]:
+    at = 0
+    nullable = table_map.nullable
+    for index, code in enumerate(table_map.types):
+        try:
+            width = metadata_length(code, table_map.metadata, at)
+            meta = table_map.metadata[at : at + width]
+            if len(meta) < width:
+                raise ValueError(f"column {index + 1} has no metadata")
+            real, length, precision, scale = resolve(code, meta)
+        except ValueError as exc:
+            raise MalformedEventError(file, offset, str(exc), "metadata") from exc
+        at += width
+        null = bool(nullable[index // 8] >> (index % 8) & 1) if nullable else True
+        yield Column(
+            index, f"@{index + 1}", real, meta, "", null,
+            length=length, precision=precision, scale=scale,
+        )  # fmt: skip
+
+
+def _defined(column: Column, definition: ColumnDefinition, origin: Origin) -> Column:
+    labelled = column.type in LABELLED
+    return replace(
+        column,
+        name=definition.name,
+        name_origin=origin,
+        unsigned=definition.unsigned,
+        sign_origin=origin,
+        charset=definition.charset,
+        collation=definition.collation,
+        charset_origin=origin if definition.charset else column.charset_origin,
+        labels=definition.labels if labelled else None,
+        labels_origin=origin if labelled else column.labels_origin,
+        generated=definition.generated,
+        visible=not definition.invisible,
+    )
+
+
+def _with_metadata(
+    columns: list[Column], optional: OptionalMetadata, file: str, offset: int
+) -> list[Column]:
+    columns = list(columns)
+    numeric = [c.index for c in columns if c.type in NUMERIC]
+    if optional.unsigned is not None:
+        for index, unsigned in zip(numeric, optional.unsigned, strict=False):
+            columns[index] = replace(
+                columns[index], unsigned=unsigned, sign_origin=Origin.METADATA
+            )
+    _put_charsets(
+        columns,
+        [c.index for c in columns if c.type in CHARACTER],
+        optional.default_charset,
+        optional.columns_charset,
+    )
+    labelled = [c.index for c in columns if c.type in LABELLED]
+    _put_charsets(
+        columns,
+        labelled,
+        optional.enum_and_set_default_charset,
+        optional.enum_and_set_columns_charset,
+    )
+    for kind, labels in (
+        (ColumnType.ENUM, optional.enum_labels),
+        (ColumnType.SET, optional.set_labels),
+    ):
+        of_kind = [i for i in labelled if columns[i].type == kind]
+        for index, stored in zip(of_kind, labels or (), strict=False):
+            texts = tuple(_label(columns[index].charset, label) for label in stored)
+            columns[index] = replace(columns[index], labels=texts, labels_origin=Origin.METADATA)
+    if optional.column_names is not None:
+        if len(optional.column_names) != len(columns):
+            raise MalformedEventError(
+                file,
+                offset,
+                f"{len(optional.column_names)} names for {len(columns)} columns",
+                "column_names",
+            )
+        columns = [
+            replace(c, name=name, name_origin=Origin.METADATA)
+            for c, name in zip(columns, optional.column_names, strict=True)
+        ]
+    if optional.visible is not None:
+        columns = [
+            replace(c, visible=visible)
+            for c, visible in zip(columns, optional.visible, strict=False)
+        ]
+    return columns
+
+
+def _put_charsets(
+    columns: list[Column],
+    indexes: list[int],
+    default: DefaultCharset | None,
+    each: tuple[int, ...] | None,
+) -> None:
+    if default is not None:
+        others = dict(default.others)
+        ids = [others.get(i, default.default) for i in range(len(indexes))]
+    elif each is not None:
+        ids = list(each)
+    else:
+        return
+    for index, collation_id in zip(indexes, ids, strict=False):
+        charset, collation = COLLATIONS.get(collation_id, (None, None))
+        columns[index] = replace(
+            columns[index], charset=charset, collation=collation, charset_origin=Origin.METADATA
+        )
+
+
+def _label(charset: str | None, stored: bytes) -> str:
+    try:
+        return decode(charset or "utf8mb4", stored)
+    except UnicodeDecodeError:
+        return stored.decode("utf-8", "backslashreplace")
+
+
+def _assumed(column: Column, charset: str | None) -> Column:
+    if column.type in NUMERIC and column.sign_origin == Origin.TABLE_MAP:
+        column = replace(column, sign_origin=Origin.ASSUMED)
+    if column.type in CHARACTER and column.charset_origin == Origin.TABLE_MAP:
+        column = replace(column, charset=charset, charset_origin=Origin.ASSUMED)
+    return column
+
+
+def _key(
+    columns: list[Column],
+    optional: OptionalMetadata | None,
+    chosen: tuple[Origin, TableDefinition] | None,
+) -> tuple[tuple[str, ...], str, Origin]:
+    if optional is not None and optional.primary_key is not None:
+        indexes = [i for i, _ in optional.primary_key]
+        if all(i < len(columns) for i in indexes):
+            return tuple(columns[i].name for i in indexes), "primary", Origin.METADATA
+    if chosen is None:
+        return (), "unknown", Origin.ASSUMED
+    origin, definition = chosen
+    if definition.primary_key:
+        return definition.primary_key, "primary", origin
+    nullable = {c.name for c in definition.columns if c.nullable}
+    for names in definition.unique_keys:
+        if names and nullable.isdisjoint(names):
+            return names, "unique", origin
+    return (), "none", origin

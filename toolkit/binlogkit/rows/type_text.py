@@ -1,0 +1,85 @@
+"""A column's type as SQL would write it, as far as it is known."""
+
+from __future__ import annotations
+
+from binlogkit.constants import ColumnType
+from binlogkit.rows.schema import Column, Origin
+
+__all__ = ["type_text"]
+
+_INTEGERS = {
+    ColumnType.TINY: "tinyint",
+    ColumnType.SHORT: "smallint",
+    ColumnType.INT24: "mediumint",
+    ColumnType.LONG: "int",
+    ColumnType.LONGLONG: "bigint",
+}
+_TEMPORAL = {
+    ColumnType.TIME2: "time",
+    ColumnType.DATETIME2: "datetime",
+    ColumnType.TIMESTAMP2: "timestamp",
+    ColumnType.TIME: "time",
+    ColumnType.DATETIME: "datetime",
+    ColumnType.TIMESTAMP: "timestamp",
+    ColumnType.DATE: "date",
+    ColumnType.NEWDATE: "date",
+}
+_PLAIN = {
+    ColumnType.YEAR: "year",
+    ColumnType.JSON: "json",
+    ColumnType.GEOMETRY: "geometry",
+    ColumnType.VECTOR: "vector",
+}
+_BLOB_SIZES = {1: "tiny", 2: "", 3: "medium", 4: "long"}
+# Bytes of the longest character, by character set (information_schema.character_sets.maxlen).
+_MAX_BYTES = {
+    "utf8mb4": 4, "utf8mb3": 3, "utf8": 3, "utf16": 4, "utf16le": 4, "utf32": 4, "ucs2": 2,
+    "gbk": 2, "gb2312": 2, "gb18030": 4, "big5": 2, "sjis": 2, "cp932": 2, "euckr": 2, "ujis": 3,
+    "eucjpms": 3,
+}  # fmt: skip
+
+
+def type_text(column: Column) -> str:
+    """``int unsigned``, ``decimal(10,2)``, ``varchar(40)``, ``enum('a','b')`` …
+
+    Without a known character set a string type is the character type with its length in bytes.
+    """
+    kind = column.type
+    sign = " unsigned" if column.unsigned else ""
+    if kind in _INTEGERS:
+        return _INTEGERS[kind] + sign
+    if kind in (ColumnType.FLOAT, ColumnType.DOUBLE):
+        return kind.name.lower() + sign
+    if kind == ColumnType.NEWDECIMAL:
+        return f"decimal({column.precision},{column.scale}){sign}"
+    if kind in _TEMPORAL:
+        return _TEMPORAL[kind] + (f"({column.scale})" if column.scale else "")
+    if kind == ColumnType.BIT:
+        return f"bit({column.length})"
+    if kind in (ColumnType.ENUM, ColumnType.SET):
+        return _labelled(column)
+    if kind in _PLAIN:
+        return _PLAIN[kind]
+    return _string(column)
+
+
+def _labelled(column: Column) -> str:
+    name = column.type.name.lower()
+    if column.labels is None:
+        return name
+    labels = ",".join("'" + label.replace("'", "''") + "'" for label in column.labels)
+    return f"{name}({labels})"
+
+
+def _string(column: Column) -> str:
+    binary = column.charset == "binary"
+    if column.type in (ColumnType.STRING, ColumnType.VARCHAR, ColumnType.VAR_STRING):
+        fixed = column.type == ColumnType.STRING
+        if binary:
+            return f"{'' if fixed else 'var'}binary({column.length})"
+        per_character = 1
+        if column.charset_origin != Origin.ASSUMED:
+            per_character = _MAX_BYTES.get(column.charset or "", 1)
+        return f"{'' if fixed else 'var'}char({column.length // per_character})"
+    size = _BLOB_SIZES.get(column.meta[0] if column.meta else 2, "")
+    return f"{size}{'blob' if binary else 'text'}"

@@ -1,0 +1,218 @@
+"""One walk over logs in order: each event with its transaction, schema and what it does to tables.
+
+Every door stands on this walk. A second reader of the same log runs ahead to each transaction's end,
+so that a row knows the XID and the outcome that the log tells only later; memory stays bounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from binlogkit._kernel.charsets import COLLATIONS
+from binlogkit.errors import DamageError, MalformedEventError
+from binlogkit.events.base import Event
+from binlogkit.events.format_description import FormatDescription, StartV3
+from binlogkit.events.query import Query, RowsQuery
+from binlogkit.events.reader import read_events
+from binlogkit.events.rows import RowsEvent, RowsFlag
+from binlogkit.events.table_map import TableMap
+from binlogkit.rows.ddl import Catalog, TableChange
+from binlogkit.rows.resolve import resolve_schema
+from binlogkit.rows.schema import Origin, TableDefinition, TableSchema
+from binlogkit.rows.transactions import Transaction, track_transactions
+from binlogkit.sources.carriers import Carrier
+from binlogkit.sources.log_reader import LogReader
+
+__all__ = ["LogWalk", "ReadOptions", "Step"]
+
+SEQ_SHIFT = 32
+# A rows event for this id carries no rows: it only ends a statement (server's sources, rpl).
+DUMMY_TABLE_ID = 0xFFFFFF
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """How to read.
+
+    ``on_damage``: ``stop`` or ``report``; ``catalog``: what a schema file or a server says, and
+    ``catalog_origin`` which of them; ``charset``: for text whose character set nothing tells.
+    """
+
+    on_damage: str = "stop"
+    catalog: Catalog | None = None
+    catalog_origin: Origin = Origin.SCHEMA_FILE
+    charset: str | None = None
+    source: str | None = None
+
+
+@dataclass(slots=True)
+class Step:
+    """One event in its context.
+
+    ``seq``: its place in the walk, shifted left by 32 bits so that the rows of an event follow;
+    ``first``, ``last``: whether it stands in the first and the last log; ``schema``: of a rows
+    event's table; ``query``: the original statement that a Rows_query event gave; ``changes``: what
+    a statement does to tables.
+    """
+
+    event: Event
+    seq: int
+    first: bool
+    last: bool
+    transaction: Transaction | None = None
+    schema: TableSchema | None = None
+    query: str | None = None
+    changes: list[TableChange] = field(default_factory=list)
+
+
+class LogWalk:
+    """Walks over carriers in order; ``damages`` and ``problems`` collect what it met.
+
+    With ``ahead`` False no second reader runs, and transactions are what is known at the event.
+    """
+
+    def __init__(
+        self, carriers: Sequence[Carrier], options: ReadOptions | None = None, *, ahead: bool = True
+    ) -> None:
+        self.carriers = carriers
+        self.options = options or ReadOptions()
+        self.damages: list[DamageError] = []
+        self.problems: list[str] = []
+        self.schemas: dict[tuple[str, str], list[TableSchema]] = {}
+        self._catalog = self.options.catalog.copy() if self.options.catalog else Catalog()
+        self._tracked: set[tuple[str, str]] = set()
+        self._ahead = ahead
+        self._interned: dict[object, TableSchema] = {}
+        self._maps: dict[int, TableSchema] = {}
+        self._ordinal = 0
+        self._transactions = 0
+
+    def __iter__(self) -> Iterator[Step]:
+        last = len(self.carriers) - 1
+        for i, carrier in enumerate(self.carriers):
+            yield from self._walk(carrier, i == 0, i == last)
+
+    def _events(self, carrier: Carrier, sink: Callable[[DamageError], None]) -> Iterator[Event]:
+        mode = self.options.on_damage
+        with carrier.open() as file:
+            reader = LogReader(carrier.name, file, on_damage=mode, sink=sink)
+            yield from read_events(reader, on_damage=mode, sink=sink)
+
+    def transactions(self, carrier: Carrier) -> Iterator[Transaction]:
+        """The transactions of one log, numbered on; damage that stops reading ends them."""
+        events = self._events(carrier, lambda _: None)
+        for transaction in track_transactions(_until_damage(events), self._transactions):
+            self._transactions = transaction.number + 1
+            yield transaction
+
+    def _walk(self, carrier: Carrier, first: bool, last: bool) -> Iterator[Step]:
+        ahead = self.transactions(carrier) if self._ahead else iter(())
+        current = next(ahead, None)
+        query: str | None = None
+        for event in self._events(carrier, self.damages.append):
+            raw = event.raw
+            while current is not None and raw.pos >= current.end_pos:
+                current = next(ahead, None)
+                query = None
+            inside = current is not None and current.pos <= raw.pos
+            step = Step(event, self._ordinal << SEQ_SHIFT, first, last)
+            step.transaction = current if inside else None
+            self._ordinal += 1
+            body = event.body
+            if isinstance(body, RowsQuery):
+                query = body.query
+            step.query = query
+            try:
+                self._take(step, body)
+            except DamageError as error:
+                if self.options.on_damage == "stop":
+                    raise
+                self.damages.append(error)
+            yield step
+            if isinstance(body, RowsEvent) and body.flags & RowsFlag.STMT_END:
+                query = None
+
+    def _take(self, step: Step, body: object) -> None:
+        raw = step.event.raw
+        if isinstance(body, (FormatDescription, StartV3)):
+            self._maps.clear()
+            self._catalog.server_version = body.server_version
+        elif isinstance(body, TableMap):
+            self._maps[body.table_id] = self._schema(body, raw.file, raw.pos)
+        elif isinstance(body, RowsEvent):
+            step.schema = self._maps.get(body.table_id)
+            if step.schema is None and body.table_id != DUMMY_TABLE_ID:
+                raise MalformedEventError(
+                    raw.file, raw.pos, f"no TABLE_MAP_EVENT for table id {body.table_id} before it",
+                    "table_id",
+                )  # fmt: skip
+        elif isinstance(body, Query):
+            step.changes = self._apply(body)
+
+    def _apply(self, body: Query) -> list[TableChange]:
+        status = body.status_vars
+        changes = self._catalog.apply(
+            body.query,
+            default_db=body.schema or None,
+            sql_mode=status.sql_mode,
+            collation_server=_collation(status.server_collation),
+            collation_database=_collation(status.database_collation),
+        )
+        for change in changes:
+            if change.action != "statement_write":
+                self._tracked.add((change.db, change.table))
+                if change.new_table:
+                    self._tracked.add((change.new_db or change.db, change.new_table))
+        return changes
+
+    def _definitions(self, name: tuple[str, str]) -> list[tuple[Origin, TableDefinition]]:
+        offered: list[tuple[Origin, TableDefinition]] = []
+        tracked = self._catalog.table(*name)
+        origin = Origin.DDL if name in self._tracked else self.options.catalog_origin
+        if tracked is not None:
+            offered.append((origin, tracked))
+        base = self.options.catalog.table(*name) if self.options.catalog else None
+        if base is not None and base is not tracked:
+            offered.append((self.options.catalog_origin, base))
+        return offered
+
+    def _schema(self, table_map: TableMap, file: str, offset: int) -> TableSchema:
+        name = (table_map.db, table_map.table)
+        definitions = self._definitions(name)
+        key = (
+            name, table_map.types, table_map.metadata, table_map.nullable, table_map.optional,
+            tuple(definitions),
+        )  # fmt: skip
+        known = self._interned.get(key)
+        if known is not None:
+            return known
+        versions = self.schemas.setdefault(name, [])
+        schema = resolve_schema(
+            table_map, len(versions), definitions, file=file, offset=offset,
+            charset=self.options.charset,
+        )  # fmt: skip
+        same = next((s for s in versions if _alike(s, schema)), None)
+        if same is None:
+            versions.append(schema)
+            self.problems.extend(
+                f"{file} at {offset}: {schema.db}.{schema.table}: {problem}"
+                for problem in schema.problems
+            )
+        self._interned[key] = same or schema
+        return same or schema
+
+
+def _alike(a: TableSchema, b: TableSchema) -> bool:
+    return (a.columns, a.key, a.key_kind) == (b.columns, b.key, b.key_kind)
+
+
+def _collation(collation_id: int | None) -> str | None:
+    known = COLLATIONS.get(collation_id) if collation_id is not None else None
+    return known[1] if known else None
+
+
+def _until_damage(events: Iterator[Event]) -> Iterator[Event]:
+    with suppress(DamageError):
+        yield from events

@@ -1,0 +1,234 @@
+"""From what a user names to the logs it holds: files, folders, globs, indexes, bytes, URLs.
+
+Each :class:`Carrier` can be opened as often as needed, so that a log can be read twice without
+keeping it. Compressed carriers (gzip, zstd) are recognised by their first bytes, not their names.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import re
+import sys
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, TypeAlias, cast
+
+from binlogkit.constants import BINLOG_MAGIC, ENCRYPTED_MAGIC
+from binlogkit.errors import DamageError, EmptyInputError, InputError
+
+__all__ = ["Carrier", "Source", "resolve"]
+
+Source: TypeAlias = "str | Path | bytes | bytearray | BinaryIO | Iterable[Source]"
+
+_GZIP_MAGIC = b"\x1f\x8b"
+_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+_GLOB = re.compile(r"[*?\[]")
+_URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.\-]+://")
+_MAGIC_LENGTH = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Carrier:
+    """One log: its name as given, how to open its bytes, and its size where that is known."""
+
+    name: str
+    opener: Callable[[], BinaryIO]
+    size: int | None = None
+
+    @contextmanager
+    def open(self) -> Iterator[BinaryIO]:
+        """The log's uncompressed bytes; what the system says becomes an :class:`InputError`."""
+        try:
+            file = self.opener()
+        except FileNotFoundError as exc:
+            raise InputError(self.name, "no such file") from exc
+        except IsADirectoryError as exc:
+            raise InputError(self.name, "is a folder") from exc
+        except (OSError, ValueError, ImportError) as exc:
+            raise InputError(self.name, f"cannot be opened: {_reason(exc)}") from exc
+        with file, _uncompressed(file, self.name) as plain:
+            yield plain
+
+
+def _reason(exc: Exception) -> str:
+    return (exc.strerror if isinstance(exc, OSError) else None) or str(exc) or type(exc).__name__
+
+
+class _Translating(io.RawIOBase):
+    """A reader whose decompression failures are :class:`DamageError` with the offset reached."""
+
+    def __init__(self, file: BinaryIO, name: str) -> None:
+        self._inner = file
+        self._name = name
+        self._offset = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        from zstandard import ZstdError
+
+        try:
+            data = self._inner.read(size)
+        except (EOFError, zlib.error, gzip.BadGzipFile, ZstdError) as exc:
+            raise DamageError(self._name, self._offset, f"its compression is damaged: {exc}") from exc
+        except OSError as exc:
+            raise InputError(self._name, f"cannot be read: {_reason(exc)}") from exc
+        self._offset += len(data)
+        return data
+
+
+@contextmanager
+def _uncompressed(file: BinaryIO, name: str) -> Iterator[BinaryIO]:
+    peeked = io.BufferedReader(cast(io.RawIOBase, file)) if not hasattr(file, "peek") else file
+    try:
+        head = cast(io.BufferedReader, peeked).peek(_MAGIC_LENGTH)[:_MAGIC_LENGTH]
+    except OSError as exc:
+        raise InputError(name, f"cannot be read: {_reason(exc)}") from exc
+    plain: BinaryIO = cast(BinaryIO, peeked)
+    if head[:2] == _GZIP_MAGIC:
+        plain = cast(BinaryIO, gzip.GzipFile(fileobj=plain, mode="rb"))
+    elif head == _ZSTD_MAGIC:
+        import zstandard
+
+        plain = cast(
+            BinaryIO,
+            zstandard.ZstdDecompressor().stream_reader(plain, read_across_frames=True),
+        )
+    yield cast(BinaryIO, _Translating(plain, name))
+
+
+def resolve(source: Source) -> list[Carrier]:
+    """The logs that ``source`` names, in the order they are to be read.
+
+    A folder gives its binary logs, a ``.index`` file the logs beside it that it lists, a glob its
+    matches, each in the order of their names with numbers compared as numbers. Errors:
+    :class:`InputError`, :class:`EmptyInputError` where there is no log in it.
+    """
+    if isinstance(source, (bytes, bytearray)):
+        data = bytes(source)
+        return [Carrier("<bytes>", lambda: io.BytesIO(data), len(data))]
+    if isinstance(source, (str, Path)):
+        return _from_name(str(source))
+    if hasattr(source, "read"):
+        return [_from_file(cast(BinaryIO, source))]
+    carriers = [carrier for item in source for carrier in resolve(cast(Source, item))]
+    if not carriers:
+        raise EmptyInputError("<list>", "no log is named")
+    return carriers
+
+
+def _from_file(file: BinaryIO) -> Carrier:
+    """A file object; read into memory when it cannot seek, as it will be read twice."""
+    name = str(getattr(file, "name", "<stream>"))
+    if not (hasattr(file, "seekable") and file.seekable()):
+        data = file.read()
+        return Carrier(name, lambda: io.BytesIO(data), len(data))
+    start = file.tell()
+
+    def reopen() -> BinaryIO:
+        file.seek(start)
+        return cast(BinaryIO, _Borrowed(file))
+
+    return Carrier(name, reopen)
+
+
+class _Borrowed(io.RawIOBase):
+    """A view of somebody else's file object at a position of its own, which it never closes."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._inner = file
+        self._pos = file.tell()
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        view = memoryview(cast(bytearray, buffer))
+        self._inner.seek(self._pos)
+        data = self._inner.read(len(view))
+        view[: len(data)] = data
+        self._pos += len(data)
+        return len(data)
+
+
+def _from_name(name: str) -> list[Carrier]:
+    if name == "-":
+        return [_from_file(sys.stdin.buffer)]
+    if _URL.match(name):
+        return _from_url(name)
+    path = Path(name)
+    if path.is_dir():
+        return _from_folder(path)
+    if path.suffix == ".index" and path.is_file() and not _is_log(path):
+        return _from_index(path)
+    if not path.exists() and _GLOB.search(name):
+        anchor = Path(path.anchor) if path.is_absolute() else Path()
+        pattern = str(path.relative_to(path.anchor)) if path.is_absolute() else name
+        found = sorted((p for p in anchor.glob(pattern) if p.is_file()), key=natural_key)
+        if not found:
+            raise EmptyInputError(name, "no file matches")
+        return [_from_path(p) for p in found]
+    return [_from_path(path)]
+
+
+def _from_path(path: Path) -> Carrier:
+    size = path.stat().st_size if path.is_file() else None
+    return Carrier(str(path), lambda: path.open("rb"), size)
+
+
+def _from_folder(path: Path) -> list[Carrier]:
+    found = sorted((p for p in path.iterdir() if p.is_file() and _is_log(p)), key=natural_key)
+    if not found:
+        raise EmptyInputError(str(path), "the folder holds no binary log")
+    return [_from_path(p) for p in found]
+
+
+def _from_index(path: Path) -> list[Carrier]:
+    """The logs of an index file; only names beside it count, wherever its lines point."""
+    lines = path.read_text("utf-8", "replace").splitlines()
+    names = [re.split(r"[/\\]", line.strip())[-1] for line in lines if line.strip()]
+    if not names:
+        raise EmptyInputError(str(path), "the index lists no log")
+    return [_from_path(path.parent / name) for name in names]
+
+
+def _from_url(url: str) -> list[Carrier]:
+    import fsspec
+
+    try:
+        files = fsspec.open_files(url, "rb")
+    except (OSError, ValueError, ImportError) as exc:
+        raise InputError(url, f"cannot be opened: {_reason(exc)}") from exc
+    if not files:
+        raise EmptyInputError(url, "no file matches")
+    ordered = sorted(files, key=lambda f: natural_key(Path(str(f.path))))
+    only = len(ordered) == 1 and not _GLOB.search(url)
+    return [
+        Carrier(url if only else str(f.full_name), lambda f=f: cast(BinaryIO, f.open()))
+        for f in ordered
+    ]
+
+
+def natural_key(path: Path) -> tuple[object, ...]:
+    """Sorts ``binlog.999999`` before ``binlog.1000000``."""
+    parts = re.split(r"(\d+)", path.name)
+    return (str(path.parent), *(int(p) if i % 2 else p for i, p in enumerate(parts)))
+
+
+def _is_log(path: Path) -> bool:
+    with path.open("rb") as file:
+        magic = file.read(_MAGIC_LENGTH)
+    if magic in (BINLOG_MAGIC, ENCRYPTED_MAGIC):
+        return True
+    if magic[:2] != _GZIP_MAGIC and magic != _ZSTD_MAGIC:
+        return False
+    try:
+        with Carrier(str(path), lambda: path.open("rb")).open() as plain:
+            return plain.read(_MAGIC_LENGTH) in (BINLOG_MAGIC, ENCRYPTED_MAGIC)
+    except (DamageError, InputError):
+        return False
