@@ -1,0 +1,191 @@
+"""What a scenario is: SQL with a story, in steps that every cell of the matrix can judge.
+
+A scenario names its databases and lists steps: a statement in a named session, or a mark, the
+point at which the capture writes down where the log is and what the server's tables hold.
+A step's condition and a statement's known errors are decided by the cell's :class:`Facts`.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from binlogkit.errors import UsageError, printable
+
+__all__ = [
+    "ALWAYS",
+    "Condition",
+    "Facts",
+    "Failure",
+    "Leave",
+    "Mark",
+    "Scenario",
+    "Sql",
+    "Step",
+    "Term",
+]
+
+NAME = re.compile(r"[a-z][a-z0-9_-]{0,62}")
+_TERM = re.compile(r"([a-z][a-z-]*)(>=|<|=)([A-Za-z0-9_.|-]+)")
+_VERSION = re.compile(r"\d+(\.\d+){0,2}")
+
+
+def parse_version(text: str) -> tuple[int, int, int]:
+    """``8.0.21`` as (8, 0, 21), absent parts as 0. UsageError: not a version."""
+    if not _VERSION.fullmatch(text):
+        raise UsageError(f"'{printable(text)}' is not a server version such as 8.0.21")
+    parts = [int(part) for part in text.split(".")] + [0, 0]
+    return parts[0], parts[1], parts[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What conditions can ask of a cell and its server.
+
+    ``version``: of the running server; ``format``: ROW, STATEMENT or MIXED; ``image``: full,
+    minimal or noblob; ``gtid``: ON or OFF.
+    """
+
+    version: tuple[int, int, int]
+    format: str
+    image: str
+    gtid: str
+
+    def __getitem__(self, name: str) -> str:
+        values: Mapping[str, str] = {"format": self.format, "image": self.image, "gtid": self.gtid}
+        return values[name]
+
+
+_OPERATORS: Mapping[str, Callable[[tuple[int, int, int], tuple[int, int, int]], bool]] = {
+    ">=": operator.ge,
+    "<": operator.lt,
+    "=": operator.eq,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One comparison: ``version>=8.0.21``, ``version<8.4``, ``format=ROW|MIXED``, ``gtid=ON``."""
+
+    name: str
+    operator: str
+    value: str
+
+    def __post_init__(self) -> None:
+        if self.name == "version":
+            parse_version(self.value)
+        elif self.name not in ("format", "image", "gtid") or self.operator != "=":
+            raise UsageError(f"'{self.name}{self.operator}{self.value}' is no condition on a cell")
+
+    def holds(self, facts: Facts) -> bool:
+        """Whether the comparison is true of these facts."""
+        if self.name == "version":
+            return _OPERATORS[self.operator](facts.version, parse_version(self.value))
+        return facts[self.name] in self.value.split("|")
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """All of its terms; without terms it always holds."""
+
+    terms: tuple[Term, ...] = ()
+
+    @classmethod
+    def parse(cls, text: str) -> Condition:
+        """Terms between blanks. UsageError: a term that is none."""
+        terms = []
+        for word in text.split():
+            found = _TERM.fullmatch(word)
+            if found is None:
+                raise UsageError(f"'{printable(word)}' is no condition on a cell")
+            terms.append(Term(*found.groups()))
+        return cls(tuple(terms))
+
+    def holds(self, facts: Facts) -> bool:
+        """Whether every term is true of these facts."""
+        return all(term.holds(facts) for term in self.terms)
+
+    def __and__(self, other: Condition) -> Condition:
+        return Condition(self.terms + other.terms)
+
+    def __str__(self) -> str:
+        return " ".join(f"{t.name}{t.operator}{t.value}" for t in self.terms)
+
+
+ALWAYS = Condition()
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """The server's error number that a statement must end with where the condition holds."""
+
+    code: int
+    when: Condition = ALWAYS
+
+
+@dataclass(frozen=True, slots=True)
+class Sql:
+    """One statement.
+
+    ``time``: the session's clock while it runs, microseconds since the epoch (``SET timestamp``);
+    ``fails``: errors that the story expects.
+    """
+
+    text: str
+    session: str
+    time: int
+    fails: tuple[Failure, ...] = ()
+    when: Condition = ALWAYS
+
+    def expected_error(self, facts: Facts) -> int | None:
+        """The error that this statement must end with in such a cell, or None."""
+        return next((f.code for f in self.fails if f.when.holds(facts)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A named point; ``time``: the story's clock there, microseconds since the epoch."""
+
+    name: str
+    time: int
+    when: Condition = ALWAYS
+
+
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """The named session disconnects; the next step waits until the server has noticed."""
+
+    session: str
+    when: Condition = ALWAYS
+
+
+Step = Sql | Mark | Leave
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A story in SQL.
+
+    ``name``: also its folder's; ``story``: what happens, in prose; ``databases``: those it makes,
+    which marks look at and which are dropped afterwards; ``when``: where it can run at all.
+    """
+
+    name: str
+    story: str
+    databases: tuple[str, ...]
+    steps: tuple[Step, ...]
+    when: Condition = ALWAYS
+
+    def __post_init__(self) -> None:
+        for name in (self.name, *(s.name for s in self.steps if isinstance(s, Mark))):
+            if not NAME.fullmatch(name):
+                raise UsageError(f"'{printable(name)}' cannot name a scenario or a mark")
+        marks = [(s.name, s.when) for s in self.steps if isinstance(s, Mark)]
+        if len(set(marks)) != len(marks):
+            raise UsageError(f"scenario {self.name} uses the name of a mark twice")
+
+    def steps_for(self, facts: Facts) -> tuple[tuple[int, Step], ...]:
+        """The steps that such a cell runs, each with its number in the whole scenario."""
+        return tuple((n, step) for n, step in enumerate(self.steps) if step.when.holds(facts))
