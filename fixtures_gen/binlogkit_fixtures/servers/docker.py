@@ -12,6 +12,7 @@ import io
 import os
 import secrets
 import shutil
+import socket
 import subprocess
 import sys
 import tarfile
@@ -25,7 +26,7 @@ from typing import TYPE_CHECKING, BinaryIO, ClassVar
 import pymysql
 
 from binlogkit.errors import ServerError, printable
-from binlogkit_fixtures.servers.base import Server, ServerSpec
+from binlogkit_fixtures.servers.base import Server, ServerSpec, last_words
 from binlogkit_fixtures.servers.options import arguments
 
 if TYPE_CHECKING:
@@ -75,8 +76,9 @@ def open_client() -> Iterator[docker.DockerClient]:
             "the docker package is missing: pip install 'binlogkit[fixtures]'"
         ) from exc
     try:
+        _knock()
         client = docker.from_env()
-    except DockerException as exc:
+    except (DockerException, OSError) as exc:
         raise ServerError(_no_daemon(exc)) from exc
     with closing(client):
         try:
@@ -84,6 +86,14 @@ def open_client() -> Iterator[docker.DockerClient]:
         except (DockerException, OSError) as exc:
             raise ServerError(_no_daemon(exc)) from exc
         yield client
+
+
+def _knock() -> None:
+    """OSError when nobody listens at the daemon's socket; the SDK would leak a socket there."""
+    place = os.environ.get("DOCKER_HOST") or "unix:///var/run/docker.sock"
+    if place.startswith("unix://"):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+            probe.connect(place.removeprefix("unix://"))
 
 
 def _no_daemon(exc: Exception) -> str:
@@ -210,6 +220,12 @@ class DockerServer(Server):
                 raise ServerError(f"Docker: {printable(str(exc))}") from exc
             raise
 
+    @property
+    def container_id(self) -> str:
+        """The container's full id."""
+        assert self._container is not None
+        return str(self._container.id)
+
     def _at_exit(self) -> None:
         if os.getpid() == self._owner:  # not in a fork of the process that made it
             self.close()
@@ -335,7 +351,7 @@ class DockerServer(Server):
 def _start_guard(container: str) -> subprocess.Popen[bytes]:
     """A process that removes ``container`` when this one dies."""
     guard = subprocess.Popen(
-        [sys.executable, str(_GUARD)],
+        [sys.executable, "-P", str(_GUARD)],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -354,9 +370,8 @@ def _release_guard(guard: subprocess.Popen[bytes] | None) -> None:
 
 
 def _tail(container: Container, lines: int = 8) -> str:
-    """The last lines of the container's output, on one line."""
-    text = container.logs(tail=lines).decode("utf-8", "replace")
-    return printable(" / ".join(text.splitlines())) or "(no output)"
+    """What the container's output says last, errors before notes, on one line."""
+    return last_words(container.logs(tail=200).decode("utf-8", "replace"), lines)
 
 
 def start_docker(spec: ServerSpec, image: str | None = None) -> DockerServer:

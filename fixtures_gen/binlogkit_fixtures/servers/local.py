@@ -15,8 +15,8 @@ from typing import BinaryIO, ClassVar
 
 import pymysql
 
-from binlogkit.errors import ServerError, printable
-from binlogkit_fixtures.servers.base import Server, ServerSpec
+from binlogkit.errors import ServerError
+from binlogkit_fixtures.servers.base import Server, ServerSpec, last_words
 from binlogkit_fixtures.servers.binaries import Mysqld, find_mysqld
 from binlogkit_fixtures.servers.guarded import Guarded, Identity
 from binlogkit_fixtures.servers.options import arguments
@@ -230,12 +230,12 @@ class LocalServer(Server):
 
 
 def _tail(log: Path, lines: int = 8) -> str:
-    """The last lines of an error log, on one line."""
+    """What an error log says last, errors before notes, on one line."""
     try:
         text = log.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return "(no error log)"
-    return printable(" / ".join(text.splitlines()[-lines:])) or "(the error log is empty)"
+    return last_words(text, lines)
 
 
 def start_local(spec: ServerSpec, program: Path | None = None) -> LocalServer:
