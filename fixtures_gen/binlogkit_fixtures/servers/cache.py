@@ -6,7 +6,6 @@ import fcntl
 import hashlib
 import os
 import shutil
-import tarfile
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,10 +13,9 @@ from pathlib import Path
 
 from binlogkit.errors import ServerError
 
-__all__ = ["cache_dir", "entry", "locked", "others_reach", "sha256", "unpack"]
+__all__ = ["cache_dir", "entry", "locked", "others_reach", "sha256"]
 
 _CHUNK = 1 << 20
-_MAX_UNPACKED = 4 << 30  # bytes that one archive may claim; the greatest here holds 0.2 GB
 
 
 def others_reach(path: Path) -> bool:
@@ -101,39 +99,3 @@ def sha256(path: Path) -> str:
         while chunk := source.read(_CHUNK):
             digest.update(chunk)
     return digest.hexdigest()
-
-
-def unpack(archive: Path, folder: Path, skip: frozenset[str] = frozenset()) -> None:
-    """Unpack a tar file with the ``data`` filter, everything readable by everybody.
-
-    ``skip``: members to leave out. ServerError: a member that would leave the folder, or more
-    bytes than the limit.
-    """
-    total = 0
-
-    def careful(member: tarfile.TarInfo, path: str) -> tarfile.TarInfo | None:
-        nonlocal total
-        if member.name in skip:
-            return None
-        total += member.size
-        if total > _MAX_UNPACKED:
-            raise tarfile.FilterError(f"more than {_MAX_UNPACKED} bytes")
-        return tarfile.data_filter(member, path)
-
-    try:
-        with tarfile.open(archive) as tar:
-            tar.errorlevel = 1
-            tar.extractall(folder, filter=careful)  # noqa: S202 - filtered
-    except (tarfile.TarError, OSError) as exc:
-        raise ServerError(f"cannot unpack {archive.name}: {exc}") from exc
-    _readable(folder)
-
-
-def _readable(folder: Path) -> None:
-    """Open ``folder`` and all in it for reading, whatever the umask was."""
-    folder.chmod(0o755)
-    for path in folder.rglob("*"):
-        if path.is_dir() and not path.is_symlink():
-            path.chmod(0o755)
-        elif not path.is_symlink():
-            path.chmod(0o755 if path.stat().st_mode & 0o100 else 0o644)
