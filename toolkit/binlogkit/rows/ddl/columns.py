@@ -1,0 +1,245 @@
+"""Column definitions: a data type, its attributes, and what the table's defaults make of them.
+
+Grammar: ``column_attribute`` in ``sql/sql_yacc.yy``; defaults: ``mysql_prepare_create_table`` and
+``get_sql_field_charset`` in ``sql/sql_table.cc``; both of 5.7 and 8.0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from binlogkit._kernel.charsets import decode
+from binlogkit.rows.ddl.charsets import (
+    CHARSETS,
+    Collated,
+    canonical,
+    collated,
+    default_collation,
+)
+from binlogkit.rows.ddl.keys import Foreign, inline_reference
+from binlogkit.rows.ddl.keywords import words
+from binlogkit.rows.ddl.session import Session
+from binlogkit.rows.ddl.tokens import Reader
+from binlogkit.rows.ddl.types import TEXT_CAPACITY, TypeSpec, blob_for, data_type
+from binlogkit.rows.schema import ColumnDefinition
+
+__all__ = ["ColumnSpec", "column", "convert", "resolve", "skip_default"]
+
+_MAX_VARCHAR = 65535  # bytes; longer ones become TEXT or BLOB outside of strict mode
+_BINARY_TWIN = {
+    "char": "binary",
+    "varchar": "varbinary",
+    "tinytext": "tinyblob",
+    "text": "blob",
+    "mediumtext": "mediumblob",
+    "longtext": "longblob",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnSpec:
+    """A column as a statement writes it. ``nullable``: None where nothing is said."""
+
+    name: str
+    type: TypeSpec
+    nullable: bool | None = None
+    collation: str | None = None
+    auto_increment: bool = False
+    generated: str | None = None
+    invisible: bool = False
+    primary: bool = False
+    unique: bool = False
+    foreign: Foreign | None = None
+
+
+def column(reader: Reader, session: Session, name: str) -> ColumnSpec:
+    """Read what follows a column's name: type and attributes."""
+    spec = ColumnSpec(name, data_type(reader, session))
+    if spec.type.serial:
+        spec = replace(spec, nullable=False, auto_increment=True, unique=True)
+    while True:
+        following = _attribute(reader, session, spec)
+        if following is None:
+            return spec
+        spec = following
+
+
+_FLAGS: dict[tuple[str, ...], dict[str, object]] = {
+    ("NULL",): {"nullable": True},
+    ("NOT", "NULL"): {"nullable": False},
+    ("AUTO_INCREMENT",): {"auto_increment": True},
+    ("SERIAL", "DEFAULT", "VALUE"): {"nullable": False, "auto_increment": True, "unique": True},
+    ("PRIMARY", "KEY"): {"primary": True},
+    ("PRIMARY",): {"primary": True},
+    ("UNIQUE", "KEY"): {"unique": True},
+    ("UNIQUE",): {"unique": True},
+    ("KEY",): {"primary": True},
+    ("VIRTUAL",): {"generated": "virtual"},
+    ("STORED",): {"generated": "stored"},
+    ("INVISIBLE",): {"invisible": True},
+    ("VISIBLE",): {"invisible": False},
+    ("NOT", "SECONDARY"): {},
+    ("NOT", "ENFORCED"): {},
+    ("ENFORCED",): {},
+}
+#: Attributes that take one value and change nothing that is tracked.
+_VALUED = words("COMMENT COLUMN_FORMAT STORAGE SRID ENGINE_ATTRIBUTE SECONDARY_ENGINE_ATTRIBUTE")
+
+
+def _attribute(reader: Reader, session: Session, spec: ColumnSpec) -> ColumnSpec | None:
+    """``spec`` with the next attribute, None where none follows."""
+    for flag, changes in _FLAGS.items():
+        if reader.accept(*flag):
+            return replace(spec, **changes)  # type: ignore[arg-type]
+    if reader.accept("COLLATE"):
+        return replace(spec, collation=reader.text_value())
+    if reader.accept("DEFAULT") or reader.accept("ON", "UPDATE"):
+        skip_default(reader)
+    elif reader.accept("GENERATED", "ALWAYS", "AS") or reader.accept("AS"):
+        reader.skip_parentheses()
+        return replace(spec, generated=spec.generated or "virtual")
+    elif reader.accept_any(*_VALUED):
+        reader.accept("=")
+        reader.take()
+    elif reader.sees("CONSTRAINT") or reader.sees("CHECK"):
+        _check(reader)
+    elif reader.accept("REFERENCES"):
+        foreign = inline_reference(reader, spec.name)
+        # Inline REFERENCES are read and ignored before 9.0 (manual 9.0, "What Is New").
+        return replace(spec, foreign=foreign if session.version >= 90000 else None)
+    else:
+        return None
+    return spec
+
+
+def _check(reader: Reader) -> None:
+    """``[CONSTRAINT [name]] CHECK (expr)``."""
+    if reader.accept("CONSTRAINT") and not reader.sees("CHECK"):
+        reader.identifier()
+    reader.expect("CHECK")
+    reader.skip_parentheses()
+
+
+def skip_default(reader: Reader) -> None:
+    """Move over a default: a literal with its sign or introducer, a function, an expression."""
+    if reader.sees("("):
+        reader.skip_parentheses()
+        return
+    reader.accept_any("-", "+")
+    token = reader.take()
+    if token.word == ".":
+        reader.take()
+    elif token.kind == "word":
+        if reader.sees("("):
+            reader.skip_parentheses()
+        elif reader.peek().kind in ("string", "hex", "bits"):
+            reader.take()
+    while token.kind == "string" and reader.peek().kind == "string":
+        reader.take()
+
+
+def resolve(
+    spec: ColumnSpec, table: Collated, session: Session, force: Collated | None = None
+) -> ColumnDefinition:
+    """The column that the server makes of ``spec`` in a table with those defaults.
+
+    ``force``: CONVERT TO's character set, which every character column gets.
+    """
+    kind = spec.type
+    charset = _charset(spec, table, session)
+    if force is not None and kind.text and charset.charset != "binary":
+        charset = force
+    name, length = kind.type, kind.length
+    if kind.text and charset.charset == "binary":
+        name = _BINARY_TWIN.get(name, name)
+    if kind.text or kind.charset == "binary":
+        name, length = _sized(name, length, charset, session)
+    nullable = spec.nullable
+    if nullable is None:
+        nullable = session.explicit_timestamp or name != "timestamp"
+    return ColumnDefinition(
+        name=spec.name,
+        type=name,
+        length=length,
+        scale=kind.scale,
+        unsigned=kind.unsigned,
+        charset=charset.charset,
+        collation=charset.collation,
+        labels=tuple(_text_label(label, charset.charset) for label in kind.labels),
+        nullable=nullable and not (spec.auto_increment or spec.primary),
+        auto_increment=spec.auto_increment,
+        generated=spec.generated,
+        invisible=spec.invisible,
+    )
+
+
+def _charset(spec: ColumnSpec, table: Collated, session: Session) -> Collated:
+    """Character set and collation of a column."""
+    kind = spec.type
+    if not kind.text:
+        return Collated("binary", "binary") if kind.charset == "binary" else Collated()
+    if spec.collation is not None:
+        return collated(kind.charset, spec.collation, session.version)
+    if kind.charset is None and not kind.binary_sort:
+        return table
+    charset = canonical(kind.charset) if kind.charset is not None else table.charset
+    if charset is None:
+        return Collated()
+    if kind.binary_sort and charset != "binary":
+        return Collated(charset, charset + "_bin")
+    if charset == "utf8mb4" and session.utf8mb4_collation is not None:
+        return Collated(charset, canonical(session.utf8mb4_collation))
+    return Collated(charset, default_collation(charset, session.version))
+
+
+def _sized(
+    name: str, length: int | None, charset: Collated, session: Session
+) -> tuple[str, int | None]:
+    """Type and length once the bytes per character are known."""
+    # An unknown character set: the one that server uses unless told otherwise.
+    per_character = charset.max_bytes or (4 if session.version >= 80000 else 1)
+    text = charset.charset != "binary"
+    if name in TEXT_CAPACITY:
+        if length and name in ("blob", "text"):
+            name = blob_for(length * per_character, text)
+        return name, TEXT_CAPACITY[name]
+    if name in ("varchar", "varbinary") and length and length * per_character > _MAX_VARCHAR:
+        name = blob_for(length * per_character, text)
+        return name, TEXT_CAPACITY[name]
+    return name, length
+
+
+def _text_label(label: str | bytes, charset: str | None) -> str:
+    """A label as text; trailing spaces are not part of it (manual, "The ENUM Type")."""
+    if isinstance(label, bytes):
+        try:
+            text = decode(charset or "utf8mb4", label)
+        except ValueError:  # no such character set, or bytes that are no text in it
+            text = label.decode("utf-8", "backslashreplace")
+        label = text
+    return label if charset == "binary" else label.rstrip(" ")
+
+
+def convert(old: ColumnDefinition, target: Collated) -> ColumnDefinition:
+    """A kept column after CONVERT TO CHARACTER SET; TEXT grows so that its characters still fit."""
+    if (old.charset is None and old.type not in _TEXTUAL) or old.charset == "binary":
+        return old
+    kind, length = old.type, old.length
+    before = CHARSETS.get(old.charset or "")
+    if target.charset == "binary":
+        kind = _BINARY_TWIN.get(kind, kind)
+        if kind in ("binary", "varbinary") and before is not None and length is not None:
+            length *= before.max_bytes
+    elif kind in TEXT_CAPACITY and kind != "longtext" and before is not None:
+        characters = TEXT_CAPACITY[kind] // before.max_bytes
+        kind = blob_for(characters * (target.max_bytes or 1), True)
+        length = TEXT_CAPACITY[kind]
+    elif kind == "varchar" and length and length * (target.max_bytes or 1) > _MAX_VARCHAR:
+        kind = blob_for(length * (target.max_bytes or 1), True)
+        length = TEXT_CAPACITY[kind]
+    return replace(
+        old, type=kind, length=length, charset=target.charset, collation=target.collation
+    )
+
+
+_TEXTUAL = frozenset(_BINARY_TWIN) | {"enum", "set"}

@@ -1,0 +1,254 @@
+"""Keys and foreign keys: reading them, naming them, and the order the server keeps them in.
+
+Order: ``sort_keys`` in ``sql/sql_table.cc``; names: ``make_unique_key_name`` there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from binlogkit.rows.ddl.keywords import words
+from binlogkit.rows.ddl.tokens import Reader
+from binlogkit.rows.ddl.types import TEXT_CAPACITY
+from binlogkit.rows.schema import ColumnDefinition
+
+__all__ = [
+    "KEY_WORDS",
+    "Foreign",
+    "Key",
+    "Part",
+    "index_key",
+    "inline_reference",
+    "key_or_foreign",
+    "name_keys",
+    "sort_keys",
+]
+
+#: The reserved words that begin a key, a foreign key or a check where a column could stand.
+KEY_WORDS = frozenset(words("PRIMARY UNIQUE INDEX KEY FULLTEXT SPATIAL CONSTRAINT FOREIGN CHECK"))
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of a key: a column or its first ``length`` characters; None for an expression."""
+
+    column: str | None
+    length: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """``kind``: primary, unique, index, fulltext or spatial; ``name``: None before it has one."""
+
+    kind: str
+    parts: tuple[Part, ...]
+    name: str | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The column names; without those of expressions."""
+        return tuple(part.column for part in self.parts if part.column is not None)
+
+    @property
+    def unique(self) -> bool:
+        """Whether it is a primary or unique key."""
+        return self.kind in ("primary", "unique")
+
+    @property
+    def functional(self) -> bool:
+        """Whether a part is an expression (8.0.13)."""
+        return any(part.column is None for part in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """A foreign key. ``db``: None for the child's own; ``cascades``: CASCADE or SET NULL.
+
+    ``generated``: its name was made by the server, ``TABLE_ibfk_N``.
+    """
+
+    columns: tuple[str, ...]
+    db: str | None
+    table: str
+    cascades: bool
+    name: str | None = None
+    generated: bool = False
+
+
+def key_or_foreign(reader: Reader) -> Key | Foreign | None:
+    """Read a key, foreign key or check where one of KEY_WORDS stands; None for a check."""
+    symbol = None
+    if reader.accept("CONSTRAINT") and not reader.sees_any(KEY_WORDS):
+        symbol = reader.identifier()
+    if reader.accept("CHECK"):
+        reader.skip_parentheses()
+        reader.accept("NOT")
+        reader.accept("ENFORCED")
+        return None
+    if reader.accept("FOREIGN", "KEY"):
+        return _foreign(reader, symbol)
+    if reader.accept("PRIMARY", "KEY"):
+        _key_name(reader)
+        return Key("primary", _parts(reader), "PRIMARY")
+    if reader.accept("UNIQUE"):
+        reader.accept_any("INDEX", "KEY")
+        name = _key_name(reader)
+        return Key("unique", _parts(reader), name or symbol)
+    kind = reader.accept_any("FULLTEXT", "SPATIAL")
+    if reader.accept_any("INDEX", "KEY") is None and kind is None:
+        reader.fail("a key expected")
+    name = _key_name(reader)
+    return Key((kind or "index").lower(), _parts(reader), name)
+
+
+def index_key(reader: Reader, kind: str) -> tuple[tuple[str | None, str], Key]:
+    """``CREATE … INDEX`` behind the word INDEX: the table's name and the key."""
+    name = reader.identifier()
+    _using(reader)
+    reader.expect("ON")
+    table = reader.qualified()
+    return table, Key(kind, _parts(reader), name)
+
+
+def _key_name(reader: Reader) -> str | None:
+    name = None
+    if not reader.sees("(") and not reader.sees_any(_TYPE_WORDS):
+        name = reader.identifier()
+    _using(reader)
+    return name
+
+
+_TYPE_WORDS = frozenset(("USING", "TYPE"))
+#: Where the options of a key end.
+_KEY_END = (",", ")", "PARTITION")
+
+
+def _using(reader: Reader) -> None:
+    if reader.accept_any("USING", "TYPE"):
+        reader.identifier()
+
+
+def _parts(reader: Reader) -> tuple[Part, ...]:
+    """The parenthesised parts, and the key's options behind them."""
+    reader.expect("(")
+    parts = [_part(reader)]
+    while reader.accept(","):
+        parts.append(_part(reader))
+    reader.expect(")")
+    reader.skip_until(*_KEY_END)
+    return tuple(parts)
+
+
+def _part(reader: Reader) -> Part:
+    if reader.sees("("):
+        reader.skip_parentheses()
+        part = Part(None)
+    else:
+        column, length = reader.identifier(), None
+        if reader.accept("("):
+            length = reader.number()
+            reader.expect(")")
+        part = Part(column, length)
+    reader.accept_any("ASC", "DESC")
+    return part
+
+
+def _foreign(reader: Reader, symbol: str | None) -> Foreign:
+    name = None if reader.sees("(") else reader.identifier()
+    columns = _names(reader)
+    reader.expect("REFERENCES")
+    db, table, cascades = _reference(reader)
+    return Foreign(columns, db, table, cascades, symbol or name)
+
+
+def inline_reference(reader: Reader, column: str) -> Foreign:
+    """A column's own REFERENCES, behind that word."""
+    db, table, cascades = _reference(reader)
+    return Foreign((column,), db, table, cascades)
+
+
+def _names(reader: Reader) -> tuple[str, ...]:
+    return tuple(part.column for part in _name_parts(reader) if part.column is not None)
+
+
+def _name_parts(reader: Reader) -> list[Part]:
+    reader.expect("(")
+    parts = [_part(reader)]
+    while reader.accept(","):
+        parts.append(_part(reader))
+    reader.expect(")")
+    return parts
+
+
+def _reference(reader: Reader) -> tuple[str | None, str, bool]:
+    """The parent's database and name, and whether its changes reach the child."""
+    db, table = reader.qualified()
+    if reader.sees("("):
+        _name_parts(reader)
+    cascades = False
+    while True:
+        if reader.accept("MATCH"):
+            reader.identifier()
+        elif reader.accept("ON", "DELETE") or reader.accept("ON", "UPDATE"):
+            action = reader.accept("CASCADE") or reader.accept("SET", "NULL")
+            if not (action or reader.accept("NO", "ACTION") or reader.accept("SET", "DEFAULT")):
+                reader.expect("RESTRICT")
+            cascades = cascades or action
+        else:
+            return db, table, cascades
+
+
+def name_keys(keys: Iterable[Key]) -> list[Key]:
+    """``keys`` in order, each with a name: its first column's, with a number where it is taken."""
+    named: list[Key] = []
+    taken: set[str] = set()
+    for key in keys:
+        name = key.name
+        if name is None:
+            first = key.parts[0].column if key.parts else None
+            name = _free_name(first or "functional_index", taken)
+        taken.add(name.lower())
+        named.append(Key(key.kind, key.parts, name))
+    return named
+
+
+def _free_name(base: str, taken: set[str]) -> str:
+    """``base``, else ``base_2`` … ``base_99``; PRIMARY is no name for another key."""
+    if base.lower() not in taken and base.lower() != "primary":
+        return base
+    for number in range(2, 100):
+        if f"{base}_{number}".lower() not in taken:
+            return f"{base}_{number}"
+    return base
+
+
+def sort_keys(keys: Iterable[Key], columns: Mapping[str, ColumnDefinition]) -> tuple[Key, ...]:
+    """``keys`` in the order the server keeps them; ``columns`` by lower-case name.
+
+    Unique before others; among unique ones those without nullable columns first, then the primary
+    key, then those without partial columns; FULLTEXT last; else as given.
+    """
+
+    def rank(key: Key) -> tuple[bool, bool, bool, bool, bool]:
+        known = [columns[c.lower()] for c in key.columns if c.lower() in columns]
+        nullable = any(column.nullable for column in known)
+        return (
+            not key.unique,
+            key.unique and nullable,
+            key.unique and key.kind != "primary",
+            key.unique and any(_partial(part, columns) for part in key.parts),
+            key.kind == "fulltext",
+        )
+
+    return tuple(sorted(keys, key=rank))
+
+
+def _partial(part: Part, columns: Mapping[str, ColumnDefinition]) -> bool:
+    """Whether only the beginning of the column is in the key."""
+    if part.column is None or part.length is None:
+        return False
+    column = columns.get(part.column.lower())
+    if column is None:
+        return False
+    return column.type in TEXT_CAPACITY or part.length != column.length

@@ -1,0 +1,10 @@
+"""Tables of keywords, written as MySQL's grammar writes them."""
+
+from __future__ import annotations
+
+__all__ = ["words"]
+
+
+def words(text: str) -> tuple[str, ...]:
+    """The words of ``text``."""
+    return tuple(text.split())

@@ -1,0 +1,57 @@
+"""The bits of sql_mode that change what a statement means, and versions as numbers.
+
+Bits: ``MODE_…`` in ``sql/system_variables.h`` of 8.0.31; the Query event's status variable
+``Q_SQL_MODE_CODE`` carries the same mask.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import IntFlag
+
+__all__ = ["ASSUMED_VERSION", "DEFAULT_MODE", "SqlMode", "mode_from_names", "version_number"]
+
+#: Where no server version is known every ``/*!NNNNN … */`` of a released server counts.
+ASSUMED_VERSION = 99898
+
+_VERSION = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{1,2})")
+
+
+class SqlMode(IntFlag):
+    """Those bits of sql_mode that matter for reading DDL."""
+
+    REAL_AS_FLOAT = 0x1
+    ANSI_QUOTES = 0x4
+    MAXDB = 0x1000  # up to 5.7: TIMESTAMP means DATETIME
+    NO_BACKSLASH_ESCAPES = 0x100000
+
+
+#: The mode of a session that is not known to have one of the bits.
+DEFAULT_MODE = SqlMode(0)
+
+_BY_NAME = {mode.name: mode for mode in SqlMode} | {
+    # Combination modes (manual 5.7, "Combination SQL Modes"); 8.0 keeps ANSI only.
+    "ANSI": SqlMode.REAL_AS_FLOAT | SqlMode.ANSI_QUOTES,
+    "DB2": SqlMode.ANSI_QUOTES,
+    "MAXDB": SqlMode.MAXDB | SqlMode.ANSI_QUOTES,
+    "MSSQL": SqlMode.ANSI_QUOTES,
+    "ORACLE": SqlMode.ANSI_QUOTES,
+    "POSTGRESQL": SqlMode.ANSI_QUOTES,
+}
+
+
+def mode_from_names(names: str) -> SqlMode:
+    """The bits of a sql_mode given by comma-separated names; other names change nothing here."""
+    mode = SqlMode(0)
+    for name in names.split(","):
+        mode |= _BY_NAME.get(name.strip().upper(), SqlMode(0))
+    return mode
+
+
+def version_number(version: str | None) -> int:
+    """``8.0.31-log`` as 80031 (``MYSQL_VERSION_ID``); ASSUMED_VERSION where it has no number."""
+    found = _VERSION.match(version or "")
+    if found is None:
+        return ASSUMED_VERSION
+    major, minor, patch = (int(part) for part in found.groups())
+    return major * 10000 + minor * 100 + patch

@@ -1,0 +1,28 @@
+"""What a statement is read under: the server's version and what the Query event says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from binlogkit.rows.ddl.charsets import UNKNOWN, Collated
+from binlogkit.rows.ddl.modes import DEFAULT_MODE, SqlMode
+
+__all__ = ["Session"]
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """``version``: MYSQL_VERSION_ID; ``explicit_timestamp``: explicit_defaults_for_timestamp.
+
+    ``utf8mb4_collation``: default_collation_for_utf8mb4 (8.0.11), or None for the server's own.
+    ``thread``: the connection number, which temporary tables belong to.
+    """
+
+    version: int
+    mode: SqlMode = DEFAULT_MODE
+    default_db: str | None = None
+    server: Collated = UNKNOWN
+    database: Collated = UNKNOWN
+    explicit_timestamp: bool = True
+    utf8mb4_collation: str | None = None
+    thread: int | None = None

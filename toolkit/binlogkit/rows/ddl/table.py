@@ -1,0 +1,126 @@
+"""One tracked table: what a TableDefinition tells, and what later statements need beyond it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from binlogkit.rows.ddl.charsets import UNKNOWN, Collated
+from binlogkit.rows.ddl.keys import Foreign, Key, Part, name_keys, sort_keys
+from binlogkit.rows.ddl.keywords import words
+from binlogkit.rows.schema import ColumnDefinition, TableDefinition
+
+__all__ = ["Tracked", "engine_name", "finish"]
+
+#: Engines whose names the server writes otherwise than in capitals.
+_ENGINES = {
+    "innodb": "InnoDB",
+    "myisam": "MyISAM",
+    "heap": "MEMORY",
+    "merge": "MRG_MYISAM",
+    "ndb": "ndbcluster",
+    "ndbcluster": "ndbcluster",
+}
+#: Engines that read foreign keys and forget them (manual, "FOREIGN KEY Constraints").
+_NO_FOREIGN_KEYS = frozenset(
+    words("MyISAM MEMORY MRG_MYISAM CSV ARCHIVE BLACKHOLE FEDERATED EXAMPLE")
+)
+
+
+def engine_name(name: str) -> str:
+    """A storage engine's name as information_schema writes it."""
+    return _ENGINES.get(name.lower(), name.upper())
+
+
+@dataclass(frozen=True, slots=True)
+class Tracked:
+    """A table in a catalog. ``keys``: in the server's order; ``collated``: the table's default."""
+
+    db: str
+    table: str
+    columns: tuple[ColumnDefinition, ...]
+    keys: tuple[Key, ...] = ()
+    foreign: tuple[Foreign, ...] = ()
+    collated: Collated = UNKNOWN
+    engine: str | None = None
+
+    def definition(self) -> TableDefinition:
+        """What crosses the doorstep; no unique keys over expressions: they name no columns."""
+        primary = next((key.columns for key in self.keys if key.kind == "primary"), ())
+        unique = (key for key in self.keys if key.kind == "unique" and not key.functional)
+        parents = (f"{fk.db or self.db}.{fk.table}" for fk in self.foreign if fk.cascades)
+        return TableDefinition(
+            db=self.db,
+            table=self.table,
+            columns=self.columns,
+            primary_key=primary,
+            unique_keys=tuple(key.columns for key in unique),
+            charset=self.collated.charset,
+            collation=self.collated.collation,
+            engine=self.engine,
+            cascades=tuple(dict.fromkeys(parents)),
+        )
+
+
+def finish(table: Tracked) -> Tracked:
+    """``table`` as the server stores it: keys named and sorted, key columns spelled as columns.
+
+    Columns of the primary key become NOT NULL; foreign keys go where the engine has none.
+    """
+    spelled = {column.name.lower(): column.name for column in table.columns}
+    keys = name_keys(_respell(key, spelled) for key in table.keys)
+    primary = {column.lower() for key in keys if key.kind == "primary" for column in key.columns}
+    columns = tuple(
+        replace(c, nullable=False) if c.name.lower() in primary and c.nullable else c
+        for c in table.columns
+    )
+    by_name = {column.name.lower(): column for column in columns}
+    foreign = () if table.engine in _NO_FOREIGN_KEYS else _named_foreign(table)
+    return replace(
+        table,
+        columns=columns,
+        keys=sort_keys(_supported(keys, foreign), by_name),
+        foreign=foreign,
+    )
+
+
+def _named_foreign(table: Tracked) -> tuple[Foreign, ...]:
+    """The foreign keys; those without a name get InnoDB's, ``TABLE_ibfk_N``."""
+    prefix = f"{table.table}_ibfk_".lower()
+    numbers = [0] + [
+        int(fk.name[len(prefix) :])
+        for fk in table.foreign
+        if fk.name and fk.name.lower().startswith(prefix) and fk.name[len(prefix) :].isdecimal()
+    ]
+    following = max(numbers)
+    named = []
+    for fk in table.foreign:
+        if fk.name is None:
+            following += 1
+            fk = replace(fk, name=f"{table.table}_ibfk_{following}", generated=True)
+        named.append(fk)
+    return tuple(named)
+
+
+def _respell(key: Key, spelled: dict[str, str]) -> Key:
+    parts = tuple(
+        Part(part.column and spelled.get(part.column.lower(), part.column), part.length)
+        for part in key.parts
+    )
+    return Key(key.kind, parts, key.name)
+
+
+def _supported(keys: list[Key], foreign: Iterable[Foreign]) -> list[Key]:
+    """``keys`` and one for each foreign key that no key supports yet (InnoDB makes it itself)."""
+    result = list(keys)
+    for fk in foreign:
+        wanted = tuple(column.lower() for column in fk.columns)
+        covered = any(
+            tuple(c.lower() for c in key.columns[: len(wanted)]) == wanted and not key.functional
+            for key in result
+        )
+        if not covered:
+            parts = tuple(Part(column) for column in fk.columns)
+            name = None if fk.generated else fk.name
+            result = name_keys([*result, Key("index", parts, name)])
+    return result

@@ -1,0 +1,197 @@
+"""Which tables a statement-format DML statement writes."""
+
+from __future__ import annotations
+
+from binlogkit.errors import SchemaError
+from binlogkit.rows.ddl.keywords import words
+from binlogkit.rows.ddl.modes import ASSUMED_VERSION, SqlMode
+from binlogkit.rows.ddl.scan import pieces
+from binlogkit.rows.ddl.tokens import Reader, read
+
+__all__ = ["written_tables"]
+
+Name = tuple[str | None, str]
+
+_HEAD = 1 << 18  # characters that are read to find the tables; values behind them can be many
+
+
+def written_tables(
+    sql: str,
+    default_db: str | None,
+    sql_mode: int | None = None,
+    version: int = ASSUMED_VERSION,
+) -> list[Name] | None:
+    """``(db, table)`` of each table that the statement itself writes, in order of naming.
+
+    None: that cannot be told (CALL, DO, SELECT of a function, a text that is not understood). An
+    empty list: none. What triggers and stored functions write besides is in no statement. When a
+    multi-table UPDATE sets a column without naming its table, every table it joins is given.
+    """
+    mode = SqlMode(sql_mode or 0)
+    try:
+        reader = read(_head(sql, mode, version), mode, version)
+        names = _written(reader)
+    except SchemaError:
+        return None
+    if names is None:
+        return None
+    return list(dict.fromkeys((db or default_db, table) for db, table in names))
+
+
+def _head(sql: str, mode: SqlMode, version: int) -> str:
+    """The beginning of ``sql`` without comments, cut between two pieces of text."""
+    kept: list[str] = []
+    size = 0
+    for kind, text, _ in pieces(sql, mode, version):
+        long = kind == "quoted" and text[0] != "`" and len(text) > 1024
+        text = text[0] * 2 if long else text
+        kept.append(text[: _HEAD - size])
+        size += len(text)
+        if size >= _HEAD:
+            break
+    return "".join(kept)
+
+
+def _written(reader: Reader) -> list[Name] | None:
+    if reader.accept("WITH"):
+        _skip_to_verb(reader)
+    verb = reader.peek().word
+    if verb in ("CALL", "DO", "SELECT", "(", "HANDLER", "EXECUTE"):
+        return None
+    if reader.accept_any("INSERT", "REPLACE"):
+        while reader.accept_any("LOW_PRIORITY", "DELAYED", "HIGH_PRIORITY", "IGNORE"):
+            pass
+        reader.accept("INTO")
+        return [reader.qualified()]
+    if reader.accept("TRUNCATE"):
+        reader.accept("TABLE")
+        return [reader.qualified()]
+    if reader.accept("LOAD"):
+        if reader.accept("INDEX"):
+            return []
+        reader.skip_until("INTO")
+        reader.expect("INTO", "TABLE")
+        return [reader.qualified()]
+    if reader.accept("UPDATE"):
+        return _update(reader)
+    if reader.accept("DELETE"):
+        return _delete(reader)
+    return []
+
+
+def _skip_to_verb(reader: Reader) -> None:
+    """Behind the common table expressions of WITH."""
+    reader.skip_until("UPDATE", "DELETE", "SELECT", "INSERT", "REPLACE")
+
+
+def _update(reader: Reader) -> list[Name]:
+    while reader.accept_any("LOW_PRIORITY", "IGNORE"):
+        pass
+    tables = _references(reader, "SET")
+    if len(tables) == 1:
+        return list(tables.values())
+    reader.expect("SET")
+    written: list[Name] = []
+    while True:
+        name = _assigned(reader, tables)
+        if name is None:
+            return list(tables.values())
+        written.append(name)
+        reader.skip_until(",", "WHERE", "ORDER", "LIMIT")
+        if not reader.accept(","):
+            return written
+
+
+def _assigned(reader: Reader, tables: dict[str, Name]) -> Name | None:
+    """The table whose column is set next; None where the column's name does not tell."""
+    parts = [reader.identifier()]
+    while reader.accept("."):
+        parts.append(reader.identifier())
+    if len(parts) < 2:
+        return None
+    if len(parts) == 3:
+        return parts[0], parts[1]
+    return tables.get(parts[0].lower())
+
+
+def _delete(reader: Reader) -> list[Name] | None:
+    while reader.accept_any("LOW_PRIORITY", "QUICK", "IGNORE"):
+        pass
+    targets_first = not reader.accept("FROM")
+    targets = [_target(reader)]
+    while reader.accept(","):
+        targets.append(_target(reader))
+    if targets_first:
+        reader.expect("FROM")
+    elif not reader.accept("USING"):
+        return targets
+    tables = _references(reader, "WHERE")
+    return [
+        tables.get(table.lower(), (db, table)) if db is None else (db, table)
+        for db, table in targets
+    ]
+
+
+def _target(reader: Reader) -> Name:
+    """A table to delete from: ``t``, ``db.t``, ``t.*``."""
+    first = reader.identifier()
+    if not reader.accept("."):
+        return None, first
+    if reader.accept("*"):
+        return None, first
+    second = reader.identifier()
+    if reader.accept("."):
+        reader.expect("*")
+    return first, second
+
+
+#: Words that can follow a table's name without being its alias.
+_NO_ALIAS = frozenset(
+    words(
+        "SET WHERE JOIN INNER CROSS LEFT RIGHT NATURAL STRAIGHT_JOIN ON USING FORCE USE IGNORE "
+        "PARTITION ORDER LIMIT AS"
+    )
+)
+_BETWEEN = ("JOIN", "STRAIGHT_JOIN", ",")
+
+
+def _references(reader: Reader, end: str) -> dict[str, Name]:
+    """The tables of a join by lower-case alias; derived tables are left out."""
+    tables: dict[str, Name] = {}
+    depth = 0
+    expected = True
+    while not reader.done and not (depth == 0 and reader.sees(end)):
+        if expected and reader.sees("(") and reader.peek(1).word in ("SELECT", "WITH", "("):
+            if reader.peek(1).word == "(":
+                reader.take()
+                depth += 1
+                continue
+            reader.skip_parentheses()
+            expected = False
+        elif expected and reader.accept("("):
+            depth += 1
+        elif reader.accept(")"):
+            depth -= 1
+        elif expected and reader.accept("LATERAL"):
+            continue
+        elif expected:
+            _reference(reader, tables)
+            expected = False
+        elif reader.sees("("):
+            reader.skip_parentheses()
+        else:
+            expected = reader.take().word in _BETWEEN
+    return tables
+
+
+def _reference(reader: Reader, tables: dict[str, Name]) -> None:
+    """One table of a join with its alias."""
+    db, table = reader.qualified()
+    if reader.accept("PARTITION"):
+        reader.skip_parentheses()
+    alias = table
+    if reader.accept("AS") or (
+        reader.peek().kind in ("word", "name") and not reader.sees_any(_NO_ALIAS)
+    ):
+        alias = reader.identifier()
+    tables[alias.lower()] = (db, table)
