@@ -68,7 +68,6 @@ def _options(
     on_damage: str,
     name: str | None,
 ) -> ReadOptions:
-    from binlogkit.rows.ddl import from_server, load_schema
     from binlogkit.rows.schema import Origin
     from binlogkit.sources.schema_source import connect, read_schema_text
 
@@ -77,8 +76,12 @@ def _options(
     origin = Origin.SCHEMA_FILE
     catalog = schema
     if isinstance(catalog, str):
+        from binlogkit.rows.ddl import load_schema
+
         catalog = load_schema(read_schema_text(catalog))
     if schema_from is not None:
+        from binlogkit.rows.ddl import from_server
+
         with connect(schema_from) as connection:
             catalog, origin = from_server(lambda sql: _query(connection, sql)), Origin.SERVER
     return ReadOptions(on_damage, catalog, origin, charset, name)

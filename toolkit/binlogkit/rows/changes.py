@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from binlogkit.errors import DamageError
+from binlogkit.errors import DamageError, InputError
 from binlogkit.events.rows import RowsEvent
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.images import Image, RawCell, RowDecoder
@@ -108,7 +108,7 @@ def read_windows(
             if step is not None and _wanted(step, filters):
                 rows += _decode(step, decoders, window, walk)
                 size += step.event.raw.header.size
-        except DamageError:
+        except (DamageError, InputError):
             if rows:
                 yield list(window.values())
             raise

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from binlogkit._kernel.charsets import COLLATIONS
-from binlogkit.errors import DamageError, MalformedEventError
+from binlogkit.errors import DamageError, InputError, MalformedEventError
 from binlogkit.events.base import Event
 from binlogkit.events.format_description import FormatDescription, StartV3
 from binlogkit.events.query import Query, RowsQuery
@@ -82,7 +82,8 @@ class LogWalk:
         self.problems: list[str] = []
         self.schemas: dict[tuple[str, str], list[TableSchema]] = {}
         self._catalog = self.options.catalog.copy() if self.options.catalog else Catalog()
-        self._tracked: set[tuple[str, str]] = set()
+        self._tracked: set[tuple[str | None, str | None]] = set()
+        self._generation = 0
         self._ahead = ahead
         self._interned: dict[object, TableSchema] = {}
         self._maps: dict[int, TableSchema] = {}
@@ -90,9 +91,16 @@ class LogWalk:
         self._transactions = 0
 
     def __iter__(self) -> Iterator[Step]:
+        """The steps of all logs; an unreadable one is told after the others were read."""
         last = len(self.carriers) - 1
+        unreadable: InputError | None = None
         for i, carrier in enumerate(self.carriers):
-            yield from self._walk(carrier, i == 0, i == last)
+            try:
+                yield from self._walk(carrier, i == 0, i == last)
+            except InputError as error:
+                unreadable = unreadable or error
+        if unreadable is not None:
+            raise unreadable
 
     def _events(self, carrier: Carrier, sink: Callable[[DamageError], None]) -> Iterator[Event]:
         mode = self.options.on_damage
@@ -138,7 +146,7 @@ class LogWalk:
         raw = step.event.raw
         if isinstance(body, (FormatDescription, StartV3)):
             self._maps.clear()
-            self._catalog.server_version = body.server_version
+            self._catalog.at_version(body.server_version)
         elif isinstance(body, TableMap):
             self._maps[body.table_id] = self._schema(body, raw.file, raw.pos)
         elif isinstance(body, RowsEvent):
@@ -159,12 +167,15 @@ class LogWalk:
             sql_mode=status.sql_mode,
             collation_server=_collation(status.server_collation),
             collation_database=_collation(status.database_collation),
+            explicit_defaults_for_timestamp=status.explicit_defaults_for_timestamp,
+            default_collation_for_utf8mb4=_collation(status.utf8mb4_collation),
+            thread_id=body.thread_id,
         )
         for change in changes:
             if change.action != "statement_write":
+                self._generation += 1
                 self._tracked.add((change.db, change.table))
-                if change.new_table:
-                    self._tracked.add((change.new_db or change.db, change.new_table))
+                self._tracked.add((change.new_db or change.db, change.new_table))
         return changes
 
     def _definitions(self, name: tuple[str, str]) -> list[tuple[Origin, TableDefinition]]:
@@ -180,14 +191,14 @@ class LogWalk:
 
     def _schema(self, table_map: TableMap, file: str, offset: int) -> TableSchema:
         name = (table_map.db, table_map.table)
-        definitions = self._definitions(name)
         key = (
             name, table_map.types, table_map.metadata, table_map.nullable, table_map.optional,
-            tuple(definitions),
+            self._generation,
         )  # fmt: skip
         known = self._interned.get(key)
         if known is not None:
             return known
+        definitions = self._definitions(name)
         versions = self.schemas.setdefault(name, [])
         schema = resolve_schema(
             table_map, len(versions), definitions, file=file, offset=offset,
@@ -205,7 +216,8 @@ class LogWalk:
 
 
 def _alike(a: TableSchema, b: TableSchema) -> bool:
-    return (a.columns, a.key, a.key_kind) == (b.columns, b.key, b.key_kind)
+    """Whether two schemas say the same, whichever version number they carry."""
+    return replace(a, version=b.version) == b
 
 
 def _collation(collation_id: int | None) -> str | None:

@@ -29,6 +29,7 @@ _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _GLOB = re.compile(r"[*?\[]")
 _URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.\-]+://")
 _MAGIC_LENGTH = 4
+_PACKED_CHUNK = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,39 @@ class _Translating(io.RawIOBase):
         return data
 
 
+class _Zstd(io.RawIOBase):
+    """Zstandard frames as one stream; unlike the library's own reader a cut frame is an error."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        from zstandard import ZstdDecompressor
+
+        self._inner = file
+        self._frames = ZstdDecompressor()
+        self._frame = self._frames.decompressobj()
+        self._begun = False
+        self._plain = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        while not self._plain:
+            packed = self._frame.unused_data if self._frame.eof else b""
+            if self._frame.eof:
+                self._frame, self._begun = self._frames.decompressobj(), False
+            packed = packed or self._inner.read(_PACKED_CHUNK)
+            if not packed:
+                if self._begun:
+                    raise EOFError("the compressed stream ends inside a frame")
+                return b""
+            self._begun = True
+            self._plain = self._frame.decompress(packed)
+        if size < 0:
+            size = len(self._plain)
+        out, self._plain = self._plain[:size], self._plain[size:]
+        return out
+
+
 @contextmanager
 def _uncompressed(file: BinaryIO, name: str) -> Iterator[BinaryIO]:
     peeked = io.BufferedReader(cast(io.RawIOBase, file)) if not hasattr(file, "peek") else file
@@ -93,12 +127,7 @@ def _uncompressed(file: BinaryIO, name: str) -> Iterator[BinaryIO]:
     if head[:2] == _GZIP_MAGIC:
         plain = cast(BinaryIO, gzip.GzipFile(fileobj=plain, mode="rb"))
     elif head == _ZSTD_MAGIC:
-        import zstandard
-
-        plain = cast(
-            BinaryIO,
-            zstandard.ZstdDecompressor().stream_reader(plain, read_across_frames=True),
-        )
+        plain = cast(BinaryIO, _Zstd(plain))
     yield cast(BinaryIO, _Translating(plain, name))
 
 

@@ -1,0 +1,51 @@
+# `make` lists the targets. What they need they set up in .venv; nothing else on the machine changes.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+DEMO_OUT ?= out/demo
+PYTEST_ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check unit golden clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(VENV)/.demo ## Run the main job on real MySQL servers and show what comes out
+	$(BIN)/python -m binlogkit_fixtures.demo --out $(DEMO_OUT)
+
+test: $(VENV)/.dev check ## Everything that proves the project: lint, types, layers, all tests
+	$(BIN)/python -m pytest -n 2 --dist loadfile $(PYTEST_ARGS)
+
+check: $(VENV)/.dev ## Lint, formatting, strict types, direction of dependencies
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+unit: $(VENV)/.dev ## The quick tests only: no servers, no Spark, no notebooks
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not server and not oracle and not spark and not notebook and not slow" $(PYTEST_ARGS)
+
+golden: $(VENV)/.dev ## Make the golden logs in tests/_data again, with real servers
+	$(BIN)/binlogkit fixtures regenerate-golden
+
+clean: ## Remove what the other targets made
+	rm -rf $(VENV) out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+
+$(VENV)/.base:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  echo "binlogkit needs Python 3.11 or later as '$(PYTHON)'; name another: make PYTHON=python3.12 …"; exit 2; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "Python's venv module is missing; on Debian or Ubuntu: sudo apt-get install python3-venv"; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	@touch $@
+
+$(VENV)/.demo: $(VENV)/.base pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable '.[fixtures,plot]'
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.base pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable '.[all]' --group dev
+	@touch $@ $(VENV)/.demo

@@ -1,0 +1,91 @@
+"""The command ``binlogkit``: options -> library -> print.
+
+Commands of other packages are found through the entry-point group ``binlogkit.commands``.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from importlib.metadata import entry_points
+
+import click
+
+from binlogkit import __version__
+from binlogkit.cli.status import FINDINGS, UNREADABLE, complain
+from binlogkit.errors import (
+    BinlogKitError,
+    DamageError,
+    InputError,
+    LimitError,
+    SchemaError,
+    UsageError,
+)
+
+__all__ = ["cli", "main"]
+
+ENTRY_POINTS = "binlogkit.commands"
+# One file per command: the name is the module's and the function's.
+_COMMANDS = ("audit", "conform", "events", "rows", "state", "transactions", "undo")
+_INTERRUPTED = 130
+
+
+class _Commands(click.Group):
+    """Loads a command's module when the command is used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        found = {point.name for point in entry_points(group=ENTRY_POINTS)}
+        return sorted({*_COMMANDS, *found})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in _COMMANDS:
+            module = importlib.import_module(f"binlogkit.cli.{cmd_name}")
+            command: click.Command = module.command
+            return command
+        for point in entry_points(group=ENTRY_POINTS, name=cmd_name):
+            loaded: click.Command = point.load()
+            return loaded
+        return None
+
+
+@click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="binlogkit")
+def cli() -> None:
+    """Forensic analysis and test fixtures for MySQL binary logs.
+
+    Exit status: 0 all well; 1 findings (damage, differences, an undecodable cell, a state that the
+    log does not determine); 2 usage or unreadable input. Records go to standard output, all else to
+    standard error.
+    """
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Run the command line and exit with its status."""
+    sys.exit(run(argv))
+
+
+def run(argv: list[str] | None = None) -> int:
+    """Run the command line; the exit status."""
+    try:
+        status = cli.main(args=argv, prog_name="binlogkit", standalone_mode=False)
+        sys.stdout.flush()
+    except click.exceptions.Exit as exc:
+        return exc.exit_code
+    except click.ClickException as exc:
+        exc.show()
+        return UNREADABLE
+    except (click.Abort, KeyboardInterrupt):
+        complain("interrupted")
+        return _INTERRUPTED
+    except (DamageError, SchemaError, LimitError) as exc:
+        complain(str(exc))
+        return FINDINGS
+    except (InputError, UsageError, BinlogKitError) as exc:
+        complain(str(exc))
+        return UNREADABLE
+    except BrokenPipeError:
+        # The reader went away: what is left in the buffer has nowhere to go.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return status if isinstance(status, int) else 0

@@ -1,0 +1,127 @@
+"""The options that commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from binlogkit.errors import UsageError
+from binlogkit.reports.output import FORMATS, Output, parse_columns
+
+__all__ = [
+    "FILTERS",
+    "filter_options",
+    "filters_of",
+    "input_options",
+    "open_input",
+    "output_of",
+    "output_options",
+]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _apply(*decorators: Callable[[F], F]) -> Callable[[F], F]:
+    def wrap(function: F) -> F:
+        for decorator in reversed(decorators):
+            function = decorator(function)
+        return function
+
+    return wrap
+
+
+input_options = _apply(
+    click.argument("files", nargs=-1, required=True, metavar="FILE..."),
+    click.option(
+        "--schema", metavar="FILE.sql", help="Table definitions as they were before the log."
+    ),
+    click.option(
+        "--schema-from",
+        metavar="DSN",
+        help="Take them from a live server: mysql://user@host:port "
+        "(password: environment variable BINLOGKIT_PASSWORD).",
+    ),
+    click.option("--charset", help="Character set of text whose own nothing tells."),
+    click.option(
+        "--on-damage",
+        type=click.Choice(["stop", "report"]),
+        default="stop",
+        show_default=True,
+        help="report: quarantine the damaged range, go on, and tell.",
+    ),
+)
+
+filter_options = _apply(
+    click.option("--table", multiple=True, metavar="DB.T", help="Only these tables (repeatable)."),
+    click.option("--exclude-table", multiple=True, metavar="DB.T", help="Not these tables."),
+    click.option(
+        "--op", multiple=True, type=click.Choice(["insert", "update", "delete"]), help="Only these."
+    ),
+    click.option("--gtid", metavar="SET", help="Only transactions of this GTID set."),
+    click.option("--thread", type=int, multiple=True, help="Only these connection ids."),
+    click.option("--server-id", type=int, multiple=True, help="Only these server ids."),
+    click.option("--where", multiple=True, metavar="COLUMN=VALUE", help="Only rows with this value."),
+    click.option("--start-position", type=int, metavar="POS", help="From here in the first file."),
+    click.option(
+        "--stop-position", type=int, metavar="POS", help="Up to here in the last file, exclusive."
+    ),
+    click.option("--start-time", metavar="TIME", help="ISO 8601, UTC unless it carries an offset."),
+    click.option("--stop-time", metavar="TIME", help="Likewise, exclusive."),
+    click.option("--timezone", metavar="ZONE", help="Zone of times without an offset."),
+)
+
+FILTERS = (
+    "table", "exclude_table", "op", "gtid", "thread", "server_id", "where", "start_position",
+    "stop_position", "start_time", "stop_time", "timezone",
+)  # fmt: skip
+
+output_options = _apply(
+    click.option(
+        "--format",
+        "output_format",
+        type=click.Choice(FORMATS),
+        default="table",
+        show_default=True,
+        help="How to print the records.",
+    ),
+    click.option("--output", metavar="PATH", default="-", help="Write here (mode 0600)."),
+    click.option("--columns", metavar="A,B", help="Only these columns, in this order."),
+    click.option("--csv-raw", is_flag=True, help="Do not guard text cells against spreadsheets."),
+)
+
+
+def output_of(arguments: dict[str, Any]) -> Output:
+    """Take the output options out of a command's arguments."""
+    columns = arguments.pop("columns")
+    return Output(
+        format=arguments.pop("output_format"),
+        path=arguments.pop("output"),
+        columns=None if columns is None else parse_columns(columns),
+        csv_raw=arguments.pop("csv_raw"),
+    )
+
+
+def open_input(arguments: dict[str, Any]) -> Any:
+    """Take the input options out of a command's arguments and open the log."""
+    from binlogkit.cli.progress import with_progress
+    from binlogkit.log import open_log
+
+    files = arguments.pop("files")
+    if not files:
+        raise UsageError("no file is named")
+    log = open_log(
+        list(files),
+        schema=arguments.pop("schema"),
+        schema_from=arguments.pop("schema_from"),
+        charset=arguments.pop("charset"),
+        on_damage=arguments.pop("on_damage"),
+    )
+    return with_progress(log)
+
+
+def filters_of(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Take the filters out of a command's arguments; empty ones left out."""
+    taken = {name: arguments.pop(name) for name in FILTERS if name in arguments}
+    return {name: value for name, value in taken.items() if value not in (None, ())}

@@ -1,0 +1,94 @@
+"""A progress bar on standard error for reading that takes more than two seconds."""
+
+from __future__ import annotations
+
+import io
+import sys
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
+
+if TYPE_CHECKING:
+    from binlogkit.log import Log
+
+__all__ = ["with_progress"]
+
+PATIENCE = 2.0
+_REFRESH = 0.2
+
+
+class _Meter:
+    """How far the logs were read; draws nothing before the patience is over."""
+
+    def __init__(self, total: int) -> None:
+        self._total = total
+        self._furthest: dict[int, int] = {}
+        self._start = time.monotonic()
+        self._drawn = 0.0
+        self._bar: Any = None
+        self._task: Any = None
+
+    def reached(self, log: int, offset: int) -> None:
+        """Note that ``log`` was read up to ``offset``."""
+        self._furthest[log] = max(self._furthest.get(log, 0), offset)
+        now = time.monotonic()
+        if now - self._start < PATIENCE or now - self._drawn < _REFRESH:
+            return
+        self._drawn = now
+        done = sum(self._furthest.values())
+        if self._bar is None:
+            self._open()
+        self._bar.update(self._task, completed=done)
+        if done >= self._total:
+            self._bar.stop()
+
+    def _open(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn
+
+        self._bar = Progress(
+            "reading", BarColumn(), DownloadColumn(), TimeRemainingColumn(),
+            console=Console(stderr=True), transient=True,
+        )  # fmt: skip
+        self._task = self._bar.add_task("reading", total=self._total)
+        self._bar.start()
+
+
+class _Counted(io.RawIOBase):
+    """A file that tells a meter how far it was read."""
+
+    def __init__(self, file: BinaryIO, meter: _Meter, log: int) -> None:
+        self._inner, self._meter, self._log = file, meter, log
+        self._offset = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        view = memoryview(buffer)
+        data = self._inner.read(len(view))
+        view[: len(data)] = data
+        self._offset += len(data)
+        self._meter.reached(self._log, self._offset)
+        return len(data)
+
+    def close(self) -> None:
+        self._inner.close()
+        super().close()
+
+
+def with_progress(log: Log) -> Log:
+    """``log``, watched where standard error is a terminal and the logs' sizes are known."""
+    sizes = [carrier.size for carrier in log.carriers]
+    if not sys.stderr.isatty() or any(size is None for size in sizes):
+        return log
+    meter = _Meter(sum(size or 0 for size in sizes))
+
+    def watched(number: int, opener: Any) -> Any:
+        return lambda: cast(BinaryIO, _Counted(opener(), meter, number))
+
+    log.carriers = [
+        replace(carrier, opener=watched(number, carrier.opener))
+        for number, carrier in enumerate(log.carriers)
+    ]
+    return log

@@ -1,0 +1,37 @@
+"""Exit status, and the lines that go to standard error."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from binlogkit.errors import printable
+
+if TYPE_CHECKING:
+    from binlogkit.log import Log
+
+__all__ = ["FINDINGS", "UNREADABLE", "WELL", "complain", "note", "status_of"]
+
+WELL, FINDINGS, UNREADABLE = 0, 1, 2
+
+
+def complain(text: str) -> None:
+    """One line of what went wrong."""
+    print(f"binlogkit: {printable(text)}", file=sys.stderr)
+
+
+def note(text: str) -> None:
+    """One line that is no finding."""
+    print(f"note: {printable(text)}", file=sys.stderr)
+
+
+def status_of(log: Log) -> int:
+    """Tell what the reading of ``log`` met, and the status that follows from it."""
+    for damage in log.damages:
+        complain(str(damage))
+    for problem in log.problems:
+        complain(problem)
+    if log.undecodable:
+        cells = "cell" if log.undecodable == 1 else "cells"
+        complain(f"{log.undecodable} {cells} could not be decoded")
+    return FINDINGS if log.damages or log.problems or log.undecodable else WELL
