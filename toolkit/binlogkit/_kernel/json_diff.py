@@ -59,7 +59,7 @@ def parse_diffs(data: bytes) -> list[JsonDiff]:
 
 
 def diff_text(data: bytes) -> str:
-    """The diffs of a cell as JSON: a list of ``{"op", "path", "value"}``. InvalidJson: malformed."""
+    """The diffs of a cell as JSON: ``[{"op", "path", "value"}, …]``. InvalidJson: malformed."""
     return json.dumps(parse_diffs(data), ensure_ascii=False)
 
 

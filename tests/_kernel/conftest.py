@@ -1,0 +1,36 @@
+"""The helpers beside these tests, which no package holds, as fixtures."""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+HERE = Path(__file__).parent
+
+
+def _load(name: str) -> ModuleType:
+    spec = spec_from_file_location(f"binlogkit_kernel_tests_{name}", HERE / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="session")
+def boundary_cases() -> ModuleType:
+    return _load("boundary_cases")
+
+
+@pytest.fixture(scope="session")
+def server_cells() -> ModuleType:
+    return _load("server_cells")
+
+
+@pytest.fixture(scope="session")
+def cell_checks() -> ModuleType:
+    return _load("cell_checks")

@@ -1,0 +1,55 @@
+"""Values at the edges of every type: the cells that real servers wrote for them.
+
+``boundary_cells.json`` is written by ``make_boundary_cells.py``, from the servers it names.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from binlogkit._kernel.codecs import CellOverrun, decoder_for, length_of, skipper_for
+
+CELLS: list[dict[str, Any]] = json.loads(
+    Path(__file__).with_name("boundary_cells.json").read_text(encoding="utf-8")
+)
+COLUMNS: dict[str, list[dict[str, Any]]] = defaultdict(list)
+for _cell in CELLS:
+    COLUMNS[f"{_cell['column']}-{_cell['charset']}"].append(_cell)
+
+
+def as_8_0_prints(cell: dict[str, Any]) -> bool:
+    """5.7 prints doubles and long opaque values in JSON otherwise (json_binary.py)."""
+    return cell["kind"] != "json" or any(not s.startswith("5.") for s in cell["servers"])
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+def test_value_is_the_servers(column: str, cell_checks: ModuleType) -> None:
+    cells = [c for c in COLUMNS[column] if as_8_0_prints(c)]
+    assert [cell_checks.decoded(c) for c in cells] == [c["answer"] for c in cells]
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+def test_skip_finds_the_same_end(column: str, cell_checks: ModuleType) -> None:
+    for cell in COLUMNS[column]:
+        spec, data = cell_checks.spec_of(cell), bytes.fromhex(cell["cell"])
+        assert skipper_for(spec)(b"\xff" + data + b"\xff", 1, len(data) + 2) == len(data) + 1
+        assert length_of(spec, memoryview(data), 0, len(data)) == len(data)
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+def test_cell_that_is_cut_overruns(column: str, cell_checks: ModuleType) -> None:
+    for cell in COLUMNS[column]:
+        decode, data = decoder_for(cell_checks.spec_of(cell)), bytes.fromhex(cell["cell"])
+        for end in {0, 1, len(data) // 2, len(data) - 1} - {len(data)}:
+            with pytest.raises(CellOverrun):
+                decode(data, 0, max(0, end))
+
+
+def test_both_series_are_there() -> None:
+    assert {s for c in CELLS for s in c["servers"]} >= {"5.7.22", "8.0.31"}
