@@ -1,0 +1,92 @@
+"""What ``import binlogkit`` offers, and that it stays light."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import binlogkit as bk
+
+DATA = Path(__file__).parent / "_data"
+LOG = DATA / "8.0-row-full" / "keys" / "binlog.000001"
+
+
+def test_all_is_sorted_and_there() -> None:
+    assert bk.__all__ == sorted(bk.__all__)
+    for name in bk.__all__:
+        assert getattr(bk, name) is not None
+    assert set(bk.__all__) <= set(dir(bk))
+    with pytest.raises(AttributeError):
+        _ = bk.nothing  # type: ignore[attr-defined]
+
+
+def test_importing_does_no_work() -> None:
+    heavy = ("pandas", "pyarrow", "numpy", "pyspark", "docker", "matplotlib", "sqlglot", "narwhals")
+    code = f"import binlogkit, sys; print([m for m in {heavy!r} if m in sys.modules])"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "[]"
+
+
+def test_frames_and_engines_agree() -> None:
+    log = bk.open(LOG)
+    frame = log.rows()
+    table = log.rows(engine="pyarrow")
+    assert isinstance(frame, pd.DataFrame) and isinstance(table, pa.Table)
+    assert frame.to_dict("list").keys() == table.to_pydict().keys()
+    records = list(log.row_records())
+    assert [json.loads(a) if a else None for a in table.column("after").to_pylist()] == [
+        r["after"] for r in records
+    ]
+    assert len(frame) == table.num_rows == len(records)
+    assert len(log.events()) == len(list(log.event_records()))
+    with pytest.raises(bk.errors.UsageError):
+        log.rows(engine="polars")
+
+
+def test_typed_rows_have_a_column_per_image_column() -> None:
+    log = bk.open(LOG)
+    frame = log.rows("keyed.pk")
+    assert {"before.id", "after.id", "op", "gtid", "pos"} <= set(frame.columns)
+    inserted = frame[frame["op"] == "insert"]
+    assert inserted["before.id"].isna().all()
+    assert inserted["after.id"].notna().all()
+    assert log["keyed.pk"].equals(frame)
+    assert "keyed.pk" in log._ipython_key_completions_()
+
+
+def test_batches_hold_every_row_once() -> None:
+    log = bk.open(LOG)
+    seen: dict[tuple[str, str], int] = {}
+    for batch in log.batches():
+        seen[batch.table] = seen.get(batch.table, 0) + batch.batch.num_rows
+        batch.batch.validate(full=True)
+    counted: dict[tuple[object, object], int] = {}
+    for row in log.row_records():
+        key = (row["db"], row["table"])
+        counted[key] = counted.get(key, 0) + 1
+    assert seen == counted
+
+
+def test_versions_of_a_schema_are_united_by_name() -> None:
+    log = bk.open(DATA / "8.0-row-full" / "ddl" / "binlog.000001")
+    tables = log.tables()
+    versions = tables.groupby(["db", "table"])["schema_version"].nunique()
+    assert (versions > 1).any()
+    united = 0
+    for db, table in versions[versions > 1].index:
+        name = ".".join("`" + part.replace("`", "``") + "`" for part in (db, table))
+        try:
+            changes = log.changes(name)
+        except bk.errors.SchemaError as error:
+            assert "schema version" in str(error)  # noqa: PT017
+            continue
+        united += 1
+        assert changes.num_rows == sum(b.batch.num_rows for b in log.batches(name))
+        changes.validate(full=True)
+    assert united
