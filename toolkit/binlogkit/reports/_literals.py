@@ -1,11 +1,11 @@
 """Values and names as SQL that no session can misread, for MySQL 5.7 and 8.0.
 
-All of it is printable ASCII without backslashes and without its own quote inside a quoted string, so
-neither sql_mode (NO_BACKSLASH_ESCAPES, ANSI_QUOTES) nor a client's character set (in gbk, sjis and
-big5 a byte of a letter can be a backslash or swallow the quote behind it) changes where a literal
-ends. Text outside of that is hexadecimal with its introducer (manual, "Character Set
-Introducers"). A name that is not printable ASCII has no such form: the whole statement is then
-written in hexadecimal and run with PREPARE (:func:`prepared`).
+All of it is printable ASCII without backslashes, and a quoted string holds no quote of its own
+kind, so neither sql_mode (NO_BACKSLASH_ESCAPES, ANSI_QUOTES) nor a client's character set (in gbk,
+sjis and big5 a byte of a letter can be a backslash or swallow the quote behind it) changes where a
+literal ends. Other text is hexadecimal with its introducer (manual, "Character Set Introducers").
+A name that is not printable ASCII has no such form: the whole statement is then written in
+hexadecimal and run with PREPARE (:func:`prepared`).
 """
 
 from __future__ import annotations

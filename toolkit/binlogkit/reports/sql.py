@@ -235,22 +235,17 @@ def _head(options: SqlOptions) -> list[str]:
         comment(""),
         "SET @bk_wrong = 0, @bk_which = '';",
     ]
-    for name, value, why in _SETTINGS:
-        lines += _setting(name, value, why)
     why = (
         "a child without its parent is an error; ON DELETE CASCADE works on later rows too"
         if checks
         else "as asked: rows are written whether or not their parents are there, nothing cascades"
     )
-    return [*lines, *_setting("foreign_key_checks", str(checks), why), "START TRANSACTION;"]
-
-
-def _setting(name: str, value: str, why: str) -> list[str]:
-    return [
-        comment(f"{name}: {why}"),
-        f"SET @bk_{name} = @@SESSION.{name};",
-        f"SET SESSION {name} = {value};",
-    ]
+    settings = [*_SETTINGS, ("foreign_key_checks", str(checks), why)]
+    # One setting changes another (a collation its character set): all are saved first.
+    lines += [f"SET @bk_{name} = @@SESSION.{name};" for name, _, _ in settings]
+    for name, value, reason in settings:
+        lines += [comment(f"{name}: {reason}"), f"SET SESSION {name} = {value};"]
+    return [*lines, "START TRANSACTION;"]
 
 
 def _tail(count: int, refused: int) -> list[str]:
