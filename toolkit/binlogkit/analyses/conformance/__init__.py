@@ -1,0 +1,32 @@
+"""The judge: any decoder's output against mysqlbinlog, each difference classified and proved."""
+
+from __future__ import annotations
+
+from binlogkit.analyses.conformance.compare import against_mysqlbinlog
+from binlogkit.analyses.conformance.result import (
+    COLUMNS,
+    ConformanceResult,
+    ConformanceSummary,
+    Verdict,
+    baseline_lines,
+    differences_schema,
+    merge,
+    read_baseline,
+)
+from binlogkit.analyses.conformance.rules import EVENT_RULES, RULES, Kind, Rule
+
+__all__ = [
+    "COLUMNS",
+    "EVENT_RULES",
+    "RULES",
+    "ConformanceResult",
+    "ConformanceSummary",
+    "Kind",
+    "Rule",
+    "Verdict",
+    "against_mysqlbinlog",
+    "baseline_lines",
+    "differences_schema",
+    "merge",
+    "read_baseline",
+]

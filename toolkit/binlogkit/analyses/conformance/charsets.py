@@ -1,0 +1,104 @@
+"""MySQL's character sets by Python's codecs: the judge's own reading, apart from the decoder's.
+
+Names: ``SHOW CHARACTER SET`` of 8.0.31. A character set that Python has no exact codec for is
+absent; what is stored in it cannot be judged and is reported so.
+"""
+
+from __future__ import annotations
+
+__all__ = ["encode", "is_known"]
+
+_CODECS = {
+    "armscii8": None,
+    "ascii": "ascii",
+    "big5": "cp950",
+    "cp1250": "cp1250",
+    "cp1251": "cp1251",
+    "cp1256": "cp1256",
+    "cp1257": "cp1257",
+    "cp850": "cp850",
+    "cp852": "cp852",
+    "cp866": "cp866",
+    "cp932": "cp932",
+    "eucjpms": "cp932",
+    "euckr": "cp949",
+    "gb18030": "gb18030",
+    "gb2312": "gb2312",
+    "gbk": "cp936",
+    "greek": "iso8859-7",
+    "hebrew": "iso8859-8",
+    "koi8r": "koi8-r",
+    "koi8u": "koi8-u",
+    "latin1": "cp1252",
+    "latin2": "iso8859-2",
+    "latin5": "iso8859-9",
+    "latin7": "iso8859-13",
+    "macroman": "mac_roman",
+    "sjis": "shift_jis",
+    "tis620": "tis-620",
+    "ucs2": "utf-16-be",
+    "ujis": "euc_jp",
+    "utf16": "utf-16-be",
+    "utf16le": "utf-16-le",
+    "utf32": "utf-32-be",
+    "utf8": "utf-8",
+    "utf8mb3": "utf-8",
+    "utf8mb4": "utf-8",
+}
+
+
+def is_known(charset: str) -> bool:
+    """Whether text in ``charset`` can be judged."""
+    return _CODECS.get(charset) is not None
+
+
+def encode(charset: str, text: str) -> bytes | None:
+    """The bytes of ``text`` in ``charset``, None where there is no codec or no such character."""
+    codec = _CODECS.get(charset)
+    if codec is None:
+        return None
+    if charset == "eucjpms":
+        return _eucjpms(text)
+    try:
+        return text.encode(codec)
+    except UnicodeEncodeError:
+        # MySQL's latin1 is cp1252 with the five free places as C1 controls (manual, 12.10.2).
+        return _latin1(text) if charset == "latin1" else None
+
+
+def _eucjpms(text: str) -> bytes | None:
+    """cp932's characters (with NEC's row 13) at EUC's places, JIS X 0212's as in euc_jp."""
+    out = bytearray()
+    for char in text:
+        try:
+            raw = char.encode("cp932")
+            out += raw if char.isascii() else _euc(raw)
+        except UnicodeEncodeError:
+            try:
+                out += char.encode("euc_jp")
+            except UnicodeEncodeError:
+                return None
+    return bytes(out)
+
+
+def _euc(raw: bytes) -> bytes:
+    """A Shift_JIS character in EUC: kana behind 0x8E, others by row and cell."""
+    if len(raw) == 1:
+        return b"\x8e" + raw
+    lead, trail = raw
+    row = (lead - (0x81 if lead < 0xA0 else 0xC1)) * 2
+    if trail >= 0x9F:
+        return bytes([row + 0xA2, trail + 2])
+    return bytes([row + 0xA1, trail + (0x61 if trail < 0x7F else 0x60)])
+
+
+def _latin1(text: str) -> bytes | None:
+    out = bytearray()
+    for char in text:
+        try:
+            out += char.encode("cp1252")
+        except UnicodeEncodeError:
+            if ord(char) not in (0x81, 0x8D, 0x8F, 0x90, 0x9D):
+                return None
+            out.append(ord(char))
+    return bytes(out)

@@ -1,0 +1,266 @@
+"""A decoder's events and rows against mysqlbinlog's text: structure first, values second."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime, tzinfo
+from typing import Any
+
+from binlogkit.analyses.conformance.columns import Tables
+from binlogkit.analyses.conformance.event_fields import TYPES, fields_of, our_statement
+from binlogkit.analyses.conformance.mysqlbinlog_text import read_text
+from binlogkit.analyses.conformance.our_side import Key, OurEvents, OurRows, key_of
+from binlogkit.analyses.conformance.printed import PrintedEvent
+from binlogkit.analyses.conformance.result import ConformanceResult, Findings
+from binlogkit.analyses.conformance.row_groups import RowEventFacts, RowGroups
+from binlogkit.analyses.conformance.row_pair import Difference, proof_of, shown
+from binlogkit.analyses.conformance.rules import EVENT_RULES, Kind
+from binlogkit.errors import OracleError
+from binlogkit.rows.schema import TableSchema
+
+__all__ = ["against_mysqlbinlog"]
+
+Record = Mapping[str, Any]
+
+_UINT32 = 0xFFFF_FFFF
+
+
+def against_mysqlbinlog(
+    events: Iterable[Record] | None,
+    rows: Iterable[Record] | None,
+    schemas: Iterable[TableSchema | Mapping[str, Any]],
+    text_lines: Iterable[bytes | str],
+    *,
+    file: str = "",
+    baseline: Iterable[Mapping[str, Any]] = (),
+    keep: int = 1000,
+    zone: tzinfo = UTC,
+) -> ConformanceResult:
+    """Compare one log's records with what ``mysqlbinlog -vv --base64-output=decode-rows`` prints.
+
+    ``events``, ``rows``: records of the contract's ``events`` and ``rows`` forms in the log's
+    order, None for what the decoder does not tell (it is then not compared); ``schemas``: the
+    tables' versions in order, as :class:`TableSchema` or ``{"db", "table", "columns":
+    [{"name", "type", "unsigned", "charset", "labels", "length"}]}``; ``text_lines``: the text of
+    the same one log, from :func:`binlogkit.sources.mysqlbinlog.read` or a file; ``zone``: the time
+    zone that mysqlbinlog ran in; ``keep``: how many differences of a kind and rule the frame
+    holds. All is streamed; memory depends on the longest line and statement.
+
+    When ``text_lines`` raises :class:`OracleError` (mysqlbinlog gave up), what came before is
+    compared and the verdict is ``incomplete``.
+    """
+    return _Comparison(
+        events, rows, schemas, Findings(file, keep=keep, baseline=baseline), zone
+    ).run(text_lines)
+
+
+class _Comparison:
+    def __init__(
+        self,
+        events: Iterable[Record] | None,
+        rows: Iterable[Record] | None,
+        schemas: Iterable[TableSchema | Mapping[str, Any]],
+        findings: Findings,
+        zone: tzinfo,
+    ) -> None:
+        self.findings = findings
+        self.zone = zone
+        self.problem: str | None = None
+        self.compared = 0
+        self.last: Key = (-1, -1)
+        self.ours = None if events is None else OurEvents(events)
+        self.groups = (
+            None if rows is None else RowGroups(OurRows(rows), Tables(schemas), self.report)
+        )
+        self.context: dict[str, Any] = {}
+
+    def run(self, lines: Iterable[bytes | str]) -> ConformanceResult:
+        for item in read_text(self._guarded(lines), self.ours):
+            if isinstance(item, PrintedEvent):
+                self._event(item)
+            elif self.groups is not None:
+                self.groups.row(item)
+        if self.groups is not None:
+            self.groups.finish(complete=self.problem is None)
+        self._end()
+        groups = self.groups
+        return self.findings.result(
+            self.problem,
+            events=self.compared,
+            rows=groups.rows if groups else 0,
+            cells=groups.cells if groups else 0,
+            rows_not_judged=groups.not_judged if groups else 0,
+        )
+
+    def _guarded(self, lines: Iterable[bytes | str]) -> Iterator[bytes | str]:
+        try:
+            yield from lines
+        except OracleError as error:
+            self.problem = str(error)
+
+    def report(self, key: Key, row: int | None, difference: Difference) -> None:
+        """Put a difference into the findings."""
+        kind, rule = difference.kind, difference.rule
+        if not self.findings.wants(kind, rule):
+            self.findings.count(kind, rule)
+            return
+        self.findings.add(
+            {
+                "pos": key[0],
+                "inner": None if key[1] < 0 else key[1],
+                "row": row,
+                "column": difference.column,
+                "kind": str(kind),
+                "rule": rule,
+                "ours": shown(difference.ours),
+                "theirs": difference.theirs,
+                "reason": difference.reason,
+                "proof": difference.proof,
+            }
+        )
+
+    # Events
+
+    def _event(self, printed: PrintedEvent) -> None:
+        key = printed.key
+        self.last = max(self.last, key)
+        if self.ours is not None:
+            for record in self.ours.before(key):
+                self._not_printed(record)
+            ours = self.ours.take(key)
+            if ours is None:
+                self._not_ours(key, printed)
+            else:
+                self.compared += 1
+                self._compare(key, ours, printed)
+        if printed.kind.partition("_")[2].startswith("rows"):
+            if self.groups is not None:
+                self.groups.event(self._row_facts(key, printed))
+            return
+        if self.groups is not None:
+            self.groups.other_event()
+        self._remember(printed)
+
+    def _compare(self, key: Key, ours: Record, printed: PrintedEvent) -> None:
+        self._type(key, ours, printed)
+        self._field(key, "server_id", ours.get("server_id"), printed.server_id)
+        moment = self._moment(ours.get("timestamp"))
+        self._field(key, "timestamp", moment, printed.time)
+        self._end_position(key, ours, printed)
+        self._checksum(key, ours, printed)
+        for name, mine, theirs in fields_of(printed, ours):
+            if mine != theirs and not self._load_file(key, printed, ours):
+                self._field(key, name, mine, theirs)
+        if printed.doubt:
+            rule = "names-not-escaped" if printed.kind == "Table_map" else "text-looks-like-syntax"
+            self._known(key, rule, "text", None, printed.head.strip() or None)
+
+    def _moment(self, timestamp: Any) -> str | None:
+        if not isinstance(timestamp, int):
+            return None
+        moment = datetime.fromtimestamp(timestamp, self.zone)
+        return f"{moment:%y%m%d} {moment.hour:2d}:{moment:%M:%S}"
+
+    def _type(self, key: Key, ours: Record, printed: PrintedEvent) -> None:
+        names = TYPES.get(printed.kind)
+        if names is None:
+            names = (f"a type that mysqlbinlog calls {printed.kind or 'nothing'}",)
+            # What mysqlbinlog does not know, we need not know either.
+            if printed.kind == "Unknown event" and str(ours.get("type")).startswith("UNKNOWN"):
+                return
+        if ours.get("type") not in names:
+            self._field(key, "type", ours.get("type"), " or ".join(names))
+
+    def _end_position(self, key: Key, ours: Record, printed: PrintedEvent) -> None:
+        fields = ours.get("fields") or {}
+        mine = fields.get("log_pos", int(ours.get("end_pos") or 0) & _UINT32)
+        if mine == printed.end_log_pos:
+            return
+        if printed.inner is not None and printed.end_log_pos == printed.pos & _UINT32:
+            self._known(key, "inner-position", "end_log_pos", mine, printed.end_log_pos)
+            return
+        self._field(key, "end_log_pos", mine, printed.end_log_pos)
+
+    def _checksum(self, key: Key, ours: Record, printed: PrintedEvent) -> None:
+        has, prints = ours.get("checksum") != "none", printed.checksum is not None
+        if has == prints:
+            return
+        if printed.inner is not None and prints:
+            crc = f"0x{printed.checksum:08x}"
+            self._known(key, "inner-checksum", "checksum", ours.get("checksum"), crc)
+            return
+        self._field(key, "checksum", ours.get("checksum"), "CRC32" if prints else "none")
+
+    def _load_file(self, key: Key, printed: PrintedEvent, ours: Record) -> bool:
+        """Whether the statements differ by the name of LOAD DATA's file only."""
+        fields = ours.get("fields") or {}
+        mine, theirs = our_statement(fields), printed.statement
+        start, end = fields.get("name_start"), fields.get("name_end")
+        if printed.kind != "Execute_load_query" or mine is None or theirs is None:
+            return False
+        if not isinstance(start, int) or not isinstance(end, int):
+            return False
+        if not (theirs.startswith(mine[:start]) and theirs.endswith(mine[end:])):
+            return False
+        self._known(key, "load-file-name", "query", mine, theirs)
+        return True
+
+    def _field(self, key: Key, name: str, ours: Any, theirs: Any) -> None:
+        if ours == theirs:
+            return
+        self.report(
+            key, None,
+            Difference(Kind.UNEXPLAINED, "", name, shown(ours), shown(theirs),
+                       f"the event's {name} differs", proof_of(theirs)),
+        )  # fmt: skip
+
+    def _known(self, key: Key, rule_id: str, name: str, ours: Any, theirs: Any) -> None:
+        rule = EVENT_RULES[rule_id]
+        self.report(
+            key, None,
+            Difference(rule.kind, rule.id, name, shown(ours), shown(theirs), rule.text,
+                       proof_of(theirs, rule)),
+        )  # fmt: skip
+
+    def _not_printed(self, record: Record) -> None:
+        self.report(
+            key_of(record), None,
+            Difference(Kind.UNEXPLAINED, "", None, shown(record.get("type")), None,
+                       "mysqlbinlog prints no event here", proof_of("no event at this position")),
+        )  # fmt: skip
+
+    def _not_ours(self, key: Key, printed: PrintedEvent) -> None:
+        self.report(
+            key, None,
+            Difference(Kind.UNEXPLAINED, "", None, None, printed.kind, "ours has no event here",
+                       proof_of(b"# at %d %s" % (printed.pos, printed.head))),
+        )  # fmt: skip
+
+    def _end(self) -> None:
+        if self.problem is not None:
+            rest = 0 if self.ours is None else sum(1 for _ in self.ours.rest())
+            self._known(self.last, "oracle-stopped", "text", f"{rest} more events", self.problem)
+        elif self.ours is not None:
+            for record in self.ours.rest():
+                self._not_printed(record)
+
+    # What the text says of the transaction around a rows event
+
+    def _remember(self, printed: PrintedEvent) -> None:
+        # Two servers' events can alternate only between transactions: a GTID event starts anew.
+        if printed.kind in ("GTID", "Anonymous_GTID"):
+            self.context = {}
+        for name, _, theirs in fields_of(printed, {"fields": {"thread_id": 0}}):
+            if name == "gtid":
+                self.context["gtid"] = None if theirs == "ANONYMOUS" else theirs
+            elif name == "thread_id":
+                self.context["thread_id"] = theirs
+        if printed.kind == "Rows_query" and printed.statement is not None:
+            self.context["query"] = printed.statement.decode("utf-8", "backslashreplace")
+        elif printed.kind not in ("Table_map", "Rows_query"):
+            self.context.pop("query", None)
+
+    def _row_facts(self, key: Key, printed: PrintedEvent) -> RowEventFacts:
+        ends = b"STMT_END_F" in printed.head
+        values = {**self.context, "server_id": printed.server_id}
+        return RowEventFacts(key, ends, values)

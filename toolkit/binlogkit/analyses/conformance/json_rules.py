@@ -1,0 +1,95 @@
+"""When two writings of a JSON cell are the same value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from binlogkit.analyses.conformance import json_value
+from binlogkit.analyses.conformance.cell import Cell
+from binlogkit.analyses.conformance.tokens import Diff, Form, Printed
+
+__all__ = ["diff_applied", "diff_listed", "diff_without_before", "rewritten", "scalar_unquoted"]
+
+
+def _document(text: object) -> Any:
+    if not isinstance(text, str):
+        raise ValueError("no JSON text")
+    return json_value.parse(text)
+
+
+def scalar_unquoted(cell: Cell) -> bool:
+    """Ours is the JSON string of the printed characters."""
+    if cell.printed.form is not Form.STRING:
+        return False
+    try:
+        value = _document(cell.ours)
+    except ValueError:
+        return False
+    return isinstance(value, str) and value.encode("utf-8", "surrogatepass") == cell.printed.data
+
+
+def rewritten(cell: Cell) -> bool:
+    """Both parse, to the same value."""
+    if cell.printed.form is not Form.STRING:
+        return False
+    try:
+        return bool(_document(cell.ours) == _document(cell.printed.data.decode("utf-8")))
+    except ValueError:
+        return False
+
+
+def diff_listed(cell: Cell) -> bool:
+    """``{"json_diff": [{"op", "path", "value"}]}`` with the printed operations in order."""
+    if cell.printed.form is not Form.JSON_DIFF or not isinstance(cell.ours, dict):
+        return False
+    listed = cell.ours.get("json_diff")
+    if not isinstance(listed, list) or len(listed) != len(cell.printed.diffs):
+        return False
+    pairs = zip(listed, cell.printed.diffs, strict=True)
+    return all(isinstance(a, dict) and _same_operation(a, b) for a, b in pairs)
+
+
+def _same_operation(ours: dict[str, Any], theirs: Diff) -> bool:
+    if ours.get("op") != theirs.op or ours.get("path") != theirs.path.decode("utf-8", "replace"):
+        return False
+    if theirs.value is None:
+        return ours.get("value") is None
+    try:
+        wanted = json_value.parse(theirs.value.decode()) if theirs.json else theirs.value.decode()
+        return bool(_document(ours.get("value")) == wanted)
+    except ValueError:
+        return False
+
+
+def _applied(cell: Cell, before: Printed) -> Any:
+    return json_value.apply(_before(before.data.decode("utf-8")), cell.printed.diffs)
+
+
+def _before(text: str) -> Any:
+    """The printed before image; one string stands without its quotes, so it may not parse."""
+    try:
+        return json_value.parse(text)
+    except ValueError:
+        return text
+
+
+def diff_applied(cell: Cell) -> bool:
+    """The printed operations on the printed before image give ours."""
+    before = cell.printed_before
+    if cell.printed.form is not Form.JSON_DIFF or before is None or before.form is not Form.STRING:
+        return False
+    try:
+        return bool(_document(cell.ours) == _applied(cell, before))
+    except ValueError:
+        return False
+
+
+def diff_without_before(cell: Cell) -> bool:
+    """Ours is a whole document, theirs a diff on what is not printed."""
+    if cell.printed.form is not Form.JSON_DIFF or cell.printed_before is not None:
+        return False
+    try:
+        _document(cell.ours)
+    except ValueError:
+        return False
+    return True

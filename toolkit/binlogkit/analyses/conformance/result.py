@@ -1,0 +1,235 @@
+"""What a comparison found: a frame of differences, and a summary with a verdict."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from binlogkit.analyses.conformance.rules import Kind
+from binlogkit.errors import UsageError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = [
+    "COLUMNS",
+    "ConformanceResult",
+    "ConformanceSummary",
+    "Findings",
+    "Verdict",
+    "baseline_lines",
+    "differences_schema",
+    "merge",
+    "read_baseline",
+]
+
+# `column` names a table's column where `row` is not null, else an event's field; `kind` is one of
+# rules.Kind; `rule` is empty where none explains; `ours` and `theirs` are texts, null where that
+# side has nothing; `reason` is one sentence; `proof`: what stands in the text, the rule's words,
+# and where the fact is known from.
+COLUMNS = (
+    "file",
+    "pos",
+    "inner",
+    "row",
+    "column",
+    "kind",
+    "rule",
+    "ours",
+    "theirs",
+    "reason",
+    "proof",
+)
+
+_FAILING = (Kind.OURS, Kind.UNEXPLAINED)
+_BASELINE_KEYS = ("file", "pos", "inner", "row", "column", "kind", "rule", "ours", "theirs")
+
+
+class Verdict(StrEnum):
+    """The outcome in one word."""
+
+    AGREE = "agree"  # no difference but in writing
+    EXPLAINED = "explained"  # differences that are not the decoder's
+    DIFFER = "differ"  # differences that are, or that no rule explains
+    INCOMPLETE = "incomplete"  # mysqlbinlog gave up: the rest was not judged
+
+
+def differences_schema() -> pa.Schema:
+    """The Arrow schema of the differences; see :data:`COLUMNS`."""
+    import pyarrow as pa
+
+    numbers = {"pos": pa.int64(), "inner": pa.int32(), "row": pa.int32()}
+    return pa.schema([pa.field(name, numbers.get(name, pa.string())) for name in COLUMNS])
+
+
+@dataclass(frozen=True, slots=True)
+class ConformanceSummary:
+    """Counts: what was compared, and what was found.
+
+    ``events``, ``rows``, ``cells``: compared with mysqlbinlog's; ``rows_not_judged``: ours that
+    mysqlbinlog did not print for reasons of its own; ``kinds``, ``rules``: differences by kind and
+    by rule (all, also those beyond what the frame keeps); ``baselined``: known ones, left out of
+    both; ``problem``: what mysqlbinlog said when it gave up.
+    """
+
+    verdict: Verdict
+    events: int = 0
+    rows: int = 0
+    cells: int = 0
+    rows_not_judged: int = 0
+    kinds: Mapping[str, int] = field(default_factory=dict)
+    rules: Mapping[str, int] = field(default_factory=dict)
+    baselined: int = 0
+    problem: str | None = None
+
+    @property
+    def exit_status(self) -> int:
+        """0: nothing to do; 1: differences that count, or an incomplete comparison."""
+        return 0 if self.verdict in (Verdict.AGREE, Verdict.EXPLAINED) else 1
+
+
+@dataclass(frozen=True, slots=True)
+class ConformanceResult:
+    """``differences``: a ``pyarrow.Table`` of :func:`differences_schema`, in the log's order."""
+
+    differences: pa.Table
+    summary: ConformanceSummary
+
+
+class Findings:
+    """Collects differences: counts all, keeps up to ``keep`` per kind and rule.
+
+    ``baseline``: known differences, each a part of a record; what matches one in all that it names
+    is counted and left out.
+    """
+
+    def __init__(
+        self, file: str, *, keep: int = 1000, baseline: Iterable[Mapping[str, Any]] = ()
+    ) -> None:
+        self.file = file
+        self.keep = keep
+        self.records: list[dict[str, Any]] = []
+        self.kinds: Counter[str] = Counter()
+        self.rules: Counter[str] = Counter()
+        self.baselined = 0
+        self._kept: Counter[tuple[str, str]] = Counter()
+        self._baseline: dict[tuple[str, ...], set[str]] = {}
+        for known in baseline:
+            names = tuple(sorted(known))
+            self._baseline.setdefault(names, set()).add(_key(known, names))
+
+    def wants(self, kind: str, rule: str) -> bool:
+        """Whether the frame still keeps differences of this kind and rule."""
+        limit = min(self.keep, 5) if kind == Kind.REPRESENTATION else self.keep
+        return bool(self._baseline) or self._kept[(kind, rule)] < limit
+
+    def count(self, kind: str, rule: str) -> None:
+        """Count a difference that the frame does not keep."""
+        self.kinds[kind] += 1
+        if rule:
+            self.rules[rule] += 1
+
+    def add(self, record: Mapping[str, Any]) -> None:
+        """Count a difference and keep it where :meth:`wants` says so."""
+        full = {name: record.get(name) for name in COLUMNS} | {"file": self.file}
+        for names, known in self._baseline.items():
+            if _key(full, names) in known:
+                self.baselined += 1
+                return
+        kind, rule = str(full["kind"]), str(full["rule"])
+        self.count(kind, rule)
+        limit = min(self.keep, 5) if kind == Kind.REPRESENTATION else self.keep
+        if self._kept[(kind, rule)] < limit:
+            self._kept[(kind, rule)] += 1
+            self.records.append(full)
+
+    def result(self, problem: str | None = None, **counts: int) -> ConformanceResult:
+        """The frame and the summary."""
+        import pyarrow as pa
+
+        table = pa.Table.from_pylist(self.records, schema=differences_schema())
+        summary = ConformanceSummary(
+            verdict=_verdict(self.kinds, problem),
+            kinds=dict(sorted(self.kinds.items())),
+            rules=dict(sorted(self.rules.items())),
+            baselined=self.baselined,
+            problem=problem,
+            **counts,
+        )
+        return ConformanceResult(table, summary)
+
+
+def _key(record: Mapping[str, Any], names: tuple[str, ...]) -> str:
+    return json.dumps([record.get(name) for name in names], ensure_ascii=False)
+
+
+def _verdict(kinds: Mapping[str, int], problem: str | None) -> Verdict:
+    if any(kinds.get(kind) for kind in _FAILING):
+        return Verdict.DIFFER
+    if problem is not None:
+        return Verdict.INCOMPLETE
+    if kinds.get(Kind.THEIRS) or kinds.get(Kind.UNDER_DETERMINED):
+        return Verdict.EXPLAINED
+    return Verdict.AGREE
+
+
+def merge(results: Iterable[ConformanceResult]) -> ConformanceResult:
+    """The results of several files as one."""
+    import pyarrow as pa
+
+    parts = list(results)
+    kinds: Counter[str] = Counter()
+    rules: Counter[str] = Counter()
+    for part in parts:
+        kinds.update(part.summary.kinds)
+        rules.update(part.summary.rules)
+    problems = [p.summary.problem for p in parts if p.summary.problem]
+    problem = "; ".join(problems) or None
+    summary = ConformanceSummary(
+        verdict=_verdict(kinds, problem),
+        events=sum(p.summary.events for p in parts),
+        rows=sum(p.summary.rows for p in parts),
+        cells=sum(p.summary.cells for p in parts),
+        rows_not_judged=sum(p.summary.rows_not_judged for p in parts),
+        kinds=dict(sorted(kinds.items())),
+        rules=dict(sorted(rules.items())),
+        baselined=sum(p.summary.baselined for p in parts),
+        problem=problem,
+    )
+    empty = differences_schema().empty_table()
+    return ConformanceResult(pa.concat_tables([empty, *(p.differences for p in parts)]), summary)
+
+
+def read_baseline(lines: Iterable[str]) -> list[dict[str, Any]]:
+    """Known differences from JSON lines; :class:`UsageError` names the line that is none.
+
+    Each line is an object with any of ``file, pos, inner, row, column, kind, rule, ours, theirs``;
+    it stands for every difference that has all the values it names.
+    """
+    known: list[dict[str, Any]] = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as exc:
+            raise UsageError(f"baseline line {number} is no JSON") from exc
+        if not isinstance(record, dict) or not record or set(record) - set(_BASELINE_KEYS):
+            raise UsageError(
+                f"baseline line {number}: an object with some of {', '.join(_BASELINE_KEYS)}"
+            )
+        known.append(record)
+    return known
+
+
+def baseline_lines(result: ConformanceResult) -> list[str]:
+    """The kept differences that are not of writing only, as a baseline's lines."""
+    return [
+        json.dumps({name: record[name] for name in _BASELINE_KEYS}, ensure_ascii=False)
+        for record in result.differences.to_pylist()
+        if record["kind"] != Kind.REPRESENTATION
+    ]

@@ -1,0 +1,243 @@
+"""The rows of one statement on both sides, put side by side.
+
+mysqlbinlog prints a statement's rows behind its last rows event and does not say which event each
+belongs to; so the rows of all events of the statement are compared in order. Where the two sides
+get out of step, a few rows ahead on either side tell which one is missing.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from binlogkit.analyses.conformance.columns import Tables
+from binlogkit.analyses.conformance.our_side import Key, OurRows, key_of
+from binlogkit.analyses.conformance.printed import PrintedRow
+from binlogkit.analyses.conformance.row_pair import Difference, Pair, compare_rows, proof_of, shown
+from binlogkit.analyses.conformance.rules import EVENT_RULES, Kind
+
+__all__ = ["RowEventFacts", "RowGroups"]
+
+Record = Mapping[str, Any]
+Report = Callable[[Key, int | None, Difference], None]
+
+_AHEAD = 8
+_FRUITLESS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class RowEventFacts:
+    """What the text says of a rows event and of the transaction around it.
+
+    ``values``: record key -> value as our row records have it; only what the text tells.
+    """
+
+    key: Key
+    ends_statement: bool
+    values: Mapping[str, Any]
+
+
+class RowGroups:
+    """Takes rows events and rows as they are printed; reports differences.
+
+    ``rows``, ``cells``: compared; ``not_judged``: ours that mysqlbinlog did not print.
+    """
+
+    def __init__(self, ours: OurRows, tables: Tables, report: Report) -> None:
+        self.ours = ours
+        self.tables = tables
+        self.report = report
+        self.rows = self.cells = self.not_judged = 0
+        self._events: dict[Key, RowEventFacts] = {}
+        self._theirs: deque[PrintedRow] = deque()
+        self._ended = False
+        self._number: tuple[Key, int] = ((-1, -1), 0)
+        self._fruitless = 0
+
+    def event(self, facts: RowEventFacts) -> None:
+        """A rows event's header."""
+        if self._ended:
+            self.close()
+        self._events[facts.key] = facts
+        self._ended = facts.ends_statement
+
+    def other_event(self) -> None:
+        """Any other event: it ends a statement that has had its last rows event."""
+        if self._ended:
+            self.close()
+
+    def row(self, row: PrintedRow) -> None:
+        """A printed row."""
+        self._theirs.append(row)
+        if len(self._theirs) > _AHEAD:
+            self._step()
+
+    def close(self) -> None:
+        """The statement is over: what is left on our side was not printed."""
+        while self._theirs:
+            self._step()
+        while self._ours() is not None:
+            self._extra()
+        self._events.clear()
+        self._ended = False
+
+    def finish(self, *, complete: bool) -> None:
+        """The text is over; ``complete``: mysqlbinlog did not give up."""
+        if self._events and not self._ended and not self._theirs:
+            self._held_back()
+        self.close()
+        for record in self.ours.rest():
+            self.not_judged += not complete
+            if complete:
+                self._report_extra(record)
+
+    # One step
+
+    def _last(self) -> Key:
+        return max(self._events, default=(-1, -1))
+
+    def _ours(self, distance: int = 0) -> Record | None:
+        return self.ours.peek(self._last(), distance)
+
+    def _step(self) -> None:
+        theirs = self._theirs[0]
+        ours = self._ours()
+        if theirs.fault is not None:
+            self._given_up(theirs, ours)
+            return
+        if ours is None:
+            self._missing()
+            return
+        pair = compare_rows(ours, theirs, self.tables)
+        if not pair.agrees and self._fruitless < _FRUITLESS:
+            ahead = self._in_step_again(ours, theirs)
+            if ahead:
+                for _ in range(abs(ahead)):
+                    if ahead > 0:
+                        self._missing()
+                    else:
+                        self._extra()
+                return
+            self._fruitless += 1
+        self._theirs.popleft()
+        self._commit(self.ours.take(), pair)
+
+    def _in_step_again(self, ours: Record, theirs: PrintedRow) -> int:
+        """How many of theirs (positive) or of ours (negative) to pass over; 0: none helps."""
+        for distance in range(1, _AHEAD + 1):
+            if distance < len(self._theirs):
+                later = self._theirs[distance]
+                if later.fault is None and compare_rows(ours, later, self.tables).agrees:
+                    return distance
+            mine = self._ours(distance)
+            if mine is not None and compare_rows(mine, theirs, self.tables).agrees:
+                return -distance
+        return 0
+
+    def _commit(self, ours: Record, pair: Pair) -> None:
+        key = key_of(ours)
+        row = ours.get("row")
+        self.rows += 1
+        self.cells += pair.cells
+        for difference in [*self._place(ours, key), *pair.differences]:
+            self.report(key, row, difference)
+
+    def _place(self, ours: Record, key: Key) -> list[Difference]:
+        """Whether our row says rightly where it stands."""
+        facts = self._events.get(key)
+        if facts is None:
+            where = ", ".join(str(k[0]) for k in self._events)
+            return [
+                Difference(
+                    Kind.UNEXPLAINED, "", "pos", str(key[0]), shown(where),
+                    "no rows event of this statement stands there", proof_of(f"# at {where}"),
+                )
+            ]  # fmt: skip
+        number = self._number[1] + 1 if self._number[0] == key else 0
+        self._number = (key, number)
+        found = []
+        if ours.get("row", number) != number:
+            found.append(_field("row", ours.get("row"), number))
+        if number == 0:
+            found.extend(
+                _field(name, ours[name], value)
+                for name, value in facts.values.items()
+                if name in ours and ours[name] != value
+            )
+        return found
+
+    # Rows that only one side has
+
+    def _missing(self) -> None:
+        row = self._theirs.popleft()
+        key = self._last() if len(self._events) == 1 else self._number[0]
+        text = f"{row.op} in {shown(row.table[0])}.{shown(row.table[1])}, line {row.line}"
+        self.report(
+            key, None,
+            Difference(Kind.UNEXPLAINED, "", None, None, text, "ours does not have this row",
+                       proof_of(text)),
+        )  # fmt: skip
+
+    def _extra(self) -> None:
+        self._report_extra(self.ours.take())
+
+    def _report_extra(self, record: Record) -> None:
+        self.report(
+            key_of(record), record.get("row"),
+            Difference(
+                Kind.UNEXPLAINED, "", None,
+                f"{record.get('op')} in {record.get('db')}.{record.get('table')}", None,
+                "mysqlbinlog does not print this row", proof_of("no such row"),
+            ),
+        )  # fmt: skip
+
+    def _given_up(self, theirs: PrintedRow, ours: Record | None) -> None:
+        """mysqlbinlog skips the rest of the row, and of its event."""
+        self._theirs.popleft()
+        rule = EVENT_RULES["type-not-handled"]
+        key = self._last() if ours is None else key_of(ours)
+        skipped = 0
+        if ours is not None and theirs.op:
+            pair = compare_rows(ours, theirs, self.tables)
+            self.cells += pair.cells
+            for difference in pair.differences:
+                self.report(key, ours.get("row"), difference)
+        row = None if ours is None else ours.get("row")
+        while (record := self._ours()) is not None and key_of(record) == key:
+            self.ours.take()
+            skipped += 1
+        self.not_judged += skipped
+        self.report(
+            key, row,
+            Difference(
+                rule.kind, rule.id, None, f"{skipped} rows from this one on", theirs.fault,
+                f"{skipped} rows of ours are not judged: {rule.text}",
+                proof_of(theirs.fault, rule),
+            ),
+        )  # fmt: skip
+
+    def _held_back(self) -> None:
+        rule = EVENT_RULES["statement-not-ended"]
+        key = self._last()
+        skipped = 0
+        while self._ours() is not None:
+            self.ours.take()
+            skipped += 1
+        self.not_judged += skipped
+        self.report(
+            key, None,
+            Difference(
+                rule.kind, rule.id, None, f"{skipped} rows", None,
+                f"{skipped} rows of ours are not judged: {rule.text}",
+                proof_of("no row of this statement", rule),
+            ),
+        )  # fmt: skip
+
+
+def _field(name: str, ours: Any, theirs: Any) -> Difference:
+    return Difference(
+        Kind.UNEXPLAINED, "", name, shown(ours), shown(theirs),
+        f"the row's {name} is not its event's", proof_of(theirs),
+    )  # fmt: skip
