@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 import pytest
-from binlogkit_fixtures.golden import GoldenCase, cases
 
 import binlogkit as bk
 from binlogkit.events.base import OpaqueEvent
@@ -14,6 +13,7 @@ from binlogkit.events.query import Query
 from binlogkit.events.reader import read_events
 from binlogkit.sources.carriers import resolve
 from binlogkit.sources.log_reader import LogReader
+from binlogkit_fixtures.golden import GoldenCase, cases
 
 CASES = cases()
 

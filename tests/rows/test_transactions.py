@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from binlogkit_fixtures.golden import GoldenCase, cases
 
 import binlogkit as bk
 from binlogkit.events.gtid_set import GtidSet
+from binlogkit_fixtures.golden import GoldenCase, cases
 
 CASES = cases()
 

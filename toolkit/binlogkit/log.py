@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -119,9 +119,7 @@ class Log:
         from binlogkit.frames.event_records import event_records
 
         wanted = Filters.build(**filters)
-        yield from event_records(
-            step for step in self.walk() if wanted.wants_step(step)
-        )
+        yield from event_records(step for step in self.walk() if wanted.wants_step(step))
 
     def row_records(self, **filters: Any) -> Iterator[dict[str, object]]:
         """One dict per row change in log order, as ``rows --format jsonl``."""
@@ -176,17 +174,15 @@ class Log:
     def events(self, *, engine: str = "pandas", **filters: Any) -> Any:
         """The events as a frame: the keys of the record; ``flags`` and ``fields`` as JSON text."""
         from binlogkit.frames.event_records import event_schema
-        from binlogkit.frames.tables import nested_as_text, to_engine, table_of
+        from binlogkit.frames.tables import nested_as_text, table_of, to_engine
 
         records = (nested_as_text(r) for r in self.event_records(**filters))
         return to_engine(table_of(records, event_schema()), engine)
 
-    def rows(
-        self, table: str | None = None, *, engine: str = "pandas", **filters: Any
-    ) -> Any:
+    def rows(self, table: str | None = None, *, engine: str = "pandas", **filters: Any) -> Any:
         """Row changes as a frame.
 
-        Without ``table`` every change, ``before`` and ``after`` as JSON text (the contract's values).
+        Without ``table`` every change, ``before`` and ``after`` as JSON text (contract's values).
         With it typed columns ``before.id``, ``after.id`` …, the versions of the table's schema
         united by name; :class:`SchemaError` names the versions that cannot be.
         """
@@ -229,7 +225,7 @@ class Log:
         return to_engine(to_table(records, STATEMENT_KEYS), engine)
 
     def boundaries(self, *, engine: str = "pandas", **filters: Any) -> Any:
-        """Where tables are created, dropped, emptied, renamed, altered, or written by statements."""
+        """Where tables are created, dropped, emptied, renamed, altered, written by statements."""
         from binlogkit.frames.ledgers import BOUNDARY_KEYS, plain_record, to_table
         from binlogkit.frames.tables import to_engine
         from binlogkit.rows.ledger import boundaries_of

@@ -38,7 +38,7 @@ class Cursor:
         """The error to raise for ``field``."""
         return MalformedEventError(self.file, self.offset, reason, field)
 
-    def take(self, length: int, field: str) -> int:
+    def skip(self, length: int, field: str) -> int:
         """Move over ``length`` bytes and return where they start."""
         start = self.pos
         if length < 0 or length > self.end - start:
@@ -46,28 +46,28 @@ class Cursor:
         self.pos = start + length
         return start
 
-    def bytes(self, length: int, field: str) -> bytes:
+    def read(self, length: int, field: str) -> bytes:
         """The next ``length`` bytes."""
-        start = self.take(length, field)
+        start = self.skip(length, field)
         return self.data[start : start + length]
 
     def rest(self, field: str) -> bytes:
         """All bytes that are left."""
-        return self.bytes(self.end - self.pos, field)
+        return self.read(self.end - self.pos, field)
 
     def uint(self, width: int, field: str) -> int:
         """An unsigned little-endian integer of ``width`` bytes."""
-        start = self.take(width, field)
+        start = self.skip(width, field)
         return int.from_bytes(self.data[start : start + width], "little")
 
     def sint(self, width: int, field: str) -> int:
         """A signed little-endian integer of ``width`` bytes."""
-        start = self.take(width, field)
+        start = self.skip(width, field)
         return int.from_bytes(self.data[start : start + width], "little", signed=True)
 
     def uint_be(self, width: int, field: str) -> int:
         """An unsigned big-endian integer of ``width`` bytes."""
-        start = self.take(width, field)
+        start = self.skip(width, field)
         return int.from_bytes(self.data[start : start + width], "big")
 
     def packed(self, field: str) -> int:
@@ -84,7 +84,7 @@ class Cursor:
 
     def text(self, length: int, field: str, encoding: str = "utf-8") -> str:
         """``length`` bytes as text; bytes that are no text show as ``\\xNN``."""
-        return self.bytes(length, field).decode(encoding, "backslashreplace")
+        return self.read(length, field).decode(encoding, "backslashreplace")
 
     def c_string(self, field: str) -> bytes:
         """The bytes up to the next NUL, which is read too."""
@@ -97,4 +97,4 @@ class Cursor:
 
     def sub(self, length: int, field: str) -> Cursor:
         """A cursor over the next ``length`` bytes, for a part with a length of its own."""
-        return Cursor(self.bytes(length, field), self.file, self.offset)
+        return Cursor(self.read(length, field), self.file, self.offset)

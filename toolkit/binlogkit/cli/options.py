@@ -62,7 +62,9 @@ filter_options = _apply(
     click.option("--gtid", metavar="SET", help="Only transactions of this GTID set."),
     click.option("--thread", type=int, multiple=True, help="Only these connection ids."),
     click.option("--server-id", type=int, multiple=True, help="Only these server ids."),
-    click.option("--where", multiple=True, metavar="COLUMN=VALUE", help="Only rows with this value."),
+    click.option(
+        "--where", multiple=True, metavar="COLUMN=VALUE", help="Only rows with this value."
+    ),
     click.option("--start-position", type=int, metavar="POS", help="From here in the first file."),
     click.option(
         "--stop-position", type=int, metavar="POS", help="Up to here in the last file, exclusive."

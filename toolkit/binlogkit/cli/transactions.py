@@ -18,7 +18,18 @@ from binlogkit.cli.status import status_of
 
 __all__ = ["command"]
 
-VIEW = ("file", "pos", "end_pos", "gtid", "thread_id", "timestamp", "outcome", "rows", "tables", "size")
+VIEW = (
+    "file",
+    "pos",
+    "end_pos",
+    "gtid",
+    "thread_id",
+    "timestamp",
+    "outcome",
+    "rows",
+    "tables",
+    "size",
+)
 
 
 @click.command("transactions")

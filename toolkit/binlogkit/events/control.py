@@ -102,5 +102,5 @@ def _xa_prepare(cursor: Cursor, raw: RawEvent, context: ParseContext) -> XaPrepa
     format_id = cursor.sint(4, "format_id")
     gtrid_length = cursor.uint(4, "gtrid_length")
     bqual_length = cursor.uint(4, "bqual_length")
-    gtrid = cursor.bytes(gtrid_length, "gtrid")
-    return XaPrepare(one_phase, format_id, gtrid, cursor.bytes(bqual_length, "bqual"))
+    gtrid = cursor.read(gtrid_length, "gtrid")
+    return XaPrepare(one_phase, format_id, gtrid, cursor.read(bqual_length, "bqual"))

@@ -45,15 +45,13 @@ class FormatDescription:
 
 
 def _version(cursor: Cursor) -> str:
-    raw = cursor.bytes(_VERSION_LENGTH, "server_version")
+    raw = cursor.read(_VERSION_LENGTH, "server_version")
     return raw.split(b"\0", 1)[0].decode("ascii", "backslashreplace")
 
 
 @reads(EventType.START_EVENT_V3)
 def _start(cursor: Cursor, raw: RawEvent, context: ParseContext) -> StartV3:
-    start = StartV3(
-        cursor.uint(2, "binlog_version"), _version(cursor), cursor.uint(4, "created")
-    )
+    start = StartV3(cursor.uint(2, "binlog_version"), _version(cursor), cursor.uint(4, "created"))
     context.version, context.server_version = raw.version, start.server_version
     return start
 

@@ -67,7 +67,7 @@ class PreviousGtids:
 def _gtid(cursor: Cursor, raw: RawEvent, context: ParseContext) -> Gtid:
     anonymous = raw.header.type_code == EventType.ANONYMOUS_GTID_LOG_EVENT
     flags = cursor.uint(1, "flags")
-    sid = format_uuid(cursor.bytes(16, "sid"))
+    sid = format_uuid(cursor.read(16, "sid"))
     gno = cursor.sint(8, "gno")
     last = number = commit = original = length = version = first_version = ticket = None
     if cursor.left >= 17 and cursor.data[cursor.pos] == _LOGICAL_CLOCK:

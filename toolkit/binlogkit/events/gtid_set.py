@@ -67,7 +67,7 @@ class GtidSet:
         count = (head >> 8) & 0xFFFFFFFFFFFF if tagged else head
         intervals: dict[str, list[Interval]] = {}
         for _ in range(count):
-            key = format_uuid(cursor.bytes(16, "sid"))
+            key = format_uuid(cursor.read(16, "sid"))
             if tagged:
                 # The tag's length is a variable-length integer whose lowest bit is 0 for one byte.
                 tag = cursor.text(cursor.uint(1, "tag_length") >> 1, "tag", "ascii")

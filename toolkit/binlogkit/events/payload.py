@@ -59,9 +59,7 @@ def _payload(cursor: Cursor, raw: RawEvent, context: ParseContext) -> Transactio
     size = values.get(_SIZE, cursor.left)
     code = values.get(_TYPE, int(Compression.NONE))
     name = Compression(code).name if code in Compression._value2member_map_ else str(code)
-    return TransactionPayload(
-        size, name, values.get(_UNCOMPRESSED), cursor.bytes(size, "payload")
-    )
+    return TransactionPayload(size, name, values.get(_UNCOMPRESSED), cursor.read(size, "payload"))
 
 
 def inner_events(outer: RawEvent, payload: TransactionPayload) -> Iterator[RawEvent]:

@@ -90,7 +90,7 @@ def _query(cursor: Cursor, raw: RawEvent, context: ParseContext) -> Query:
     vars_length = cursor.uint(2, "status_vars_length") if raw.version >= 4 else 0
     status = read_status_vars(cursor.sub(vars_length, "status_vars"))
     schema = cursor.text(schema_length, "schema")
-    cursor.take(1, "schema_end")
+    cursor.skip(1, "schema_end")
     text, kept = statement_text(cursor.rest("query"), status.client_collation)
     return Query(thread_id, exec_time, error_code, schema, status, text, kept)
 
@@ -107,7 +107,7 @@ def _execute_load(cursor: Cursor, raw: RawEvent, context: ParseContext) -> Execu
     duplicates = cursor.uint(1, "duplicates")
     status = read_status_vars(cursor.sub(vars_length, "status_vars"))
     schema = cursor.text(schema_length, "schema")
-    cursor.take(1, "schema_end")
+    cursor.skip(1, "schema_end")
     text, kept = statement_text(cursor.rest("query"), status.client_collation)
     return ExecuteLoadQuery(
         thread_id, exec_time, error_code, schema, file_id, name_start, name_end, duplicates,
@@ -128,6 +128,6 @@ def _delete_file(cursor: Cursor, raw: RawEvent, context: ParseContext) -> Delete
 @reads(EventType.ROWS_QUERY_LOG_EVENT)
 def _rows_query(cursor: Cursor, raw: RawEvent, context: ParseContext) -> RowsQuery:
     # The length byte is that of the text modulo 256: not to be relied on.
-    cursor.take(1, "length")
+    cursor.skip(1, "length")
     text, kept = statement_text(cursor.rest("query"), None)
     return RowsQuery(text, kept)

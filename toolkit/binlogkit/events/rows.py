@@ -85,7 +85,7 @@ def _extra(cursor: Cursor, is_update: bool) -> ExtraRowInfo | None:
         if kind == _NDB:
             # The length counts itself and the format byte.
             size = part.uint(1, "ndb_length")
-            values["ndb"] = part.bytes(max(size - 1, 0), "ndb")
+            values["ndb"] = part.read(max(size - 1, 0), "ndb")
         elif kind == _PARTITION:
             values["partition_id"] = part.uint(2, "partition_id")
             if is_update:
@@ -110,8 +110,8 @@ def _rows(cursor: Cursor, raw: RawEvent, context: ParseContext) -> RowsEvent:
     extra = _extra(cursor, op == "update") if code in _V2 else None
     count = cursor.packed("column_count")
     width = (count + 7) // 8
-    first = cursor.bytes(width, "columns_present")
-    second = cursor.bytes(width, "columns_present_after") if op == "update" else None
+    first = cursor.read(width, "columns_present")
+    second = cursor.read(width, "columns_present_after") if op == "update" else None
     before = first if op != "insert" else None
     after = second if op == "update" else first if op == "insert" else None
     return RowsEvent(

@@ -65,7 +65,7 @@ def _string(name: str, terminated: bool = False) -> Callable[[Cursor], dict[str,
     def read(cursor: Cursor) -> dict[str, Any]:
         value = cursor.text(cursor.uint(1, f"{name}_length"), name)
         if terminated:
-            cursor.take(1, f"{name}_end")
+            cursor.skip(1, f"{name}_end")
         return {name: value}
 
     return read

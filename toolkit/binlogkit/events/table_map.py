@@ -111,7 +111,7 @@ def _labels(cursor: Cursor, name: str) -> tuple[tuple[bytes, ...], ...]:
         if count > cursor.left:
             raise cursor.fail(f"{name}_count", f"{count} labels in {cursor.left} bytes")
         columns.append(
-            tuple(cursor.bytes(cursor.packed(f"{name}_length"), name) for _ in range(count))
+            tuple(cursor.read(cursor.packed(f"{name}_length"), name) for _ in range(count))
         )
     return tuple(columns)
 
@@ -165,7 +165,7 @@ def _optional(cursor: Cursor) -> OptionalMetadata | None:
 
 def _name(cursor: Cursor, field: str) -> str:
     name = cursor.text(cursor.packed(f"{field}_length"), field)
-    cursor.take(1, f"{field}_end")
+    cursor.skip(1, f"{field}_end")
     return name
 
 
@@ -175,8 +175,8 @@ def _table_map(cursor: Cursor, raw: RawEvent, context: ParseContext) -> TableMap
     flags = cursor.uint(2, "flags")
     db, table = _name(cursor, "db"), _name(cursor, "table")
     count = cursor.packed("column_count")
-    types = cursor.bytes(count, "column_types")
+    types = cursor.read(count, "column_types")
     # 5.1.4 and before end here.
-    metadata = cursor.bytes(cursor.packed("metadata_length"), "metadata") if cursor.left else b""
-    nullable = cursor.bytes((count + 7) // 8, "null_bits") if cursor.left else b""
+    metadata = cursor.read(cursor.packed("metadata_length"), "metadata") if cursor.left else b""
+    nullable = cursor.read((count + 7) // 8, "null_bits") if cursor.left else b""
     return TableMap(table_id, flags, db, table, types, metadata, nullable, _optional(cursor))

@@ -84,6 +84,6 @@ def _user_var(cursor: Cursor, raw: RawEvent, context: ParseContext) -> UserVar:
         return UserVar(name, True)
     kind = _name_of(UserVarType, cursor.uint(1, "type"))
     collation = cursor.uint(4, "collation")
-    value = cursor.bytes(cursor.uint(4, "value_length"), "value")
+    value = cursor.read(cursor.uint(4, "value_length"), "value")
     unsigned = bool(cursor.uint(1, "flags") & 1) if cursor.left else False
     return UserVar(name, False, kind, collation, value, unsigned)

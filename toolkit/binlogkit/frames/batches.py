@@ -81,9 +81,7 @@ def _struct(image: ImageColumns, kind: pa.StructType, schema: TableSchema) -> pa
     return pa.StructArray.from_arrays(children, fields=fields, mask=missing)
 
 
-def _column(
-    values: list[Any], kind: pa.DataType, labels: tuple[str, ...] | None
-) -> pa.Array:
+def _column(values: list[Any], kind: pa.DataType, labels: tuple[str, ...] | None) -> pa.Array:
     import pyarrow as pa
 
     types = pa.types

@@ -72,7 +72,7 @@ def _cells(array: pa.Array, field: pa.Field) -> list[Any]:
         array = array.view(pa.int64())
     elif types.is_date32(kind):
         array = array.view(pa.int32())
-    values = array.to_pylist()
+    values: list[Any] = array.to_pylist()
     formatter = _formatter(field)
     if formatter is None:
         return values

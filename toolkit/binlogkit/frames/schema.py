@@ -126,9 +126,7 @@ def provenance_fields() -> list[pa.Field]:
     ]
 
 
-def batch_schema(
-    image: list[pa.Field], metadata: dict[bytes, bytes] | None = None
-) -> pa.Schema:
+def batch_schema(image: list[pa.Field], metadata: dict[bytes, bytes] | None = None) -> pa.Schema:
     """The schema of a batch whose two images have the fields ``image``.
 
     Behind the provenance, ``seq``: the global order of changes and table boundaries over all logs

@@ -31,7 +31,7 @@ _NESTED = ("flags", "fields", "before", "after")
 
 
 def to_engine(table: pa.Table, engine: str) -> Any:
-    """The table as ``pandas`` (Arrow-backed columns, so that integers stay exact) or ``pyarrow``."""
+    """The table as ``pandas`` (Arrow-backed columns: integers stay exact) or ``pyarrow``."""
     if engine == "pyarrow":
         return table
     if engine != "pandas":
@@ -156,9 +156,7 @@ def _common_type(a: pa.DataType, b: pa.DataType) -> pa.DataType | None:
         return a
     if types.is_integer(a) and types.is_integer(b):
         signed = types.is_signed_integer(a) or types.is_signed_integer(b)
-        bits = max(
-            t.bit_width + (signed and not types.is_signed_integer(t)) for t in (a, b)
-        )
+        bits = max(t.bit_width + (signed and not types.is_signed_integer(t)) for t in (a, b))
         width = next((w for w in (8, 16, 32, 64) if w >= bits), None)
         return None if width is None else getattr(pa, f"{'' if signed else 'u'}int{width}")()
     if types.is_floating(a) and types.is_floating(b):

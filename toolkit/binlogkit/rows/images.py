@@ -2,8 +2,8 @@
 
 An image is a bitmap of NULLs, one bit per column *present* (not per column of the table), then the
 values of the present columns that are not NULL. The after image of a PARTIAL_UPDATE_ROWS_EVENT
-begins with ``value_options:packed``; with bit 0 set a bitmap follows that has one bit per JSON column
-of the table, present or not: 1 means that the cell is a diff (server's sources, 8.0.3+).
+begins with ``value_options:packed``; with bit 0 set a bitmap follows that has one bit per JSON
+column of the table, present or not: 1 means that the cell is a diff (server's sources, 8.0.3+).
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ class RowDecoder:
 
     def __init__(self, schema: TableSchema) -> None:
         self.schema = schema
-        self._decoders: list[Callable[[bytes, int, int], tuple[object, int]] | None] = [
-            None
-        ] * len(schema.columns)
+        self._decoders: list[Callable[[bytes, int, int], tuple[object, int]] | None] = [None] * len(
+            schema.columns
+        )
         self._json = [c.index for c in schema.columns if c.type == ColumnType.JSON]
 
     def rows(self, event: Event) -> Iterator[tuple[Image | None, Image | None]]:
@@ -88,14 +88,14 @@ class RowDecoder:
     def _after(self, cursor: Cursor, present: list[int], partial: bool) -> Image:
         diffs: set[int] = set()
         if partial and cursor.packed("value_options") & _PARTIAL_JSON:
-            bits = cursor.bytes((len(self._json) + 7) // 8, "partial_bits")
+            bits = cursor.read((len(self._json) + 7) // 8, "partial_bits")
             diffs = {c for i, c in enumerate(self._json) if bits[i // 8] >> (i % 8) & 1}
         return self._image(cursor, present, diffs)
 
     def _image(
         self, cursor: Cursor, present: list[int], diffs: set[int] | frozenset[int] = frozenset()
     ) -> Image:
-        nulls = cursor.bytes((len(present) + 7) // 8, "null_bitmap")
+        nulls = cursor.read((len(present) + 7) // 8, "null_bitmap")
         count = len(self.schema.columns)
         values: list[object] = [None] * count
         states = bytearray([NOT_IN_IMAGE]) * count
@@ -148,7 +148,7 @@ class RowDecoder:
 
     def _diff(self, cursor: Cursor, column: int, raw: list[RawCell]) -> int:
         name = self.schema.columns[column].name
-        data = cursor.bytes(cursor.uint(_JSON_LENGTH_WIDTH, name), name)
+        data = cursor.read(cursor.uint(_JSON_LENGTH_WIDTH, name), name)
         try:
             text = diff_text(data)
         except ValueError as exc:

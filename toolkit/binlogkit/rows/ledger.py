@@ -1,4 +1,4 @@
-"""What a walk tells besides rows: each transaction's outcome, the statements, what befell tables."""
+"""What a walk tells besides rows: transactions and their outcome, statements, table boundaries."""
 
 from __future__ import annotations
 

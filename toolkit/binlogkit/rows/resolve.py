@@ -65,9 +65,7 @@ def resolve_schema(
     if chosen is not None:
         problems = []
         origin, definition = chosen
-        columns = [
-            _defined(c, d, origin) for c, d in zip(columns, definition.columns, strict=True)
-        ]
+        columns = [_defined(c, d, origin) for c, d in zip(columns, definition.columns, strict=True)]
     if table_map.optional is not None:
         columns = _with_metadata(columns, table_map.optional, file, offset)
     columns = [_assumed(c, charset) for c in columns]
@@ -131,9 +129,7 @@ def _with_metadata(
     numeric = [c.index for c in columns if c.type in NUMERIC]
     if optional.unsigned is not None:
         for index, unsigned in zip(numeric, optional.unsigned, strict=False):
-            columns[index] = replace(
-                columns[index], unsigned=unsigned, sign_origin=Origin.METADATA
-            )
+            columns[index] = replace(columns[index], unsigned=unsigned, sign_origin=Origin.METADATA)
     _put_charsets(
         columns,
         [c.index for c in columns if c.type in CHARACTER],

@@ -10,9 +10,7 @@ import re
 
 __all__ = ["xa_id"]
 
-_HEX_ID = re.compile(
-    r"X'([0-9a-f]*)'\s*(?:,\s*X'([0-9a-f]*)'\s*(?:,\s*(\d+))?)?", re.IGNORECASE
-)
+_HEX_ID = re.compile(r"X'([0-9a-f]*)'\s*(?:,\s*X'([0-9a-f]*)'\s*(?:,\s*(\d+))?)?", re.IGNORECASE)
 
 
 def xa_id(query: str) -> str | None:

@@ -14,8 +14,9 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import BinaryIO, TypeAlias, cast
+from typing import Any, BinaryIO, TypeAlias, cast
 
 from binlogkit.constants import BINLOG_MAGIC, ENCRYPTED_MAGIC
 from binlogkit.errors import DamageError, EmptyInputError, InputError
@@ -76,7 +77,9 @@ class _Translating(io.RawIOBase):
         try:
             data = self._inner.read(size)
         except (EOFError, zlib.error, gzip.BadGzipFile, ZstdError) as exc:
-            raise DamageError(self._name, self._offset, f"its compression is damaged: {exc}") from exc
+            raise DamageError(
+                self._name, self._offset, f"its compression is damaged: {exc}"
+            ) from exc
         except OSError as exc:
             raise InputError(self._name, f"cannot be read: {_reason(exc)}") from exc
         self._offset += len(data)
@@ -123,7 +126,7 @@ def _uncompressed(file: BinaryIO, name: str) -> Iterator[BinaryIO]:
         head = cast(io.BufferedReader, peeked).peek(_MAGIC_LENGTH)[:_MAGIC_LENGTH]
     except OSError as exc:
         raise InputError(name, f"cannot be read: {_reason(exc)}") from exc
-    plain: BinaryIO = cast(BinaryIO, peeked)
+    plain: BinaryIO = peeked
     if head[:2] == _GZIP_MAGIC:
         plain = cast(BinaryIO, gzip.GzipFile(fileobj=plain, mode="rb"))
     elif head == _ZSTD_MAGIC:
@@ -145,7 +148,7 @@ def resolve(source: Source) -> list[Carrier]:
         return _from_name(str(source))
     if hasattr(source, "read"):
         return [_from_file(cast(BinaryIO, source))]
-    carriers = [carrier for item in source for carrier in resolve(cast(Source, item))]
+    carriers = [carrier for item in source for carrier in resolve(item)]
     if not carriers:
         raise EmptyInputError("<list>", "no log is named")
     return carriers
@@ -237,10 +240,11 @@ def _from_url(url: str) -> list[Carrier]:
         raise EmptyInputError(url, "no file matches")
     ordered = sorted(files, key=lambda f: natural_key(Path(str(f.path))))
     only = len(ordered) == 1 and not _GLOB.search(url)
-    return [
-        Carrier(url if only else str(f.full_name), lambda f=f: cast(BinaryIO, f.open()))
-        for f in ordered
-    ]
+    return [Carrier(url if only else str(f.full_name), partial(_open_remote, f)) for f in ordered]
+
+
+def _open_remote(file: Any) -> BinaryIO:
+    return cast(BinaryIO, file.open())
 
 
 def natural_key(path: Path) -> tuple[object, ...]:

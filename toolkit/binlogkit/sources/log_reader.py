@@ -42,8 +42,8 @@ _FLAGS_OFFSET = 17
 class LogReader:
     """Iterates over the raw events of one log.
 
-    ``on_damage``: ``stop`` raises the :class:`DamageError`; ``report`` hands it to ``sink`` and goes
-    on at the next sound event. ``stop``: offset at which to end, exclusive.
+    ``on_damage``: ``stop`` raises the :class:`DamageError`; ``report`` hands it to ``sink`` and
+    goes on at the next sound event. ``stop``: offset at which to end, exclusive.
     """
 
     def __init__(

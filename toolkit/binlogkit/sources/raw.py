@@ -39,8 +39,10 @@ class EventHeader:
 def parse_header(data: bytes, length: int) -> EventHeader:
     """The header at the start of ``data``, which holds at least ``length`` bytes."""
     if length < HEADER_LENGTH:
-        return EventHeader(*_V1.unpack_from(data), 0, 0, length)
-    return EventHeader(*_V4.unpack_from(data), length)
+        timestamp, type_code, server_id, size = _V1.unpack_from(data)
+        return EventHeader(timestamp, type_code, server_id, size, 0, 0, length)
+    timestamp, type_code, server_id, size, log_pos, flags = _V4.unpack_from(data)
+    return EventHeader(timestamp, type_code, server_id, size, log_pos, flags, length)
 
 
 def flag_names(flags: int) -> list[str | int]:

@@ -24,7 +24,7 @@ def read_schema_text(path: str) -> str:
 
 
 def connect(dsn: str) -> Any:
-    """A PyMySQL connection to ``mysql://user@host:port``; the password comes from the environment."""
+    """A connection to ``mysql://user@host:port``; the password comes from the environment."""
     import pymysql
 
     parts = urlsplit(dsn)
