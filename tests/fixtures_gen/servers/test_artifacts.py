@@ -7,17 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from binlogkit.errors import ServerError
-from binlogkit_fixtures.servers import artifacts, cache
+from binlogkit.errors import LimitError, ServerError
+from binlogkit_fixtures.servers import artifacts, cache, fetch
 from binlogkit_fixtures.servers.artifacts import ARTIFACTS
 
 
 def _repository(folder: Path, series: str, data: bytes) -> str:
     """A Maven repository on disk that holds ``data`` as the artifact of ``series``."""
-    artifact = ARTIFACTS[series]
-    place = folder / artifact.group.replace(".", "/") / artifact.name / artifact.release
-    place.mkdir(parents=True)
-    (place / artifact.jar).write_bytes(data)
+    place = folder / ARTIFACTS[series].place
+    place.parent.mkdir(parents=True)
+    place.write_bytes(data)
     return folder.as_uri()
 
 
@@ -52,10 +51,10 @@ def test_only_known_kinds_of_url(own_cache: Path, monkeypatch: pytest.MonkeyPatc
 def test_a_download_has_a_limit(
     own_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(artifacts, "_MAX_BYTES", 10)
+    monkeypatch.setattr(fetch, "MAX_BYTES", 10)
     url = _repository(tmp_path, "5.7", b"x" * 11)
     monkeypatch.setenv("BINLOGKIT_MAVEN_REPOSITORY", url)
-    with pytest.raises(ServerError, match="greater than 10 bytes"):
+    with pytest.raises(LimitError, match="more than 10 bytes"):
         artifacts.obtain("5.7")
 
 
@@ -66,6 +65,8 @@ def test_without_mvn_the_message_names_the_command(
     monkeypatch.delenv("BINLOGKIT_MAVEN_REPOSITORY", raising=False)
     with pytest.raises(ServerError, match="apt-get install maven"):
         artifacts.obtain("8.0")
+    with pytest.raises(ServerError, match="apt-get install npm"):
+        artifacts.obtain("5.6")
 
 
 def test_a_series_that_is_not_pinned(own_cache: Path) -> None:
@@ -74,9 +75,13 @@ def test_a_series_that_is_not_pinned(own_cache: Path) -> None:
 
 
 @pytest.mark.server
+@pytest.mark.parametrize("series", sorted(ARTIFACTS))
 def test_the_pinned_server_is_whole(series: str) -> None:
     folder = artifacts.obtain(series)
     assert (folder / "bin" / "mysqld").is_file()
     assert (folder / "share" / "english" / "errmsg.sys").is_file()
     assert cache.others_reach(folder / "bin")
-    assert not list(folder.glob("*.jar"))
+    assert {path.name for path in folder.iterdir()} <= {
+        *("bin", "share", "lib", "docs"),
+        *("README", "LICENSE", "COPYING"),
+    }

@@ -216,6 +216,19 @@ def _await_closed(port: int, seconds: float = 30) -> None:
     raise AssertionError(f"port {port} is still open")
 
 
+def test_the_old_series_runs_too(tmp_path: Path) -> None:
+    options = _GTID | {"log-slave-updates": None}
+    with start(ServerSpec("5.6", options), "local") as running:
+        assert running.version == "5.6.24"
+        running.query("CREATE DATABASE shop")
+        assert running.query("SELECT @@GLOBAL.gtid_executed, CURRENT_USER()") == [
+            (f"{_UUID}:1", "root@%")
+        ]
+        with pytest.raises(ServerError, match="1045"):
+            running.connect(user="", password="")
+        assert running.copy_binlog("binlog.000001", tmp_path).read_bytes()[:4] == _MAGIC
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become another user")
 def test_never_as_root(series: str) -> None:
     with start(ServerSpec(series), "local") as running:
