@@ -235,7 +235,7 @@ _JSON = (
         '[1, "x", true]',
     ),
     *('{"b": 1, "a": 2, "aa": 3, "": 4, "é": [null]}', '{"k": {"k": {"k": [[], {}]}}}'),
-    *("[65535, -32769, 70000, 5000000000]", '{"\\\\"": "\\\\""}'),
+    *("[1.0, -0.0, 1e15, 100.0, 1e14]", "[65535, -32769, 70000, 5000000000]", '{"\\\\"": "\\\\""}'),
 )
 _JSON_EXPRESSIONS = (
     "JSON_ARRAY(CAST('2015-01-15' AS DATE), CAST('2015-01-15 23:24:25.12' AS DATETIME(2)))",
@@ -251,6 +251,7 @@ _JSON_EXPRESSIONS = (
     "CAST(CONCAT('[', REPEAT('1,', 30000), '70000]') AS JSON)",
     "CAST(CONCAT('{\"k\":', REPEAT('[', 99), REPEAT(']', 99), '}') AS JSON)",
     "CAST(CONCAT('[', REPEAT('\"abcdefgh\",', 9000), 'null, 5000000000]') AS JSON)",
+    "JSON_ARRAY(CAST(REPEAT('opaque', 20) AS BINARY))",
     "JSON_ARRAY(CAST(NULL AS JSON), CAST(18446744073709551615 AS UNSIGNED), -5)",
 )
 

@@ -109,7 +109,7 @@ def double_text(value: float) -> str:
     digits = digits.rstrip("0")
     if -14 <= point <= 0:
         return f"{sign}0.{'0' * -point}{digits}"
-    if 0 < point and (point <= 15 or point < len(digits)):
+    if point > 0 and (point <= 15 or point < len(digits)):
         return f"{sign}{digits[:point].ljust(point, '0')}.{digits[point:] or '0'}"
     tail = f".{digits[1:]}" if len(digits) > 1 else ""
     return f"{sign}{digits[0]}{tail}e{point - 1}"
