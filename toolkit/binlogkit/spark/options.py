@@ -1,0 +1,169 @@
+"""What a user asks of the data source: Spark's options -> typed, checked, plain values.
+
+Spark lower-cases the keys and gives every value as text; so a key is recognised whatever its case,
+underscores and hyphens (``startTime``, ``start_time``, ``start-time``).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from binlogkit.errors import UsageError
+from binlogkit.rows.filters import Filters
+
+__all__ = ["KINDS", "ScanOptions", "parse_options"]
+
+# What the source can give; see spark/source.py.
+KINDS = ("rows", "damages")
+
+_LOCAL_URI = re.compile(r"^file:(?://)?(?=/[^/])")
+_QUOTED_LIST = re.compile(r"(?:`(?:[^`]|``)*`|[^,`])+")
+
+
+@dataclass(frozen=True, slots=True)
+class ScanOptions:
+    """One scan, as plain values that can be shipped to a worker.
+
+    ``filters``: keywords of :meth:`Filters.build`; ``schema``: path of a SQL file; ``schema_from``:
+    a live server; ``name``: the ``source`` column; ``kind``: one of :data:`KINDS`.
+    """
+
+    paths: tuple[str, ...]
+    table: str | None = None
+    kind: str = "rows"
+    filters: Mapping[str, Any] = field(default_factory=dict)
+    schema: str | None = None
+    schema_from: str | None = None
+    charset: str | None = None
+    on_damage: str = "stop"
+    name: str | None = None
+
+    def wanted(self) -> Filters:
+        """The filters, with the table; UsageError for what means nothing."""
+        return Filters.build(table=self.table, **self.filters)
+
+
+def parse_options(options: Mapping[str, str]) -> ScanOptions:
+    """The scan that Spark's options ask for. UsageError: an option that there is not, a value."""
+    given = _recognised(options)
+    filters = {name: _value(name, parse, given) for name, parse in _FILTERS.items()}
+    scan = ScanOptions(
+        paths=_paths(given),
+        table=given.get("table"),
+        kind=given.get("records", "rows"),
+        filters={name: value for name, value in filters.items() if value is not None},
+        schema=given.get("schema"),
+        schema_from=given.get("schema_from"),
+        charset=given.get("charset"),
+        on_damage=given.get("on_damage", "stop"),
+        name=given.get("name"),
+    )
+    if scan.on_damage not in ("stop", "report"):
+        raise UsageError(f"onDamage is stop or report, not {scan.on_damage!r}")
+    if scan.kind not in KINDS:
+        raise UsageError(f"records is one of {', '.join(KINDS)}, not {scan.kind!r}")
+    if scan.schema is not None and scan.schema_from is not None:
+        raise UsageError("give a schema file or a server to take the schema from, not both")
+    scan.wanted()
+    return scan
+
+
+def _recognised(options: Mapping[str, str]) -> dict[str, str]:
+    given: dict[str, str] = {}
+    for key, value in options.items():
+        name = _NAMES.get(_folded(key))
+        if name is None:
+            known = ", ".join(sorted(_SPELLED.values()))
+            raise UsageError(f"the binlog source has no option {key!r}; it has {known}")
+        if name in given:
+            raise UsageError(f"the option {_SPELLED[name]} is given twice")
+        given[name] = value
+    return given
+
+
+def _folded(key: str) -> str:
+    return key.replace("_", "").replace("-", "").lower()
+
+
+def _paths(given: Mapping[str, str]) -> tuple[str, ...]:
+    paths = [given["path"]] if "path" in given else []
+    if "paths" in given:
+        paths += _json_list("paths", given["paths"])
+    if not paths:
+        raise UsageError("no log is named: give load() a path, a folder, a glob or a list of them")
+    return tuple(_LOCAL_URI.sub("", path) for path in paths)
+
+
+def _value(name: str, parse: Callable[[str, str], Any], given: Mapping[str, str]) -> Any:
+    return parse(_SPELLED[name], given[name]) if name in given else None
+
+
+def _json_list(name: str, text: str) -> list[str]:
+    try:
+        values = json.loads(text)
+    except ValueError as exc:
+        raise UsageError(f"{name} is not a JSON list: {text!r}") from exc
+    if not isinstance(values, list) or not all(isinstance(v, str) for v in values):
+        raise UsageError(f"{name} is not a JSON list of texts: {text!r}")
+    return values
+
+
+def _texts(name: str, text: str) -> list[str]:
+    """``a,b`` or ``["a", "b"]``; a comma between backquotes belongs to a name."""
+    if text.startswith("["):
+        return _json_list(name, text)
+    return [part.strip() for part in _QUOTED_LIST.findall(text) if part.strip()]
+
+
+def _conditions(name: str, text: str) -> list[str]:
+    """``column=value``, or a JSON list of such; a value may hold commas."""
+    return _json_list(name, text) if text.startswith("[") else [text]
+
+
+def _integer(name: str, text: str) -> int:
+    try:
+        return int(text)
+    except ValueError as exc:
+        raise UsageError(f"{name} is an integer, not {text!r}") from exc
+
+
+def _integers(name: str, text: str) -> list[int]:
+    return [_integer(name, part.strip()) for part in text.split(",")]
+
+
+def _text(_: str, text: str) -> str:
+    return text
+
+
+_FILTERS: dict[str, Callable[[str, str], Any]] = {
+    "exclude_table": _texts,
+    "op": _texts,
+    "gtid": _text,
+    "thread": _integers,
+    "server_id": _integers,
+    "where": _conditions,
+    "start_position": _integer,
+    "stop_position": _integer,
+    "start_time": _text,
+    "stop_time": _text,
+    "timezone": _text,
+}
+
+# How each option is spelled in Spark's own manner.
+_SPELLED = {
+    "path": "path",
+    "paths": "paths",
+    "table": "table",
+    "records": "records",
+    "schema": "schema",
+    "schema_from": "schemaFrom",
+    "charset": "charset",
+    "on_damage": "onDamage",
+    "name": "name",
+    **{n: n[0] + n.title().replace("_", "")[1:] for n in _FILTERS},
+}
+_NAMES = {_folded(name): name for name in _SPELLED}

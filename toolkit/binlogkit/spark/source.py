@@ -1,0 +1,103 @@
+"""The batch data source ``binlog``: ``spark.read.format("binlog").load(…)``.
+
+Rows: without the option ``table`` the generic ones, with it that table's typed changes. Filters are
+options, and ``pushFilters`` is not implemented: in PySpark 4.3.0 a pushed filter leaks into every
+other query on the same frame (SPARK.md, "Three things first").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
+from pyspark.sql.types import DataType, StructField, StructType
+
+from binlogkit.spark.decode import check_schema, decode, scan_schema
+from binlogkit.spark.options import parse_options
+from binlogkit.spark.plan import Plan, Split, make_plan
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["BinlogDataSource", "struct_type"]
+
+_PREFIX = b"binlogkit:"
+
+
+class BinlogDataSource(DataSource):
+    """The binlogs that ``path`` or ``paths`` name; options as spark/options.py says."""
+
+    def __init__(self, options: dict[str, str]) -> None:
+        super().__init__(options)
+        self._scan = parse_options(options)
+        self._plan: Plan | None = None
+
+    @classmethod
+    def name(cls) -> str:
+        """The format's name."""
+        return "binlog"
+
+    def schema(self) -> StructType:
+        """The columns; a typed scan reads the logs for its table's."""
+        if self._scan.table is None or self._scan.kind != "rows":
+            return struct_type(scan_schema(Plan(self._scan)))
+        self._plan = make_plan(self._scan)
+        return struct_type(scan_schema(self._plan))
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """A reader of the columns in ``schema``, which may be the user's own choice."""
+        plan = self._plan
+        if plan is None:
+            plan = make_plan(self._scan, unite=False)
+            check_schema(plan, to_arrow_schema(schema, timezone="UTC"))
+        return _Reader(plan, schema)
+
+
+class _Partition(InputPartition):
+    """One split."""
+
+    def __init__(self, split: Split) -> None:
+        super().__init__(split)
+        self.split = split
+
+
+class _Reader(DataSourceReader):
+    """Reads splits; it is shipped to the workers with the plan in it."""
+
+    def __init__(self, plan: Plan, schema: StructType) -> None:
+        self._plan = plan
+        self._schema = schema
+
+    def partitions(self) -> list[InputPartition]:
+        """One partition per log file."""
+        return [_Partition(split) for split in self._plan.splits]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The partition's batches."""
+        assert isinstance(partition, _Partition)
+        schema = to_arrow_schema(self._schema, timezone="UTC")
+        return decode(self._plan, partition.split, schema)
+
+
+def struct_type(schema: pa.Schema) -> StructType:
+    """An Arrow schema as Spark's; what ``binlogkit:`` metadata says is in the fields' metadata."""
+    return StructType([_struct_field(field) for field in schema])
+
+
+def _struct_field(field: pa.Field) -> StructField:
+    facts = {
+        key.removeprefix(_PREFIX).decode(): value.decode()
+        for key, value in (field.metadata or {}).items()
+        if key.startswith(_PREFIX)
+    }
+    return StructField(field.name, _data_type(field.type), field.nullable, facts or None)
+
+
+def _data_type(kind: Any) -> DataType:
+    import pyarrow as pa
+
+    if pa.types.is_struct(kind):
+        return StructType([_struct_field(child) for child in kind])
+    return from_arrow_type(kind, prefer_timestamp_ntz=True)
