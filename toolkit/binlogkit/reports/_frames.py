@@ -1,0 +1,53 @@
+"""Any dataframe's rows as plain records, for reports that are small by nature."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from binlogkit.errors import UsageError, printable
+
+__all__ = ["records_of"]
+
+
+def records_of(frame: Any, needed: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """The rows of a pandas, PyArrow or Spark frame, or of an iterable of mappings.
+
+    NaN and NaT, pandas' ways to say that nothing is there, become None.
+    UsageError: a column of ``needed`` is not there, or ``frame`` is no frame.
+    """
+    rows = _rows(frame)
+    there = rows[0] if rows else _columns(frame)
+    missing = [name for name in needed if there is not None and name not in there]
+    if missing:
+        raise UsageError(f"the frame has no column {', '.join(map(printable, missing))}")
+    return [{str(k): _present(v) for k, v in row.items()} for row in rows]
+
+
+def _rows(frame: Any) -> list[dict[str, Any]]:
+    if isinstance(frame, list | tuple):
+        return [dict(row) for row in frame]
+    import narwhals as nw
+
+    try:
+        native = nw.from_native(frame)
+    except TypeError as exc:
+        raise UsageError(f"a {type(frame).__name__} is no frame") from exc
+    eager = native.collect() if isinstance(native, nw.LazyFrame) else native
+    return list(eager.rows(named=True))
+
+
+def _columns(frame: Any) -> list[str] | None:
+    """The names of an empty frame; None where an empty list has none to tell."""
+    if isinstance(frame, list | tuple):
+        return None
+    import narwhals as nw
+
+    return list(nw.from_native(frame).collect_schema().names())
+
+
+def _present(value: Any) -> Any:
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    return None if type(value).__name__ in ("NAType", "NaTType") else value
