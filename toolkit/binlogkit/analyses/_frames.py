@@ -1,0 +1,232 @@
+"""Frames of any engine, as Narwhals sees them: pandas (ArrowDtype), pyarrow and PySpark.
+
+The only place in this room that asks which engine a frame belongs to. Strings that are
+dictionary-encoded in a batch are plain strings in here: pandas cannot group by the former.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import narwhals as nw
+
+from binlogkit.errors import UsageError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from narwhals.typing import IntoFrame
+
+    from binlogkit.analyses._declare import Outputs
+
+__all__ = [
+    "FrameT",
+    "Lazy",
+    "finish",
+    "from_arrow",
+    "image_fields",
+    "is_frame",
+    "is_spark",
+    "lazy",
+    "ordered",
+    "records",
+    "to_arrow",
+    "with_empty_lists",
+]
+
+FrameT = TypeVar("FrameT")
+Lazy = nw.LazyFrame[Any]
+
+_DECLARED_TYPES: dict[str, nw.dtypes.DType] = {
+    "string": nw.String(),
+    "int64": nw.Int64(),
+    "float64": nw.Float64(),
+    "boolean": nw.Boolean(),
+}
+
+
+def is_spark(frame: object) -> bool:
+    """Whether ``frame`` is a PySpark DataFrame (classic or Connect)."""
+    return type(frame).__module__.startswith("pyspark.")
+
+
+def is_frame(value: object) -> bool:
+    """Whether ``value`` is a frame of an engine, not an iterable of batches."""
+    return type(value).__module__.partition(".")[0] in ("pandas", "pyspark") or (
+        type(value).__module__.partition(".")[0] == "pyarrow"
+        and type(value).__name__ in ("Table", "RecordBatch")
+    )
+
+
+def lazy(frame: IntoFrame, needed: Iterable[str] = ()) -> Lazy:
+    """``frame`` as a Narwhals LazyFrame with plain strings.
+
+    UsageError when a ``needed`` column is missing or the frame belongs to no known engine.
+    """
+    try:
+        result = nw.from_native(frame).lazy()
+    except TypeError as exc:
+        raise UsageError(f"not a frame of a known engine: {type(frame).__name__}") from exc
+    schema = result.collect_schema()
+    missing = [name for name in needed if name not in schema]
+    if missing:
+        raise UsageError(f"the frame has no column {', '.join(missing)}")
+    plain = [name for name, dtype in schema.items() if dtype in (nw.Categorical, nw.Enum)]
+    return result.with_columns(nw.col(*plain).cast(nw.String)) if plain else result
+
+
+def ordered(frame: IntoFrame, needed: Iterable[str] = ()) -> Lazy:
+    """Like :func:`lazy`, with the column ``seq`` (int64): the global order of the log.
+
+    The ledger of transactions has ``tx`` for it. A frame with neither is in log order already, if
+    its engine has an order at all; a Spark frame has none: UsageError.
+    """
+    result = lazy(frame, needed)
+    columns = result.collect_schema()
+    if "seq" in columns:
+        return result
+    if "tx" in columns and "outcome" in columns:
+        return result.with_columns(seq=nw.col("tx"))
+    if is_spark(frame):
+        raise UsageError("a Spark frame has no order: the column seq is needed")
+    numbered = result.collect().with_row_index("seq")
+    return numbered.with_columns(nw.col("seq").cast(nw.Int64)).lazy()
+
+
+def finish(result: Lazy, declared: Outputs, like: FrameT, kept: Sequence[str] = ()) -> FrameT:
+    """The native frame of ``result`` with the ``declared`` columns in order and type.
+
+    ``like``: the frame that it was made from, of the same engine; ``kept``: columns named by the
+    caller (a key's) that come first, as they are.
+    """
+    columns = [nw.col(name) for name in kept]
+    for output in declared:
+        dtype = _DECLARED_TYPES.get(output.type)
+        column = nw.col(output.name)
+        columns.append(column if dtype is None else column.cast(dtype))
+    native = nw.to_native(result.select(*columns))
+    if not isinstance(native, type(like)):
+        raise AssertionError(f"{type(native).__name__} made from {type(like).__name__}")
+    return native
+
+
+def image_fields(rows: Lazy, image: str, names: Sequence[str]) -> list[nw.Expr]:
+    """Columns of an image (``before`` or ``after``), ENUM labels as plain strings.
+
+    UsageError for generic changes, whose images are text, and for a name the table does not have.
+    """
+    dtype = rows.collect_schema()[image]
+    if not isinstance(dtype, nw.Struct):
+        raise UsageError("typed changes are needed: before and after are text here")
+    types = {field.name: field.dtype for field in dtype.fields}
+    unknown = [name for name in names if name not in types]
+    if unknown:
+        raise UsageError(f"the table has no column {', '.join(unknown)}")
+    fields = [nw.col(image).struct.field(name) for name in names]
+    return [
+        field.cast(nw.String) if types[name] in (nw.Categorical, nw.Enum) else field
+        for field, name in zip(fields, names, strict=True)
+    ]
+
+
+def records(frame: Lazy) -> list[dict[str, Any]]:
+    """The rows as dictionaries of Python values; for small results only."""
+    return list(frame.collect("pyarrow").to_native().to_pylist())
+
+
+def to_arrow(frame: Any) -> pa.Table:
+    """Any engine's frame as an Arrow table (a Spark frame is collected)."""
+    import pyarrow as pa
+
+    if isinstance(frame, pa.Table):
+        return frame
+    if isinstance(frame, pa.RecordBatch):
+        return pa.Table.from_batches([frame])
+    if is_spark(frame):
+        return frame.toArrow()
+    import pandas as pd
+
+    if isinstance(frame, pd.DataFrame):
+        return pa.Table.from_pandas(frame, preserve_index=False)
+    raise UsageError(f"not a frame of a known engine: {type(frame).__name__}")
+
+
+def from_arrow(table: pa.Table, reference: FrameT) -> FrameT:
+    """``table`` as a frame of ``reference``'s engine (of its session, for Spark)."""
+    if is_spark(reference):
+        return cast("FrameT", _to_spark(table, reference))
+    import pyarrow as pa
+
+    if isinstance(reference, (pa.Table, pa.RecordBatch)):
+        return cast("FrameT", table)
+    import pandas as pd
+
+    if isinstance(reference, pd.DataFrame):
+        return cast("FrameT", table.to_pandas(types_mapper=pd.ArrowDtype))
+    raise UsageError(f"not a frame of a known engine: {type(reference).__name__}")
+
+
+def _to_spark(table: pa.Table, reference: Any) -> Any:
+    import pyarrow as pa
+
+    schema = pa.schema([pa.field(f.name, _spark_type(f.type)) for f in table.schema])
+    columns = [_as_spark(column, schema.field(i).type) for i, column in enumerate(table.columns)]
+    return reference.sparkSession.createDataFrame(pa.table(columns, schema=schema))
+
+
+def _spark_type(dtype: Any) -> Any:
+    """What Spark's Arrow transport carries instead of ``dtype`` (SPARK.md, "Types")."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(dtype):
+        return _spark_type(dtype.value_type)
+    if pa.types.is_unsigned_integer(dtype):
+        wider = {8: pa.int16(), 16: pa.int32(), 32: pa.int64(), 64: pa.decimal128(20, 0)}
+        return wider[dtype.bit_width]
+    if pa.types.is_decimal256(dtype) or pa.types.is_large_string(dtype):
+        return pa.string()
+    if pa.types.is_struct(dtype):
+        return pa.struct([pa.field(f.name, _spark_type(f.type)) for f in dtype])
+    if pa.types.is_list(dtype):
+        return pa.list_(_spark_type(dtype.value_type))
+    return dtype
+
+
+def _as_spark(column: Any, dtype: Any) -> Any:
+    if column.type == dtype:
+        return column
+    return column.cast(dtype)
+
+
+def with_empty_lists(frame: FrameT, name: str, *, after: str) -> FrameT:
+    """``frame`` with a column of empty lists of strings behind the column ``after``.
+
+    One plain form per engine: Narwhals has no literal of that type.
+    """
+    if is_spark(frame):
+        return cast("FrameT", _spark_empty_lists(frame, name, after))
+    import pyarrow as pa
+
+    if isinstance(frame, pa.Table):
+        lists = pa.array([[]] * frame.num_rows, pa.list_(pa.string()))
+        return cast(
+            "FrameT", frame.add_column(frame.schema.get_field_index(after) + 1, name, lists)
+        )
+    import pandas as pd
+
+    if not isinstance(frame, pd.DataFrame):
+        raise UsageError(f"not a frame of a known engine: {type(frame).__name__}")
+    lists = pa.array([[]] * len(frame), pa.list_(pa.string()))
+    values = pd.Series(pd.arrays.ArrowExtensionArray(lists), index=frame.index)
+    result = frame.copy(deep=False)
+    result.insert(list(frame.columns).index(after) + 1, name, values)
+    return cast("FrameT", result)
+
+
+def _spark_empty_lists(frame: Any, name: str, after: str) -> Any:
+    from pyspark.sql import functions as F
+
+    columns = list(frame.columns)
+    at = columns.index(after) + 1
+    lists = F.array().cast("array<string>").alias(name)
+    return frame.select(*columns[:at], lists, *columns[at:])

@@ -1,0 +1,167 @@
+"""What was changed, by table, minute, key and original statement; from a frame of changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import narwhals as nw
+
+from binlogkit.analyses._declare import outputs
+from binlogkit.analyses._frames import Lazy, finish, image_fields, lazy, ordered
+from binlogkit.errors import UsageError
+
+if TYPE_CHECKING:
+    from narwhals.typing import IntoFrameT
+
+__all__ = [
+    "BY_KEY",
+    "BY_MINUTE",
+    "BY_STATEMENT",
+    "BY_TABLE",
+    "by_key",
+    "by_minute",
+    "by_statement",
+    "by_table",
+]
+
+_COUNTS = (
+    ("rows", "int64", "row changes"),
+    ("inserts", "int64", "rows inserted"),
+    ("updates", "int64", "rows updated"),
+    ("deletes", "int64", "rows deleted"),
+)
+_TIMES = (
+    ("first_timestamp", "int64", "earliest event time, seconds since 1970 UTC"),
+    ("last_timestamp", "int64", "latest event time, seconds since 1970 UTC"),
+)
+_ENDS = (
+    ("first_file", "string", "file of the first change in log order"),
+    ("first_pos", "int64", "position of its event"),
+    ("last_file", "string", "file of the last change in log order"),
+    ("last_pos", "int64", "position of its event"),
+)
+_PROVENANCE = ("file", "pos", "timestamp", "op")
+
+BY_TABLE = outputs(
+    ("db", "string", "database"), ("table", "string", "table"), *_COUNTS, *_TIMES, *_ENDS
+)
+
+
+def by_table(changes: IntoFrameT) -> IntoFrameT:
+    """What happened to each table, most changed first (:data:`BY_TABLE`)."""
+    result = _count(ordered(changes, ("db", "table", *_PROVENANCE)), ["db", "table"])
+    return finish(
+        result.sort("rows", "db", "table", descending=[True, False, False]), BY_TABLE, changes
+    )
+
+
+BY_MINUTE = outputs(
+    ("minute", "int64", "start of the minute, seconds since 1970 UTC"),
+    ("rows", "int64", "row changes"),
+    ("inserts", "int64", "rows inserted"),
+    ("updates", "int64", "rows updated"),
+    ("deletes", "int64", "rows deleted"),
+)
+
+_MINUTE = 60
+
+
+def by_minute(changes: IntoFrameT) -> IntoFrameT:
+    """Changes per minute, in time order; minutes without changes have no row (:data:`BY_MINUTE`).
+
+    An event's time is its statement's start, to the second (TRAPS.md 35).
+    """
+    minute = nw.col("timestamp") // _MINUTE * _MINUTE
+    rows = _flags(lazy(changes, ("timestamp", "op")).with_columns(minute=minute))
+    return finish(rows.group_by("minute").agg(*_sums()).sort("minute"), BY_MINUTE, changes)
+
+
+BY_STATEMENT = outputs(
+    ("query", "string", "the original statement (Rows_query), null where the log has none"),
+    ("tables", "int64", "tables that it changed"),
+    *_COUNTS,
+    *_TIMES,
+    *_ENDS,
+)
+
+
+def by_statement(changes: IntoFrameT) -> IntoFrameT:
+    """Which original statements changed how much, most rows first (:data:`BY_STATEMENT`).
+
+    The text is in the log only where the server ran with ``binlog_rows_query_log_events``
+    (5.6.2+); equal texts are counted together.
+    """
+    rows = ordered(changes, ("db", "table", "query", *_PROVENANCE))
+    named = rows.with_columns(_name=nw.concat_str("db", "table", separator="\0"))
+    tables = named.group_by("query").agg(nw.col("_name").n_unique().alias("tables"))
+    tables = tables.with_columns(_text=nw.col("query").fill_null("\0")).drop("query")
+    counted = _count(rows, ["query"]).with_columns(_text=nw.col("query").fill_null("\0"))
+    result = counted.join(tables, on="_text", how="left")
+    return finish(result.sort("rows", "first_seq", descending=[True, False]), BY_STATEMENT, changes)
+
+
+BY_KEY = outputs(("db", "string", "database"), ("table", "string", "table"), *_COUNTS, *_ENDS)
+
+
+def by_key(changes: IntoFrameT, key: Sequence[str]) -> IntoFrameT:
+    """How often each key was touched, most first: the key's columns, then :data:`BY_KEY`.
+
+    ``changes`` are typed; the key's columns come back as ``key_<name>``. A change of the key
+    touches two: the old one and the new one.
+    """
+    if not key:
+        raise UsageError("by_key needs the names of the key's columns")
+    rows = ordered(changes, ("db", "table", "before", "after", *_PROVENANCE))
+    names = [f"key_{name}" for name in key]
+    kept = ["seq", "db", "table", *_PROVENANCE]
+    sides = [
+        rows.filter(~nw.col(side).is_null()).select(
+            *kept,
+            *(f.alias(n) for f, n in zip(image_fields(rows, side, key), names, strict=True)),
+        )
+        for side in ("before", "after")
+    ]
+    touched = nw.concat(sides).unique(subset=["seq", *names], keep="any")
+    result = _count(touched, [*names, "db", "table"])
+    order = result.sort("rows", "first_seq", descending=[True, False])
+    return finish(order, BY_KEY, changes, names)
+
+
+def _flags(rows: Lazy) -> Lazy:
+    """A 1 or 0 per operation, to be summed: no engine has to count under a condition."""
+    one, none = nw.lit(1), nw.lit(0)
+    return rows.with_columns(
+        nw.when(nw.col("op") == op).then(one).otherwise(none).alias(f"{op}s")
+        for op in ("insert", "update", "delete")
+    )
+
+
+def _sums() -> list[nw.Expr]:
+    return [
+        nw.len().alias("rows"),
+        *(nw.col(f"{op}s").sum() for op in ("insert", "update", "delete")),
+    ]
+
+
+def _count(rows: Lazy, by: list[str]) -> Lazy:
+    """Counts, times and both ends of each group, with ``first_seq`` and ``last_seq``."""
+    grouped = (
+        _flags(rows)
+        .group_by(by)
+        .agg(
+            *_sums(),
+            nw.col("timestamp").min().alias("first_timestamp"),
+            nw.col("timestamp").max().alias("last_timestamp"),
+            nw.col("seq").min().alias("first_seq"),
+            nw.col("seq").max().alias("last_seq"),
+        )
+    )
+    for end in ("first", "last"):
+        place = rows.select(
+            nw.col("seq").alias(f"{end}_seq"),
+            nw.col("file").alias(f"{end}_file"),
+            nw.col("pos").alias(f"{end}_pos"),
+        ).unique(subset=[f"{end}_seq"], keep="any")
+        grouped = grouped.join(place, on=f"{end}_seq", how="left")
+    return grouped

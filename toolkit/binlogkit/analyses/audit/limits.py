@@ -1,0 +1,302 @@
+"""What this log cannot show, each limit with the evidence that makes it apply here.
+
+A limit *applies* where the log itself proves it, and *may apply* where a log could never tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import narwhals as nw
+
+from binlogkit.analyses._declare import outputs
+from binlogkit.analyses._frames import Lazy, from_arrow, lazy, records
+from binlogkit.analyses.audit.rhythm import missing_gtids
+from binlogkit.frames.schema import CellState
+
+if TYPE_CHECKING:
+    from narwhals.typing import IntoFrameT
+
+__all__ = ["LIMITS", "limits"]
+
+LIMITS = outputs(
+    ("limit", "string", "a short name"),
+    ("grade", "string", "applies (the log proves it) or may apply (a log could never tell)"),
+    ("meaning", "string", "what cannot be known"),
+    ("evidence", "string", "why it applies here"),
+    ("file", "string", "file of the first place that shows it, null where there is none"),
+    ("pos", "int64", "its position"),
+)
+
+
+def limits(
+    transactions: IntoFrameT,
+    changes: IntoFrameT | None = None,
+    *,
+    boundaries: IntoFrameT | None = None,
+    cascades: Collection[str] = (),
+    transactional: bool | None = None,
+) -> IntoFrameT:
+    """The list of what this log cannot show (:data:`LIMITS`), in a fixed order.
+
+    ``changes``: typed, of any number of tables, or generic. ``cascades``: tables that a schema
+    says are changed by foreign keys. ``transactional``: whether all tables' engines are known to
+    be transactional (the log does not say).
+    """
+    import pyarrow as pa
+
+    evidence = _Evidence(
+        lazy(transactions),
+        None if changes is None else lazy(changes),
+        None if boundaries is None else lazy(boundaries),
+        tuple(cascades),
+        transactional,
+        missing_gtids(transactions),
+    )
+    rows = []
+    for name, meaning, judge in _RULES:
+        verdict = judge(evidence)
+        if verdict is not None:
+            rows.append((name, verdict.grade, meaning, verdict.evidence, verdict.file, verdict.pos))
+    types = {"string": pa.string(), "int64": pa.int64()}
+    columns = zip(*rows, strict=True)
+    arrays = [pa.array(c, types[o.type]) for c, o in zip(columns, LIMITS, strict=True)]
+    return from_arrow(pa.table(arrays, names=[o.name for o in LIMITS]), transactions)
+
+
+@dataclass(frozen=True, slots=True)
+class _Verdict:
+    grade: str
+    evidence: str
+    file: str | None = None
+    pos: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Evidence:
+    """The frames that the rules look at."""
+
+    transactions: Lazy
+    changes: Lazy | None
+    boundaries: Lazy | None
+    cascades: tuple[str, ...]
+    transactional: bool | None
+    holes: Any
+
+
+_APPLIES = "applies"
+_MAY = "may apply"
+
+
+def _count(rows: Lazy, condition: nw.Expr) -> tuple[int, str | None, int | None]:
+    """How many rows meet ``condition``, and file and position of the first."""
+    found = rows.filter(condition)
+    number = int(records(found.select(nw.len().alias("n")))[0]["n"])
+    if not number:
+        return 0, None, None
+    columns = rows.collect_schema()
+    order = ["seq"] if "seq" in columns else ["file", "pos"]
+    first = records(found.sort(*order).head(1).select("file", "pos"))[0]
+    return number, first["file"], first["pos"]
+
+
+def _always(grade: str, evidence: str) -> Callable[[_Evidence], _Verdict | None]:
+    return lambda _: _Verdict(grade, evidence)
+
+
+def _transactions(
+    condition: Callable[[], nw.Expr], evidence: str, *needed: str
+) -> Callable[[_Evidence], _Verdict | None]:
+    """A rule that applies when some transactions meet ``condition``; ``{n}`` is their number."""
+
+    def judge(found: _Evidence) -> _Verdict | None:
+        if set(needed) - set(found.transactions.collect_schema()):
+            return None
+        number, file, pos = _count(found.transactions, condition())
+        return _Verdict(_APPLIES, evidence.format(n=number), file, pos) if number else None
+
+    return judge
+
+
+def _cells(state: CellState, evidence: str) -> Callable[[_Evidence], _Verdict | None]:
+    """A rule that applies when a cell of some image has ``state``; ``{n}`` counts the changes."""
+
+    def judge(found: _Evidence) -> _Verdict | None:
+        changes = found.changes
+        if changes is None or "after_state" not in changes.collect_schema():
+            return None
+        sides = [nw.col(c).list.contains(int(state)) for c in ("before_state", "after_state")]
+        here = sides[0].fill_null(False) | sides[1].fill_null(False)
+        number, file, pos = _count(changes, here)
+        return _Verdict(_APPLIES, evidence.format(n=number), file, pos) if number else None
+
+    return judge
+
+
+def _cascades(found: _Evidence) -> _Verdict | None:
+    if found.cascades:
+        names = ", ".join(sorted(found.cascades))
+        return _Verdict(_APPLIES, f"the schema has foreign keys that change {names}")
+    if found.boundaries is not None:
+        text = nw.col("statement").str.to_uppercase().str.replace_all(r"\s+", " ")
+        acts = text.str.contains(r"ON (?:DELETE|UPDATE) (?:CASCADE|SET NULL)").fill_null(False)
+        number, file, pos = _count(found.boundaries, acts)
+        if number:
+            return _Verdict(_APPLIES, f"{number} DDL statements define such a key", file, pos)
+    return _Verdict(_MAY, "the log does not hold every table's definition")
+
+
+def _rolled_back(found: _Evidence) -> _Verdict | None:
+    if found.transactional:
+        return None
+    here = (nw.col("outcome") == "rolled_back") & (nw.col("rows") > 0)
+    number, file, pos = _count(found.transactions, here)
+    if not number:
+        return None
+    return _Verdict(_APPLIES, f"{number} transactions with row changes end in ROLLBACK", file, pos)
+
+
+def _positional_names(found: _Evidence) -> _Verdict | None:
+    image = None if found.changes is None else found.changes.collect_schema().get("after")
+    if not isinstance(image, nw.Struct):
+        return None
+    names = [f.name for f in image.fields if f.name.startswith("@") and f.name[1:].isdecimal()]
+    if not names:
+        return None
+    return _Verdict(_APPLIES, f"columns known by position only: {', '.join(names)}")
+
+
+def _without_query(found: _Evidence) -> _Verdict | None:
+    if found.changes is None or "query" not in found.changes.collect_schema():
+        return None
+    number, file, pos = _count(found.changes, nw.col("query").is_null())
+    if not number:
+        return None
+    return _Verdict(_APPLIES, f"{number} row changes carry no statement text", file, pos)
+
+
+def _missing(found: _Evidence) -> _Verdict | None:
+    holes = records(lazy(found.holes))
+    if not holes:
+        return None
+    missing = sum(hole["last_number"] - hole["first_number"] + 1 for hole in holes)
+    first = f"{holes[0]['gtid_source']}:{holes[0]['first_number']}"
+    return _Verdict(_APPLIES, f"{missing} transaction numbers are missing, the first is {first}")
+
+
+def _servers(found: _Evidence) -> _Verdict | None:
+    ids = records(found.transactions.select("server_id").unique().sort("server_id"))
+    if len(ids) < 2:
+        return None
+    names = ", ".join(str(row["server_id"]) for row in ids)
+    return _Verdict(_APPLIES, f"transactions of servers {names}")
+
+
+_RULES: tuple[tuple[str, str, Callable[[_Evidence], _Verdict | None]], ...] = (
+    (
+        "reads",
+        "Who read what: a binary log holds changes only.",
+        _always(_APPLIES, "true of every binary log"),
+    ),
+    (
+        "person",
+        "Who did it: row changes carry a connection number, no user and no host. Numbers are"
+        " shared by pools, start anew with the server, and on a replica are the applier's.",
+        _always(_APPLIES, "true of every binary log"),
+    ),
+    (
+        "unlogged_sessions",
+        "Changes of sessions with sql_log_bin=0, of temporary tables in row format, and of"
+        " databases that binlog_do_db or binlog_ignore_db leave out: they leave no trace.",
+        _always(_MAY, "a log cannot show what was kept out of it"),
+    ),
+    (
+        "cascades",
+        "Rows changed by a foreign key's CASCADE or SET NULL: up to 9.5 InnoDB does that below"
+        " the binary log.",
+        _cascades,
+    ),
+    (
+        "statement_format",
+        "What statements logged as text did to the rows.",
+        _transactions(
+            lambda: nw.col("format").is_in(["statement", "mixed"]),
+            "{n} transactions hold changes in statement format",
+            "format",
+        ),
+    ),
+    (
+        "rolled_back_rows",
+        "Which rows of a rolled back transaction stayed: those of non-transactional tables do, and"
+        " row events do not name the engine.",
+        _rolled_back,
+    ),
+    (
+        "commit_time",
+        "When a transaction was committed: only event times to the second, of the statement's"
+        " start.",
+        _transactions(
+            lambda: nw.col("commit_timestamp").is_null(),
+            "{n} transactions have no commit timestamp (the log has them from 8.0.1)",
+            "commit_timestamp",
+        ),
+    ),
+    (
+        "clocks",
+        "The order of events by time: several servers' clocks stand in one log, and event times"
+        " are not monotonic. Order by position.",
+        _servers,
+    ),
+    (
+        "prepared_xa",
+        "Whether a prepared XA transaction was committed: its decision is not in this log.",
+        _transactions(
+            lambda: nw.col("outcome") == "prepared",
+            "{n} XA transactions are prepared and not resolved",
+            "outcome",
+        ),
+    ),
+    (
+        "cut_transaction",
+        "How a transaction that the log's end cuts off went on.",
+        _transactions(
+            lambda: nw.col("outcome").is_in(["cut", "open"]),
+            "{n} transactions have no end in this log",
+            "outcome",
+        ),
+    ),
+    (
+        "missing_transactions",
+        "What the transactions did whose numbers are missing between those that are here.",
+        _missing,
+    ),
+    (
+        "partial_images",
+        "Values that are not in a row image (binlog_row_image MINIMAL or NOBLOB): absent is not"
+        " NULL.",
+        _cells(CellState.NOT_IN_IMAGE, "{n} row changes have columns that are not in the image"),
+    ),
+    (
+        "json_diffs",
+        "A JSON value of which only the change is logged, where its earlier value is not known.",
+        _cells(CellState.JSON_DIFF, "{n} row changes carry a partial JSON update"),
+    ),
+    (
+        "undecodable_cells",
+        "Values whose bytes cannot be decoded.",
+        _cells(CellState.UNDECODABLE, "{n} row changes have such a cell"),
+    ),
+    (
+        "column_names",
+        "What the columns are called: neither the log's metadata nor a schema names them.",
+        _positional_names,
+    ),
+    (
+        "original_statement",
+        "The statement that made a row change: the server logs it only with"
+        " binlog_rows_query_log_events.",
+        _without_query,
+    ),
+)

@@ -1,0 +1,159 @@
+"""Batches of changes, read as the replay needs them: images with handles, keys as Python values."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from binlogkit.analyses.point_in_time.live import Image
+from binlogkit.analyses.point_in_time.store import HIDDEN, Cell, Oddity, Store
+from binlogkit.errors import UsageError
+from binlogkit.frames.schema import CellState
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["FILE", "POS", "SEQ", "Change", "plain_values", "read_changes"]
+
+# The change that an image comes from, kept beside the image's own columns.
+SEQ, FILE, POS = (HIDDEN + name for name in ("seq", "file", "pos"))
+
+_NOT_KNOWN = frozenset({CellState.NOT_IN_IMAGE, CellState.JSON_DIFF})
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A row change as the replay sees it; ``before`` and ``after`` are None without the image."""
+
+    seq: int
+    op: str
+    file: str
+    pos: int
+    before: Image | None
+    after: Image | None
+
+
+def plain_values(column: pa.Array) -> list[Any]:
+    """The column as hashable Python values that are equal where the column's values are.
+
+    Temporal values become integers of their unit: ``datetime`` is slower and needs a time zone.
+    """
+    import pyarrow as pa
+
+    if pa.types.is_date32(column.type) or pa.types.is_time32(column.type):
+        return list(column.view(pa.int32()).to_pylist())
+    if pa.types.is_temporal(column.type) and not pa.types.is_interval(column.type):
+        return list(column.view(pa.int64()).to_pylist())
+    return list(column.to_pylist())
+
+
+def read_changes(batch: pa.RecordBatch, key: Sequence[str], store: Store) -> Iterator[Change]:
+    """The changes of ``batch`` in its order; their images are added to ``store``."""
+    sides = [_read_side(batch, side, key, store) for side in ("before", "after")]
+    ops = batch["op"].to_pylist()
+    files, positions = batch["file"].to_pylist(), batch["pos"].to_pylist()
+    rows = zip(batch["seq"].to_pylist(), ops, files, positions, *sides, strict=True)
+    for seq, op, file, pos, before, after in rows:
+        yield Change(seq, op, file, pos, before, after)
+
+
+def _read_side(
+    batch: pa.RecordBatch, side: str, key: Sequence[str], store: Store
+) -> list[Image | None]:
+    import pyarrow as pa
+
+    images = batch[side]
+    if not pa.types.is_struct(images.type):
+        raise UsageError("typed changes are needed: before and after are text here")
+    columns = dict(zip([f.name for f in images.type], images.flatten(), strict=True))
+    missing = [name for name in key if name not in columns]
+    if missing:
+        raise UsageError(f"the table has no column {', '.join(missing)}")
+    places = [pa.field(SEQ, pa.int64()), pa.field(FILE, pa.string()), pa.field(POS, pa.int64())]
+    where = [batch["seq"], batch["file"].cast(pa.string()), batch["pos"]]
+    start = store.add([*images.type, *places], [*columns.values(), *where], len(images))
+    odd = _oddities(batch, side, list(columns))
+    store.odd.update({start + i: oddity for i, oddity in odd.items()})
+    present = images.is_valid().to_pylist()
+    identities = _keys(columns, key, odd) if key else _all_cells(columns, odd, present)
+    return [
+        Image(start + i, identity) if there else None
+        for i, (identity, there) in enumerate(zip(identities, present, strict=True))
+    ]
+
+
+def _oddities(batch: pa.RecordBatch, side: str, names: list[str]) -> dict[int, Oddity]:
+    """The images with anything but values and NULLs, by row number."""
+    if f"{side}_state" not in batch.schema.names:
+        return {}
+    states = batch[f"{side}_state"]
+    if states.null_count == len(states):
+        return {}
+    raws = batch["raw"].to_pylist() if "raw" in batch.schema.names else [None] * len(states)
+    image = 0 if side == "before" else 1
+    result = {}
+    for i, row in enumerate(states.to_pylist()):
+        if row is None:
+            continue
+        cells = {
+            names[raw["column"]]: Cell(raw["bytes"], raw["text"])
+            for raw in raws[i] or ()
+            if raw["image"] == image
+        }
+        odd = {name: int(s) for name, s in zip(names, row, strict=True) if s > CellState.NULL}
+        if odd:
+            result[i] = Oddity(odd, cells)
+    return result
+
+
+def _keys(
+    columns: dict[str, pa.Array], key: Sequence[str], odd: dict[int, Oddity]
+) -> list[Hashable | None]:
+    parts = [plain_values(columns[name]) for name in key]
+    keys: list[Hashable | None] = list(parts[0] if len(parts) == 1 else zip(*parts, strict=True))
+    for i, oddity in odd.items():
+        if any(name in oddity.states for name in key):
+            keys[i] = _odd_key([part[i] for part in parts], key, oddity)
+    return keys
+
+
+def _odd_key(values: list[Any], key: Sequence[str], odd: Oddity) -> Hashable | None:
+    """A key of which a part has no Arrow value; None where a part is not in the image."""
+    parts = []
+    for name, value in zip(key, values, strict=True):
+        state = odd.states.get(name)
+        if state in _NOT_KNOWN:
+            return None
+        parts.append(value if state is None else _odd_value(odd, name))
+    return parts[0] if len(parts) == 1 else tuple(parts)
+
+
+def _odd_value(odd: Oddity, name: str) -> Hashable:
+    cell = odd.raw.get(name, Cell(None, None))
+    return ("without an Arrow value", cell.bytes, cell.text)
+
+
+def _all_cells(
+    columns: dict[str, pa.Array], odd: dict[int, Oddity], present: list[bool]
+) -> list[Hashable | None]:
+    """Each image's cells as a set of (name, value), without those that are not in the image."""
+    names = list(columns)
+    parts = [plain_values(column) for column in columns.values()]
+    rows = zip(*parts, strict=True) if parts else iter([()] * len(present))
+    result: list[Hashable | None] = []
+    for i, row in enumerate(rows):
+        if not present[i]:
+            result.append(None)
+            continue
+        oddity = odd.get(i)
+        if oddity is None:
+            result.append(frozenset(zip(names, row, strict=True)))
+            continue
+        cells: dict[str, Any] = {}
+        for name, value in zip(names, row, strict=True):
+            state = oddity.states.get(name)
+            if state not in _NOT_KNOWN:
+                cells[name] = value if state is None else _odd_value(oddity, name)
+        result.append(frozenset(cells.items()))
+    return result

@@ -1,0 +1,65 @@
+"""A state as the last image of every key: for full images whose key never changes.
+
+The same expression on every engine (SPARK.md, "State as of a position"): the change with the
+highest ``seq`` per key, without those that are deletes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import narwhals as nw
+
+from binlogkit.analyses._frames import Lazy, finish, image_fields, records, with_empty_lists
+from binlogkit.analyses.point_in_time.result import STATE
+from binlogkit.errors import UsageError
+
+__all__ = ["last_images", "window_suffices"]
+
+
+def window_suffices(changes: Lazy, key: Sequence[str]) -> bool:
+    """Whether every image is full and plain and no update changes the key.
+
+    A look at all of the changes, but no more than an aggregate.
+    """
+    columns = changes.collect_schema()
+    if not key or not isinstance(columns["after"], nw.Struct):
+        return False
+    one, none = nw.lit(1), nw.lit(0)
+    states = [name for name in ("before_state", "after_state") if name in columns]
+    odd = nw.any_horizontal(*(~nw.col(name).is_null() for name in states), ignore_nulls=True)
+    befores, afters = (image_fields(changes, image, key) for image in ("before", "after"))
+    moved = nw.any_horizontal(
+        *(b != a for b, a in zip(befores, afters, strict=True)), ignore_nulls=True
+    )
+    flags = changes.with_columns(
+        _odd=nw.when(odd).then(one).otherwise(none) if states else none,
+        _moved=nw.when(moved & (nw.col("op") == "update")).then(one).otherwise(none),
+    )
+    sums = records(flags.select(nw.col("_odd").sum(), nw.col("_moved").sum()))[0]
+    return not sums["_odd"] and not sums["_moved"]
+
+
+def last_images(changes: Lazy, key: Sequence[str], like: Any) -> Any:
+    """The rows as of the end of ``changes`` (STATE), by key; ``like``: the frame they come from."""
+    if not key:
+        raise UsageError("the window form needs a key")
+    names = [f"_key_{i}" for i in range(len(key))]
+    deleted = nw.col("op") == "delete"
+    befores, afters = (image_fields(changes, image, key) for image in ("before", "after"))
+    keyed = changes.with_columns(
+        nw.when(deleted).then(before).otherwise(after).alias(name)
+        for before, after, name in zip(befores, afters, names, strict=True)
+    )
+    last = keyed.filter(nw.col("seq") == nw.col("seq").max().over(*names)).filter(~deleted)
+    columns = changes.collect_schema()
+    missing = [c for c in ("after_state", "raw") if c not in columns]
+    if missing:
+        raise UsageError(f"the frame has no column {', '.join(missing)}")
+    shaped = last.sort(*names).with_columns(
+        values=nw.col("after"), value_state=nw.col("after_state"), raw=nw.col("raw")
+    )
+    declared = tuple(output for output in STATE if output.name != "unknown")
+    rows = finish(shaped, declared, like)
+    return with_empty_lists(rows, "unknown", after="values")

@@ -1,0 +1,142 @@
+"""Views on the ledger of transactions: the large, the long, the unresolved, the cut.
+
+The ledger has one row per transaction (``log.transactions()``). Every view keeps the ledger's
+columns that place a transaction and adds its own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import narwhals as nw
+
+from binlogkit.analyses._declare import outputs
+from binlogkit.analyses._frames import Lazy, finish, lazy
+
+if TYPE_CHECKING:
+    from narwhals.typing import IntoFrameT
+
+__all__ = [
+    "CUT",
+    "LARGEST",
+    "LONGEST",
+    "OUTCOMES",
+    "ROLLED_BACK",
+    "UNRESOLVED_XA",
+    "cut",
+    "largest",
+    "longest",
+    "outcomes",
+    "rolled_back",
+    "unresolved_xa",
+]
+
+_PLACE = (
+    ("source", "string", "the server's UUID, or the name the user gave"),
+    ("file", "string", "file where it begins"),
+    ("pos", "int64", "position of its first event"),
+    ("end_file", "string", "file where it ends"),
+    ("end_pos", "int64", "position after its last event"),
+    ("gtid", "string", "its GTID, null when anonymous"),
+    ("thread_id", "int64", "connection number; pooled, and meaningless on a replica"),
+    ("timestamp", "int64", "first event, seconds since 1970 UTC"),
+    ("end_timestamp", "int64", "last event, seconds since 1970 UTC"),
+    ("outcome", "string", "committed, rolled_back, prepared, cut or open"),
+    ("events", "int64", "events"),
+    ("size", "int64", "bytes in the log"),
+    ("rows", "int64", "row changes"),
+    ("first_query", "string", "its first statement's text, where the log has one"),
+)
+_NAMES = [name for name, _, _ in _PLACE]
+
+LARGEST = outputs(*_PLACE)
+
+
+def largest(transactions: IntoFrameT, n: int = 20, *, by: str = "size") -> IntoFrameT:
+    """The ``n`` largest transactions by ``size`` (bytes), ``rows`` or ``events``, largest first."""
+    rows = lazy(transactions, (*_NAMES, by))
+    order = rows.sort(by, "file", "pos", descending=[True, False, False], nulls_last=True)
+    return finish(order.head(n), LARGEST, transactions)
+
+
+LONGEST = outputs(
+    *_PLACE, ("duration", "int64", "seconds from the first event's time to the last event's time")
+)
+
+
+def longest(transactions: IntoFrameT, n: int = 20) -> IntoFrameT:
+    """The ``n`` transactions that lasted longest, longest first.
+
+    Between the first statement's start and the last event's time, to the second; a wait before
+    the first change is not in the log.
+    """
+    rows = lazy(transactions, _NAMES)
+    timed = rows.with_columns(duration=nw.col("end_timestamp") - nw.col("timestamp"))
+    order = timed.sort("duration", "file", "pos", descending=[True, False, False], nulls_last=True)
+    return finish(order.head(n), LONGEST, transactions)
+
+
+UNRESOLVED_XA = outputs(*_PLACE, ("xa", "string", "the XA transaction's id"))
+
+
+def unresolved_xa(transactions: IntoFrameT) -> IntoFrameT:
+    """XA transactions that were prepared and neither committed nor rolled back in this log.
+
+    From 5.7.7 their rows are logged at XA PREPARE and count only when XA COMMIT follows, which
+    may be in a later file (TRAPS.md 14).
+    """
+    rows = lazy(transactions, (*_NAMES, "xa"))
+    return finish(
+        _in_order(rows.filter(nw.col("outcome") == "prepared")), UNRESOLVED_XA, transactions
+    )
+
+
+CUT = outputs(*_PLACE)
+
+
+def cut(transactions: IntoFrameT) -> IntoFrameT:
+    """Transactions whose end is not in the log: cut by the end of a file, or still open."""
+    rows = lazy(transactions, _NAMES)
+    return finish(
+        _in_order(rows.filter(nw.col("outcome").is_in(["cut", "open"]))), CUT, transactions
+    )
+
+
+ROLLED_BACK = outputs(*_PLACE)
+
+
+def rolled_back(transactions: IntoFrameT) -> IntoFrameT:
+    """Transactions that stand in the log and end in ROLLBACK.
+
+    The server writes one only when something in it cannot be rolled back (seed 003,
+    R-log-rollback); which rows stayed depends on the tables' engines (TRAPS.md 34).
+    """
+    rows = lazy(transactions, _NAMES)
+    return finish(
+        _in_order(rows.filter(nw.col("outcome") == "rolled_back")), ROLLED_BACK, transactions
+    )
+
+
+OUTCOMES = outputs(
+    ("outcome", "string", "committed, rolled_back, prepared, cut or open"),
+    ("transactions", "int64", "how many"),
+    ("rows", "int64", "their row changes"),
+    ("size", "int64", "their bytes in the log"),
+)
+
+
+def outcomes(transactions: IntoFrameT) -> IntoFrameT:
+    """How many transactions ended how, most frequent first."""
+    counted = (
+        lazy(transactions, ("outcome", "rows", "size"))
+        .group_by("outcome")
+        .agg(nw.len().alias("transactions"), nw.col("rows").sum(), nw.col("size").sum())
+    )
+    return finish(
+        counted.sort("transactions", "outcome", descending=[True, False]), OUTCOMES, transactions
+    )
+
+
+def _in_order(rows: Lazy) -> Lazy:
+    """In log order where the frame says it (``tx``), else as given."""
+    return rows.sort("tx") if "tx" in rows.collect_schema() else rows
