@@ -18,6 +18,11 @@ Every server logs to ``binlog.000001`` … with server id 1, UTC, utf8mb4 and no
 listens on 127.0.0.1 with a random password, and is gone with its files after the ``with``, also
 after Ctrl-C, at exit, and when the process is killed.
 
+5.7 and 8.0 run under both runners; 5.6 as a local process from its registry, or, as 8.4 and 9, from
+a program or an image that the user names. ``servers.mysqlbinlog`` has the judge: ``find()`` and
+``ensure()``. ``python -m binlogkit_fixtures.servers.images`` builds images without a hub. What goes
+wrong is a ``ServerError`` or ``OracleError`` that names the command which helps.
+
 Settings, all in the environment: ``BINLOGKIT_RUNNER`` (docker, local);
 ``BINLOGKIT_MYSQLD_5_7``, ``_8_0``, ``_5_6``, ``_8_4``, ``_9`` (a mysqld of yours);
 ``BINLOGKIT_IMAGE_5_7``, … (an image of yours); ``BINLOGKIT_MYSQLBINLOG``;
