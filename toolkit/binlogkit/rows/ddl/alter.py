@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from binlogkit.errors import SchemaError, printable
-from binlogkit.rows.ddl.charsets import Collated, collated
+from binlogkit.rows.ddl.charsets import Collated
 from binlogkit.rows.ddl.columns import ColumnSpec, column, convert, resolve, skip_default
 from binlogkit.rows.ddl.create import Options, element, inline_keys, table_options
 from binlogkit.rows.ddl.keys import KEY_WORDS, Foreign, Key, Part
@@ -281,7 +281,7 @@ def _default(table: Tracked, parsed: AlterTable, database: Collated, session: Se
         if options.default_charset and options.collation is None:
             return database
         if options.charset is not None or options.collation is not None:
-            return collated(options.charset, options.collation, session.version)
+            return session.collated(options.charset, options.collation)
     return table.collated
 
 

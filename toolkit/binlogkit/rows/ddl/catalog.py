@@ -419,7 +419,7 @@ class Catalog:
             return []
         options = Options()
         table_options(reader, options)
-        default = collated(options.charset, options.collation, self._version)
+        default = session.collated(options.charset, options.collation)
         if default.charset is None:
             default = session.server if session.server.charset is not None else self._default
         self._databases[self._name(db)] = default
@@ -429,13 +429,13 @@ class Catalog:
         reader.expect("ALTER")
         reader.take()
         db = session.default_db
-        if not reader.sees_any(_DATABASE_OPTIONS) or reader.peek(1).word in _DATABASE_OPTIONS:
+        if not reader.sees_any(_DATABASE_OPTIONS):
             db = reader.identifier()
         options = Options()
         reader.accept("READ")
         if not reader.accept("ONLY"):
             table_options(reader, options)
-        default = collated(options.charset, options.collation, self._version)
+        default = session.collated(options.charset, options.collation)
         if db is not None and default.charset is not None:
             self._databases[self._name(db)] = default
         return []
@@ -482,9 +482,7 @@ def _reparented(child: Tracked, old: Key, new: Key) -> Tracked:
     return finish(replace(child, foreign=foreign))
 
 
-_DATABASE_OPTIONS = frozenset(
-    words("DEFAULT CHARACTER CHARSET CHAR COLLATE ENCRYPTION READ UPGRADE = SET")
-)
+_DATABASE_OPTIONS = frozenset(words("DEFAULT CHARACTER CHARSET CHAR COLLATE ENCRYPTION READ"))
 
 _Handler = Callable[[Catalog, Reader, Session], list[TableChange]]
 

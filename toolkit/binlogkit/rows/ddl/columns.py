@@ -13,8 +13,6 @@ from binlogkit.rows.ddl.charsets import (
     CHARSETS,
     Collated,
     canonical,
-    collated,
-    default_collation,
 )
 from binlogkit.rows.ddl.keys import Foreign, inline_reference
 from binlogkit.rows.ddl.keywords import words
@@ -179,7 +177,7 @@ def _charset(spec: ColumnSpec, table: Collated, session: Session) -> Collated:
     if not kind.text:
         return Collated("binary", "binary") if kind.charset == "binary" else Collated()
     if spec.collation is not None:
-        return collated(kind.charset, spec.collation, session.version)
+        return session.collated(kind.charset, spec.collation)
     if kind.charset is None and not kind.binary_sort:
         return table
     charset = canonical(kind.charset) if kind.charset is not None else table.charset
@@ -187,9 +185,7 @@ def _charset(spec: ColumnSpec, table: Collated, session: Session) -> Collated:
         return Collated()
     if kind.binary_sort and charset != "binary":
         return Collated(charset, charset + "_bin")
-    if charset == "utf8mb4" and session.utf8mb4_collation is not None:
-        return Collated(charset, canonical(session.utf8mb4_collation))
-    return Collated(charset, default_collation(charset, session.version))
+    return session.collated(charset, None)
 
 
 def _sized(
@@ -200,7 +196,9 @@ def _sized(
     per_character = charset.max_bytes or (4 if session.version >= 80000 else 1)
     text = charset.charset != "binary"
     if name in TEXT_CAPACITY:
-        if length and name in ("blob", "text"):
+        # TEXT(0) is no number for 5.7 and a TINYTEXT for 8.0 (seen on 5.7.22 and 8.0.31).
+        sized = length is not None and (length > 0 or session.version >= 80000)
+        if sized and length is not None and name in ("blob", "text"):
             name = blob_for(length * per_character, text)
         return name, TEXT_CAPACITY[name]
     if name in ("varchar", "varbinary") and length and length * per_character > _MAX_VARCHAR:
@@ -228,8 +226,6 @@ def convert(old: ColumnDefinition, target: Collated) -> ColumnDefinition:
     before = CHARSETS.get(old.charset or "")
     if target.charset == "binary":
         kind = _BINARY_TWIN.get(kind, kind)
-        if kind in ("binary", "varbinary") and before is not None and length is not None:
-            length *= before.max_bytes
     elif kind in TEXT_CAPACITY and kind != "longtext" and before is not None:
         characters = TEXT_CAPACITY[kind] // before.max_bytes
         kind = blob_for(characters * (target.max_bytes or 1), True)

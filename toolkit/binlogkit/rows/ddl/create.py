@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from binlogkit.rows.ddl.charsets import Collated, collated
+from binlogkit.rows.ddl.charsets import Collated
 from binlogkit.rows.ddl.columns import ColumnSpec, column, resolve
 from binlogkit.rows.ddl.keys import KEY_WORDS, Foreign, Key, Part, key_or_foreign
 from binlogkit.rows.ddl.keywords import words
@@ -177,7 +177,7 @@ def _charset_value(reader: Reader, options: Options) -> None:
 def build(parsed: CreateTable, db: str, database: Collated, session: Session) -> Tracked:
     """The table that the server makes of ``parsed`` in a database with those defaults."""
     options = parsed.options
-    default = collated(options.charset, options.collation, session.version)
+    default = session.collated(options.charset, options.collation)
     if default.charset is None:
         default = database
     columns = tuple(resolve(spec, default, session) for spec in parsed.columns)

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from binlogkit.rows.ddl.keywords import words
 from binlogkit.rows.ddl.tokens import Reader
-from binlogkit.rows.ddl.types import TEXT_CAPACITY
 from binlogkit.rows.schema import ColumnDefinition
 
 __all__ = [
@@ -65,7 +64,8 @@ class Key:
 class Foreign:
     """A foreign key. ``db``: None for the child's own; ``cascades``: CASCADE or SET NULL.
 
-    ``generated``: its name was made by the server, ``TABLE_ibfk_N``.
+    ``generated``: its name was made by the server, ``TABLE_ibfk_N``; ``index``: what its key is
+    called then.
     """
 
     columns: tuple[str, ...]
@@ -74,6 +74,7 @@ class Foreign:
     cascades: bool
     name: str | None = None
     generated: bool = False
+    index: str | None = None
 
 
 def key_or_foreign(reader: Reader) -> Key | Foreign | None:
@@ -155,11 +156,11 @@ def _part(reader: Reader) -> Part:
 
 
 def _foreign(reader: Reader, symbol: str | None) -> Foreign:
-    name = None if reader.sees("(") else reader.identifier()
+    index = None if reader.sees("(") else reader.identifier()
     columns = _names(reader)
     reader.expect("REFERENCES")
     db, table, cascades = _reference(reader)
-    return Foreign(columns, db, table, cascades, symbol or name)
+    return Foreign(columns, db, table, cascades, symbol, index=index)
 
 
 def inline_reference(reader: Reader, column: str) -> Foreign:
@@ -237,18 +238,8 @@ def sort_keys(keys: Iterable[Key], columns: Mapping[str, ColumnDefinition]) -> t
             not key.unique,
             key.unique and nullable,
             key.unique and key.kind != "primary",
-            key.unique and any(_partial(part, columns) for part in key.parts),
+            key.unique and any(part.length is not None for part in key.parts),
             key.kind == "fulltext",
         )
 
     return tuple(sorted(keys, key=rank))
-
-
-def _partial(part: Part, columns: Mapping[str, ColumnDefinition]) -> bool:
-    """Whether only the beginning of the column is in the key."""
-    if part.column is None or part.length is None:
-        return False
-    column = columns.get(part.column.lower())
-    if column is None:
-        return False
-    return column.type in TEXT_CAPACITY or part.length != column.length

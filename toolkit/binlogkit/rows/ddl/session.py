@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from binlogkit.rows.ddl.charsets import UNKNOWN, Collated
+from binlogkit.rows.ddl.charsets import UNKNOWN, Collated, canonical, collated
 from binlogkit.rows.ddl.modes import DEFAULT_MODE, SqlMode
 
 __all__ = ["Session"]
@@ -26,3 +26,10 @@ class Session:
     explicit_timestamp: bool = True
     utf8mb4_collation: str | None = None
     thread: int | None = None
+
+    def collated(self, charset: str | None, collation: str | None) -> Collated:
+        """What a CHARACTER SET and a COLLATE of a statement say together."""
+        told = collated(charset, collation, self.version)
+        if collation is None and told.charset == "utf8mb4" and self.utf8mb4_collation is not None:
+            return Collated("utf8mb4", canonical(self.utf8mb4_collation))
+        return told

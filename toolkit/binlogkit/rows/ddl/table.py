@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from binlogkit.rows.ddl.charsets import UNKNOWN, Collated
 from binlogkit.rows.ddl.keys import Foreign, Key, Part, name_keys, sort_keys
 from binlogkit.rows.ddl.keywords import words
+from binlogkit.rows.ddl.types import TEXT_CAPACITY
 from binlogkit.rows.schema import ColumnDefinition, TableDefinition
 
 __all__ = ["Tracked", "engine_name", "finish"]
@@ -63,12 +64,12 @@ class Tracked:
 
 
 def finish(table: Tracked) -> Tracked:
-    """``table`` as the server stores it: keys named and sorted, key columns spelled as columns.
+    """``table`` as the server stores it: keys named and sorted, their parts as the columns are.
 
     Columns of the primary key become NOT NULL; foreign keys go where the engine has none.
     """
-    spelled = {column.name.lower(): column.name for column in table.columns}
-    keys = name_keys(_respell(key, spelled) for key in table.keys)
+    by_name = {column.name.lower(): column for column in table.columns}
+    keys = name_keys(_stored(key, by_name) for key in table.keys)
     primary = {column.lower() for key in keys if key.kind == "primary" for column in key.columns}
     columns = tuple(
         replace(c, nullable=False) if c.name.lower() in primary and c.nullable else c
@@ -102,12 +103,24 @@ def _named_foreign(table: Tracked) -> tuple[Foreign, ...]:
     return tuple(named)
 
 
-def _respell(key: Key, spelled: dict[str, str]) -> Key:
-    parts = tuple(
-        Part(part.column and spelled.get(part.column.lower(), part.column), part.length)
-        for part in key.parts
-    )
-    return Key(key.kind, parts, key.name)
+def _stored(key: Key, columns: dict[str, ColumnDefinition]) -> Key:
+    """``key`` with its columns spelled as the table does, and whole columns without a length."""
+    parts = []
+    for part in key.parts:
+        column = None if part.column is None else columns.get(part.column.lower())
+        if column is not None:
+            part = Part(column.name, part.length if _partial(part, column) else None)
+        parts.append(part)
+    return Key(key.kind, tuple(parts), key.name)
+
+
+def _partial(part: Part, column: ColumnDefinition) -> bool:
+    """Whether only the beginning of the column is in the key (mysql_prepare_alter_table)."""
+    if part.length is None:
+        return False
+    if column.type in TEXT_CAPACITY:
+        return True
+    return column.length is not None and part.length < column.length
 
 
 def _supported(keys: list[Key], foreign: Iterable[Foreign]) -> list[Key]:
@@ -121,6 +134,6 @@ def _supported(keys: list[Key], foreign: Iterable[Foreign]) -> list[Key]:
         )
         if not covered:
             parts = tuple(Part(column) for column in fk.columns)
-            name = None if fk.generated else fk.name
+            name = fk.index if fk.generated else fk.name
             result = name_keys([*result, Key("index", parts, name)])
     return result

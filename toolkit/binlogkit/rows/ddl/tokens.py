@@ -9,6 +9,7 @@ statement is easier to trust than two.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import ClassVar, NoReturn
 
@@ -89,7 +90,23 @@ def read(sql: str, mode: SqlMode, version: int) -> Reader:
         tokens = _TOKENIZERS[ansi, bare](dialect="mysql").tokenize(text)
     except SqlglotError as exc:
         raise SchemaError("the statement cannot be cut into tokens") from exc
-    return Reader([_lexeme(token, text) for token in tokens])
+    return Reader(_joined([_lexeme(token, text) for token in tokens], tokens))
+
+
+_NUMBER = re.compile(r"\d*\.?\d*(?:[eE][+-]?\d+)?")
+
+
+def _joined(lexemes: list[Lexeme], tokens: list[Token]) -> list[Lexeme]:
+    """Put together what is one word in MySQL but not in sqlglot: ``1$a``."""
+    result: list[Lexeme] = []
+    for index, lexeme in enumerate(lexemes):
+        if lexeme.kind == "word" and index and lexemes[index - 1].kind == "number":
+            before, after = tokens[index - 1], tokens[index]
+            if before.end + 1 == after.start:
+                result[-1] = Lexeme("word", result[-1].text + lexeme.text, "")
+                continue
+        result.append(lexeme)
+    return result
 
 
 def _lexeme(token: Token, text: str) -> Lexeme:
@@ -97,6 +114,8 @@ def _lexeme(token: Token, text: str) -> Lexeme:
     if kind == "name" and text[token.start] not in '`"':
         kind = "word"  # 0xzz, 0b12: words that begin like a number
         return Lexeme(kind, text[token.start : token.end + 1], "")
+    if kind == "number" and not _NUMBER.fullmatch(token.text):
+        kind = "word"  # 2e, 5days
     if kind is not None:
         return Lexeme(kind, token.text, "")
     if token.token_type is TokenType.VAR or token.text[:1].isalnum():

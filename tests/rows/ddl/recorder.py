@@ -1,0 +1,169 @@
+"""Run steps.sql on a real server and tell what its log says and what information_schema shows.
+
+``python tests/rows/ddl/recorder.py`` writes recorded_5.7.json and recorded_8.0.json beside it:
+for each statement that stands in the log, with the session settings of its Query event, the
+tables whose definitions it changed, as ``from_server`` reads them from information_schema.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from binlogkit._kernel.charsets import COLLATIONS
+from binlogkit.events.query import Query
+from binlogkit.events.reader import read_events
+from binlogkit.rows.ddl import Catalog, from_server
+from binlogkit.rows.schema import TableDefinition
+from binlogkit.sources.log_reader import LogReader
+from binlogkit_fixtures.servers import Server, ServerSpec, start
+
+HERE = Path(__file__).parent
+SERIES = ("5.7", "8.0")
+Tables = dict[str, dict[str, Any]]
+
+
+@dataclass
+class Step:
+    """One statement of steps.sql. ``only``: the series that takes it; ``settings``: of its session."""
+
+    sql: str
+    only: str | None = None
+    db: str = "ddl"
+    settings: list[tuple[str, str]] = field(default_factory=list)
+
+
+def steps(text: str) -> Iterator[Step]:
+    """The blocks of steps.sql."""
+    for block in re.split(r"\n[ \t]*\n", text):
+        lines = block.strip("\n").split("\n")
+        directives = [line[4:].strip() for line in lines if line.startswith("--@")]
+        sql = "\n".join(line for line in lines if not line.startswith("--@"))
+        if not re.sub(r"(?m)^-- .*$", "", sql).strip():
+            continue
+        step = Step(sql)
+        for directive in directives:
+            word, _, value = directive.partition(" ")
+            if word == "only":
+                step.only = value
+            elif word == "db":
+                step.db = value
+            else:
+                name, _, setting = value.partition("=")
+                step.settings.append((name.strip(), setting.strip()))
+        yield step
+
+
+def spec(series: str) -> ServerSpec:
+    """The server that the steps run on: an old default, so that character sets show."""
+    options = {
+        "binlog-format": "ROW",
+        "character-set-server": "latin1",
+        "collation-server": "latin1_swedish_ci",
+        "sql-mode": "NO_ENGINE_SUBSTITUTION",
+    }
+    return ServerSpec(series, options)
+
+
+def run(server: Server, series: str) -> Iterator[tuple[int, Tables]]:
+    """Run the steps; after each the log's position and all tables.
+
+    A statement that the server refuses ends the run with its error, but for ``nothing``.
+    """
+    connection = server.connect()
+    with connection.cursor() as cursor:
+
+        def query(sql: str) -> list[tuple[Any, ...]]:
+            cursor.execute(sql)
+            return list(cursor.fetchall())
+
+        for step in steps((HERE / "steps.sql").read_text("utf-8")):
+            if step.only not in (None, series):
+                continue
+            if not step.sql.lstrip("#-/* ").startswith("CREATE DATABASE"):
+                query(f"USE `{step.db}`")
+            for name, value in step.settings:
+                query(f"SET {name} = {value}")
+            try:
+                query(step.sql)
+            except Exception as exc:
+                print(f"{series}: refused: {step.sql[:100]}: {exc}", file=sys.stderr)
+            for name, _ in step.settings:
+                query(f"SET {name} = DEFAULT")
+            position = query("SHOW MASTER STATUS")[0][1]
+            yield int(position), tables(from_server(query))
+
+
+def tables(catalog: Catalog) -> Tables:
+    """Every table by ``db.table``, as plain data."""
+    return {f"{t.db}.{t.table}": plain(t) for t in catalog.tables()}
+
+
+def plain(table: TableDefinition) -> dict[str, Any]:
+    """A definition as JSON keeps it."""
+    return json.loads(json.dumps(asdict(table)))
+
+
+def queries(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Position and arguments of ``Catalog.apply`` of each Query event in a log."""
+    with path.open("rb") as file:
+        for event in read_events(LogReader(path.name, file)):
+            if isinstance(event.body, Query):
+                yield event.raw.pos, arguments(event.body)
+
+
+def arguments(query: Query) -> dict[str, Any]:
+    """What ``Catalog.apply`` takes of a Query event."""
+    status = query.status_vars
+
+    def collation(number: int | None) -> str | None:
+        return None if number is None else COLLATIONS[number][1]
+
+    told = {
+        "sql": query.query,
+        "default_db": query.schema or None,
+        "sql_mode": status.sql_mode,
+        "collation_server": collation(status.server_collation),
+        "collation_database": collation(status.database_collation),
+        "explicit_defaults_for_timestamp": status.explicit_defaults_for_timestamp,
+        "default_collation_for_utf8mb4": collation(status.utf8mb4_collation),
+        "thread_id": query.thread_id,
+    }
+    return {name: value for name, value in told.items() if value is not None}
+
+
+def record(series: str) -> dict[str, Any]:
+    """All statements of the log with the tables that each group of them changed."""
+    with start(spec(series)) as server:
+        version = server.version
+        snapshots = list(run(server, series))
+        log = server.binlog_names()[-1]
+        with tempfile.TemporaryDirectory() as folder:
+            events = list(queries(server.copy_binlog(log, Path(folder))))
+    records = []
+    before: Tables = {}
+    at = 0
+    for position, after in snapshots:
+        group = [arguments for pos, arguments in events if at <= pos < position]
+        changed = {name: table for name, table in after.items() if before.get(name) != table}
+        dropped = sorted(set(before) - set(after))
+        if group:
+            records.append({"statements": group, "changed": changed, "dropped": dropped})
+        before, at = after, position
+    return {"version": version, "steps": records}
+
+
+def main() -> None:
+    for series in SERIES:
+        text = json.dumps(record(series), ensure_ascii=False, indent=1)
+        (HERE / f"recorded_{series}.json").write_text(text + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()
