@@ -39,12 +39,12 @@ def choose_runner(spec: ServerSpec, runner: str = "auto", *, image: str | None =
 
 def _without_docker(spec: ServerSpec, image: str | None) -> str | None:
     """None when Docker answers and an image for ``spec`` is at hand, else why not."""
-    from binlogkit_fixtures.servers import docker
+    from binlogkit_fixtures.servers import daemon
 
-    available = docker.docker_available()
+    available = daemon.docker_available()
     if not available:
         return available.reason
-    if docker.image_at_hand(spec.version, image) is None:
+    if daemon.image_at_hand(spec.version, image) is None:
         return (
             f"no image of {spec.version} is here; docker pull mysql:{spec.version}, or build one: "
             "python -m binlogkit_fixtures.servers.images"

@@ -22,7 +22,7 @@ from docker.errors import BuildError, DockerException, ImageNotFound
 
 from binlogkit.errors import BinlogKitError, ServerError, UsageError, printable
 from binlogkit_fixtures.servers import apt, artifacts
-from binlogkit_fixtures.servers.docker import built_image, open_client
+from binlogkit_fixtures.servers.daemon import built_image, open_client
 
 __all__ = ["BASE_IMAGE", "PYTHON_IMAGE", "build_image", "main", "make_base"]
 

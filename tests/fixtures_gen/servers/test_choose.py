@@ -8,7 +8,7 @@ import pytest
 
 from binlogkit.errors import ServerError, UsageError
 from binlogkit_fixtures.servers import ServerSpec, choose_runner, start
-from binlogkit_fixtures.servers.docker import docker_available
+from binlogkit_fixtures.servers.daemon import docker_available
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 
 from binlogkit.errors import ServerError, UsageError
 from binlogkit_fixtures.servers import ServerSpec, images, start
-from binlogkit_fixtures.servers.docker import built_image, docker_available
+from binlogkit_fixtures.servers.daemon import built_image, docker_available
 
 _ENTRY_POINT = Path(__file__).parents[3] / "docker" / "entrypoint.sh"
 

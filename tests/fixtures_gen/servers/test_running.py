@@ -17,7 +17,8 @@ import pytest
 
 from binlogkit.errors import ServerError
 from binlogkit_fixtures.servers import Server, ServerSpec, start
-from binlogkit_fixtures.servers.docker import DockerServer, docker_available, image_at_hand
+from binlogkit_fixtures.servers.daemon import docker_available, image_at_hand
+from binlogkit_fixtures.servers.docker import DockerServer
 from binlogkit_fixtures.servers.local import LocalServer
 
 pytestmark = pytest.mark.server
