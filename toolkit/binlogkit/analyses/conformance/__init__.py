@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from binlogkit.analyses.conformance.compare import against_mysqlbinlog
+from binlogkit.analyses.conformance.decoded import Decoded, formats, parse_decoded, register
 from binlogkit.analyses.conformance.result import (
     COLUMNS,
     ConformanceResult,
@@ -21,12 +22,16 @@ __all__ = [
     "RULES",
     "ConformanceResult",
     "ConformanceSummary",
+    "Decoded",
     "Kind",
     "Rule",
     "Verdict",
     "against_mysqlbinlog",
     "baseline_lines",
     "differences_schema",
+    "formats",
     "merge",
+    "parse_decoded",
     "read_baseline",
+    "register",
 ]

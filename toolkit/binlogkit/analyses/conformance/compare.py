@@ -106,7 +106,7 @@ class _Comparison:
             return
         self.findings.add(
             {
-                "pos": key[0],
+                "pos": None if key[0] < 0 else key[0],
                 "inner": None if key[1] < 0 else key[1],
                 "row": row,
                 "column": difference.column,
@@ -122,7 +122,7 @@ class _Comparison:
     # Events
 
     def _event(self, printed: PrintedEvent) -> None:
-        key = printed.key
+        key, ours = printed.key, None
         self.last = max(self.last, key)
         if self.ours is not None:
             for record in self.ours.before(key):
@@ -140,6 +140,8 @@ class _Comparison:
         if self.groups is not None:
             self.groups.other_event()
         self._remember(printed)
+        if printed.kind == "Rows_query" and ours is not None:
+            self.context["query"] = (ours.get("fields") or {}).get("query")
 
     def _compare(self, key: Key, ours: Record, printed: PrintedEvent) -> None:
         self._type(key, ours, printed)
@@ -255,9 +257,7 @@ class _Comparison:
                 self.context["gtid"] = None if theirs == "ANONYMOUS" else theirs
             elif name == "thread_id":
                 self.context["thread_id"] = theirs
-        if printed.kind == "Rows_query" and printed.statement is not None:
-            self.context["query"] = printed.statement.decode("utf-8", "backslashreplace")
-        elif printed.kind not in ("Table_map", "Rows_query"):
+        if printed.kind != "Table_map":
             self.context.pop("query", None)
 
     def _row_facts(self, key: Key, printed: PrintedEvent) -> RowEventFacts:

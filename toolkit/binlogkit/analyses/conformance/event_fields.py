@@ -60,7 +60,7 @@ _ROTATE = re.compile(rb"\tRotate to (.*)  pos: (\d+)", re.DOTALL)
 _INTVAR = re.compile(rb"SET (LAST_INSERT_ID|INSERT_ID)=(\d+)/\*!\*/;")
 _RAND = re.compile(rb"SET @@RAND_SEED1=(\d+), @@RAND_SEED2=(\d+)/\*!\*/;")
 _USER_VAR = re.compile(
-    rb"SET @`((?:[^`]|``)*)`:=(?:_(\w+) 0x([0-9A-F]*) COLLATE .*|(.*))/\*!\*/;", re.DOTALL
+    rb"SET @`((?:[^`]|``)*)`:=(?:_(\w+) 0x([0-9A-F]*) COLLATE [^\n]*|([^\n]*))/\*!\*/;"
 )
 _CLOCK = re.compile(rb"last_committed=(\d+)\tsequence_number=(\d+)")
 _COMMIT = re.compile(
@@ -68,6 +68,7 @@ _COMMIT = re.compile(
     rb"\ttransaction_length=(\d+)"
 )
 _NEXT = re.compile(rb"SET @@SESSION.GTID_NEXT= '(.*)'/\*!\*/;")
+_UUID_SET = re.compile(rb"# ([0-9a-f]{8}-[0-9a-f-]{27}:[^,]*),?")
 _PAYLOAD = re.compile(rb"payload_size=(\d+)\tcompression_type=(\w+)(?:\tuncompressed_size=(\d+))?")
 _ROWS = re.compile(rb": table id (\d+)(?: flags: (.*))?")
 _TABLE_ID = re.compile(rb"mapped to number (\d+)")
@@ -125,7 +126,17 @@ def _query(printed: PrintedEvent, fields: Mapping[str, Any], ours: Mapping[str, 
 
 
 def _statement(printed: PrintedEvent, fields: Mapping[str, Any], _: Mapping[str, Any]) -> Pairs:
+    yield "query", _shown(our_statement(fields)), _shown(printed.statement)
+
+
+_ROWS_QUERY = {0x08: rb"\b", 0x09: rb"\t", 0x0D: rb"\r", 0x5C: rb"\\"}
+
+
+def _rows_query(printed: PrintedEvent, fields: Mapping[str, Any], _: Mapping[str, Any]) -> Pairs:
+    """Compared as printed: four bytes are escaped (mysqlbinlog 9.7.4), in older ones none."""
     mine, theirs = our_statement(fields), printed.statement
+    if mine is not None and mine != theirs:
+        mine = b"".join(_ROWS_QUERY.get(byte, bytes([byte])) for byte in mine)
     yield "query", _shown(mine), _shown(theirs)
 
 
@@ -192,8 +203,7 @@ def _gtid(printed: PrintedEvent, fields: Mapping[str, Any], ours: Mapping[str, A
 def _previous(printed: PrintedEvent, fields: Mapping[str, Any], _: Mapping[str, Any]) -> Pairs:
     if "gtid_set" not in fields:
         return
-    lines = [line[2:].rstrip(b",") for line in printed.body if line.startswith(b"# ")]
-    theirs = sorted(_text(line) for line in lines if line != b"[empty]")
+    theirs = sorted(_text(m[1]) for line in printed.body if (m := _UUID_SET.fullmatch(line)))
     mine = sorted(part.strip() for part in str(fields["gtid_set"]).split(",") if part.strip())
     yield "gtid_set", ",".join(mine), ",".join(theirs)
 
@@ -245,7 +255,7 @@ _READERS: dict[str, Reader] = {
     "Start": _start,
     "Query": _query,
     "Execute_load_query": _query,
-    "Rows_query": _statement,
+    "Rows_query": _rows_query,
     "Xid": _xid,
     "XA": _xa,
     "Rotate": _rotate,

@@ -8,7 +8,15 @@ from binlogkit.analyses.conformance import json_value
 from binlogkit.analyses.conformance.cell import Cell
 from binlogkit.analyses.conformance.tokens import Diff, Form, Printed
 
-__all__ = ["diff_applied", "diff_listed", "diff_without_before", "rewritten", "scalar_unquoted"]
+__all__ = [
+    "applied",
+    "diff_applied",
+    "diff_listed",
+    "diff_not_applied",
+    "diff_without_before",
+    "rewritten",
+    "scalar_unquoted",
+]
 
 
 def _document(text: object) -> Any:
@@ -49,6 +57,12 @@ def diff_listed(cell: Cell) -> bool:
     return all(isinstance(a, dict) and _same_operation(a, b) for a, b in pairs)
 
 
+def diff_not_applied(cell: Cell) -> bool:
+    """The printed operations are listed, though the before image is there."""
+    before = cell.printed_before
+    return before is not None and before.form is Form.STRING and diff_listed(cell)
+
+
 def _same_operation(ours: dict[str, Any], theirs: Diff) -> bool:
     if ours.get("op") != theirs.op or ours.get("path") != theirs.path.decode("utf-8", "replace"):
         return False
@@ -61,8 +75,9 @@ def _same_operation(ours: dict[str, Any], theirs: Diff) -> bool:
         return False
 
 
-def _applied(cell: Cell, before: Printed) -> Any:
-    return json_value.apply(_before(before.data.decode("utf-8")), cell.printed.diffs)
+def applied(printed: Printed, before: Printed) -> Any:
+    """The document after the printed operations; ValueError: they do not fit ``before``."""
+    return json_value.apply(_before(before.data.decode("utf-8")), printed.diffs)
 
 
 def _before(text: str) -> Any:
@@ -79,7 +94,7 @@ def diff_applied(cell: Cell) -> bool:
     if cell.printed.form is not Form.JSON_DIFF or before is None or before.form is not Form.STRING:
         return False
     try:
-        return bool(_document(cell.ours) == _applied(cell, before))
+        return bool(_document(cell.ours) == applied(cell.printed, before))
     except ValueError:
         return False
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from binlogkit.analyses.conformance.tokens import Diff
 
-__all__ = ["Digits", "PathError", "apply", "parse"]
+__all__ = ["Digits", "PathError", "apply", "dump", "parse"]
 
 _LEG = re.compile(r'\.("(?:[^"\\]|\\.)*"|[^.\[\]"\s]+)|\[(\d+)\]')
 
@@ -40,6 +40,18 @@ def parse(text: str) -> Any:
 
 def _refuse(name: str) -> None:
     raise ValueError(f"{name} is no JSON")
+
+
+def dump(value: Any) -> str:
+    """A value of :func:`parse` as text, spaced as the server does."""
+    if isinstance(value, Digits):
+        return value.text
+    if isinstance(value, dict):
+        members = (f"{json.dumps(k, ensure_ascii=False)}: {dump(v)}" for k, v in value.items())
+        return "{" + ", ".join(members) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(dump, value)) + "]"
+    return json.dumps(value, ensure_ascii=False)
 
 
 def apply(document: Any, diffs: Sequence[Diff]) -> Any:

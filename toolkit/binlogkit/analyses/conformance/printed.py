@@ -18,9 +18,10 @@ class PrintedEvent:
     (None outside). ``end_log_pos``: as printed (the header's 32 bits); ``time``: as ``yymmdd
     hh:mm:ss`` in the program's own time zone; ``checksum``: the printed CRC, None where the log
     has none; ``kind``: the phrase that names the type (``Query``, ``Write_rows`` …, empty when
-    there is none); ``head``: the header line from that phrase on; ``body``: the lines below, without line
-    ends, empty for rows events, whose rows follow as :class:`PrintedRow`; ``statement``: SQL text
-    of a Query or Rows_query; ``doubt``: why the text does not say for sure where this event ends.
+    there is none); ``head``: the header line from that phrase on; ``body``: the lines below,
+    without line ends, empty for rows events, whose rows follow as :class:`PrintedRow`;
+    ``statement``: SQL text of a Query or Rows_query (that one escaped, as it is printed);
+    ``doubt``: why the text does not say for sure where this event ends.
     """
 
     pos: int

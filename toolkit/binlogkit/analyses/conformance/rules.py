@@ -120,13 +120,19 @@ RULES: tuple[Rule, ...] = (
     ),
     _same_value(
         "vector-numbers", ("VECTOR",),
-        "VECTOR is printed as its numbers; ours holds single-precision floats that print so",
+        "VECTOR is printed as its numbers with %.5e; ours are the stored floats, which print so",
         value_rules.vector_numbers,
     ),
     _same_value(
         "json-scalar-unquoted", ("JSON",),
         "a JSON document that is one string, date or opaque value is printed without its double "
         "quotes (Json_wrapper::to_string, json_quoted=false)", json_rules.scalar_unquoted,
+    ),
+    Rule(
+        "json-diff-not-applied", Kind.OURS,
+        "the before image holds the document, so what a partial update results in is known; only "
+        "without it are the operations listed (TRAPS.md 6)", _CONTRACT,
+        json_rules.diff_not_applied, ("JSON",),
     ),
     _same_value(
         "json-diff", ("JSON",),

@@ -24,6 +24,7 @@ _INTEGER = re.compile(rb"(-?\d+)(?: \((\d+)\))?")
 _NUMBER = re.compile(rb"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 _BITS = re.compile(rb"b'([01]*)'")
 _OLD_DATETIME = re.compile(rb"\d{4,}-\d{2,}-\d{2,} \d{2,}:\d{2,}:\d{2,}")
+_VECTOR = re.compile(rb"\[[-+0-9.einfa,]*\]")
 _CALL = re.compile(rb"(JSON_REPLACE|JSON_INSERT|JSON_ARRAY_INSERT|JSON_REMOVE)\(")
 _SCALAR = re.compile(rb"null|true|false|-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 _SEPARATOR = re.compile(rb",?\s*")
@@ -42,6 +43,7 @@ class Form(StrEnum):
     STRING = "string"  # `data`
     BITS = "bits"  # BIT and SET: `text` of zeros and ones
     PLAIN = "plain"  # an old DATETIME, which is not quoted: `text`
+    VECTOR = "vector"  # [1.00000e+00,2.50000e+00], 9.0 and later: `text`
     JSON_DIFF = "json-diff"  # `diffs`, empty for @4=@4
     FAULT = "fault"  # mysqlbinlog says that it cannot: `text`
 
@@ -122,6 +124,9 @@ def read_token(token: bytes) -> Printed:
         match = _BITS.fullmatch(token)
         if match:
             return Printed(Form.BITS, text=match[1].decode("ascii"))
+    elif first == b"[":
+        if _VECTOR.fullmatch(token):
+            return Printed(Form.VECTOR, token.decode("ascii"))
     elif first in b"J@" and first:
         return Printed(Form.JSON_DIFF, diffs=_read_diffs(token))
     elif first == b"!" or first == b"*" or token.startswith((b"Invalid JSON", b"Error ")):

@@ -27,6 +27,7 @@ __all__ = [
     "enum_label",
     "float_six_digits",
     "labels_unknown",
+    "moment_text",
     "old_time_negative",
     "old_timestamp_high",
     "set_bits",
@@ -159,7 +160,7 @@ def date_colons(cell: Cell) -> bool:
     )
 
 
-def _moment(text: str) -> str:
+def moment_text(text: str) -> str:
     """Seconds since the epoch as the server's text in UTC; raises ValueError for no such thing."""
     whole, _, fraction = text.partition(".")
     if int(whole) == 0 and not fraction.strip("0"):
@@ -177,7 +178,7 @@ def timestamp_epoch(cell: Cell) -> bool:
     if not isinstance(cell.ours, str) or cell.printed.form not in (Form.INTEGER, Form.NUMBER):
         return False
     try:
-        return cell.ours == _moment(cell.printed.text)
+        return cell.ours == moment_text(cell.printed.text)
     except ValueError:
         return False
 
@@ -186,7 +187,9 @@ def old_timestamp_high(cell: Cell) -> bool:
     """Ours is the unsigned reading of a negative number."""
     if cell.printed.form is not Form.INTEGER or cell.printed.number >= 0:
         return False
-    return isinstance(cell.ours, str) and cell.ours == _moment(str(cell.printed.number + (1 << 32)))
+    return isinstance(cell.ours, str) and cell.ours == moment_text(
+        str(cell.printed.number + (1 << 32))
+    )
 
 
 def timestamp_zone(cell: Cell) -> bool:
@@ -195,7 +198,7 @@ def timestamp_zone(cell: Cell) -> bool:
         return False
     try:
         ours = datetime.fromisoformat(cell.ours)
-        apart = (ours - datetime.fromisoformat(_moment(cell.printed.text))).total_seconds()
+        apart = (ours - datetime.fromisoformat(moment_text(cell.printed.text))).total_seconds()
     except (ValueError, TypeError):
         return False
     return apart != 0 and apart % _QUARTER == 0 and abs(apart) <= 14 * 3600
@@ -310,17 +313,9 @@ def charset_damage(cell: Cell) -> bool:
 
 
 def vector_numbers(cell: Cell) -> bool:
-    """Each printed number is what the stored float prints as."""
+    """Each stored float printed with ``%.5e``."""
     stored = _hex(cell.ours)
-    shown = cell.printed.data.decode("ascii", "replace") or cell.printed.text
-    if stored is None or len(stored) % 4 or not (shown[:1] == "[" and shown[-1:] == "]"):
+    if stored is None or len(stored) % 4 or cell.printed.form is not Form.VECTOR:
         return False
-    numbers = shown[1:-1].split(",") if len(shown) > 2 else []
-    values = [v[0] for v in struct.iter_unpack("<f", stored)]
-    try:
-        return len(numbers) == len(values) and all(
-            struct.pack("<f", float(n)) == struct.pack("<f", v) or f"{v:.5e}" == n.strip()
-            for n, v in zip(numbers, values, strict=True)
-        )
-    except (ValueError, OverflowError):
-        return False
+    values = [number[0] for number in struct.iter_unpack("<f", stored)]
+    return cell.printed.text == "[" + ",".join(f"{v:.5e}" for v in values) + "]"

@@ -1,0 +1,183 @@
+"""mysqlbinlog's text as records in the contract's forms, as far as it tells.
+
+For judging one mysqlbinlog by another, and for tools that print as it does. Columns are ``@1``,
+``@2`` …; a string that is UTF-8 is text, else hexadecimal; ENUM and SET are numbers. The rows of a
+statement get the position of its last rows event, which is all that the text says; so a row's
+``row`` counts within the statement.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from itertools import tee
+from typing import Any
+
+from binlogkit.analyses.conformance import json_rules, json_value
+from binlogkit.analyses.conformance.event_fields import TYPES, fields_of
+from binlogkit.analyses.conformance.mysqlbinlog_text import read_text
+from binlogkit.analyses.conformance.printed import PrintedCell, PrintedEvent, PrintedRow
+from binlogkit.analyses.conformance.tokens import Diff, Form, Printed, TokenError, read_token
+from binlogkit.analyses.conformance.value_rules import moment_text
+
+__all__ = ["from_mysqlbinlog"]
+
+Record = dict[str, Any]
+
+
+def from_mysqlbinlog(lines: Iterable[bytes | str]) -> tuple[Iterator[Record], Iterator[Record]]:
+    """The text's events and rows; reading one ahead of the other keeps what is between."""
+    first, second = tee(read_text(lines))
+    return _events(first), _rows(second)
+
+
+def _events(items: Iterable[PrintedEvent | PrintedRow]) -> Iterator[Record]:
+    for item in items:
+        if isinstance(item, PrintedEvent):
+            yield _event(item)
+
+
+def _event(printed: PrintedEvent) -> Record:
+    pos, inner = printed.key
+    types = TYPES.get(printed.kind, ("UNKNOWN_EVENT",))
+    # The text calls a tagged GTID a GTID too: a colon behind the UUID's tells.
+    fields: Record = {"log_pos": printed.end_log_pos}
+    gtid = None
+    for name, _, theirs in fields_of(printed, {"fields": _Everything()}):
+        if name == "gtid":
+            gtid = None if theirs == "ANONYMOUS" else theirs
+        elif name == "table" and printed.table is not None:
+            fields["db"], fields["table"] = (_string(part) for part in printed.table)
+        else:
+            fields[name] = theirs
+    tagged = gtid is not None and gtid.count(":") == 2
+    return {
+        "pos": pos,
+        "end_pos": printed.end_log_pos,
+        "inner": None if inner < 0 else inner,
+        "timestamp": _seconds(printed.time),
+        "type": types[-1] if tagged else types[0],
+        "server_id": printed.server_id,
+        "checksum": "none" if printed.checksum is None else "ok",
+        "gtid": gtid,
+        "fields": fields,
+    }
+
+
+class _Everything(dict[str, Any]):
+    """A side that has every field, so that all that is printed is told."""
+
+    def __contains__(self, key: object) -> bool:
+        return True
+
+    def __missing__(self, key: str) -> Any:
+        return [] if key == "flags" else "0x"
+
+
+def _seconds(time: str) -> int:
+    """``yymmdd hh:mm:ss`` in UTC; the two digits are a year from 1970 to 2069."""
+    year = int(time[:2])
+    century = 1900 if year >= 70 else 2000
+    day = datetime(century + year, int(time[2:4]), int(time[4:6]), tzinfo=UTC)
+    hours, minutes, seconds = (int(part) for part in time[7:].split(":"))
+    return int(day.timestamp()) + hours * 3600 + minutes * 60 + seconds
+
+
+def _rows(items: Iterable[PrintedEvent | PrintedRow]) -> Iterator[Record]:
+    where: Record = {}
+    number = 0
+    for item in items:
+        if isinstance(item, PrintedEvent):
+            record = _event(item)
+            where = {name: record[name] for name in ("pos", "end_pos", "inner", "server_id")}
+            number = 0
+        elif item.fault is None:
+            yield {
+                **where,
+                "row": number,
+                "db": item.table[0].decode("utf-8", "surrogateescape"),
+                "table": item.table[1].decode("utf-8", "surrogateescape"),
+                "op": item.op,
+                "before": _image(item.before, {}),
+                "after": _image(item.after, item.before or {}),
+            }
+            number += 1
+
+
+def _image(
+    image: Mapping[int, PrintedCell] | None, before: Mapping[int, PrintedCell]
+) -> Record | None:
+    if image is None:
+        return None
+    return {f"@{i + 1}": _value(cell, before.get(i)) for i, cell in image.items()}
+
+
+def _value(cell: PrintedCell, before: PrintedCell | None) -> Any:
+    try:
+        printed = read_token(cell.token)
+        if printed.form is Form.JSON_DIFF and before is not None:
+            return json_value.dump(json_rules.applied(printed, read_token(before.token)))
+    except (TokenError, json_value.PathError) as exc:
+        return _undecodable(cell, str(exc))
+    if printed.form is Form.FAULT:
+        return _undecodable(cell, printed.text)
+    kind = cell.type.partition("(")[0].partition(" ")[0]
+    special = _BY_TYPE.get(kind)
+    return special(printed) if special and printed.form is not Form.NULL else _plain(printed)
+
+
+def _undecodable(cell: PrintedCell, reason: str) -> Record:
+    return {"undecodable": "0x" + cell.token.hex().upper(), "reason": reason}
+
+
+def _plain(printed: Printed) -> Any:
+    match printed.form:
+        case Form.NULL:
+            return None
+        case Form.INTEGER:
+            return printed.number
+        case Form.BITS:
+            return int(printed.text or "0", 2)
+        case Form.STRING:
+            return _string(printed.data)
+        case Form.JSON_DIFF:
+            return {"json_diff": [_operation(diff) for diff in printed.diffs]}
+        case _:
+            return printed.text
+
+
+def _operation(diff: Diff) -> Record:
+    text = None if diff.value is None else diff.value.decode("utf-8", "backslashreplace")
+    if text is not None and not diff.json:
+        text = json.dumps(text, ensure_ascii=False)
+    return {"op": diff.op, "path": diff.path.decode("utf-8", "backslashreplace"), "value": text}
+
+
+def _string(data: bytes) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return "0x" + data.hex().upper()
+
+
+def _set(printed: Printed) -> int:
+    bits = printed.text
+    return int.from_bytes(int(bits or "0", 2).to_bytes(len(bits) // 8, "big"), "little")
+
+
+def _vector(printed: Printed) -> str:
+    numbers = [float(part) for part in printed.text[1:-1].split(",") if part]
+    return "0x" + struct.pack(f"<{len(numbers)}f", *numbers).hex().upper()
+
+
+_BY_TYPE: dict[str, Callable[[Printed], Any]] = {
+    "FLOAT": lambda p: float(p.text),
+    "DOUBLE": lambda p: float(p.text),
+    "DECIMAL": lambda p: p.text,
+    "TIMESTAMP": lambda p: moment_text(p.text),
+    "DATE": lambda p: p.data.decode("ascii", "replace").replace(":", "-"),
+    "SET": _set,
+    "VECTOR": _vector,
+}
