@@ -16,14 +16,15 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from binlogkit.errors import UsageError
 from binlogkit_fixtures import manifest as mf
+from binlogkit_fixtures.capture import capture_matrix
 from binlogkit_fixtures.matrix import CELLS, Cell
+from binlogkit_fixtures.oracle import find_oracle
 
 __all__ = ["MAX_FILE", "MAX_SET", "GoldenCase", "case", "cases", "folder", "regenerate"]
 
@@ -110,7 +111,7 @@ def cases(
 
 def _cases_of(cell: Cell) -> list[GoldenCase]:
     found = []
-    for name in cell.scenarios:
+    for name in cell.golden:
         path = folder() / cell.name / name
         if mf.find(path) is not None:
             logs = tuple(sorted(p for p in path.iterdir() if p.suffix[1:].isdecimal()))
@@ -130,37 +131,32 @@ def regenerate(
     cells: Sequence[Cell],
     *,
     runner: str = "auto",
-    jobs: int = 2,
+    servers: int = 2,
     progress: Callable[[str], None] = lambda _: None,
 ) -> list[Path]:
-    """Make the golden cases of these cells again, ``jobs`` servers at a time.
+    """Make the golden cases of these cells again, ``servers`` cells at a time; their folders.
 
-    A cell's old folder is replaced when the whole cell is there. Errors: ServerError, OracleError.
+    The old ones are replaced when all of the new are there. UsageError: the golden set is not part
+    of a source tree. ServerError, OracleError: as capture and mysqlbinlog have it.
     """
-    from binlogkit_fixtures.capture import capture_cell
-    from binlogkit_fixtures.oracle import find_oracle
-
-    oracle = find_oracle()
     target = folder()
-
-    def one(cell: Cell) -> Path:
-        with tempfile.TemporaryDirectory() as work:
-            capture_cell(
-                cell,
-                cell.scenarios,
-                Path(work),
-                runner=runner,
-                oracle=oracle,
-                compress=True,
-                progress=lambda name: progress(f"{cell.name}/{name}"),
-            )
+    if target.name != "_data":
+        raise UsageError("the golden set of an installed package is not to be changed")
+    with tempfile.TemporaryDirectory() as work:
+        capture_matrix(
+            [(cell, cell.golden) for cell in cells],
+            Path(work),
+            runner=runner,
+            oracle=find_oracle(),
+            compress=True,
+            servers=servers,
+            progress=progress,
+        )
+        for cell in cells:
             final = target / cell.name
             shutil.rmtree(final, ignore_errors=True)
             shutil.copytree(Path(work) / cell.name, final, copy_function=_copy_readable)
-            return final
-
-    with ThreadPoolExecutor(max_workers=jobs) as pool:
-        return list(pool.map(one, cells))
+    return [target / cell.name for cell in cells]
 
 
 def _copy_readable(source: str, target: str) -> None:

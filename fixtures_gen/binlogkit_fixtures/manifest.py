@@ -22,6 +22,7 @@ from binlogkit_fixtures.records import from_json, json_schema, to_json
 
 __all__ = [
     "FORMAT_VERSION",
+    "NAMES",
     "BinlogFile",
     "Column",
     "ErrorLine",
@@ -40,10 +41,12 @@ __all__ = [
     "sha256",
     "write",
     "write_packed",
+    "write_schema",
 ]
 
 FORMAT_VERSION = 1
 MANIFEST = "manifest.json"
+NAMES = (MANIFEST, f"{MANIFEST}.xz")
 MAX_TEXT = 64 << 20  # bytes that one manifest or text may hold when unpacked
 
 _FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
@@ -83,11 +86,17 @@ class BinlogFile:
 
 @dataclass(frozen=True, slots=True)
 class OracleText:
-    """mysqlbinlog's text of one binlog: xz file in the folder, SHA-256 of the unpacked text."""
+    """mysqlbinlog's text of one binlog: xz file in the folder, SHA-256 of the unpacked text.
+
+    ``exit_status`` and ``stderr`` (its beginning): how the program ended; where the status is not
+    0 the text is what it printed before it gave up.
+    """
 
     binlog: str
     name: str
     sha256: str
+    exit_status: int
+    stderr: str
 
     def __post_init__(self) -> None:
         file_name(self.binlog)
@@ -235,6 +244,14 @@ def schema() -> dict[str, Any]:
     return json_schema(Manifest, "binlogkit fixture manifest")
 
 
+def write_schema() -> Path:
+    """Write the schema to ``manifest.schema.json`` beside this module, where it is shipped."""
+    path = Path(__file__).with_name("manifest.schema.json")
+    text = json.dumps(schema(), indent=2, ensure_ascii=False)
+    path.write_text(text + "\n", encoding="utf-8", newline="\n")
+    return path
+
+
 def sha256(data: bytes) -> str:
     """SHA-256 in lower-case hexadecimal."""
     return hashlib.sha256(data).hexdigest()
@@ -277,7 +294,7 @@ def _layout(record: dict[str, Any]) -> str:
 
 def find(folder: Path) -> Path | None:
     """The manifest's file in ``folder``, packed or not, or None."""
-    for path in (folder / MANIFEST, folder / f"{MANIFEST}.xz"):
+    for path in (folder / name for name in NAMES):
         if path.is_file():
             return path
     return None

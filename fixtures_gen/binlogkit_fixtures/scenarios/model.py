@@ -186,6 +186,16 @@ class Scenario:
         if len(set(marks)) != len(marks):
             raise UsageError(f"scenario {self.name} uses the name of a mark twice")
 
+    @property
+    def begin(self) -> int:
+        """The story's first time, microseconds since the epoch."""
+        return min(step.time for step in self.steps if not isinstance(step, Leave))
+
+    @property
+    def end(self) -> int:
+        """The story's last time, microseconds since the epoch."""
+        return max(step.time for step in self.steps if not isinstance(step, Leave))
+
     def steps_for(self, facts: Facts) -> tuple[tuple[int, Step], ...]:
         """The steps that such a cell runs, each with its number in the whole scenario."""
         return tuple((n, step) for n, step in enumerate(self.steps) if step.when.holds(facts))

@@ -1,0 +1,185 @@
+"""What differs between two captures of the same scenario in the same cell, and why.
+
+Two runs of one server version give the same log but for what a server takes from its own clock and
+counters. Each difference of a field is explained by its name, or it is ``unexplained``: then the
+generator, the server or the reader of logs has changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+import binlogkit as bk
+from binlogkit_fixtures import manifest as mf
+
+__all__ = ["REASONS", "UNEXPLAINED", "Difference", "explain_differences"]
+
+UNEXPLAINED = "unexplained"
+
+#: Why a value cannot be made to repeat, by the kind of difference.
+REASONS: Mapping[str, str] = {
+    "commit-clock": "commit timestamps come from the server's real clock (8.0.1)",
+    "exec-time": "a statement's duration counts from the timestamp that was set to the real clock",
+    "xid": "XIDs count all statements since the server's start",
+    "table-id": "table ids count all tables opened since the server's start",
+    "compressed-size": "a compressed payload's length depends on durations and counters in it",
+    "created": "when the log was begun, by the server's real clock",
+    "server-version": "the log is from another version of the server",
+    UNEXPLAINED: "nothing that cannot be repeated explains it",
+}
+
+_BY_FIELD: Mapping[str, str] = {
+    "immediate_commit_timestamp": "commit-clock",
+    "original_commit_timestamp": "commit-clock",
+    "exec_time": "exec-time",
+    "xid": "xid",
+    "ddl_xid": "xid",
+    "table_id": "table-id",
+    "payload": "compressed-size",
+    "payload_size": "compressed-size",
+    "created": "created",
+}
+_BY_FIELD_OF_VERSION = {"server_version", "immediate_server_version", "original_server_version"}
+_POSITIONS = {"pos", "end_pos", "log_pos", "size", "transaction_length"}
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One difference: ``kind`` is a key of REASONS, ``where`` names event, field and values."""
+
+    kind: str
+    where: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Context:
+    """What both captures have in common, as far as it decides an explanation."""
+
+    other_version: bool
+    compressed: bool
+
+    def kind(self, field: str) -> str:
+        name = field.rpartition(".")[2]
+        if name in _BY_FIELD_OF_VERSION and self.other_version:
+            return "server-version"
+        if name in _POSITIONS and self.compressed:
+            return "compressed-size"
+        return _BY_FIELD.get(name, UNEXPLAINED)
+
+    def difference(self, field: str, where: str, old: object, new: object) -> Difference:
+        kind = self.kind(field)
+        text = f"{where} {field}: {_short(old)} -> {_short(new)}"
+        return Difference(kind, text, REASONS[kind])
+
+
+def explain_differences(golden: Path, fresh: Path) -> list[Difference]:
+    """Compare two folders of captures, event by event and mark by mark.
+
+    An original commit timestamp that a story sets is the same in both. Errors: InputError, where
+    a folder has no manifest or a log cannot be read.
+    """
+    old, new = mf.read(golden), mf.read(fresh)
+    context = _Context(
+        other_version=old.server_version != new.server_version,
+        compressed=old.settings.get("binlog_transaction_compression") == "ON",
+    )
+    return [
+        *_compare_logs(golden, fresh, old, new, context),
+        *_compare_manifests(old, new, context),
+    ]
+
+
+def _compare_logs(
+    golden: Path, fresh: Path, old: mf.Manifest, new: mf.Manifest, context: _Context
+) -> Iterator[Difference]:
+    names = [log.name for log in old.binlogs]
+    if names != [log.name for log in new.binlogs]:
+        yield context.difference("binlogs", "manifest", names, [log.name for log in new.binlogs])
+        return
+    for name in names:
+        ours, theirs = _events(golden / name), _events(fresh / name)
+        for number, (before, after) in enumerate(zip_longest(ours, theirs)):
+            place = after if before is None else before
+            where = f"{name}, event {number} at {place['pos']}, {place['type']}"
+            yield from _compare(where, before, after, context)
+
+
+def _events(path: Path) -> Iterator[dict[str, Any]]:
+    """The events of a log as flat records; those inside a payload stand after it."""
+    for record in bk.open(str(path)).event_records():
+        flat = {key: value for key, value in record.items() if key not in ("file", "fields")}
+        yield {**flat, **_flat("", record["fields"])}
+
+
+def _flat(prefix: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        return {prefix: value}
+    found: dict[str, Any] = {}
+    for key, item in value.items():
+        found.update(_flat(f"{prefix}.{key}" if prefix else str(key), item))
+    return found
+
+
+def _compare(
+    where: str,
+    before: Mapping[str, Any] | None,
+    after: Mapping[str, Any] | None,
+    context: _Context,
+) -> Iterator[Difference]:
+    if before is None or after is None:
+        gone = "the fresh log has more events" if before is None else "the fresh log has fewer"
+        yield Difference(UNEXPLAINED, f"{where}: {gone}", REASONS[UNEXPLAINED])
+        return
+    for field in {**before, **after}:
+        old, new = before.get(field, _ABSENT), after.get(field, _ABSENT)
+        if old != new:
+            yield context.difference(field, where, old, new)
+
+
+_ABSENT = "(absent)"
+
+
+def _compare_manifests(
+    old: mf.Manifest, new: mf.Manifest, context: _Context
+) -> Iterator[Difference]:
+    settings = {**old.settings, **new.settings}
+    for name in settings:
+        before, after = old.settings.get(name), new.settings.get(name)
+        if before != after and name == "version" and context.other_version:
+            yield context.difference("server_version", "settings", before, after)
+        elif before != after:
+            yield context.difference(name, "settings", before, after)
+    for field in ("scenario", "story", "cell", "not_run", "errors", "warnings"):
+        before, after = getattr(old, field), getattr(new, field)
+        if before != after:
+            yield context.difference(field, "manifest", before, after)
+    yield from _compare_marks(old.marks, new.marks, context)
+
+
+def _compare_marks(
+    old: Sequence[mf.MarkPoint], new: Sequence[mf.MarkPoint], context: _Context
+) -> Iterator[Difference]:
+    for before, after in zip_longest(old, new):
+        if before is None or after is None or before.name != after.name:
+            yield context.difference("marks", "manifest", before, after)
+            return
+        for field in ("file", "pos", "gtid_executed", "unix_time", "prepared"):
+            left, right = getattr(before, field), getattr(after, field)
+            if left != right:
+                yield context.difference(field, f"mark {before.name}", left, right)
+        if before.commit_clock != after.commit_clock:
+            yield Difference("commit-clock", f"mark {before.name}", REASONS["commit-clock"])
+        for table in sorted({*before.tables, *after.tables}):
+            left, right = before.tables.get(table), after.tables.get(table)
+            if left != right:
+                yield context.difference("table", f"mark {before.name} {table}", left, right)
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
