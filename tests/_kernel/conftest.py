@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+from binlogkit_fixtures.servers import Server, ServerSpec, start
 
 HERE = Path(__file__).parent
 
@@ -34,3 +37,10 @@ def server_cells() -> ModuleType:
 @pytest.fixture(scope="session")
 def cell_checks() -> ModuleType:
     return _load("cell_checks")
+
+
+@pytest.fixture(scope="session", params=["5.7", "8.0"])
+def server(request: pytest.FixtureRequest) -> Iterator[Server]:
+    """A real server of each series, one at a time."""
+    with start(ServerSpec(request.param, {"binlog-format": "ROW"})) as running:
+        yield running

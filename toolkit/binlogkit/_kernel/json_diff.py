@@ -21,10 +21,11 @@ REPLACE, INSERT, REMOVE = "replace", "insert", "remove"
 _OPERATIONS = (REPLACE, INSERT, REMOVE)
 _PACKED_WIDTHS = {252: 2, 253: 3, 254: 8}
 
-# A leg of a path: .name, ."name as a JSON string", [index]. Diffs have no wildcards.
+# A leg of a path: .name, ."name as a JSON string", [index], [last], [last-n]. A diff has the path
+# as the statement wrote it, but never a wildcard.
 _LEG = re.compile(
     r"""\s*(?:\.\s*(?:(?P<quoted>"(?:[^"\\]|\\.)*")|(?P<name>[^\s."\[\]*]+))"""
-    r"""|\[\s*(?P<index>[0-9]{1,10})\s*\])\s*""",
+    r"""|\[\s*(?P<index>[0-9]{1,10}|(?P<last>last)(?:\s*-\s*(?P<before>[0-9]{1,10}))?)\s*\])\s*""",
     re.DOTALL,
 )
 
@@ -84,7 +85,10 @@ def apply(before: str | Node, diffs: Iterable[JsonDiff]) -> str:
 
 
 def parse_path(path: str) -> tuple[str | int, ...]:
-    """The legs of a path: member names and array indexes. InvalidJson: no path of a diff."""
+    """The legs of a path: member names and array indexes, from -1 down counted from the end.
+
+    InvalidJson: no path of a diff.
+    """
     if not path.startswith("$"):
         raise InvalidJson("a path that does not begin with $")
     legs: list[str | int] = []
@@ -99,6 +103,8 @@ def parse_path(path: str) -> tuple[str | int, ...]:
 
 
 def _leg(match: re.Match[str]) -> str | int:
+    if match["last"] is not None:
+        return -1 - int(match["before"] or 0)
     if match["index"] is not None:
         return int(match["index"])
     if match["name"] is not None:
@@ -112,7 +118,7 @@ def _leg(match: re.Match[str]) -> str | int:
 def _step(node: Node, leg: str | int, diff: JsonDiff) -> Node:
     if isinstance(node, dict) and isinstance(leg, str) and leg in node:
         return node[leg]
-    if isinstance(node, list) and isinstance(leg, int) and leg < len(node):
+    if isinstance(node, list) and isinstance(leg, int) and -len(node) <= leg < len(node):
         return node[leg]
     raise _rejected(diff)
 
@@ -124,7 +130,8 @@ def _replace(parent: Node, leg: str | int, value: Node, diff: JsonDiff) -> None:
 
 def _insert(parent: Node, leg: str | int, value: Node, diff: JsonDiff) -> None:
     if isinstance(parent, list) and isinstance(leg, int):
-        parent.insert(leg, value)  # past the end: appended
+        # Past the end: appended; before the beginning: in front.
+        parent.insert(leg, value)
     elif isinstance(parent, dict) and isinstance(leg, str) and leg not in parent:
         parent[leg] = value
     else:
