@@ -1,0 +1,1 @@
+"""Golden binlogs of real servers as pytest fixtures; see plugin.py."""
