@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import zlib
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -39,7 +40,7 @@ def boundaries(data: bytes) -> list[int]:
 def test_positions_join(log: bytes) -> None:
     events = read(log)
     assert events[0].pos == 4
-    assert all(a.end_pos == b.pos for a, b in zip(events, events[1:], strict=False))
+    assert all(a.end_pos == b.pos for a, b in pairwise(events))
     assert events[-1].end_pos == len(log)
     assert all(e.header.log_pos == e.end_pos for e in events)
     assert {e.checksum for e in events} == {"ok"}
@@ -69,7 +70,7 @@ def test_a_log_cut_at_every_byte_delivers_what_is_whole(log: bytes) -> None:
             again = []
             with pytest.raises(TruncatedEventError):
                 for event in LogReader("log", io.BytesIO(log[:cut])):
-                    again.append(event)  # noqa: PERF402
+                    again.append(event)
             assert again == whole[:expected]
 
 
@@ -80,7 +81,7 @@ def test_a_flipped_byte_is_found_by_the_checksum(log: bytes) -> None:
     seen: list[RawEvent] = []
     with pytest.raises(ChecksumError) as caught:
         for event in LogReader("log", io.BytesIO(bytes(damaged))):
-            seen.append(event)  # noqa: PERF402
+            seen.append(event)
     assert (caught.value.file, caught.value.offset) == ("log", events[7].pos)
     assert seen == events[:7]
 

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from binlogkit.errors import DamageError, UsageError
-from binlogkit.rows.filters import Filters
-from binlogkit.rows.walk import LogWalk, ReadOptions
+from binlogkit.rows.filters import Filters, written_table_name
+from binlogkit.rows.walk import LogWalk, ReadOptions, Step
 from binlogkit.sources.carriers import Carrier, Source, resolve
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from binlogkit.log_state import TableState
     from binlogkit.rows.ddl import Catalog
 
 __all__ = ["Batch", "Log", "open_log"]
@@ -220,7 +221,7 @@ class Log:
         from binlogkit.rows.ledger import statement_of
 
         wanted = Filters.build(**filters)
-        found = (statement_of(s) for s in self._steps() if wanted.wants_step(s))
+        found = (statement_of(s) for s in self.steps() if wanted.wants_step(s))
         records = (plain_record(s, STATEMENT_KEYS, self.options.source) for s in found if s)
         return to_engine(to_table(records, STATEMENT_KEYS), engine)
 
@@ -233,7 +234,7 @@ class Log:
         wanted = Filters.build(**filters)
         records = (
             plain_record(boundary, BOUNDARY_KEYS, self.options.source)
-            for step in self._steps()
+            for step in self.steps()
             if wanted.wants_step(step)
             for boundary in boundaries_of(step)
         )
@@ -249,17 +250,35 @@ class Log:
         schemas = [schema for versions in walk.schemas.values() for schema in versions]
         return to_engine(schema_table(schemas), engine)
 
-    def table_names(self) -> list[str]:
-        """``db.table`` of every table with row changes, sorted."""
+    def table_pairs(self) -> list[tuple[str, str]]:
+        """(db, table) of every table with row changes, sorted."""
         walk = self.walk(ahead=False)
         for _ in self._until_damage(walk):
             pass
-        return sorted(f"{db}.{table}" for db, table in walk.schemas)
+        return sorted(walk.schemas)
 
-    def _steps(self) -> Iterator[Any]:
+    def table_names(self) -> list[str]:
+        """The tables with row changes as the filters want them: ``db.table``, odd ones quoted."""
+        return [written_table_name(*pair) for pair in self.table_pairs()]
+
+    def state(self, table: str, **point: Any) -> TableState:
+        """A table's rows as of a point: after every transaction that ends at or before it.
+
+        ``at``: ``"FILE:POS"`` or (file, pos); ``until_gtid``: up to the last member of the set in
+        log order; ``until_time``: commit time at or before it (``timezone`` for one without an
+        offset); by default the end of the log. ``transactional``: whether the table's engine is,
+        where the log must not be left to guess; ``key``: columns of a key that nothing tells.
+        Errors: UsageError, and those of reading.
+        """
+        from binlogkit.log_state import table_state
+
+        return table_state(self, table, **point)
+
+    def steps(self) -> Iterator[Step]:
+        """The walk's steps up to damage, which is kept in ``damages``."""
         return self._until_damage(self.walk())
 
-    def _until_damage(self, walk: LogWalk) -> Iterator[Any]:
+    def _until_damage(self, walk: LogWalk) -> Iterator[Step]:
         """The walk's steps; damage ends them and is kept in ``damages``."""
         try:
             yield from walk

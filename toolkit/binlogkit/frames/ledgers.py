@@ -34,13 +34,14 @@ STATEMENT_KEYS = (
 )  # fmt: skip
 BOUNDARY_KEYS = (
     "source", "file", "pos", "end_pos", "inner", "seq", "tx", "timestamp", "commit_timestamp",
-    "gtid", "db", "table", "action", "new_db", "new_table", "statement",
+    "gtid", "db", "table", "action", "new_db", "new_table", "columns", "key", "reason", "statement",
 )  # fmt: skip
 
 _TEXT = frozenset(
     {
         "source", "file", "end_file", "gtid", "xa", "outcome", "resolved_file", "format",
-        "first_query", "db", "query", "kind", "table", "action", "new_db", "new_table", "statement",
+        "first_query", "db", "query", "kind", "table", "action", "new_db", "new_table", "reason",
+        "statement",
     }
 )  # fmt: skip
 
@@ -49,7 +50,9 @@ def ledger_schema(keys: Iterable[str]) -> pa.Schema:
     """The Arrow schema of a frame with these columns: text, int64, uint64 for ``xid``."""
     import pyarrow as pa
 
-    special = {"xid": pa.uint64(), "compressed": pa.bool_(), "tables": pa.list_(pa.string())}
+    names = pa.list_(pa.string())
+    special = {"xid": pa.uint64(), "compressed": pa.bool_()}
+    special |= dict.fromkeys(("tables", "columns", "key"), names)
     return pa.schema(
         [pa.field(k, special.get(k, pa.string() if k in _TEXT else pa.int64())) for k in keys]
     )

@@ -20,6 +20,7 @@ __all__ = [
     "matches",
     "matching",
     "row_records",
+    "struct_records",
     "window_records",
 ]
 
@@ -81,13 +82,24 @@ def _cells(array: pa.Array, field: pa.Field) -> list[Any]:
 
 def image_records(batch: pa.RecordBatch, which: str) -> list[dict[str, object] | None]:
     """The images ``before`` or ``after`` of a batch, one dict per row, None where there is none."""
-    struct = batch.column(which)
+    image = 0 if which == "before" else 1
+    return struct_records(
+        batch.column(which), batch.column(f"{which}_state"), batch.column("raw"), image
+    )
+
+
+def struct_records(
+    struct: pa.StructArray, state: pa.Array, raw_cells: pa.Array, image: int
+) -> list[dict[str, object] | None]:
+    """Structs of column values as dicts in the contract's form, None where there is none.
+
+    ``state``, ``raw_cells``: as in a batch; ``image``: which of the raw cells belong to it.
+    """
     names = [field.name for field in struct.type]
     columns = [_cells(struct.field(i), field) for i, field in enumerate(struct.type)]
     present = struct.is_valid().to_pylist()
-    states = batch.column(f"{which}_state").to_pylist()
-    raw = batch.column("raw").to_pylist()
-    image = 0 if which == "before" else 1
+    states = state.to_pylist()
+    raw = raw_cells.to_pylist()
     records: list[dict[str, object] | None] = []
     for row, there in enumerate(present):
         if not there:

@@ -17,7 +17,7 @@ from binlogkit.sources.raw import RawEvent
 if TYPE_CHECKING:
     from binlogkit.rows.walk import Step
 
-__all__ = ["Filters", "TableName", "parse_table_name", "parse_time"]
+__all__ = ["Filters", "TableName", "parse_table_name", "parse_time", "written_table_name"]
 
 OPS = ("insert", "update", "delete")
 _MICROSECOND = 1_000_000
@@ -46,6 +46,15 @@ def parse_table_name(text: str) -> TableName:
         if text[first.end()] == "." and second is not None and second.end() == len(text):
             return TableName(name, _unquoted(second))
     raise UsageError(f"not a table name: {text!r} (write db.table, or `odd.db`.`odd.table`)")
+
+
+def written_table_name(db: str, table: str) -> str:
+    """``db.table`` as :func:`parse_table_name` reads it; odd names in backquotes."""
+    plain = re.compile(r"[^.`]+")
+    return ".".join(
+        name if plain.fullmatch(name) else "`" + name.replace("`", "``") + "`"
+        for name in (db, table)
+    )
 
 
 def _unquoted(match: re.Match[str]) -> str:

@@ -11,7 +11,8 @@ from binlogkit.events.rows import RowsEvent
 from binlogkit.rows.ddl import StatementKind, statement_kind
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.images import RowDecoder
-from binlogkit.rows.schema import TableSchema
+from binlogkit.rows.resolve import key_of
+from binlogkit.rows.schema import TableDefinition, TableSchema
 from binlogkit.rows.transactions import Outcome, Transaction
 from binlogkit.rows.walk import LogWalk, Step
 
@@ -39,7 +40,10 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Boundary:
-    """A point where a table's history changes other than by rows; ``action``: see TableChange."""
+    """A point where a table's history changes other than by rows; ``action``: see TableChange.
+
+    ``columns``, ``key``: the table's from here on, None where they are not known or it is gone.
+    """
 
     file: str
     pos: int
@@ -50,11 +54,14 @@ class Boundary:
     timestamp: int
     commit_timestamp: int | None
     gtid: str | None
-    db: str
-    table: str
+    db: str | None
+    table: str | None
     action: str
     new_db: str | None
     new_table: str | None
+    columns: tuple[str, ...] | None
+    key: tuple[str, ...] | None
+    reason: str | None
     statement: str
 
 
@@ -83,8 +90,16 @@ def boundaries_of(step: Step) -> Iterator[Boundary]:
             transaction.number if transaction else None, raw.header.timestamp,
             transaction.commit_timestamp if transaction else None,
             transaction.gtid if transaction else None, change.db, change.table, change.action,
-            change.new_db, change.new_table, text,
+            change.new_db, change.new_table, *_layout(change.definition), change.reason, text,
         )  # fmt: skip
+
+
+def _layout(
+    definition: TableDefinition | None,
+) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None]:
+    if definition is None:
+        return None, None
+    return tuple(c.name for c in definition.columns), key_of(definition)[0]
 
 
 def read_transactions(walk: LogWalk) -> list[Transaction]:

@@ -19,7 +19,7 @@ from binlogkit.rows.ddl.match import matches
 from binlogkit.rows.schema import Column, ColumnDefinition, Origin, TableDefinition, TableSchema
 from binlogkit.rows.type_text import type_text
 
-__all__ = ["resolve_schema"]
+__all__ = ["key_of", "resolve_schema"]
 
 # The optional metadata's bits and lists count only the columns of a kind
 # (is_numeric_type, is_character_type, is_enum_or_set_type in the server's log_event.cc, 8.0.31).
@@ -218,10 +218,19 @@ def _key(
     if chosen is None:
         return (), "unknown", Origin.ASSUMED
     origin, definition = chosen
+    return *key_of(definition), origin
+
+
+def key_of(definition: TableDefinition) -> tuple[tuple[str, ...], str]:
+    """The columns that identify a row, and of which kind the key is.
+
+    The primary key, else the first unique key without nullable columns, as the server chooses the
+    columns of a minimal image (seeds/003, "PKE"); empty and ``none`` where there is neither.
+    """
     if definition.primary_key:
-        return definition.primary_key, "primary", origin
+        return definition.primary_key, "primary"
     nullable = {c.name for c in definition.columns if c.nullable}
     for names in definition.unique_keys:
         if names and nullable.isdisjoint(names):
-            return names, "unique", origin
-    return (), "none", origin
+            return names, "unique"
+    return (), "none"

@@ -2,8 +2,8 @@
 
 A transaction starts with its GTID event, in logs without one with BEGIN, XA START or the first
 event that changes something. It ends with XID, COMMIT, ROLLBACK, XA PREPARE, or, outside BEGIN,
-with its only statement. Rows of an XA transaction stand before XA PREPARE (5.7.7+) and count only when
-an XA COMMIT follows, maybe files later.
+with its only statement. Rows of an XA transaction stand before XA PREPARE (5.7.7+) and count only
+when an XA COMMIT follows, maybe files later.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class Transaction:
     """One transaction.
 
     ``number``: 0, 1, … over all logs read together; ``timestamp``, ``end_timestamp``: seconds of
-    its first and last event; commit timestamps: µs; ``size``: bytes; ``format``: how its changes are
-    logged (row, statement, mixed, none); ``statements``: QUERY events other than BEGIN, COMMIT and
+    its first and last event; commit timestamps: µs; ``size``: bytes; ``format``: how its changes
+    are logged (row, statement, mixed, none); ``statements``: QUERY events other than BEGIN, COMMIT and
     their like; ``resolved_file``, ``resolved_pos``: where a prepared one was decided.
     """
 

@@ -1,7 +1,7 @@
 """One walk over logs in order: each event with its transaction, schema and what it does to tables.
 
 Every door stands on this walk. A second reader of the same log runs ahead to each transaction's
-end, so that a row knows the XID and the outcome that the log tells only later; memory stays bounded.
+end, so that a row knows the XID and outcome that the log tells only later; memory stays bounded.
 """
 
 from __future__ import annotations

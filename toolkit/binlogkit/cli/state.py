@@ -1,0 +1,41 @@
+"""``binlogkit state``: a table's rows as of a point."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from binlogkit.cli.options import input_options, open_input, output_of, output_options
+from binlogkit.cli.status import FINDINGS, complain, note, status_of
+
+__all__ = ["command"]
+
+
+@click.command("state")
+@input_options
+@click.option("--table", required=True, metavar="DB.T", help="The table.")
+@click.option("--at", metavar="FILE:POS", help="After the transactions that end by this position.")
+@click.option("--until-gtid", metavar="SET", help="Up to the set's last member in log order.")
+@click.option("--until-time", metavar="TIME", help="After those committed at or before this time.")
+@click.option("--timezone", metavar="ZONE", help="Zone of a time without an offset.")
+@output_options
+def command(**arguments: Any) -> int:
+    """One record per row that the table held: its values, and the columns that are not known.
+
+    Without --at, --until-gtid and --until-time: at the end of the log.
+    """
+    from binlogkit.reports.output import write_records
+
+    output = output_of(arguments)
+    log = open_input(arguments)
+    state = log.state(**{k: v for k, v in arguments.items() if v is not None})
+    write_records(state.records(), output, names=("values", "unknown"))
+    status = status_of(log)
+    for finding in state.findings.to_pylist():
+        where = f" (first at {finding['file']}:{finding['pos']})" if finding["file"] else ""
+        tell = note if finding["determined"] else complain
+        tell(f"{arguments['table']}: {finding['meaning']}{where}")
+    if state.unknown_cells:
+        complain(f"{arguments['table']}: {state.unknown_cells} cells are not determined by the log")
+    return status if state.determined and not state.unknown_cells else FINDINGS
