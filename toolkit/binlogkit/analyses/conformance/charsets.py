@@ -9,7 +9,6 @@ from __future__ import annotations
 __all__ = ["encode", "is_known"]
 
 _CODECS = {
-    "armscii8": None,
     "ascii": "ascii",
     "big5": "cp950",
     "cp1250": "cp1250",
@@ -27,12 +26,14 @@ _CODECS = {
     "gbk": "cp936",
     "greek": "iso8859-7",
     "hebrew": "iso8859-8",
+    "hp8": "hp-roman8",
     "koi8r": "koi8-r",
     "koi8u": "koi8-u",
     "latin1": "cp1252",
     "latin2": "iso8859-2",
     "latin5": "iso8859-9",
     "latin7": "iso8859-13",
+    "macce": "mac_latin2",
     "macroman": "mac_roman",
     "sjis": "shift_jis",
     "tis620": "tis-620",

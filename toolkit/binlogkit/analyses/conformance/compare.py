@@ -191,6 +191,9 @@ class _Comparison:
             crc = f"0x{printed.checksum:08x}"
             self._known(key, "inner-checksum", "checksum", ours.get("checksum"), crc)
             return
+        if has and printed.kind == "Start":
+            self._known(key, "format-description-checksum", "checksum", ours["checksum"], "none")
+            return
         self._field(key, "checksum", ours.get("checksum"), "CRC32" if prints else "none")
 
     def _load_file(self, key: Key, printed: PrintedEvent, ours: Record) -> bool:

@@ -3,8 +3,9 @@ r"""A streaming reader of ``mysqlbinlog -v`` / ``-vv --base64-output=decode-rows
 Learned from the output of mysqlbinlog 9.7.4 over logs of 5.0 to 9.7 (and its sources, 8.0):
 
 - ``# at POS`` and then ``#yymmdd hh:mm:ss server id N  end_log_pos N [CRC32 0x…] Type …``. INTVAR,
-  RAND and USER_VAR are held back until their statement comes, so several ``# at`` lines can stand
-  before the headers, which follow in the same order.
+  RAND and USER_VAR are held back until their statement comes: their headers follow later, in the
+  same order among themselves, while other events (LOAD DATA's blocks) may be printed in between.
+  They are put back into the order of their positions here.
 - The rows of a statement are printed behind the header of its **last** rows event (STMT_END_F),
   those of the earlier ones first; which row belongs to which event is not said.
 - Inside a payload ``# at`` and ``end_log_pos`` are the payload's end, and the CRC is not stored.
@@ -19,6 +20,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
+from heapq import heappop, heappush
 from typing import Protocol
 
 from binlogkit.analyses.conformance.line_source import LineSource
@@ -57,6 +59,7 @@ _EPILOGUE = (
     b"# Warning: ",
     _END_OF_PAYLOAD,
 )
+_HELD_BACK = frozenset(("Intvar", "Rand", "User_var"))
 _STATEMENT_KINDS = frozenset(("Query", "Execute_load_query"))
 _UINT32 = 0xFFFF_FFFF
 _NAME_LINES = 130
@@ -92,23 +95,30 @@ def read_text(
 
 
 class _Reader:
-    """``chained``: so far every event began where the one before it said that it ends."""
+    """``chained``: so far every event began where the one before it said that it ends.
+
+    ``positions``: of events whose headers are still to come, each with its number in the text;
+    ``first_inner``: the number of the first event inside the payload at ``outer``.
+    """
 
     def __init__(self, lines: LineSource, hints: Hints) -> None:
         self.lines = lines
         self.hints = hints
-        self.positions: deque[int] = deque()
+        self.positions: deque[tuple[int, int]] = deque()
+        self.seen = 0
         self.chained = True
         self.end: int | None = None
         self.outer: int | None = None
-        self.inner = 0
+        self.first_inner = 0
+        self.waiting: list[tuple[int, PrintedEvent]] = []
 
     def read(self) -> Iterator[PrintedEvent | PrintedRow]:
         lines = self.lines
         while (line := lines.peek()) is not None:
             if found := _AT.fullmatch(line):
                 lines.take()
-                self.positions.append(int(found[1]))
+                self.positions.append((int(found[1]), self.seen))
+                self.seen += 1
             elif self.positions and (header := _HEADER.fullmatch(line)):
                 lines.take()
                 yield from self._event(header)
@@ -116,46 +126,59 @@ class _Reader:
                 if line == _END_OF_PAYLOAD:
                     self.outer = None
                 lines.take()
+        self.positions.clear()
+        yield from self._due()
 
     def _event(self, header: re.Match[bytes]) -> Iterator[PrintedEvent | PrintedRow]:
-        event = self._start(header)
-        if event.kind in _ROWS_KINDS:
-            yield event
-            yield from read_rows(self.lines)
-            return
+        event, number = self._start(header)
         if event.kind == "Table_map":
             self._table_map(event)
         if event.kind in _STATEMENT_KINDS:
             self._query(event)
         elif event.kind == "Rows_query":
             self._rows_query(event)
-        else:
+        elif event.kind not in _ROWS_KINDS:
             self._body(event)
-        yield event
-        if event.kind == "Transaction_Payload":
-            self.outer, self.inner = event.pos, 0
+        heappush(self.waiting, (number, event))
+        yield from self._due()
+        if event.kind in _ROWS_KINDS:
+            yield from read_rows(self.lines)
+        elif event.kind == "Transaction_Payload":
+            self.outer, self.first_inner = event.pos, self.seen
 
-    def _start(self, header: re.Match[bytes]) -> PrintedEvent:
-        kind = _KIND.match(header[5])
-        event = PrintedEvent(
-            pos=self.positions.popleft(),
-            end_log_pos=int(header[3]),
-            server_id=int(header[2]),
-            time=header[1].decode("ascii"),
-            checksum=int(header[4], 16) if header[4] else None,
-            kind=kind[1].decode("ascii") if kind else "",
-            head=header[5],
-        )
-        if self.outer is not None:
-            event.outer, event.inner = self.outer, self.inner
-            self.inner += 1
-            return event
+    def _due(self) -> Iterator[PrintedEvent]:
+        """The events read, as far as none before them is still held back."""
+        held = self.positions[0][1] if self.positions else self.seen
+        while self.waiting and self.waiting[0][0] < held:
+            event = heappop(self.waiting)[1]
+            if event.inner is None:
+                self._follow_chain(event)
+            yield event
+
+    def _follow_chain(self, event: PrintedEvent) -> None:
         broken = self.end is not None and event.pos & _UINT32 != self.end
         # Up to 5.0 an event of a transaction counts from the start of its cache.
         if broken or event.end_log_pos <= event.pos & _UINT32:
             self.chained = False
         self.end = event.end_log_pos
-        return event
+
+    def _start(self, header: re.Match[bytes]) -> tuple[PrintedEvent, int]:
+        """The event of a header line, and its number in the text."""
+        found = _KIND.match(header[5])
+        kind = found[1].decode("ascii") if found else ""
+        pos, number = self.positions.popleft() if kind in _HELD_BACK else self.positions.pop()
+        event = PrintedEvent(
+            pos=pos,
+            end_log_pos=int(header[3]),
+            server_id=int(header[2]),
+            time=header[1].decode("ascii"),
+            checksum=int(header[4], 16) if header[4] else None,
+            kind=kind,
+            head=header[5],
+        )
+        if self.outer is not None:
+            event.outer, event.inner = self.outer, number - self.first_inner
+        return event, number
 
     # Where does the text of an event end?
 
@@ -180,7 +203,7 @@ class _Reader:
             return False
         if event.inner is not None:
             return pos == event.pos
-        if not self.chained:
+        if not self.chained or event.end_log_pos <= event.pos & _UINT32:
             return pos > event.pos
         return pos & _UINT32 == event.end_log_pos or self.hints.known_position(pos)
 

@@ -233,6 +233,12 @@ EVENT_RULES: dict[str, Rule] = {
             "seeds and 8.0.31 logs: 'uncompressed events have no checksum'; " + _SEEN,
         ),
         _event(
+            "format-description-checksum", Kind.REPRESENTATION,
+            "a format description always carries a CRC32 (from 5.6.1 on), also where the log's "
+            "events have none; mysqlbinlog then does not print it",
+            "Log_event::need_checksum, sql/log_event.cc (8.0); " + _SEEN,
+        ),
+        _event(
             "names-not-escaped", Kind.UNDER_DETERMINED,
             "a name with a backtick or a line end stands raw in this line, so where it ends is a "
             "guess that was confirmed by ours",
@@ -258,7 +264,8 @@ EVENT_RULES: dict[str, Rule] = {
         ),
         _event(
             "oracle-stopped", Kind.UNDER_DETERMINED,
-            "mysqlbinlog gave up here; what follows is not judged",
+            "mysqlbinlog gave up here; what follows is not judged (9.7.4 reads no v1 or v3 log, no "
+            "V1 rows events and no MariaDB events)",
         ),
         _event(
             "absent-as-null", Kind.OURS,
