@@ -6,7 +6,7 @@ dictionary-encoded in a batch are plain strings in here: pandas cannot group by 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import narwhals as nw
@@ -28,6 +28,7 @@ __all__ = [
     "is_frame",
     "is_spark",
     "lazy",
+    "map_arrow",
     "ordered",
     "records",
     "to_arrow",
@@ -230,3 +231,35 @@ def _spark_empty_lists(frame: Any, name: str, after: str) -> Any:
     at = columns.index(after) + 1
     lists = F.array().cast("array<string>").alias(name)
     return frame.select(*columns[:at], lists, *columns[at:])
+
+
+def map_arrow(
+    frame: FrameT,
+    function: Callable[[pa.RecordBatch], pa.RecordBatch],
+    schema: pa.Schema,
+    *,
+    sort: str,
+) -> FrameT:
+    """``function`` over the frame's record batches, where rows do not depend on each other.
+
+    ``schema``: of the result, which is sorted by the column ``sort``. In Spark the workers do it.
+    """
+    if is_spark(frame):
+        return cast("FrameT", _map_spark(frame, function, schema, sort))
+    import pyarrow as pa
+
+    batches = [function(batch) for batch in to_arrow(frame).to_batches()]
+    return from_arrow(pa.Table.from_batches(batches, schema).sort_by(sort), frame)
+
+
+def _map_spark(frame: Any, function: Callable[[Any], Any], schema: Any, sort: str) -> Any:
+    import pyarrow as pa
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    carried = pa.schema([pa.field(f.name, _spark_type(f.type)) for f in schema])
+
+    def run(batches: Iterable[Any]) -> Iterator[Any]:
+        for batch in batches:
+            yield function(batch).cast(carried)
+
+    return frame.mapInArrow(run, from_arrow_schema(carried)).sort(sort)
