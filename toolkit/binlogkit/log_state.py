@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from binlogkit.errors import UsageError
+from binlogkit.events.format_description import FormatDescription
 from binlogkit.events.gtid_set import GtidSet
+from binlogkit.events.rows import RowsEvent
 from binlogkit.rows.filters import parse_table_name, parse_time
 from binlogkit.rows.ledger import Boundary, boundaries_of
 from binlogkit.rows.schema import TableSchema
+from binlogkit.sources.log_format import version_tuple
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,6 +22,16 @@ if TYPE_CHECKING:
     from binlogkit.log import Log
 
 __all__ = ["TableState", "table_state"]
+
+# From here on the SQL layer does foreign keys' cascades, and the child's rows are logged
+# (TRAPS.md 12).
+CASCADES_LOGGED = (9, 6, 0)
+_CASCADE = (
+    "A foreign key cascades into the table, and rows of the parent were updated or deleted: what "
+    "that did here is not in the log."
+)
+_BLACKHOLE = "The table's engine is BLACKHOLE, which keeps no rows: these are what was written."
+_NOT_TRANSACTIONAL = frozenset({"MYISAM", "MEMORY", "ARCHIVE", "CSV", "MERGE", "MRG_MYISAM"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +98,8 @@ def table_state(
     transactions = log.transactions(engine="pyarrow")
     until = _until(log, at, until_gtid, until_time, timezone)
     history = _history(log, name)
-    layout = history.layout(_ended(transactions, until, name))
+    counted = _ended(transactions, until, name)
+    layout = history.layout(counted)
     chosen = tuple(key) if key is not None else layout.key
     state: State = replay(
         (b.batch for b in log.batches() if b.table in history.names),
@@ -97,7 +111,15 @@ def table_state(
         columns=layout.columns,
         transactional=transactional,
     )
-    return TableState(name, state.rows, state.findings, layout.columns, chosen, state.determined)
+    doubts = history.doubts(layout, counted)
+    return TableState(
+        name,
+        state.rows,
+        _with_doubts(state.findings, doubts),
+        layout.columns,
+        chosen,
+        state.determined and not doubts,
+    )
 
 
 def _full_name(log: Log, table: str) -> tuple[str, str]:
@@ -153,12 +175,14 @@ def _file(log: Log, file: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """A table's columns (None: all that were seen) and key from some point of the log on."""
+    """What is known of a table from some point of the log on; ``columns`` None: all seen."""
 
     seq: int
     tx: int | None
     columns: tuple[str, ...] | None
     key: tuple[str, ...]
+    engine: str | None = None
+    parents: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -168,6 +192,8 @@ class _History:
     names: set[tuple[str | None, str | None]]
     found: list[Boundary]
     layouts: list[_Layout]
+    removals: dict[str, list[tuple[int | None, str, int]]]
+    cascades_logged: bool
 
     def layout(self, counted: frozenset[int]) -> _Layout:
         """The last layout of a transaction that counts."""
@@ -176,6 +202,22 @@ class _History:
             if layout.tx is None or layout.tx in counted:
                 last = layout
         return last
+
+    def doubts(self, layout: _Layout, counted: frozenset[int]) -> list[dict[str, Any]]:
+        """What the changes of the table itself do not show."""
+        doubts = []
+        if layout.engine is not None and layout.engine.upper() == "BLACKHOLE":
+            doubts.append(_doubt("blackhole", _BLACKHOLE, None))
+        if not self.cascades_logged:
+            places = [
+                (file, pos)
+                for parent in layout.parents
+                for tx, file, pos in self.removals.get(parent, ())
+                if tx is None or tx in counted
+            ]
+            if places:
+                doubts.append(_doubt("cascade", _CASCADE, places[0], len(places)))
+        return doubts
 
     def boundaries(self, log: Log) -> pa.Table:
         """The boundaries as a frame."""
@@ -189,27 +231,72 @@ class _History:
 def _history(log: Log, name: tuple[str, str]) -> _History:
     found: list[Boundary] = []
     layouts: list[_Layout] = []
+    removals: dict[str, list[tuple[int | None, str, int]]] = {}
     latest: TableSchema | None = None
+    engine: str | None = None
+    version = (0, 0, 0)
     for step in log.steps():
-        for boundary in boundaries_of(step):
+        body, raw = step.event.body, step.event.raw
+        number = step.transaction.number if step.transaction else None
+        if isinstance(body, FormatDescription):
+            version = max(version, version_tuple(body.server_version))
+        for boundary, change in zip(boundaries_of(step), step.changes, strict=True):
             found.append(boundary)
-            if boundary.columns is not None and _name_after(boundary) == name:
+            definition = change.definition
+            if definition is not None and _name_after(boundary) == name:
+                engine = definition.engine
                 layouts.append(
-                    _Layout(boundary.seq, boundary.tx, boundary.columns, boundary.key or ())
+                    _Layout(
+                        boundary.seq,
+                        number,
+                        boundary.columns,
+                        boundary.key or (),
+                        engine,
+                        definition.cascades,
+                    )
                 )
                 latest = None
         schema = step.schema
-        if schema is not None and schema.name == name and schema is not latest:
+        if schema is None:
+            continue
+        if isinstance(body, RowsEvent) and body.op != "insert":
+            removals.setdefault(".".join(schema.name), []).append((number, raw.file, raw.pos))
+        if schema.name == name and schema is not latest:
             latest = schema
-            number = step.transaction.number if step.transaction else None
-            layouts.append(
-                _Layout(step.seq, number, tuple(c.name for c in schema.columns), schema.key)
-            )
+            columns = tuple(c.name for c in schema.columns)
+            layouts.append(_Layout(step.seq, number, columns, schema.key, engine, schema.cascades))
     names: set[tuple[str | None, str | None]] = {name}
     for boundary in reversed(found):
         if boundary.action == "rename" and _name_after(boundary) in names:
             names.add((boundary.db, boundary.table))
-    return _History(names, found, layouts)
+    return _History(names, found, layouts, removals, version >= CASCADES_LOGGED)
+
+
+def _doubt(
+    kind: str, meaning: str, place: tuple[str, int] | None, count: int = 1
+) -> dict[str, Any]:
+    file, pos = place if place is not None else (None, None)
+    return {
+        "finding": kind, "determined": False, "meaning": meaning, "count": count, "file": file,
+        "pos": pos,
+    }  # fmt: skip
+
+
+def _with_doubts(findings: pa.Table, doubts: list[dict[str, Any]]) -> pa.Table:
+    import pyarrow as pa
+
+    if not doubts:
+        return findings
+    return pa.concat_tables([findings, pa.Table.from_pylist(doubts, schema=findings.schema)])
+
+
+def _transactional(engine: str | None) -> bool | None:
+    """Whether an engine rolls back; None for one that is not known."""
+    if engine is None:
+        return None
+    return {"INNODB": True, "NDBCLUSTER": True}.get(
+        engine.upper(), False if engine.upper() in _NOT_TRANSACTIONAL else None
+    )
 
 
 def _name_after(boundary: Boundary) -> tuple[str | None, str | None]:
