@@ -44,7 +44,7 @@ def decoded(cell: Mapping[str, Any]) -> object:
     return in_servers_form(spec, value)
 
 
-def in_servers_form(spec: CellSpec, value: object) -> object:
+def in_servers_form(spec: CellSpec, value: Any) -> object:
     """A value as the SELECT of ``boundary_cases.SELECTS`` gives it."""
     if isinstance(value, NoArrowValue):
         return value.text

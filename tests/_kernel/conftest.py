@@ -44,3 +44,8 @@ def server(request: pytest.FixtureRequest) -> Iterator[Server]:
     """A real server of each series, one at a time."""
     with start(ServerSpec(request.param, {"binlog-format": "ROW"})) as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def json_documents() -> ModuleType:
+    return _load("json_documents")

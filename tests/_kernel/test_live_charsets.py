@@ -38,8 +38,8 @@ def four_byte() -> Iterator[bytes]:
 def units(charset: str) -> Iterator[bytes]:
     """Every 16-bit unit of ucs2 and utf16, and a sample of pairs and of utf32."""
     if charset in ("ucs2", "utf16", "utf16le"):
-        order = "little" if charset == "utf16le" else "big"
-        yield from (i.to_bytes(2, order) for i in range(65536))
+        little = charset == "utf16le"
+        yield from (i.to_bytes(2, "little" if little else "big") for i in range(65536))
     if charset in ("utf16", "utf16le", "utf32"):
         codec = {"utf16": "utf-16-be", "utf16le": "utf-16-le", "utf32": "utf-32-be"}[charset]
         yield from (chr(i).encode(codec) for i in range(0x10000, 0x110000, 257))

@@ -83,7 +83,7 @@ def to_text(data: bytes, *, max_depth: int = MAX_DEPTH, max_expansion: int = MAX
     if not data:
         raise InvalidJson("a document without bytes")
     writer = _Writer(max_depth, len(data) * max_expansion + _SLACK)
-    writer.value(data[0], data[1:])
+    writer.value(data[0], memoryview(data)[1:])  # slices of a view copy nothing
     return "".join(writer.parts)
 
 
@@ -119,13 +119,13 @@ def double_text(value: float) -> str:
 class _Container:
     """The frame of one object or array. ``data`` begins at its count and ends with it."""
 
-    data: bytes
+    data: memoryview
     width: int
     count: int
     keyed: bool
 
     @classmethod
-    def read(cls, kind: int, data: bytes) -> _Container:
+    def read(cls, kind: int, data: memoryview) -> _Container:
         width = 4 if kind in (LARGE_OBJECT, LARGE_ARRAY) else 2
         keyed = kind in (SMALL_OBJECT, LARGE_OBJECT)
         if len(data) < 2 * width:
@@ -157,7 +157,7 @@ class _Container:
             raise InvalidJson("a key lies outside its object")
         return _utf8(self.data[offset : offset + length])
 
-    def entry(self, i: int) -> tuple[int, bytes]:
+    def entry(self, i: int) -> tuple[int, memoryview]:
         """The type of value ``i`` and bytes that begin with it."""
         p = self.values + i * (1 + self.width)
         kind = self.data[p]
@@ -184,7 +184,7 @@ class _Writer:
             raise InvalidJson("its text is out of all proportion to its bytes")
         self.parts.append(text)
 
-    def value(self, kind: int, data: bytes, depth: int = 0) -> None:
+    def value(self, kind: int, data: memoryview, depth: int = 0) -> None:
         scalar = _SCALARS.get(kind)
         if scalar is not None:
             self.put(scalar(kind, data))
@@ -206,28 +206,28 @@ class _Writer:
         self.put("}" if frame.keyed else "]")
 
 
-def _utf8(raw: bytes) -> str:
+def _utf8(raw: memoryview) -> str:
     try:
-        return raw.decode("utf-8")
+        return str(raw, "utf-8")
     except UnicodeDecodeError as exc:
         raise InvalidJson(f"a string is no UTF-8 at its byte {exc.start}") from exc
 
 
-def _literal(_kind: int, data: bytes) -> str:
+def _literal(_kind: int, data: memoryview) -> str:
     text = _LITERALS.get(data[0]) if data else None
     if text is None:
         raise InvalidJson("a literal is none of null, true, false")
     return text
 
 
-def _number(kind: int, data: bytes) -> str:
+def _number(kind: int, data: memoryview) -> str:
     form = _NUMBERS[kind]
     if len(data) < form.size:
         raise InvalidJson("a number is cut")
     return str(form.unpack_from(data)[0])
 
 
-def _double(_kind: int, data: bytes) -> str:
+def _double(_kind: int, data: memoryview) -> str:
     if len(data) < 8:
         raise InvalidJson("a double is cut")
     (value,) = struct.unpack_from("<d", data)
@@ -236,19 +236,19 @@ def _double(_kind: int, data: bytes) -> str:
     return double_text(value)
 
 
-def _string(_kind: int, data: bytes) -> str:
+def _string(_kind: int, data: memoryview) -> str:
     return quote(_utf8(_counted(data, 0)))
 
 
-def _opaque(_kind: int, data: bytes) -> str:
+def _opaque(_kind: int, data: memoryview) -> str:
     if not data:
         raise InvalidJson("an opaque value without type")
-    content = _counted(data, 1)
+    content = bytes(_counted(data, 1))
     special = _OPAQUES.get(data[0])
     return special(content) if special else _base64(data[0], content)
 
 
-def _counted(data: bytes, p: int) -> bytes:
+def _counted(data: memoryview, p: int) -> memoryview:
     """The bytes behind a length of 7-bit groups, lowest first."""
     length = 0
     for i in range(_MAX_LENGTH_BYTES):
@@ -322,7 +322,7 @@ def _time(content: bytes) -> str:
     return f'"{"-" * negative}{hour:02d}:{minute:02d}:{second:02d}.{micros:06d}"'
 
 
-_SCALARS: dict[int, Callable[[int, bytes], str]] = {
+_SCALARS: dict[int, Callable[[int, memoryview], str]] = {
     LITERAL: _literal,
     **dict.fromkeys(_NUMBERS, _number),
     DOUBLE: _double,

@@ -8,8 +8,9 @@ are for a negative number (server's ``strings/decimal.c``, ``decimal2bin``).
 from __future__ import annotations
 
 import math
+import re
 import struct
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 
 from binlogkit._kernel.cells import CellSpec, Layout, Reader, Undecodable, fixed
 from binlogkit._kernel.metadata import MAX_BIT_WIDTH, check_decimal
@@ -22,6 +23,7 @@ _GROUP_DIGITS = 9
 # Bytes of a group of 0, 1, … 9 digits.
 _GROUP_BYTES = (0, 1, 1, 2, 2, 3, 3, 4, 4, 4)
 _YEAR_BASE = 1900
+_OLD_DECIMAL = re.compile(rb" *(-?[0-9]+(?:\.[0-9]+)?)")
 
 
 def integer(spec: CellSpec) -> tuple[Layout, Reader]:
@@ -95,14 +97,10 @@ def old_decimal(spec: CellSpec) -> tuple[Layout, Reader]:
         raise ValueError("the log does not tell the length of a DECIMAL made before MySQL 5.0")
 
     def read(raw: bytes) -> object:
-        try:
-            text = raw.decode("ascii").strip(" ")
-            value = Decimal(text)
-        except (UnicodeDecodeError, InvalidOperation):
+        match = _OLD_DECIMAL.fullmatch(raw)
+        if match is None:
             return Undecodable(raw, "no decimal digits")
-        if "_" in text or not value.is_finite():
-            return Undecodable(raw, "no decimal digits")
-        return value
+        return Decimal(match[1].decode("ascii"))
 
     return fixed(spec.length), read
 
