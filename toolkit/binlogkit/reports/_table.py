@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 Colour = Literal["standard", "256", "truecolor", "windows"]
 
-__all__ = ["COLOURS", "PAGE", "Screen", "plain_table", "screen_table"]
+__all__ = ["COLOURS", "PAGE", "Screen", "fit", "plain_table", "screen_table"]
 
 COLOURS: tuple[Colour, ...] = ("standard", "256", "truecolor", "windows")
 PAGE = 100  # rows whose widths count for all
 _LONGEST = 2000  # characters of a cell that a terminal shows
-_NARROWEST = 8  # cells below which a column is not squeezed
+_NARROWEST = 10  # cells below which a column is not squeezed
 _GAP = 2
 
 
@@ -40,15 +40,21 @@ class Screen:
 
 
 def plain_table(
-    names: Sequence[str], rows: Iterable[list[object]], page: int = PAGE
+    names: Sequence[str],
+    rows: Iterable[list[object]],
+    page: int = PAGE,
+    numeric: Sequence[bool] | None = None,
 ) -> Iterator[str]:
-    """Lines of aligned columns, two blanks apart; a longer cell than those seen pushes its line."""
+    """Lines of aligned columns, two blanks apart; a longer cell than those seen pushes its line.
+
+    ``numeric``: the columns that are set to the right, by default those that hold numbers only.
+    """
     from rich.cells import cell_len
 
     stream = iter(rows)
     head = [printable(name) for name in names]
     first = list(islice(stream, page))
-    numeric = _numeric(first, len(head))
+    numeric = _numeric(first, len(head)) if numeric is None else numeric
     texts = [[_text(cell) for cell in row] for row in first]
     widths = [max(cell_len(row[i]) for row in [head, *texts]) for i in range(len(head))]
 
@@ -66,7 +72,11 @@ def plain_table(
 
 
 def screen_table(
-    names: Sequence[str], rows: Iterable[list[object]], screen: Screen, page: int = PAGE
+    names: Sequence[str],
+    rows: Iterable[list[object]],
+    screen: Screen,
+    page: int = PAGE,
+    numeric: Sequence[bool] | None = None,
 ) -> Iterator[str]:
     """The same for a terminal, a page at a time, with escape sequences of our own only."""
     from rich.cells import cell_len
@@ -74,10 +84,10 @@ def screen_table(
     stream = iter(rows)
     head = [printable(name) for name in names]
     first = list(islice(stream, page))
-    numeric = _numeric(first, len(head))
+    numeric = _numeric(first, len(head)) if numeric is None else numeric
     texts = [[_short(_text(cell)) for cell in row] for row in first]
     natural = [max(cell_len(row[i]) for row in [head, *texts]) for i in range(len(head))]
-    widths = _fit(natural, screen.width)
+    widths = fit(natural, numeric, screen.width)
     number = 0
     if not texts and head and widths is not None:
         yield _page(head, [], widths, numeric, screen)
@@ -112,17 +122,21 @@ def _numeric(rows: list[list[object]], count: int) -> list[bool]:
     return [all_numbers(column) for column in range(count)]
 
 
-def _fit(natural: list[int], width: int) -> list[int] | None:
-    """Column widths that fill at most ``width``, the widest squeezed; None when they cannot fit."""
+def fit(natural: Sequence[int], numeric: Sequence[bool], width: int) -> list[int] | None:
+    """Column widths that fill at most ``width``, the widest squeezed; None when they cannot fit.
+
+    Numbers are never broken into lines.
+    """
     room = width - _GAP * len(natural)
-    lowest = [min(n, _NARROWEST) for n in natural]
+    lowest = [n if fix else min(n, _NARROWEST) for n, fix in zip(natural, numeric, strict=True)]
     if sum(lowest) > room:
         return None
     widths = list(natural)
     while (excess := sum(widths) - room) > 0:
-        widest = max(widths)
-        second = max([w for w in widths if w < widest], default=0)
-        those = [i for i, w in enumerate(widths) if w == widest and w > lowest[i]]
+        free = [i for i, w in enumerate(widths) if w > lowest[i]]
+        widest = max(widths[i] for i in free)
+        second = max([widths[i] for i in free if widths[i] < widest], default=0)
+        those = [i for i in free if widths[i] == widest]
         step = max(1, min(widest - second, -(-excess // len(those))))
         for i in those:
             widths[i] = max(lowest[i], widths[i] - step)
@@ -142,7 +156,11 @@ def _console(screen: Screen, width: int | None = None) -> tuple[Console, io.Stri
 
 
 def _page(
-    head: list[str], rows: list[list[str]], widths: list[int], numeric: list[bool], screen: Screen
+    head: list[str],
+    rows: list[list[str]],
+    widths: list[int],
+    numeric: Sequence[bool],
+    screen: Screen,
 ) -> str:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table

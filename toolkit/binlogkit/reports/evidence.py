@@ -1,0 +1,264 @@
+"""The evidence report: what was read, whether it is whole, what it shows, what it cannot show.
+
+:class:`Evidence` takes the frames of the analyses as they are; what is not given has no section.
+Nothing is computed here but totals of columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from typing import Any
+
+from binlogkit.reports._frames import records_of
+from binlogkit.reports.model import (
+    Card,
+    Column,
+    Figure,
+    Items,
+    Part,
+    Report,
+    Section,
+    Table,
+    Text,
+    Tone,
+    columns_of,
+)
+
+__all__ = ["Evidence", "evidence_report"]
+
+_TONES: Mapping[str, Tone] = {
+    "bad": "bad", "damaged": "bad", "missing": "bad", "error": "bad", "finding": "bad",
+    "applies": "warn", "warning": "warn", "gap": "bad", "unknown": "warn", "cut": "warn",
+    "prepared": "warn", "rolled_back": "warn",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The pieces of an evidence report; frames of any engine, or lists of records.
+
+    ``files``: one row per file (``file, sha256, size, server_version`` …); ``checksums``: results
+    per file (``file, ok, bad, none``); ``continuity``: one row per pair of files or per gap;
+    ``findings``: damage and whatever else the reader must know, empty if there is none;
+    ``summary, by_table, by_minute, by_thread, largest, statements, settings, limits``: the audit's;
+    ``more``: sections of one's own, before the limits. ``tool``: name and version; ``command``: as
+    it was typed; ``made_at``: a time in words.
+    """
+
+    title: str = "What this binary log shows"
+    subtitle: str = ""
+    files: Any = None
+    checksums: Any = None
+    continuity: Any = None
+    findings: Any = None
+    summary: Any = None
+    by_table: Any = None
+    by_minute: Any = None
+    by_thread: Any = None
+    largest: Any = None
+    statements: Any = None
+    settings: Any = None
+    limits: Any = None
+    more: Sequence[Section] = ()
+    tool: str = "binlogkit"
+    command: str = ""
+    made_at: str = ""
+    pictures: bool = True
+    notes: Mapping[str, str] = field(default_factory=dict)
+
+
+def evidence_report(evidence: Evidence) -> Report:
+    """The report of ``evidence``, for html.render and text.render.
+
+    Pictures are left out, and the report says so, where matplotlib is not installed.
+    """
+    made = [("tool", evidence.tool), ("command", evidence.command), ("time", evidence.made_at)]
+    made += list(evidence.notes.items())
+    if evidence.pictures and find_spec("matplotlib") is None:
+        made.append(("pictures", "left out: matplotlib is not installed (binlogkit[plot])"))
+    return Report(
+        title=evidence.title,
+        subtitle=evidence.subtitle,
+        cards=list(_cards(evidence)),
+        sections=list(_sections(evidence)),
+        made=[(label, value) for label, value in made if value],
+    )
+
+
+def _sections(evidence: Evidence) -> Iterator[Section]:
+    for given, title, make in _SECTIONS:
+        if any(getattr(evidence, name) is not None for name in given):
+            yield Section(title, list(make(evidence)), _INTROS.get(title, ""))
+    yield from evidence.more
+    if evidence.limits is not None:
+        yield Section(
+            "What this log cannot show",
+            [_limits(records_of(evidence.limits))],
+            "“applies”: the log itself proves it. “may apply”: no log could ever tell.",
+        )
+
+
+def _files(evidence: Evidence) -> Iterator[Part]:
+    if evidence.files is not None:
+        yield _table(evidence.files)
+    if evidence.checksums is not None:
+        rows = records_of(evidence.checksums)
+        if any(row.get("bad") for row in rows):
+            yield Text("Events whose CRC32 does not match their bytes are in this log.", tone="bad")
+        yield _table(rows, caption="Checksums of events")
+    if evidence.continuity is not None:
+        yield _table(evidence.continuity, caption="Continuity", empty="no gap was found")
+
+
+def _findings(evidence: Evidence) -> Iterator[Part]:
+    rows = records_of(evidence.findings)
+    if rows:
+        yield _table(rows)
+    else:
+        yield Text("No damage was found and every cell could be decoded.", tone="good")
+
+
+def _tables(evidence: Evidence) -> Iterator[Part]:
+    yield from _figure(evidence, "tables", evidence.by_table, "Row changes by table")
+    yield _table(evidence.by_table, _BY_TABLE)
+
+
+def _minutes(evidence: Evidence) -> Iterator[Part]:
+    yield from _figure(evidence, "timeline", evidence.by_minute, "Row changes per minute, UTC")
+    rows = sorted(records_of(evidence.by_minute), key=lambda row: -int(row.get("rows") or 0))
+    yield _table(rows, _MINUTES, limit=20, caption="Busiest minutes, UTC")
+
+
+def _transactions(evidence: Evidence) -> Iterator[Part]:
+    if evidence.largest is not None:
+        title = "Largest transactions by bytes"
+        yield from _figure(evidence, "largest_transactions", evidence.largest, title)
+        yield _table(evidence.largest, _LARGEST, limit=50, caption="Largest transactions")
+    if evidence.by_thread is not None:
+        yield _table(evidence.by_thread, caption="By connection", limit=50)
+
+
+def _statements(evidence: Evidence) -> Iterator[Part]:
+    if evidence.statements is not None:
+        yield _table(evidence.statements, _STATEMENTS, limit=100)
+    if evidence.settings is not None:
+        yield _table(evidence.settings, caption="Settings, accounts and administration", limit=100)
+
+
+def _summary(evidence: Evidence) -> Iterator[Part]:
+    yield _table(evidence.summary, _SUMMARY)
+
+
+_Make = Callable[[Evidence], Iterator[Part]]
+_SECTIONS: tuple[tuple[tuple[str, ...], str, _Make], ...] = (
+    (("files", "checksums", "continuity"), "Files", _files),
+    (("findings",), "Findings", _findings),
+    (("summary",), "What is in the files", _summary),
+    (("by_table",), "By table", _tables),
+    (("by_minute",), "By minute", _minutes),
+    (("largest", "by_thread"), "Transactions", _transactions),
+    (("statements", "settings"), "Statements", _statements),
+)
+_INTROS = {
+    "By minute": "An event's time is the start of its statement, to the second, by the clock of"
+    " the server where it was made.",
+    "Transactions": "A connection number is no person: pools share one among many, and on a"
+    " replica it is the applier's.",
+}
+_SUMMARY = (
+    "file", "first_timestamp", "last_timestamp", "transactions", "rows", "inserts", "updates",
+    "deletes", "committed", "rolled_back", "prepared", "cut", "open",
+)  # fmt: skip
+_MINUTES = ("minute", "rows", "inserts", "updates", "deletes")
+_BY_TABLE = (
+    "db", "table", "rows", "inserts", "updates", "deletes", "first_timestamp", "last_timestamp",
+    "first_file", "first_pos",
+)  # fmt: skip
+_LARGEST = (
+    "file", "pos", "gtid", "thread_id", "timestamp", "outcome", "size", "rows", "tables",
+    "first_query",
+)  # fmt: skip
+_STATEMENTS = (
+    "query", "statement", "kind", "rows", "inserts", "updates", "deletes", "tables", "timestamp",
+    "file", "pos",
+)  # fmt: skip
+
+
+def _table(
+    frame: Any,
+    names: Sequence[str] = (),
+    *,
+    caption: str = "",
+    empty: str = "none",
+    limit: int = 200,
+) -> Table:
+    """A table of ``names`` (of all columns when none of them is there), its bad rows marked."""
+    rows = records_of(frame)
+    columns = columns_of(rows, names) or columns_of(rows)
+    tone_by = next((n for n in ("outcome", "status", "grade", "severity") if n in _keys(rows)), "")
+    return Table(
+        rows, columns, caption=caption, empty=empty, limit=limit, tone_by=tone_by, tones=_TONES
+    )
+
+
+def _keys(rows: Sequence[Mapping[str, Any]]) -> Sequence[str]:
+    return list(rows[0]) if rows else ()
+
+
+def _limits(rows: Sequence[Mapping[str, Any]]) -> Part:
+    if rows and {"limit", "grade", "meaning"} <= set(rows[0]):
+        columns = [
+            Column("grade", "applies?"),
+            Column("meaning", "what cannot be known"),
+            Column("evidence", "why"),
+            Column("file", "first seen in"),
+            Column("pos", "at", "plain"),
+        ]
+        return Table(rows, columns, tone_by="grade", tones=_TONES)
+    return Items([("", str(value)) for row in rows for value in row.values()])
+
+
+def _figure(evidence: Evidence, name: str, frame: Any, caption: str) -> Iterator[Part]:
+    if not evidence.pictures or find_spec("matplotlib") is None:
+        return
+    rows = records_of(frame)
+    if rows:
+        from binlogkit.reports import plots
+
+        yield Figure(plots.picture(getattr(plots, name), rows), caption)
+
+
+def _cards(evidence: Evidence) -> Iterator[Card]:
+    """The numbers to see first, from what is given."""
+    if evidence.findings is not None:
+        found = len(records_of(evidence.findings))
+        yield Card("findings", f"{found:,}", tone="bad" if found else "good")
+    if evidence.files is not None:
+        files = records_of(evidence.files)
+        yield Card("files", f"{len(files):,}", f"{_sum(files, 'size'):,} bytes")
+    if evidence.checksums is not None:
+        rows = records_of(evidence.checksums)
+        bad = _sum(rows, "bad")
+        note = f"{_sum(rows, 'ok'):,} good, {_sum(rows, 'none'):,} without"
+        yield Card("bad checksums", f"{bad:,}", note, "bad" if bad else "good")
+    if evidence.summary is not None:
+        yield from _totals(records_of(evidence.summary))
+    if evidence.limits is not None:
+        rows = records_of(evidence.limits)
+        proved = sum(row.get("grade") == "applies" for row in rows)
+        yield Card("limits that apply", f"{proved:,}", f"of {len(rows):,} listed below", "warn")
+
+
+def _totals(rows: Sequence[Mapping[str, Any]]) -> Iterator[Card]:
+    for name in ("transactions", "rows", "inserts", "updates", "deletes"):
+        yield Card("row changes" if name == "rows" else name, f"{_sum(rows, name):,}")
+    loose = {name: _sum(rows, name) for name in ("rolled_back", "prepared", "cut", "open")}
+    told = [f"{count:,} {name.replace('_', ' ')}" for name, count in loose.items() if count]
+    if told:
+        yield Card("not committed", f"{sum(loose.values()):,}", ", ".join(told), "warn")
+
+
+def _sum(rows: Sequence[Mapping[str, Any]], name: str) -> int:
+    return sum(int(row.get(name) or 0) for row in rows)

@@ -1,0 +1,117 @@
+"""A report as one HTML file that needs nothing else: no script, no link, no other resource.
+
+Everything is escaped by the template engine; control and bidirectional characters of a log are
+shown as escapes. The file's own Content-Security-Policy allows its one style sheet by its hash and
+pictures as data, so that even a mistake here could run and fetch nothing.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from binlogkit.errors import printable
+from binlogkit.reports._display import display, safe_lines, shortened
+from binlogkit.reports.model import Figure, Items, Part, Report, Section, Table, Text, columns_of
+
+__all__ = ["render"]
+
+_UNBROKEN = 26  # characters up to which every cell of a column stays on one line
+
+
+def render(report: Report) -> str:
+    """The HTML of ``report``; encode it as UTF-8.
+
+    Tables show their first ``limit`` rows, cells their column's ``longest``; both say so.
+    """
+    sections = [_section(section) for section in report.sections]
+    return _template().render(
+        title=_line(report.title),
+        subtitle=_line(report.subtitle),
+        cards=[(_line(c.label), _line(c.value), _line(c.note), c.tone) for c in report.cards],
+        sections=sections,
+        made=[(_line(label), _line(value)) for label, value in report.made],
+        css=Markup(_css()),  # noqa: S704  the package's own file
+        css_hash=base64.b64encode(hashlib.sha256(_css().encode()).digest()).decode(),
+    )
+
+
+@cache
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(_source),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("report.html.jinja")
+
+
+def _source(name: str) -> str:
+    return (files("binlogkit.reports") / "templates" / name).read_text(encoding="utf-8")
+
+
+@cache
+def _css() -> str:
+    return _source("report.css")
+
+
+def _line(text: str) -> str:
+    return shortened(printable(text))
+
+
+def _section(section: Section) -> dict[str, Any]:
+    parts = [_part(part) for part in section.parts]
+    return {"title": _line(section.title), "intro": _line(section.intro), "parts": parts}
+
+
+def _part(part: Part) -> dict[str, Any]:
+    """What the template shows, escaped there: every value is a string, a flag or a tone."""
+    if isinstance(part, Table):
+        return _table(part)
+    if isinstance(part, Figure):
+        data = base64.b64encode(part.png).decode("ascii")
+        return {"form": "figure", "data": data, "caption": _line(part.caption)}
+    if isinstance(part, Items):
+        items = [(_line(head), _line(text)) for head, text in part.items]
+        return {"form": "items", "items": items, "empty": _line(part.empty)}
+    return _text(part)
+
+
+def _text(part: Text) -> dict[str, Any]:
+    text = shortened(safe_lines(part.text)) if part.code else _line(part.text)
+    return {"form": "code" if part.code else "text", "text": text, "tone": part.tone}
+
+
+def _table(part: Table) -> dict[str, Any]:
+    shown = list(part.rows[: part.limit])
+    columns = columns_of(shown) if part.columns is None else list(part.columns)
+    texts = [[display(row.get(c.name), c) for c in columns] for row in shown]
+    classes = [_class(c.kind, [row[i] for row in texts]) for i, c in enumerate(columns)]
+    heads = list(zip([_line(column.heading) for column in columns], classes, strict=True))
+    rows = []
+    for row, cells in zip(shown, texts, strict=True):
+        tone = (part.tones or {}).get(str(row.get(part.tone_by)), "plain")
+        rows.append((list(zip(cells, classes, strict=True)), tone))
+    return {
+        "form": "table",
+        "heads": heads,
+        "rows": rows,
+        "caption": _line(part.caption),
+        "empty": _line(part.empty),
+        "more": len(part.rows) - len(shown),
+    }
+
+
+def _class(kind: str, texts: Sequence[str]) -> str:
+    """The CSS class of a column: how it is set, and whether it may be broken into lines."""
+    form = {"number": "n", "plain": "n", "time": "t", "microtime": "t", "code": "c"}.get(kind, "x")
+    return form if max(map(len, texts), default=0) > _UNBROKEN else f"{form} s"

@@ -1,0 +1,196 @@
+"""Reports as text: for a terminal of some width, or plain for a file or a pipe.
+
+Nothing of a log reaches the terminal but printable characters, and no markup is read in it.
+"""
+
+from __future__ import annotations
+
+import os
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from binlogkit.errors import printable
+from binlogkit.reports._destination import destination, is_terminal
+from binlogkit.reports._display import display, safe_lines, shortened
+from binlogkit.reports._values import json_text
+from binlogkit.reports.model import Figure, Items, Part, Report, Table, Text, columns_of
+from binlogkit.reports.output import Output, screen, write_records
+
+if TYPE_CHECKING:
+    from binlogkit.reports._table import Screen
+
+__all__ = ["render", "state_rows", "write", "write_state"]
+
+_WIDTH = 80
+_INDENT = "  "
+
+
+def render(report: Report, on: Screen | None = None) -> Iterator[str]:
+    """The text of ``report``, in pieces that end with line ends.
+
+    ``on``: the terminal to fit; None for plain text, whose tables keep their full width and whose
+    prose is 80 columns wide.
+    """
+    width = on.width if on else _WIDTH
+    yield from _heading(report.title, "=", width)
+    if report.subtitle:
+        yield from _prose(report.subtitle, width)
+    if report.cards:
+        yield "\n"
+        yield from _pairs([(c.label, _joined(c.value, c.note)) for c in report.cards], width)
+    for section in report.sections:
+        yield "\n"
+        yield from _heading(section.title, "-", width)
+        if section.intro:
+            yield from _prose(section.intro, width)
+        for part in section.parts:
+            yield from _part(part, on, width)
+    if report.made:
+        yield "\n"
+        yield from _heading("How this was made", "-", width)
+        yield from _pairs(report.made, width)
+
+
+def write(report: Report, path: str | os.PathLike[str] = "-") -> None:
+    """Write the text of ``report`` to ``path`` (mode 0600) or standard output (``-``).
+
+    UsageError: a path that cannot be written. A closed pipe ends it quietly.
+    """
+    on = screen() if is_terminal(path) else None
+    with destination(path) as sink:
+        for piece in render(report, on):
+            sink.write(piece.encode("utf-8"))
+
+
+def write_state(records: Iterable[Mapping[str, Any]], output: Output) -> int:
+    """Write a state's records (``values``, ``unknown``); returns how many.
+
+    As a table: one column per column of the table, NULL as ``NULL``, an empty string as ``''``, and
+    ``?`` for what the log does not determine. The other formats: the contract's form.
+    """
+    if output.format != "table":
+        return write_records(records, output, names=("values", "unknown"))
+    return write_records(state_rows(records), output)
+
+
+def state_rows(records: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """A state's records flat, for people: every value in a column of its own."""
+    for record in records:
+        unknown = list(record.get("unknown") or ())
+        values = record["values"]
+        flat = {name: _state_cell(value) for name, value in values.items()}
+        yield flat | dict.fromkeys(unknown, "?")
+
+
+def _state_cell(value: Any) -> Any:
+    if value is None:
+        return "NULL"
+    return json_text(value) if isinstance(value, Mapping) else value
+
+
+def _joined(value: str, note: str) -> str:
+    return f"{value} ({note})" if note else value
+
+
+def _heading(text: str, line: str, width: int) -> Iterator[str]:
+    shown = shortened(printable(text))
+    yield f"{shown}\n{line * min(len(shown), width)}\n"
+
+
+def _prose(text: str, width: int, indent: str = "") -> Iterator[str]:
+    lines = textwrap.wrap(
+        shortened(printable(text)), max(20, width - 1), initial_indent=indent,
+        subsequent_indent=indent, break_on_hyphens=False,
+    )  # fmt: skip
+    yield from (f"{line}\n" for line in lines)
+
+
+def _pairs(pairs: Sequence[tuple[str, str]], width: int) -> Iterator[str]:
+    """Label and value on a line, the values below each other where they are long."""
+    labels = [shortened(printable(label)) for label, _ in pairs]
+    column = min(max(map(len, labels), default=0), width // 3) + 2
+    for label, (_, value) in zip(labels, pairs, strict=True):
+        lines = textwrap.wrap(
+            shortened(printable(value)), max(20, width - column - 1), break_on_hyphens=False
+        ) or [""]
+        head = label.ljust(column)
+        if len(label) + 2 > column:
+            yield f"{label}\n"
+            head = " " * column
+        for line in lines:
+            yield f"{head}{line}".rstrip() + "\n"
+            head = " " * column
+
+
+def _part(part: Part, on: Screen | None, width: int) -> Iterator[str]:
+    if isinstance(part, Table):
+        yield from _table(part, on, width)
+    elif isinstance(part, Items):
+        if part.items:
+            yield from _pairs(part.items, width)
+        else:
+            yield from _prose(part.empty, width)
+    elif isinstance(part, Text):
+        if part.code:
+            yield textwrap.indent(shortened(safe_lines(part.text)), _INDENT) + "\n"
+        else:
+            mark = {"bad": "!! ", "warn": "! "}.get(part.tone, "")
+            yield from _prose(mark + part.text, width)
+    else:
+        assert isinstance(part, Figure)  # a picture has no text but its caption, which a table has
+
+
+def _table(part: Table, on: Screen | None, width: int) -> Iterator[str]:
+    from binlogkit.reports._table import plain_table, screen_table
+
+    if part.caption:
+        yield "\n"
+        yield from _prose(part.caption, width)
+    shown = list(part.rows[: part.limit])
+    if not shown:
+        yield from _prose(part.empty, width)
+        return
+    columns = columns_of(shown) if part.columns is None else list(part.columns)
+    names = [printable(column.heading) for column in columns]
+    numeric = [column.kind in ("number", "plain") for column in columns]
+    rows: list[list[object]] = [
+        [_one_line(display(row.get(column.name), column)) for column in columns] for row in shown
+    ]
+    if on is None:
+        yield from plain_table(names, rows, len(rows), numeric)
+    else:
+        count = _columns_that_fit(names, rows, numeric, on)
+        part_of = [row[:count] for row in rows]
+        yield from screen_table(names[:count], part_of, on, len(rows), numeric[:count])
+        if count < len(names):
+            left_out = ", ".join(names[count:])
+            yield from _prose(f"(not shown in {on.width} columns: {left_out})", width)
+    if len(part.rows) > len(shown):
+        yield f"{len(part.rows) - len(shown):,} more rows are not shown here.\n"
+
+
+def _columns_that_fit(
+    names: Sequence[str], rows: Sequence[Sequence[object]], numeric: Sequence[bool], on: Screen
+) -> int:
+    """How many of the columns a terminal can show side by side, all where two do not fit.
+
+    A report's tables have what matters first, so the last columns go.
+    """
+    from rich.cells import cell_len
+
+    from binlogkit.reports._table import fit
+
+    natural = [
+        max(cell_len(str(cell or "")) for cell in column)
+        for column in zip(names, *rows, strict=True)
+    ]
+    for count in range(len(names), 1, -1):
+        if fit(natural[:count], numeric[:count], on.width) is not None:
+            return count
+    return len(names)
+
+
+def _one_line(text: str) -> str | None:
+    """A statement's lines as one; None for an empty cell, which is shown as nothing."""
+    return " ".join(text.split("\n")) or None
