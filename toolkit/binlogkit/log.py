@@ -18,10 +18,13 @@ from binlogkit.sources.carriers import Carrier, Source, resolve
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from binlogkit.log_audit import Audit
     from binlogkit.log_state import TableState
     from binlogkit.rows.ddl import Catalog
 
 __all__ = ["Batch", "Log", "open_log"]
+
+_GLANCE = 16 << 20  # bytes of logs that a notebook reads through only to show their tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +248,7 @@ class Log:
         from binlogkit.frames.tables import schema_table, to_engine
 
         walk = self.walk(ahead=False)
-        for _ in self._until_damage(walk):
+        for _ in self.until_damage(walk):
             pass
         schemas = [schema for versions in walk.schemas.values() for schema in versions]
         return to_engine(schema_table(schemas), engine)
@@ -253,7 +256,7 @@ class Log:
     def table_pairs(self) -> list[tuple[str, str]]:
         """(db, table) of every table with row changes, sorted."""
         walk = self.walk(ahead=False)
-        for _ in self._until_damage(walk):
+        for _ in self.until_damage(walk):
             pass
         return sorted(walk.schemas)
 
@@ -274,11 +277,20 @@ class Log:
 
         return table_state(self, table, **point)
 
+    def audit(self, **filters: Any) -> Audit:
+        """Who changed what and when, and what this log cannot show; see log_audit.SECTIONS.
+
+        Damage ends the reading and is among the findings; it is not raised.
+        """
+        from binlogkit.log_audit import audit_log
+
+        return audit_log(self, **filters)
+
     def steps(self) -> Iterator[Step]:
         """The walk's steps up to damage, which is kept in ``damages``."""
-        return self._until_damage(self.walk())
+        return self.until_damage(self.walk())
 
-    def _until_damage(self, walk: LogWalk) -> Iterator[Step]:
+    def until_damage(self, walk: LogWalk) -> Iterator[Step]:
         """The walk's steps; damage ends them and is kept in ``damages``."""
         try:
             yield from walk
@@ -293,6 +305,18 @@ class Log:
 
     def _ipython_key_completions_(self) -> list[str]:
         return self.table_names()
+
+    def _repr_html_(self) -> str:
+        from binlogkit.reports.notebook import overview
+
+        facts = [("files", str(len(self.carriers)))]
+        size = sum(carrier.size or 0 for carrier in self.carriers)
+        if size:
+            facts.append(("size", f"{size:,} bytes"))
+        if size <= _GLANCE:
+            facts.append(("tables", ", ".join(self.table_names()) or "none with row changes"))
+        rows = [{"file": c.name, "size": c.size} for c in self.carriers]
+        return overview("binary log", facts, rows)
 
     def __repr__(self) -> str:
         return f"<binlogkit.Log {json.dumps(self.files, ensure_ascii=True)}>"
