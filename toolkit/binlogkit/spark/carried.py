@@ -7,6 +7,7 @@ decimals, the next wider signed type for unsigned integers, decimal(20,0) for 64
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -69,7 +70,7 @@ def carry(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
         image = field.name.removesuffix("_state")
         column = batch.column(field.name)
         if field.name in IMAGES:
-            column = _image(column, field.type)
+            column = _image(column, field.type, _table(batch))
         elif image in IMAGES:
             target = _image_names(schema, image, own)
             column = fit(_states(batch, image, own, target), field.type, field.name)
@@ -89,12 +90,17 @@ def _image_names(schema: pa.Schema, image: str, own: Sequence[str]) -> list[str]
     return [field.name for field in schema.field(image).type]
 
 
-def _image(struct: pa.StructArray, kind: pa.DataType) -> pa.Array:
+def _table(batch: pa.RecordBatch) -> str:
+    db, table = json.loads(batch.schema.metadata[b"binlogkit:table"])
+    return f"{db}.{table}"
+
+
+def _image(struct: pa.StructArray, kind: pa.DataType, table: str) -> pa.Array:
     import pyarrow as pa
 
     place = {field.name: i for i, field in enumerate(struct.type)}
     children = [
-        fit(struct.field(place[f.name]), f.type, f.name)
+        fit(struct.field(place[f.name]), f.type, f"{table}.{f.name}")
         if f.name in place
         else pa.nulls(len(struct), f.type)
         for f in kind

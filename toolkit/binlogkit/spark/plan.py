@@ -2,18 +2,16 @@
 
 Spark is not in here: landing, the batch source and a stream share it. The plan is made once, where
 the query is planned, with one light walk; it is plain data. What a file cannot tell by itself is
-what stood in the files before: definitions made by DDL (``Plan.history``, of which a split says how
-much is past), and the numbers of events and transactions, so that ``seq`` and ``tx`` are those of a
-:class:`binlogkit.Log` over all files.
+what stood in the files before: definitions made by DDL (its events are ``Plan.history``, of which a
+split says how many are past), and the numbers of events and transactions, so that ``seq`` and
+``tx`` are those of a :class:`binlogkit.Log` over all files.
 """
 
 from __future__ import annotations
 
-import io
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any
 
 from binlogkit.errors import DamageError, InputError
 from binlogkit.events.base import Event
@@ -31,15 +29,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Base", "Plan", "Split", "SplitWalk", "carrier_of", "make_plan"]
 
-Declaration = FormatDescription | StartV3 | Query
-
 
 @dataclass(frozen=True, slots=True)
 class Split:
     """One file, and where it stands among those read together.
 
-    ``events``, ``transactions``: how many come before; ``history``: how many of the plan's
-    declarations do; ``stop``: logical offset at which the file ended when it was planned, None
+    ``events``, ``transactions``: how many come before; ``history``: how many of the plan's events
+    to know of do; ``stop``: logical offset at which the file ended when it was planned, None
     where it is read to its end, whatever that is by then.
     """
 
@@ -110,7 +106,7 @@ class Plan:
     scan: ScanOptions
     base: Base = field(default_factory=Base)
     splits: tuple[Split, ...] = ()
-    history: tuple[Declaration, ...] = ()
+    history: tuple[Event, ...] = ()
     changes: pa.Schema | None = None
     columns: tuple[str, ...] = ()
 
@@ -118,7 +114,7 @@ class Plan:
 class SplitWalk(LogWalk):
     """A walk that can start anywhere in a series of logs.
 
-    ``history``: the declarations that come before; ``events``, ``transactions``: how many do.
+    ``split``: where that is; ``history``: the events before it that say something of tables.
     """
 
     def __init__(
@@ -127,18 +123,15 @@ class SplitWalk(LogWalk):
         options: ReadOptions,
         *,
         ahead: bool = True,
-        history: Sequence[Declaration] = (),
+        history: Sequence[Event] = (),
         split: Split | None = None,
     ) -> None:
         super().__init__(carriers, options, ahead=ahead)
         self._split = split
         if split is not None:
             self._ordinal, self._transactions = split.events, split.transactions
-        for declaration in history:
-            if isinstance(declaration, Query):
-                self._apply(declaration)
-            else:
-                self._catalog.server_version = declaration.server_version
+        for event in history:
+            self._take(Step(event, 0, False, False), event.body)
 
     @property
     def events(self) -> int:
@@ -151,6 +144,26 @@ class SplitWalk(LogWalk):
             return
         for carrier in self.carriers:
             yield from self._walk(carrier, self._split.first, self._split.last)
+
+    def _events(self, carrier: Carrier, sink: Callable[[DamageError], None]) -> Iterator[Event]:
+        """The events before the split's stop; what a live log has got since is left alone."""
+        stop = self._split.stop if self._split is not None else None
+        if stop is None:
+            yield from super()._events(carrier, sink)
+            return
+
+        def report(error: DamageError) -> None:
+            if error.offset < stop:
+                sink(error)
+
+        try:
+            for event in super()._events(carrier, report):
+                if event.raw.inner is None and event.raw.pos >= stop:
+                    return
+                yield event
+        except DamageError as error:
+            if error.offset < stop:
+                raise
 
     def steps(self, carrier: Carrier) -> Iterator[Step]:
         """The steps of one log."""
@@ -184,7 +197,7 @@ class _Planner:
         self._scan = scan
         options = base.read_options(scan)
         self.walk = SplitWalk(carriers, options, ahead=False)
-        self.history: list[Declaration] = []
+        self.history: list[Event] = []
         self._transactions = 0
         self._version: str | None = None
         self._end = 0
@@ -192,7 +205,7 @@ class _Planner:
     def run(self, splits: Sequence[Split]) -> tuple[Split, ...]:
         """The splits with their starts, and the ends of those that were walked to the end."""
         done: list[Split] = []
-        damaged = False
+        ended = False
         for i, split in enumerate(splits):
             start = replace(
                 split,
@@ -200,10 +213,13 @@ class _Planner:
                 transactions=self._transactions,
                 history=len(self.history),
             )
-            # In stop mode nothing behind damage is ever delivered: the worker that meets it fails.
-            if i < len(self.walk.carriers) and not damaged:
-                damaged = not self._pass(self.walk.carriers[i])
-                start = start if damaged else replace(start, stop=self._end)
+            if i < len(self.walk.carriers) and not ended:
+                try:
+                    start = replace(start, stop=self._pass(self.walk.carriers[i]))
+                except InputError:
+                    pass  # the worker says so; the others go on, as in a Log
+                except DamageError:
+                    ended = True  # the worker says so; nothing behind is delivered, as in a Log
             done.append(start)
         return tuple(done)
 
@@ -217,33 +233,31 @@ class _Planner:
             for schema in schemas
         ]
 
-    def _pass(self, carrier: Carrier) -> bool:
-        """Walk over one log; whether its end was reached."""
+    def _pass(self, carrier: Carrier) -> int:
+        """Walk over one log; the offset of its end."""
         self._end = 0
-        try:
-            for transaction in track_transactions(self._events(carrier), self._transactions):
-                self._transactions = transaction.number + 1
-        except (DamageError, InputError):
-            return False
-        return True
+        for transaction in track_transactions(self._events(carrier), self._transactions):
+            self._transactions = transaction.number + 1
+        return self._end
 
     def _events(self, carrier: Carrier) -> Iterator[Event]:
         for step in self.walk.steps(carrier):
             event = step.event
             if event.raw.inner is None:
                 self._end = event.raw.pos + event.raw.header.size
-            self._note(event.body)
+            self._note(event)
             yield event
 
-    def _note(self, body: object) -> None:
+    def _note(self, event: Event) -> None:
+        body = event.body
         if isinstance(body, (FormatDescription, StartV3)):
             if body.server_version != self._version:
                 self._version = body.server_version
-                self.history.append(body)
+                self.history.append(event)
         elif isinstance(body, Query):
             kind = statement_kind(body.query, body.status_vars.sql_mode)
             if kind == StatementKind.DDL:
-                self.history.append(body)
+                self.history.append(event)
 
 
 def _united(versions: Sequence[TableSchema], table: str) -> pa.Schema:
@@ -257,33 +271,7 @@ def _united(versions: Sequence[TableSchema], table: str) -> pa.Schema:
     return united(empty, table).schema
 
 
-class _Limited(io.RawIOBase):
-    """The first ``limit`` bytes of a log: what stood in it when it was planned."""
-
-    def __init__(self, carrier: Carrier, limit: int) -> None:
-        self._stack = ExitStack()
-        self._file = self._stack.enter_context(carrier.open())
-        self._left = limit
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: object) -> int:
-        view = memoryview(cast(bytearray, buffer))
-        data = self._file.read(min(len(view), self._left))
-        view[: len(data)] = data
-        self._left -= len(data)
-        return len(data)
-
-    def close(self) -> None:
-        self._stack.close()
-        super().close()
-
-
 def carrier_of(split: Split) -> Carrier:
-    """The log of a split, up to where it ended when it was planned."""
+    """The log of a split."""
     (carrier,) = resolve(split.file)
-    stop = split.stop
-    if stop is None:
-        return carrier
-    return Carrier(carrier.name, lambda: cast(BinaryIO, _Limited(carrier, stop)), stop)
+    return carrier

@@ -1,0 +1,245 @@
+"""Plans and splits without Spark: what the workers read together is what a Log reads alone."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import binlogkit as bk
+from binlogkit.errors import DamageError, EmptyInputError, InputError, SchemaError, UsageError
+from binlogkit.spark.decode import check_schema, decode, scan_schema
+from binlogkit.spark.options import parse_options
+from binlogkit.spark.plan import Plan, make_plan
+from binlogkit_fixtures import golden
+
+TWO_FILES = golden.case("8.0-row-full", "transactions")
+
+
+def plan_of(path: str | Path, **options: str) -> Plan:
+    return make_plan(parse_options({"path": str(path), **options}))
+
+
+def records(plan: Plan) -> list[dict[str, Any]]:
+    schema = scan_schema(plan)
+    return [
+        record
+        for split in plan.splits
+        for batch in decode(plan, split, schema)
+        for record in batch.to_pylist()
+    ]
+
+
+def rows(source: Any, **keywords: Any) -> list[dict[str, Any]]:
+    options = {k: keywords.pop(k) for k in ("schema", "on_damage", "charset") if k in keywords}
+    found = bk.open(source, **options).rows(engine="pyarrow", **keywords).to_pylist()
+    assert isinstance(found, list)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("cell", "scenario"),
+    [
+        ("5.7-row-full", "transactions"),
+        ("8.0-row-compressed", "transactions"),
+        ("8.0-row-minimal", "ddl"),
+        ("8.0-row-partial-json", "json"),
+        ("5.7-mixed-full", "transactions"),
+    ],
+)
+def test_the_splits_together_hold_the_rows_of_the_log(cell: str, scenario: str) -> None:
+    case = golden.case(cell, scenario)
+    plan = plan_of(case.path)
+    assert [split.file for split in plan.splits] == [str(path) for path in case.binlogs]
+    assert records(plan) == rows(case.path)
+
+
+def test_a_split_knows_the_names_that_ddl_in_earlier_files_gave() -> None:
+    plan = plan_of(TWO_FILES.path)
+    first, second = plan.splits
+    assert (first.history, first.first, first.last) == (0, True, False)
+    assert (second.history, second.first, second.last) == (len(plan.history), False, True)
+    wanted = [r for r in rows(TWO_FILES.path) if r["file"] == second.file]
+    schema = scan_schema(plan)
+    assert [r for b in decode(plan, second, schema) for r in b.to_pylist()] == wanted
+    ignorant = Plan(plan.scan, plan.base, plan.splits)
+    names = [r["after"] for b in decode(ignorant, second, schema) for r in b.to_pylist()]
+    assert any('"@1"' in name for name in names if name)
+    assert not any('"@1"' in (r["after"] or "") for r in wanted)
+
+
+def test_order_and_transaction_numbers_are_those_of_the_log() -> None:
+    paths = [*TWO_FILES.binlogs, *golden.case("8.0-row-compressed", "transactions").binlogs]
+    log = bk.open([str(path) for path in paths])
+    table = log.table_names()[0]
+    plan = make_plan(
+        parse_options({"paths": str([str(p) for p in paths]).replace("'", '"'), "table": table})
+    )
+    got, want = records(plan), log.changes(table)
+    assert len({r["file"] for r in got}) > 2
+    for column in ("seq", "tx", "file", "pos", "row", "before_state", "after_state"):
+        assert [r[column] for r in got] == want.column(column).to_pylist()
+    assert [r["seq"] for r in got] == sorted(r["seq"] for r in got)
+
+
+@pytest.mark.parametrize(
+    ("options", "keywords"),
+    [
+        ({"op": "update,delete"}, {"op": ["update", "delete"]}),
+        ({"startPosition": "2000"}, {"start_position": 2000}),
+        ({"stopPosition": "5000"}, {"stop_position": 5000}),
+        ({"where": "id=1"}, {"where": "id=1"}),
+        ({"gtid": "80808080-0080-11ee-8080-808080808080:8-12"},
+         {"gtid": "80808080-0080-11ee-8080-808080808080:8-12"}),
+    ],
+)  # fmt: skip
+def test_filters_are_those_of_the_log(options: dict[str, str], keywords: dict[str, Any]) -> None:
+    wanted = rows(TWO_FILES.path, **keywords)
+    assert 0 < len(wanted) < len(rows(TWO_FILES.path))
+    assert records(plan_of(TWO_FILES.path, **options)) == wanted
+
+
+def test_a_schema_file_completes_what_the_log_does_not_tell(tmp_path: Path) -> None:
+    second = shutil.copy(TWO_FILES.binlogs[1], tmp_path)
+    tables = TWO_FILES.manifest.marks[0].tables
+    statements = [
+        f"USE `{name.partition('.')[0]}`;\n{table.create};\n" for name, table in tables.items()
+    ]
+    file = tmp_path / "schema.sql"
+    file.write_text("".join(statements))
+    plan = plan_of(second, schema=str(file))
+    assert records(plan) == rows(second, schema=str(file))
+    assert records(plan) != rows(second)
+
+
+def test_a_damaged_file_fails_its_split_and_no_other(tmp_path: Path) -> None:
+    first, second = (Path(shutil.copy(path, tmp_path)) for path in TWO_FILES.binlogs)
+    data = bytearray(second.read_bytes())
+    data[len(data) // 2] ^= 0xFF
+    second.write_bytes(data)
+    plan = plan_of(tmp_path)
+    whole = list(decode(plan, plan.splits[0], scan_schema(plan)))
+    assert sum(b.num_rows for b in whole) == len(rows(first))
+    delivered = []
+    with pytest.raises(DamageError) as caught:
+        for batch in decode(plan, plan.splits[1], scan_schema(plan)):
+            delivered += batch.to_pylist()
+    assert caught.value.file == str(second)
+    assert 0 < caught.value.offset <= len(data) // 2
+    assert delivered and all(r["pos"] < caught.value.offset for r in delivered)
+
+    log = bk.open(tmp_path, on_damage="report")
+    wanted = log.rows(engine="pyarrow").to_pylist()
+    assert records(plan_of(tmp_path, onDamage="report")) == wanted
+    for mode in ("stop", "report"):
+        (damage,) = records(plan_of(tmp_path, onDamage=mode, records="damages"))
+        assert damage == {
+            "file": str(second),
+            "pos": caught.value.offset,
+            "error": "ChecksumError",
+            "field": "checksum",
+            "reason": caught.value.reason,
+        }
+
+
+def test_nothing_behind_damage_is_planned_but_all_behind_an_unreadable_file_is(
+    tmp_path: Path,
+) -> None:
+    for i, path in enumerate([*TWO_FILES.binlogs, TWO_FILES.binlogs[1]]):
+        shutil.copy(path, tmp_path / f"binlog.{i}")
+    paths = str([str(tmp_path / f"binlog.{i}") for i in range(3)]).replace("'", '"')
+    sound = make_plan(parse_options({"paths": paths}))
+    (tmp_path / "binlog.1").write_bytes(b"no log")
+    unreadable = make_plan(parse_options({"paths": paths}))
+    assert unreadable.splits[2].history == sound.splits[1].history
+    with pytest.raises(InputError, match=r"binlog\.1: not a binary log"):
+        list(decode(unreadable, unreadable.splits[1], scan_schema(unreadable)))
+    assert list(decode(unreadable, unreadable.splits[2], scan_schema(unreadable)))
+
+
+def test_what_a_live_log_got_after_planning_is_left_for_the_next_plan(tmp_path: Path) -> None:
+    source = TWO_FILES.binlogs[0]
+    data = source.read_bytes()
+    log = bk.open(source)
+    table = log.table_names()[0]
+    ends = [record["end_pos"] for record in log.event_records()]
+    cut = ends[len(ends) // 2]
+    live = tmp_path / "binlog.000001"
+    live.write_bytes(data[:cut])
+    plan = plan_of(live, table=table)
+    assert plan.splits[0].stop == cut
+    wanted = records(plan)
+    for mode in ("stop", "report"):
+        plan = plan_of(live, table=table, onDamage=mode)
+        for more in (data[: cut + 30], data):  # an event half written, then all of it
+            live.write_bytes(more)
+            assert records(plan) == wanted
+        live.write_bytes(data[:cut])
+    live.write_bytes(data)
+    assert len(records(plan_of(live, table=table))) > len(wanted)
+
+
+def test_versions_that_do_not_unite_need_a_schema_from_the_user() -> None:
+    case = golden.case("8.0-row-full", "ddl")
+    scan = parse_options({"path": str(case.path), "table": "evolve.item"})
+    with pytest.raises(SchemaError, match="price is decimal128"):
+        make_plan(scan)
+    plan = make_plan(scan, unite=False)
+    image = pa.struct({"id": pa.decimal128(20, 0), "price": pa.string()})
+    schema = pa.schema({"pos": pa.int64(), "after": image})
+    check_schema(plan, schema)
+    got = [r for s in plan.splits for b in decode(plan, s, schema) for r in b.to_pylist()]
+    wanted = list(bk.open(case.path).row_records(table="evolve.item"))
+    assert [r["pos"] for r in got] == [r["pos"] for r in wanted]
+    prices = [(r["after"] or {}).get("price") for r in got]
+    known = [(r["after"] or {}).get("price") for r in wanted]
+    assert prices == [None if v is None else str(v) for v in known]
+    assert sum(price is not None for price in prices) > 10
+
+
+def test_a_table_without_changes_has_no_known_columns() -> None:
+    plan = plan_of(TWO_FILES.path, table="no.such")
+    with pytest.raises(UsageError, match=r"no row change of no\.such"):
+        scan_schema(plan)
+
+
+@pytest.mark.parametrize(
+    ("options", "fields", "message"),
+    [
+        ({}, {"pos": "int64", "nonesuch": "string"}, "no column nonesuch; there are file, pos"),
+        ({"records": "damages"}, {"db": "string"}, "no column db; there are file, pos, error"),
+        ({"table": "T"}, {"seq": "int64", "nonesuch": "string"}, "no column nonesuch"),
+        ({"table": "T"}, {"before": "string"}, "before is a struct"),
+    ],
+)
+def test_a_users_schema_can_only_name_what_is_there(
+    options: dict[str, str], fields: dict[str, str], message: str
+) -> None:
+    if "table" in options:
+        options = {"table": bk.open(TWO_FILES.path).table_names()[0]}
+    plan = plan_of(TWO_FILES.path, **options)
+    schema = pa.schema([(name, getattr(pa, kind)()) for name, kind in fields.items()])
+    with pytest.raises(UsageError, match=message):
+        check_schema(plan, schema)
+
+
+def test_images_can_only_have_the_tables_columns() -> None:
+    table = bk.open(TWO_FILES.path).table_names()[0]
+    plan = plan_of(TWO_FILES.path, table=table)
+    schema = pa.schema({"after": pa.struct({"nonesuch": pa.int64()})})
+    with pytest.raises(UsageError, match="no column nonesuch; there are"):
+        check_schema(plan, schema)
+    check_schema(plan, pa.schema({"after": pa.struct({plan.columns[0]: pa.int64()})}))
+
+
+def test_what_names_no_log_is_an_error_of_the_plan(tmp_path: Path) -> None:
+    with pytest.raises(EmptyInputError):
+        plan_of(tmp_path)
+    with pytest.raises(EmptyInputError):
+        plan_of(tmp_path / "binlog.*")
+    plan = plan_of(tmp_path / "nothing")
+    with pytest.raises(InputError, match="no such file"):
+        records(plan)
