@@ -1,7 +1,8 @@
 """The column metadata of a table map: how many bytes each type has there, and what they say.
 
 Sources: ``Field::do_save_field_metadata`` and its readers in the server's ``field.cc`` and
-``rpl_utility.cc`` (5.7.22, 8.0.31), as observed in the table maps of those servers.
+``rpl_utility.cc`` (5.7.22, 8.0.31), as observed in the table maps of those servers. Kinds
+that none of them writes any more follow the description at ``Table_map_event``.
 """
 
 from __future__ import annotations
@@ -70,7 +71,8 @@ def metadata_length(type_code: int, data: bytes | memoryview = b"", p: int = 0) 
     element = _known(data[p])
     if element is T.TYPED_ARRAY:
         raise ValueError("a typed array cannot hold typed arrays")
-    # The length of a VARCHAR element takes 3 bytes: it may exceed 65,535.
+    # The length of a VARCHAR element takes 3 bytes; the server's description of the table map says
+    # that "the following 0, 1, 2, or 3 bytes" hold the element's metadata.
     return 1 + (3 if element is T.VARCHAR else _METADATA_LENGTH.get(element, 0))
 
 
@@ -122,6 +124,13 @@ def _bit(kind: T, meta: bytes) -> Resolved:
 
 def _varchar(kind: T, meta: bytes) -> Resolved:
     return Resolved(kind, int.from_bytes(meta, "little"), 0, 0)
+
+
+def _var_string(kind: T, meta: bytes) -> Resolved:
+    # VARCHAR of a table made before 5.0: a CHAR to the server, whose metadata begins with the type.
+    if meta[0] | _LENGTH_BITS in (T.STRING, T.VAR_STRING):
+        return Resolved(kind, _string(T.STRING, meta).length, 0, 0)
+    return _varchar(kind, meta)
 
 
 def _prefix(kind: T, meta: bytes) -> Resolved:
@@ -178,7 +187,7 @@ _RULES = {
     T.FLOAT: _float,
     T.DOUBLE: _double,
     T.VARCHAR: _varchar,
-    T.VAR_STRING: _varchar,
+    T.VAR_STRING: _var_string,
     T.BIT: _bit,
     T.TIMESTAMP2: _fsp,
     T.DATETIME2: _fsp,
