@@ -7,12 +7,12 @@ tables whose definitions it changed, as ``from_server`` reads them from informat
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
-import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from binlogkit._kernel.charsets import COLLATIONS
 from binlogkit.events.query import Query
 from binlogkit.events.reader import read_events
 from binlogkit.rows.ddl import Catalog, from_server
-from binlogkit.rows.schema import TableDefinition
+from binlogkit.rows.schema import ColumnDefinition, TableDefinition
 from binlogkit.sources.log_reader import LogReader
 from binlogkit_fixtures.servers import Server, ServerSpec, start
 
@@ -31,12 +31,22 @@ Tables = dict[str, dict[str, Any]]
 
 @dataclass
 class Step:
-    """One statement of steps.sql. ``only``: the series that takes it; ``settings``: of its session."""
+    """One statement of steps.sql. ``only``: the series that takes it; ``settings``: its own."""
 
     sql: str
     only: str | None = None
     db: str = "ddl"
     settings: list[tuple[str, str]] = field(default_factory=list)
+
+
+def script() -> str:
+    """The text of steps.sql."""
+    return (HERE / "steps.sql").read_text("utf-8")
+
+
+def fingerprint() -> str:
+    """Which steps.sql a recording was made with."""
+    return hashlib.sha256(script().encode()).hexdigest()
 
 
 def steps(text: str) -> Iterator[Step]:
@@ -72,10 +82,7 @@ def spec(series: str) -> ServerSpec:
 
 
 def run(server: Server, series: str) -> Iterator[tuple[int, Tables]]:
-    """Run the steps; after each the log's position and all tables.
-
-    A statement that the server refuses ends the run with its error, but for ``nothing``.
-    """
+    """Run the steps; after each the log's position and all tables."""
     connection = server.connect()
     with connection.cursor() as cursor:
 
@@ -83,17 +90,14 @@ def run(server: Server, series: str) -> Iterator[tuple[int, Tables]]:
             cursor.execute(sql)
             return list(cursor.fetchall())
 
-        for step in steps((HERE / "steps.sql").read_text("utf-8")):
+        for step in steps(script()):
             if step.only not in (None, series):
                 continue
             if not step.sql.lstrip("#-/* ").startswith("CREATE DATABASE"):
                 query(f"USE `{step.db}`")
             for name, value in step.settings:
                 query(f"SET {name} = {value}")
-            try:
-                query(step.sql)
-            except Exception as exc:
-                print(f"{series}: refused: {step.sql[:100]}: {exc}", file=sys.stderr)
+            query(step.sql)
             for name, _ in step.settings:
                 query(f"SET {name} = DEFAULT")
             position = query("SHOW MASTER STATUS")[0][1]
@@ -106,8 +110,19 @@ def tables(catalog: Catalog) -> Tables:
 
 
 def plain(table: TableDefinition) -> dict[str, Any]:
-    """A definition as JSON keeps it."""
-    return json.loads(json.dumps(asdict(table)))
+    """A definition as JSON keeps it; what has its default value is left out."""
+    told: dict[str, Any] = json.loads(json.dumps(_told(table)))
+    told["columns"] = [json.loads(json.dumps(_told(column))) for column in table.columns]
+    return told
+
+
+def _told(record: TableDefinition | ColumnDefinition) -> dict[str, Any]:
+    values = {f.name: (getattr(record, f.name), f.default) for f in fields(record)}
+    return {
+        name: value
+        for name, (value, default) in values.items()
+        if value != default and name != "columns"
+    }
 
 
 def queries(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -161,8 +176,11 @@ def record(series: str) -> dict[str, Any]:
 
 def main() -> None:
     for series in SERIES:
-        text = json.dumps(record(series), ensure_ascii=False, indent=1)
-        (HERE / f"recorded_{series}.json").write_text(text + "\n", "utf-8")
+        told = record(series)
+        lines = ",\n".join(json.dumps(step, ensure_ascii=False) for step in told["steps"])
+        head = json.dumps({"version": told["version"], "script": fingerprint()})
+        text = f'{head[:-1]}, "steps": [\n{lines}\n]}}\n'
+        (HERE / f"recorded_{series}.json").write_text(text, "utf-8")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """ALTER TABLE: reading the statement and applying it to a table.
 
 The order of columns and keys afterwards is that of ``mysql_prepare_alter_table`` in
-``sql/sql_table.cc`` (5.7, 8.0): kept and changed columns first, then those added or moved.
+``sql/sql_table.cc`` (5.7, 8.0): kept and changed columns stay in
+their places, then, in the order of the statement, columns are added and moved.
 """
 
 from __future__ import annotations
@@ -300,6 +301,7 @@ def _columns(
         if name not in names:
             raise SchemaError(f"ALTER TABLE names an unknown column, '{printable(name)}'")
     result: list[ColumnDefinition] = []
+    moved: dict[int, ColumnDefinition] = {}
     for old in table.columns:
         key = old.name.lower()
         change = by_old.get(key)
@@ -307,11 +309,16 @@ def _columns(
             continue
         if change is None:
             result.append(_kept(old, parsed, force))
-        elif change.after is None:
+        else:
             result.append(resolve(change.spec, default, session, force))
+            moved[id(change)] = result[-1]
     for change in parsed.changes:
-        if change.old is None or change.after is not None:
+        if change.old is None:
             _place(result, resolve(change.spec, default, session, force), change.after)
+        elif change.after is not None:
+            redefined = moved[id(change)]
+            result = [column for column in result if column is not redefined]
+            _place(result, redefined, change.after)
     return result
 
 

@@ -114,20 +114,26 @@ def index_key(reader: Reader, kind: str) -> tuple[tuple[str | None, str], Key]:
 
 def _key_name(reader: Reader) -> str | None:
     name = None
-    if not reader.sees("(") and not reader.sees_any(_TYPE_WORDS):
+    if not reader.sees("(") and not _sees_algorithm(reader):
         name = reader.identifier()
     _using(reader)
     return name
 
 
-_TYPE_WORDS = frozenset(("USING", "TYPE"))
 #: Where the options of a key end.
 _KEY_END = (",", ")", "PARTITION")
 
 
 def _using(reader: Reader) -> None:
-    if reader.accept_any("USING", "TYPE"):
-        reader.identifier()
+    if _sees_algorithm(reader):
+        reader.take()
+        reader.take()
+
+
+def _sees_algorithm(reader: Reader) -> bool:
+    """USING BTREE, or TYPE BTREE up to 5.7; TYPE can also be a name."""
+    algorithm = reader.peek(1).word in ("BTREE", "HASH", "RTREE")
+    return reader.sees("USING") or (reader.sees("TYPE") and algorithm)
 
 
 def _parts(reader: Reader) -> tuple[Part, ...]:

@@ -154,7 +154,7 @@ def leading_words(
 
 
 _DELIMITER = re.compile(r"[ \t]*delimiter[ \t]+(\S+)[^\n]*(?:\n|\Z)", re.IGNORECASE)
-_BLANK = re.compile(r"\s+")
+_BLANK = re.compile(rf"(?:\s+|{_LINE}|/\*(?!!)(?s:.*?)(?:\*/|\Z))++")
 
 
 class Script:
