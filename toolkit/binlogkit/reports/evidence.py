@@ -117,7 +117,7 @@ def _findings(evidence: Evidence) -> Iterator[Part]:
     if rows:
         yield _table(rows)
     else:
-        yield Text("No damage was found and every cell could be decoded.", tone="good")
+        yield Text("No finding.", tone="good")
 
 
 def _tables(evidence: Evidence) -> Iterator[Part]:

@@ -1,0 +1,112 @@
+"""The evidence report from the frames of the analyses, and from a real log."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import binlogkit as bk
+from binlogkit.reports import evidence as evidence_module
+from binlogkit.reports import html, text
+from binlogkit.reports.evidence import Evidence, evidence_report
+from binlogkit.reports.model import Figure, Report, Section, Table, Text
+
+GOLDEN = Path(__file__).parents[1] / "_data" / "8.0-row-full" / "transactions" / "binlog.000001"
+
+SUMMARY = {
+    "source": "s", "file": "b.1", "first_timestamp": 1, "last_timestamp": 2, "transactions": 5,
+    "committed": 3, "rolled_back": 1, "prepared": 0, "cut": 1, "open": 0, "events": 9, "size": 99,
+    "rows": 1000, "inserts": 400, "updates": 350, "deletes": 250,
+}  # fmt: skip
+
+
+def section(report: Report, title: str) -> Section:
+    return next(s for s in report.sections if s.title == title)
+
+
+def cards(report: Report) -> dict[str, tuple[str, str, str]]:
+    return {card.label: (card.value, card.note, card.tone) for card in report.cards}
+
+
+class TestSections:
+    def test_only_what_is_given_has_a_section(self) -> None:
+        assert evidence_report(Evidence()).sections == []
+        report = evidence_report(Evidence(findings=[], summary=[SUMMARY], pictures=False))
+        assert [s.title for s in report.sections] == ["Findings", "What is in the files"]
+
+    def test_order_and_limits_last(self) -> None:
+        own = Section("Mine", [Text("x")])
+        limits = [{"limit": "reads", "grade": "applies", "meaning": "m", "evidence": "e"}]
+        report = evidence_report(Evidence(files=[{"file": "b"}], limits=limits, more=[own]))
+        titles = [s.title for s in report.sections]
+        assert titles == ["Files", "Mine", "What this log cannot show"]
+        (table,) = section(report, titles[-1]).parts
+        assert isinstance(table, Table)
+        assert list(table.rows) == limits
+
+    def test_no_finding_is_said(self) -> None:
+        report = evidence_report(Evidence(findings=[]))
+        assert section(report, "Findings").parts == [Text("No finding.", tone="good")]
+        assert cards(report)["findings"] == ("0", "", "good")
+
+    def test_a_bad_checksum_is_said(self) -> None:
+        counts = [{"file": "a", "ok": 9, "bad": 0, "none": 0}, {"file": "b", "ok": 1, "bad": 2}]
+        report = evidence_report(Evidence(checksums=counts))
+        assert any(isinstance(p, Text) and p.tone == "bad" for p in section(report, "Files").parts)
+        assert cards(report)["bad checksums"] == ("2", "10 good, 0 without", "bad")
+
+    def test_totals(self) -> None:
+        found = cards(evidence_report(Evidence(summary=pd.DataFrame([SUMMARY, SUMMARY]))))
+        assert found["row changes"][0] == "2,000"
+        assert found["not committed"] == ("4", "2 rolled back, 2 cut", "warn")
+
+    def test_how_it_was_made(self) -> None:
+        report = evidence_report(
+            Evidence(tool="binlogkit 1", command="audit x", notes={"by": "me"})
+        )
+        assert report.made == [("tool", "binlogkit 1"), ("command", "audit x"), ("by", "me")]
+
+    def test_without_matplotlib_it_says_so(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(evidence_module, "find_spec", lambda name: None)
+        monkeypatch.setitem(sys.modules, "matplotlib", None)
+        table = {"db": "d", "table": "t", "rows": 1, "inserts": 1, "updates": 0, "deletes": 0}
+        report = evidence_report(Evidence(by_table=[table]))
+        assert not any(isinstance(p, Figure) for p in section(report, "By table").parts)
+        assert "matplotlib is not installed" in dict(report.made)["pictures"]
+
+
+@pytest.fixture(scope="module")
+def golden() -> Report:
+    log = bk.open(str(GOLDEN))
+    changes: Any = log.rows(engine="pyarrow")
+    transactions: Any = log.transactions()
+    return evidence_report(
+        Evidence(
+            findings=[],
+            summary=bk.audit.summary(transactions),
+            by_table=bk.audit.by_table(changes),
+            by_minute=bk.audit.by_minute(changes),
+            by_thread=bk.audit.by_thread(transactions),
+            largest=bk.audit.largest(transactions),
+            statements=bk.audit.by_statement(changes),
+            settings=bk.audit.settings(log.statements()),
+            limits=bk.audit.limits(transactions, changes),
+        )
+    )
+
+
+class TestRealLog:
+    def test_html(self, golden: Report) -> None:
+        page = html.render(golden)
+        assert page.count("data:image/png;base64,iVBOR") == 3
+        assert "bank" in page and "ledger" in page
+
+    def test_text(self, golden: Report) -> None:
+        written = "".join(text.render(golden))
+        assert written.isprintable() or "\x1b" not in written
+        for word in ("ledger", "rolled back", "Who read what"):
+            assert word in written

@@ -1,0 +1,167 @@
+"""Reports as text: sensible at 80 columns, plain elsewhere, printable always."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from rich.cells import cell_len
+
+from binlogkit.reports import text
+from binlogkit.reports._table import Screen, fit
+from binlogkit.reports.model import Card, Column, Figure, Items, Part, Report, Section, Table, Text
+from binlogkit.reports.output import Output
+from binlogkit.reports.verdict import conformance_report
+
+HOSTILE = "\x1b[31mred\x9b\u202e[bold]x[/bold]\r\n:smile:"
+
+
+def everywhere(value: str) -> Report:
+    table = Table([{value: value, "n": 1}], caption=value)
+    parts: list[Part] = [
+        table,
+        Table([], empty=value),
+        Figure(b"", value),
+        Text(value),
+        Items([(value, value)]),
+    ]
+    return Report(
+        value, [Section(value, parts, value)], value, [Card(value, value)], [(value, value)]
+    )
+
+
+@pytest.mark.parametrize("on", [None, Screen(80), Screen(40, "truecolor")])
+class TestEverywhere:
+    def test_nothing_of_a_log_reaches_the_terminal_raw(self, on: Screen | None) -> None:
+        written = "".join(text.render(everywhere(HOSTILE), on))
+        assert "\\x1b[31mred" in written
+        assert not {"\x9b", "\u202e", "\r"} & set(written)
+        assert "\x1b[31m" not in written
+        assert "[bold]x" in written.replace("\n", "")
+
+    def test_every_piece_ends_a_line(self, on: Screen | None) -> None:
+        assert all(piece.endswith("\n") for piece in text.render(everywhere("x"), on))
+
+
+class TestWidth:
+    def test_a_screen_is_kept(self) -> None:
+        row = {
+            "file": "/very/long/" * 9,
+            "sha256": "ab" * 32,
+            "rows": 10**9,
+            "订单" * 30: "é" * 300,
+        }
+        report = Report("t" * 300, [Section("s", [Table([row] * 3)], "word " * 60)])
+        for width in (60, 80, 132):
+            for line in "".join(text.render(report, Screen(width))).split("\n")[2:]:
+                assert cell_len(line) <= width
+
+    def test_columns_that_do_not_fit_are_named(self) -> None:
+        row = {f"count_{i}": 10**9 for i in range(20)}
+        columns = [Column(name, kind="number") for name in row]
+        written = "".join(
+            text.render(Report("t", [Section("s", [Table([row], columns)])]), Screen(80))
+        )
+        assert "(not shown in 80 columns: count 5, count 6" in written
+        assert written.count("1,000,000,000") == 5
+
+    def test_plain_text_shows_all_columns_on_one_line(self) -> None:
+        row = {f"c{i}": "v" * 30 for i in range(20)}
+        written = "".join(text.render(Report("t", [Section("s", [Table([row])])])))
+        assert any(line.count("v" * 30) == 20 for line in written.splitlines())
+
+    @pytest.mark.parametrize(
+        ("natural", "numeric", "width", "expected"),
+        [
+            ([5, 5], [False, False], 80, [5, 5]),
+            ([50, 50], [False, False], 80, [38, 38]),
+            ([50, 12], [False, True], 40, [24, 12]),
+            ([50, 30], [False, True], 40, None),
+            ([200, 20, 10], [False, False, False], 60, [24, 20, 10]),
+        ],
+    )
+    def test_fit(self, natural: Any, numeric: Any, width: int, expected: Any) -> None:
+        assert fit(natural, numeric, width) == expected
+
+
+class TestParts:
+    def test_rows_left_out_are_counted(self) -> None:
+        table = Table([{"a": i} for i in range(30)], limit=5)
+        written = "".join(text.render(Report("t", [Section("s", [table])])))
+        assert "25 more rows are not shown here." in written
+
+    def test_write_to_a_private_file(self, tmp_path: Path) -> None:
+        text.write(everywhere("é"), tmp_path / "report.txt")
+        assert (tmp_path / "report.txt").read_text("utf-8").startswith("é\n=\n")
+        assert (tmp_path / "report.txt").stat().st_mode & 0o777 == 0o600
+
+
+STATE: list[dict[str, Any]] = [
+    {"values": {"id": 1, "name": None, "note": "", "doc": "NULL"}, "unknown": []},
+    {"values": {"id": 2, "name": "\x1b[2J", "doc": {"undecodable": "0xFF", "reason": "r"}},
+     "unknown": ["note"]},
+]  # fmt: skip
+
+
+class TestState:
+    def test_table(self, tmp_path: Path) -> None:
+        assert text.write_state(STATE, Output("table", tmp_path / "s")) == 2
+        assert (tmp_path / "s").read_text().splitlines() == [
+            "id  name     note  doc",
+            " 1  NULL     ''    NULL",
+            ' 2  \\x1b[2J  ?     {"undecodable":"0xFF","reason":"r"}',
+        ]
+
+    def test_other_formats_are_the_contracts(self, tmp_path: Path) -> None:
+        text.write_state(STATE, Output("jsonl", tmp_path / "s"))
+        assert (tmp_path / "s").read_text().splitlines()[0] == (
+            '{"values":{"id":1,"name":null,"note":"","doc":"NULL"},"unknown":[]}'
+        )
+
+
+def result(verdict: str, **more: Any) -> Any:
+    counts: dict[str, Any] = {
+        "events": 10, "rows": 1000, "cells": 4000, "rows_not_judged": 0, "kinds": {}, "rules": {},
+        "baselined": 0, "problem": None,
+    }  # fmt: skip
+    differences = more.pop("differences", [])
+    summary = SimpleNamespace(verdict=verdict, **(counts | more))
+    return SimpleNamespace(summary=summary, differences=differences)
+
+
+class TestVerdict:
+    def test_agree(self) -> None:
+        written = "".join(text.render(conformance_report(result("agree"))))
+        assert "Both sides agree." in written
+        assert "none that was kept" in written
+
+    def test_differences_that_count_come_first(self) -> None:
+        keys = ("file", "pos", "inner", "row", "column", "rule", "ours", "theirs", "reason")
+        row = dict.fromkeys(keys, None)
+        kinds = {"ours": 1, "representation": 1}
+        report = conformance_report(
+            result(
+                "differ",
+                kinds=kinds,
+                rules={"float-digits": 1},
+                problem="ERROR: \x1b[31m",
+                rows_not_judged=3,
+                baselined=2,
+                differences=[
+                    row | {"kind": "representation", "ours": "0.1", "theirs": "1e-1"},
+                    row | {"kind": "ours", "ours": HOSTILE, "theirs": "x", "pos": 4},
+                ],
+            )
+        )
+        written = "".join(text.render(report, Screen(100)))
+        assert written.index("\\x1b[31mred") < written.index("1e-1")
+        assert "ERROR: \\x1b[31m" in written
+        assert "\x1b" not in written
+        assert "float-digits" in written
+
+    @pytest.mark.parametrize("verdict", ["agree", "explained", "differ", "incomplete"])
+    def test_every_verdict_has_words(self, verdict: str) -> None:
+        report = conformance_report(result(verdict))
+        assert report.cards[0].value == verdict
