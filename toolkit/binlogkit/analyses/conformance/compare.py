@@ -133,6 +133,9 @@ class _Comparison:
             else:
                 self.compared += 1
                 self._compare(key, ours, printed)
+        if printed.doubt:
+            rule = "names-not-escaped" if printed.kind == "Table_map" else "text-looks-like-syntax"
+            self._known(key, rule, "text", None, f"{printed.doubt}: {shown(printed.head.strip())}")
         if printed.kind.partition("_")[2].startswith("rows"):
             if self.groups is not None:
                 self.groups.event(self._row_facts(key, printed))
@@ -153,9 +156,6 @@ class _Comparison:
         for name, mine, theirs in fields_of(printed, ours):
             if mine != theirs and not self._load_file(key, printed, ours):
                 self._field(key, name, mine, theirs)
-        if printed.doubt:
-            rule = "names-not-escaped" if printed.kind == "Table_map" else "text-looks-like-syntax"
-            self._known(key, rule, "text", None, printed.head.strip() or None)
 
     def _moment(self, timestamp: Any) -> str | None:
         if not isinstance(timestamp, int):

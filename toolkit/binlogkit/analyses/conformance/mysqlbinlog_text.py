@@ -29,7 +29,7 @@ from binlogkit.analyses.conformance.row_text import read_rows
 
 __all__ = ["Hints", "NoHints", "read_text"]
 
-_AT = re.compile(rb"# at (\d+)")
+_AT = re.compile(rb"# at (0|[1-9]\d*)")
 _HEADER = re.compile(
     rb"#(\d{6} [ \d]\d:\d\d:\d\d) server id (\d+)  end_log_pos (\d+) "
     rb"(?:CRC32 0x([0-9a-f]+) )?(.*)",
@@ -90,15 +90,16 @@ class NoHints:
 def read_text(
     lines: Iterable[bytes | str], hints: Hints | None = None
 ) -> Iterator[PrintedEvent | PrintedRow]:
-    """Events in the order of their headers; the rows of a statement behind its last rows event."""
+    """Events in the order of their positions; a statement's rows behind its last rows event."""
     return _Reader(LineSource(lines), hints or NoHints()).read()
 
 
 class _Reader:
     """``chained``: so far every event began where the one before it said that it ends.
 
-    ``positions``: of events whose headers are still to come, each with its number in the text;
-    ``first_inner``: the number of the first event inside the payload at ``outer``.
+    ``highest``: the last position so far; ``positions``: of events whose headers are still to
+    come, each with its number in the text; ``first_inner``: the number of the first event inside
+    the payload at ``outer``.
     """
 
     def __init__(self, lines: LineSource, hints: Hints) -> None:
@@ -108,6 +109,7 @@ class _Reader:
         self.seen = 0
         self.chained = True
         self.end: int | None = None
+        self.highest = -1
         self.outer: int | None = None
         self.first_inner = 0
         self.waiting: list[tuple[int, PrintedEvent]] = []
@@ -161,6 +163,10 @@ class _Reader:
         if broken or event.end_log_pos <= event.pos & _UINT32:
             self.chained = False
         self.end = event.end_log_pos
+        # A log's positions only grow: what went before was typed by someone.
+        if event.pos <= self.highest:
+            event.doubt = "a text before this event looks like events at this position and later"
+        self.highest = max(self.highest, event.pos)
 
     def _start(self, header: re.Match[bytes]) -> tuple[PrintedEvent, int]:
         """The event of a header line, and its number in the text."""

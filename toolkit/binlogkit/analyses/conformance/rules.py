@@ -240,13 +240,13 @@ EVENT_RULES: dict[str, Rule] = {
         ),
         _event(
             "names-not-escaped", Kind.UNDER_DETERMINED,
-            "a name with a backtick or a line end stands raw in this line, so where it ends is a "
-            "guess that was confirmed by ours",
+            "a name with a backtick or a line end stands raw in this line, so the line can be read "
+            "in more than one way; both sides are compared as they stand",
         ),
         _event(
             "text-looks-like-syntax", Kind.UNDER_DETERMINED,
             "a statement holds lines that look like mysqlbinlog's own; the text can be read in two "
-            "ways, one of which agrees with ours",
+            "ways, and is read so that the statement is ours where that is possible",
         ),
         _event(
             "load-file-name", Kind.REPRESENTATION,

@@ -1,0 +1,92 @@
+"""Logs, their texts by mysqlbinlog, and what our decoder makes of them."""
+
+from __future__ import annotations
+
+import lzma
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import binlogkit as bk
+from binlogkit.errors import OracleError
+from binlogkit.rows.schema import TableSchema
+from binlogkit_fixtures.manifest import find, read
+
+HERE = Path(__file__).parent
+GOLDEN = HERE.parents[1] / "_data"
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A log and the stored text of it; ``failure``: how mysqlbinlog ended, empty when well."""
+
+    log: Path
+    text: Path
+    failure: str = ""
+
+    def lines(self) -> Iterator[bytes]:
+        """As :func:`binlogkit.sources.mysqlbinlog.read` gives them."""
+        with lzma.open(self.text, "rb") as text:
+            yield from text
+        if self.failure:
+            raise OracleError(self.failure)
+
+    def events(self) -> list[Record]:
+        """Our events."""
+        return list(bk.open(str(self.log)).event_records())
+
+    def rows(self) -> list[Record]:
+        """Our rows."""
+        return list(bk.open(str(self.log)).row_records())
+
+    def schemas(self) -> list[TableSchema]:
+        """Our tables, every version, in order."""
+        walk = bk.open(str(self.log)).walk(ahead=False)
+        for _ in walk:
+            pass
+        return [schema for versions in walk.schemas.values() for schema in versions]
+
+
+def golden(cell: str, scenario: str, log: str = "binlog.000001") -> Case:
+    """A case of the golden set; its manifest tells how mysqlbinlog ended."""
+    folder = GOLDEN / cell / scenario
+    found = find(folder)
+    assert found is not None
+    text = next(t for t in read(found).texts if t.binlog == log)
+    failure = f"exit status {text.exit_status}: {text.stderr}" if text.exit_status else ""
+    return Case(folder / log, folder / text.name, failure)
+
+
+def own(name: str) -> Case:
+    """A log of this folder's ``_data``; its ``make_data.py`` made it."""
+    path = HERE / "_data" / f"{name}.binlog"
+    return Case(path, path.with_name(f"{path.name}.txt.xz"))
+
+
+@pytest.fixture(scope="session")
+def golden_case() -> Callable[..., Case]:
+    """A case of the golden set by cell, scenario and log."""
+    return golden
+
+
+@pytest.fixture(scope="session")
+def hostile() -> Case:
+    """Values, names and statements that look like mysqlbinlog's lines (8.0.31)."""
+    return own("8.0.31-hostile")
+
+
+@pytest.fixture(scope="session")
+def absent() -> Case:
+    """Partial images, a statement over several events, GEOMETRY, payloads (8.0.31)."""
+    return own("8.0.31-absent")
+
+
+@pytest.fixture(scope="session")
+def vector() -> Case:
+    """VECTOR, tagged GTIDs, partitions (9.7.4)."""
+    return own("9.7.4-vector")
