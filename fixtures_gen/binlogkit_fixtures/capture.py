@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -39,29 +40,42 @@ def capture_matrix(
     """Run each cell's scenarios, ``servers`` cells at a time; the rest as :func:`capture_cell`.
 
     After the first error no further cell is begun, and it is raised when those that run are done.
+    UsageError: a folder that is to be written is there already and not empty.
     """
+    for cell, scenarios in jobs:
+        for name in scenarios:
+            _check_empty(out / cell.name / name)
+    failed = threading.Event()
 
     def one(job: Job) -> list[Path]:
         cell, scenarios = job
-        return capture_cell(
-            cell,
-            scenarios,
-            out,
-            runner=runner,
-            oracle=oracle,
-            compress=compress,
-            progress=progress,
-        )
+        if failed.is_set():
+            return []
+        try:
+            return capture_cell(
+                cell,
+                scenarios,
+                out,
+                runner=runner,
+                oracle=oracle,
+                compress=compress,
+                progress=progress,
+            )
+        except BaseException:
+            failed.set()
+            raise
 
     with ThreadPoolExecutor(max_workers=servers) as pool:
-        futures = [pool.submit(one, job) for job in jobs]
         try:
-            for future in as_completed(futures):
-                future.result()
-        except BaseException:
-            pool.shutdown(wait=True, cancel_futures=True)
+            return [folder for folders in pool.map(one, jobs) for folder in folders]
+        except BaseException:  # Ctrl-C too: what has not begun is not to begin
+            failed.set()
             raise
-        return [folder for future in futures for folder in future.result()]
+
+
+def _check_empty(folder: Path) -> None:
+    if folder.exists() and any(folder.iterdir()):
+        raise UsageError(f"{folder} is not empty")
 
 
 def capture_cell(
@@ -102,9 +116,8 @@ def capture_scenario(
 
     The log is reset before and closed by a rotation after it. The manifest is not yet written.
     """
+    _check_empty(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    if any(folder.iterdir()):
-        raise UsageError(f"{folder} is not empty")
     with ExitStack() as stack:
         run = Run(server, scenario, cell.facts(parse_version(server.version)), stack)
         run.prepare()

@@ -8,14 +8,15 @@ keys, wrong types and deep surprises are a :class:`RecordError` that names the p
 from __future__ import annotations
 
 import types
-import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from functools import cache
+from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 __all__ = ["RecordError", "from_json", "json_schema", "to_json"]
 
 T = TypeVar("T")
+Reader = Callable[[Any], Any]
 
 _PLAIN: Mapping[Any, str] = {
     str: "string",
@@ -29,6 +30,19 @@ _PLAIN: Mapping[Any, str] = {
 class RecordError(ValueError):
     """A JSON value that is not the record it should be; the message begins with the place."""
 
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.place = ""
+
+    def within(self, step: str) -> RecordError:
+        """The same error, seen from one level further out."""
+        self.place = step + self.place
+        return self
+
+    def __str__(self) -> str:
+        return f"${self.place}: {self.reason}"
+
 
 def to_json(value: Any) -> Any:
     """A record as JSON values: objects in the order of the fields."""
@@ -41,61 +55,88 @@ def to_json(value: Any) -> Any:
     return value
 
 
-def from_json(kind: type[T], value: Any, where: str = "$") -> T:
+def from_json(kind: type[T], value: Any) -> T:
     """The record of class ``kind`` that ``value`` describes. RecordError: it is not one."""
-    result: T = _read(kind, value, where)
+    reader: Reader = _reader(cast(Any, kind))
+    result: T = reader(value)
     return result
 
 
-def _read(kind: Any, value: Any, where: str) -> Any:
+@cache
+def _reader(kind: Any) -> Reader:
+    """The function that reads a value of ``kind``, put together once."""
     origin = get_origin(kind)
     if is_dataclass(kind) and isinstance(kind, type):
-        return _read_record(kind, value, where)
+        return _record_reader(kind)
     if origin is tuple:
-        if not isinstance(value, list):
-            raise RecordError(f"{where}: not an array")
-        item = get_args(kind)[0]
-        return tuple(_read(item, v, f"{where}[{n}]") for n, v in enumerate(value))
+        return _array_reader(_reader(get_args(kind)[0]))
     if origin is not None and isinstance(origin, type) and issubclass(origin, Mapping):
-        if not isinstance(value, dict):
-            raise RecordError(f"{where}: not an object")
-        return {k: _read(get_args(kind)[1], v, f"{where}.{k}") for k, v in value.items()}
-    if origin in (Union, types.UnionType):
-        return _read_union(kind, value, where)
-    if not _is_plain(kind, value):
-        raise RecordError(f"{where}: not of type {_PLAIN[kind]}")
-    return value
+        return _mapping_reader(_reader(get_args(kind)[1]))
+    options = get_args(kind) if origin in (Union, types.UnionType) else (kind,)
+    return _plain_reader(options)
 
 
-def _is_plain(kind: Any, value: Any) -> bool:
-    if kind is float:
-        return type(value) in (int, float)
-    return type(value) is kind
+def _plain_reader(options: tuple[Any, ...]) -> Reader:
+    """Of JSON's plain values; ``type`` and not ``isinstance``, because True is no integer."""
+    allowed = {*options, int} if float in options else {*options}
+    names = " or ".join(_PLAIN[option] for option in options)
+
+    def read(value: Any) -> Any:
+        if type(value) not in allowed:
+            raise RecordError(f"not of type {names}")
+        return value
+
+    return read
 
 
-def _read_union(kind: Any, value: Any, where: str) -> Any:
-    for option in get_args(kind):
+def _array_reader(item: Reader) -> Reader:
+    def read(value: Any) -> Any:
+        if not isinstance(value, list):
+            raise RecordError("not an array")
+        found = []
         try:
-            return _read(option, value, where)
+            for each in value:
+                found.append(item(each))
         except RecordError as exc:
-            last = exc
-    raise last
+            raise exc.within(f"[{len(found)}]") from None
+        return tuple(found)
+
+    return read
 
 
-def _read_record(kind: type[Any], value: Any, where: str) -> Any:
-    if not isinstance(value, dict):
-        raise RecordError(f"{where}: not an object")
-    hints = get_type_hints(kind)
-    names = [f.name for f in fields(kind)]
-    if odd := sorted(value.keys() ^ set(names)):
-        state = "missing" if odd[0] in names else "unknown"
-        raise RecordError(f"{where}: key {odd[0]!r} is {state}")
+def _mapping_reader(item: Reader) -> Reader:
+    def read(value: Any) -> Any:
+        if not isinstance(value, dict):
+            raise RecordError("not an object")
+        return {key: _field(item, key, each) for key, each in value.items()}
+
+    return read
+
+
+def _field(reader: Reader, name: str, value: Any) -> Any:
     try:
-        return kind(**{n: _read(hints[n], value[n], f"{where}.{n}") for n in names})
-    except RecordError:
-        raise
-    except ValueError as exc:
-        raise RecordError(f"{where}: {exc}") from exc
+        return reader(value)
+    except RecordError as exc:
+        raise exc.within(f".{name}") from None
+
+
+def _record_reader(kind: type[Any]) -> Reader:
+    hints = get_type_hints(kind)
+    readers = {f.name: _reader(hints[f.name]) for f in fields(kind)}
+
+    def read(value: Any) -> Any:
+        if not isinstance(value, dict):
+            raise RecordError("not an object")
+        if odd := sorted(value.keys() ^ readers.keys()):
+            state = "missing" if odd[0] in readers else "unknown"
+            raise RecordError(f"key {odd[0]!r} is {state}")
+        values = {name: _field(reader, name, value[name]) for name, reader in readers.items()}
+        try:
+            return kind(**values)
+        except ValueError as exc:
+            raise RecordError(str(exc)) from exc
+
+    return read
 
 
 def json_schema(kind: type[Any], title: str) -> dict[str, Any]:
@@ -134,7 +175,7 @@ def _define(kind: type[Any], parts: dict[str, Any]) -> None:
     if kind.__name__ in parts:
         return
     parts[kind.__name__] = {}
-    hints = typing.get_type_hints(kind)
+    hints = get_type_hints(kind)
     names = [f.name for f in fields(kind)]
     parts[kind.__name__] = {
         "type": "object",

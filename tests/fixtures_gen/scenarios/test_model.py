@@ -1,0 +1,89 @@
+"""Conditions, expected errors and names of scenarios."""
+
+from __future__ import annotations
+
+import pytest
+
+from binlogkit.errors import UsageError
+from binlogkit_fixtures.scenarios.model import (
+    ALWAYS,
+    Condition,
+    Facts,
+    Failure,
+    Mark,
+    Scenario,
+    Sql,
+    Step,
+    parse_version,
+)
+
+OLD = Facts((5, 7, 22), "ROW", "full", "OFF")
+NEW = Facts((8, 0, 31), "STATEMENT", "minimal", "ON")
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new"),
+    [
+        ("", True, True),
+        ("version>=8.0.21", False, True),
+        ("version<8", True, False),
+        ("version=8.0.31", False, True),
+        ("version>=5.7.22 version<8.0.31", True, False),
+        ("format=ROW|MIXED", True, False),
+        ("format=STATEMENT image=minimal gtid=ON", False, True),
+        ("gtid=OFF image=minimal", False, False),
+    ],
+)
+def test_conditions(text: str, old: bool, new: bool) -> None:
+    condition = Condition.parse(text)
+    assert (condition.holds(OLD), condition.holds(NEW)) == (old, new)
+    assert str(condition) == text
+    assert (condition & Condition.parse("gtid=ON")).holds(NEW) is new
+
+
+@pytest.mark.parametrize(
+    "text", ["version", "version>8", "version>=eight", "format<ROW", "colour=red", "format=ROW;x"]
+)
+def test_what_is_no_condition(text: str) -> None:
+    with pytest.raises(UsageError):
+        Condition.parse(text)
+
+
+@pytest.mark.parametrize("text", ["", "8.", "8.0.31.1", "8.0-log", "v8"])
+def test_what_is_no_version(text: str) -> None:
+    with pytest.raises(UsageError, match="not a server version"):
+        parse_version(text)
+
+
+def test_the_first_failure_that_holds_is_expected() -> None:
+    only_new = Failure(1786, Condition.parse("gtid=ON"))
+    step = Sql("SELECT 1", "main", 0, (only_new, Failure(1064, Condition.parse("version<8"))))
+    assert (step.expected_error(NEW), step.expected_error(OLD)) == (1786, 1064)
+    assert Sql("SELECT 1", "main", 0).expected_error(NEW) is None
+
+
+def test_steps_keep_their_numbers() -> None:
+    steps: tuple[Step, ...] = (
+        Sql("SELECT 1", "main", 5),
+        Sql("SELECT 2", "main", 7, when=Condition.parse("version<8")),
+        Mark("end", 6),
+    )
+    scenario = Scenario("s", "", ("d",), steps)
+    assert [number for number, _ in scenario.steps_for(NEW)] == [0, 2]
+    assert [number for number, _ in scenario.steps_for(OLD)] == [0, 1, 2]
+    assert (scenario.begin, scenario.end) == (5, 7)
+
+
+@pytest.mark.parametrize("name", ["", "Upper", "../x", "a b", "9lives"])
+def test_names_of_scenarios_and_marks_are_plain(name: str) -> None:
+    with pytest.raises(UsageError, match="cannot name"):
+        Scenario(name, "", ("d",), ())
+    with pytest.raises(UsageError, match="cannot name"):
+        Scenario("fine", "", ("d",), (Mark(name, 0),))
+
+
+def test_a_mark_stands_once() -> None:
+    with pytest.raises(UsageError, match="twice"):
+        Scenario("s", "", ("d",), (Mark("a", 0), Mark("a", 1)))
+    apart = (Mark("a", 0, Condition.parse("version<8")), Mark("a", 0, Condition.parse("gtid=ON")))
+    assert len(Scenario("s", "", ("d",), apart, ALWAYS).steps) == 2

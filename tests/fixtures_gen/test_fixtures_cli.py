@@ -1,0 +1,84 @@
+"""The command ``binlogkit fixtures`` as it is typed: records, status, complaints."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from binlogkit.cli import run
+from binlogkit_fixtures import golden
+
+
+def test_the_command_is_found(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["fixtures", "--help"]) == 0
+    text = capsys.readouterr().out
+    assert all(word in text for word in ("generate", "verify", "list", "regenerate-golden"))
+
+
+def test_list_as_json_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["fixtures", "list", "--scenario", "json", "--format", "jsonl"]) == 0
+    records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [r["cell"] for r in records] == [c.cell for c in golden.cases(scenario="json")]
+    partial = next(r for r in records if r["cell"] == "8.0-row-partial-json")
+    assert partial["settings"] == "binlog-row-value-options=PARTIAL_JSON"
+    assert partial["server_version"] == "8.0.31"
+    assert Path(partial["path"]).is_dir()
+    assert partial["marks"][0] == "inserted"
+
+
+def test_list_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["fixtures", "list", "--version", "5.7", "--scenario", "incident"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split()[:2] == ["cell", "scenario"]
+    assert [line.split()[0] for line in lines[1:]] == [
+        c.cell for c in golden.cases(version="5.7", scenario="incident")
+    ]
+
+
+def test_verify_is_quiet_about_what_is_well(capsys: pytest.CaptureFixture[str]) -> None:
+    path = golden.case("5.7-row-no-checksum", "keys").path
+    assert run(["fixtures", "verify", str(path), "--format", "jsonl"]) == 0
+    assert capsys.readouterr() == ("", "")
+
+
+def test_verify_tells_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    case = golden.case("5.7-row-no-checksum", "keys")
+    folder = shutil.copytree(case.path, tmp_path / "keys")
+    with (folder / "binlog.000001").open("ab") as log:
+        log.write(b"x")
+    assert run(["fixtures", "verify", str(tmp_path), "--format", "jsonl"]) == 1
+    assert json.loads(capsys.readouterr().out) == {
+        "folder": str(folder),
+        "file": "binlog.000001",
+        "problem": "21318 bytes instead of 21317",
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["verify", "missing"], "not a folder"),
+        (["verify"], "Missing argument"),
+        (["generate"], "Missing option '--out'"),
+        (["generate", "--out", "x", "--cell", "nowhere"], "there is no cell 'nowhere'"),
+        (["generate", "--out", "x", "--version", "3.23"], "Invalid value for '--version'"),
+        (["generate", "--out", "x", "--scenario", "none"], "Invalid value for '--scenario'"),
+        (["regenerate-golden", "--cell", "nowhere"], "there is no cell 'nowhere'"),
+    ],
+)
+def test_wrong_use_has_status_two(
+    words: list[str],
+    complaint: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["fixtures", *words]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert complaint in err
+    assert list(tmp_path.iterdir()) == []

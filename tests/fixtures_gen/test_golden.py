@@ -1,0 +1,117 @@
+"""The golden set: whole, small, and what its manifests say."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from binlogkit.errors import UsageError
+from binlogkit_fixtures import golden
+from binlogkit_fixtures import manifest as mf
+from binlogkit_fixtures.matrix import CELLS
+
+ALL = golden.cases()
+
+
+def test_the_package_carries_the_golden_set() -> None:
+    link = Path(golden.__file__).with_name("_golden")
+    assert link.is_symlink()
+    assert os.readlink(link) == "../../tests/_data"
+    assert golden.folder() == Path(__file__).resolve().parents[1] / "_data"
+
+
+def test_every_cell_has_its_cases() -> None:
+    assert [(c.cell, c.scenario) for c in ALL] == [
+        (cell.name, scenario) for cell in CELLS.values() for scenario in cell.golden
+    ]
+
+
+@pytest.mark.parametrize("case", ALL, ids=str)
+def test_every_file_is_the_one_of_the_manifest(case: golden.GoldenCase) -> None:
+    manifest = case.manifest
+    assert (manifest.cell, manifest.scenario) == (case.cell, case.scenario)
+    assert [log.name for log in manifest.binlogs] == [path.name for path in case.binlogs]
+    for log, path in zip(manifest.binlogs, case.binlogs, strict=True):
+        assert mf.sha256(path.read_bytes()) == log.sha256
+        assert path.stat().st_size == log.size
+    for text in manifest.texts:
+        assert mf.sha256(mf.read_packed(case.path / text.name)) == text.sha256
+    named = {log.name for log in manifest.binlogs} | {text.name for text in manifest.texts}
+    assert {path.name for path in case.path.iterdir()} == named | {"manifest.json.xz"}
+
+
+def test_the_set_is_small_and_has_no_strays() -> None:
+    files = [path for path in golden.folder().rglob("*") if path.is_file()]
+    assert max(path.stat().st_size for path in files) < golden.MAX_FILE
+    assert sum(path.stat().st_size for path in files) < golden.MAX_SET
+    assert {path.parent for path in files} == {case.path for case in ALL}
+
+
+@pytest.mark.parametrize("case", ALL, ids=str)
+def test_settings_are_those_of_the_cell(case: golden.GoldenCase) -> None:
+    settings = case.manifest.settings
+    cell = case.settings
+    assert case.manifest.server_version.startswith(cell.series)
+    assert settings["binlog_format"] == cell.format
+    assert settings["binlog_row_image"] == cell.image.upper()
+    for name, value in cell.settings.items():
+        found = settings[name.replace("-", "_")]
+        assert found == value or (found, value) == ("ON", "1")
+
+
+@pytest.mark.parametrize("case", ALL, ids=str)
+def test_marks_go_forward_and_end_where_the_log_ends(case: golden.GoldenCase) -> None:
+    manifest = case.manifest
+    places = [(mark.file, mark.pos) for mark in manifest.marks]
+    assert places == sorted(places)
+    clocks = [mark.commit_clock for mark in manifest.marks]
+    assert clocks == sorted(clocks)
+    ends = {(event.file, event.end_pos) for event in manifest.events}
+    assert set(places) <= ends
+    assert manifest.events[-1].type == "Rotate"
+    assert manifest.events[-1].end_pos == manifest.binlogs[-1].size
+
+
+def test_cases_are_found_by_what_they_are() -> None:
+    found = golden.cases(version="8.0", format="row", image="minimal", scenario="json")
+    assert [str(c) for c in found] == [
+        "8.0-row-minimal/json", "8.0-row-minimal-partial-json/json",
+    ]  # fmt: skip
+    assert golden.case("5.7-row-full", "types").binlogs[0].name == "binlog.000001"
+    with pytest.raises(UsageError, match=r"no 5\.7-row-full/nothing"):
+        golden.case("5.7-row-full", "nothing")
+
+
+def test_the_text_of_mysqlbinlog_is_there() -> None:
+    case = golden.case("8.0-row-full", "transactions")
+    assert list(case.mysqlbinlog_texts) == ["binlog.000001", "binlog.000002"]
+    assert "### INSERT INTO `bank`.`account`" in case.mysqlbinlog_text
+    assert all(text.exit_status == 0 for text in case.manifest.texts)
+
+
+def test_mysqlbinlog_gives_up_on_old_row_events_and_the_manifest_says_so() -> None:
+    for text in golden.case("5.7-row-v1-events", "keys").manifest.texts:
+        assert text.exit_status == 1
+        assert "Error in log format" in text.stderr
+
+
+def test_errors_that_a_cell_must_meet_are_recorded() -> None:
+    def codes(cell: str, scenario: str) -> list[int]:
+        return [error.code for error in golden.case(cell, scenario).manifest.errors]
+
+    assert codes("5.7-row-full", "ddl") == [1786]
+    assert codes("5.7-row-no-gtid", "ddl") == codes("8.0-row-full", "ddl") == []
+    assert codes("8.0-row-full", "transactions") == [1792, 1062, 1062, 1785, 1785, 1205]
+    assert codes("8.0-row-no-gtid", "transactions") == [1792, 1062, 1062, 1205]
+    assert 1665 in codes("8.0-row-full", "statements")
+
+
+def test_unsafe_statements_are_warned_of_in_statement_format_only() -> None:
+    def unsafe(cell: str) -> int:
+        warnings = golden.case(cell, "statements").manifest.warnings
+        return sum(warning.code == 1592 for warning in warnings)
+
+    assert unsafe("8.0-statement-full") > 10
+    assert unsafe("8.0-row-full") == unsafe("8.0-mixed-full") == 0

@@ -1,0 +1,121 @@
+"""``verify`` finds whatever was done to a folder of fixtures."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from binlogkit.errors import InputError
+from binlogkit_fixtures import golden
+from binlogkit_fixtures import manifest as mf
+from binlogkit_fixtures.records import to_json
+from binlogkit_fixtures.verify import folders, verify
+
+LOG = "binlog.000001"
+TEXT = f"{LOG}.mysqlbinlog.txt.xz"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A copy of a golden case."""
+    case = golden.case("8.0-row-compressed", "transactions")
+    return Path(shutil.copytree(case.path, tmp_path / "8.0-row-compressed" / "transactions"))
+
+
+@pytest.mark.parametrize("cell", ["8.0-row-compressed", "5.7-row-v1-events", "8.0-row-no-gtid"])
+def test_golden_logs_are_well(cell: str) -> None:
+    assert list(verify(golden.case(cell, "transactions").path)) == []
+
+
+def _flip(folder: Path) -> None:
+    data = bytearray((folder / LOG).read_bytes())
+    data[300] ^= 1
+    (folder / LOG).write_bytes(data)
+
+
+def _cut(folder: Path) -> None:
+    (folder / LOG).write_bytes((folder / LOG).read_bytes()[:-1])
+
+
+def _remove(folder: Path) -> None:
+    (folder / LOG).unlink()
+
+
+def _link_elsewhere(folder: Path) -> None:
+    target = folder.parent / "elsewhere"
+    (folder / LOG).rename(target)
+    (folder / LOG).symlink_to(target)
+
+
+def _add(folder: Path) -> None:
+    (folder / "binlog.000009").write_bytes(b"")
+
+
+def _other_text(folder: Path) -> None:
+    mf.write_packed(folder / TEXT, b"nothing")
+
+
+def _broken_text(folder: Path) -> None:
+    (folder / TEXT).write_bytes(b"nothing")
+
+
+def _no_manifest(folder: Path) -> None:
+    (folder / "manifest.json.xz").write_bytes(b"nothing")
+
+
+@pytest.mark.parametrize(
+    ("damage", "file", "problem"),
+    [
+        (_flip, LOG, "the SHA-256 is another one"),
+        (_cut, LOG, " bytes instead of "),
+        (_remove, LOG, "missing, or not a plain file"),
+        (_link_elsewhere, LOG, "missing, or not a plain file"),
+        (_add, "binlog.000009", "not in the manifest"),
+        (_other_text, TEXT, "the SHA-256 of the text is another one"),
+        (_broken_text, TEXT, "unreadable"),
+        (_no_manifest, "manifest.json", "unreadable"),
+    ],
+)
+def test_each_damage_is_found(
+    damage: Callable[[Path], None], file: str, problem: str, folder: Path
+) -> None:
+    damage(folder)
+    found = list(verify(folder))
+    assert [finding.file for finding in found] == [file]
+    assert problem in found[0].problem
+
+
+def test_a_log_that_is_not_what_the_server_listed(folder: Path) -> None:
+    """The hashes agree with the manifest, the events do not: a manifest of another log."""
+    record = to_json(mf.read(folder))
+    (folder / "manifest.json.xz").unlink()
+    record["events"][1]["end_pos"] += 1
+    (folder / "manifest.json").write_text(json.dumps(record), "utf-8")
+    assert [finding.problem for finding in verify(folder)] == [
+        "an event at (126, 157) where SHOW BINLOG EVENTS has one at (126, 158)"
+    ]
+
+
+def test_a_bad_checksum_is_found_whatever_the_manifest_says(folder: Path) -> None:
+    _flip(folder)
+    record = to_json(mf.read(folder))
+    (folder / "manifest.json.xz").unlink()
+    record["binlogs"][0]["sha256"] = mf.sha256((folder / LOG).read_bytes())
+    (folder / "manifest.json").write_text(json.dumps(record), "utf-8")
+    problems = [finding.problem for finding in verify(folder)]
+    assert len(problems) == 1
+    assert "checksum" in problems[0] or "CRC32" in problems[0]
+
+
+def test_folders_are_found(folder: Path, tmp_path: Path) -> None:
+    assert folders(tmp_path) == folders(folder) == [folder]
+    with pytest.raises(InputError, match="not a folder"):
+        folders(tmp_path / "missing")
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    with pytest.raises(InputError, match="no fixtures here"):
+        folders(empty)
