@@ -11,6 +11,7 @@ import math
 import re
 import struct
 from decimal import Decimal
+from functools import cache
 
 from binlogkit._kernel.cells import CellSpec, Layout, Reader, Undecodable, fixed
 from binlogkit._kernel.metadata import MAX_BIT_WIDTH, check_decimal
@@ -126,15 +127,17 @@ def read_decimal(raw: bytes, precision: int, scale: int) -> Decimal:
             raise ValueError(f"{group} in a group of {digits} decimal digits")
         number = number * 10**digits + group
         p += size
-    return Decimal((int(negative), tuple(map(int, str(number))), -scale))
+    # From text: exact whatever the context of the process says.
+    return Decimal(f"{'-' * negative}{number}e-{scale}")
 
 
-def _groups(precision: int, scale: int) -> list[tuple[int, int]]:
+@cache
+def _groups(precision: int, scale: int) -> tuple[tuple[int, int], ...]:
     """(digits, bytes) of each group, first to last."""
     whole, rest = divmod(precision - scale, _GROUP_DIGITS)
     fraction, tail = divmod(scale, _GROUP_DIGITS)
     digits = [rest] * (rest > 0) + [_GROUP_DIGITS] * (whole + fraction) + [tail] * (tail > 0)
-    return [(n, _GROUP_BYTES[n]) for n in digits]
+    return tuple((n, _GROUP_BYTES[n]) for n in digits)
 
 
 readers = {
