@@ -98,8 +98,8 @@ def json_text(value: object) -> str:
         text = _ENCODER.encode(value)
     except (TypeError, ValueError):  # a NaN, or a key that is no string
         text = _ENCODER.encode(plain(value))
-    if text.isascii():
-        return text.replace("\x7f", "\\u007f") if "\x7f" in text else text
+    if text.isprintable():
+        return text
     if _SURROGATE.search(text):
         text = _ENCODER.encode(plain(value))
     return _UNSAFE.sub(lambda m: f"\\u{ord(m[0]):04x}", text)

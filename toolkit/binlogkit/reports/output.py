@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = [
     "FORMATS",
     "Output",
+    "destination",
     "parse_columns",
     "screen",
     "write_batches",
