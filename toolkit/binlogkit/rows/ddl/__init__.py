@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from binlogkit.rows.ddl.catalog import Catalog, TableChange
+from binlogkit.rows.ddl.catalog import Catalog
+from binlogkit.rows.ddl.changes import TableChange
 from binlogkit.rows.ddl.dump import load_schema
 from binlogkit.rows.ddl.kind import StatementKind, statement_kind
 from binlogkit.rows.ddl.match import fits, matches

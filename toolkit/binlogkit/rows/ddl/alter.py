@@ -13,7 +13,14 @@ from dataclasses import dataclass, field, replace
 from binlogkit.errors import SchemaError, printable
 from binlogkit.rows.ddl.charsets import Collated
 from binlogkit.rows.ddl.columns import ColumnSpec, column, convert, resolve, skip_default
-from binlogkit.rows.ddl.create import Options, element, inline_keys, table_options
+from binlogkit.rows.ddl.create import (
+    MAX_COLUMNS,
+    MAX_KEYS,
+    Options,
+    element,
+    inline_keys,
+    table_options,
+)
 from binlogkit.rows.ddl.keys import KEY_WORDS, Foreign, Key, Part
 from binlogkit.rows.ddl.keywords import words
 from binlogkit.rows.ddl.session import Session
@@ -71,6 +78,8 @@ def alter_table(reader: Reader, session: Session) -> AlterTable:
     db, table = reader.qualified()
     result = AlterTable(db, table)
     while not reader.done:
+        if len(result.changes) > MAX_COLUMNS or len(result.keys) > MAX_KEYS:
+            reader.fail(f"more than {MAX_COLUMNS} columns or {MAX_KEYS} keys")
         before = reader.peek()
         action = _ACTIONS.get(before.word)
         if action is not None:
@@ -259,9 +268,9 @@ def altered(table: Tracked, parsed: AlterTable, database: Collated, session: Ses
     default = _default(table, parsed, database, session)
     force = None if parsed.convert is None else default
     columns = _columns(table, parsed, default, force, session)
-    present = {c.name.lower() for c in columns}
-    keys = [_renamed_key(key, parsed, present) for key in _kept_keys(table, parsed)]
-    foreign = [_renamed_foreign(fk, parsed) for fk in _kept_foreign(table, parsed)]
+    names = _new_names(table, parsed)
+    keys = [_renamed_key(key, names) for key in _kept_keys(table, parsed)]
+    foreign = [_renamed_foreign(fk, names) for fk in _kept_foreign(table, parsed)]
     return finish(
         replace(
             table,
@@ -355,27 +364,22 @@ def _kept_keys(table: Tracked, parsed: AlterTable) -> list[Key]:
     ]
 
 
-def _renamed_key(key: Key, parsed: AlterTable, present: set[str]) -> Key:
+def _new_names(table: Tracked, parsed: AlterTable) -> dict[str, str]:
+    """What each kept column is called afterwards, by its lower-case name before."""
+    dropped = {name.lower() for name in parsed.dropped}
+    names = {c.name.lower(): c.name for c in table.columns if c.name.lower() not in dropped}
+    names |= parsed.renamed
+    names |= {c.old.lower(): c.spec.name for c in parsed.changes if c.old is not None}
+    return names
+
+
+def _renamed_key(key: Key, names: dict[str, str]) -> Key:
     """``key`` with its columns' new names, without those that are gone."""
-    parts = [
-        part if part.column is None else Part(_new_name(part.column, parsed), part.length)
+    parts = (
+        part if part.column is None else Part(names.get(part.column.lower(), ""), part.length)
         for part in key.parts
-        if part.column is None or not _is_dropped(part.column, parsed)
-    ]
-    kept = tuple(p for p in parts if p.column is None or p.column.lower() in present)
-    return replace(key, parts=kept)
-
-
-def _is_dropped(name: str, parsed: AlterTable) -> bool:
-    return name.lower() in {dropped.lower() for dropped in parsed.dropped}
-
-
-def _new_name(name: str, parsed: AlterTable) -> str:
-    """What the column ``name`` is called afterwards."""
-    for change in parsed.changes:
-        if change.old is not None and change.old.lower() == name.lower():
-            return change.spec.name
-    return parsed.renamed.get(name.lower(), name)
+    )
+    return replace(key, parts=tuple(part for part in parts if part.column != ""))
 
 
 def _kept_foreign(table: Tracked, parsed: AlterTable) -> list[Foreign]:
@@ -384,5 +388,5 @@ def _kept_foreign(table: Tracked, parsed: AlterTable) -> list[Foreign]:
     return [fk for fk in table.foreign if (fk.name or "").lower() not in gone]
 
 
-def _renamed_foreign(fk: Foreign, parsed: AlterTable) -> Foreign:
-    return replace(fk, columns=tuple(_new_name(name, parsed) for name in fk.columns))
+def _renamed_foreign(fk: Foreign, names: dict[str, str]) -> Foreign:
+    return replace(fk, columns=tuple(names.get(name.lower(), name) for name in fk.columns))

@@ -13,7 +13,17 @@ from binlogkit.rows.ddl.table import Tracked, engine_name, finish
 from binlogkit.rows.ddl.tokens import Reader
 from binlogkit.rows.ddl.types import accept_charset
 
-__all__ = ["CreateTable", "Options", "build", "create_table", "element", "table_options"]
+__all__ = [
+    "MAX_COLUMNS",
+    "MAX_KEYS",
+    "CreateTable",
+    "Options",
+    "build",
+    "create_table",
+    "element",
+    "inline_keys",
+    "table_options",
+]
 
 _QUERY_WORDS = frozenset(words("SELECT WITH VALUES TABLE"))
 #: Where table options end: at a query, the next part of an ALTER, or partitions.
@@ -92,6 +102,13 @@ def _body(reader: Reader, session: Session, result: CreateTable) -> None:
         reader.fail("a table without columns")
 
 
+#: Columns that a table can have (manual, "Limits on Table Column Count").
+MAX_COLUMNS = 4096
+#: Keys and foreign keys that a statement may name: a limit of this reader against hostile text;
+#: the server has 64 keys, 255 where it was built so (MAX_INDEXES).
+MAX_KEYS = 1024
+
+
 def element(
     reader: Reader,
     session: Session,
@@ -100,6 +117,8 @@ def element(
     foreign: list[Foreign],
 ) -> None:
     """One column, key or check between the parentheses; keys keep the order of the statement."""
+    if len(columns) > MAX_COLUMNS or len(keys) + len(foreign) > MAX_KEYS:
+        reader.fail(f"more than {MAX_COLUMNS} columns or {MAX_KEYS} keys")
     if reader.sees_any(KEY_WORDS):
         found = key_or_foreign(reader)
         if isinstance(found, Foreign):
@@ -126,7 +145,7 @@ def inline_keys(spec: ColumnSpec) -> list[Key]:
 
 def table_options(reader: Reader, options: Options) -> None:
     """Read table options up to the next part of the statement; those not tracked are skipped."""
-    while not reader.done and not reader.sees_any(_OPTIONS_END):
+    while not (reader.done or reader.sees_any(_OPTIONS_END) or reader.sees("READ", "ONLY")):
         if reader.accept("UNION"):
             reader.accept("=")
             reader.skip_parentheses()
@@ -159,7 +178,8 @@ _OTHER_OPTIONS = frozenset(
 def _other_option(reader: Reader) -> None:
     if reader.accept("DEFAULT") or reader.accept("START", "TRANSACTION"):
         return
-    reader.accept_any("DATA", "INDEX")  # DIRECTORY follows
+    if reader.peek(1).word == "DIRECTORY":
+        reader.accept_any("DATA", "INDEX")
     if not reader.sees_any(_OTHER_OPTIONS):
         reader.fail("a table option expected")
     reader.take()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from binlogkit.constants import ColumnType as T
+from binlogkit.errors import printable
 from binlogkit.rows.ddl.charsets import CHARSETS, canonical
 from binlogkit.rows.ddl.keywords import words
 from binlogkit.rows.schema import Column, ColumnDefinition, TableDefinition
@@ -44,10 +45,11 @@ def fits(
 
 def matches(definition: TableDefinition, columns: Sequence[Column]) -> str | None:
     """The first contradiction between a definition and a table map's columns, None without one."""
+    name = printable(f"{definition.db}.{definition.table}")
     if len(definition.columns) != len(columns):
         return (
-            f"{definition.db}.{definition.table} is defined with {len(definition.columns)} "
-            f"columns, the table map has {len(columns)}"
+            f"{name} is defined with {len(definition.columns)} columns, "
+            f"the table map has {len(columns)}"
         )
     for defined, column in zip(definition.columns, columns, strict=True):
         if not fits(
@@ -58,8 +60,8 @@ def matches(definition: TableDefinition, columns: Sequence[Column]) -> str | Non
             scale=column.scale,
         ):
             return (
-                f"{definition.db}.{definition.table} defines column {column.index + 1}, "
-                f"{defined.name}, as {_spelled(defined)}, the table map has {_told(column)}"
+                f"{name} defines column {column.index + 1}, {printable(defined.name)}, "
+                f"as {_spelled(defined)}, the table map has {_told(column)}"
             )
     return None
 

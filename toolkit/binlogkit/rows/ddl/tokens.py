@@ -130,6 +130,10 @@ class Reader:
         self._tokens = tokens
         self._at = 0
 
+    def rewind(self) -> None:
+        """Go back to the first token."""
+        self._at = 0
+
     @property
     def done(self) -> bool:
         """Whether nothing is left (a closing semicolon counts as nothing)."""

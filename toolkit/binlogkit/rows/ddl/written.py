@@ -5,14 +5,16 @@ from __future__ import annotations
 from binlogkit.errors import SchemaError
 from binlogkit.rows.ddl.keywords import words
 from binlogkit.rows.ddl.modes import ASSUMED_VERSION, SqlMode
-from binlogkit.rows.ddl.scan import pieces
+from binlogkit.rows.ddl.scan import leading_words, pieces
 from binlogkit.rows.ddl.tokens import Reader, read
 
 __all__ = ["written_tables"]
 
 Name = tuple[str | None, str]
 
-_HEAD = 1 << 18  # characters that are read to find the tables; values behind them can be many
+#: Characters that are read to find the tables; values behind them can be many.
+_HEAD = 1 << 18
+_SHORT_HEAD = {"INSERT": 2048, "REPLACE": 2048, "TRUNCATE": 2048, "LOAD": 8192}
 
 
 def written_tables(
@@ -40,14 +42,16 @@ def written_tables(
 
 def _head(sql: str, mode: SqlMode, version: int) -> str:
     """The beginning of ``sql`` without comments, cut between two pieces of text."""
+    verb = leading_words(sql, 1, mode, version)
+    limit = _SHORT_HEAD.get(verb[0], _HEAD) if verb else 0
     kept: list[str] = []
     size = 0
     for kind, text, _ in pieces(sql, mode, version):
         long = kind == "quoted" and text[0] != "`" and len(text) > 1024
         text = text[0] * 2 if long else text
-        kept.append(text[: _HEAD - size])
+        kept.append(text[: limit - size] if kind == "plain" else text)
         size += len(text)
-        if size >= _HEAD:
+        if size >= limit:
             break
     return "".join(kept)
 

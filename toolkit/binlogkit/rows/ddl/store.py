@@ -1,0 +1,162 @@
+"""What is known of a server's tables at one moment: the state that statements change."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from binlogkit.errors import SchemaError
+from binlogkit.rows.ddl.changes import TableChange
+from binlogkit.rows.ddl.charsets import UNKNOWN, Collated
+from binlogkit.rows.ddl.session import Session
+from binlogkit.rows.ddl.table import Tracked
+from binlogkit.rows.schema import TableDefinition
+
+__all__ = ["Name", "Store"]
+
+Name = tuple[str, str]
+TemporaryName = tuple[int | None, str, str]
+
+
+class Store:
+    """Tables, unknown tables, databases and temporary tables by name.
+
+    ``fold``: lower_case_table_names; ``default``: the character set of databases whose own is not
+    known. Temporary tables belong to a thread and stand apart: they are in no row image.
+    """
+
+    def __init__(self, fold: int = 0, default: Collated = UNKNOWN) -> None:
+        self.fold = fold
+        self.default = default
+        self.databases: dict[str, Collated] = {}
+        self.temporary: dict[TemporaryName, Tracked | None] = {}
+        self._tables: dict[Name, Tracked] = {}
+        self._definitions: dict[Name, TableDefinition] = {}
+        self._unknown: dict[Name, str] = {}
+
+    def copy(self) -> Store:
+        """An independent store with the same content."""
+        twin = Store(self.fold, self.default)
+        twin.databases = dict(self.databases)
+        twin.temporary = dict(self.temporary)
+        twin._tables = dict(self._tables)
+        twin._definitions = dict(self._definitions)
+        twin._unknown = dict(self._unknown)
+        return twin
+
+    # -- names
+
+    def folded(self, name: str) -> str:
+        """A database's or table's name as it is compared."""
+        return name.lower() if self.fold else name
+
+    def full(self, name: tuple[str | None, str], session: Session) -> Name:
+        """``(db, table)`` with the default database filled in; SchemaError where there is none."""
+        db, table = name
+        db = session.default_db if db is None else db
+        if db is None:
+            raise SchemaError("the table's database is not known: no default database")
+        return (db.lower(), table.lower()) if self.fold == 1 else (db, table)
+
+    def temporary_name(self, name: Name, session: Session) -> TemporaryName:
+        """The key of a temporary table of the session."""
+        return session.thread, *self._key(name)
+
+    def is_temporary(self, name: Name, session: Session) -> bool:
+        """Whether the name means a temporary table to the session."""
+        return self.temporary_name(name, session) in self.temporary
+
+    def _key(self, name: Name) -> Name:
+        return self.folded(name[0]), self.folded(name[1])
+
+    # -- tables
+
+    def table(self, name: Name) -> Tracked | None:
+        """What is known of a base table."""
+        return self._tables.get(self._key(name))
+
+    def definition(self, name: Name) -> TableDefinition | None:
+        """A base table's definition, made once per change."""
+        return self._definitions.get(self._key(name))
+
+    def definitions(self) -> list[TableDefinition]:
+        """Every definition, by database and name."""
+        return [self._definitions[key] for key in sorted(self._definitions)]
+
+    def unknown(self, name: Name) -> str | None:
+        """Why a table's schema is not known."""
+        return self._unknown.get(self._key(name))
+
+    def put(self, table: Tracked) -> None:
+        """Enter or replace a table."""
+        key = self._key((table.db, table.table))
+        self._tables[key] = table
+        self._definitions[key] = table.definition()
+        self._unknown.pop(key, None)
+
+    def forget(self, name: Name) -> None:
+        """Nothing is there any more, or nothing is known of it."""
+        key = self._key(name)
+        self._tables.pop(key, None)
+        self._definitions.pop(key, None)
+        self._unknown.pop(key, None)
+
+    def lose(self, name: Name, reason: str) -> TableChange:
+        """The table's schema is unknown from here."""
+        self.forget(name)
+        self._unknown[self._key(name)] = reason
+        return TableChange("unknown", *name, reason=reason)
+
+    def rename(self, old: Name, new: Name) -> TableChange:
+        """Move what is known of a table to its new name, also where it is a parent."""
+        known, reason = self.table(old), self.unknown(old)
+        self.forget(old)
+        self.forget(new)
+        if known is not None:
+            self.put(_moved(known, new))
+        elif reason is not None:
+            self._unknown[self._key(new)] = reason
+        for child in [child for child in self._tables.values() if child.foreign]:
+            if any((fk.db or child.db, fk.table) == old for fk in child.foreign):
+                self.put(_reparented(child, old, new))
+        return TableChange("rename", *old, *new, definition=self.definition(new), reason=reason)
+
+    # -- databases
+
+    def database(self, db: str, session: Session) -> Collated:
+        """The default character set of ``db``, unknown where nothing says."""
+        known = self.databases.get(self.folded(db))
+        if known is not None and known.charset is not None:
+            return known
+        current = session.default_db
+        if current is None or self.folded(current) != self.folded(db):
+            return self.default
+        return self.default if session.database.charset is None else session.database
+
+    def forget_database(self, db: str) -> None:
+        """The database is gone with its tables."""
+        wanted = self.folded(db)
+        for key in [key for key in (*self._tables, *self._unknown) if key[0] == wanted]:
+            self.forget(key)
+        self.databases.pop(wanted, None)
+
+
+def _moved(table: Tracked, new: Name) -> Tracked:
+    """``table`` under a new name; names that InnoDB made of the old one follow it."""
+    foreign = tuple(
+        replace(
+            fk,
+            db=fk.db or (table.db if table.db != new[0] else None),
+            name=fk.name and (new[1] + fk.name[len(table.table) :] if fk.generated else fk.name),
+        )
+        for fk in table.foreign
+    )
+    return replace(table, db=new[0], table=new[1], foreign=foreign)
+
+
+def _reparented(child: Tracked, old: Name, new: Name) -> Tracked:
+    """``child`` with foreign keys to ``old`` going to ``new``."""
+    foreign = tuple(
+        replace(fk, db=new[0], table=new[1]) if (fk.db or child.db, fk.table) == old else fk
+        for fk in child.foreign
+    )
+    return replace(child, foreign=foreign)
