@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import lzma
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -37,19 +39,34 @@ class Case:
             raise OracleError(self.failure)
 
     def events(self) -> list[Record]:
-        """Our events."""
-        return list(bk.open(str(self.log)).event_records())
+        """Our events; the caller may change them."""
+        return deepcopy(_events(self.log))
 
     def rows(self) -> list[Record]:
-        """Our rows."""
-        return list(bk.open(str(self.log)).row_records())
+        """Our rows; the caller may change them."""
+        return deepcopy(_rows(self.log))
 
-    def schemas(self) -> list[TableSchema]:
+    def schemas(self) -> tuple[TableSchema, ...]:
         """Our tables, every version, in order."""
-        walk = bk.open(str(self.log)).walk(ahead=False)
-        for _ in walk:
-            pass
-        return [schema for versions in walk.schemas.values() for schema in versions]
+        return _schemas(self.log)
+
+
+@cache
+def _events(log: Path) -> list[Record]:
+    return list(bk.open(str(log)).event_records())
+
+
+@cache
+def _rows(log: Path) -> list[Record]:
+    return list(bk.open(str(log)).row_records())
+
+
+@cache
+def _schemas(log: Path) -> tuple[TableSchema, ...]:
+    walk = bk.open(str(log)).walk(ahead=False)
+    for _ in walk:
+        pass
+    return tuple(schema for versions in walk.schemas.values() for schema in versions)
 
 
 def golden(cell: str, scenario: str, log: str = "binlog.000001") -> Case:

@@ -7,6 +7,8 @@ Tokens are copied from the output of mysqlbinlog 9.7.4 over logs of 5.7.22, 8.0.
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,9 +29,7 @@ FORMS = [
     (b"-1 (255)", Printed(Form.INTEGER, "-1 (255)", -1, 255)),
     (
         b"-9223372036854775808 (9223372036854775808)",
-        Printed(
-            Form.INTEGER, "-9223372036854775808 (9223372036854775808)", -(2**63), 2**63
-        ),
+        Printed(Form.INTEGER, "-9223372036854775808 (9223372036854775808)", -(2**63), 2**63),
     ),
     (b"-12345.67890", Printed(Form.NUMBER, "-12345.67890")),
     (b"1.5                 ", Printed(Form.NUMBER, "1.5")),
@@ -135,7 +135,5 @@ def test_the_escapes_of_5_7_read_back(value: bytes) -> None:
 
 @given(st.binary(max_size=60))
 def test_no_token_breaks_the_reader(token: bytes) -> None:
-    try:
+    with suppress(TokenError):
         read_token(token)
-    except TokenError:
-        pass

@@ -38,8 +38,7 @@ class Server:
 
     def one(self, sql: str) -> tuple[object, ...]:
         self.cursor.execute(sql)
-        row: tuple[object, ...] = self.cursor.fetchone()
-        return row
+        return self.cursor.fetchone() or ()
 
     def run(self, *statements: str) -> None:
         for sql in statements:
@@ -86,6 +85,7 @@ def hostile(server: Server) -> None:
 
 def _hostile(server: Server, end: str) -> str:
     log = server.fresh()
+    start = "### INSERT INTO `shop`.`h`\n### SET\n###   @1=9"
     rows = "### INSERT INTO `shop`.`h`\n### SET\n###   @1=9 /* INT meta=0 nullable=0 is_null=0 */"
     server.run(
         "create table h (id int primary key auto_increment, a text, b varchar(200))"
@@ -96,7 +96,7 @@ def _hostile(server: Server, end: str) -> str:
         (f"x'\n{rows}\n# at 4\n/*!*/;\n", "\\' /* VARSTRING(1) meta=1 nullable=1 is_null=0 */"),
     )
     server.run(
-        f"insert into h(a) values ('z') /* \n{rows.partition(' /*')[0]}\n# at 157\n# End of log file\n*/",
+        f"insert into h(a) values ('z') /* \n{start}\n# at 157\n# End of log file\n*/",
         "create database `o``dd\nx`",
         "create table `o``dd\nx`.`t``a\n### DELETE FROM b` (`c\n1` int)",
         "insert into `o``dd\nx`.`t``a\n### DELETE FROM b` values (5)",

@@ -78,8 +78,9 @@ _BLOCK = re.compile(rb"#\w+: file_id: (\d+)  block_len: (\d+)")
 def fields_of(printed: PrintedEvent, ours: Mapping[str, Any]) -> Pairs:
     """(field, ours, theirs) of each field that both sides have, values comparable by ``==``."""
     read = _READERS.get(printed.kind)
+    fields = ours.get("fields")
     if read is not None:
-        yield from read(printed, ours.get("fields") or {}, ours)
+        yield from read(printed, {} if fields is None else fields, ours)
 
 
 def our_statement(fields: Mapping[str, Any]) -> bytes | None:
