@@ -277,6 +277,21 @@ class Log:
 
         return table_state(self, table, **point)
 
+    def undo(self, **filters: Any) -> list[dict[str, Any]]:
+        """Plans that take the chosen changes back, last first: what reports.sql makes a script of.
+
+        A plan is a mapping as analyses.undo.PLANS says; one that is ``refused`` says why.
+        """
+        from binlogkit.log_undo import plans_of
+
+        return plans_of(self, backwards=True, **filters)
+
+    def redo(self, **filters: Any) -> list[dict[str, Any]]:
+        """Plans that make the chosen changes again, first first; see :meth:`undo`."""
+        from binlogkit.log_undo import plans_of
+
+        return plans_of(self, backwards=False, **filters)
+
     def audit(self, **filters: Any) -> Audit:
         """Who changed what and when, and what this log cannot show; see log_audit.SECTIONS.
 

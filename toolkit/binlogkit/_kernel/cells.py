@@ -38,7 +38,7 @@ class CellSpec:
     bytes of the length in front of a BLOB, JSON, GEOMETRY or VECTOR, bits of a BIT, bytes of an
     ENUM or SET, characters of an old DECIMAL; ``precision``, ``scale``: DECIMAL; ``scale`` is also
     the fraction digits of a temporal type; ``charset``: MySQL's name, None when unknown;
-    ``labels``: of ENUM or SET, None when unknown.
+    ``labels``: of ENUM or SET, None when unknown; ``as_5_7``: JSON reads as 5.7 prints it.
     """
 
     type: ColumnType
@@ -49,6 +49,7 @@ class CellSpec:
     scale: int = 0
     charset: str | None = None
     labels: tuple[str, ...] | None = None
+    as_5_7: bool = False
 
 
 @dataclass(frozen=True, slots=True)

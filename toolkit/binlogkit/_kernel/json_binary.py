@@ -74,15 +74,22 @@ class InvalidJson(ValueError):
     """The bytes are no binary JSON document, or one beyond the limits."""
 
 
-def to_text(data: bytes, *, max_depth: int = MAX_DEPTH, max_expansion: int = MAX_EXPANSION) -> str:
+def to_text(
+    data: bytes,
+    *,
+    max_depth: int = MAX_DEPTH,
+    max_expansion: int = MAX_EXPANSION,
+    as_5_7: bool = False,
+) -> str:
     """The server's text of the document ``data``.
 
-    InvalidJson: not a document, deeper than ``max_depth`` containers, or its text is longer than
-    ``max_expansion`` characters per byte.
+    ``as_5_7``: as 5.7 prints it (5.7.22: whole doubles without ``.0``, the line breaks of long
+    base64 unescaped). InvalidJson: not a document, deeper than ``max_depth`` containers, or its
+    text is longer than ``max_expansion`` characters per byte.
     """
     if not data:
         raise InvalidJson("a document without bytes")
-    writer = _Writer(max_depth, len(data) * max_expansion + _SLACK)
+    writer = _Writer(max_depth, len(data) * max_expansion + _SLACK, as_5_7)
     writer.value(data[0], memoryview(data)[1:])  # slices of a view copy nothing
     return "".join(writer.parts)
 
@@ -173,7 +180,8 @@ class _Container:
 class _Writer:
     """Collects the text; ``room`` is how many characters it may still take."""
 
-    def __init__(self, max_depth: int, room: int) -> None:
+    def __init__(self, max_depth: int, room: int, as_5_7: bool = False) -> None:
+        self.as_5_7 = as_5_7
         self.parts: list[str] = []
         self.max_depth = max_depth
         self.room = room
@@ -187,7 +195,8 @@ class _Writer:
     def value(self, kind: int, data: memoryview, depth: int = 0) -> None:
         scalar = _SCALARS.get(kind)
         if scalar is not None:
-            self.put(scalar(kind, data))
+            text = scalar(kind, data)
+            self.put(_text_of_5_7(kind, text) if self.as_5_7 else text)
         elif kind <= LARGE_ARRAY:
             self.container(_Container.read(kind, data), depth + 1)
         else:
@@ -204,6 +213,14 @@ class _Writer:
                 self.put(f"{quote(frame.key(i))}: ")
             self.value(*frame.entry(i), depth)
         self.put("}" if frame.keyed else "]")
+
+
+def _text_of_5_7(kind: int, text: str) -> str:
+    if kind == DOUBLE:
+        return text.removesuffix(".0")
+    if kind == OPAQUE and text.startswith('"base64:'):
+        return text.replace("\\n", "\n")
+    return text
 
 
 def _utf8(raw: memoryview) -> str:

@@ -77,7 +77,7 @@ def json(spec: CellSpec) -> tuple[Layout, Reader]:
 
     def read(raw: bytes) -> object:
         try:
-            return to_text(raw) if raw else "null"
+            return to_text(raw, as_5_7=spec.as_5_7) if raw else "null"
         except InvalidJson as exc:
             return Undecodable(raw, str(exc))
 

@@ -92,7 +92,7 @@ def report_of(audit: Audit, title: str | None) -> Report:
 
 
 def _write(path: str, text: str) -> None:
-    from binlogkit.reports._destination import destination
+    from binlogkit.reports.output import destination
 
     with destination(path) as sink:
         sink.write(text.encode("utf-8"))

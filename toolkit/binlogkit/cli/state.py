@@ -25,12 +25,12 @@ def command(**arguments: Any) -> int:
 
     Without --at, --until-gtid and --until-time: at the end of the log.
     """
-    from binlogkit.reports.output import write_records
+    from binlogkit.reports.text import write_state
 
     output = output_of(arguments)
     log = open_input(arguments)
     state = log.state(**{k: v for k, v in arguments.items() if v is not None})
-    write_records(state.records(), output, names=("values", "unknown"))
+    write_state(state.records(), output)
     status = status_of(log)
     for finding in state.findings.to_pylist():
         where = f" (first at {finding['file']}:{finding['pos']})" if finding["file"] else ""

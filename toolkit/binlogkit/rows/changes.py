@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from binlogkit.errors import DamageError, InputError
 from binlogkit.events.rows import RowsEvent
 from binlogkit.rows.filters import Filters
-from binlogkit.rows.images import Image, RawCell, RowDecoder
+from binlogkit.rows.images import Decoders, Image, RawCell
 from binlogkit.rows.schema import TableSchema
 from binlogkit.rows.walk import LogWalk, Step
 
@@ -98,7 +98,7 @@ def read_windows(
     The row-value filter (``where``) is not applied here: the frames room does, which knows values.
     What was read before an error is handed over before it is raised.
     """
-    decoders: dict[TableSchema, RowDecoder] = {}
+    decoders = Decoders()
     window: dict[tuple[str, str, int], ColumnBatch] = {}
     rows = size = 0
     steps = iter(walk)
@@ -135,7 +135,7 @@ def _wanted(step: Step, filters: Filters) -> bool:
 
 def _decode(
     step: Step,
-    decoders: dict[TableSchema, RowDecoder],
+    decoders: Decoders,
     window: dict[tuple[str, str, int], ColumnBatch],
     walk: LogWalk,
 ) -> int:
@@ -145,9 +145,7 @@ def _decode(
     batch = window.get(key)
     if batch is None:
         batch = window[key] = ColumnBatch.empty(schema, walk.options.source)
-    decoder = decoders.get(schema)
-    if decoder is None:
-        decoder = decoders[schema] = RowDecoder(schema)
+    decoder = decoders.of(schema, step.server_version)
     t = step.transaction
     head = (raw.file, raw.pos, raw.end_pos, raw.inner)
     tail = (

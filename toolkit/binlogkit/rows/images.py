@@ -20,8 +20,9 @@ from binlogkit.errors import MalformedEventError
 from binlogkit.events.base import Event
 from binlogkit.events.rows import RowsEvent
 from binlogkit.rows.schema import TableSchema
+from binlogkit.sources.log_format import version_tuple
 
-__all__ = ["Image", "RawCell", "RowDecoder"]
+__all__ = ["Decoders", "Image", "RawCell", "RowDecoder"]
 
 VALUE, NULL, NOT_IN_IMAGE, UNDECODABLE, NO_ARROW_VALUE, JSON_DIFF = range(6)
 _PARTIAL_JSON = 1
@@ -50,10 +51,14 @@ class Image:
 
 
 class RowDecoder:
-    """Decodes the images of one version of a table."""
+    """Decodes the images of one version of a table.
 
-    def __init__(self, schema: TableSchema) -> None:
+    ``server_version``: of the log, as its format description tells it: 5.7 prints JSON otherwise.
+    """
+
+    def __init__(self, schema: TableSchema, server_version: str = "") -> None:
         self.schema = schema
+        self._as_5_7 = version_tuple(server_version)[:2] == (5, 7)
         self._decoders: list[Callable[[bytes, int, int], tuple[object, int]] | None] = [None] * len(
             schema.columns
         )
@@ -138,6 +143,7 @@ class RowDecoder:
             column.scale,
             column.charset,
             column.labels,
+            self._as_5_7,
         )
         try:
             decoder = decoder_for(spec)
@@ -156,6 +162,21 @@ class RowDecoder:
             return UNDECODABLE
         raw.append(RawCell(column, data, text))
         return JSON_DIFF
+
+
+class Decoders:
+    """One :class:`RowDecoder` per version of a table and server."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[TableSchema, str], RowDecoder] = {}
+
+    def of(self, schema: TableSchema, server_version: str) -> RowDecoder:
+        """The decoder, made when it is first asked for."""
+        decoder = self._known.get((schema, server_version))
+        if decoder is None:
+            decoder = RowDecoder(schema, server_version)
+            self._known[schema, server_version] = decoder
+        return decoder
 
 
 def _present(bitmap: bytes | None, count: int) -> list[int] | None:

@@ -10,9 +10,9 @@ from binlogkit.events.query import ExecuteLoadQuery, Query
 from binlogkit.events.rows import RowsEvent
 from binlogkit.rows.ddl import StatementKind, statement_kind
 from binlogkit.rows.filters import Filters
-from binlogkit.rows.images import RowDecoder
+from binlogkit.rows.images import Decoders
 from binlogkit.rows.resolve import key_of
-from binlogkit.rows.schema import TableDefinition, TableSchema
+from binlogkit.rows.schema import TableDefinition
 from binlogkit.rows.transactions import Outcome, Transaction
 from binlogkit.rows.walk import LogWalk, Step
 
@@ -109,7 +109,7 @@ def read_transactions(walk: LogWalk) -> list[Transaction]:
     ``walk.damages``.
     """
     found: dict[int, Transaction] = {}
-    decoders: dict[TableSchema, RowDecoder] = {}
+    decoders = Decoders()
     try:
         for step in walk:
             transaction = step.transaction
@@ -128,13 +128,11 @@ def read_transactions(walk: LogWalk) -> list[Transaction]:
 def _count(
     step: Step,
     transaction: Transaction,
-    decoders: dict[TableSchema, RowDecoder],
+    decoders: Decoders,
     walk: LogWalk,
 ) -> None:
     assert step.schema is not None and isinstance(step.event.body, RowsEvent)
-    decoder = decoders.get(step.schema)
-    if decoder is None:
-        decoder = decoders[step.schema] = RowDecoder(step.schema)
+    decoder = decoders.of(step.schema, step.server_version)
     op = step.event.body.op
     try:
         for _ in decoder.rows(step.event):

@@ -48,8 +48,8 @@ class Transaction:
 
     ``number``: 0, 1, … over all logs read together; ``timestamp``, ``end_timestamp``: seconds of
     its first and last event; commit timestamps: µs; ``size``: bytes; ``format``: how its changes
-    are logged (row, statement, mixed, none); ``statements``: QUERY events other than BEGIN, COMMIT and
-    their like; ``resolved_file``, ``resolved_pos``: where a prepared one was decided.
+    are logged (row, statement, mixed, none); ``statements``: QUERY events other than BEGIN, COMMIT
+    and their like; ``resolved_file``, ``resolved_pos``: where a prepared one was decided.
     """
 
     number: int

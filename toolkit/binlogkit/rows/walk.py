@@ -54,7 +54,7 @@ class Step:
     ``seq``: its place in the walk, shifted left by 32 bits so that the rows of an event follow;
     ``first``, ``last``: whether it stands in the first and the last log; ``schema``: of a rows
     event's table; ``query``: the original statement that a Rows_query event gave; ``changes``: what
-    a statement does to tables.
+    a statement does to tables; ``server_version``: of the log.
     """
 
     event: Event
@@ -65,6 +65,7 @@ class Step:
     schema: TableSchema | None = None
     query: str | None = None
     changes: list[TableChange] = field(default_factory=list)
+    server_version: str = ""
 
 
 class LogWalk:
@@ -84,6 +85,7 @@ class LogWalk:
         self._catalog = self.options.catalog.copy() if self.options.catalog else Catalog()
         self._tracked: set[tuple[str | None, str | None]] = set()
         self._generation = 0
+        self._server_version = ""
         self._ahead = ahead
         self._interned: dict[object, TableSchema] = {}
         self._maps: dict[int, TableSchema] = {}
@@ -146,11 +148,13 @@ class LogWalk:
         raw = step.event.raw
         if isinstance(body, (FormatDescription, StartV3)):
             self._maps.clear()
-            self._catalog.at_version(body.server_version)
+            self._server_version = body.server_version
+            self._catalog.server_version = body.server_version
         elif isinstance(body, TableMap):
             self._maps[body.table_id] = self._schema(body, raw.file, raw.pos)
         elif isinstance(body, RowsEvent):
             step.schema = self._maps.get(body.table_id)
+            step.server_version = self._server_version
             if step.schema is None and body.table_id != DUMMY_TABLE_ID:
                 raise MalformedEventError(
                     raw.file, raw.pos, f"no TABLE_MAP_EVENT for table id {body.table_id} before it",

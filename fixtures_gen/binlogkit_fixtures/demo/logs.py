@@ -1,0 +1,98 @@
+"""The logs that the demo works on: freshly made by real servers, else the golden ones."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from binlogkit.errors import BinlogKitError, OracleError
+from binlogkit_fixtures import golden, matrix
+from binlogkit_fixtures import manifest as mf
+from binlogkit_fixtures.capture import capture_matrix
+from binlogkit_fixtures.oracle import Oracle, find_oracle
+from binlogkit_fixtures.progress import progress_bar
+from binlogkit_fixtures.servers import choose_runner
+
+__all__ = ["SCENARIOS", "Case", "Logs", "find_judge", "make_logs"]
+
+SCENARIOS = ("incident", "transactions", "ddl", "keys")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One scenario in one cell: its logs and the truth recorded beside them."""
+
+    cell: str
+    scenario: str
+    folder: Path
+    logs: tuple[Path, ...]
+
+    @property
+    def manifest(self) -> mf.Manifest:
+        """What the server said while the scenario ran."""
+        return mf.read(self.folder)
+
+
+@dataclass(frozen=True, slots=True)
+class Logs:
+    """``cases``: in the matrix's order; ``runner``: docker, local, or None for the golden logs;
+    ``reason``: why no server could be had."""
+
+    cases: tuple[Case, ...]
+    runner: str | None
+    reason: str = ""
+
+    def case(self, cell: str, scenario: str) -> Case:
+        """One of them."""
+        return next(c for c in self.cases if (c.cell, c.scenario) == (cell, scenario))
+
+
+def find_judge() -> tuple[Oracle | None, str]:
+    """mysqlbinlog, or None and why there is none."""
+    try:
+        return find_oracle(), ""
+    except OracleError as error:
+        return None, str(error)
+
+
+def make_logs(out: Path, oracle: Oracle | None, runner: str) -> Logs:
+    """Play the scenarios on both servers in all eighteen cells, into ``out``.
+
+    The golden logs are taken instead only where no server can be had at all: a runner that the
+    user names must work.
+    """
+    cells = matrix.select()
+    asked = runner != "auto" or bool(os.environ.get("BINLOGKIT_RUNNER"))
+    try:
+        chosen = choose_runner(cells[0].spec(), runner)
+        if out.exists():
+            shutil.rmtree(out)
+        with progress_bar(len(cells) * len(SCENARIOS)) as progress:
+            folders = capture_matrix(
+                [(cell, SCENARIOS) for cell in cells],
+                out,
+                runner=chosen,
+                oracle=oracle,
+                progress=progress,
+            )
+    except BinlogKitError as error:
+        if asked:
+            raise
+        return Logs(tuple(_golden()), None, str(error))
+    return Logs(tuple(_case(folder) for folder in folders), chosen)
+
+
+def _case(folder: Path) -> Case:
+    logs = tuple(sorted(p for p in folder.iterdir() if p.suffix[1:].isdecimal()))
+    return Case(folder.parent.name, folder.name, folder, logs)
+
+
+def _golden() -> Sequence[Case]:
+    return [
+        Case(case.cell, case.scenario, case.folder, case.binlogs)
+        for case in golden.cases()
+        if case.scenario in SCENARIOS
+    ]

@@ -1,0 +1,73 @@
+"""``binlogkit undo`` and ``binlogkit redo``: a SQL script."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from binlogkit.cli.options import (
+    filter_options,
+    filters_of,
+    input_options,
+    open_input,
+)
+from binlogkit.cli.status import FINDINGS, complain, status_of
+
+__all__ = ["command", "redo"]
+
+
+def _script(arguments: dict[str, Any], *, backwards: bool) -> int:
+    from binlogkit import __version__
+    from binlogkit.reports.output import destination
+    from binlogkit.reports.sql import SqlOptions, script
+
+    output, commit = arguments.pop("output"), arguments.pop("commit")
+    log = open_input(arguments)
+    filters = filters_of(arguments)
+    plans = log.undo(**filters) if backwards else log.redo(**filters)
+    options = SqlOptions(
+        title="undo" if backwards else "redo",
+        made_by=" ".join([f"binlogkit {__version__}:", "binlogkit", *sys.argv[1:]]),
+        commit=commit,
+    )
+    with destination(output) as sink:
+        for line in script(plans, options):
+            sink.write(line.encode("utf-8"))
+    refused = sum(1 for plan in plans if plan["refused"])
+    if refused:
+        complain(f"{refused} of {len(plans)} changes have no statement; the script says why")
+    return max(status_of(log), FINDINGS if refused else 0)
+
+
+_script_options = (
+    click.option("--output", metavar="PATH", default="-", help="Write here (mode 0600)."),
+    click.option(
+        "--commit", is_flag=True, help="Let the script commit when every statement hit one row."
+    ),
+)
+
+
+@click.command("undo")
+@input_options
+@filter_options
+@_script_options[0]
+@_script_options[1]
+def command(**arguments: Any) -> int:
+    """Print the SQL that takes the chosen changes back, last change first.
+
+    Each statement sets only the columns that its change touched, and finds the row only while it
+    holds what the change left.
+    """
+    return _script(arguments, backwards=True)
+
+
+@click.command("redo")
+@input_options
+@filter_options
+@_script_options[0]
+@_script_options[1]
+def redo(**arguments: Any) -> int:
+    """Print the SQL that makes the chosen changes again, first change first."""
+    return _script(arguments, backwards=False)
