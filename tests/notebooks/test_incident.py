@@ -1,0 +1,276 @@
+"""The notebook of the incident: what it finds, held to what the server recorded."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+import binlogkit
+import binlogkit_fixtures
+from binlogkit_fixtures import golden
+from binlogkit_fixtures.manifest import MarkPoint, Table
+from binlogkit_fixtures.scenarios.incident import BAD_STATEMENT
+from binlogkit_fixtures.servers import ServerSpec, start
+from binlogkit_fixtures.truth import read_tables
+
+pytestmark = pytest.mark.notebook
+
+ROOT = Path(__file__).resolve().parents[2]
+NOTEBOOK = ROOT / "notebooks" / "incident.ipynb"
+TABLE = "shop.orders"
+CELLS = ["8.0-row-full", "5.7-row-full"]
+PNG = b"\x89PNG\r\n\x1a\n"
+_SOURCES = {str(Path(p.__path__[0]).parent) for p in (binlogkit, binlogkit_fixtures)}
+_nbformat: Any = nbformat  # its functions have no types
+_PER_CELL = 60  # seconds; the whole notebook takes a few
+
+#: Run behind the notebook's own cells: what these left behind, as JSON.
+_PROBE = """
+import json
+
+print(json.dumps({
+    "golden": case is not None,
+    "warnings": warnings,
+    "gtid": bad["gtid"],
+    "begin": [bad["pos"], bad["end_pos"]],
+    "statement": statement,
+    "lost condition": [column, value],
+    "hit": hit["after.id"].tolist(),
+    "changed": changed.to_dict(),
+    "measure": {who: {k: str(v) for k, v in part.items()} for who, part in measure.items()},
+    "verdicts": verdicts,
+    "determined": [before.determined, after.determined, now.determined],
+    "before": [record["values"] for record in before.records()],
+    "after": [record["values"] for record in after.records()],
+    "now": [record["values"] for record in now.records()],
+    "later": sorted(set(later["before.id"].tolist())),
+    "refused": len(refused),
+    "free": sorted(key_of(plan)[0] for plan in free),
+    "colliding": sorted(row["id"] for row in conflicts),
+    "still as left": {row["id"]: row["still as left"] for row in conflicts},
+    "restored": [[list(key), row] for key, row in restored.items()],
+    "as before": as_before,
+    "script": script,
+    "proposal": list(sql.script(proposal)),
+    "without meant": sorted(key_of(plan)[0] for plan in without_meant),
+    "limits": limits["limit"].tolist(),
+    "text only": len(text_dml),
+}))
+"""
+
+
+@dataclass(frozen=True)
+class Run:
+    """An executed notebook: ``found`` is what its cells left behind (the probe's keys)."""
+
+    notebook: nbformat.NotebookNode
+    found: dict[str, Any]
+
+    def outputs(self, kind: str) -> list[Any]:
+        """The outputs of all cells that have data of a MIME type, or are a stream of a name."""
+        outputs = [o for cell in self.notebook.cells for o in cell.get("outputs", [])]
+        return [o for o in outputs if kind in o.get("data", {}) or o.get("name") == kind]
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What the manifest says of the incident: the table's rows at its marks, by id."""
+
+    case: golden.GoldenCase
+
+    def mark(self, name: str) -> MarkPoint:
+        return self.case.manifest.mark(name)
+
+    def table(self, mark: str) -> Table:
+        return self.mark(mark).tables[TABLE]
+
+    def rows(self, mark: str) -> dict[Any, dict[str, Any]]:
+        return {row["id"]: row for row in self.table(mark).records()}
+
+    @property
+    def gtid(self) -> str:
+        """The one GTID between the marks, from the server's SHOW BINLOG EVENTS."""
+        first, last = self.mark("before").pos, self.mark("after").pos
+        (event,) = (
+            e for e in self.case.manifest.events if e.type == "Gtid" and first <= e.pos < last
+        )
+        return event.info.split("'")[1]
+
+    @property
+    def hit(self) -> list[Any]:
+        """The ids whose row is another one after the statement."""
+        before, after = self.rows("before"), self.rows("after")
+        assert before.keys() == after.keys()
+        return [key for key in before if before[key] != after[key]]
+
+    @property
+    def edited(self) -> list[Any]:
+        """Of these, the ids whose row at the end is not as the statement left it."""
+        after, end = self.rows("after"), self.rows("end")
+        return [key for key in self.hit if end.get(key) != after[key]]
+
+
+@pytest.fixture(scope="session")
+def execute(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Run]:
+    """Execute the notebook with environment variables, in an empty folder."""
+
+    def run(**variables: str) -> Run:
+        notebook = _nbformat.read(NOTEBOOK, as_version=4)
+        notebook.cells.append(_nbformat.v4.new_code_cell(_PROBE))
+        folder = tmp_path_factory.mktemp("notebook")
+        path = [*_SOURCES, *filter(None, [os.environ.get("PYTHONPATH")])]
+        own = {"PYTHONPATH": os.pathsep.join(path), "IPYTHONDIR": str(folder / ".ipython")}
+        client = NotebookClient(
+            notebook,
+            timeout=_PER_CELL,
+            kernel_name="python3",
+            resources={"metadata": {"path": str(folder)}},
+        )
+        client.execute(env={**os.environ, **own, **variables})
+        probe = notebook.cells.pop()
+        return Run(notebook, json.loads("".join(o.text for o in probe.outputs)))
+
+    return run
+
+
+@pytest.fixture(scope="session", params=CELLS)
+def truth(request: pytest.FixtureRequest) -> Truth:
+    return Truth(golden.case(request.param, "incident"))
+
+
+@pytest.fixture(scope="session")
+def run(truth: Truth, execute: Callable[..., Run]) -> Run:
+    return execute(BINLOGKIT_CELL=truth.case.cell)
+
+
+def test_the_transaction_is_the_bad_one(run: Run, truth: Truth) -> None:
+    assert run.found["golden"] and run.found["warnings"] == []
+    assert run.found["gtid"] == truth.gtid
+    assert run.found["begin"] == [truth.mark("before").pos, truth.mark("after").pos]
+    assert run.found["statement"] == BAD_STATEMENT
+    assert run.found["lost condition"] == ["customer_id", 17]
+
+
+def test_it_is_measured_as_the_tables_differ(run: Run, truth: Truth) -> None:
+    before, after, hit = truth.rows("before"), truth.rows("after"), truth.hit
+    assert sorted(run.found["hit"]) == sorted(hit)
+    changed = {c: sum(before[k][c] != after[k][c] for k in hit) for c in before[hit[0]]}
+    assert run.found["changed"] == changed
+    for who, keys in (
+        ("all", hit),
+        ("meant", [k for k in hit if before[k]["customer_id"] == 17]),
+        ("not meant", [k for k in hit if before[k]["customer_id"] != 17]),
+    ):
+        lost = sum(Decimal(before[k]["total"]) - Decimal(after[k]["total"]) for k in keys)
+        measured = run.found["measure"][who]
+        assert (int(measured["orders"]), Decimal(measured["lost"])) == (len(keys), lost)
+
+
+def test_the_rebuilt_table_equals_the_select(run: Run, truth: Truth) -> None:
+    assert run.found["verdicts"] == {"before": True, "after": True}
+    assert run.found["determined"] == [True, True, True]
+    for state, mark in (("before", "before"), ("after", "after"), ("now", "end")):
+        assert run.found[state] == truth.table(mark).records()
+
+
+def test_later_edits_collide(run: Run, truth: Truth) -> None:
+    edited, after, end = truth.edited, truth.rows("after"), truth.rows("end")
+    assert edited
+    assert run.found["colliding"] == run.found["later"] == sorted(edited)
+    assert run.found["free"] == sorted(set(truth.hit) - set(edited))
+    assert run.found["refused"] == 0
+    touched = [column for column, n in run.found["changed"].items() if n]
+    for key in edited:
+        same = [c for c in touched if end[key][c] == after[key][c]]
+        assert run.found["still as left"][str(key)].split(", ") == same
+
+
+def test_the_rehearsal_restores_the_rows(run: Run, truth: Truth) -> None:
+    before, after = truth.rows("before"), truth.rows("after")
+    restored = {key: row for (key,), row in run.found["restored"]}
+    assert restored == {key: before[key] for key in run.found["free"]}
+    assert all(row != after[key] for key, row in restored.items())
+    assert run.found["as before"] == len(restored)
+    meant = {key for key, row in before.items() if row["customer_id"] == 17}
+    assert run.found["without meant"] == sorted(set(run.found["free"]) - meant)
+
+
+def test_it_says_what_the_log_cannot_tell(run: Run, truth: Truth) -> None:
+    limits = run.found["limits"]
+    assert {"reads", "person", "unlogged_sessions"} <= set(limits)
+    assert ("commit_time" in limits) == (truth.case.settings.series == "5.7")
+    assert run.found["text only"] == 0
+
+
+def test_it_shows_two_plots_and_complains_of_nothing(run: Run) -> None:
+    plots = [base64.b64decode(output.data["image/png"]) for output in run.outputs("image/png")]
+    assert [plot[:8] for plot in plots] == [PNG, PNG]
+    assert run.outputs("stderr") == []
+    assert all(cell.outputs for cell in run.notebook.cells[2:] if cell.cell_type == "code")
+
+
+def test_a_log_without_a_record_gives_the_same_findings(
+    execute: Callable[..., Run], tmp_path: Path
+) -> None:
+    truth = Truth(golden.case(CELLS[0], "incident"))
+    for log in truth.case.binlogs:
+        shutil.copy(log, tmp_path)
+    found = execute(BINLOGKIT_LOG=str(tmp_path)).found
+    assert not found["golden"]
+    assert found["verdicts"] == dict.fromkeys(("before", "after"), "nothing recorded here")
+    assert found["gtid"] == truth.gtid
+    assert sorted(found["hit"]) == sorted(truth.hit)
+    assert found["before"] == truth.table("before").records()
+    assert found["colliding"] == sorted(truth.edited)
+
+
+@pytest.mark.server
+def test_its_scripts_repair_a_real_server(run: Run, truth: Truth) -> None:
+    """The table as it stands at the end of the log, both scripts, and the server's SELECT."""
+    before, end, table = truth.rows("before"), truth.rows("end"), truth.table("end")
+    spec = ServerSpec(truth.case.settings.series, {"log-bin": "binlog"})
+    with start(spec) as server, server.connect() as session, session.cursor() as cursor:
+        cursor.execute("SET time_zone = '+00:00'")
+        cursor.execute("CREATE DATABASE shop CHARACTER SET utf8mb4")
+        cursor.execute("USE shop")
+        cursor.execute(table.create)
+        marks = ", ".join(["%s"] * len(table.columns))
+        cursor.executemany(f"INSERT INTO orders VALUES ({marks})", table.rows)
+        session.commit()
+        for name in ("script", "proposal"):
+            script = run.found[name]
+            assert _verdict(cursor, script).startswith("rolled back, all well")
+            commit = [line.replace("@bk_commit = 0;", "@bk_commit = 1;") for line in script]
+            assert _verdict(cursor, commit) == "committed"
+        now = {r["id"]: r for r in read_tables(session, ["shop"])[TABLE].records()}
+    for key, row in end.items():
+        if key in run.found["free"]:
+            assert now[key] == before[key]
+        elif key in run.found["colliding"]:
+            left = run.found["still as left"][str(key)].split(", ")
+            expected = row | {c: before[key][c] for c in left}
+            assert now[key] | {"updated_at": None} == expected | {"updated_at": None}
+        else:
+            assert now[key] == row
+
+
+def _verdict(cursor: Any, script: list[str]) -> str:
+    """Run a script line by line; the last word of the one row that it gives back."""
+    said: list[str] = []
+    for line in script:
+        if not line.startswith("--"):
+            cursor.execute(line.rstrip(";\n"))
+            said += [str(row[-1]) for row in cursor.fetchall()]
+    (verdict,) = said
+    return verdict
