@@ -25,6 +25,7 @@ Report = Callable[[Key, int | None, Difference], None]
 
 _AHEAD = 8
 _FRUITLESS = 50
+_NOWHERE: Key = (-1, -1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,7 @@ class RowGroups:
         self.report = report
         self.rows = self.cells = self.not_judged = 0
         self._events: dict[Key, RowEventFacts] = {}
+        self._last = _NOWHERE
         self._theirs: deque[PrintedRow] = deque()
         self._ended = False
         self._number: tuple[Key, int] = ((-1, -1), 0)
@@ -61,6 +63,7 @@ class RowGroups:
         if self._ended:
             self.close()
         self._events[facts.key] = facts
+        self._last = max(self._last, facts.key)
         self._ended = facts.ends_statement
 
     def other_event(self) -> None:
@@ -81,6 +84,7 @@ class RowGroups:
         while self._ours() is not None:
             self._extra()
         self._events.clear()
+        self._last = _NOWHERE
         self._ended = False
 
     def finish(self, *, complete: bool) -> None:
@@ -95,11 +99,8 @@ class RowGroups:
 
     # One step
 
-    def _last(self) -> Key:
-        return max(self._events, default=(-1, -1))
-
     def _ours(self, distance: int = 0) -> Record | None:
-        return self.ours.peek(self._last(), distance)
+        return self.ours.peek(self._last, distance)
 
     def _step(self) -> None:
         theirs = self._theirs[0]
@@ -172,7 +173,7 @@ class RowGroups:
 
     def _missing(self) -> None:
         row = self._theirs.popleft()
-        key = self._last() if len(self._events) == 1 else self._number[0]
+        key = self._last if len(self._events) == 1 else self._number[0]
         text = f"{row.op} in {shown(row.table[0])}.{shown(row.table[1])}, line {row.line}"
         self.report(
             key, None,
@@ -197,7 +198,7 @@ class RowGroups:
         """mysqlbinlog skips the rest of the row, and of its event."""
         self._theirs.popleft()
         rule = EVENT_RULES["type-not-handled"]
-        key = self._last() if ours is None else key_of(ours)
+        key = self._last if ours is None else key_of(ours)
         skipped = 0
         if ours is not None and theirs.op:
             pair = compare_rows(ours, theirs, self.tables)
@@ -220,7 +221,7 @@ class RowGroups:
 
     def _held_back(self) -> None:
         rule = EVENT_RULES["statement-not-ended"]
-        key = self._last()
+        key = self._last
         skipped = 0
         while self._ours() is not None:
             self.ours.take()
