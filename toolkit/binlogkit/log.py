@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -148,8 +148,8 @@ class Log:
 
     # ---- batches ------------------------------------------------------------------------
 
-    def batches(self, table: str | None = None, **filters: Any) -> Iterator[Batch]:
-        """Row changes in bounded memory: every table's, in log order per table, or one table's."""
+    def batches(self, table: str | Iterable[str] | None = None, **filters: Any) -> Iterator[Batch]:
+        """Row changes in bounded memory: every table's, in log order per table, or those named."""
         wanted = Filters.build(**_with_table(table, filters))
         from binlogkit.frames.records import matching
 
@@ -273,9 +273,13 @@ class Log:
         where the log must not be left to guess; ``key``: columns of a key that nothing tells.
         Errors: UsageError, and those of reading.
         """
-        from binlogkit.log_state import table_state
+        return next(self.states([table], **point))
 
-        return table_state(self, table, **point)
+    def states(self, tables: Iterable[str], **point: Any) -> Iterator[TableState]:
+        """Several tables as of one point; see :meth:`state`."""
+        from binlogkit.log_state import table_states
+
+        return table_states(self, tables, **point)
 
     def undo(self, **filters: Any) -> list[dict[str, Any]]:
         """Plans that take the chosen changes back, last first: what reports.sql makes a script of.
@@ -343,7 +347,7 @@ def _query(connection: Any, sql: str) -> list[tuple[Any, ...]]:
         return list(cursor.fetchall())
 
 
-def _with_table(table: str | None, filters: dict[str, Any]) -> dict[str, Any]:
+def _with_table(table: str | Iterable[str] | None, filters: dict[str, Any]) -> dict[str, Any]:
     if table is None:
         return filters
     if "table" in filters:

@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from binlogkit.errors import UsageError
+from binlogkit.errors import DamageError, UsageError
 from binlogkit.events.format_description import FormatDescription
 from binlogkit.events.gtid_set import GtidSet
-from binlogkit.events.rows import RowsEvent
-from binlogkit.rows.filters import parse_table_name, parse_time
+from binlogkit.rows.filters import parse_table_name, parse_time, written_table_name
 from binlogkit.rows.ledger import Boundary, boundaries_of
-from binlogkit.rows.schema import TableSchema
+from binlogkit.rows.walk import Step
 from binlogkit.sources.log_format import version_tuple
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from binlogkit.analyses.point_in_time import State
     from binlogkit.log import Log
 
-__all__ = ["TableState", "table_state"]
+__all__ = ["TableState", "table_states"]
 
 # From here on the SQL layer does foreign keys' cascades, and the child's rows are logged
 # (TRAPS.md 12).
 CASCADES_LOGGED = (9, 6, 0)
-_CASCADE = (
-    "A foreign key cascades into the table, and rows of the parent were updated or deleted: what "
-    "that did here is not in the log."
-)
 _BLACKHOLE = "The table's engine is BLACKHOLE, which keeps no rows: these are what was written."
 _NOT_TRANSACTIONAL = frozenset({"MYISAM", "MEMORY", "ARCHIVE", "CSV", "MERGE", "MRG_MYISAM"})
 
@@ -78,9 +72,9 @@ class TableState:
         return [field.name for field in self.rows.schema.field("values").type]
 
 
-def table_state(
+def table_states(
     log: Log,
-    table: str,
+    tables: Iterable[str],
     *,
     at: str | tuple[str, int] | None = None,
     until_gtid: str | GtidSet | None = None,
@@ -88,45 +82,60 @@ def table_state(
     timezone: str | None = None,
     transactional: bool | None = None,
     key: Sequence[str] | None = None,
-) -> TableState:
-    """See :meth:`binlogkit.log.Log.state`."""
+) -> Iterator[TableState]:
+    """See :meth:`binlogkit.log.Log.state`; the log's transactions are read once for all tables."""
     from binlogkit.analyses.point_in_time import replay
 
     if sum(x is not None for x in (at, until_gtid, until_time)) > 1:
         raise UsageError("give one of at, until_gtid and until_time")
-    name = _full_name(log, table)
-    transactions = log.transactions(engine="pyarrow")
     until = _until(log, at, until_gtid, until_time, timezone)
-    history = _history(log, name)
-    counted = _ended(transactions, until, name)
-    layout = history.layout(counted)
-    chosen = tuple(key) if key is not None else layout.key
-    state: State = replay(
-        (b.batch for b in log.batches() if b.table in history.names),
-        history.boundaries(log),
-        key=chosen,
-        transactions=transactions,
-        table=name,
-        until=until,
-        columns=layout.columns,
-        transactional=transactional,
-    )
-    doubts = history.doubts(layout, counted)
-    return TableState(
-        name,
-        state.rows,
-        _with_doubts(state.findings, doubts),
-        layout.columns,
-        chosen,
-        state.determined and not doubts,
-    )
+    transactions = log.transactions(engine="pyarrow")
+    history = _history(log)
+    boundaries = history.boundaries(log)
+    for table in tables:
+        name = _full_name(history, table)
+        counted = _ended(transactions, until, name)
+        layout = history.layout(name, counted)
+        chosen = tuple(key) if key is not None else layout.key
+        engine = _transactional(layout.engine) if transactional is None else transactional
+        state = replay(
+            _changes(log, history.names(name)),
+            boundaries,
+            key=chosen,
+            transactions=transactions,
+            table=name,
+            until=until,
+            columns=layout.columns,
+            transactional=engine,
+            cascades=layout.parents,
+            cascades_logged=history.version >= CASCADES_LOGGED,
+        )
+        doubts = _doubts(layout)
+        yield TableState(
+            name,
+            state.rows,
+            _with_doubts(state.findings, doubts),
+            layout.columns,
+            chosen,
+            state.determined and not doubts,
+        )
 
 
-def _full_name(log: Log, table: str) -> tuple[str, str]:
+def _changes(log: Log, names: set[tuple[str, str]]) -> Iterator[pa.RecordBatch]:
+    """The tables' changes up to damage, which is kept in ``log.damages``."""
+    wanted = [written_table_name(*name) for name in names]
+    try:
+        for batch in log.batches(table=wanted):
+            yield batch.batch
+    except DamageError as error:
+        log.damages.append(error)
+
+
+def _full_name(history: _History, table: str) -> tuple[str, str]:
     wanted = parse_table_name(table)
     if wanted.db is not None:
         return (wanted.db, wanted.table)
-    found = [n for n in log.table_pairs() if n[1] == wanted.table]
+    found = sorted(n for n in history.layouts if n[1] == wanted.table)
     if len(found) != 1:
         listed = ", ".join(".".join(n) for n in found) or "no table of this name"
         raise UsageError(f"{table}: name the database ({listed})")
@@ -187,37 +196,28 @@ class _Layout:
 
 @dataclass(slots=True)
 class _History:
-    """What one walk tells of a table: boundaries, names it had before, layouts in log order."""
+    """What one walk tells of every table: boundaries, and layouts in log order."""
 
-    names: set[tuple[str | None, str | None]]
-    found: list[Boundary]
-    layouts: list[_Layout]
-    removals: dict[str, list[tuple[int | None, str, int]]]
-    cascades_logged: bool
+    found: list[Boundary] = field(default_factory=list)
+    layouts: dict[tuple[str, str], list[_Layout]] = field(default_factory=dict)
+    version: tuple[int, int, int] = (0, 0, 0)
 
-    def layout(self, counted: frozenset[int]) -> _Layout:
+    def layout(self, name: tuple[str, str], counted: frozenset[int]) -> _Layout:
         """The last layout of a transaction that counts."""
         last = _Layout(-1, None, None, ())
-        for layout in self.layouts:
+        for layout in self.layouts.get(name, ()):
             if layout.tx is None or layout.tx in counted:
                 last = layout
         return last
 
-    def doubts(self, layout: _Layout, counted: frozenset[int]) -> list[dict[str, Any]]:
-        """What the changes of the table itself do not show."""
-        doubts = []
-        if layout.engine is not None and layout.engine.upper() == "BLACKHOLE":
-            doubts.append(_doubt("blackhole", _BLACKHOLE, None))
-        if not self.cascades_logged:
-            places = [
-                (file, pos)
-                for parent in layout.parents
-                for tx, file, pos in self.removals.get(parent, ())
-                if tx is None or tx in counted
-            ]
-            if places:
-                doubts.append(_doubt("cascade", _CASCADE, places[0], len(places)))
-        return doubts
+    def names(self, name: tuple[str, str]) -> set[tuple[str, str]]:
+        """The table's name, and those that it had before."""
+        names = {name}
+        for boundary in reversed(self.found):
+            old = (boundary.db, boundary.table)
+            if boundary.action == "rename" and _name_after(boundary) in names and all(old):
+                names.add((boundary.db or "", boundary.table or ""))
+        return names
 
     def boundaries(self, log: Log) -> pa.Table:
         """The boundaries as a frame."""
@@ -227,59 +227,64 @@ class _History:
         records = (plain_record(b, BOUNDARY_KEYS, source) for b in self.found)
         return to_table(records, BOUNDARY_KEYS)
 
-
-def _history(log: Log, name: tuple[str, str]) -> _History:
-    found: list[Boundary] = []
-    layouts: list[_Layout] = []
-    removals: dict[str, list[tuple[int | None, str, int]]] = {}
-    latest: TableSchema | None = None
-    engine: str | None = None
-    version = (0, 0, 0)
-    for step in log.steps():
-        body, raw = step.event.body, step.event.raw
+    def take(self, step: Step) -> None:
+        """Add what a step tells."""
+        body = step.event.body
         number = step.transaction.number if step.transaction else None
         if isinstance(body, FormatDescription):
-            version = max(version, version_tuple(body.server_version))
+            self.version = max(self.version, version_tuple(body.server_version))
         for boundary, change in zip(boundaries_of(step), step.changes, strict=True):
-            found.append(boundary)
+            self.found.append(boundary)
+            db, table = _name_after(boundary)
             definition = change.definition
-            if definition is not None and _name_after(boundary) == name:
-                engine = definition.engine
-                layouts.append(
+            if definition is not None and db is not None and table is not None:
+                self._add(
+                    (db, table),
                     _Layout(
                         boundary.seq,
                         number,
                         boundary.columns,
                         boundary.key or (),
-                        engine,
+                        definition.engine,
                         definition.cascades,
-                    )
+                    ),
                 )
-                latest = None
         schema = step.schema
         if schema is None:
-            continue
-        if isinstance(body, RowsEvent) and body.op != "insert":
-            removals.setdefault(".".join(schema.name), []).append((number, raw.file, raw.pos))
-        if schema.name == name and schema is not latest:
-            latest = schema
-            columns = tuple(c.name for c in schema.columns)
-            layouts.append(_Layout(step.seq, number, columns, schema.key, engine, schema.cascades))
-    names: set[tuple[str | None, str | None]] = {name}
-    for boundary in reversed(found):
-        if boundary.action == "rename" and _name_after(boundary) in names:
-            names.add((boundary.db, boundary.table))
-    return _History(names, found, layouts, removals, version >= CASCADES_LOGGED)
+            return
+        columns = tuple(c.name for c in schema.columns)
+        before = self.layouts.get(schema.name)
+        known = before[-1] if before else _Layout(-1, None, None, ())
+        if known.columns != columns or known.key != schema.key:
+            engine, parents = known.engine, schema.cascades or known.parents
+            layout = _Layout(step.seq, number, columns, schema.key, engine, parents)
+            self._add(schema.name, layout)
+
+    def _add(self, name: tuple[str, str], layout: _Layout) -> None:
+        self.layouts.setdefault(name, []).append(layout)
 
 
-def _doubt(
-    kind: str, meaning: str, place: tuple[str, int] | None, count: int = 1
-) -> dict[str, Any]:
-    file, pos = place if place is not None else (None, None)
-    return {
-        "finding": kind, "determined": False, "meaning": meaning, "count": count, "file": file,
-        "pos": pos,
-    }  # fmt: skip
+def _history(log: Log) -> _History:
+    history = _History()
+    for step in log.steps():
+        history.take(step)
+    return history
+
+
+def _doubts(layout: _Layout) -> list[dict[str, Any]]:
+    """What the changes of the table itself do not show."""
+    if layout.engine is None or layout.engine.upper() != "BLACKHOLE":
+        return []
+    return [
+        {
+            "finding": "blackhole",
+            "determined": False,
+            "meaning": _BLACKHOLE,
+            "count": 1,
+            "file": None,
+            "pos": None,
+        }
+    ]
 
 
 def _with_doubts(findings: pa.Table, doubts: list[dict[str, Any]]) -> pa.Table:

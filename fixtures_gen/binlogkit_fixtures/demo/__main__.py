@@ -17,7 +17,7 @@ from rich.text import Text
 import binlogkit as bk
 from binlogkit.errors import BinlogKitError, printable
 from binlogkit_fixtures.demo.logs import Case, Logs, find_judge, make_logs
-from binlogkit_fixtures.demo.truth import check_table, check_tables
+from binlogkit_fixtures.demo.truth import check_tables
 from binlogkit_fixtures.oracle import Oracle
 
 WIDTH = 110
@@ -97,7 +97,7 @@ class Demo:
     def frames(self, logs: Logs) -> None:
         """Step 2: decode all of them."""
         self.heading("2. Every log as pandas frames")
-        rows = []
+        rows: list[dict[str, Any]] = []
         with self.progress() as progress:
             for case in progress.track(logs.cases, description="decoding"):
                 log = bk.open([str(path) for path in case.logs])
@@ -141,10 +141,9 @@ class Demo:
     def rebuild(self, logs: Logs, incident: Case) -> None:
         """Step 4: tables as they were, held against the server's own SELECT."""
         self.heading("4. The table before the bad statement, and what the server held then")
-        log = bk.open([str(path) for path in incident.logs])
         for mark in incident.manifest.marks:
             if mark.name in ("before", "after"):
-                check = check_table(log, incident, mark, VICTIM)
+                check = next(check_tables(incident, mark, [VICTIM]))
                 self.say(
                     f"{VICTIM} {mark.name} the statement, at {mark.file}:{mark.pos}: "
                     f"{check.rows} rows, {check.verdict} to the server's SELECT"
@@ -153,7 +152,8 @@ class Demo:
         counts: dict[str, Counter[str]] = {}
         with self.progress() as progress:
             for case in progress.track(logs.cases, description="rebuilding"):
-                for check in check_tables(case):
+                mark = case.manifest.marks[-1]
+                for check in check_tables(case, mark, mark.tables):
                     counts.setdefault(case.cell, Counter())[check.verdict] += 1
                     self.expect(
                         check.verdict != "different",
@@ -190,7 +190,10 @@ class Demo:
                     summary = compare(case, path, oracle)
                     found = counts.setdefault(case.cell, Counter())
                     found.update(
-                        events=summary.events, rows=summary.rows, cells=summary.cells, **summary.kinds
+                        events=summary.events,
+                        rows=summary.rows,
+                        cells=summary.cells,
+                        **summary.kinds,
                     )
                     self.expect(
                         summary.exit_status == 0, f"{path}: {summary.verdict} {dict(summary.rules)}"

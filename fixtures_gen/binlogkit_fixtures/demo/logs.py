@@ -92,7 +92,7 @@ def _case(folder: Path) -> Case:
 
 def _golden() -> Sequence[Case]:
     return [
-        Case(case.cell, case.scenario, case.folder, case.binlogs)
+        Case(case.cell, case.scenario, case.path, case.binlogs)
         for case in golden.cases()
         if case.scenario in SCENARIOS
     ]

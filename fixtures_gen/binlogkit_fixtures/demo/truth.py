@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import struct
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from binlogkit.rows.filters import written_table_name
 from binlogkit_fixtures.demo.logs import Case
 from binlogkit_fixtures.manifest import MarkPoint, Table
 
-__all__ = ["Check", "check_table", "check_tables"]
+__all__ = ["Check", "check_tables"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +29,18 @@ class Check:
     why: str = ""
 
 
-def check_table(log: Any, case: Case, mark: MarkPoint, name: str) -> Check:
-    """Rebuild one table as of a mark and compare it with the server's SELECT there."""
-    db, _, table = name.partition(".")
+def check_tables(case: Case, mark: MarkPoint, tables: Iterable[str]) -> Iterator[Check]:
+    """Rebuild tables as of a mark and compare each with the server's SELECT there."""
+    log = bk.open([str(path) for path in case.logs])
     file = next(str(path) for path in case.logs if path.name == mark.file)
+    names = {name: tuple(name.split(".", 1)) for name in tables}
+    states = log.states((written_table_name(*n) for n in names.values()), at=(file, mark.pos))
+    for name, state in zip(names, states, strict=True):
+        yield _check(name, mark, state)
+
+
+def _check(name: str, mark: MarkPoint, state: Any) -> Check:
     truth = mark.tables[name]
-    state = log.state(written_table_name(db, table), at=(file, mark.pos))
     ours = Counter(_key(r["values"], truth) for r in state.records())
     theirs = Counter(_key(r, truth) for r in truth.records())
     if ours == theirs:
@@ -42,17 +48,8 @@ def check_table(log: Any, case: Case, mark: MarkPoint, name: str) -> Check:
     if state.unknown_cells or not state.determined:
         found = [f["finding"] for f in state.findings.to_pylist() if not f["determined"]]
         unknown = [f"{state.unknown_cells} unknown cells"] if state.unknown_cells else []
-        why = ", ".join(found + unknown)
-        return Check(name, mark.name, len(truth.rows), "not determined", why)
+        return Check(name, mark.name, len(truth.rows), "not determined", ", ".join(found + unknown))
     return Check(name, mark.name, len(truth.rows), "different")
-
-
-def check_tables(case: Case) -> Iterable[Check]:
-    """Every table of the last mark."""
-    mark = case.manifest.marks[-1]
-    log = bk.open([str(path) for path in case.logs])
-    for name in mark.tables:
-        yield check_table(log, case, mark, name)
 
 
 def _key(row: Mapping[str, Any], truth: Table) -> str:
