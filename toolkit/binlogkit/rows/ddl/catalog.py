@@ -127,8 +127,8 @@ class Catalog:
 
     def _not_understood(self, reader: Reader, session: Session, reason: str) -> TableChange:
         """Mark the table that the statement names, if that much can be read."""
-        reader.skip_until("TABLE", "TABLES", "ON")
         try:
+            reader.skip_until("TABLE", "TABLES", "ON")
             reader.take()
             reader.accept("IF", "NOT", "EXISTS")
             reader.accept("IF", "EXISTS")

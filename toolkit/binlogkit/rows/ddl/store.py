@@ -32,6 +32,7 @@ class Store:
         self._tables: dict[Name, Tracked] = {}
         self._definitions: dict[Name, TableDefinition] = {}
         self._unknown: dict[Name, str] = {}
+        self._children: set[Name] = set()  # tables with foreign keys
 
     def copy(self) -> Store:
         """An independent store with the same content."""
@@ -41,6 +42,7 @@ class Store:
         twin._tables = dict(self._tables)
         twin._definitions = dict(self._definitions)
         twin._unknown = dict(self._unknown)
+        twin._children = set(self._children)
         return twin
 
     # -- names
@@ -92,6 +94,10 @@ class Store:
         self._tables[key] = table
         self._definitions[key] = table.definition()
         self._unknown.pop(key, None)
+        if table.foreign:
+            self._children.add(key)
+        else:
+            self._children.discard(key)
 
     def forget(self, name: Name) -> None:
         """Nothing is there any more, or nothing is known of it."""
@@ -99,6 +105,7 @@ class Store:
         self._tables.pop(key, None)
         self._definitions.pop(key, None)
         self._unknown.pop(key, None)
+        self._children.discard(key)
 
     def lose(self, name: Name, reason: str) -> TableChange:
         """The table's schema is unknown from here."""
@@ -115,7 +122,7 @@ class Store:
             self.put(_moved(known, new))
         elif reason is not None:
             self._unknown[self._key(new)] = reason
-        for child in [child for child in self._tables.values() if child.foreign]:
+        for child in [self._tables[key] for key in self._children]:
             if any((fk.db or child.db, fk.table) == old for fk in child.foreign):
                 self.put(_reparented(child, old, new))
         return TableChange("rename", *old, *new, definition=self.definition(new), reason=reason)

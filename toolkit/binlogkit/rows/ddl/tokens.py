@@ -19,12 +19,14 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from binlogkit.errors import SchemaError, printable
 from binlogkit.rows.ddl.modes import SqlMode
-from binlogkit.rows.ddl.scan import plain
+from binlogkit.rows.ddl.scan import pieces
 
 __all__ = ["MAX_STATEMENT", "Lexeme", "Reader", "read"]
 
-#: Characters of a DDL statement that are still read; the greatest tables stay well below.
+#: Characters and tokens of a statement that are still read: a table of 4096 columns, or an ENUM of
+#: 65535 labels, stays below.
 MAX_STATEMENT = 4 << 20
+MAX_TOKENS = 250_000
 
 
 class _Words(MySQL.Tokenizer):
@@ -79,11 +81,12 @@ class Lexeme:
 def read(sql: str, mode: SqlMode, version: int) -> Reader:
     """A reader over the tokens of ``sql``.
 
-    SchemaError: an open quote, a text over MAX_STATEMENT, or what the tokenizer cannot cut.
+    SchemaError: an open quote, a text over MAX_STATEMENT or MAX_TOKENS, or what the tokenizer
+    cannot cut.
     """
     if len(sql) > MAX_STATEMENT:
         raise SchemaError(f"the statement is longer than {MAX_STATEMENT} characters")
-    text = plain(sql, mode, version)
+    text = _bounded(sql, mode, version)
     ansi = bool(mode & SqlMode.ANSI_QUOTES)
     bare = bool(mode & SqlMode.NO_BACKSLASH_ESCAPES)
     try:
@@ -91,6 +94,21 @@ def read(sql: str, mode: SqlMode, version: int) -> Reader:
     except SqlglotError as exc:
         raise SchemaError("the statement cannot be cut into tokens") from exc
     return Reader(_joined([_lexeme(token, text) for token in tokens], tokens))
+
+
+_ABOUT_A_TOKEN = re.compile(r"[\w$]+|[^\s\w$]")
+
+
+def _bounded(sql: str, mode: SqlMode, version: int) -> str:
+    """``sql`` without comments; SchemaError when it has more tokens than are read."""
+    kept: list[str] = []
+    tokens = 0
+    for kind, text, _ in pieces(sql, mode, version):
+        tokens += 1 if kind == "quoted" else sum(1 for _ in _ABOUT_A_TOKEN.finditer(text))
+        if tokens > MAX_TOKENS:
+            raise SchemaError(f"the statement has more than {MAX_TOKENS} words and signs")
+        kept.append(text)
+    return "".join(kept)
 
 
 _NUMBER = re.compile(r"\d*\.?\d*(?:[eE][+-]?\d+)?")

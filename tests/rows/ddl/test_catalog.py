@@ -1,0 +1,310 @@
+"""What statements tell of tables, beyond what steps.sql compares with servers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from binlogkit.rows.ddl import Catalog, TableChange
+from binlogkit.rows.ddl.modes import SqlMode
+
+
+def catalog(*statements: str, version: str = "8.0.31", **arguments: Any) -> Catalog:
+    """A catalog after some statements in the database ``d``."""
+    result = Catalog(version, default_charset="utf8mb4", **arguments)
+    for sql in statements:
+        assert all(c.action != "unknown" for c in result.apply(sql, default_db="d")), sql
+    return result
+
+
+def names(tables: Catalog, table: str, db: str = "d") -> list[str] | None:
+    found = tables.table(db, table)
+    return None if found is None else [column.name for column in found.columns]
+
+
+def told(changes: list[TableChange]) -> list[tuple[str | None, ...]]:
+    return [(c.action, c.db, c.table, c.new_db, c.new_table) for c in changes]
+
+
+def test_actions() -> None:
+    tables = catalog("CREATE TABLE t (a INT)")
+
+    def apply(sql: str) -> list[tuple[str | None, ...]]:
+        return told(tables.apply(sql, default_db="d"))
+
+    assert apply("CREATE TABLE u (a INT)") == [("create", "d", "u", None, None)]
+    assert apply("ALTER TABLE t ADD b INT") == [("alter", "d", "t", None, None)]
+    assert apply("ALTER TABLE t RENAME x.v") == [("rename", "d", "t", "x", "v")]
+    assert apply("ALTER TABLE x.v DROP b, RENAME t") == [
+        ("alter", "x", "v", None, None),
+        ("rename", "x", "v", "d", "t"),
+    ]
+    assert apply("RENAME TABLE t TO w, u TO t, w TO u") == [
+        ("rename", "d", "t", "d", "w"),
+        ("rename", "d", "u", "d", "t"),
+        ("rename", "d", "w", "d", "u"),
+    ]
+    assert apply("TRUNCATE t") == [("truncate", "d", "t", None, None)]
+    assert apply("CREATE UNIQUE INDEX i ON t (a)") == [("alter", "d", "t", None, None)]
+    assert apply("DROP INDEX i ON t") == [("alter", "d", "t", None, None)]
+    assert apply("INSERT INTO t VALUES (1)") == [("statement_write", "d", "t", None, None)]
+    assert apply("UPDATE t, u SET t.a = 1, u.a = 2") == [
+        ("statement_write", "d", "t", None, None),
+        ("statement_write", "d", "u", None, None),
+    ]
+    assert apply("CALL p()") == [("statement_write", "", "", None, None)]
+    assert apply("DROP TABLE t, x.y") == [
+        ("drop", "d", "t", None, None),
+        ("drop", "x", "y", None, None),
+    ]
+    assert apply("DROP DATABASE d") == [("drop_database", "d", "", None, None)]
+    assert tables.tables() == []
+    for sql in (
+        "BEGIN",
+        "CREATE VIEW v AS SELECT 1",
+        "DROP VIEW v",
+        "CREATE TRIGGER t BEFORE INSERT ON t FOR EACH ROW SET @a = 1",
+        "DROP PROCEDURE p",
+        "GRANT ALL ON *.* TO u",
+        "CREATE USER u",
+        "SET @a = 1",
+        "ANALYZE TABLE t",
+        "CREATE DATABASE d",
+        "ALTER DATABASE d READ ONLY = 1 CHARACTER SET latin1",
+        "DROP EVENT e",
+        "",
+    ):
+        assert apply(sql) == [], sql
+
+
+def test_rows_that_move_without_row_events() -> None:
+    tables = catalog("CREATE TABLE p (a INT) PARTITION BY HASH (a)", "CREATE TABLE t (a INT)")
+    changes = tables.apply("ALTER TABLE p EXCHANGE PARTITION p0 WITH TABLE x.t", default_db="d")
+    assert told(changes) == [
+        ("alter", "d", "p", None, None),
+        ("statement_write", "d", "p", None, None),
+        ("statement_write", "x", "t", None, None),
+    ]
+    assert "EXCHANGE PARTITION" in str(changes[1].reason)
+    for sql in (
+        "ALTER TABLE p DROP PARTITION p0",
+        "ALTER TABLE p TRUNCATE PARTITION ALL",
+        "ALTER TABLE p IMPORT TABLESPACE",
+        "ALTER TABLE p DISCARD PARTITION p0 TABLESPACE",
+    ):
+        assert told(tables.apply(sql, default_db="d"))[1:] == [
+            ("statement_write", "d", "p", None, None)
+        ]
+
+
+def test_what_is_not_understood_is_unknown_until_it_is_made_again() -> None:
+    tables = catalog("CREATE TABLE t (a INT)", "CREATE TABLE u (a INT)")
+    (change,) = tables.apply("ALTER TABLE t FROBNICATE b", default_db="d")
+    assert (change.action, change.db, change.table) == ("unknown", "d", "t")
+    assert "FROBNICATE" in str(change.reason)
+    assert tables.table("d", "t") is None
+    assert tables.is_unknown("d", "t") == change.reason
+    assert tables.is_unknown("d", "u") is None
+    (change,) = tables.apply("ALTER TABLE t ADD b INT", default_db="d")
+    assert (change.action, change.definition) == ("alter", None)
+    tables.apply("CREATE TABLE IF NOT EXISTS t (z INT)", default_db="d")
+    assert tables.table("d", "t") is None
+    (change,) = tables.apply("RENAME TABLE t TO v", default_db="d")
+    assert tables.is_unknown("d", "t") is None
+    assert tables.is_unknown("d", "v") == change.reason is not None
+    tables.apply("CREATE TABLE w LIKE v", default_db="d")
+    assert "LIKE" in str(tables.is_unknown("d", "w"))
+    tables.apply("DROP TABLE v", default_db="d")
+    assert tables.is_unknown("d", "v") is None
+    tables.apply("CREATE TABLE v (z INT)", default_db="d")
+    assert names(tables, "v") == ["z"]
+
+
+def test_a_statement_that_contradicts_the_definition_makes_it_unknown() -> None:
+    for sql in (
+        "ALTER TABLE t DROP b",
+        "ALTER TABLE t MODIFY b INT",
+        "ALTER TABLE t CHANGE b c INT",
+        "ALTER TABLE t ADD c INT AFTER b",
+        "ALTER TABLE t RENAME COLUMN b TO c",
+        "ALTER TABLE t ALTER b SET INVISIBLE",
+    ):
+        tables = catalog("CREATE TABLE t (a INT)")
+        (change,) = tables.apply(sql, default_db="d")
+        assert change.action == "unknown", sql
+        assert "unknown" in str(change.reason)
+        assert tables.is_unknown("d", "t") == change.reason
+
+
+def test_create_select_in_statement_format() -> None:
+    tables = catalog()
+    for sql in (
+        "CREATE TABLE t SELECT 1 AS a",
+        "CREATE TABLE t (a INT) SELECT 1 AS a",
+        "CREATE TABLE t (a INT) ENGINE=InnoDB AS SELECT 1",
+        "CREATE TABLE t (a INT) IGNORE SELECT 1",
+        "CREATE TABLE t (a INT) REPLACE AS (SELECT 1)",
+        "CREATE TABLE t (SELECT 1)",
+        "CREATE TABLE t ((SELECT 1) UNION (SELECT 2))",
+        "CREATE TABLE t AS WITH c AS (SELECT 1) SELECT * FROM c",
+        "CREATE TABLE t (a INT) PARTITION BY HASH (a) PARTITIONS 2 SELECT 1 AS a",
+        "CREATE TABLE t TABLE u",
+        "CREATE TABLE t VALUES ROW(1, 2)",
+    ):
+        (change,) = tables.apply(sql, default_db="d")
+        assert change.action == "unknown", sql
+        assert "SELECT" in str(tables.is_unknown("d", "t"))
+        tables.apply("DROP TABLE t", default_db="d")
+
+
+def test_if_not_exists_says_that_it_may_have_existed() -> None:
+    tables = catalog()
+    (change,) = tables.apply("CREATE TABLE IF NOT EXISTS t (a INT)", default_db="d")
+    assert change.action == "create"
+    assert "may have existed" in str(change.reason)
+    assert tables.apply("CREATE TABLE IF NOT EXISTS t (b INT)", default_db="d") == []
+    assert names(tables, "t") == ["a"]
+
+
+def test_temporary_tables_belong_to_their_thread() -> None:
+    tables = catalog("CREATE TABLE t (a INT)")
+
+    def apply(sql: str, thread: int) -> list[str]:
+        return [c.action for c in tables.apply(sql, default_db="d", thread_id=thread)]
+
+    assert apply("CREATE TEMPORARY TABLE t (x INT, y INT)", 7) == []
+    assert apply("ALTER TABLE t DROP y", 7) == []
+    assert apply("INSERT INTO t VALUES (1)", 7) == []
+    assert apply("TRUNCATE t", 7) == []
+    assert apply("CREATE INDEX i ON t (x)", 7) == []
+    assert names(tables, "t") == ["a"]
+    assert apply("ALTER TABLE t ADD b INT", 8) == ["alter"]
+    assert names(tables, "t") == ["a", "b"]
+    assert apply("CREATE TABLE copy LIKE t", 7) == ["create"]
+    assert names(tables, "copy") == ["x"]
+    assert apply("CREATE TABLE copy2 LIKE t", 8) == ["create"]
+    assert names(tables, "copy2") == ["a", "b"]
+    assert apply("ALTER TABLE t RENAME TO t2", 7) == []
+    assert apply("DROP TABLE t2", 7) == []
+    assert apply("DROP TEMPORARY TABLE IF EXISTS `t` /* generated by server */", 7) == []
+    assert names(tables, "t") == ["a", "b"]
+    assert apply("DROP TABLE t", 7) == ["drop"]
+    assert apply("CREATE TEMPORARY TABLE s SELECT 1", 7) == []
+    assert apply("ALTER TABLE s ADD b INT", 7) == []
+
+
+def test_a_table_that_was_never_seen() -> None:
+    tables = catalog()
+    changes = tables.apply("ALTER TABLE t ADD a INT", default_db="d")
+    assert told(changes) == [("alter", "d", "t", None, None)]
+    assert changes[0].definition is None
+    changes = tables.apply("RENAME TABLE t TO u", default_db="d")
+    assert told(changes) == [("rename", "d", "t", "d", "u")]
+    assert tables.tables() == []
+
+
+def test_without_a_default_database() -> None:
+    tables = Catalog("8.0.31")
+    (change,) = tables.apply("CREATE TABLE t (a INT)", default_db=None)
+    assert (change.action, change.db, change.table) == ("unknown", "", "")
+    assert "no default database" in str(change.reason)
+    assert tables.apply("CREATE TABLE x.t (a INT)", default_db=None)[0].action == "create"
+
+
+def test_copies_are_independent() -> None:
+    first = catalog("CREATE TABLE t (a INT)", "CREATE DATABASE l CHARACTER SET latin1")
+    second = first.copy()
+    second.apply("DROP TABLE t", default_db="d")
+    second.apply("DROP DATABASE l", default_db="d")
+    second.apply("ALTER TABLE u X", default_db="d")
+    assert names(first, "t") == ["a"]
+    assert first.is_unknown("d", "u") is None
+    first.apply("CREATE TABLE l.t (a CHAR(1))", default_db="d")
+    table = first.table("l", "t")
+    assert table is not None and table.charset == "latin1"
+    assert second.server_version == "8.0.31"
+
+
+@pytest.mark.parametrize("fold", [1, 2])
+def test_names_in_lower_case(fold: int) -> None:
+    tables = catalog("CREATE TABLE Big (a INT)", lower_case_table_names=fold)
+    tables.apply("ALTER TABLE bIG ADD b INT", default_db="D")
+    table = tables.table("d", "BIG")
+    assert table is not None
+    assert table.table == ("big" if fold == 1 else "Big")
+    assert len(table.columns) == 2
+
+
+def test_names_by_case() -> None:
+    tables = catalog("CREATE TABLE Big (a INT)", "CREATE TABLE big (b INT)")
+    assert names(tables, "Big") == ["a"]
+    assert names(tables, "big") == ["b"]
+    assert names(tables, "BIG") is None
+
+
+def test_the_character_set_of_a_database_that_nothing_tells() -> None:
+    tables = Catalog("8.0.31")
+    sql = "CREATE TABLE {} (a VARCHAR(5), b CHAR(3) CHARACTER SET latin1, c BLOB)"
+    tables.apply(sql.format("t"), default_db="d", collation_server="latin1_swedish_ci")
+    table = tables.table("d", "t")
+    assert table is not None
+    assert [c.charset for c in table.columns] == [None, "latin1", "binary"]
+    told_by_event = {"default_db": "d", "collation_database": "koi8r_bin"}
+    tables.apply(sql.format("u"), **told_by_event)  # type: ignore[arg-type]
+    table = tables.table("d", "u")
+    assert table is not None
+    assert table.columns[0].collation == "koi8r_bin"
+    tables.apply(sql.format("x.u"), **told_by_event)  # type: ignore[arg-type]
+    table = tables.table("x", "u")
+    assert table is not None and table.charset is None
+    tables.apply("CREATE DATABASE y", default_db=None, collation_server="latin2_bin")
+    tables.apply(sql.format("y.u"), **told_by_event)  # type: ignore[arg-type]
+    table = tables.table("y", "u")
+    assert table is not None and table.columns[0].collation == "latin2_bin"
+
+
+def test_defaults_follow_the_server_version() -> None:
+    sql = "CREATE TABLE t (a TIMESTAMP, b VARCHAR(3) CHARACTER SET utf8mb4, c GEOMETRYCOLLECTION)"
+    for version, nullable, collation, spatial in (
+        ("5.7.22", False, "utf8mb4_general_ci", "geometrycollection"),
+        ("8.0.31", True, "utf8mb4_0900_ai_ci", "geomcollection"),
+    ):
+        table = catalog(sql, version=version).table("d", "t")
+        assert table is not None
+        a, b, c = table.columns
+        assert (a.nullable, b.collation, c.type) == (nullable, collation, spatial)
+
+
+def test_inline_references_count_from_9_0() -> None:
+    sql = "CREATE TABLE t (a INT REFERENCES p (id) ON DELETE CASCADE)"
+    for version, cascades in (("8.4.3", ()), ("9.0.0", ("d.p",))):
+        table = catalog(sql, version=version).table("d", "t")
+        assert table is not None and table.cascades == cascades
+
+
+def test_vector() -> None:
+    table = catalog("CREATE TABLE t (a VECTOR, b VECTOR(3) NOT NULL)", version="9.0.1").table(
+        "d", "t"
+    )
+    assert table is not None
+    assert [(c.type, c.length) for c in table.columns] == [("vector", 2048), ("vector", 3)]
+
+
+def test_the_server_goes_on_under_another_version() -> None:
+    tables = catalog()
+    tables.server_version = "5.7.22"
+    tables.apply("CREATE TABLE t (a INT /*!80023 INVISIBLE */)", default_db="d")
+    tables.server_version = "8.0.31"
+    tables.apply("CREATE TABLE u (a INT /*!80023 INVISIBLE */)", default_db="d")
+    seen = [table.columns[0].invisible for table in tables.tables()]
+    assert seen == [False, True]
+
+
+def test_sql_mode_comes_as_the_events_mask() -> None:
+    tables = catalog()
+    ansi = int(SqlMode.ANSI_QUOTES) | 0x20_0000
+    tables.apply('CREATE TABLE "t" ("a" INT)', default_db="d", sql_mode=ansi)
+    assert names(tables, "t") == ["a"]
+    (change,) = tables.apply('CREATE TABLE "u" ("a" INT)', default_db="d", sql_mode=0)
+    assert change.action == "unknown"
