@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,31 @@ if TYPE_CHECKING:
 pytest_plugins = ["pytester"]
 
 ROOT = Path(__file__).resolve().parents[1]
+STRICT = "BINLOGKIT_FAIL_ON_SKIP"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """With BINLOGKIT_FAIL_ON_SKIP set, as in CI, a skipped test is a failure."""
+    report = yield
+    if report.skipped and not hasattr(report, "wasxfail") and os.environ.get(STRICT):
+        report.outcome = "failed"
+        report.longrepr = f"{item.nodeid} was skipped, and {STRICT} is set: {report.longrepr}"
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """The same for a module that skips itself."""
+    report = yield
+    if report.skipped and os.environ.get(STRICT):
+        report.outcome = "failed"
+        report.longrepr = f"{collector.nodeid} was skipped, and {STRICT} is set"
+    return report
 
 
 @pytest.fixture(scope="session")
@@ -23,11 +48,11 @@ def spark() -> Iterator[SparkSession]:
     """The one Spark session of a test run: real, local, two workers.
 
     The source root stands in PYTHONPATH, so that Spark finds the format ``binlog`` by its name as
-    it does where the package is installed; nothing registers it.
+    it does where the package is installed; nothing registers it, unless another fixture was first.
     """
     from pyspark.sql import SparkSession
 
-    from binlogkit.spark import settings
+    from binlogkit.spark import register, settings
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
@@ -36,7 +61,10 @@ def spark() -> Iterator[SparkSession]:
     builder = SparkSession.builder.master("local[2]").appName("binlogkit tests")
     for key, value in settings(memory="1g", brief=True).items():
         builder = builder.config(key, value)
+    shared = SparkSession.getActiveSession() is not None
     session = builder.config("spark.sql.shuffle.partitions", "2").getOrCreate()
+    if shared:
+        register(session)
     yield session
     session.stop()
     if before is None:

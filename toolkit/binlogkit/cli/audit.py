@@ -72,7 +72,7 @@ def report_of(audit: Audit, title: str | None) -> Report:
     return evidence_report(
         Evidence(
             title=title or "What this binary log shows",
-            files=s["files"],
+            files=s["files"].drop_columns(["ok", "bad", "none"]),
             continuity=s["continuity"] if len(audit.files) > 1 else None,
             checksums=s["files"].select(["file", "ok", "bad", "none"]),
             findings=s["findings"],
