@@ -83,6 +83,8 @@ CASES: list[tuple[str, Any, bytes, str, ColumnFacts, bytes | None]] = [
      None),
     ("decimal-scale", "1.5", b"1.50", "DECIMAL(5,2)", ColumnFacts("c"), None),
     ("decimal-scale", 1.5, b"1.50", "DECIMAL(5,2)", ColumnFacts("c"), None),
+    ("json-whole-double", '[1, {"a": 2}, 1.5]', b"'[1.0, {\"a\": 2.0}, 1.5]'", "JSON",
+     ColumnFacts("c"), None),
     ("json-rewritten", '{"b":[1,2],"a":1}', b"'" + DOC.encode() + b"'", "JSON", ColumnFacts("c"),
      None),
 ]  # fmt: skip
@@ -124,21 +126,29 @@ WRONG: list[tuple[Any, bytes, str, ColumnFacts]] = [
      b"JSON_REPLACE(@1, '$.a', 1)", "JSON", ColumnFacts("c")),
     ({"json_diff": [{"op": "replace", "path": "$.a", "value": "2"}]},
      b"JSON_REPLACE(@1, '$.a', 1)", "JSON", ColumnFacts("c")),
+    ("[1]", b"'[1.0]'", "JSON", ColumnFacts("c")),
     (1, b"1900", "YEAR", ColumnFacts("c")),
     ("00:00:01", b"'00:00:02'", "TIME(0)", ColumnFacts("c")),
 ]  # fmt: skip
 
 
-def cell(ours: Any, token: bytes, kind: str, column: ColumnFacts, before: bytes | None) -> Cell:
+def cell(
+    ours: Any,
+    token: bytes,
+    kind: str,
+    column: ColumnFacts,
+    before: bytes | None,
+    server: str = "8.0.31",
+) -> Cell:
     earlier = None if before is None else read_token(b"'" + before + b"'")
     family = family_of(kind, column)
-    return Cell(ours, read_token(token), family, kind, column, None, earlier)
+    return Cell(ours, read_token(token), family, kind, column, None, earlier, server)
 
 
 @pytest.mark.parametrize("case", CASES, ids=[f"{c[0]}-{c[2]!r}" for c in CASES])
 def test_rule(case: tuple[str, Any, bytes, str, ColumnFacts, bytes | None]) -> None:
     name, *rest = case
-    both = cell(*rest)
+    both = cell(*rest, server="5.7.22" if name == "json-whole-double" else "8.0.31")
     assert not same(both)
     rule = explain(both)
     assert rule is not None

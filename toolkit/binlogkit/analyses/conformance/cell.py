@@ -33,7 +33,8 @@ class Cell:
     """``ours``: the value in the contract's form; ``printed``: mysqlbinlog's.
 
     ``family``: see :class:`ColumnFacts`; ``type``: the whole printed type, empty with ``-v``;
-    ``ours_before``, ``printed_before``: of the same column, for an update's after image.
+    ``ours_before``, ``printed_before``: of the same column, for an update's after image;
+    ``server``: the version that the log's format description names.
     """
 
     ours: Any
@@ -43,6 +44,7 @@ class Cell:
     column: ColumnFacts
     ours_before: Any = None
     printed_before: Printed | None = None
+    server: str = ""
 
 
 def family_of(printed_type: str, column: ColumnFacts) -> str:

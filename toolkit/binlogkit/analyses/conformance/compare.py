@@ -142,6 +142,11 @@ class _Comparison:
             return
         if self.groups is not None:
             self.groups.other_event()
+            if printed.kind == "Start":
+                self.groups.server = next(
+                    (str(v) for name, _, v in fields_of(printed, {}) if name == "server_version"),
+                    "",
+                )
         self._remember(printed)
         if printed.kind == "Rows_query" and ours is not None:
             self.context["query"] = (ours.get("fields") or {}).get("query")

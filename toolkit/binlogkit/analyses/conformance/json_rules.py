@@ -16,6 +16,7 @@ __all__ = [
     "diff_without_before",
     "rewritten",
     "scalar_unquoted",
+    "whole_double_of_5",
 ]
 
 
@@ -34,6 +35,27 @@ def scalar_unquoted(cell: Cell) -> bool:
     except ValueError:
         return False
     return isinstance(value, str) and value.encode("utf-8", "surrogatepass") == cell.printed.data
+
+
+def whole_double_of_5(cell: Cell) -> bool:
+    """Equal where the printed numbers lose a ``.0``, in a log that 5.7 wrote."""
+    if cell.printed.form is not Form.STRING or not cell.server.startswith("5."):
+        return False
+    try:
+        theirs = _document(cell.printed.data.decode("utf-8"))
+        return bool(_document(cell.ours) == _without_fraction(theirs))
+    except ValueError:
+        return False
+
+
+def _without_fraction(value: Any) -> Any:
+    if isinstance(value, json_value.Digits):
+        return json_value.Digits(value.text.removesuffix(".0"))
+    if isinstance(value, dict):
+        return {name: _without_fraction(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [_without_fraction(member) for member in value]
+    return value
 
 
 def rewritten(cell: Cell) -> bool:

@@ -43,7 +43,8 @@ class RowEventFacts:
 class RowGroups:
     """Takes rows events and rows as they are printed; reports differences.
 
-    ``rows``, ``cells``: compared; ``not_judged``: ours that mysqlbinlog did not print.
+    ``server``: the version that the log's format description names; ``rows``, ``cells``: compared;
+    ``not_judged``: ours that mysqlbinlog did not print.
     """
 
     def __init__(self, ours: OurRows, tables: Tables, report: Report) -> None:
@@ -51,6 +52,7 @@ class RowGroups:
         self.tables = tables
         self.report = report
         self.rows = self.cells = self.not_judged = 0
+        self.server = ""
         self._events: dict[Key, RowEventFacts] = {}
         self._last = _NOWHERE
         self._theirs: deque[PrintedRow] = deque()
@@ -111,7 +113,7 @@ class RowGroups:
         if ours is None:
             self._missing()
             return
-        pair = compare_rows(ours, theirs, self.tables)
+        pair = self._compare(ours, theirs)
         if not pair.agrees and self._fruitless < _FRUITLESS:
             ahead = self._in_step_again(ours, theirs)
             if ahead:
@@ -125,15 +127,18 @@ class RowGroups:
         self._theirs.popleft()
         self._commit(self.ours.take(), pair)
 
+    def _compare(self, ours: Record, theirs: PrintedRow) -> Pair:
+        return compare_rows(ours, theirs, self.tables, self.server)
+
     def _in_step_again(self, ours: Record, theirs: PrintedRow) -> int:
         """How many of theirs (positive) or of ours (negative) to pass over; 0: none helps."""
         for distance in range(1, _AHEAD + 1):
             if distance < len(self._theirs):
                 later = self._theirs[distance]
-                if later.fault is None and compare_rows(ours, later, self.tables).agrees:
+                if later.fault is None and self._compare(ours, later).agrees:
                     return distance
             mine = self._ours(distance)
-            if mine is not None and compare_rows(mine, theirs, self.tables).agrees:
+            if mine is not None and self._compare(mine, theirs).agrees:
                 return -distance
         return 0
 
@@ -201,7 +206,7 @@ class RowGroups:
         key = self._last if ours is None else key_of(ours)
         skipped = 0
         if ours is not None and theirs.op:
-            pair = compare_rows(ours, theirs, self.tables)
+            pair = self._compare(ours, theirs)
             self.cells += pair.cells
             for difference in pair.differences:
                 self.report(key, ours.get("row"), difference)

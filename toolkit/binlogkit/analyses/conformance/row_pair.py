@@ -65,22 +65,22 @@ def proof_of(theirs: object, rule: Rule | None = None) -> str:
     return f"{said}; rule {rule.id}: {rule.text} [{rule.source}]" if rule else said
 
 
-def compare_rows(ours: Record, theirs: PrintedRow, tables: Tables) -> Pair:
+def compare_rows(ours: Record, theirs: PrintedRow, tables: Tables, server: str = "") -> Pair:
     """The differences of a pair; :class:`Tables` moves on to the table version that fits."""
     db, table = str(ours.get("db")), str(ours.get("table"))
     names = {name for which in ("before", "after") for name in ours.get(which) or ()}
     candidates = tables.candidates(db, table, names)[:_VERSIONS]
     first: Pair | None = None
     for facts in candidates:
-        pair = _compare(ours, theirs, facts)
+        pair = _compare(ours, theirs, facts, server)
         if pair.agrees:
             tables.use(facts)
             return pair
         first = first or pair
-    return first or _compare(ours, theirs, None)
+    return first or _compare(ours, theirs, None, server)
 
 
-def _compare(ours: Record, theirs: PrintedRow, facts: TableFacts | None) -> Pair:
+def _compare(ours: Record, theirs: PrintedRow, facts: TableFacts | None, server: str) -> Pair:
     pair = Pair()
     _same_field(pair, "op", ours.get("op"), theirs.op)
     _same_field(pair, "db", ours.get("db"), _name(theirs.table[0]))
@@ -91,7 +91,7 @@ def _compare(ours: Record, theirs: PrintedRow, facts: TableFacts | None) -> Pair
             if theirs.fault is None and (mine is None) != (image is None):
                 _image_missing(pair, which, mine, image)
             continue
-        _compare_images(pair, which, ours, theirs, facts)
+        _compare_images(pair, which, ours, theirs, facts, server)
     return pair
 
 
@@ -116,7 +116,12 @@ def _image_missing(pair: Pair, which: str, mine: Any, image: object) -> None:
 
 
 def _compare_images(
-    pair: Pair, which: str, ours: Record, theirs: PrintedRow, facts: TableFacts | None
+    pair: Pair,
+    which: str,
+    ours: Record,
+    theirs: PrintedRow,
+    facts: TableFacts | None,
+    server: str,
 ) -> None:
     mine: Mapping[str, Any] = ours[which]
     image = theirs.after if which == "after" else theirs.before
@@ -131,9 +136,8 @@ def _compare_images(
             pair.differences.append(_absent(cell, name))
             continue
         column = facts.columns[cell.index] if facts and cell.index < len(facts.columns) else None
-        difference = _compare_cell(
-            mine[name], cell, column or ColumnFacts(name), _earlier(which, name, cell, ours, theirs)
-        )
+        earlier = _earlier(which, name, cell, ours, theirs)
+        difference = _compare_cell(mine[name], cell, column or ColumnFacts(name), earlier, server)
         if difference is not None:
             pair.differences.append(difference)
     if theirs.fault is None:
@@ -185,7 +189,11 @@ def _invented(name: str, value: Any) -> Difference:
 
 
 def _compare_cell(
-    ours: Any, cell: PrintedCell, column: ColumnFacts, before: tuple[Any, PrintedCell | None]
+    ours: Any,
+    cell: PrintedCell,
+    column: ColumnFacts,
+    before: tuple[Any, PrintedCell | None],
+    server: str,
 ) -> Difference | None:
     family = family_of(cell.type, column)
     if cell.type and column.family and family != column.family:
@@ -200,7 +208,7 @@ def _compare_cell(
             "none of mysqlbinlog's value forms", proof_of(_whole(cell)),
         )  # fmt: skip
     earlier = _read(before[1].token) if before[1] is not None else None
-    both = Cell(ours, printed, family, cell.type, column, before[0], earlier)
+    both = Cell(ours, printed, family, cell.type, column, before[0], earlier, server)
     if same(both):
         return None
     rule = explain(both)

@@ -128,6 +128,11 @@ RULES: tuple[Rule, ...] = (
         "a JSON document that is one string, date or opaque value is printed without its double "
         "quotes (Json_wrapper::to_string, json_quoted=false)", json_rules.scalar_unquoted,
     ),
+    _same_value(
+        "json-whole-double", ("JSON",),
+        "5.7 writes a JSON double without a fraction as 1, 8.0 and mysqlbinlog 9.7.4 as 1.0; the "
+        "log is 5.7's and ours is what that server prints", json_rules.whole_double_of_5,
+    ),
     Rule(
         "json-diff-not-applied", Kind.OURS,
         "the before image holds the document, so what a partial update results in is known; only "
