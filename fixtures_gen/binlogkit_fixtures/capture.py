@@ -10,12 +10,13 @@ from pathlib import Path
 
 from binlogkit.errors import UsageError
 from binlogkit_fixtures import manifest as mf
+from binlogkit_fixtures.clock import StoryClock, start_server
 from binlogkit_fixtures.matrix import Cell
 from binlogkit_fixtures.oracle import Oracle
 from binlogkit_fixtures.run import Run
 from binlogkit_fixtures.scenarios import load
 from binlogkit_fixtures.scenarios.model import Scenario, parse_version
-from binlogkit_fixtures.servers import Server, start
+from binlogkit_fixtures.servers import Server
 
 __all__ = ["Job", "capture_cell", "capture_matrix", "capture_scenario"]
 
@@ -32,6 +33,7 @@ def capture_matrix(
     out: Path,
     *,
     runner: str = "auto",
+    clock: str = "auto",
     oracle: Oracle | None = None,
     compress: bool = False,
     servers: int = 2,
@@ -57,6 +59,7 @@ def capture_matrix(
                 scenarios,
                 out,
                 runner=runner,
+                clock=clock,
                 oracle=oracle,
                 compress=compress,
                 progress=progress,
@@ -84,25 +87,28 @@ def capture_cell(
     out: Path,
     *,
     runner: str = "auto",
+    clock: str = "auto",
     oracle: Oracle | None = None,
     compress: bool = False,
     progress: Progress = _silent,
 ) -> list[Path]:
     """Run scenarios on one server, one after another, into ``out/<cell>/<scenario>/``.
 
+    ``runner``, ``clock``: as :func:`~binlogkit_fixtures.clock.start_server` takes them;
     ``oracle``: mysqlbinlog for its text, or None; ``compress``: manifests as xz; ``progress``
     is told ``cell/scenario`` when it is done. Scenarios that the server cannot run are left
     out. Returns the folders. ServerError: the server, or a statement that went otherwise than the
     story says.
     """
     folders = []
-    with start(cell.spec(), runner) as server:
+    server, story_clock = start_server(cell.spec(), runner, clock)
+    with server:
         facts = cell.facts(parse_version(server.version))
         for name in scenarios:
             scenario = load(name)
             if scenario.when.holds(facts):
                 folder = out / cell.name / name
-                captured = capture_scenario(server, cell, scenario, folder, oracle)
+                captured = capture_scenario(server, cell, scenario, folder, oracle, story_clock)
                 mf.write(captured, folder, compress=compress)
                 folders.append(folder)
             progress(f"{cell.name}/{name}")
@@ -110,7 +116,12 @@ def capture_cell(
 
 
 def capture_scenario(
-    server: Server, cell: Cell, scenario: Scenario, folder: Path, oracle: Oracle | None
+    server: Server,
+    cell: Cell,
+    scenario: Scenario,
+    folder: Path,
+    oracle: Oracle | None = None,
+    clock: StoryClock | None = None,
 ) -> mf.Manifest:
     """Run one scenario on a running server and copy its logs to ``folder`` (which must be empty).
 
@@ -119,7 +130,7 @@ def capture_scenario(
     _check_empty(folder)
     folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
-        run = Run(server, scenario, cell.facts(parse_version(server.version)), stack)
+        run = Run(server, scenario, cell.facts(parse_version(server.version)), stack, clock)
         run.prepare()
         run.steps()
         logs = run.close_log()
@@ -134,6 +145,7 @@ def capture_scenario(
         cell=cell.name,
         server_version=server.version,
         runner=server.runner,
+        clock="story" if clock else "real",
         settings=settings,
         binlogs=binlogs,
         mysqlbinlog=oracle.version if oracle else None,

@@ -76,6 +76,13 @@ def fixtures() -> None:
 @_many("scenario", NAMES, "Only this scenario")
 @_cells
 @_runner
+@click.option(
+    "--clock",
+    type=click.Choice(["auto", "story", "real"]),
+    default="auto",
+    show_default=True,
+    help="story: the server's own clock follows the story (local runner; needs Debian's apt).",
+)
 @_servers
 @click.option(
     "--mysqlbinlog/--no-mysqlbinlog",
@@ -96,6 +103,7 @@ def generate(
     scenarios: Sequence[str],
     cells: Sequence[str],
     runner: str,
+    clock: str,
     servers: int,
     mysqlbinlog: bool,
     out: Path,
@@ -114,6 +122,7 @@ def generate(
             [(cell, wanted) for cell in chosen],
             out,
             runner=runner,
+            clock=clock,
             oracle=oracle,
             servers=servers,
             progress=progress,
@@ -191,16 +200,18 @@ def _describe(case: Any) -> dict[str, object]:
 
 @fixtures.command("regenerate-golden")
 @_cells
-@_runner
 @_servers
-def regenerate_golden(cells: Sequence[str], runner: str, servers: int) -> int:
-    """Make the golden cases of this source tree again; print their folders."""
+def regenerate_golden(cells: Sequence[str], servers: int) -> int:
+    """Make the golden cases of this source tree again; print their folders.
+
+    Servers are processes of this machine with the story's clock (generate --clock story).
+    """
     from binlogkit_fixtures import golden, matrix
     from binlogkit_fixtures.progress import progress_bar
 
     chosen: list[Cell] = [matrix.cell(name) for name in cells] or list(matrix.CELLS.values())
     with progress_bar(sum(len(cell.golden) for cell in chosen)) as progress:
-        made = golden.regenerate(chosen, runner=runner, servers=servers, progress=progress)
+        made = golden.regenerate(chosen, servers=servers, progress=progress)
     for folder in made:
         click.echo(folder)
     return WELL

@@ -22,12 +22,12 @@ UNEXPLAINED = "unexplained"
 
 #: Why a value cannot be made to repeat, by the kind of difference.
 REASONS: Mapping[str, str] = {
-    "commit-clock": "commit timestamps come from the server's real clock (8.0.1)",
-    "exec-time": "a statement's duration counts from the timestamp that was set to the real clock",
+    "commit-clock": "commit timestamps come from the server's own clock (8.0.1)",
+    "exec-time": "a statement's duration counts from the time that was set to the server's clock",
     "xid": "XIDs count all statements since the server's start",
     "table-id": "table ids count all tables opened since the server's start",
     "compressed-size": "a compressed payload's length depends on durations and counters in it",
-    "created": "when the log was begun, by the server's real clock",
+    "created": "when the log was begun, by the server's own clock",
     "server-version": "the log is from another version of the server",
     UNEXPLAINED: "nothing that cannot be repeated explains it",
 }

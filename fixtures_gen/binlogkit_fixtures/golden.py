@@ -130,11 +130,12 @@ def case(cell: str, scenario: str) -> GoldenCase:
 def regenerate(
     cells: Sequence[Cell],
     *,
-    runner: str = "auto",
     servers: int = 2,
     progress: Callable[[str], None] = lambda _: None,
 ) -> list[Path]:
     """Make the golden cases of these cells again, ``servers`` cells at a time; their folders.
+
+    They come from the local runner, with the story's clock.
 
     The old ones are replaced when all of the new are there. UsageError: the golden set is not part
     of a source tree. ServerError, OracleError: as capture and mysqlbinlog have it.
@@ -146,7 +147,8 @@ def regenerate(
         capture_matrix(
             [(cell, cell.golden) for cell in cells],
             Path(work),
-            runner=runner,
+            runner="local",
+            clock="story",
             oracle=find_oracle(),
             compress=True,
             servers=servers,

@@ -161,7 +161,7 @@ class MarkPoint:
     """Where log and tables stood at a mark.
 
     ``file`` and ``pos``: the log's end there; ``unix_time``: the story's clock, which the events'
-    timestamps follow (seconds); ``commit_clock``: the server's real clock, which commit timestamps
+    timestamps follow (seconds); ``commit_clock``: the server's own clock, which commit timestamps
     follow (microseconds); ``tables`` by ``db.table``; ``prepared``: XA RECOVER's identifiers.
     """
 
@@ -200,9 +200,10 @@ class WarningLine:
 class Manifest:
     """All that is known of the binlogs of one scenario in one cell.
 
-    ``settings``: the server's variables that bear on the log; ``mysqlbinlog``: version of the
-    program that made ``texts``, null when there was none; ``not_run``: numbers of the steps that
-    this cell leaves out.
+    ``clock``: ``story`` where the server's own clock followed the story's, ``real`` where only the
+    events' timestamps did; ``settings``: the server's variables that bear on the log;
+    ``mysqlbinlog``: version of the program that made ``texts``, null when there was none;
+    ``not_run``: numbers of the steps that this cell leaves out.
     """
 
     format_version: int
@@ -211,6 +212,7 @@ class Manifest:
     cell: str
     server_version: str
     runner: str
+    clock: str
     settings: Mapping[str, str]
     binlogs: tuple[BinlogFile, ...]
     mysqlbinlog: str | None

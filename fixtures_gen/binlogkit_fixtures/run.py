@@ -13,6 +13,7 @@ from pymysql.connections import Connection
 
 from binlogkit.errors import ServerError, printable
 from binlogkit_fixtures import manifest as mf
+from binlogkit_fixtures.clock import StoryClock
 from binlogkit_fixtures.scenarios.model import Facts, Leave, Mark, Scenario, Sql
 from binlogkit_fixtures.servers import Server
 from binlogkit_fixtures.truth import quote_name, read_tables
@@ -71,6 +72,7 @@ class Run:
     scenario: Scenario
     facts: Facts
     stack: ExitStack
+    clock: StoryClock | None = None
     sessions: dict[str, Session] = field(default_factory=dict)
     numbers: set[int] = field(default_factory=set)
     errors: list[mf.ErrorLine] = field(default_factory=list)
@@ -91,6 +93,8 @@ class Run:
     def prepare(self) -> None:
         """An empty server and an empty log, whose first event has the story's first time."""
         self.clean()
+        if self.clock is not None:
+            self.clock.begin(self.scenario.begin)
         _execute(self.observer, f"SET timestamp = {_seconds(self.scenario.begin)}")
         new = self.facts.version >= (8, 4, 0)
         _execute(self.observer, "RESET BINARY LOGS AND GTIDS" if new else "RESET MASTER")
@@ -142,10 +146,15 @@ class Run:
                 raise ServerError(f"session {name} is still there after {_GONE_SECONDS} s")
             time.sleep(0.005)
 
+    def _tick(self, moment: int) -> None:
+        if self.clock is not None:
+            self.clock.advance(moment)
+
     def statement(self, number: int, step: Sql) -> None:
         """Run one statement. ServerError: it ended otherwise than the story says."""
         session = self.session(step.session)
         expected = step.expected_error(self.facts)
+        self._tick(step.time)
         _execute(session, f"SET timestamp = {_seconds(step.time)}")
         try:
             with session.cursor() as cursor:
@@ -190,6 +199,7 @@ class Run:
 
     def mark(self, step: Mark) -> mf.MarkPoint:
         """Everything that is to be known of this moment."""
+        self._tick(step.time)
         file, pos, gtids = self.status()
         clock = _execute(self.observer, "SELECT CAST(UNIX_TIMESTAMP(SYSDATE(6)) AS CHAR)")[0][0]
         return mf.MarkPoint(
@@ -205,6 +215,7 @@ class Run:
 
     def close_log(self) -> list[str]:
         """Rotate, and name the logs that are complete."""
+        self._tick(self.scenario.end)
         _execute(self.observer, f"SET timestamp = {_seconds(self.scenario.end)}")
         _execute(self.observer, "FLUSH BINARY LOGS")
         return [str(line[0]) for line in _execute(self.observer, "SHOW BINARY LOGS")][:-1]

@@ -38,7 +38,7 @@ def test_a_cell_comes_again_as_it_was(name: str, tmp_path: Path) -> None:
         found = explain_differences(old.path, folder)
         unexplained = [d.where for d in found if d.kind == UNEXPLAINED]
         assert unexplained == []
-        assert Counter(d.kind for d in found)["exec-time"] > 0  # it is no copy
+        assert Counter(d.kind for d in found)["commit-clock"] > 0  # it is no copy
         assert list(verify(folder)) == []
 
 

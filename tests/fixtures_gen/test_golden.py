@@ -74,6 +74,13 @@ def test_marks_go_forward_and_end_where_the_log_ends(case: golden.GoldenCase) ->
     assert manifest.events[-1].end_pos == manifest.binlogs[-1].size
 
 
+@pytest.mark.parametrize("case", ALL, ids=str)
+def test_the_servers_own_clock_followed_the_story(case: golden.GoldenCase) -> None:
+    assert case.manifest.clock == "story"
+    for mark in case.manifest.marks:
+        assert abs(mark.commit_clock - mark.unix_time * 1_000_000) < 5_000_000
+
+
 def test_cases_are_found_by_what_they_are() -> None:
     found = golden.cases(version="8.0", format="row", image="minimal", scenario="json")
     assert [str(c) for c in found] == [
