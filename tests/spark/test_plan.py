@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,15 @@ import pyarrow as pa
 import pytest
 
 import binlogkit as bk
-from binlogkit.errors import DamageError, EmptyInputError, InputError, SchemaError, UsageError
+from binlogkit.errors import (
+    DamageError,
+    EmptyInputError,
+    InputError,
+    SchemaError,
+    TruncatedEventError,
+    UsageError,
+)
+from binlogkit.spark import kinds, options
 from binlogkit.spark.decode import check_schema, decode, scan_schema
 from binlogkit.spark.options import parse_options
 from binlogkit.spark.plan import Plan, make_plan
@@ -19,8 +29,8 @@ from binlogkit_fixtures import golden
 TWO_FILES = golden.case("8.0-row-full", "transactions")
 
 
-def plan_of(path: str | Path, **options: str) -> Plan:
-    return make_plan(parse_options({"path": str(path), **options}))
+def plan_of(path: str | Path, **given: str) -> Plan:
+    return make_plan(parse_options({"path": str(path), **given}))
 
 
 def records(plan: Plan) -> list[dict[str, Any]]:
@@ -60,13 +70,13 @@ def test_the_splits_together_hold_the_rows_of_the_log(cell: str, scenario: str) 
 def test_a_split_knows_the_names_that_ddl_in_earlier_files_gave() -> None:
     plan = plan_of(TWO_FILES.path)
     first, second = plan.splits
-    assert (first.history, first.first, first.last) == (0, True, False)
-    assert (second.history, second.first, second.last) == (len(plan.history), False, True)
+    assert (first.known, first.first, first.last) == (None, True, False)
+    assert (second.known, second.first, second.last) == (0, False, True)
     wanted = [r for r in rows(TWO_FILES.path) if r["file"] == second.file]
     schema = scan_schema(plan)
     assert [r for b in decode(plan, second, schema) for r in b.to_pylist()] == wanted
-    ignorant = Plan(plan.scan, plan.base, plan.splits)
-    names = [r["after"] for b in decode(ignorant, second, schema) for r in b.to_pylist()]
+    ignorant = decode(plan, replace(second, known=None), schema)
+    names = [r["after"] for b in ignorant for r in b.to_pylist()]
     assert any('"@1"' in name for name in names if name)
     assert not any('"@1"' in (r["after"] or "") for r in wanted)
 
@@ -75,9 +85,7 @@ def test_order_and_transaction_numbers_are_those_of_the_log() -> None:
     paths = [*TWO_FILES.binlogs, *golden.case("8.0-row-compressed", "transactions").binlogs]
     log = bk.open([str(path) for path in paths])
     table = log.table_names()[0]
-    plan = make_plan(
-        parse_options({"paths": str([str(p) for p in paths]).replace("'", '"'), "table": table})
-    )
+    plan = make_plan(parse_options({"paths": json.dumps([str(p) for p in paths]), "table": table}))
     got, want = records(plan), log.changes(table)
     assert len({r["file"] for r in got}) > 2
     for column in ("seq", "tx", "file", "pos", "row", "before_state", "after_state"):
@@ -115,6 +123,69 @@ def test_a_schema_file_completes_what_the_log_does_not_tell(tmp_path: Path) -> N
     assert records(plan) != rows(second)
 
 
+@pytest.mark.parametrize("kind", ["events", "transactions", "statements", "boundaries"])
+def test_the_other_frames_are_those_of_the_log(kind: str) -> None:
+    paths = [*TWO_FILES.binlogs, *golden.case("8.0-row-compressed", "transactions").binlogs]
+    names = [str(path) for path in paths]
+    plan = make_plan(parse_options({"paths": json.dumps(names), "records": kind, "name": "db1"}))
+    frame = getattr(bk.open(names, name="db1"), kind)(engine="pyarrow")
+    got = records(plan)
+    assert got == frame.to_pylist()
+    assert len({r["file"] for r in got}) > 1
+    wanted = {"server_id": 80, "start_position": 3000, "table": "bank.account"}
+    scan = parse_options(
+        {"paths": json.dumps(names), "records": kind, "name": "db1"}
+        | {key: str(value) for key, value in wanted.items()}
+    )
+    filtered = getattr(bk.open(names, name="db1"), kind)(engine="pyarrow", **wanted)
+    assert records(make_plan(scan)) == filtered.to_pylist()
+    assert filtered.num_rows < frame.num_rows
+
+
+def test_prepared_transactions_are_decided_by_later_files() -> None:
+    got = records(plan_of(TWO_FILES.path, records="transactions"))
+    later = [t for t in got if t["resolved_file"] not in (None, t["file"])]
+    assert [t["outcome"] for t in later] == ["committed"]
+    (alone,) = [
+        t for t in records(plan_of(TWO_FILES.binlogs[0], records="transactions"))
+        if t["tx"] == later[0]["tx"]
+    ]  # fmt: skip
+    assert (alone["outcome"], alone["resolved_file"]) == ("prepared", None)
+
+
+def test_changes_are_the_rows_in_a_known_order() -> None:
+    plan = plan_of(TWO_FILES.path, records="changes", name="db1")
+    got = records(plan)
+    order = [(r.pop("source"), r.pop("seq"), r.pop("tx")) for r in got]
+    assert got == rows(TWO_FILES.path)
+    assert [seq for _, seq, _ in order] == sorted({seq for _, seq, _ in order})
+    log = bk.open(TWO_FILES.path, name="db1")
+    known = {
+        seq: (source, seq, tx)
+        for b in log.batches()
+        for source, seq, tx in zip(
+            *(b.batch.column(n).to_pylist() for n in ("source", "seq", "tx")), strict=True
+        )
+    }
+    assert order == [known[seq] for seq in sorted(known)]
+
+
+def test_every_kind_has_an_option_and_stops_at_damage(tmp_path: Path) -> None:
+    assert tuple(kinds.KINDS) == options.KINDS
+    file = Path(shutil.copy(TWO_FILES.binlogs[0], tmp_path))
+    file.write_bytes(file.read_bytes()[:-10])
+    for kind in options.KINDS:
+        if kind == "damages":
+            continue
+        plan = plan_of(file, records=kind)
+        delivered = []
+        with pytest.raises(TruncatedEventError) as caught:
+            for batch in decode(plan, plan.splits[0], scan_schema(plan)):
+                delivered += batch.to_pylist()
+        assert caught.value.file == str(file)
+        assert delivered
+
+
 def test_a_damaged_file_fails_its_split_and_no_other(tmp_path: Path) -> None:
     first, second = (Path(shutil.copy(path, tmp_path)) for path in TWO_FILES.binlogs)
     data = bytearray(second.read_bytes())
@@ -145,16 +216,29 @@ def test_a_damaged_file_fails_its_split_and_no_other(tmp_path: Path) -> None:
         }
 
 
+def test_the_damage_of_a_cut_file_is_told_whichever_file_it_is(tmp_path: Path) -> None:
+    first, second = (Path(shutil.copy(path, tmp_path)) for path in TWO_FILES.binlogs)
+    for file in (first, second):
+        file.write_bytes(file.read_bytes()[:-10])
+    for given in ({}, {"op": "insert"}):
+        found = records(plan_of(tmp_path, onDamage="report", records="damages", **given))
+        assert [(d["file"], d["error"]) for d in found] == [
+            (str(first), "TruncatedEventError"),
+            (str(second), "TruncatedEventError"),
+        ]
+
+
 def test_nothing_behind_damage_is_planned_but_all_behind_an_unreadable_file_is(
     tmp_path: Path,
 ) -> None:
     for i, path in enumerate([*TWO_FILES.binlogs, TWO_FILES.binlogs[1]]):
         shutil.copy(path, tmp_path / f"binlog.{i}")
-    paths = str([str(tmp_path / f"binlog.{i}") for i in range(3)]).replace("'", '"')
+    paths = json.dumps([str(tmp_path / f"binlog.{i}") for i in range(3)])
     sound = make_plan(parse_options({"paths": paths}))
     (tmp_path / "binlog.1").write_bytes(b"no log")
     unreadable = make_plan(parse_options({"paths": paths}))
-    assert unreadable.splits[2].history == sound.splits[1].history
+    assert len(sound.known) == len(unreadable.known) == 1
+    assert [split.known for split in unreadable.splits] == [None, 0, 0]
     with pytest.raises(InputError, match=r"binlog\.1: not a binary log"):
         list(decode(unreadable, unreadable.splits[1], scan_schema(unreadable)))
     assert list(decode(unreadable, unreadable.splits[2], scan_schema(unreadable)))
@@ -167,6 +251,7 @@ def test_what_a_live_log_got_after_planning_is_left_for_the_next_plan(tmp_path: 
     table = log.table_names()[0]
     ends = [record["end_pos"] for record in log.event_records()]
     cut = ends[len(ends) // 2]
+    assert isinstance(cut, int)
     live = tmp_path / "binlog.000001"
     live.write_bytes(data[:cut])
     plan = plan_of(live, table=table)
@@ -195,8 +280,10 @@ def test_versions_that_do_not_unite_need_a_schema_from_the_user() -> None:
     wanted = list(bk.open(case.path).row_records(table="evolve.item"))
     assert [r["pos"] for r in got] == [r["pos"] for r in wanted]
     prices = [(r["after"] or {}).get("price") for r in got]
-    known = [(r["after"] or {}).get("price") for r in wanted]
-    assert prices == [None if v is None else str(v) for v in known]
+    known = [after.get("price") if isinstance(after := r["after"], dict) else None for r in wanted]
+    assert {type(price) for price in known} > {str, float}
+    for price, value in zip(prices, known, strict=True):
+        assert (None if price is None else type(value)(price)) == value
     assert sum(price is not None for price in prices) > 10
 
 

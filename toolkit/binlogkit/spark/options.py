@@ -17,8 +17,8 @@ from binlogkit.rows.filters import Filters
 
 __all__ = ["KINDS", "ScanOptions", "parse_options"]
 
-# What the source can give; see spark/source.py.
-KINDS = ("rows", "damages")
+# What the source can give; see spark/kinds.py.
+KINDS = ("rows", "changes", "events", "transactions", "statements", "boundaries", "damages")
 
 _LOCAL_URI = re.compile(r"^file:(?://)?(?=/[^/])")
 _QUOTED_LIST = re.compile(r"(?:`(?:[^`]|``)*`|[^,`])+")
@@ -41,6 +41,11 @@ class ScanOptions:
     charset: str | None = None
     on_damage: str = "stop"
     name: str | None = None
+
+    @property
+    def typed(self) -> bool:
+        """Whether it is one table's changes that are wanted, column by column."""
+        return self.table is not None and self.kind in ("rows", "changes")
 
     def wanted(self) -> Filters:
         """The filters, with the table; UsageError for what means nothing."""

@@ -2,24 +2,25 @@
 
 Spark is not in here: landing, the batch source and a stream share it. The plan is made once, where
 the query is planned, with one light walk; it is plain data. What a file cannot tell by itself is
-what stood in the files before: definitions made by DDL (its events are ``Plan.history``, of which a
-split says how many are past), and the numbers of events and transactions, so that ``seq`` and
-``tx`` are those of a :class:`binlogkit.Log` over all files.
+what stood in the files before: the tables as DDL there left them (:class:`Known`), and the numbers
+of events and transactions, so that ``seq`` and ``tx`` are those of a :class:`binlogkit.Log` over
+all files.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from binlogkit.errors import DamageError, InputError
 from binlogkit.events.base import Event
-from binlogkit.events.format_description import FormatDescription, StartV3
 from binlogkit.events.query import Query
+from binlogkit.log import open_log
 from binlogkit.rows.ddl import Catalog, StatementKind, statement_kind
-from binlogkit.rows.schema import Origin, TableSchema
-from binlogkit.rows.transactions import track_transactions
+from binlogkit.rows.schema import TableSchema
+from binlogkit.rows.transactions import Outcome, Transaction, track_transactions
 from binlogkit.rows.walk import LogWalk, ReadOptions, Step
 from binlogkit.sources.carriers import Carrier, resolve
 from binlogkit.spark.options import ScanOptions
@@ -27,16 +28,27 @@ from binlogkit.spark.options import ScanOptions
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Base", "Plan", "Split", "SplitWalk", "carrier_of", "make_plan"]
+__all__ = ["Known", "Plan", "Split", "SplitWalk", "make_plan"]
+
+# An outcome, and the file and position that brought it.
+Decision = tuple[Outcome, str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What DDL told of tables up to some point; ``tracked``: the names that it touched."""
+
+    catalog: Catalog
+    tracked: frozenset[tuple[str | None, str | None]]
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
     """One file, and where it stands among those read together.
 
-    ``events``, ``transactions``: how many come before; ``history``: how many of the plan's events
-    to know of do; ``stop``: logical offset at which the file ended when it was planned, None
-    where it is read to its end, whatever that is by then.
+    ``events``, ``transactions``: how many come before; ``known``: which of the plan's states holds
+    what is known at its start, None for nothing; ``stop``: logical offset at which the file ended
+    when it was planned, None where it is read to its end, whatever that is by then.
     """
 
     file: str
@@ -44,78 +56,37 @@ class Split:
     last: bool
     events: int = 0
     transactions: int = 0
-    history: int = 0
+    known: int | None = None
     stop: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Base:
-    """What is known of tables before the log: a schema file's text or a server's answers."""
-
-    text: str | None = None
-    answers: tuple[tuple[str, tuple[tuple[Any, ...], ...]], ...] | None = None
-
-    @classmethod
-    def read(cls, scan: ScanOptions) -> Base:
-        """Read the schema file, or ask the server. Errors: InputError, ServerError, UsageError."""
-        from binlogkit.sources.schema_source import connect, read_schema_text
-
-        if scan.schema is not None:
-            return cls(text=read_schema_text(scan.schema))
-        if scan.schema_from is None:
-            return cls()
-        from binlogkit.rows.ddl import from_server
-
-        answers: list[tuple[str, tuple[tuple[Any, ...], ...]]] = []
-        with connect(scan.schema_from) as connection, connection.cursor() as cursor:
-
-            def ask(sql: str) -> list[tuple[Any, ...]]:
-                cursor.execute(sql)
-                rows = [tuple(row) for row in cursor.fetchall()]
-                answers.append((sql, tuple(rows)))
-                return rows
-
-            from_server(ask)
-        return cls(answers=tuple(answers))
-
-    def read_options(self, scan: ScanOptions) -> ReadOptions:
-        """How the scan's logs are to be read, with the catalog that this makes."""
-        catalog: Catalog | None = None
-        origin = Origin.SCHEMA_FILE
-        if self.text is not None:
-            from binlogkit.rows.ddl import load_schema
-
-            catalog = load_schema(self.text)
-        elif self.answers is not None:
-            from binlogkit.rows.ddl import from_server
-
-            known = dict(self.answers)
-            catalog, origin = from_server(lambda sql: list(known[sql])), Origin.SERVER
-        return ReadOptions(scan.on_damage, catalog, origin, scan.charset, scan.name)
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """A scan, its splits, and what they share.
 
-    ``changes``: the canonical batch schema of the scan's table, its versions united by name; None
-    without a table, where the log has no change of it, and where it was not asked for; ``columns``:
-    the names of the table's columns over all versions.
+    ``options``: how the logs are read, with the catalog of a schema file or a server; ``known``:
+    one state for each change between files; ``changes``: the canonical batch schema of the scan's
+    table, its versions united by name; None without a table, where the log has no change of it, and
+    where it was not asked for; ``columns``: the names of the table's columns over all versions;
+    ``decisions``: what became of prepared transactions, by their number.
     """
 
     scan: ScanOptions
-    base: Base = field(default_factory=Base)
+    options: ReadOptions = field(default_factory=ReadOptions)
     splits: tuple[Split, ...] = ()
-    history: tuple[Event, ...] = ()
+    known: tuple[Known, ...] = ()
     changes: pa.Schema | None = None
     columns: tuple[str, ...] = ()
+    decisions: Mapping[int, Decision] = field(default_factory=dict)
+
+    def walk(self, split: Split) -> SplitWalk:
+        """A walk over one split that starts with what is known there."""
+        known = None if split.known is None else self.known[split.known]
+        return SplitWalk(resolve(split.file), self.options, split=split, known=known)
 
 
 class SplitWalk(LogWalk):
-    """A walk that can start anywhere in a series of logs.
-
-    ``split``: where that is; ``history``: the events before it that say something of tables.
-    """
+    """A walk that can start at any of a series of logs: at ``split``, with what is ``known``."""
 
     def __init__(
         self,
@@ -123,20 +94,25 @@ class SplitWalk(LogWalk):
         options: ReadOptions,
         *,
         ahead: bool = True,
-        history: Sequence[Event] = (),
         split: Split | None = None,
+        known: Known | None = None,
     ) -> None:
         super().__init__(carriers, options, ahead=ahead)
         self._split = split
         if split is not None:
             self._ordinal, self._transactions = split.events, split.transactions
-        for event in history:
-            self._take(Step(event, 0, False, False), event.body)
+        if known is not None:
+            self._catalog, self._tracked = known.catalog.copy(), set(known.tracked)
 
     @property
     def events(self) -> int:
         """How many events were walked over, those before the start counted."""
         return self._ordinal
+
+    @property
+    def known(self) -> Known:
+        """What is known now."""
+        return Known(self._catalog.copy(), frozenset(self._tracked))
 
     def __iter__(self) -> Iterator[Step]:
         if self._split is None:
@@ -144,6 +120,10 @@ class SplitWalk(LogWalk):
             return
         for carrier in self.carriers:
             yield from self._walk(carrier, self._split.first, self._split.last)
+
+    def steps(self, carrier: Carrier) -> Iterator[Step]:
+        """The steps of one log."""
+        return self._walk(carrier, True, True)
 
     def _events(self, carrier: Carrier, sink: Callable[[DamageError], None]) -> Iterator[Event]:
         """The events before the split's stop; what a live log has got since is left alone."""
@@ -165,41 +145,56 @@ class SplitWalk(LogWalk):
             if error.offset < stop:
                 raise
 
-    def steps(self, carrier: Carrier) -> Iterator[Step]:
-        """The steps of one log."""
-        return self._walk(carrier, True, True)
-
 
 def make_plan(scan: ScanOptions, *, unite: bool = True) -> Plan:
     """The splits of a scan; with a table its columns are learned on the way.
 
     ``unite``: whether one schema for all versions of the table is wanted. Damage and unreadable
     files are left to whoever reads the split. Errors: InputError, EmptyInputError (nothing is
-    there), SchemaError (versions of the table that do not unite).
+    there), SchemaError (versions of the table that do not unite), ServerError, UsageError.
     """
-    carriers = [carrier for path in scan.paths for carrier in resolve(path)]
-    last = len(carriers) - 1
-    splits = tuple(Split(c.name, i == 0, i == last) for i, c in enumerate(carriers))
-    base = Base.read(scan)
-    needed = carriers if scan.table is not None else carriers[:-1]
-    planner = _Planner(scan, base, needed)
+    log = open_log(
+        list(scan.paths),
+        schema=scan.schema,
+        schema_from=scan.schema_from,
+        charset=scan.charset,
+        on_damage=scan.on_damage,
+        name=scan.name,
+    )
+    last = len(log.files) - 1
+    splits = [Split(name, i == 0, i == last) for i, name in enumerate(log.files)]
+    # The last file matters to none behind it; but a table's schema, or what became of a prepared
+    # transaction, may be in it.
+    needed = log.carriers if scan.typed or scan.kind == "transactions" else log.carriers[:-1]
+    planner = _Planner(scan, log.options, needed)
     walked = planner.run(splits)
-    versions = planner.versions() if scan.table is not None else []
+    versions = planner.versions() if scan.typed else []
     changes = _united(versions, str(scan.table)) if versions and unite else None
     names = dict.fromkeys(column.name for schema in versions for column in schema.columns)
-    return Plan(scan, base, walked, tuple(planner.history), changes, tuple(names))
+    return Plan(
+        scan,
+        log.options,
+        walked,
+        tuple(planner.known),
+        changes,
+        tuple(names),
+        planner.decisions,
+    )
 
 
 class _Planner:
     """Walks over the logs once and notes where each one starts."""
 
-    def __init__(self, scan: ScanOptions, base: Base, carriers: Sequence[Carrier]) -> None:
+    def __init__(
+        self, scan: ScanOptions, options: ReadOptions, carriers: Sequence[Carrier]
+    ) -> None:
         self._scan = scan
-        options = base.read_options(scan)
         self.walk = SplitWalk(carriers, options, ahead=False)
-        self.history: list[Event] = []
+        self.known: list[Known] = []
+        self.decisions: dict[int, Decision] = {}
+        self._prepared: dict[str, int] = {}
         self._transactions = 0
-        self._version: str | None = None
+        self._declared = False
         self._end = 0
 
     def run(self, splits: Sequence[Split]) -> tuple[Split, ...]:
@@ -207,21 +202,27 @@ class _Planner:
         done: list[Split] = []
         ended = False
         for i, split in enumerate(splits):
-            start = replace(
-                split,
-                events=self.walk.events,
-                transactions=self._transactions,
-                history=len(self.history),
-            )
+            start = self._start(split)
             if i < len(self.walk.carriers) and not ended:
                 try:
-                    start = replace(start, stop=self._pass(self.walk.carriers[i]))
-                except InputError:
-                    pass  # the worker says so; the others go on, as in a Log
+                    # The worker tells of an unreadable file; the others go on, as in a Log.
+                    with suppress(InputError):
+                        start = replace(start, stop=self._pass(self.walk.carriers[i]))
                 except DamageError:
-                    ended = True  # the worker says so; nothing behind is delivered, as in a Log
+                    ended = True  # the worker tells; nothing behind is delivered, as in a Log
             done.append(start)
         return tuple(done)
+
+    def _start(self, split: Split) -> Split:
+        if self._declared:
+            self.known.append(self.walk.known)
+            self._declared = False
+        return replace(
+            split,
+            events=self.walk.events,
+            transactions=self._transactions,
+            known=len(self.known) - 1 if self.known else None,
+        )
 
     def versions(self) -> list[TableSchema]:
         """The versions of the wanted table, in log order."""
@@ -233,31 +234,35 @@ class _Planner:
             for schema in schemas
         ]
 
-    def _pass(self, carrier: Carrier) -> int:
-        """Walk over one log; the offset of its end."""
-        self._end = 0
+    def _pass(self, carrier: Carrier) -> int | None:
+        """Walk over one log; the offset of its end, None where damage hides it."""
+        self._end, before = 0, len(self.walk.damages)
         for transaction in track_transactions(self._events(carrier), self._transactions):
             self._transactions = transaction.number + 1
-        return self._end
+            self._decide(transaction)
+        hidden = any(damage.offset >= self._end for damage in self.walk.damages[before:])
+        return None if hidden else self._end
+
+    def _decide(self, transaction: Transaction) -> None:
+        """Note what XA COMMIT and XA ROLLBACK decide (rows/ledger.py, _resolve)."""
+        if transaction.outcome == Outcome.PREPARED and transaction.xa is not None:
+            self._prepared[transaction.xa] = transaction.number
+        elif transaction.resolves is not None:
+            decided = self._prepared.pop(transaction.resolves, None)
+            if decided is not None:
+                where = (transaction.file, transaction.pos)
+                self.decisions[decided] = (transaction.outcome, *where)
 
     def _events(self, carrier: Carrier) -> Iterator[Event]:
         for step in self.walk.steps(carrier):
             event = step.event
             if event.raw.inner is None:
                 self._end = event.raw.pos + event.raw.header.size
-            self._note(event)
+            body = event.body
+            if isinstance(body, Query):
+                kind = statement_kind(body.query, body.status_vars.sql_mode)
+                self._declared = self._declared or kind == StatementKind.DDL
             yield event
-
-    def _note(self, event: Event) -> None:
-        body = event.body
-        if isinstance(body, (FormatDescription, StartV3)):
-            if body.server_version != self._version:
-                self._version = body.server_version
-                self.history.append(event)
-        elif isinstance(body, Query):
-            kind = statement_kind(body.query, body.status_vars.sql_mode)
-            if kind == StatementKind.DDL:
-                self.history.append(event)
 
 
 def _united(versions: Sequence[TableSchema], table: str) -> pa.Schema:
@@ -269,9 +274,3 @@ def _united(versions: Sequence[TableSchema], table: str) -> pa.Schema:
 
     empty = [pa.RecordBatch.from_pylist([], schema=schema_of(v)) for v in versions]
     return united(empty, table).schema
-
-
-def carrier_of(split: Split) -> Carrier:
-    """The log of a split."""
-    (carrier,) = resolve(split.file)
-    return carrier

@@ -1,8 +1,9 @@
 """The batch data source ``binlog``: ``spark.read.format("binlog").load(…)``.
 
-Rows: without the option ``table`` the generic ones, with it that table's typed changes. Filters are
-options, and ``pushFilters`` is not implemented: in PySpark 4.3.0 a pushed filter leaks into every
-other query on the same frame (SPARK.md, "Three things first").
+Without options it gives the generic rows, with ``table`` that table's typed changes, with
+``records`` another of spark/kinds.py's. Filters are options, and ``pushFilters`` is not
+implemented: in PySpark 4.3.0 a pushed filter leaks into every other query on the same frame
+(SPARK.md, "Three things first").
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class BinlogDataSource(DataSource):
 
     def schema(self) -> StructType:
         """The columns; a typed scan reads the logs for its table's."""
-        if self._scan.table is None or self._scan.kind != "rows":
+        if not self._scan.typed:
             return struct_type(scan_schema(Plan(self._scan)))
         self._plan = make_plan(self._scan)
         return struct_type(scan_schema(self._plan))

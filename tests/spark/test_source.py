@@ -1,0 +1,199 @@
+"""The data source in a real Spark session, against the same logs read by a Log."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import narwhals as nw
+import pyarrow as pa
+import pytest
+
+import binlogkit as bk
+from binlogkit.spark.carried import carried_schema, carry
+from binlogkit_fixtures import golden
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+pytestmark = pytest.mark.spark
+
+TYPES = golden.case("8.0-row-full", "types")
+TWO_FILES = golden.case("8.0-row-full", "transactions")
+
+
+def load(spark: SparkSession, source: Any, **options: str) -> DataFrame:
+    paths = [str(p) for p in source] if isinstance(source, (list, tuple)) else str(source)
+    return spark.read.format("binlog").options(**options).load(paths)
+
+
+def collected(frame: DataFrame) -> list[dict[str, Any]]:
+    """The rows in the order of the partitions, nested rows as dictionaries."""
+    return [row.asDict(recursive=True) for row in frame.collect()]
+
+
+def test_every_row_of_the_golden_set_is_the_logs(spark: SparkSession) -> None:
+    paths = [path for case in golden.cases() for path in case.binlogs]
+    want = bk.open([str(path) for path in paths]).rows(engine="pyarrow")
+    frame = load(spark, paths)
+    assert frame.columns == want.column_names
+    assert frame.rdd.getNumPartitions() == len(paths)
+    assert collected(frame) == want.to_pylist()
+
+
+def table_values(table: str, source: Path) -> pa.Table:
+    """A table's changes as a Log reads them, in the types that Spark carries."""
+    changes = bk.open(source).changes(table)
+    schema = carried_schema(changes.schema)
+    return pa.Table.from_batches([carry(b, schema) for b in changes.to_batches()], schema)
+
+
+@pytest.mark.parametrize(
+    "table", ["integers", "decimals", "times", "datetimes", "timestamps", "enums", "documents"]
+)
+def test_typed_rows_hold_every_value(spark: SparkSession, table: str) -> None:
+    want = table_values(f"types.{table}", TYPES.path)
+    got = load(spark, TYPES.path, table=f"types.{table}").toArrow()
+    assert got.schema.names == want.schema.names
+    for name in want.schema.names:
+        assert got.column(name).to_pylist() == want.column(name).to_pylist(), name
+
+
+def test_typed_fields_tell_what_mysql_calls_them(spark: SparkSession) -> None:
+    from pyspark.sql.types import StructType
+
+    image = load(spark, TYPES.path, table="types.integers").schema["after"].dataType
+    assert isinstance(image, StructType)
+    facts = {field.name: (field.dataType.simpleString(), field.metadata) for field in image.fields}
+    kind, metadata = facts["u64"]
+    assert kind == "decimal(20,0)"
+    assert metadata["mysql_type"] == "bigint unsigned"
+    assert metadata["name_origin"] == "ddl"
+
+
+def test_a_frame_that_is_filtered_stays_whole(spark: SparkSession) -> None:
+    """SPARK.md, "Three things first": a pushed filter would leak into the other queries."""
+    frame = load(spark, TWO_FILES.path)
+    total = frame.count()
+    inserts = frame.where("op = 'insert'")
+    others = frame.where("op <> 'insert'")
+    assert 0 < inserts.count() < total
+    assert frame.count() == total
+    assert inserts.union(others).count() == total
+
+
+def test_filters_are_options(spark: SparkSession) -> None:
+    log = bk.open(TWO_FILES.path)
+    table = log.table_names()[0]
+    options = {"op": "insert", "where": "id=1", "excludeTable": table, "startPosition": "400"}
+    want = log.rows(
+        engine="pyarrow", op="insert", where="id=1", exclude_table=table, start_position=400
+    )
+    assert want.num_rows > 0
+    assert collected(load(spark, TWO_FILES.path, **options)) == want.to_pylist()
+
+
+def test_order_and_transactions_are_numbered_through_all_files(spark: SparkSession) -> None:
+    log = bk.open(TWO_FILES.path)
+    table = next(t for t in log.table_names() if len(set(log.rows(t)["file"])) == 2)
+    want = log.changes(table)
+    got = load(spark, TWO_FILES.path, table=table).select("file", "seq", "tx").collect()
+    assert [row.seq for row in got] == want.column("seq").to_pylist()
+    assert [row.tx for row in got] == want.column("tx").to_pylist()
+    assert len({row.file for row in got}) == 2
+
+
+def test_sql_reads_a_glob(spark: SparkSession) -> None:
+    spark.sql(
+        "CREATE OR REPLACE TEMP VIEW inserted USING binlog "
+        f"OPTIONS (path '{TWO_FILES.path}/binlog.00000[0-9]', op 'insert')"
+    )
+    found = spark.sql("SELECT `table`, count(*) AS n FROM inserted GROUP BY `table`").collect()
+    want = bk.open(TWO_FILES.path).rows(op="insert")["table"].value_counts().to_dict()
+    assert {row["table"]: row.n for row in found} == want
+
+
+def test_columns_can_be_chosen_with_a_schema(spark: SparkSession) -> None:
+    reader = spark.read.format("binlog")
+    frame = reader.schema("op string, pos bigint, xid bigint").load(str(TWO_FILES.path))
+    want = bk.open(TWO_FILES.path).rows(engine="pyarrow").select(["op", "pos", "xid"])
+    assert frame.columns == ["op", "pos", "xid"]
+    assert collected(frame) == want.to_pylist()
+
+    reader = spark.read.format("binlog").option("table", "types.integers")
+    typed = reader.schema("after struct<u64: decimal(20,0), s8: int>, after_state array<tinyint>")
+    image = table_values("types.integers", TYPES.path).column("after").to_pylist()
+    assert collected(typed.load(str(TYPES.path))) == [
+        {"after": a and {"u64": a["u64"], "s8": a["s8"]}, "after_state": None} for a in image
+    ]
+
+
+def test_an_analysis_says_the_same_on_spark_and_on_pandas(spark: SparkSession) -> None:
+    log = bk.open(TWO_FILES.path)
+
+    def by_table(frame: Any) -> list[tuple[Any, ...]]:
+        counted = (
+            nw.from_native(frame)
+            .lazy()
+            .group_by("db", "table", "op")
+            .agg(nw.len().alias("rows"), nw.col("pos").min().alias("first"))
+            .sort("db", "table", "op")
+        )
+        return list(counted.collect("pyarrow").select("db", "table", "op", "rows", "first").rows())
+
+    assert by_table(load(spark, TWO_FILES.path)) == by_table(log.rows())
+
+    table = log.table_names()[0]
+    on_spark = bk.audit.by_table(load(spark, TWO_FILES.path, table=table))
+    on_arrow = bk.audit.by_table(log.changes(table))
+    assert collected(on_spark) == on_arrow.to_pylist()
+
+    everything = bk.audit.by_table(load(spark, TWO_FILES.path, records="changes"))
+    counts = {f"{row['db']}.{row['table']}": row["rows"] for row in collected(everything)}
+    rows = log.rows()
+    assert counts == (rows["db"] + "." + rows["table"]).value_counts().to_dict()
+
+
+@pytest.fixture
+def damaged(tmp_path: Path) -> Path:
+    """Two files, the second damaged in the middle."""
+    for path in TWO_FILES.binlogs:
+        shutil.copy(path, tmp_path)
+    second = tmp_path / TWO_FILES.binlogs[1].name
+    data = bytearray(second.read_bytes())
+    data[len(data) // 2] ^= 0xFF
+    second.write_bytes(data)
+    return tmp_path
+
+
+def test_damage_fails_the_query_with_file_and_offset_or_is_told(
+    spark: SparkSession, damaged: Path
+) -> None:
+    from pyspark.errors import PythonException
+
+    (damage,) = collected(load(spark, damaged, records="damages"))
+    assert damage["error"] == "ChecksumError"
+    with pytest.raises(PythonException) as caught:
+        load(spark, damaged).count()
+    place = f"{damaged}/{TWO_FILES.binlogs[1].name} at {damage['pos']}"
+    assert f"binlogkit.errors.ChecksumError: {place} in field checksum: " in str(caught.value)
+
+    kept = load(spark, damaged, onDamage="report")
+    assert kept.count() == len(bk.open(damaged, on_damage="report").rows())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"tabel": "shop.orders"}, "UsageError: the binlog source has no option 'tabel'"),
+        ({"table": "no.such"}, r"UsageError: these logs have no row change of no\.such"),
+    ],
+)
+def test_a_mistake_is_told_when_the_frame_is_made(
+    spark: SparkSession, options: dict[str, str], message: str
+) -> None:
+    from pyspark.errors import AnalysisException
+
+    with pytest.raises(AnalysisException, match=message):
+        load(spark, TWO_FILES.path, **options)

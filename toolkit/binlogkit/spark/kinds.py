@@ -1,0 +1,198 @@
+"""What a scan can give besides one table's typed changes: a schema and a stream of records each.
+
+Each is the frame that :class:`binlogkit.Log` gives under the same name, split by split; damage that
+ends a split's reading is raised once what was read before it is handed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from binlogkit.errors import DamageError
+from binlogkit.spark.plan import Plan, Split
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["KINDS", "Kind"]
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """``schema``: of the records; ``read``: the records of a split in log order."""
+
+    schema: Callable[[], pa.Schema]
+    read: Callable[[Plan, Split], Iterator[Record]]
+
+
+def _rows_schema() -> pa.Schema:
+    from binlogkit.frames.tables import generic_schema
+
+    return generic_schema()
+
+
+def _rows(plan: Plan, split: Split) -> Iterator[Record]:
+    """Every change in the generic form, the images as JSON text."""
+    from binlogkit.frames.batches import record_batch
+    from binlogkit.frames.records import matches, window_records
+    from binlogkit.frames.tables import nested_as_text
+    from binlogkit.rows.changes import read_windows
+
+    wanted = plan.scan.wanted()
+    for window in read_windows(plan.walk(split), wanted):
+        for record in window_records([record_batch(columns) for columns in window]):
+            if matches(record, wanted.where):
+                yield nested_as_text(record)
+
+
+def _changes_schema() -> pa.Schema:
+    import pyarrow as pa
+
+    order = [("seq", pa.int64()), ("tx", pa.int64())]
+    return pa.schema([("source", pa.string()), *_rows_schema(), *order])
+
+
+def _changes(plan: Plan, split: Split) -> Iterator[Record]:
+    """The generic rows with their ``source``, ``seq`` and ``tx``: what analyses order by."""
+    from binlogkit.frames.batches import record_batch
+    from binlogkit.frames.records import matches, row_records
+    from binlogkit.frames.tables import nested_as_text
+    from binlogkit.rows.changes import read_windows
+
+    wanted = plan.scan.wanted()
+    for window in read_windows(plan.walk(split), wanted):
+        found = []
+        for columns in window:
+            batch = record_batch(columns)
+            numbers = batch.column("tx").to_pylist()
+            for (seq, record), tx in zip(row_records(batch), numbers, strict=True):
+                if matches(record, wanted.where):
+                    order = {"source": plan.options.source, "seq": seq, "tx": tx}
+                    found.append(nested_as_text(record) | order)
+        yield from sorted(found, key=lambda record: record["seq"])
+
+
+def _events_schema() -> pa.Schema:
+    from binlogkit.frames.event_records import event_schema
+
+    return event_schema()
+
+
+def _events(plan: Plan, split: Split) -> Iterator[Record]:
+    """Every event; ``flags`` and ``fields`` as JSON text."""
+    from binlogkit.frames.event_records import event_records
+    from binlogkit.frames.tables import nested_as_text
+
+    wanted = plan.scan.wanted()
+    steps = (step for step in plan.walk(split) if wanted.wants_step(step))
+    for record in event_records(steps):
+        yield nested_as_text(record)
+
+
+def _transactions_schema() -> pa.Schema:
+    from binlogkit.frames.ledgers import TRANSACTION_KEYS, ledger_schema
+
+    return ledger_schema(TRANSACTION_KEYS)
+
+
+def _transactions(plan: Plan, split: Split) -> Iterator[Record]:
+    """Every transaction; one prepared here and decided in a later file has that outcome."""
+    from binlogkit.frames.ledgers import transaction_record
+    from binlogkit.rows.ledger import read_transactions, wanted_transactions
+
+    walk = plan.walk(split)
+    found = read_transactions(walk)
+    for transaction in found:
+        decision = plan.decisions.get(transaction.number)
+        if decision is not None:
+            transaction.outcome, transaction.resolved_file, transaction.resolved_pos = decision
+    files = plan.splits[0].file, plan.splits[-1].file
+    for transaction in wanted_transactions(found, plan.scan.wanted(), *files):
+        yield transaction_record(transaction, plan.options.source)
+    if walk.damages and plan.scan.on_damage == "stop":
+        raise walk.damages[0]
+
+
+def _statements_schema() -> pa.Schema:
+    from binlogkit.frames.ledgers import STATEMENT_KEYS, ledger_schema
+
+    return ledger_schema(STATEMENT_KEYS)
+
+
+def _statements(plan: Plan, split: Split) -> Iterator[Record]:
+    """The statements that the log holds as text."""
+    from binlogkit.frames.ledgers import STATEMENT_KEYS, plain_record
+    from binlogkit.rows.ledger import statement_of
+
+    wanted = plan.scan.wanted()
+    for step in plan.walk(split):
+        statement = statement_of(step) if wanted.wants_step(step) else None
+        if statement is not None:
+            yield plain_record(statement, STATEMENT_KEYS, plan.options.source)
+
+
+def _boundaries_schema() -> pa.Schema:
+    from binlogkit.frames.ledgers import BOUNDARY_KEYS, ledger_schema
+
+    return ledger_schema(BOUNDARY_KEYS)
+
+
+def _boundaries(plan: Plan, split: Split) -> Iterator[Record]:
+    """Where tables are created, dropped, emptied, renamed, altered, written by statements."""
+    from binlogkit.frames.ledgers import BOUNDARY_KEYS, plain_record
+    from binlogkit.rows.ledger import boundaries_of
+
+    wanted = plan.scan.wanted()
+    for step in plan.walk(split):
+        for boundary in boundaries_of(step) if wanted.wants_step(step) else ():
+            yield plain_record(boundary, BOUNDARY_KEYS, plan.options.source)
+
+
+def _damages_schema() -> pa.Schema:
+    import pyarrow as pa
+
+    text = pa.string()
+    return pa.schema(
+        {"file": text, "pos": pa.int64(), "error": text, "field": text, "reason": text}
+    )
+
+
+def _damages(plan: Plan, split: Split) -> Iterator[Record]:
+    """What ``onDamage=report`` goes past, in every row and event; ``error``: the error's class."""
+    from binlogkit.rows.changes import read_windows
+
+    options = replace(plan.options, on_damage="report")
+    walk = replace(plan, options=options).walk(split)
+    for _ in read_windows(walk, plan.scan.wanted()):
+        pass
+    yield from map(_damage_record, _in_order(walk.damages))
+
+
+def _in_order(damages: Iterable[DamageError]) -> list[DamageError]:
+    return sorted(damages, key=lambda damage: damage.offset)
+
+
+def _damage_record(error: DamageError) -> Record:
+    return {
+        "file": error.file,
+        "pos": error.offset,
+        "error": type(error).__name__,
+        "field": error.field,
+        "reason": error.reason,
+    }
+
+
+#: By the value of the option ``records``.
+KINDS = {
+    "rows": Kind(_rows_schema, _rows),
+    "changes": Kind(_changes_schema, _changes),
+    "events": Kind(_events_schema, _events),
+    "transactions": Kind(_transactions_schema, _transactions),
+    "statements": Kind(_statements_schema, _statements),
+    "boundaries": Kind(_boundaries_schema, _boundaries),
+    "damages": Kind(_damages_schema, _damages),
+}
