@@ -147,8 +147,9 @@ def cell(
 
 @pytest.mark.parametrize("case", CASES, ids=[f"{c[0]}-{c[2]!r}" for c in CASES])
 def test_rule(case: tuple[str, Any, bytes, str, ColumnFacts, bytes | None]) -> None:
-    name, *rest = case
-    both = cell(*rest, server="5.7.22" if name == "json-whole-double" else "8.0.31")
+    name, ours, token, kind, column, before = case
+    server = "5.7.22" if name == "json-whole-double" else "8.0.31"
+    both = cell(ours, token, kind, column, before, server)
     assert not same(both)
     rule = explain(both)
     assert rule is not None

@@ -143,10 +143,8 @@ class _Comparison:
         if self.groups is not None:
             self.groups.other_event()
             if printed.kind == "Start":
-                self.groups.server = next(
-                    (str(v) for name, _, v in fields_of(printed, {}) if name == "server_version"),
-                    "",
-                )
+                said = {name: theirs for name, _, theirs in fields_of(printed, {})}
+                self.groups.server = str(said.get("server_version", ""))
         self._remember(printed)
         if printed.kind == "Rows_query" and ours is not None:
             self.context["query"] = (ours.get("fields") or {}).get("query")
