@@ -50,7 +50,11 @@ def command(**arguments: Any) -> int:
     output = output_of(arguments)
     oracle = find(arguments.pop("program"))
     baseline = arguments.pop("baseline")
-    known = [] if baseline is None else read_baseline(_lines(baseline))
+    known = (
+        []
+        if baseline is None
+        else read_baseline(line.decode("utf-8", "replace") for line in _lines(baseline))
+    )
     decoded, kind = arguments.pop("decoded"), arguments.pop("decoded_format")
     write_to = arguments.pop("write_baseline")
     log = open_input(arguments)
@@ -133,9 +137,9 @@ def _as_file(carrier: Carrier) -> Iterator[str]:
             yield str(copy)
 
 
-def _lines(path: str) -> Iterator[str]:
+def _lines(path: str) -> Iterator[bytes]:
     try:
-        with Path(path).open(encoding="utf-8") as file:
+        with Path(path).open("rb") as file:
             yield from file
-    except (OSError, UnicodeDecodeError) as exc:
+    except OSError as exc:
         raise InputError(path, f"cannot be read: {exc}") from exc

@@ -12,6 +12,7 @@ from binlogkit.events import (  # noqa: F401
     control,
     format_description,
     gtid,
+    gtid_tagged,
     query,
     rows,
     table_map,

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from binlogkit._kernel.cells import CellOverrun, CellSpec, NoArrowValue, Undecodable
 from binlogkit._kernel.codecs import decoder_for
 from binlogkit._kernel.cursor import Cursor
-from binlogkit._kernel.json_diff import diff_text
+from binlogkit._kernel.json_diff import apply, diff_text, parse_diffs
 from binlogkit.constants import ColumnType
 from binlogkit.errors import MalformedEventError
 from binlogkit.events.base import Event
@@ -82,10 +82,15 @@ class RowDecoder:
         cursor = Cursor(body.data, event.raw.file, event.raw.pos)
         before = _present(body.before_columns, body.column_count)
         after = _present(body.after_columns, body.column_count)
+        if not cursor.left and before is None and after == []:
+            # INSERT … VALUES () with a minimal image: one row that has no bytes (5.7.22, 8.0.31).
+            yield None, self._image(cursor, after)
         while cursor.left:
             start = cursor.pos
             first = self._image(cursor, before) if before is not None else None
             second = self._after(cursor, after, body.partial) if after is not None else None
+            if first is not None and second is not None:
+                self._apply(first, second)
             if cursor.pos == start:
                 raise cursor.fail("rows", "a row of no bytes")
             yield first, second
@@ -114,6 +119,25 @@ class RowDecoder:
                 states[column], values[column] = self._cell(cursor, column, raw)
         special = bool(raw) or len(present) < count
         return Image(values, bytes(states) if special else None, raw)
+
+    @staticmethod
+    def _apply(before: Image, after: Image) -> None:
+        """Replace JSON diffs by their result, where the before image holds the document."""
+        if after.states is None or JSON_DIFF not in after.states:
+            return
+        states = bytearray(after.states)
+        for cell in list(after.raw):
+            document = before.values[cell.column]
+            if states[cell.column] != JSON_DIFF or not isinstance(document, str):
+                continue
+            try:
+                after.values[cell.column] = apply(document, parse_diffs(cell.data))
+            except ValueError:
+                continue  # it does not fit: the diff stays what is known
+            states[cell.column] = VALUE
+            after.raw.remove(cell)
+        special = any(state > NULL for state in states)
+        after.states = bytes(states) if special else None
 
     def _cell(self, cursor: Cursor, column: int, raw: list[RawCell]) -> tuple[int, object]:
         decoder = self._decoders[column] or self._decoder(cursor, column)
