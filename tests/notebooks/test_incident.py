@@ -54,6 +54,8 @@ print(json.dumps({
     "before": [record["values"] for record in before.records()],
     "after": [record["values"] for record in after.records()],
     "now": [record["values"] for record in now.records()],
+    "by time": [record["values"] for record in by_time.records()],
+    "weak": [finding["finding"] for finding in weak],
     "later": sorted(set(later["before.id"].tolist())),
     "refused": len(refused),
     "free": sorted(key_of(plan)[0] for plan in free),
@@ -182,6 +184,12 @@ def test_the_rebuilt_table_equals_the_select(run: Run, truth: Truth) -> None:
     assert run.found["determined"] == [True, True, True]
     for state, mark in (("before", "before"), ("after", "after"), ("now", "end")):
         assert run.found[state] == truth.table(mark).records()
+
+
+def test_the_clock_gives_the_same_table_and_says_what_weakens_it(run: Run, truth: Truth) -> None:
+    """Commit times are in the log from 8.0.1 on; before, events' times stand in for them."""
+    assert run.found["by time"] == truth.table("before").records()
+    assert ("coarse_time" in run.found["weak"]) == (truth.case.settings.series == "5.7")
 
 
 def test_later_edits_collide(run: Run, truth: Truth) -> None:
