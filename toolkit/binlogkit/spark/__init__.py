@@ -2,9 +2,27 @@
 
 >>> from binlogkit.spark import session
 >>> spark = session()
->>> spark.read.format("binlog").option("table", "shop.orders").load("/backup/binlog.*")
+>>> spark.read.format("binlog").option("table", "shop.orders").load("/backup/binlog.00000?")
 
-Importing this module imports no PySpark.
+``load`` takes a path, folder, glob, index file, URL or a list of them; what it names is read as one
+log, a file a partition. In SQL: ``CREATE TEMP VIEW v USING binlog OPTIONS (path '…')``. Options, in
+any case, with or without underscores:
+
+``table``
+    that table's changes column by column: provenance, ``seq``, ``tx``, ``before`` and ``after`` as
+    structs, their states and ``raw`` cells; without it the columns of ``binlogkit rows``
+``records``
+    another frame of the log: ``changes`` (the rows with ``source``, ``seq`` and ``tx``, by which
+    analyses order), ``events``, ``transactions``, ``statements``, ``boundaries``, ``damages``
+``op``, ``gtid``, ``thread``, ``serverId``, ``where``, ``excludeTable``, ``startTime``,
+``stopTime``, ``timezone``, ``startPosition``, ``stopPosition``
+    the common filters; several values with commas or as a JSON list
+``schema``, ``schemaFrom``, ``charset``, ``onDamage``, ``name``
+    as the arguments of :func:`binlogkit.open`; with ``onDamage=report`` the frame of
+    ``records=damages`` holds what was gone past
+
+Columns, fields of the images and other types for them are chosen with ``.schema("…")``; so are the
+columns of a table whose versions do not unite. Importing this module imports no PySpark.
 """
 
 from __future__ import annotations
