@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from binlogkit.log import Log as Log
     from binlogkit.log import open_log as open
     from binlogkit.reports import plots as plot
+    from binlogkit.reports import sql as sql
     from binlogkit.rows.filters import Filters as Filters
 
 __version__ = "0.1.0"
@@ -37,6 +38,7 @@ __all__ = [
     "open",
     "plot",
     "point_in_time",
+    "sql",
     "undo",
 ]
 
@@ -51,6 +53,7 @@ _HOMES = {
     "open": ("binlogkit.log", "open_log"),
     "plot": ("binlogkit.reports.plots", None),
     "point_in_time": ("binlogkit.analyses.point_in_time", None),
+    "sql": ("binlogkit.reports.sql", None),
     "undo": ("binlogkit.analyses.undo", None),
 }
 

@@ -41,6 +41,12 @@ class Audit:
     def __getitem__(self, section: str) -> pa.Table:
         return self.sections[section]
 
+    def frame(self, section: str) -> Any:
+        """A section as a pandas frame."""
+        from binlogkit.frames.tables import to_engine
+
+        return to_engine(self.sections[section], "pandas")
+
     def records(self, *sections: str) -> Iterator[dict[str, Any]]:
         """Every row of the sections, all by default, with its section's name in front."""
         for name in sections or SECTIONS:

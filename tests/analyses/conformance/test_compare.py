@@ -84,20 +84,10 @@ def test_hostile_texts_are_not_believed(hostile: Any) -> None:
     assert result.summary.verdict == conformance.Verdict.EXPLAINED
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="row records list partial JSON updates though the before image is there, and have no "
-    "row for an insert whose image has no column",
-)
 def test_rare_images_agree(absent: Any) -> None:
     assert failing(judge(absent)) == []
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="GTID_TAGGED_LOG_EVENT (8.3) is not read; row records list partial JSON updates though "
-    "the before image is there",
-)
 def test_types_and_tags_of_9_7_agree(vector: Any) -> None:
     assert failing(judge(vector)) == []
 

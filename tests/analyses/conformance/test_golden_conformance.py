@@ -36,18 +36,9 @@ QUICK = {
     ("8.0-statement-full", "transactions"),
 }
 
-# Where the decoder is known to be wrong, as the judge says.
-LISTED = "row records list a partial JSON update though the before image holds the document"
-KNOWN = {
-    ("8.0-row-partial-json", "json"): LISTED,
-    ("8.0-row-minimal-partial-json", "json"): LISTED,
-}
-
 
 def _parameter(name: tuple[str, str, str]) -> Any:
     marks = [] if name[:2] in QUICK else [pytest.mark.slow]
-    if name[:2] in KNOWN:
-        marks.append(pytest.mark.xfail(reason=KNOWN[name[:2]], strict=True))
     return pytest.param(*name, marks=marks, id="/".join(name))
 
 

@@ -78,6 +78,7 @@ class Transaction:
     updates: int = 0
     deletes: int = 0
     statements: int = 0
+    dml_statements: int = 0
     row_events: int = 0
     compressed: bool = False
     first_query: str | None = None
@@ -86,10 +87,10 @@ class Transaction:
 
     @property
     def format(self) -> str:
-        """``row``, ``statement``, ``mixed`` or ``none``."""
+        """``row``, ``statement``, ``mixed``, or ``none`` (no change of rows: DDL alone, say)."""
         if self.row_events:
-            return "mixed" if self.statements else "row"
-        return "statement" if self.statements else "none"
+            return "mixed" if self.dml_statements else "row"
+        return "statement" if self.dml_statements else "none"
 
 
 class TransactionTracker:
@@ -158,7 +159,7 @@ class TransactionTracker:
         elif isinstance(body, RowsQuery):
             transaction.first_query = transaction.first_query or body.query
         elif isinstance(body, ExecuteLoadQuery):
-            return _take_statement(transaction, body.thread_id, body.query)
+            return _take_statement(transaction, body.thread_id, body.query, StatementKind.DML)
         elif isinstance(body, Incident):
             transaction.outcome = Outcome.COMMITTED
             return True
@@ -190,9 +191,12 @@ def _take_gtid(transaction: Transaction, body: Gtid) -> None:
     transaction.sequence_number = body.sequence_number
 
 
-def _take_statement(transaction: Transaction, thread_id: int, query: str) -> bool:
+def _take_statement(
+    transaction: Transaction, thread_id: int, query: str, kind: StatementKind
+) -> bool:
     transaction.thread_id = thread_id
     transaction.statements += 1
+    transaction.dml_statements += kind == StatementKind.DML
     transaction.first_query = transaction.first_query or query
     if transaction.explicit:
         return False
@@ -220,7 +224,7 @@ def _take_query(transaction: Transaction, body: Query) -> bool:
         return True
     if kind in _INSIDE:
         return False
-    return _take_statement(transaction, body.thread_id, body.query)
+    return _take_statement(transaction, body.thread_id, body.query, kind)
 
 
 _INSIDE = (
