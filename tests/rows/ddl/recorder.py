@@ -1,6 +1,7 @@
 """Run steps.sql on a real server and tell what its log says and what information_schema shows.
 
-``python tests/rows/ddl/recorder.py`` writes recorded_5.7.json and recorded_8.0.json beside it:
+``python tests/rows/ddl/recorder.py`` writes recorded_5.7.json, recorded_8.0.json and
+recorded_9.json beside it (or those of the series given; 9 needs ``BINLOGKIT_MYSQLD_9``):
 for each statement that stands in the log, with the session settings of its Query event, the
 tables whose definitions it changed, as ``from_server`` reads them from information_schema.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
@@ -25,7 +27,7 @@ from binlogkit.sources.log_reader import LogReader
 from binlogkit_fixtures.servers import Server, ServerSpec, start
 
 HERE = Path(__file__).parent
-SERIES = ("5.7", "8.0")
+SERIES = ("5.7", "8.0", "9")
 Tables = dict[str, dict[str, Any]]
 
 
@@ -37,6 +39,12 @@ class Step:
     only: str | None = None
     db: str = "ddl"
     settings: list[tuple[str, str]] = field(default_factory=list)
+
+    def runs_on(self, series: str) -> bool:
+        """Whether that series takes the statement: 8.0 stands for what came after it too."""
+        if self.only == "8.0":
+            return series != "5.7"
+        return self.only in (None, series)
 
 
 def script() -> str:
@@ -77,6 +85,8 @@ def spec(series: str) -> ServerSpec:
         "character-set-server": "latin1",
         "collation-server": "latin1_swedish_ci",
         "sql-mode": "NO_ENGINE_SUBSTITUTION",
+        "gtid-mode": "OFF",
+        "enforce-gtid-consistency": "OFF",
     }
     return ServerSpec(series, options)
 
@@ -84,6 +94,7 @@ def spec(series: str) -> ServerSpec:
 def run(server: Server, series: str) -> Iterator[tuple[int, Tables]]:
     """Run the steps; after each the log's position and all tables."""
     connection = server.connect()
+    status = "BINARY LOG" if series == "9" else "MASTER"  # its name since 8.2
     with connection.cursor() as cursor:
 
         def query(sql: str) -> list[tuple[Any, ...]]:
@@ -91,7 +102,7 @@ def run(server: Server, series: str) -> Iterator[tuple[int, Tables]]:
             return list(cursor.fetchall())
 
         for step in steps(script()):
-            if step.only not in (None, series):
+            if not step.runs_on(series):
                 continue
             if not step.sql.lstrip("#-/* ").startswith("CREATE DATABASE"):
                 query(f"USE `{step.db}`")
@@ -100,7 +111,7 @@ def run(server: Server, series: str) -> Iterator[tuple[int, Tables]]:
             query(step.sql)
             for name, _ in step.settings:
                 query(f"SET {name} = DEFAULT")
-            position = query("SHOW MASTER STATUS")[0][1]
+            position = query(f"SHOW {status} STATUS")[0][1]
             yield int(position), tables(from_server(query))
 
 
@@ -175,7 +186,7 @@ def record(series: str) -> dict[str, Any]:
 
 
 def main() -> None:
-    for series in SERIES:
+    for series in sys.argv[1:] or SERIES:
         told = record(series)
         lines = ",\n".join(json.dumps(step, ensure_ascii=False) for step in told["steps"])
         head = json.dumps({"version": told["version"], "script": fingerprint()})

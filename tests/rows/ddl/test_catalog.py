@@ -137,6 +137,34 @@ def test_a_statement_that_contradicts_the_definition_makes_it_unknown() -> None:
         assert tables.is_unknown("d", "t") == change.reason
 
 
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "TRUNCATE t u",
+        "DROP TABLE t u",
+        "RENAME TABLE t TO u v",
+        "CREATE TABLE t LIKE u v",
+        "CREATE TABLE t",
+        "CREATE TABLE t ()",
+        "CREATE TABLE t (a)",
+        "CREATE TABLE t (a INT) b",
+        "CREATE TABLE t (a INT",
+        "CREATE TABLE t (a VARCHAR)",
+        "CREATE TABLE t (a ENUM())",
+        "CREATE TABLE t (KEY (a))",
+        "ALTER TABLE t CONVERT TO",
+        "ALTER TABLE t ADD",
+        "ALTER TABLE t,",
+        "CREATE INDEX i ON t",
+        "ALTER TABLE t ADD KEY k",
+    ],
+)
+def test_what_no_server_takes_is_not_understood(sql: str) -> None:
+    tables = catalog("CREATE TABLE t (a INT)")
+    assert [c.action for c in tables.apply(sql, default_db="d")] == ["unknown"]
+    assert tables.is_unknown("d", "t")
+
+
 def test_create_select_in_statement_format() -> None:
     tables = catalog()
     for sql in (

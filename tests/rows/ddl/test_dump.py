@@ -118,8 +118,8 @@ def test_data_is_passed_over_quickly() -> None:
     row = "(1,'some text with \\'quotes\\' and ; signs',NULL,_binary '\\0\\0',0x0011),"
     insert = "INSERT INTO `orders` VALUES " + row * 20_000 + "(2,'','',0,0);\n"
     text = DUMP + insert * 12
-    start = time.perf_counter()
+    start = time.process_time()
     catalog = load_schema(text)
-    seconds = time.perf_counter() - start
+    seconds = time.process_time() - start
     assert len(catalog.tables()) == 2
     assert seconds < len(text) / 10e6, f"{len(text) / 1e6 / seconds:.0f} MB/s"

@@ -8,7 +8,7 @@ from contextlib import suppress
 from types import ModuleType
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from binlogkit.errors import SchemaError
@@ -43,12 +43,14 @@ def swallow(sql: str, sql_mode: int = 0) -> None:
         load_schema(sql, default_db="d")
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=200), st.sampled_from([0, 4, 0x100000, 0x100004]))
 def test_any_bytes(data: bytes, sql_mode: int) -> None:
     swallow(data.decode("utf-8", "surrogateescape"), sql_mode)
     swallow("CREATE TABLE " + data.decode("latin-1"), sql_mode)
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from(FRAGMENTS), max_size=40), st.sampled_from([0, 4, 0x100000]))
 def test_any_words(words: list[str], sql_mode: int) -> None:
     swallow(" ".join(words), sql_mode)
@@ -119,6 +121,7 @@ def test_a_statement_over_the_limit_is_unknown_and_names_no_table() -> None:
         assert reason in str(change.reason)
 
 
+@pytest.mark.slow
 def test_great_tables_are_read() -> None:
     """What a server takes stays within the limits (manual, "Limits on Table Column Count")."""
     catalog = Catalog("8.0.31", default_charset="latin1")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from binlogkit.rows.ddl import Catalog, written_tables
@@ -28,6 +28,7 @@ def quoted(name: str, sign: str) -> str:
     return sign + name.replace(sign, sign * 2) + sign
 
 
+@settings(deadline=None)
 @given(NAMES, NAMES, NAMES, st.sampled_from([("`", 0), ("`", ANSI), ('"', ANSI), ("`", BARE),
                                              ('"', ANSI | BARE)]))  # fmt: skip
 def test_quoted_names(db: str, table: str, column: str, quoting: tuple[str, int]) -> None:
@@ -46,6 +47,7 @@ def test_quoted_names(db: str, table: str, column: str, quoting: tuple[str, int]
     assert (change.new_db, change.new_table) == ("x", table)
 
 
+@settings(deadline=None)
 @given(UNQUOTED)
 def test_unquoted_names(name: str) -> None:
     catalog = Catalog("8.0.31")
@@ -55,6 +57,7 @@ def test_unquoted_names(name: str) -> None:
     assert found.columns[0].name == f"{name}_c"
 
 
+@settings(deadline=None)
 @given(st.lists(st.text(max_size=20), min_size=1, max_size=5), st.booleans())
 def test_labels(labels: list[str], bare: bool) -> None:
     """Strings: "Within a string, … the escape sequences", and "two quotes" for a quote."""

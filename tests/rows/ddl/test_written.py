@@ -78,8 +78,8 @@ def test_ansi_quotes() -> None:
 def test_long_values_cost_nothing() -> None:
     rows = ",".join(f"({i},'{'x' * 50}')" for i in range(100_000))
     image = "'" + "y" * 8_000_000 + "'"
-    start = time.perf_counter()
+    start = time.process_time()
     assert written_tables(f"INSERT INTO t VALUES {rows}", D) == [(D, "t")]
     assert written_tables(f"UPDATE t SET a = {image}, b = {image} WHERE c = 1", D) == [(D, "t")]
     assert written_tables(f"UPDATE t JOIN u SET t.a = {image}, u.b = 1", D) == [(D, "t"), (D, "u")]
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2

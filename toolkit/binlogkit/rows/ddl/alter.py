@@ -87,8 +87,9 @@ def alter_table(reader: Reader, session: Session) -> AlterTable:
             action(reader, session, result)
         else:
             table_options(reader, result.options)
-        if not reader.accept(",") and reader.peek() is before:
+        if reader.peek() is before:
             reader.fail("no part of ALTER TABLE begins so")
+        reader.accept(",")
     return result
 
 

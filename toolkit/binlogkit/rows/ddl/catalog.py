@@ -128,8 +128,9 @@ class Catalog:
     def _not_understood(self, reader: Reader, session: Session, reason: str) -> TableChange:
         """Mark the table that the statement names, if that much can be read."""
         try:
-            reader.skip_until("TABLE", "TABLES", "ON")
-            reader.take()
+            if not reader.accept("TRUNCATE"):
+                reader.skip_until("TABLE", "TABLES", "ON")
+            reader.accept_any("TABLE", "TABLES", "ON")
             reader.accept("IF", "NOT", "EXISTS")
             reader.accept("IF", "EXISTS")
             name = self._store.full(reader.qualified(), session)

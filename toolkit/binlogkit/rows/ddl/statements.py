@@ -25,8 +25,16 @@ __all__ = ["Handler", "handler_for"]
 Handler = Callable[[Store, Reader, Session], list[TableChange]]
 
 
+def _ended(reader: Reader) -> None:
+    """SchemaError unless the statement ends here."""
+    if not reader.done:
+        reader.fail("the statement should end here")
+
+
 def _create_table(store: Store, reader: Reader, session: Session) -> list[TableChange]:
     parsed = create_table(reader, session)
+    if not parsed.query:
+        _ended(reader)
     name = store.full((parsed.db, parsed.table), session)
     parsed.table = name[1]
     if parsed.temporary:
@@ -130,8 +138,7 @@ def _rename_table(store: Store, reader: Reader, session: Session) -> list[TableC
         pairs.append((old, store.full(reader.qualified(), session)))
         if not reader.accept(","):
             break
-    if not reader.done:
-        reader.fail("RENAME TABLE goes on")
+    _ended(reader)
     return [store.rename(old, new) for old, new in pairs]
 
 
@@ -144,6 +151,8 @@ def _drop_table(store: Store, reader: Reader, session: Session) -> list[TableCha
     names = [store.full(reader.qualified(), session)]
     while reader.accept(","):
         names.append(store.full(reader.qualified(), session))
+    reader.accept_any("RESTRICT", "CASCADE")
+    _ended(reader)
     changes = []
     for name in names:
         was_temporary = store.is_temporary(name, session)
@@ -158,6 +167,7 @@ def _truncate(store: Store, reader: Reader, session: Session) -> list[TableChang
     reader.expect("TRUNCATE")
     reader.accept("TABLE")
     name = store.full(reader.qualified(), session)
+    _ended(reader)
     if store.is_temporary(name, session):
         return []
     return [TableChange("truncate", *name, definition=store.definition(name))]
@@ -235,6 +245,7 @@ def _drop_database(store: Store, reader: Reader, _: Session) -> list[TableChange
     reader.take()
     reader.accept("IF", "EXISTS")
     db = reader.identifier()
+    _ended(reader)
     store.forget_database(db)
     return [TableChange("drop_database", db, "")]
 

@@ -14,7 +14,7 @@ Name = tuple[str | None, str]
 
 #: Characters that are read to find the tables; values behind them can be many.
 _HEAD = 1 << 18
-_SHORT_HEAD = {"INSERT": 2048, "REPLACE": 2048, "TRUNCATE": 2048, "LOAD": 8192}
+_SHORT_HEAD = {"INSERT": 512, "REPLACE": 512, "TRUNCATE": 512, "LOAD": 8192}
 
 
 def written_tables(
