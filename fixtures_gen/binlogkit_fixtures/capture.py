@@ -92,7 +92,9 @@ def capture_cell(
     compress: bool = False,
     progress: Progress = _silent,
 ) -> list[Path]:
-    """Run scenarios on one server, one after another, into ``out/<cell>/<scenario>/``.
+    """Run scenarios one after another into ``out/<cell>/<scenario>/``.
+
+    They share a server; one that ends with its server's end has its own.
 
     ``runner``, ``clock``: as :func:`~binlogkit_fixtures.clock.start_server` takes them;
     ``oracle``: mysqlbinlog for its text, or None; ``compress``: manifests as xz; ``progress``
@@ -100,18 +102,23 @@ def capture_cell(
     out. Returns the folders. ServerError: the server, or a statement that went otherwise than the
     story says.
     """
+    lasting = [name for name in scenarios if load(name).ending == "rotate"]
+    ending = [[name] for name in scenarios if name not in lasting]
     folders = []
-    server, story_clock = start_server(cell.spec(), runner, clock)
-    with server:
-        facts = cell.facts(parse_version(server.version))
-        for name in scenarios:
-            scenario = load(name)
-            if scenario.when.holds(facts):
-                folder = out / cell.name / name
-                captured = capture_scenario(server, cell, scenario, folder, oracle, story_clock)
-                mf.write(captured, folder, compress=compress)
-                folders.append(folder)
-            progress(f"{cell.name}/{name}")
+    for together in [lasting, *ending]:
+        if together:
+            server, story_clock = start_server(cell.spec(), runner, clock)
+            with server:
+                for name in together:
+                    folder = out / cell.name / name
+                    scenario = load(name)
+                    if scenario.when.holds(cell.facts(parse_version(server.version))):
+                        captured = capture_scenario(
+                            server, cell, scenario, folder, oracle, story_clock
+                        )
+                        mf.write(captured, folder, compress=compress)
+                        folders.append(folder)
+                    progress(f"{cell.name}/{name}")
     return folders
 
 
@@ -125,7 +132,7 @@ def capture_scenario(
 ) -> mf.Manifest:
     """Run one scenario on a running server and copy its logs to ``folder`` (which must be empty).
 
-    The log is reset before and closed by a rotation after it. The manifest is not yet written.
+    The log is reset before; the story's ending closes it, or not. The manifest is not yet written.
     """
     _check_empty(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -136,7 +143,7 @@ def capture_scenario(
         logs = run.close_log()
         events = run.show_events(logs)
         settings = run.settings()
-        run.clean()
+        run.finish()
     binlogs = tuple(_fetch(server, name, folder) for name in logs)
     return mf.Manifest(
         format_version=mf.FORMAT_VERSION,
@@ -146,6 +153,7 @@ def capture_scenario(
         server_version=server.version,
         runner=server.runner,
         clock="story" if clock else "real",
+        ending=scenario.ending,
         settings=settings,
         binlogs=binlogs,
         mysqlbinlog=oracle.version if oracle else None,

@@ -15,8 +15,9 @@ import time
 from pathlib import Path
 
 from binlogkit.errors import ServerError, UsageError
+from binlogkit_fixtures.debian import SERIES, newest_mysqld
 from binlogkit_fixtures.servers import Server, ServerSpec, apt, cache, choose_runner, start
-from binlogkit_fixtures.servers.binaries import Mysqld, find_mysqld
+from binlogkit_fixtures.servers.binaries import Mysqld, find_mysqld, named_mysqld, on_path
 from binlogkit_fixtures.servers.local import LocalServer
 
 __all__ = ["CLOCKS", "StoryClock", "start_server"]
@@ -78,25 +79,36 @@ def start_server(
     """A running server, and its clock when it keeps the story's time.
 
     ``clock``: ``story``, ``real``, or ``auto``: the story's where the runner is the local one and
-    libfaketime can be had. UsageError: the story's clock for a container. ServerError: no server,
-    or ``story`` and no libfaketime.
+    libfaketime can be had. Without a program named by the user, the newest series is Debian's.
+    UsageError: the story's clock for a container. ServerError: no server, or ``story`` and no
+    libfaketime.
     """
     if clock not in CLOCKS:
         raise UsageError(f"clock {clock!r} is none of {', '.join(CLOCKS)}")
-    local = choose_runner(spec, runner) == "local"
+    program = _own_program(spec.version) if runner != "docker" else None
+    local = program is not None or choose_runner(spec, runner) == "local"
     if clock == "story" and not local:
         raise UsageError("the story's clock needs the local runner: --runner local")
-    if clock == "real" or not local:
+    if not local:
         return start(spec, runner), None
-    try:
-        program = _wrapper(spec.version)
-    except ServerError:
-        if clock == "story":
-            raise
-        return start(spec, "local"), None
-    server = start(spec, "local", program=program)
-    assert isinstance(server, LocalServer)
-    return server, StoryClock(server)
+    if clock != "real":
+        try:
+            wrapper = _wrapper(spec.version, program)
+        except ServerError:
+            if clock == "story":
+                raise
+        else:
+            server = start(spec, "local", program=wrapper)
+            assert isinstance(server, LocalServer)
+            return server, StoryClock(server)
+    return start(spec, "local", program=program), None
+
+
+def _own_program(series: str) -> Path | None:
+    """Debian's mysqld for its series, unless the user names one or has one installed."""
+    if series != SERIES or named_mysqld(series) or on_path(series):
+        return None
+    return newest_mysqld()
 
 
 def _library() -> Path:
@@ -112,9 +124,9 @@ def _library() -> Path:
     return found
 
 
-def _wrapper(series: str) -> Path:
-    """The program that stands for the mysqld of ``series``, in the cache."""
-    library, real = _library(), find_mysqld(series)
+def _wrapper(series: str, program: Path | None) -> Path:
+    """The program that stands for the mysqld of ``series`` (``program``, if given)."""
+    library, real = _library(), find_mysqld(series, program)
 
     def build(folder: Path) -> None:
         (folder / "bin").mkdir()

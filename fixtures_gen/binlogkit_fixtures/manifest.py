@@ -201,9 +201,10 @@ class Manifest:
     """All that is known of the binlogs of one scenario in one cell.
 
     ``clock``: ``story`` where the server's own clock followed the story's, ``real`` where only the
-    events' timestamps did; ``settings``: the server's variables that bear on the log;
-    ``mysqlbinlog``: version of the program that made ``texts``, null when there was none;
-    ``not_run``: numbers of the steps that this cell leaves out.
+    events' timestamps did; ``ending``: how the last log ends: ``rotate``, ``stop`` (its STOP came
+    too late to be listed in ``events``) or ``kill``; ``settings``: the server's variables that
+    bear on the log; ``mysqlbinlog``: version of the program that made ``texts``, null when there
+    was none; ``not_run``: numbers of the steps that this cell leaves out.
     """
 
     format_version: int
@@ -213,6 +214,7 @@ class Manifest:
     server_version: str
     runner: str
     clock: str
+    ending: str
     settings: Mapping[str, str]
     binlogs: tuple[BinlogFile, ...]
     mysqlbinlog: str | None

@@ -30,12 +30,22 @@ IMAGES = ("full", "minimal", "noblob")
 
 #: Which scenarios the golden set keeps of the eighteen, so that it stays small. STATEMENT and MIXED
 #: log the same of ``types`` and, whatever the image, the same of all that is logged as statements.
-_ALL = ("types", "transactions", "ddl", "keys", "incident", "statements", "json")
+_ALL = (
+    "types",
+    "transactions",
+    "ddl",
+    "keys",
+    "incident",
+    "statements",
+    "json",
+    "crash",
+    "shutdown",
+)
 _GOLDEN: Mapping[tuple[str, str], tuple[str, ...]] = MappingProxyType(
     {
         ("ROW", "full"): _ALL,
         ("ROW", "minimal"): ("types", "transactions", "ddl", "keys", "statements", "json"),
-        ("ROW", "noblob"): ("types", "transactions", "keys", "statements", "json"),
+        ("ROW", "noblob"): ("transactions", "keys", "statements", "json"),
         ("STATEMENT", "full"): ("types", "transactions", "ddl", "keys", "incident", "statements"),
         ("STATEMENT", "minimal"): ("keys",),
         ("STATEMENT", "noblob"): ("keys",),
@@ -47,8 +57,10 @@ _GOLDEN: Mapping[tuple[str, str], tuple[str, ...]] = MappingProxyType(
 
 #: One identity per series, so that GTIDs repeat and tell at sight where a log is from.
 _IDENTITY: Mapping[str, tuple[str, str]] = {
+    "5.6": ("56", "56565656-0056-11ee-8056-565656565656"),
     "5.7": ("57", "57575757-0057-11ee-8057-575757575757"),
     "8.0": ("80", "80808080-0080-11ee-8080-808080808080"),
+    "9": ("90", "90909090-0090-11ee-8090-909090909090"),
 }
 
 #: Settings of every cell. ``explicit-defaults-for-timestamp`` is ON in 8.0 and OFF in 5.7 unless
@@ -174,6 +186,13 @@ _EXTRA = [
         settings={"log-bin-use-v1-row-events": "1"},
         golden=("types", "transactions", "keys"),
     ),
+    Cell(
+        "5.6-row-full",
+        "5.6",
+        settings={"log-slave-updates": "ON"},  # 5.6 wants it for gtid-mode
+        golden=("types", "transactions", "keys"),
+    ),
+    Cell("9-row-full", "9", golden=("transactions", "keys", "modern")),
 ]
 
 CELLS: Mapping[str, Cell] = MappingProxyType({c.name: c for c in (*_standard(), *_EXTRA)})

@@ -194,6 +194,11 @@ class Run:
 
     def prepared(self) -> tuple[str, ...]:
         """XA RECOVER's transactions, each as XA COMMIT takes it."""
+        if self.facts.version < (5, 7, 0):
+            lines = _execute(self.observer, "XA RECOVER")
+            return tuple(
+                _xid(f, g, b, f"0x{_bytes(data).hex().upper()}") for f, g, b, data in lines
+            )
         lines = _execute(self.observer, "XA RECOVER CONVERT XID")
         return tuple(_xid(*line) for line in lines)
 
@@ -214,11 +219,22 @@ class Run:
         )
 
     def close_log(self) -> list[str]:
-        """Rotate, and name the logs that are complete."""
+        """Rotate where the story ends so; the logs that are the story's."""
         self._tick(self.scenario.end)
-        _execute(self.observer, f"SET timestamp = {_seconds(self.scenario.end)}")
-        _execute(self.observer, "FLUSH BINARY LOGS")
-        return [str(line[0]) for line in _execute(self.observer, "SHOW BINARY LOGS")][:-1]
+        if self.scenario.ending == "rotate":
+            _execute(self.observer, f"SET timestamp = {_seconds(self.scenario.end)}")
+            _execute(self.observer, "FLUSH BINARY LOGS")
+        names = [str(line[0]) for line in _execute(self.observer, "SHOW BINARY LOGS")]
+        return names[:-1] if self.scenario.ending == "rotate" else names
+
+    def finish(self) -> None:
+        """End the server where the story ends so, else leave it as if nothing had been."""
+        if self.scenario.ending == "kill":
+            self.server.kill()
+        elif self.scenario.ending == "stop":
+            self.server.stop()
+        else:
+            self.clean()
 
     def show_events(self, logs: Sequence[str]) -> tuple[mf.EventLine, ...]:
         """SHOW BINLOG EVENTS of these logs."""
@@ -256,6 +272,10 @@ def _seconds(microseconds: int) -> str:
 def _plain(text: Any) -> str:
     """Text of the server, whatever type the client made of it."""
     return text.decode("utf-8", "backslashreplace") if isinstance(text, bytes) else str(text)
+
+
+def _bytes(data: Any) -> bytes:
+    return data if isinstance(data, bytes) else str(data).encode("utf-8")
 
 
 def _xid(format_id: int, gtrid_length: int, bqual_length: int, data: Any) -> str:

@@ -79,12 +79,14 @@ def _log_problem(folder: Path, name: str, manifest: mf.Manifest) -> str | None:
         for e in manifest.events
         if e.file == name and e.end_pos != e.pos
     ]
+    last = name == manifest.binlogs[-1].name
+    unlisted = "STOP_EVENT" if last and manifest.ending == "stop" else None
     seen: list[_Place] = []
     try:
         for event in bk.open(str(folder / name)).event_records():
             if event["checksum"] == "bad":
                 return f"the checksum of the event at {event['pos']} is wrong"
-            if event["inner"] is None:
+            if event["inner"] is None and event["type"] != unlisted:
                 seen.append((event["pos"], event["end_pos"], event["server_id"]))
     except (DamageError, InputError) as exc:
         return str(exc)

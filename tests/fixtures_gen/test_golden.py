@@ -70,8 +70,11 @@ def test_marks_go_forward_and_end_where_the_log_ends(case: golden.GoldenCase) ->
     assert clocks == sorted(clocks)
     ends = {(event.file, event.end_pos) for event in manifest.events}
     assert set(places) <= ends
-    assert manifest.events[-1].type == "Rotate"
-    assert manifest.events[-1].end_pos == manifest.binlogs[-1].size
+    assert (manifest.events[-1].type == "Rotate") == (manifest.ending == "rotate")
+    stop = (
+        23 if manifest.ending == "stop" else 0
+    )  # header and CRC32: not listed, the server was gone
+    assert manifest.events[-1].end_pos + stop == manifest.binlogs[-1].size
 
 
 @pytest.mark.parametrize("case", ALL, ids=str)
@@ -102,6 +105,15 @@ def test_mysqlbinlog_gives_up_on_old_row_events_and_the_manifest_says_so() -> No
     for text in golden.case("5.7-row-v1-events", "keys").manifest.texts:
         assert text.exit_status == 1
         assert "Error in log format" in text.stderr
+
+
+def test_a_killed_server_leaves_its_log_in_use() -> None:
+    """Bit 0 of the format description's flags (LOG_EVENT_BINLOG_IN_USE_F), at 4 + 17."""
+    for cell in ("5.7-row-full", "8.0-row-full"):
+        closed, open_ = golden.case(cell, "crash").binlogs
+        assert [path.read_bytes()[21] & 1 for path in (closed, open_)] == [0, 1]
+        shut = golden.case(cell, "shutdown").binlogs[-1].read_bytes()
+        assert (shut[21] & 1, shut[-19]) == (0, 3)  # its last event is STOP
 
 
 def test_errors_that_a_cell_must_meet_are_recorded() -> None:

@@ -26,9 +26,20 @@ def folder(tmp_path: Path) -> Path:
     return Path(shutil.copytree(case.path, tmp_path / "8.0-row-compressed" / "transactions"))
 
 
-@pytest.mark.parametrize("cell", ["8.0-row-compressed", "5.7-row-v1-events", "8.0-row-no-gtid"])
-def test_golden_logs_are_well(cell: str) -> None:
-    assert list(verify(golden.case(cell, "transactions").path)) == []
+@pytest.mark.parametrize(
+    "case",
+    [
+        "8.0-row-compressed/transactions",
+        "5.7-row-v1-events/transactions",
+        "8.0-row-no-gtid/transactions",
+        "8.0-row-full/crash",
+        "8.0-row-full/shutdown",
+        "9-row-full/modern",
+        "5.6-row-full/keys",
+    ],
+)
+def test_golden_logs_are_well(case: str) -> None:
+    assert list(verify(golden.case(*case.split("/")).path)) == []
 
 
 def _flip(folder: Path) -> None:

@@ -16,7 +16,16 @@ from binlogkit_fixtures.scenarios.script import parse_script
 __all__ = ["NAMES", "load"]
 
 _MODULES = {"types": "column_types", "incident": "incident"}
-_SCRIPTS = ("transactions", "ddl", "keys", "statements", "json")
+_SCRIPTS = (
+    "transactions",
+    "ddl",
+    "keys",
+    "statements",
+    "json",
+    "modern",
+    "crash",
+    "shutdown",
+)
 
 NAMES = (*_MODULES, *_SCRIPTS)
 

@@ -90,6 +90,7 @@ INSERT INTO chosen VALUES (50, 'extra', 1, 'EXTRA');
 --@ end
 --@ mark copied
 
+--@ if version>=5.7.6
 CREATE TABLE gen (id INT PRIMARY KEY, a INT, b INT AS (a * 2) VIRTUAL, c VARCHAR(20) GENERATED ALWAYS AS (CONCAT('<', a, '>')) STORED, d INT, KEY (b));
 INSERT INTO gen (id, a, d) VALUES (1, 10, 1), (2, NULL, 2), (3, -1, 3);
 UPDATE gen SET a = 11 WHERE id = 1;
@@ -97,6 +98,7 @@ ALTER TABLE gen ADD COLUMN e BIGINT AS (a + d) VIRTUAL FIRST, DROP COLUMN c;
 INSERT INTO gen (id, a, d) VALUES (4, 5, 6);
 DELETE FROM gen WHERE id = 2;
 --@ mark generated
+--@ end
 --@ if version>=8.0.23
 CREATE TABLE hidden (id INT PRIMARY KEY, secret INT INVISIBLE DEFAULT 5, shown INT DEFAULT (1 + 1), CHECK (shown > 0));
 INSERT INTO hidden (id) VALUES (1), (2);

@@ -116,6 +116,10 @@ class Condition:
 
 ALWAYS = Condition()
 
+#: How a story can end: the log is rotated (and closed by ROTATE), the server shuts down (STOP), or
+#: is killed (the file stays marked as in use).
+ENDINGS = ("rotate", "stop", "kill")
+
 
 @dataclass(frozen=True, slots=True)
 class Failure:
@@ -169,7 +173,8 @@ class Scenario:
     """A story in SQL.
 
     ``name``: also its folder's; ``story``: what happens, in prose; ``databases``: those it makes,
-    which marks look at and which are dropped afterwards; ``when``: where it can run at all.
+    which marks look at and which are dropped afterwards; ``when``: where it can run at all;
+    ``ending``: one of ENDINGS.
     """
 
     name: str
@@ -177,8 +182,11 @@ class Scenario:
     databases: tuple[str, ...]
     steps: tuple[Step, ...]
     when: Condition = ALWAYS
+    ending: str = "rotate"
 
     def __post_init__(self) -> None:
+        if self.ending not in ENDINGS:
+            raise UsageError(f"a story ends with one of {', '.join(ENDINGS)}")
         for name in (self.name, *(s.name for s in self.steps if isinstance(s, Mark))):
             if not NAME.fullmatch(name):
                 raise UsageError(f"'{printable(name)}' cannot name a scenario or a mark")

@@ -20,7 +20,8 @@
 
 ``requires`` says where the scenario can run at all. ``start`` and ``at`` set the clock (UTC), which
 goes on by one second a statement; ``wait`` adds seconds. ``session`` names who runs the statements
-that follow (first: ``main``); ``leave`` disconnects. ``fails`` names the error that the next
+that follow (first: ``main``); ``leave`` disconnects. ``ends`` says how it ends: ``rotate`` (unless
+told otherwise), ``stop`` or ``kill``. ``fails`` names the error that the next
 statement must end with, in the cells of which its condition is true. What stands between ``if`` and
 ``end`` runs only there. A statement ends with ``;`` at the end of a line; other lines that begin
 with ``--`` are comments.
@@ -81,6 +82,7 @@ class _Reader:
     story: list[str] = field(default_factory=list)
     databases: tuple[str, ...] = ()
     when: Condition = ALWAYS
+    ending: str = "rotate"
     session: str = "main"
     clock: int = 0
     blocks: list[Condition] = field(default_factory=list)
@@ -102,7 +104,7 @@ class _Reader:
         if not self.databases:
             raise UsageError("the script names no databases")
         story = " ".join(self.story)
-        return Scenario(name, story, self.databases, tuple(self.steps), self.when)
+        return Scenario(name, story, self.databases, tuple(self.steps), self.when, self.ending)
 
     def _directive(self, text: str) -> None:
         if self.pending:
@@ -135,6 +137,9 @@ class _Reader:
 
     def do_requires(self, rest: str) -> None:
         self.when = Condition.parse(rest)
+
+    def do_ends(self, rest: str) -> None:
+        self.ending = rest
 
     def do_session(self, rest: str) -> None:
         self.session = rest
@@ -173,6 +178,7 @@ _DIRECTIVES: dict[str, Callable[[_Reader, str], None]] = {
     "story": _Reader.do_story,
     "databases": _Reader.do_databases,
     "requires": _Reader.do_requires,
+    "ends": _Reader.do_ends,
     "start": _Reader.do_at,
     "at": _Reader.do_at,
     "wait": _Reader.do_wait,

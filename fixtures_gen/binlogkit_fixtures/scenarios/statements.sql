@@ -90,7 +90,12 @@ DEALLOCATE PREPARE p;
 --@ mark several-tables
 
 -- An account; routines, a trigger and an event of its own.
+--@ if version>=5.7.6
 CREATE USER fixture@localhost ACCOUNT LOCK;
+--@ end
+--@ if version<5.7.6
+CREATE USER fixture@localhost;
+--@ end
 GRANT ALL ON stmts.* TO fixture@localhost;
 CREATE DEFINER = fixture@localhost PROCEDURE fill(IN many INT, IN txt VARCHAR(20)) BEGIN DECLARE n INT DEFAULT 0; WHILE n < many DO INSERT INTO auto (v) VALUES (CONCAT(txt, n)); SET n = n + 1; END WHILE; UPDATE val SET s = txt WHERE id = 30; END;
 CALL fill(2, 'it''s ');
@@ -159,12 +164,12 @@ UPDATE switched SET a = 'with its query' WHERE id = 1 /* said so */;
 SET SESSION binlog_rows_query_log_events = OFF;
 SET SESSION binlog_format = 'STATEMENT';
 UPDATE switched SET a = 'statement' WHERE id = 2;
-SET SESSION transaction_isolation = 'READ-COMMITTED';
+SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
 --@ fails 1665
 UPDATE switched SET a = 'impossible' WHERE id = 2;
 SET SESSION binlog_format = 'MIXED';
 UPDATE switched SET a = 'read committed' WHERE id = 2;
-SET SESSION transaction_isolation = 'REPEATABLE-READ';
+SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ;
 SET SESSION binlog_format = DEFAULT, SESSION binlog_row_image = DEFAULT;
 --@ mark switched
 

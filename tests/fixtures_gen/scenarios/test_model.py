@@ -82,6 +82,12 @@ def test_names_of_scenarios_and_marks_are_plain(name: str) -> None:
         Scenario("fine", "", ("d",), (Mark(name, 0),))
 
 
+def test_a_story_has_an_ending() -> None:
+    assert Scenario("s", "", ("d",), (), ending="kill").ending == "kill"
+    with pytest.raises(UsageError, match="rotate, stop, kill"):
+        Scenario("s", "", ("d",), (), ending="well")
+
+
 def test_a_mark_stands_once() -> None:
     with pytest.raises(UsageError, match="twice"):
         Scenario("s", "", ("d",), (Mark("a", 0), Mark("a", 1)))

@@ -16,6 +16,7 @@ SCRIPT = """\
 --@ story and another.
 --@ databases bank audit
 --@ requires version>=5.7
+--@ ends stop
 --@ start 2024-05-01T09:00:00
 CREATE TABLE bank.t (
   -- a comment inside stays
@@ -46,6 +47,7 @@ def test_a_script_is_read() -> None:
     assert scenario.name == "s"
     assert scenario.story == "A line, and another."
     assert scenario.databases == ("bank", "audit")
+    assert scenario.ending == "stop"
     assert scenario.when == Condition.parse("version>=5.7")
     created = "CREATE TABLE bank.t (\n  -- a comment inside stays\n  id INT PRIMARY KEY)"
     fails = (Failure(1062, Condition.parse("gtid=ON")), Failure(1064, ALWAYS))
