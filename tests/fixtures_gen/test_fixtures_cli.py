@@ -82,3 +82,17 @@ def test_wrong_use_has_status_two(
     assert out == ""
     assert complaint in err
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.server
+def test_generate_prints_the_folders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--cell", "5.7-row-minimal", "--scenario", "shutdown", "--scenario", "json"]
+    out = ["--out", str(tmp_path / "out"), "--no-mysqlbinlog"]
+    assert run(["fixtures", "generate", *words, *out]) == 0
+    folders = [Path(line) for line in capsys.readouterr().out.splitlines()]
+    cell = tmp_path / "out" / "5.7-row-minimal"
+    assert folders == [cell / "json", cell / "shutdown"]
+    assert run(["fixtures", "verify", str(tmp_path), "--format", "jsonl"]) == 0
+    assert capsys.readouterr().out == ""
+    assert run(["fixtures", "generate", *words, *out]) == 2
+    assert "is not empty" in capsys.readouterr().err
