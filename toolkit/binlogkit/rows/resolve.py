@@ -29,6 +29,8 @@ NUMERIC = frozenset(
         ColumnType.NEWDECIMAL, ColumnType.FLOAT, ColumnType.DOUBLE,
     }
 )  # fmt: skip
+# YEAR has a bit too, always set (seen in table maps of 8.0.31 and 9.7.4), though it has no sign.
+SIGN_BITS = NUMERIC | {ColumnType.YEAR}
 CHARACTER = frozenset(
     {
         ColumnType.STRING, ColumnType.VAR_STRING, ColumnType.VARCHAR, ColumnType.BLOB,
@@ -46,15 +48,17 @@ def resolve_schema(
     file: str = "",
     offset: int = 0,
     charset: str | None = None,
+    lost: str | None = None,
 ) -> TableSchema:
     """The schema of a table map; ``file`` and ``offset`` of its event serve errors.
 
-    ``charset``: what the user says of text whose character set nothing else tells.
+    ``charset``: what the user says of text whose character set nothing else tells; ``lost``: why
+    the DDL in the log does not tell the table's columns any more.
 
     Raises :class:`MalformedEventError` where the column metadata does not fit the types.
     """
     columns = list(_from_types(table_map, file, offset))
-    problems: list[str] = []
+    problems = [f"{Origin.DDL}: {lost}"] if lost else []
     chosen: tuple[Origin, TableDefinition] | None = None
     for origin, definition in definitions:
         contradiction = matches(definition, columns)
@@ -126,10 +130,13 @@ def _with_metadata(
     columns: list[Column], optional: OptionalMetadata, file: str, offset: int
 ) -> list[Column]:
     columns = list(columns)
-    numeric = [c.index for c in columns if c.type in NUMERIC]
     if optional.unsigned is not None:
-        for index, unsigned in zip(numeric, optional.unsigned, strict=False):
-            columns[index] = replace(columns[index], unsigned=unsigned, sign_origin=Origin.METADATA)
+        signed = [c for c in columns if c.type in SIGN_BITS]
+        for column, unsigned in zip(signed, optional.unsigned, strict=False):
+            if column.type in NUMERIC:
+                columns[column.index] = replace(
+                    column, unsigned=unsigned, sign_origin=Origin.METADATA
+                )
     _put_charsets(
         columns,
         [c.index for c in columns if c.type in CHARACTER],

@@ -183,15 +183,11 @@ class LogWalk:
         return changes
 
     def _definitions(self, name: tuple[str, str]) -> list[tuple[Origin, TableDefinition]]:
-        offered: list[tuple[Origin, TableDefinition]] = []
+        """What SQL says of a table here: the given definition, until DDL in the log touches it."""
         tracked = self._catalog.table(*name)
-        origin = Origin.DDL if name in self._tracked else self.options.catalog_origin
-        if tracked is not None:
-            offered.append((origin, tracked))
-        base = self.options.catalog.table(*name) if self.options.catalog else None
-        if base is not None and base is not tracked:
-            offered.append((self.options.catalog_origin, base))
-        return offered
+        if tracked is None:
+            return []
+        return [(Origin.DDL if name in self._tracked else self.options.catalog_origin, tracked)]
 
     def _schema(self, table_map: TableMap, file: str, offset: int) -> TableSchema:
         name = (table_map.db, table_map.table)
@@ -206,7 +202,7 @@ class LogWalk:
         versions = self.schemas.setdefault(name, [])
         schema = resolve_schema(
             table_map, len(versions), definitions, file=file, offset=offset,
-            charset=self.options.charset,
+            charset=self.options.charset, lost=self._catalog.is_unknown(*name),
         )  # fmt: skip
         same = next((s for s in versions if _alike(s, schema)), None)
         if same is None:
