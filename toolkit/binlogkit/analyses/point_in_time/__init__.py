@@ -1,17 +1,26 @@
 """A table's rows as of a point of its log, one row's life, the difference of two points."""
 
+from binlogkit.analyses.point_in_time.boundary import lineage, read_boundaries
+from binlogkit.analyses.point_in_time.difference import DIFFERENCE, difference
 from binlogkit.analyses.point_in_time.findings import FINDINGS
 from binlogkit.analyses.point_in_time.result import STATE
 from binlogkit.analyses.point_in_time.state import State, replay, state
+from binlogkit.analyses.point_in_time.story import STORY, story
 from binlogkit.analyses.point_in_time.until import AtPosition, AtTime, UpToGtids
 
 __all__ = [
+    "DIFFERENCE",
     "FINDINGS",
     "STATE",
+    "STORY",
     "AtPosition",
     "AtTime",
     "State",
     "UpToGtids",
+    "difference",
+    "lineage",
+    "read_boundaries",
     "replay",
     "state",
+    "story",
 ]

@@ -23,7 +23,9 @@ FINDINGS = outputs(
 )
 
 KINDS = {
-    "altered": "The table was altered: a column's value in rows from before may not be known.",
+    "altered": "The table was altered: values of some columns in rows from before are not known.",
+    "cascades": "A foreign key changes rows of the table when its parent's change, which is not in"
+    " logs up to 9.5, and the parent was changed.",
     "clock_went_back": "Commit times are not in log order: transactions up to the time are not"
     " all those before it.",
     "coarse_time": "Without commit timestamps (before 8.0.1), times of events to the second stand"
@@ -33,6 +35,8 @@ KINDS = {
     "if_not_exists": "CREATE TABLE IF NOT EXISTS: nothing tells whether the table was there"
     " before, with rows.",
     "json_diff": "A partial JSON update does not fit the value before it.",
+    "key_converted": "An ALTER TABLE converted a column of the key: rows from before cannot be"
+    " found by it.",
     "key_missing": "A change's image does not hold the key; it was left out.",
     "missing_gtids": "The log lacks members of the GTID set.",
     "no_beginning": "Neither the table's creation nor a base is here: rows that no change touched"
@@ -50,6 +54,8 @@ KINDS = {
     "statement_write": "The table was written by a statement logged as text; what it did to rows"
     " is not in the log.",
     "unknown_ddl": "A statement changed the table in a way that could not be understood.",
+    "written_elsewhere": "Another table was written by a statement logged as text: a trigger or a"
+    " routine may have written this one as well, which is not in the log.",
     "unseen": "A row was updated or deleted that is not there.",
 }
 

@@ -67,16 +67,18 @@ def _read_side(
     if not pa.types.is_struct(images.type):
         raise UsageError("typed changes are needed: before and after are text here")
     columns = dict(zip([f.name for f in images.type], images.flatten(), strict=True))
-    missing = [name for name in key if name not in columns]
-    if missing:
-        raise UsageError(f"the table has no column {', '.join(missing)}")
     places = [pa.field(SEQ, pa.int64()), pa.field(FILE, pa.string()), pa.field(POS, pa.int64())]
     where = [batch["seq"], batch["file"].cast(pa.string()), batch["pos"]]
     start = store.add([*images.type, *places], [*columns.values(), *where], len(images))
     odd = _oddities(batch, side, list(columns))
     store.odd.update({start + i: oddity for i, oddity in odd.items()})
     present = images.is_valid().to_pylist()
-    identities = _keys(columns, key, odd) if key else _all_cells(columns, odd, present)
+    if not key:
+        identities = _all_cells(columns, odd, present)
+    elif all(name in columns for name in key):
+        identities = _keys(columns, key, odd)
+    else:
+        identities = [None] * len(present)
     return [
         Image(start + i, identity) if there else None
         for i, (identity, there) in enumerate(zip(identities, present, strict=True))

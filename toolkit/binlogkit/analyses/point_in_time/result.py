@@ -38,6 +38,7 @@ def state_table(
     """
     import pyarrow as pa
 
+    rows = store.settled(rows)
     seen = [name for name in store.names if not name.startswith(HIDDEN)]
     names = seen if columns is None else [name for name in columns if name in seen]
     arrays = [store.gather(rows, name) for name in names]

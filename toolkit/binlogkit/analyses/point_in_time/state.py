@@ -18,11 +18,18 @@ from binlogkit.analyses._frames import (
     records,
     to_arrow,
 )
+from binlogkit.analyses.point_in_time.boundary import (
+    Boundary,
+    Name,
+    lineage,
+    parents,
+    read_boundaries,
+)
 from binlogkit.analyses.point_in_time.findings import Findings
-from binlogkit.analyses.point_in_time.replay import Boundary, Name, Replay, lineage
+from binlogkit.analyses.point_in_time.replay import Replay
 from binlogkit.analyses.point_in_time.result import base_changes, state_table
 from binlogkit.analyses.point_in_time.store import Store
-from binlogkit.analyses.point_in_time.until import Until, ended
+from binlogkit.analyses.point_in_time.until import Until, ended, note_cascades
 from binlogkit.analyses.point_in_time.window import last_images, window_suffices
 from binlogkit.errors import UsageError
 
@@ -66,6 +73,8 @@ def replay(
     until: Until | None = None,
     columns: Sequence[str] | None = None,
     transactional: bool | None = None,
+    cascades: Sequence[str] = (),
+    cascades_logged: bool = False,
     method: str = "auto",
 ) -> State:
     """A table's rows as of a point, and what is not certain about them.
@@ -78,7 +87,9 @@ def replay(
     multiset. ``table``: (db, table), needed where ``changes`` hold several or none. ``base``: the
     rows before the first change: a state, or a frame with the table's own columns. ``columns``:
     the table's columns at that point, all that were seen if None. ``transactional``: whether the
-    table's engine is. ``method``: ``sequential``, ``window`` (full images, a key that never
+    table's engine is. ``cascades``: the tables (``db.table``) whose foreign keys change this one,
+    beside those that ``boundaries`` tell; ``cascades_logged``: the server logs such changes (9.6+).
+    ``method``: ``sequential``, ``window`` (full images, a key that never
     changes) or ``auto``.
 
     Rows come by key, text by code point (the server's order depends on the collation), else as
@@ -88,10 +99,13 @@ def replay(
         raise UsageError(f"method is auto, sequential or window, not {method!r}")
     findings = Findings()
     name = table if table is not None else _only_table(changes)
-    happened = _boundaries(boundaries)
+    happened = read_boundaries(boundaries)
     names = lineage(happened, name)
     counts = _counting(transactions, until, names, transactional, findings)
     happened = [b for b in happened if _happened(b, counts, transactional)]
+    if counts is not None and not cascades_logged:
+        above = parents(happened, name, cascades)
+        note_cascades(transactions, counts.rows, above, findings)
     plan = _Plan(changes, tuple(key), names, happened, counts, base, columns, findings)
     if method == "window" or (method == "auto" and plan.may_use_window()):
         return plan.by_window()
@@ -201,10 +215,10 @@ class _Plan:
 
     def sequentially(self) -> State:
         """The state by one pass in log order."""
-        run = Replay(self.key, self.names)
+        run = Replay(self.key, self.names, self.happened)
         if self.base is not None:
             run.load(base_changes(to_arrow(self.base)))
-        run.run(self._batches(), self.happened)
+        run.run(self._batches())
         table = run.tables.get(run.wanted)
         like = self.changes if is_frame(self.changes) else None
         if table is None:
@@ -213,8 +227,8 @@ class _Plan:
             return _state(state_table(Store(), [], None, ()), self.findings, like)
         if not table.complete:
             self.findings.add("no_beginning")
-        if table.rows.merger.rejected:
-            self.findings.add("json_diff", determined=True, times=table.rows.merger.rejected)
+        if table.rows.rejected:
+            self.findings.add("json_diff", determined=True, times=table.rows.rejected)
         self.findings.update(table.findings)
         rows = [table.store.handles(row) for row in table.rows.live()]
         result = state_table(table.store, rows, self.columns, self.key)
@@ -281,24 +295,3 @@ def _only_table(changes: Any) -> Name:
     if len(names) != 1:
         raise UsageError(f"the changes are of {len(names)} tables: which one is wanted?")
     return names[0]["db"], names[0]["table"]
-
-
-def _boundaries(boundaries: Any) -> list[Boundary]:
-    """The boundaries in log order."""
-    if boundaries is None:
-        return []
-    rows = to_arrow(boundaries).to_pylist()
-    found = [
-        Boundary(
-            seq=row["seq"],
-            tx=row.get("tx"),
-            file=row["file"],
-            pos=row["pos"],
-            name=(row["db"], row["table"]),
-            action=row["action"],
-            new_name=None if row["new_table"] is None else (row["new_db"], row["new_table"]),
-            statement=row["statement"] or "",
-        )
-        for row in rows
-    ]
-    return sorted(found, key=lambda boundary: boundary.seq)

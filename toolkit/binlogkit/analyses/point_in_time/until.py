@@ -20,7 +20,7 @@ from binlogkit.events.gtid_set import GtidSet
 if TYPE_CHECKING:
     from narwhals.typing import IntoFrame
 
-__all__ = ["AtPosition", "AtTime", "Until", "UpToGtids", "ended"]
+__all__ = ["AtPosition", "AtTime", "Until", "UpToGtids", "ended", "note_cascades"]
 
 _MICROSECONDS = 1_000_000
 
@@ -79,10 +79,31 @@ def ended(
     touched = rows.filter(nw.col("_touching"))
     for outcome in ("prepared", "cut", "open"):
         _note(touched, outcome, findings, determined=True)
-    _note(touched, "rolled_back", findings, determined=transactional is not None)
+    # What XA ROLLBACK takes back was prepared: by engines with transactions only.
+    plain = touched.filter(nw.col("resolved_file").is_null())
+    _note(plain, "rolled_back", findings, determined=transactional is not None)
     return rows.filter(nw.col("outcome").is_in(["committed", "rolled_back"])).select(
         "tx", "outcome"
     )
+
+
+def note_cascades(
+    transactions: IntoFrame, counting: Lazy, parents: Sequence[str], findings: Findings
+) -> None:
+    """A finding when transactions that count update or delete rows of a parent (TRAPS.md 12)."""
+    if not parents:
+        return
+    touching = nw.any_horizontal(
+        *(nw.col("tables").list.contains(name) for name in parents), ignore_nulls=True
+    )
+    needed = ("tx", "file", "pos", "tables", "updates", "deletes")
+    rows = lazy(transactions, needed).select(*needed).with_columns(_touching=touching)
+    changed = nw.col("_touching") & (nw.col("updates") + nw.col("deletes") > 0)
+    rows = rows.filter(changed).drop("tables").join(counting, on="tx", how="semi")
+    first = _first(rows)
+    if first is not None:
+        number = records(rows.select(nw.len().alias("n")))[0]["n"]
+        findings.add("cascades", first["file"], first["pos"], times=number)
 
 
 def _resolved(rows: Lazy) -> Lazy:
