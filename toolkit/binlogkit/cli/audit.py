@@ -32,7 +32,13 @@ __all__ = ["command"]
 @filter_options
 @click.option("--html", metavar="OUT", help="Write the evidence report as one HTML file.")
 @click.option("--title", help="Its title.")
-@click.option("--section", multiple=True, type=click.Choice(SECTIONS), help="Only these sections.")
+@click.option(
+    "--section",
+    multiple=True,
+    type=click.Choice(SECTIONS),
+    metavar="NAME",
+    help=f"Only these sections (repeatable): {', '.join(SECTIONS)}.",
+)
 @output_options
 def command(**arguments: Any) -> int:
     """The audit: files, findings, by table, minute, transaction, connection and statement.

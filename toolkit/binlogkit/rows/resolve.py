@@ -37,6 +37,8 @@ CHARACTER = frozenset(
         ColumnType.TINY_BLOB, ColumnType.MEDIUM_BLOB, ColumnType.LONG_BLOB,
     }
 )  # fmt: skip
+# VECTOR has a character set too, binary (seen in table maps of 9.7.4).
+CHARSET_SLOTS = CHARACTER | {ColumnType.VECTOR}
 LABELLED = frozenset({ColumnType.ENUM, ColumnType.SET})
 
 
@@ -139,7 +141,7 @@ def _with_metadata(
                 )
     _put_charsets(
         columns,
-        [c.index for c in columns if c.type in CHARACTER],
+        [c.index for c in columns if c.type in CHARSET_SLOTS],
         optional.default_charset,
         optional.columns_charset,
     )
