@@ -42,10 +42,22 @@ $(VENV)/.base:
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
 	@touch $@
 
+# pip's editable install goes through an import hook, in which Spark does not see pyspark_binlog: the
+# source roots themselves stand on the path as well.
+ROOTS := $(BIN)/python -c 'import pathlib, sysconfig; \
+  roots = "".join(f"{pathlib.Path(r).resolve()}\n" for r in ("toolkit", "fixtures_gen")); \
+  pathlib.Path(sysconfig.get_path("purelib"), "binlogkit-source-roots.pth").write_text(roots)'
+
 $(VENV)/.demo: $(VENV)/.base pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable '.[fixtures,plot]'
+	@echo "installing binlogkit and what it needs into $(VENV) (a few minutes at first) …"
+	@$(BIN)/python -m pip install --quiet --editable '.[fixtures,plot]' 2>/dev/null || \
+	  $(BIN)/python -m pip install --editable '.[fixtures,plot]'
+	@$(ROOTS)
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.base pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable '.[all]' --group dev
+	@echo "installing binlogkit and what it needs into $(VENV) (a few minutes at first) …"
+	@$(BIN)/python -m pip install --quiet --editable '.[all]' --group dev 2>/dev/null || \
+	  $(BIN)/python -m pip install --editable '.[all]' --group dev
+	@$(ROOTS)
 	@touch $@ $(VENV)/.demo
