@@ -1,0 +1,189 @@
+"""Every filter option keeps what the Python keyword of its name keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import binlogkit as bk
+from binlogkit.cli.options import FILTERS
+
+Run = Callable[..., Any]
+
+# Options and keywords; each leaves some and not all of the log's row changes.
+CASES: list[tuple[list[str], dict[str, Any]]] = [
+    (["--table", "keyed.pk"], {"table": "keyed.pk"}),
+    (["--table", "pk"], {"table": "pk"}),
+    (["--table", "`keyed`.`pk`"], {"table": "`keyed`.`pk`"}),
+    (["--table", "keyed.pk", "--table", "keyed.nokey"], {"table": ["keyed.pk", "keyed.nokey"]}),
+    (["--exclude-table", "keyed.pk"], {"exclude_table": "keyed.pk"}),
+    (["--op", "update"], {"op": "update"}),
+    (["--op", "insert", "--op", "delete"], {"op": ["insert", "delete"]}),
+    (["--where", "id=3"], {"where": "id=3"}),
+    (["--where", "body=NULL"], {"where": "body=NULL"}),
+    (["--where", "id=1", "--where", "name=one"], {"where": ["id=1", "name=one"]}),
+    (["--gtid", "{uuid}:1-25"], {"gtid": "{uuid}:1-25"}),
+    (["--start-position", "{middle}"], {"start_position": "{middle}"}),
+    (["--stop-position", "{middle}"], {"stop_position": "{middle}"}),
+    (["--start-time", "{moment}"], {"start_time": "{moment}"}),
+    (["--stop-time", "{moment}"], {"stop_time": "{moment}"}),
+    (
+        ["--start-time", "{berlin}", "--timezone", "Europe/Berlin"],
+        {"start_time": "{berlin}", "timezone": "Europe/Berlin"},
+    ),
+    (["--stop-time", "{offset}"], {"stop_time": "{offset}"}),
+]
+
+
+@pytest.fixture(scope="module")
+def everything(log: Path) -> list[dict[str, Any]]:
+    """All row changes of the log."""
+    return list(bk.open(str(log)).row_records())
+
+
+@pytest.fixture(scope="module")
+def names(everything: list[dict[str, Any]]) -> dict[str, Any]:
+    """What stands for the words in braces: a point in the middle of the log."""
+    from datetime import UTC, datetime, timedelta, timezone
+    from zoneinfo import ZoneInfo
+
+    middle = everything[len(everything) // 2]
+    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=middle["commit_timestamp"])
+    east = timezone(timedelta(hours=5, minutes=30))
+    return {
+        "uuid": middle["gtid"].split(":")[0],
+        "middle": middle["pos"],
+        "moment": moment.replace(tzinfo=None).isoformat(),
+        "berlin": moment.astimezone(ZoneInfo("Europe/Berlin")).replace(tzinfo=None).isoformat(" "),
+        "offset": moment.astimezone(east).isoformat(),
+    }
+
+
+def filled(value: Any, names: dict[str, Any]) -> Any:
+    if isinstance(value, list):
+        return [filled(item, names) for item in value]
+    text = value.format(**names)
+    return int(text) if text.isdecimal() else text
+
+
+@pytest.mark.parametrize(("options", "keywords"), CASES, ids=lambda v: " ".join(map(str, v)))
+def test_rows(
+    run: Run,
+    log: Path,
+    everything: list[dict[str, Any]],
+    names: dict[str, Any],
+    options: list[str],
+    keywords: dict[str, Any],
+) -> None:
+    arguments = [option.format(**names) for option in options]
+    done = run("rows", log, "--format", "jsonl", *arguments)
+    keywords = {name: filled(value, names) for name, value in keywords.items()}
+    expected = list(bk.open(str(log)).row_records(**keywords))
+    assert done.status == 0
+    assert done.records == expected
+    kept = [r for r in everything if r in expected]
+    assert kept == expected
+    assert 0 < len(expected) < len(everything)
+
+
+def test_threads_and_servers(run: Run, log: Path, everything: list[dict[str, Any]]) -> None:
+    thread, server = everything[0]["thread_id"], everything[0]["server_id"]
+    for option, value, key in (
+        ("--thread", thread, "thread_id"),
+        ("--server-id", server, "server_id"),
+    ):
+        expected = [r for r in everything if r[key] == value]
+        assert run("rows", log, "--format", "jsonl", option, value).records == expected
+        assert run("rows", log, "--format", "jsonl", option, value + 1).records == [
+            r for r in everything if r[key] == value + 1
+        ]
+
+
+def test_stop_and_start_part_the_log(run: Run, log: Path, names: dict[str, Any]) -> None:
+    """Stop is exclusive, start inclusive: nothing twice, nothing lost."""
+    for kind, point in (("position", names["middle"]), ("time", names["moment"])):
+        for command in ("rows", "transactions"):
+            parts = [
+                run(command, log, "--format", "jsonl", f"--{end}-{kind}", point).records
+                for end in ("stop", "start")
+            ]
+            assert all(parts)
+            assert parts[0] + parts[1] == run(command, log, "--format", "jsonl").records
+
+
+def test_positions_count_in_the_first_and_the_last_file(run: Run, golden_log: Any) -> None:
+    folder = golden_log("8.0-row-full/transactions").parent
+    files = sorted(path for path in folder.iterdir() if path.suffix[1:].isdecimal())
+    assert len(files) > 1
+    events = run("events", *files, "--format", "jsonl").records
+    first = [e for e in events if e["file"] == str(files[0])]
+    last = [e for e in events if e["file"] == str(files[-1])]
+    start, stop = first[5]["pos"], last[4]["pos"]
+    between = run(
+        "events", *files, "--format", "jsonl", "--start-position", start, "--stop-position", stop
+    ).records
+    assert between == first[5:] + events[len(first) : -len(last)] + last[:4]
+
+
+def test_events_and_transactions(run: Run, log: Path, names: dict[str, Any]) -> None:
+    reader = bk.open(str(log))
+    for options, keywords in (
+        (["--table", "keyed.pk"], {"table": "keyed.pk"}),
+        (["--op", "delete"], {"op": "delete"}),
+        (["--gtid", f"{names['uuid']}:1-25"], {"gtid": f"{names['uuid']}:1-25"}),
+        (["--start-time", names["moment"]], {"start_time": names["moment"]}),
+    ):
+        events = run("events", log, "--format", "jsonl", *options).records
+        assert events == list(reader.event_records(**keywords))
+        assert 0 < len(events) < len(list(reader.event_records()))
+        transactions = run("transactions", log, "--format", "jsonl", *options).records
+        assert transactions == list(reader.transaction_records(**keywords))
+        assert 0 < len(transactions) < len(list(reader.transaction_records()))
+
+
+def test_no_filter_is_left_out() -> None:
+    """What is listed here is what the commands have."""
+    tried = {word for options, _ in CASES for word in options if word.startswith("--")}
+    tried |= {"--thread", "--server-id"}
+    assert tried == {"--" + name.replace("_", "-") for name in FILTERS}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--table", "a.b.c"],
+        ["--table", "`a"],
+        ["--where", "id"],
+        ["--where", "=1"],
+        ["--gtid", "nonsense"],
+        ["--start-time", "yesterday"],
+        ["--start-time", "2024-01-01", "--timezone", "Mars/Olympus"],
+        ["--op", "truncate"],
+        ["--thread", "first"],
+        ["--start-position", "x"],
+    ],
+    ids=" ".join,
+)
+def test_what_means_nothing_is_refused(run: Run, log: Path, arguments: list[str]) -> None:
+    done = run("rows", log, *arguments)
+    assert done.status == 2
+    assert done.out == b""
+    assert "Traceback" not in done.err and done.err
+
+
+def test_odd_names(run: Run, log: Path, tmp_path: Path, golden_log: Any, resealed: Any) -> None:
+    """Names with dots and backquotes, as a user writes them: in backquotes."""
+    original = golden_log("8.0-row-full-metadata/keys").read_bytes()
+    changed = tmp_path / "log"
+    changed.write_bytes(resealed(original, original.replace(b"keyed", b"a.`.b")))
+    records = run("rows", changed, "--format", "jsonl").records
+    assert {r["db"] for r in records} == {"a.`.b"}
+    done = run("rows", changed, "--table", "`a.``.b`.pk", "--format", "jsonl")
+    assert done.status == 0
+    assert done.records == [r for r in records if r["table"] == "pk"] != []
+    assert bk.open(str(changed)).table_names()[0].startswith("`a.``.b`.")
+    state = run("state", changed, "--table", "`a.``.b`.`pk`", "--format", "jsonl")
+    assert state.records

@@ -1,0 +1,88 @@
+"""Every command and option is documented, and the contract's options are there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import click
+import pytest
+
+from binlogkit.cli import cli
+from binlogkit.reports.output import FORMATS
+
+Run = Callable[..., Any]
+
+FILES = {"--schema", "--schema-from", "--charset", "--on-damage"}
+FILTERS = {
+    "--table", "--exclude-table", "--op", "--gtid", "--thread", "--server-id", "--where",
+    "--start-position", "--stop-position", "--start-time", "--stop-time", "--timezone",
+}  # fmt: skip
+OUTPUT = {"--format", "--output", "--columns", "--csv-raw"}
+CONTRACT = {
+    "events": FILES | FILTERS | OUTPUT,
+    "rows": FILES | FILTERS | OUTPUT,
+    "transactions": FILES | FILTERS | OUTPUT,
+    "audit": FILES | FILTERS | OUTPUT | {"--html"},
+    "state": FILES | OUTPUT | {"--table", "--at", "--until-gtid", "--until-time", "--timezone"},
+    "undo": FILES | FILTERS | {"--output"},
+    "redo": FILES | FILTERS | {"--output"},
+    "conform": FILES | OUTPUT | {"--against", "--decoded", "--as", "--baseline"},
+    "fixtures": set(),
+}
+
+
+def every(group: click.Command, name: tuple[str, ...] = ()) -> Iterator[tuple[Any, click.Command]]:
+    """All commands below ``group`` with their names."""
+    yield name, group
+    if isinstance(group, click.Group):
+        context = click.Context(group)
+        for each in group.list_commands(context):
+            command = group.get_command(context, each)
+            assert command is not None
+            yield from every(command, (*name, each))
+
+
+COMMANDS = dict(every(cli))
+
+
+def test_the_contracts_commands_are_there() -> None:
+    assert {name[0] for name in COMMANDS if name} == set(CONTRACT)
+    assert {("fixtures", verb) for verb in ("generate", "verify", "list")} <= set(COMMANDS)
+
+
+@pytest.mark.parametrize("name", CONTRACT)
+def test_the_contracts_options_are_there(name: str) -> None:
+    options = {o for p in COMMANDS[(name,)].params for o in p.opts if o.startswith("-")}
+    assert options >= CONTRACT[name]
+
+
+@pytest.mark.parametrize("name", COMMANDS, ids=" ".join)
+def test_help_names_each_option(run: Run, name: tuple[str, ...]) -> None:
+    command = COMMANDS[name]
+    done = run(*name, "--help")
+    text = done.out.decode("utf-8")
+    assert (done.status, done.err) == (0, "")
+    assert command.help and len(command.help) > 20
+    assert command.help.split("\n")[0].rstrip(".")[:60].split()[0] in text
+    for parameter in command.params:
+        if isinstance(parameter, click.Option):
+            assert parameter.help, parameter.name
+            for option in (*parameter.opts, *parameter.secondary_opts):
+                assert re.search(rf"{option}\b", text), option
+    for line in text.splitlines():
+        assert len(line) <= 80 or "|" in line  # click does not break a list of choices
+
+
+def test_formats_and_statuses_are_told(run: Run) -> None:
+    text = " ".join(run("rows", "--help").out.decode("utf-8").split())
+    assert f"[{'|'.join(FORMATS)}]" in text
+    text = " ".join(run("--help").out.decode("utf-8").split())
+    assert "Exit status: 0 all well; 1 findings" in text and "2 usage or unreadable input" in text
+
+
+def test_usage_errors_show_how(run: Run) -> None:
+    done = run("rows", "--tabel", "x", "y")
+    assert done.status == 2
+    assert "Usage: binlogkit rows" in done.err and "--table" in done.err

@@ -1,0 +1,148 @@
+"""What strangers typed into a log reaches neither the terminal nor a spreadsheet as it is."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import pty
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Run = Callable[..., Any]
+
+ESCAPE = b"\x1b[31m"  # colours what follows
+BIDI = "\u202e12".encode()  # turns the rest of the line around
+UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+ANSI = re.compile("\x1b\\[[0-9;]*m")
+
+
+@pytest.fixture(scope="module")
+def hostile(
+    golden_log: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory, resealed: Any
+) -> Path:
+    """A log with sequences for terminals in names, values and statements."""
+    original = golden_log("8.0-row-full-metadata/keys").read_bytes()
+    changed = original
+    for old, new in (
+        (b"keyed", ESCAPE),
+        (b"tenant", b"t\x1b[2Jx"),
+        (b"three", BIDI),
+        (b"first", b"=1+1 "),
+        (b"longer now", b"\x07\r\nx\x00\x9by\x7f\xc2\x85"),
+    ):
+        assert len(old) == len(new) and old in changed
+        changed = changed.replace(old, new)
+    path = tmp_path_factory.mktemp("hostile") / "binlog.000001"
+    path.write_bytes(resealed(original, changed))
+    return path
+
+
+COMMANDS = [
+    ["events"],
+    ["rows"],
+    ["transactions"],
+    ["audit"],
+    ["audit", "--section", "by_table"],
+    ["state", "--table", "`\x1b[31m`.`pk`"],
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("form", ["table", "jsonl"])
+def test_no_control_character_is_printed(
+    run: Run, hostile: Path, command: list[str], form: str
+) -> None:
+    name, *rest = command
+    done = run(name, hostile, *rest, "--format", form)
+    text = done.out.decode("utf-8")
+    assert text
+    assert not UNSAFE.search(text.replace("\n", ""))
+    assert not UNSAFE.search(done.err.replace("\n", ""))
+    if form == "jsonl":
+        assert len(done.records) == text.count("\n")
+
+
+def test_json_lines_keep_every_character(run: Run, hostile: Path) -> None:
+    records = run("rows", hostile, "--format", "jsonl").records
+    values = [v for r in records for v in (r["after"] or {}).values() if isinstance(v, str)]
+    assert {r["db"] for r in records} == {ESCAPE.decode()}
+    assert any(value.startswith("\u202e") for value in values)
+    assert any("t\x1b[2Jx" in (r["after"] or {}) for r in records)
+
+
+def test_undo_has_no_control_characters(run: Run, hostile: Path) -> None:
+    done = run("undo", hostile, "--table", "pk")
+    assert done.out
+    assert not UNSAFE.search(done.out.decode("utf-8").replace("\n", ""))
+
+
+@pytest.mark.parametrize(("raw", "cell"), [(False, "'=1+1 "), (True, "=1+1 ")])
+def test_formulas(
+    run: Run,
+    golden_log: Callable[[str], Path],
+    tmp_path: Path,
+    resealed: Any,
+    raw: bool,
+    cell: str,
+) -> None:
+    """A database whose name a spreadsheet would take for a formula."""
+    original = golden_log("8.0-row-full-metadata/keys").read_bytes()
+    path = tmp_path / "formula"
+    path.write_bytes(resealed(original, original.replace(b"keyed", b"=1+1 ")))
+    options = ["--csv-raw"] if raw else []
+    for command in ("rows", "audit"):
+        more = ["--section", "by_table"] if command == "audit" else []
+        done = run(command, path, "--format", "csv", "--columns", "db", *more, *options)
+        header, *cells = csv.reader(io.StringIO(done.out.decode("utf-8"), newline=""))
+        assert header == ["db"]
+        assert cells and all(row == [cell] for row in cells)
+
+
+def test_errors_name_files_safely(run: Run, tmp_path: Path) -> None:
+    name = tmp_path / "a\x1b[31m\u202eb\nc"
+    done = run("events", name)
+    assert done.status == 2
+    assert not UNSAFE.search(done.complaint)
+    name.write_bytes(b"text")
+    done = run("events", name)
+    assert done.status == 2
+    assert not UNSAFE.search(done.complaint)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", [["rows"], ["events"], ["audit"]], ids=" ".join)
+def test_a_real_terminal_gets_only_our_own_colours(
+    program: str, hostile: Path, command: list[str]
+) -> None:
+    leader, follower = pty.openpty()
+    name, *rest = command
+    try:
+        process = subprocess.Popen(
+            [program, name, str(hostile), *rest],
+            stdin=subprocess.DEVNULL,
+            stdout=follower,
+            stderr=follower,
+            env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "120"},
+        )
+        os.close(follower)
+        chunks = []
+        while True:
+            try:
+                chunk = os.read(leader, 1 << 16)
+            except OSError:  # Linux: the other side is closed
+                break
+            if not chunk:
+                break
+            chunks.append(chunk)
+        assert process.wait(60) in (0, 1)
+    finally:
+        os.close(leader)
+    shown = ANSI.sub("", b"".join(chunks).decode("utf-8")).replace("\r\n", "")
+    assert len(shown) > 1000
+    assert not UNSAFE.search(shown)

@@ -1,0 +1,147 @@
+"""``undo``, ``redo``, ``audit`` and ``conform`` from the command line."""
+
+from __future__ import annotations
+
+import json
+import re
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import binlogkit as bk
+from binlogkit_fixtures import golden
+
+Run = Callable[..., Any]
+
+
+def statements(text: str) -> list[str]:
+    """The statements of a script, comments left out."""
+    lines = [line for line in text.splitlines() if not line.startswith("--")]
+    return [s.strip() for s in "\n".join(lines).split(";\n") if s.strip()]
+
+
+@pytest.mark.parametrize("command", ["undo", "redo"])
+def test_a_script(run: Run, small: Path, command: str) -> None:
+    done = run(command, small, "--op", "insert", "--table", "stmts.val")
+    assert (done.status, done.err) == (0, "")
+    text = done.out.decode("utf-8")
+    rows = run("rows", small, "--op", "insert", "--table", "stmts.val", "--format", "jsonl").records
+    verb = "DELETE FROM" if command == "undo" else "INSERT INTO"
+    found = [s for s in statements(text) if s.startswith(verb)]
+    assert len(found) == len(rows)
+    ids = [row["after"]["id"] for row in rows]
+    if command == "undo":
+        ids.reverse()
+    for statement, key in zip(found, ids, strict=True):
+        assert "`stmts`.`val`" in statement and re.search(rf"\b{key}\b", statement)
+
+
+def test_undo_of_an_update_sets_what_it_changed(run: Run, log: Path) -> None:
+    rows = run("rows", log, "--table", "keyed.pk", "--op", "update", "--format", "jsonl").records
+    first = rows[0]
+    changed = {c for c in first["after"] if first["after"][c] != first["before"][c]}
+    assert changed == {"name"}
+    end = first["end_pos"]
+    text = run(
+        "undo", log, "--table", "keyed.pk", "--op", "update", "--stop-position", end
+    ).out.decode("utf-8")
+    (statement,) = [s for s in statements(text) if s.startswith("UPDATE")]
+    setting = re.findall(r"SET (.*?)\s+WHERE", statement, re.S)[0]
+    assert re.findall(r"`(\w+)` =", setting) == ["name"]
+
+
+def test_what_cannot_be_taken_back(run: Run) -> None:
+    case = golden.case("8.0-statement-full", "keys")
+    done = run("undo", *case.binlogs)
+    assert done.status == 1
+    assert re.match(r"binlogkit: \d+ of \d+ changes have no statement", done.complaint)
+    assert "logged as a statement" in done.out.decode("utf-8")
+
+
+def test_a_script_goes_to_a_private_file(run: Run, small: Path, tmp_path: Path) -> None:
+    path = tmp_path / "undo.sql"
+    done = run("undo", small, "--op", "insert", "--output", path)
+    assert done.out == b""
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert "DELETE FROM" in path.read_text("utf-8")
+
+
+def test_commit_is_asked_for(run: Run, small: Path) -> None:
+    options = (small, "--op", "insert", "--table", "stmts.val")
+    careful = statements(run("undo", *options).out.decode("utf-8"))
+    bold = statements(run("undo", *options, "--commit").out.decode("utf-8"))
+    assert careful != bold
+
+
+def test_the_audit_as_a_report(run: Run, small: Path, tmp_path: Path) -> None:
+    done = run("audit", small)
+    assert (done.status, done.err) == (0, "")
+    text = done.out.decode("utf-8")
+    assert str(small) in text and "stmts.val" in text.replace("stmts  val", "stmts.val")
+    path = tmp_path / "report.html"
+    done = run("audit", small, "--html", path, "--title", "What <happened>")
+    assert done.status == 0
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    html = path.read_text("utf-8")
+    assert "What &lt;happened&gt;" in html and "<happened>" not in html
+
+
+def test_the_audits_records(run: Run, small: Path) -> None:
+    done = run("audit", small, "--format", "jsonl")
+    assert done.status == 0
+    expected = list(bk.open(str(small)).audit().records())
+    assert done.records == json.loads(json.dumps(expected))
+    by_table = [r for r in done.records if r["section"] == "by_table"]
+    rows = run("rows", small, "--format", "jsonl").records
+    assert sum(r["rows"] for r in by_table) == len(rows)
+
+
+@pytest.mark.xfail(reason="damage that stops the reading of rows is raised", strict=True)
+def test_observations_are_no_findings_but_damage_is(
+    run: Run, small: Path, tmp_path: Path, frames_of: Any
+) -> None:
+    data = small.read_bytes()
+    path = tmp_path / "cut"
+    path.write_bytes(data[:-1])
+    done = run("audit", path, "--section", "findings", "--format", "jsonl")
+    assert done.status == 1
+    (finding,) = done.records
+    assert finding["severity"] == "damaged"
+    assert finding["pos"] == frames_of(data)[-1].pos
+    assert done.complaint == f"binlogkit: {finding['finding']}"
+
+
+@pytest.mark.oracle
+def test_conform(run: Run, small: Path) -> None:
+    done = run("conform", small, "--format", "jsonl")
+    assert done.status == 0
+    assert done.err.startswith("note: agree: ") and "compared with mysqlbinlog" in done.err
+    assert {r["kind"] for r in done.records} <= {"representation", "theirs", "under_determined"}
+
+
+@pytest.mark.oracle
+def test_conform_finds_a_wrong_decoder(run: Run, small: Path, tmp_path: Path) -> None:
+    """Our own output with one value changed: status 1, unless that is known."""
+    rows = run("rows", small, "--format", "jsonl").records
+    changed = rows[3]
+    column = next(iter(changed["after"]))
+    changed["after"][column] = 987654321
+    out, baseline = tmp_path / "decoded.jsonl", tmp_path / "known.jsonl"
+    out.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    options = (small, "--decoded", out, "--as", "binlogkit", "--format", "jsonl")
+    done = run("conform", *options, "--write-baseline", baseline)
+    assert done.status == 1
+    (odd,) = [r for r in done.records if r["kind"] in ("ours", "unexplained")]
+    assert (odd["pos"], odd["row"], odd["column"]) == (changed["pos"], changed["row"], column)
+    again = run("conform", *options, "--baseline", baseline)
+    assert again.status == 0
+    assert not [r for r in again.records if r["kind"] in ("ours", "unexplained")]
+
+
+def test_conform_without_a_judge_never_falls_back(run: Run, small: Path, tmp_path: Path) -> None:
+    done = run("conform", small, "--mysqlbinlog", tmp_path / "no-such-program")
+    assert done.status == 2
+    assert done.out == b"" and "mysqlbinlog" in done.complaint
