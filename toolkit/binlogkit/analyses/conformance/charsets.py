@@ -6,7 +6,7 @@ absent; what is stored in it cannot be judged and is reported so.
 
 from __future__ import annotations
 
-__all__ = ["encode", "is_known"]
+__all__ = ["encode", "is_known", "says"]
 
 _CODECS = {
     "ascii": "ascii",
@@ -47,6 +47,18 @@ _CODECS = {
     "utf8mb4": "utf-8",
 }
 
+# What MySQL reads otherwise than Python's codec of that name (CONVERT(… USING utf8mb4), 8.0.31; for
+# sjis and ujis also the manual's "The cp932 Character Set").
+_MYSQLS_OWN = {
+    "big5": {"\u2215": "\uff0f", "\ufe68": "\uff3c"},
+    "cp866": {"\u2116": "\u207f", "\xa4": "\xb2"},
+    "greek": {"\u2018": "\u02bd", "\u2019": "\u02bc"},
+    "hebrew": {"\xaf": "\u203e"},
+    "koi8u": {"\u2219": "\u2022"},
+    "sjis": {"\uff3c": "\\"},
+    "ujis": {"\uff3c": "\\"},
+}
+
 
 def is_known(charset: str) -> bool:
     """Whether text in ``charset`` can be judged."""
@@ -67,6 +79,20 @@ def encode(charset: str, text: str) -> bytes | None:
         return _latin1(text) if charset == "latin1" else None
 
 
+def says(charset: str, data: bytes, text: str) -> bool:
+    """Whether ``data`` in ``charset`` reads as ``text``: of two codes of one character either."""
+    if encode(charset, text) == data:
+        return True
+    codec = _CODECS.get(charset)
+    if codec is None or charset == "eucjpms":
+        return False
+    try:
+        read = data.decode(codec)
+    except UnicodeDecodeError:
+        return False
+    return read.translate(str.maketrans(_MYSQLS_OWN.get(charset, {}))) == text
+
+
 def _eucjpms(text: str) -> bytes | None:
     """cp932's characters (with NEC's row 13) at EUC's places, JIS X 0212's as in euc_jp."""
     out = bytearray()
@@ -79,6 +105,8 @@ def _eucjpms(text: str) -> bytes | None:
                 out += char.encode("euc_jp")
             except UnicodeEncodeError:
                 return None
+        except ValueError:  # a place of a company's own, which EUC has elsewhere
+            return None
     return bytes(out)
 
 

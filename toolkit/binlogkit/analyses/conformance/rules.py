@@ -110,7 +110,7 @@ RULES: tuple[Rule, ...] = (
     ),
     _same_value(
         "charset", _STRINGS,
-        "text is printed in its column's character set; ours encodes to the same bytes",
+        "text is printed in its column's character set; its bytes say ours",
         value_rules.charset,
     ),
     _same_value(
