@@ -49,7 +49,7 @@ _CODECS = {
 
 # What MySQL reads otherwise than Python's codec of that name (CONVERT(… USING utf8mb4), 8.0.31; for
 # sjis and ujis also the manual's "The cp932 Character Set").
-_MYSQLS_OWN = {
+_MYSQLS_OWN: dict[str, dict[str, str | int | None]] = {
     "big5": {"\u2215": "\uff0f", "\ufe68": "\uff3c"},
     "cp866": {"\u2116": "\u207f", "\xa4": "\xb2"},
     "greek": {"\u2018": "\u02bd", "\u2019": "\u02bc"},
