@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,31 +26,6 @@ class OddCell:
     text: str | None = None
 
 
-@pytest.fixture(scope="session")
-def spark_session() -> Iterator[Any]:
-    """A small quiet session (SPARK.md, "Start-up and quiet")."""
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-    from pyspark.sql import SparkSession
-
-    builder = SparkSession.builder.master("local[2]").appName("binlogkit tests")
-    settings = {
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.shuffle.partitions": "2",
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
-    }
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("OFF")
-    yield session
-    session.stop()
-
-
 @pytest.fixture(params=["pyarrow", "pandas", pytest.param("spark", marks=pytest.mark.spark)])
 def convert(request: pytest.FixtureRequest) -> Convert:
     """Turns an Arrow table into a frame of one engine."""
@@ -62,7 +35,7 @@ def convert(request: pytest.FixtureRequest) -> Convert:
         import pandas as pd
 
         return lambda table: table.to_pandas(types_mapper=pd.ArrowDtype)
-    session = request.getfixturevalue("spark_session")
+    session = request.getfixturevalue("spark")
     from binlogkit.analyses._frames import from_arrow
 
     like = session.range(1)

@@ -68,9 +68,14 @@ class Boundary:
 
 
 def read_boundaries(frame: Any) -> list[Boundary]:
-    """The boundaries of any engine's frame in log order, with definitions from their DDL."""
+    """The boundaries of any engine's frame in log order, with definitions from their DDL.
+
+    What was read once can be given to many states of the same log instead of the frame.
+    """
     if frame is None:
         return []
+    if isinstance(frame, list):
+        return frame
     rows = sorted(to_arrow(frame).to_pylist(), key=lambda row: row["seq"])
     catalog = Catalog()
     result: list[Boundary] = []

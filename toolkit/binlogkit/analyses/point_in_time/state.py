@@ -26,8 +26,8 @@ from binlogkit.analyses.point_in_time.boundary import (
     read_boundaries,
 )
 from binlogkit.analyses.point_in_time.findings import Findings
-from binlogkit.analyses.point_in_time.replay import Replay
 from binlogkit.analyses.point_in_time.result import base_changes, state_table
+from binlogkit.analyses.point_in_time.sequential import Replay
 from binlogkit.analyses.point_in_time.store import Store
 from binlogkit.analyses.point_in_time.until import Until, ended, note_cascades
 from binlogkit.analyses.point_in_time.window import last_images, window_suffices
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["State", "replay", "state"]
 
 _BATCH_ROWS = 65_536
-_ALWAYS = -1  # below every seq
+_ALWAYS = -(1 << 63)  # below every seq
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,16 +81,16 @@ def replay(
 
     ``changes``: a frame of typed changes of the table (and of the tables it was renamed from), or
     an iterable of record batches; the result is of the same engine, Arrow for batches.
-    ``boundaries``, ``transactions``: ``log.boundaries()`` and ``log.transactions()``; without the
-    latter every change is taken as committed, and ``until`` cannot be given. ``key``: columns of
-    the primary key, or of a unique key without NULL; empty for a table without one: its rows are a
-    multiset. ``table``: (db, table), needed where ``changes`` hold several or none. ``base``: the
-    rows before the first change: a state, or a frame with the table's own columns. ``columns``:
-    the table's columns at that point, all that were seen if None. ``transactional``: whether the
-    table's engine is. ``cascades``: the tables (``db.table``) whose foreign keys change this one,
-    beside those that ``boundaries`` tell; ``cascades_logged``: the server logs such changes (9.6+).
-    ``method``: ``sequential``, ``window`` (full images, a key that never
-    changes) or ``auto``.
+    ``boundaries``: ``log.boundaries()``, or what :func:`read_boundaries` made of it, for many
+    states of one log; ``transactions``: ``log.transactions()``; without it every change is taken
+    as committed, and ``until`` cannot be given. ``key``: columns of the primary key, or of a unique
+    key without NULL; empty for a table without one: its rows are a multiset. ``table``: (db,
+    table), needed where ``changes`` hold several or none. ``base``: the rows before the first
+    change: a state, or a frame with the table's own columns. ``columns``: the table's columns at
+    that point, all that were seen if None. ``transactional``: whether the table's engine is.
+    ``cascades``: the tables (``db.table``) whose foreign keys change this one, beside those that
+    ``boundaries`` tell; ``cascades_logged``: the server logs such changes (9.6+). ``method``:
+    ``sequential``, ``window`` (full images, a key that never changes) or ``auto``.
 
     Rows come by key, text by code point (the server's order depends on the collation), else as
     first seen. UsageError where the arguments contradict each other or the frames.
@@ -171,17 +171,21 @@ class _Plan:
         """Whether the window form gives the right state."""
         if self.base is not None or len(self.names) > 1 or not is_frame(self.changes):
             return False
-        if self.columns is not None or self._since() is None:
+        since = self._since()
+        if self.columns is not None or since is None:
             return False
-        return window_suffices(self._kept(), self.key)
+        return window_suffices(self._kept(), self.key, complete=since != _ALWAYS)
 
     def _since(self) -> int | None:
-        """The ``seq`` at which the table was last known to be empty; None for more than that."""
+        """The ``seq`` from which on there are only row changes; None where there is no such."""
         name = self.names[-1]
         since: int | None = _ALWAYS
         for boundary in self.happened:
             if boundary.concerns(name):
-                since = boundary.seq if boundary.empties else None
+                stored = boundary.definition is None or boundary.definition.engine != "BLACKHOLE"
+                since = boundary.seq if boundary.empties and stored else None
+            elif boundary.may_write:
+                since = None
         return since
 
     def by_window(self) -> State:

@@ -18,10 +18,11 @@ from binlogkit.errors import UsageError
 __all__ = ["last_images", "window_suffices"]
 
 
-def window_suffices(changes: Lazy, key: Sequence[str]) -> bool:
-    """Whether every image is full and plain and no update changes the key.
+def window_suffices(changes: Lazy, key: Sequence[str], *, complete: bool) -> bool:
+    """Whether every image is full and plain, no update changes the key, and all adds up.
 
-    A look at all of the changes, but no more than an aggregate.
+    ``complete``: the changes begin with the table empty. Two looks at all of the changes, but no
+    more than aggregates; where something contradicts, the sequential form says what.
     """
     columns = changes.collect_schema()
     if not key or not isinstance(columns["after"], nw.Struct):
@@ -38,20 +39,53 @@ def window_suffices(changes: Lazy, key: Sequence[str]) -> bool:
         _moved=nw.when(moved & (nw.col("op") == "update")).then(one).otherwise(none),
     )
     sums = records(flags.select(nw.col("_odd").sum(), nw.col("_moved").sum()))[0]
-    return not sums["_odd"] and not sums["_moved"]
+    return not sums["_odd"] and not sums["_moved"] and _adds_up(changes, key, complete)
+
+
+def _adds_up(changes: Lazy, key: Sequence[str], complete: bool) -> bool:
+    """Whether every key was inserted once more than deleted if its row lives, else as often.
+
+    Without the table's beginning one insert may be missing.
+    """
+    keyed, names = _keyed(changes, key)
+    step = nw.when(nw.col("op") == "insert").then(nw.lit(1)).otherwise(nw.lit(0))
+    gone = nw.when(nw.col("op") == "delete").then(nw.lit(1)).otherwise(nw.lit(0))
+    lives = nw.when(nw.col("op") == "delete").then(nw.lit(0)).otherwise(nw.lit(1))
+    marked = keyed.with_columns(_came=step, _went=gone, _lives=lives)
+    counted = marked.group_by(names).agg(
+        nw.col("_came").sum(), nw.col("_went").sum(), nw.col("seq").max()
+    )
+    last = marked.select("seq", nw.col("_lives"))
+    balance = counted.join(last, on="seq", how="left").with_columns(
+        _balance=nw.col("_came") - nw.col("_went") - nw.col("_lives")
+    )
+    ends = records(
+        balance.select(
+            nw.col("_balance").min().alias("low"), nw.col("_balance").max().alias("high")
+        )
+    )[0]
+    low = 0 if complete else -1
+    return ends["low"] is None or (ends["low"] >= low and ends["high"] <= 0)
+
+
+def _keyed(changes: Lazy, key: Sequence[str]) -> tuple[Lazy, list[str]]:
+    """With the key as columns of its own, and their names."""
+    names = [f"_key_{i}" for i in range(len(key))]
+    befores, afters = (image_fields(changes, image, key) for image in ("before", "after"))
+    deleted = nw.col("op") == "delete"
+    keyed = changes.with_columns(
+        nw.when(deleted).then(before).otherwise(after).alias(name)
+        for before, after, name in zip(befores, afters, names, strict=True)
+    )
+    return keyed, names
 
 
 def last_images(changes: Lazy, key: Sequence[str], like: Any) -> Any:
     """The rows as of the end of ``changes`` (STATE), by key; ``like``: the frame they come from."""
     if not key:
         raise UsageError("the window form needs a key")
-    names = [f"_key_{i}" for i in range(len(key))]
+    keyed, names = _keyed(changes, key)
     deleted = nw.col("op") == "delete"
-    befores, afters = (image_fields(changes, image, key) for image in ("before", "after"))
-    keyed = changes.with_columns(
-        nw.when(deleted).then(before).otherwise(after).alias(name)
-        for before, after, name in zip(befores, afters, names, strict=True)
-    )
     last = keyed.filter(nw.col("seq") == nw.col("seq").max().over(*names)).filter(~deleted)
     columns = changes.collect_schema()
     missing = [c for c in ("after_state", "raw") if c not in columns]
