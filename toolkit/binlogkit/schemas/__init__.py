@@ -1,0 +1,32 @@
+"""JSON Schemas (2020-12) of the records that commands print, as data beside this module.
+
+>>> from binlogkit.schemas import NAMES, load
+>>> load("row")["title"]
+'binlogkit row'
+
+``event``, ``row``, ``transaction`` and ``state``: one line of ``--format jsonl`` of the command of
+that name; ``plan``: one element of :meth:`binlogkit.Log.undo` and ``redo``. The files are written
+by ``tools/make_docs.py`` from the dataclasses and declarations of the code (``_generate.py``). The
+fixtures' manifest has its own, ``binlogkit_fixtures/manifest.schema.json``.
+"""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from typing import Any
+
+from binlogkit.errors import UsageError, printable
+
+__all__ = ["NAMES", "load"]
+
+NAMES = ("event", "plan", "row", "state", "transaction")
+
+
+def load(name: str) -> dict[str, Any]:
+    """The schema of that name. UsageError: there is none."""
+    if name not in NAMES:
+        raise UsageError(f"no schema {printable(name)!r}; there are {', '.join(NAMES)}")
+    text = files(__name__).joinpath(f"{name}.schema.json").read_text("utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
