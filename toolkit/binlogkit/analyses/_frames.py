@@ -171,6 +171,10 @@ def _to_spark(table: pa.Table, reference: Any) -> Any:
     import pyarrow as pa
 
     schema = pa.schema([pa.field(f.name, _spark_type(f.type)) for f in table.schema])
+    if not table.num_rows:  # PySpark 4.3 makes no frame of columns without a chunk
+        from pyspark.sql.pandas.types import from_arrow_schema
+
+        return reference.sparkSession.createDataFrame([], from_arrow_schema(schema))
     columns = [_as_spark(column, schema.field(i).type) for i, column in enumerate(table.columns)]
     return reference.sparkSession.createDataFrame(pa.table(columns, schema=schema))
 
