@@ -55,7 +55,8 @@ def test_a_real_log_agrees(types: Any) -> None:
     summary = result.summary
     assert summary.exit_status == 0
     assert summary.verdict == conformance.Verdict.EXPLAINED
-    assert (summary.events, summary.rows) == (581, 230)
+    assert summary.events == len(types.events()) > 500
+    assert summary.rows + summary.rows_not_judged == len(types.rows())
     assert summary.cells > 3000
     # GEOMETRY: said, counted, not hidden (SERVERS.md).
     assert summary.rules["type-not-handled"] == 6

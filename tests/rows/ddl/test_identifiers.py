@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from binlogkit.rows.ddl import Catalog, written_tables
@@ -49,6 +49,8 @@ def test_quoted_names(db: str, table: str, column: str, quoting: tuple[str, int]
 
 @settings(deadline=None)
 @given(UNQUOTED)
+@example("0X")
+@example("0B")
 def test_unquoted_names(name: str) -> None:
     catalog = Catalog("8.0.31")
     catalog.apply(f"CREATE TABLE {name}_t ({name}_c INT, KEY ({name}_c))", default_db="d")

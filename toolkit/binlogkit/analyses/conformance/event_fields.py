@@ -191,11 +191,12 @@ def _gtid(printed: PrintedEvent, fields: Mapping[str, Any], ours: Mapping[str, A
     found = _first(_NEXT, printed)
     if found:
         yield "gtid", ours.get("gtid") or "ANONYMOUS", _text(found[1])
-    yield from _numbers(("last_committed", "sequence_number"), _CLOCK.search(printed.head), fields)
+    # 5.6 wrote no logical clock, and what a server did not write yet is printed as 0.
+    clock = {n: fields[n] or 0 for n in ("last_committed", "sequence_number") if n in fields}
+    yield from _numbers(("last_committed", "sequence_number"), _CLOCK.search(printed.head), clock)
     found = _COMMIT.search(printed.head)
     names = ("original_commit_timestamp", "immediate_commit_timestamp", "transaction_length")
     if found:
-        # What the server did not write yet is printed as 0.
         for name, value in zip(names, found.groups(), strict=True):
             if name in fields:
                 yield name, fields[name] or 0, int(value)

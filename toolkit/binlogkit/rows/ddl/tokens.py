@@ -114,6 +114,10 @@ def _bounded(sql: str, mode: SqlMode, version: int) -> str:
 _NUMBER = re.compile(r"\d*\.?\d*(?:[eE][+-]?\d+)?")
 
 
+# Manual, "Hexadecimal Literals": "a leading 0x is case-sensitive"; likewise 0b.
+_LITERAL = re.compile(r"0x[0-9a-fA-F]+|0b[01]+")
+
+
 def _joined(lexemes: list[Lexeme], tokens: list[Token]) -> list[Lexeme]:
     """Put together what is one word in MySQL but not in sqlglot: ``1$a``."""
     result: list[Lexeme] = []
@@ -132,6 +136,9 @@ def _lexeme(token: Token, text: str) -> Lexeme:
     if kind == "name" and text[token.start] not in '`"':
         kind = "word"  # 0xzz, 0b12: words that begin like a number
         return Lexeme(kind, text[token.start : token.end + 1], "")
+    written = text[token.start : token.end + 1]
+    if kind in ("hex", "bits") and written[0] == "0" and not _LITERAL.fullmatch(written):
+        return Lexeme("word", written, "")  # 0X_c: only a lower-case 0x or 0b begins a literal
     if kind == "number" and not _NUMBER.fullmatch(token.text):
         kind = "word"  # 2e, 5days
     if kind is not None:
