@@ -117,6 +117,14 @@ def test_without_a_key_one_equal_row_is_meant(make_changes: Make) -> None:
     assert statement(plan).endswith("LIMIT 1")
 
 
+def test_without_a_key_what_is_not_compared_may_tell_rows_apart(make_changes: Make) -> None:
+    """No LIMIT: of two rows that differ in a FLOAT or JSON only, the wrong one could be hit."""
+    changes = make_changes(FIELDS, [("update", row(), row(state="paid"))], key=())
+    (plan,) = plans(changes)
+    assert not plan["limit_one"] and plan["note"] == "not compared: ratio"
+    assert "LIMIT" not in statement(plan)
+
+
 def test_times_stand_in_the_condition_so_that_they_are_kept(make_changes: Make) -> None:
     """ON UPDATE CURRENT_TIMESTAMP would touch a column that the statement does not name."""
     fields = [*FIELDS[:2], field("at", pa.timestamp("us"), "datetime", scale="0")]

@@ -38,7 +38,7 @@ PLANS = outputs(
     ("kind", "string", "what the statement does: insert, update or delete"),
     ("set", "list<item>", "columns to write; an item has column, value (JSON), type, generated"),
     ("where", "list<item>", "what finds the row and guards it, items as in set"),
-    ("limit_one", "boolean", "equal rows may be there: only one is meant"),
+    ("limit_one", "boolean", "rows equal in every column may be there: only one is meant"),
     ("refused", "string", "why there is no statement, null where there is one"),
     ("note", "string", "what the statement does not check, null if nothing"),
 )
@@ -222,7 +222,7 @@ class _Planner:
             "kind": kind,
             "set": [],
             "where": [],
-            "limit_one": not self.facts.key and kind != "insert",
+            "limit_one": False,
             "refused": None,
             "note": None,
         }
@@ -231,6 +231,10 @@ class _Planner:
             left_out = self._fill(result, kind, old, new)
         except _Refused as reason:
             return result | {"set": [], "where": [], "refused": str(reason)}
+        # Rows that are equal in every column are all the same one; rows that are equal in those
+        # that can be compared are not: without LIMIT the statement then changes more than one
+        # row, which the script takes for a failure.
+        result["limit_one"] = not self.facts.key and kind != "insert" and not left_out
         if left_out:
             result["note"] = f"not compared: {', '.join(left_out)}"
         return result

@@ -1,0 +1,120 @@
+"""One row's life, and what two states differ in; the same on every engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from binlogkit.analyses.point_in_time import DIFFERENCE, STORY, difference, state, story
+from binlogkit.errors import UsageError
+
+Make = Callable[..., pa.Table]
+Convert = Callable[[pa.Table], Any]
+RowsOf = Callable[[Any], list[dict[str, Any]]]
+
+FIELDS = {"id": pa.int32(), "name": pa.string()}
+
+
+def row(number: int, name: str | None) -> dict[str, Any]:
+    return {"id": number, "name": name}
+
+
+LIFE = [
+    ("insert", None, row(1, "a")),
+    ("insert", None, row(2, "other")),
+    ("update", row(1, "a"), row(1, "b")),
+    ("update", row(1, "b"), row(7, "b")),
+    ("insert", None, row(1, "second")),
+    ("update", row(7, "b"), row(8, None)),
+    ("delete", row(8, None), None),
+    ("update", row(2, "other"), row(3, "other")),
+]
+
+
+def test_a_row_is_followed_through_its_keys(
+    make_changes: Make, convert: Convert, rows_of: RowsOf
+) -> None:
+    changes = convert(make_changes(FIELDS, LIFE))
+    result = story(changes, ["id"], 7)
+    assert type(result) is type(changes)
+    rows = rows_of(result)
+    assert list(rows[0])[:2] == [o.name for o in STORY]
+    assert [(r["life"], r["seq"], r["changed"]) for r in rows] == [
+        (1, 0, ["id", "name"]),
+        (1, 2, ["name"]),
+        (1, 3, ["id"]),
+        (1, 5, ["id", "name"]),
+        (1, 6, ["id", "name"]),
+    ]
+
+
+def test_two_rows_with_one_key_are_two_lives(make_changes: Make, rows_of: RowsOf) -> None:
+    rows = rows_of(story(make_changes(FIELDS, LIFE), ["id"], 1))
+    assert [(r["life"], r["seq"]) for r in rows] == [(1, 0), (1, 2), (1, 3), (2, 4), (1, 5), (1, 6)]
+
+
+def test_a_key_that_never_was_has_no_story(
+    make_changes: Make, convert: Convert, rows_of: RowsOf
+) -> None:
+    assert rows_of(story(convert(make_changes(FIELDS, LIFE)), ["id"], 99)) == []
+
+
+def test_a_story_of_a_key_of_two_columns(make_changes: Make, rows_of: RowsOf) -> None:
+    changes = make_changes(FIELDS, LIFE)
+    assert [r["seq"] for r in rows_of(story(changes, ["id", "name"], (1, "second")))] == [4]
+    with pytest.raises(UsageError, match="a value for each"):
+        story(changes, ["id", "name"], 1)
+
+
+def test_difference_of_two_states(make_changes: Make, convert: Convert, rows_of: RowsOf) -> None:
+    changes = make_changes(FIELDS, LIFE)
+    earlier = state(convert(changes.slice(0, 3)), key=["id"])
+    later = state(convert(changes), key=["id"])
+    result = difference(earlier, later, ["id"])
+    assert type(result) is type(earlier)
+    rows = rows_of(result)
+    assert list(rows[0]) == [o.name for o in DIFFERENCE]
+    assert [(r["difference"], r["before"], r["after"], r["changed"]) for r in rows] == [
+        ("changed", row(1, "b"), row(1, "second"), ["name"]),
+        ("removed", row(2, "other"), None, []),
+        ("added", None, row(3, "other"), []),
+    ]
+    assert rows_of(difference(later, later, ["id"])) == []
+
+
+def test_unknown_cells_are_uncertain_where_the_row_was_touched(
+    make_changes: Make, rows_of: RowsOf
+) -> None:
+    fields = {**FIELDS, "note": pa.string()}
+    rows = [
+        ("insert", None, {"id": 1, "name": "a"}),
+        ("insert", None, {"id": 2, "name": "b"}),
+        ("update", {"id": 1}, {"name": "a"}),
+        ("update", {"id": 2}, {"note": "n"}),
+    ]
+    changes = make_changes(fields, rows)
+    found = rows_of(
+        difference(state(changes.slice(0, 2), key=["id"]), state(changes, key=["id"]), ["id"])
+    )
+    assert [(r["difference"], r["changed"], r["uncertain"]) for r in found] == [
+        ("uncertain", [], ["note"]),
+        ("uncertain", [], ["note"]),
+    ]
+    same = state(changes.slice(0, 1), key=["id"])
+    assert rows_of(difference(same, same, ["id"])) == []
+
+
+def test_difference_without_a_key_counts_equal_rows(make_changes: Make, rows_of: RowsOf) -> None:
+    changes = make_changes(
+        FIELDS, [("insert", None, row(1, "x"))] * 3 + [("delete", row(1, "x"), None)], key=()
+    )
+    three = state(changes.slice(0, 3), key=())
+    two = state(changes, key=())
+    found = rows_of(difference(three, two, ()))
+    assert [(r["difference"], r["before"], r["after"]) for r in found] == [
+        ("removed", row(1, "x"), None)
+    ]
+    assert [r["difference"] for r in rows_of(difference(two, three, ()))] == ["added"]
