@@ -36,4 +36,39 @@ CASES = (
         ),
         FULL_METADATA,
     ),
+    # A mark in a file in which no transaction ends: "no transaction of this log ends in …".
+    Case(
+        "mark-in-an-empty-file",
+        "8.0",
+        ("CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1)", "FLUSH BINARY LOGS"),
+    ),
+    # A column that ALTER added and no image has yet: an error, and rows without a key unseen.
+    Case(
+        "added-column-without-an-image",
+        "8.0",
+        (
+            "CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(9))",
+            "CREATE TABLE n (a INT, b INT)",
+            "INSERT INTO t VALUES (1, 'a'), (2, 'b')",
+            "INSERT INTO n VALUES (1, 1), (1, 1), (2, 2)",
+            "ALTER TABLE t ADD COLUMN x TIMESTAMP(6) NOT NULL DEFAULT '2001-02-03 04:05:06' FIRST",
+            "ALTER TABLE n ADD COLUMN x ENUM('я', 'b') CHARACTER SET cp1251 NOT NULL",
+            "MARK",
+            "UPDATE n SET b = 5 WHERE a = 1 LIMIT 1",
+            "DELETE FROM n WHERE a = 2",
+        ),
+    ),
+    # A column of one type becomes one of another: nothing of the first type is left to show.
+    Case(
+        "column-of-another-type",
+        "8.0",
+        (
+            "CREATE TABLE t (id INT PRIMARY KEY, a DECIMAL(9,0))",
+            "INSERT INTO t VALUES (1, 7)",
+            "ALTER TABLE t MODIFY a VARBINARY(20)",
+            "UPDATE t SET a = 0x00FF",
+            "MARK",
+            "INSERT INTO t VALUES (2, 0x01)",
+        ),
+    ),
 )

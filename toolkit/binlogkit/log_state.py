@@ -24,6 +24,7 @@ __all__ = ["TableState", "table_states"]
 # From here on the SQL layer does foreign keys' cascades, and the child's rows are logged
 # (TRAPS.md 12).
 CASCADES_LOGGED = (9, 6, 0)
+_END = (1 << 63) - 1  # behind every position of a file
 _BLACKHOLE = "The table's engine is BLACKHOLE, which keeps no rows: these are what was written."
 _NOT_TRANSACTIONAL = frozenset({"MYISAM", "MEMORY", "ARCHIVE", "CSV", "MERGE", "MRG_MYISAM"})
 
@@ -88,8 +89,9 @@ def table_states(
 
     if sum(x is not None for x in (at, until_gtid, until_time)) > 1:
         raise UsageError("give one of at, until_gtid and until_time")
-    until = _until(log, at, until_gtid, until_time, timezone)
     transactions = log.transactions(engine="pyarrow")
+    ends = set(transactions.column("end_file").to_pylist())
+    until = _until(log, at, until_gtid, until_time, timezone, ends)
     history = _history(log)
     boundaries = history.boundaries(log)
     for table in tables:
@@ -148,12 +150,14 @@ def _until(
     until_gtid: str | GtidSet | None,
     until_time: Any,
     timezone: str | None,
+    ends: set[str],
 ) -> Any:
     from binlogkit.analyses.point_in_time import AtPosition, AtTime, UpToGtids
 
     if at is not None:
         file, pos = _position(at)
-        return AtPosition(_file(log, file), pos)
+        place = _told(log, _file(log, file), pos, ends)
+        return AtPosition(*place) if ends else None
     if until_gtid is not None:
         return UpToGtids(
             str(GtidSet.parse(until_gtid) if isinstance(until_gtid, str) else until_gtid)
@@ -161,6 +165,16 @@ def _until(
     if until_time is not None:
         return AtTime(parse_time(until_time, timezone))
     return None
+
+
+def _told(log: Log, file: str, pos: int, ends: set[str]) -> tuple[str, int]:
+    """The position, or the same point by a file in which transactions end (``ends``), if any do."""
+    if file in ends:
+        return file, pos
+    before = [name for name in log.files[: log.files.index(file)] if name in ends]
+    if before:
+        return before[-1], _END
+    return next((name for name in log.files if name in ends), file), 0
 
 
 def _position(at: str | tuple[str, int]) -> tuple[str, int]:

@@ -225,6 +225,8 @@ def _restructure(table: Table, done: Alteration) -> None:
         for name, value in done.added.items()
         if value is not NOT_KNOWN
     }
+    for name in done.added.keys() - values.keys():
+        store.declare(name)
     table.rows.rewrite(done, values)
 
 

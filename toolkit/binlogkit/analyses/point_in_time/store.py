@@ -81,6 +81,15 @@ class Store:
         for back in last_chunks:
             self._full[-1 - back] = own <= self._chunks[-1 - back].keys()
 
+    def declare(self, name: str) -> None:
+        """Take a column that no image has yet; every row that is there has it unknown."""
+        import pyarrow as pa
+
+        if name not in self.fields:
+            self.fields[name] = pa.field(name, pa.null())
+            self.names.append(name)
+            self._count(range(len(self._chunks)))
+
     def add_value(self, name: str, value: Any) -> int:
         """Take a single cell for a column that is new; its handle."""
         import pyarrow as pa
@@ -162,7 +171,9 @@ class Store:
         types = {c[name].type for c in self._chunks if name in c and c[name].type != dtype}
         column = self._taken(name, handles, dtype)
         for other in types:
-            column = _where_null(column, _as_type(self._taken(name, handles, other), dtype))
+            foreign = self._taken(name, handles, other)
+            if foreign.null_count < len(foreign):
+                column = _where_null(column, _as_type(foreign, dtype))
         if all(handle >= UNKNOWN for handle in handles):
             return column
         texts = column.to_pylist()
