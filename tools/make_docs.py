@@ -1,0 +1,174 @@
+"""Make again what is generated of the documents: ``python tools/make_docs.py``.
+
+- ``toolkit/binlogkit/schemas/*.schema.json``, from the code;
+- ``docs/conformance.md``, from the judge's rules;
+- the outputs in the ``console`` blocks of README.md and docs/*.md: what stands after a line that
+  begins with ``$ `` is what that command prints.
+
+The commands of a document run in a folder that holds what the documents speak of (:func:`prepare`).
+A test compares all of it, and runs the other blocks (tests/docs).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from binlogkit.analyses.conformance.rules import EVENT_RULES, RULES, Kind, Rule
+from binlogkit.schemas._generate import generate, render
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+SCHEMAS = ROOT / "toolkit" / "binlogkit" / "schemas"
+SAMPLE = ("8.0-row-full", "incident")
+SECONDS = 120
+_FENCE = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<code>.*?)^```$", re.M | re.S)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A fenced block: what stands behind the fence, and its text; ``start`` of it in the file."""
+
+    info: str
+    code: str
+    start: int
+
+    @property
+    def language(self) -> str:
+        """The first word behind the fence."""
+        return self.info.split(" ")[0]
+
+    @property
+    def needs(self) -> str:
+        """The second: what it needs to run (server, spark, …), empty for nothing."""
+        return self.info.partition(" ")[2]
+
+
+def documents() -> list[Path]:
+    """README.md and docs/*.md."""
+    return [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
+
+
+def blocks(text: str) -> list[Block]:
+    """The fenced blocks of a document."""
+    return [Block(m["info"].strip(), m["code"], m.start("code")) for m in _FENCE.finditer(text)]
+
+
+def prepare(folder: Path) -> None:
+    """Put what the documents speak of into ``folder``: the source tree's data and a sample log."""
+    for name in ("tests", "notebooks", "docs"):
+        (folder / name).symlink_to(ROOT / name)
+    cell, scenario = SAMPLE
+    source = ROOT / "tests" / "_data" / cell / scenario / "binlog.000001"
+    shutil.copyfile(source, folder / "binlog.000001")
+
+
+def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a command of a document; both its streams in ``stdout``, as a terminal shows them."""
+    programs = str(Path(sys.executable).parent)
+    path = os.pathsep.join([programs, os.environ.get("PATH", os.defpath)])
+    return subprocess.run(
+        ["bash", "-euc", command],
+        cwd=folder,
+        env={**os.environ, "PATH": path, "TZ": "UTC", "LC_ALL": "C.UTF-8", "COLUMNS": "100"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        timeout=SECONDS,
+        check=False,
+    )
+
+
+def session(code: str, folder: Path) -> str:
+    """A ``console`` block with what its commands print now."""
+    out = []
+    for command in re.findall(r"^\$ (.*(?:\n> .*)*)", code, re.M):
+        printed = shell(re.sub(r"\n> ", "\n", command), folder).stdout
+        lines = [line.rstrip() for line in printed.splitlines()]
+        out.append("\n".join([f"$ {command}", *lines]) + "\n")
+    return "".join(out)
+
+
+def refreshed(text: str, folder: Path) -> str:
+    """A document with the outputs of its ``console`` blocks made again."""
+    for block in reversed(blocks(text)):
+        if block.info == "console":
+            end = block.start + len(block.code)
+            text = text[: block.start] + session(block.code, folder) + text[end:]
+    return text
+
+
+_KINDS = {
+    Kind.REPRESENTATION: "The same, written otherwise",
+    Kind.THEIRS: "mysqlbinlog is wrong",
+    Kind.UNDER_DETERMINED: "The text does not decide",
+    Kind.OURS: "The decoder under test is wrong",
+}
+_INTRODUCTION = """\
+# Differences with mysqlbinlog
+
+<!-- Made by tools/make_docs.py from binlogkit.analyses.conformance: change the rules, not this. -->
+
+`binlogkit conform` compares a decoder's records with what `mysqlbinlog -vv` prints: the structure
+of every event first, every cell of every row second. Two texts are rarely the same, because
+mysqlbinlog prints for people. So each difference must be explained by a rule that recomputes one
+side from the other; what no rule explains is `unexplained`. Differences of the kinds `ours` and
+`unexplained` are findings, exit status 1.
+
+The rules are tried from the first to the last; a column's family says which are for it.
+"""
+
+
+def conformance() -> str:
+    """docs/conformance.md."""
+    parts = [_INTRODUCTION]
+    for title, rules in (("Cells", RULES), ("Events", tuple(EVENT_RULES.values()))):
+        parts.append(f"\n## {title}\n")
+        for kind, meaning in _KINDS.items():
+            chosen = [rule for rule in rules if rule.kind == kind]
+            if chosen:
+                source = Counter(rule.source for rule in chosen).most_common(1)[0][0]
+                parts.append(f"\n### {meaning} (`{kind}`)\n\nSource, unless a rule names its own: ")
+                parts.append(f"{source}.\n\n")
+                parts.extend(_rule(rule, source) for rule in chosen)
+    return "".join(parts)
+
+
+def _rule(rule: Rule, source: str) -> str:
+    families = f" ({', '.join(rule.families)})" if rule.families else ""
+    own = "" if rule.source == source else f" Source: {rule.source}."
+    return f"- **{rule.id}**{families}: {rule.text}.{own}\n"
+
+
+def generated() -> Iterator[tuple[Path, str]]:
+    """Every generated file with its text; the schemas and the rules first."""
+    for name, schema in generate().items():
+        yield SCHEMAS / f"{name}.schema.json", render(schema)
+    yield DOCS / "conformance.md", conformance()
+    for document in documents():
+        text = document.read_text("utf-8")
+        if any(block.info == "console" for block in blocks(text)):
+            with tempfile.TemporaryDirectory() as folder:
+                prepare(Path(folder))
+                yield document, refreshed(text, Path(folder))
+
+
+def main() -> None:
+    """Write what has changed."""
+    for path, text in generated():
+        if not path.exists() or path.read_text("utf-8") != text:
+            path.write_text(text, "utf-8")
+            print(path.relative_to(ROOT))
+
+
+if __name__ == "__main__":
+    main()
