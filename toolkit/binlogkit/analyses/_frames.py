@@ -106,6 +106,8 @@ def finish(result: Lazy, declared: Outputs, like: FrameT, kept: Sequence[str] = 
         column = nw.col(output.name)
         columns.append(column if dtype is None else column.cast(dtype))
     native = nw.to_native(result.select(*columns))
+    if result.implementation.is_pandas():
+        native = native.reset_index(drop=True)
     if not isinstance(native, type(like)):
         raise AssertionError(f"{type(native).__name__} made from {type(like).__name__}")
     return native

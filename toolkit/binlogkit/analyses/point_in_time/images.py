@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from binlogkit.analyses.point_in_time.live import Image
+from binlogkit.analyses.point_in_time.live import ABSENT
 from binlogkit.analyses.point_in_time.store import HIDDEN, Cell, Oddity, Store
 from binlogkit.errors import UsageError
 from binlogkit.frames.schema import CellState
@@ -14,7 +14,7 @@ from binlogkit.frames.schema import CellState
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["FILE", "POS", "SEQ", "Change", "plain_values", "read_changes"]
+__all__ = ["FILE", "POS", "SEQ", "Side", "plain_values", "read_sides"]
 
 # The change that an image comes from, kept beside the image's own columns.
 SEQ, FILE, POS = (HIDDEN + name for name in ("seq", "file", "pos"))
@@ -23,15 +23,15 @@ _NOT_KNOWN = frozenset({CellState.NOT_IN_IMAGE, CellState.JSON_DIFF})
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """A row change as the replay sees it; ``before`` and ``after`` are None without the image."""
+class Side:
+    """The images of one side of a batch: the first one's handle, which rows have one, identities.
 
-    seq: int
-    op: str
-    file: str
-    pos: int
-    before: Image | None
-    after: Image | None
+    What an identity is, live.Rows says.
+    """
+
+    start: int
+    present: list[bool]
+    identities: list[Hashable | None]
 
 
 def plain_values(column: pa.Array) -> list[Any]:
@@ -48,19 +48,12 @@ def plain_values(column: pa.Array) -> list[Any]:
     return list(column.to_pylist())
 
 
-def read_changes(batch: pa.RecordBatch, key: Sequence[str], store: Store) -> Iterator[Change]:
-    """The changes of ``batch`` in its order; their images are added to ``store``."""
-    sides = [_read_side(batch, side, key, store) for side in ("before", "after")]
-    ops = batch["op"].to_pylist()
-    files, positions = batch["file"].to_pylist(), batch["pos"].to_pylist()
-    rows = zip(batch["seq"].to_pylist(), ops, files, positions, *sides, strict=True)
-    for seq, op, file, pos, before, after in rows:
-        yield Change(seq, op, file, pos, before, after)
+def read_sides(batch: pa.RecordBatch, key: Sequence[str], store: Store) -> tuple[Side, Side]:
+    """The images before and after of a batch; they are added to ``store``."""
+    return _read_side(batch, "before", key, store), _read_side(batch, "after", key, store)
 
 
-def _read_side(
-    batch: pa.RecordBatch, side: str, key: Sequence[str], store: Store
-) -> list[Image | None]:
+def _read_side(batch: pa.RecordBatch, side: str, key: Sequence[str], store: Store) -> Side:
     import pyarrow as pa
 
     images = batch[side]
@@ -74,15 +67,10 @@ def _read_side(
     store.odd.update({start + i: oddity for i, oddity in odd.items()})
     present = images.is_valid().to_pylist()
     if not key:
-        identities = _all_cells(columns, odd, present)
-    elif all(name in columns for name in key):
-        identities = _keys(columns, key, odd)
-    else:
-        identities = [None] * len(present)
-    return [
-        Image(start + i, identity) if there else None
-        for i, (identity, there) in enumerate(zip(identities, present, strict=True))
-    ]
+        return Side(start, present, _all_cells(columns, odd, store.columns()))
+    if all(name in columns for name in key):
+        return Side(start, present, _keys(columns, key, odd))
+    return Side(start, present, [None] * len(present))
 
 
 def _oddities(batch: pa.RecordBatch, side: str, names: list[str]) -> dict[int, Oddity]:
@@ -137,25 +125,20 @@ def _odd_value(odd: Oddity, name: str) -> Hashable:
 
 
 def _all_cells(
-    columns: dict[str, pa.Array], odd: dict[int, Oddity], present: list[bool]
+    columns: dict[str, pa.Array], odd: dict[int, Oddity], order: Sequence[str]
 ) -> list[Hashable | None]:
-    """Each image's cells as a set of (name, value), without those that are not in the image."""
-    names = list(columns)
-    parts = [plain_values(column) for column in columns.values()]
-    rows = zip(*parts, strict=True) if parts else iter([()] * len(present))
-    result: list[Hashable | None] = []
-    for i, row in enumerate(rows):
-        if not present[i]:
-            result.append(None)
-            continue
-        oddity = odd.get(i)
-        if oddity is None:
-            result.append(frozenset(zip(names, row, strict=True)))
-            continue
-        cells: dict[str, Any] = {}
-        for name, value in zip(names, row, strict=True):
+    """Each image's cells in the order of the table's columns."""
+    length = len(next(iter(columns.values()))) if columns else 0
+    absent = [ABSENT] * length
+    parts = [plain_values(columns[name]) if name in columns else absent for name in order]
+    result: list[Hashable | None] = list(zip(*parts, strict=True))
+    for i, oddity in odd.items():
+        cells = [part[i] for part in parts]
+        for at, name in enumerate(order):
             state = oddity.states.get(name)
-            if state not in _NOT_KNOWN:
-                cells[name] = value if state is None else _odd_value(oddity, name)
-        result.append(frozenset(cells.items()))
+            if state in _NOT_KNOWN:
+                cells[at] = ABSENT
+            elif state is not None:
+                cells[at] = _odd_value(oddity, name)
+        result[i] = tuple(cells)
     return result

@@ -9,8 +9,6 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
 
 from binlogkit._kernel.json_binary import InvalidJson
 from binlogkit._kernel.json_diff import DiffRejected, apply
@@ -18,24 +16,15 @@ from binlogkit.analyses.point_in_time.store import UNKNOWN, Row, Store
 from binlogkit.analyses.point_in_time.structure import Alteration
 from binlogkit.frames.schema import CellState
 
-__all__ = ["Image", "Keyed", "Multiset", "Rows"]
-
-
-@dataclass(frozen=True, slots=True)
-class Image:
-    """One side of a change: its handle, and what identifies the row.
-
-    ``identity``: the key's value or values; without a key, a frozenset of (name, value) of all
-    cells that are in the image. None where a part of the key is not in the image.
-    """
-
-    handle: int
-    identity: Hashable | None
+__all__ = ["ABSENT", "Keyed", "Multiset", "Rows"]
 
 
 class Rows(ABC):
     """What both forms share.
 
+    An image comes as what identifies its row and its handle. The identity is the key's value or
+    values (None where a part of it is not in the image); without a key the tuple of all cells in
+    the order of :meth:`Store.columns`, :data:`ABSENT` for those that are not in the image.
     ``rejected``: JSON diffs that did not fit the value that was known.
     """
 
@@ -48,15 +37,15 @@ class Rows(ABC):
         return len(self._rows)
 
     @abstractmethod
-    def insert(self, after: Image) -> str | None:
+    def insert(self, after: Hashable, handle: int) -> str | None:
         """Add a row; the kind of contradiction that was met, or None."""
 
     @abstractmethod
-    def update(self, before: Image, after: Image) -> str | None:
-        """Change a row; as insert."""
+    def update(self, before: Hashable, old: int, after: Hashable, new: int) -> str | None:
+        """Change a row; ``old`` and ``new`` are the images' handles; as insert."""
 
     @abstractmethod
-    def delete(self, before: Image) -> str | None:
+    def delete(self, before: Hashable) -> str | None:
         """Take a row away; as insert."""
 
     def live(self) -> Iterator[Row]:
@@ -123,30 +112,35 @@ class Rows(ABC):
 class Keyed(Rows):
     """Rows found by a key."""
 
-    def insert(self, after: Image) -> str | None:
-        if after.identity is None:
+    def insert(self, after: Hashable, handle: int) -> str | None:
+        if after is None:
             return "key_missing"
-        twice = after.identity in self._rows
-        self._rows[after.identity] = self.merged(None, None, after.handle)
+        twice = after in self._rows
+        self._rows[after] = handle  # a row that begins is its first image
         return "duplicate" if twice else None
 
-    def update(self, before: Image, after: Image) -> str | None:
+    def update(self, before: Hashable, old: int, after: Hashable, new: int) -> str | None:
         """An update of the key is a delete and an insert of the same row (TRAPS.md 23)."""
-        if before.identity is None:
+        if before is None:
             return "key_missing"
-        known = self._rows.get(before.identity)
-        key = before.identity if after.identity is None else after.identity
-        moved = key != before.identity
-        if moved:
-            self._rows.pop(before.identity, None)
-        twice = moved and key in self._rows
-        self._rows[key] = self.merged(known, before.handle, after.handle)
+        rows = self._rows
+        known = rows.get(before)
+        key = before if after is None else after
+        twice = False
+        if key != before:
+            rows.pop(before, None)
+            twice = key in rows
+        rows[key] = self.merged(known, old, new)
         return "duplicate" if twice else "unseen" if known is None else None
 
-    def delete(self, before: Image) -> str | None:
-        if before.identity is None:
+    def delete(self, before: Hashable) -> str | None:
+        if before is None:
             return "key_missing"
-        return "unseen" if self._rows.pop(before.identity, None) is None else None
+        return "unseen" if self._rows.pop(before, None) is None else None
+
+
+Cells = tuple[Hashable, ...]
+ABSENT = object()  # a cell that is not in the image, or not known
 
 
 class Multiset(Rows):
@@ -158,33 +152,35 @@ class Multiset(Rows):
 
     def __init__(self, store: Store) -> None:
         super().__init__(store)
-        self._cells: dict[Hashable, dict[str, Any]] = {}
-        self._buckets: dict[Hashable, list[Hashable]] = {}
+        self._cells: dict[Hashable, Cells] = {}
+        self._equal: dict[Cells, dict[Hashable, None]] = {}
         self._partial: dict[Hashable, None] = {}
+        self._names: list[str] = []
         self._next = 0
 
-    def insert(self, after: Image) -> str | None:
-        self._put(self._number(), self.merged(None, None, after.handle), _cells(after))
+    def insert(self, after: Hashable, handle: int) -> str | None:
+        self._put(self._number(), handle, self._all(after))
         return None
 
-    def update(self, before: Image, after: Image) -> str | None:
+    def update(self, before: Hashable, old: int, after: Hashable, new: int) -> str | None:
         """One row that equals the image before; it keeps its place."""
-        number = self._find(before)
+        wanted, changed = self._all(before), self._all(after)
+        number = self._find(wanted)
         known = None if number is None else self._rows[number]
-        row = self.merged(known, before.handle, after.handle)
-        cells = {} if number is None else self._take(number)
-        cells |= _cells(before) | _cells(after)
-        for name in self.store.with_diff(after.handle):
+        row = self.merged(known, old, new)
+        cells = list(wanted) if number is None else list(self._take(number))
+        for image in (wanted, changed):
+            cells = [c if new is ABSENT else new for c, new in zip(cells, image, strict=True)]
+        for name in self.store.with_diff(new):
             handle = self.store.handles(row)[self.store.names.index(name)]
-            cells.pop(name, None)
-            if handle != UNKNOWN:
-                cells[name] = self.store.value(handle, name)
-        self._put(self._number() if number is None else number, row, cells)
+            value = ABSENT if handle == UNKNOWN else self.store.value(handle, name)
+            cells[self.store.columns().index(name)] = value
+        self._put(self._number() if number is None else number, row, tuple(cells))
         return "unseen" if number is None else None
 
-    def delete(self, before: Image) -> str | None:
+    def delete(self, before: Hashable) -> str | None:
         """One row that equals the image."""
-        number = self._find(before)
+        number = self._find(self._all(before))
         if number is None:
             return "unseen"
         self._take(number)
@@ -194,55 +190,75 @@ class Multiset(Rows):
     def rewrite(self, done: Alteration, values: Mapping[str, int]) -> None:
         super().rewrite(done, values)
         fixed = {name: self.store.value(handle, name) for name, handle in values.items()}
-        old, self._cells, self._buckets, self._partial = self._cells, {}, {}, {}
-        for number, cells in old.items():
-            kept = {
-                done.renamed.get(name, name): value
-                for name, value in cells.items()
-                if name not in done.dropped
-            }
-            known = {name: value for name, value in kept.items() if name not in done.lost}
-            self._put(number, self._rows[number], known | fixed)
+        came_from = {new: old for old, new in done.renamed.items()}
+        places = {name: i for i, name in enumerate(self._names)}
+        order = self.store.columns()
+
+        def rebuilt(cells: Cells) -> Cells:
+            return tuple(self._kept(cells, name, came_from, places, done, fixed) for name in order)
+
+        self._rebuild([(number, rebuilt(cells)) for number, cells in self._cells.items()])
+
+    @staticmethod
+    def _kept(
+        cells: Cells,
+        name: str,
+        came_from: Mapping[str, str],
+        places: Mapping[str, int],
+        done: Alteration,
+        fixed: Mapping[str, Hashable],
+    ) -> Hashable:
+        if name in fixed:
+            return fixed[name]
+        if name in done.lost or name in done.added:
+            return ABSENT
+        at = places.get(came_from.get(name, name))
+        return ABSENT if at is None else cells[at]
+
+    def _rebuild(self, cells: list[tuple[Hashable, Cells]]) -> None:
+        """Enter all rows anew: the table has other columns."""
+        self._names = self.store.columns()
+        self._cells, self._equal, self._partial = {}, {}, {}
+        for number, row in cells:
+            self._enter(number, row)
+
+    def _all(self, identity: Hashable) -> Cells:
+        """An image's cells; columns that are new are not known in the rows that are there."""
+        assert isinstance(identity, tuple)
+        if len(identity) != len(self._names):
+            more = (ABSENT,) * (self.store.width - len(self._names))
+            self._rebuild([(number, cells + more) for number, cells in self._cells.items()])
+        return identity
 
     def _number(self) -> int:
         self._next += 1
         return self._next
 
-    def _put(self, number: Hashable, row: Row, cells: dict[str, Any]) -> None:
+    def _put(self, number: Hashable, row: Row, cells: Cells) -> None:
         self._rows[number] = row
+        self._enter(number, cells)
+
+    def _enter(self, number: Hashable, cells: Cells) -> None:
         self._cells[number] = cells
-        self._buckets.setdefault(_bucket(cells), []).append(number)
-        if len(cells) < self.store.width:
+        self._equal.setdefault(cells, {})[number] = None
+        if ABSENT in cells:
             self._partial[number] = None
 
-    def _take(self, number: Hashable) -> dict[str, Any]:
+    def _take(self, number: Hashable) -> Cells:
         cells = self._cells.pop(number)
-        bucket = _bucket(cells)
-        numbers = self._buckets[bucket]
-        numbers.remove(number)
+        numbers = self._equal[cells]
+        del numbers[number]
         if not numbers:
-            del self._buckets[bucket]
+            del self._equal[cells]
         self._partial.pop(number, None)
         return cells
 
-    def _find(self, before: Image) -> Hashable | None:
-        wanted = _cells(before)
-        numbers = self._buckets.get(_bucket(wanted))
+    def _find(self, wanted: Cells) -> Hashable | None:
+        numbers = self._equal.get(wanted)
         if numbers:
-            return numbers[0]
-        full = len(wanted) == self.store.width
-        for number in self._partial if full else self._rows:
-            cells = self._cells[number]
-            if all(cells[name] == wanted[name] for name in cells.keys() & wanted.keys()):
+            return next(iter(numbers))
+        for number in self._rows if ABSENT in wanted else self._partial:
+            pairs = zip(self._cells[number], wanted, strict=True)
+            if all(a is ABSENT or b is ABSENT or a == b for a, b in pairs):
                 return number
         return None
-
-
-def _cells(image: Image) -> dict[str, Any]:
-    """The cells that an image of a table without a key has, by name."""
-    assert isinstance(image.identity, frozenset)
-    return dict(image.identity)
-
-
-def _bucket(cells: dict[str, Any]) -> Hashable:
-    return frozenset(cells.items())

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from binlogkit.analyses.point_in_time.boundary import Boundary, History, Name
 from binlogkit.analyses.point_in_time.findings import Findings
-from binlogkit.analyses.point_in_time.images import Change, read_changes
+from binlogkit.analyses.point_in_time.images import read_sides
 from binlogkit.analyses.point_in_time.live import Keyed, Multiset
 from binlogkit.analyses.point_in_time.store import Store
 from binlogkit.analyses.point_in_time.structure import NOT_KNOWN, Alteration
@@ -94,9 +94,9 @@ class Replay:
         """Begin with a base snapshot: rows of the wanted table, as inserts."""
         table = self.table(self.wanted)
         for batch in base.to_batches():
-            for change in read_changes(batch, self.history.key(self.wanted), table.store):
-                if change.after is not None:
-                    table.rows.insert(change.after)
+            _, rows = read_sides(batch, self.history.key(self.wanted), table.store)
+            for i, identity in enumerate(rows.identities):
+                table.rows.insert(identity, rows.start + i)
         table.complete = True
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> None:
@@ -126,10 +126,10 @@ class Replay:
         table = self.table(name)
         if not table.keeps_rows:
             return
-        for change in read_changes(batch, self.history.key(name), table.store):
-            problem = _apply(table.rows, change)
-            if problem is not None and (problem != "unseen" or table.complete):
-                table.findings.add(problem, change.file, change.pos)
+        for i, problem in _apply(table, batch, self.history.key(name)):
+            if problem != "unseen" or table.complete:
+                file, pos = batch["file"][i].as_py(), batch["pos"][i].as_py()
+                table.findings.add(problem, file, pos)
         _compact(table)
 
     def _happen(self, boundary: Boundary) -> None:
@@ -206,11 +206,18 @@ _ACTIONS: Mapping[str, Callable[[Replay, Boundary], None]] = {
 }
 
 
-def _apply(rows: Keyed | Multiset, change: Change) -> str | None:
-    before, after = change.before, change.after
-    if before is None:
-        return "no_image" if after is None else rows.insert(after)
-    return rows.delete(before) if after is None else rows.update(before, after)
+def _apply(table: Table, batch: pa.RecordBatch, key: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """Carry out a batch; the numbers of the changes that contradict what is known, and how."""
+    before, after = read_sides(batch, key, table.store)
+    rows, old, new = table.rows, before.start, after.start
+    images = zip(before.present, after.present, before.identities, after.identities, strict=True)
+    for i, (was, is_, one, other) in enumerate(images):
+        if was:
+            problem = rows.update(one, old + i, other, new + i) if is_ else rows.delete(one)
+        else:
+            problem = rows.insert(other, new + i) if is_ else "no_image"
+        if problem is not None:
+            yield i, problem
 
 
 def _restructure(table: Table, done: Alteration) -> None:

@@ -90,6 +90,10 @@ class Store:
             self.names.append(name)
             self._count(range(len(self._chunks)))
 
+    def columns(self) -> list[str]:
+        """The names of the columns that are the table's now."""
+        return [name for name in self.names if not name.startswith(HIDDEN)]
+
     def add_value(self, name: str, value: Any) -> int:
         """Take a single cell for a column that is new; its handle."""
         import pyarrow as pa

@@ -11,7 +11,14 @@ from typing import Any
 
 import narwhals as nw
 
-from binlogkit.analyses._frames import Lazy, finish, image_fields, records, with_empty_lists
+from binlogkit.analyses._frames import (
+    Lazy,
+    finish,
+    image_fields,
+    is_spark,
+    records,
+    with_empty_lists,
+)
 from binlogkit.analyses.point_in_time.result import STATE
 from binlogkit.errors import UsageError
 
@@ -86,7 +93,14 @@ def last_images(changes: Lazy, key: Sequence[str], like: Any) -> Any:
         raise UsageError("the window form needs a key")
     keyed, names = _keyed(changes, key)
     deleted = nw.col("op") == "delete"
-    last = keyed.filter(nw.col("seq") == nw.col("seq").max().over(*names)).filter(~deleted)
+    seqs = keyed.group_by(names).agg(nw.col("seq").max()).select("seq")
+    if is_spark(like):
+        last = keyed.join(seqs, on="seq", how="semi").filter(~deleted)
+    else:
+        # Not max().over(key): Narwhals 2.28 gives it in the order of an Arrow join, which has
+        # none beyond 32 k rows; and Arrow joins no frame with a struct in it.
+        wanted = [row["seq"] for row in records(seqs)]
+        last = keyed.filter(nw.col("seq").is_in(wanted)).filter(~deleted)
     columns = changes.collect_schema()
     missing = [c for c in ("after_state", "raw") if c not in columns]
     if missing:
