@@ -18,10 +18,10 @@ from binlogkit.cli.options import (
 )
 from binlogkit.cli.status import note, status_of
 from binlogkit.errors import UsageError
-from binlogkit.log_audit import SECTIONS
+from binlogkit.log.audit import SECTIONS
 
 if TYPE_CHECKING:
-    from binlogkit.log_audit import Audit
+    from binlogkit.log.audit import Audit
     from binlogkit.reports.model import Report
 
 __all__ = ["command"]

@@ -17,7 +17,7 @@ from binlogkit.sources.log_format import version_tuple
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from binlogkit.log import Log
+    from binlogkit.log.log import Log
 
 __all__ = ["TableState", "table_states"]
 
@@ -84,7 +84,7 @@ def table_states(
     transactional: bool | None = None,
     key: Sequence[str] | None = None,
 ) -> Iterator[TableState]:
-    """See :meth:`binlogkit.log.Log.state`; the log's transactions are read once for all tables."""
+    """See :meth:`Log.state`; the log's transactions are read once for all tables."""
     from binlogkit.analyses.point_in_time import replay
 
     if sum(x is not None for x in (at, until_gtid, until_time)) > 1:

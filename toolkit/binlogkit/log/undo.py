@@ -10,7 +10,7 @@ from binlogkit.rows.ledger import boundaries_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from binlogkit.log import Log
+    from binlogkit.log.log import Log
 
 __all__ = ["plans_of"]
 
@@ -18,7 +18,7 @@ Plan = dict[str, Any]
 
 
 def plans_of(log: Log, *, backwards: bool, **filters: Any) -> list[Plan]:
-    """See :meth:`binlogkit.log.Log.undo`."""
+    """See :meth:`binlogkit.log.log.Log.undo`."""
     from binlogkit.analyses import undo as analysis
 
     plan = analysis.undo if backwards else analysis.redo

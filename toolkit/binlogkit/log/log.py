@@ -18,8 +18,8 @@ from binlogkit.sources.carriers import Carrier, Source, resolve
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from binlogkit.log_audit import Audit
-    from binlogkit.log_state import TableState
+    from binlogkit.log.audit import Audit
+    from binlogkit.log.state import TableState
     from binlogkit.rows.ddl import Catalog
 
 __all__ = ["Batch", "Log", "open_log"]
@@ -277,7 +277,7 @@ class Log:
 
     def states(self, tables: Iterable[str], **point: Any) -> Iterator[TableState]:
         """Several tables as of one point; see :meth:`state`."""
-        from binlogkit.log_state import table_states
+        from binlogkit.log.state import table_states
 
         return table_states(self, tables, **point)
 
@@ -286,22 +286,22 @@ class Log:
 
         A plan is a mapping as analyses.undo.PLANS says; one that is ``refused`` says why.
         """
-        from binlogkit.log_undo import plans_of
+        from binlogkit.log.undo import plans_of
 
         return plans_of(self, backwards=True, **filters)
 
     def redo(self, **filters: Any) -> list[dict[str, Any]]:
         """Plans that make the chosen changes again, first first; see :meth:`undo`."""
-        from binlogkit.log_undo import plans_of
+        from binlogkit.log.undo import plans_of
 
         return plans_of(self, backwards=False, **filters)
 
     def audit(self, **filters: Any) -> Audit:
-        """Who changed what and when, and what this log cannot show; see log_audit.SECTIONS.
+        """Who changed what and when, and what this log cannot show; see log.audit.SECTIONS.
 
         Damage ends the reading and is among the findings; it is not raised.
         """
-        from binlogkit.log_audit import audit_log
+        from binlogkit.log.audit import audit_log
 
         return audit_log(self, **filters)
 

@@ -17,7 +17,7 @@ from binlogkit.events.gtid_set import GtidSet
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from binlogkit.log import Log
+    from binlogkit.log.log import Log
 
 __all__ = ["SECTIONS", "Audit", "audit_log"]
 
@@ -71,7 +71,7 @@ class _File:
 
 
 def audit_log(log: Log, **filters: Any) -> Audit:
-    """See :meth:`binlogkit.log.Log.audit`."""
+    """See :meth:`binlogkit.log.log.Log.audit`."""
     from binlogkit.analyses import audit
 
     transactions = log.transactions(engine="pyarrow", **filters)
