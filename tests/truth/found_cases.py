@@ -71,4 +71,19 @@ CASES = (
             "INSERT INTO t VALUES (2, 0x01)",
         ),
     ),
+    # A minimal image after an update of one part of a key has that part alone.
+    Case(
+        "part-of-a-key-updated",
+        "8.0",
+        (
+            "SET binlog_row_image = MINIMAL",
+            "CREATE TABLE t (a INT, d DATETIME, b INT, v INT, PRIMARY KEY (b, d, a))",
+            "INSERT INTO t VALUES (1, '2023-00-15', 1, 1), (2, '2020-01-01', 2, 2)",
+            "UPDATE t SET b = b + 10",
+            "UPDATE t SET v = 7",
+            "MARK",
+            "UPDATE t SET d = '0000-00-00', a = 5 WHERE a = 1",
+            "DELETE FROM t WHERE a = 2",
+        ),
+    ),
 )

@@ -577,8 +577,9 @@ class Workload:
         model = random.choice(self.models)
         actions: list[Callable[[Any, Model, Unit], None]] = [
             self._add_column, self._add_column, self._drop_column, self._modify,
-            self._rename_column, self._rename, self._truncate, self._create_like, self._create_select, self._drop_key,
-            self._index, self._convert, self._drop, self._trigger, self._procedure, self._child,
+            self._rename_column, self._rename, self._truncate, self._create_like,
+            self._create_select, self._drop_key, self._index, self._convert, self._drop,
+            self._trigger, self._procedure, self._child,
             self._beside, self._rebuild,
         ]  # fmt: skip
         session = self.session()

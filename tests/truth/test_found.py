@@ -36,4 +36,5 @@ def test_states_are_the_servers(name: str, checks: ModuleType) -> None:
             assert list(checks.check_state(log, pair, table, at, notes)) == []
             compared += 1
     assert compared
+    assert notes["rows determined"] == notes["rows"]
     assert log.problems == []

@@ -50,10 +50,13 @@ def plain_values(column: pa.Array) -> list[Any]:
 
 def read_sides(batch: pa.RecordBatch, key: Sequence[str], store: Store) -> tuple[Side, Side]:
     """The images before and after of a batch; they are added to ``store``."""
-    return _read_side(batch, "before", key, store), _read_side(batch, "after", key, store)
+    before = _read_side(batch, "before", key, store, None)
+    return before, _read_side(batch, "after", key, store, before)
 
 
-def _read_side(batch: pa.RecordBatch, side: str, key: Sequence[str], store: Store) -> Side:
+def _read_side(
+    batch: pa.RecordBatch, side: str, key: Sequence[str], store: Store, before: Side | None
+) -> Side:
     import pyarrow as pa
 
     images = batch[side]
@@ -69,7 +72,7 @@ def _read_side(batch: pa.RecordBatch, side: str, key: Sequence[str], store: Stor
     if not key:
         return Side(start, present, _all_cells(columns, odd, store.columns()))
     if all(name in columns for name in key):
-        return Side(start, present, _keys(columns, key, odd))
+        return Side(start, present, _keys(columns, key, odd, before))
     return Side(start, present, [None] * len(present))
 
 
@@ -98,24 +101,35 @@ def _oddities(batch: pa.RecordBatch, side: str, names: list[str]) -> dict[int, O
 
 
 def _keys(
-    columns: dict[str, pa.Array], key: Sequence[str], odd: dict[int, Oddity]
+    columns: dict[str, pa.Array], key: Sequence[str], odd: dict[int, Oddity], before: Side | None
 ) -> list[Hashable | None]:
     parts = [plain_values(columns[name]) for name in key]
     keys: list[Hashable | None] = list(parts[0] if len(parts) == 1 else zip(*parts, strict=True))
     for i, oddity in odd.items():
         if any(name in oddity.states for name in key):
-            keys[i] = _odd_key([part[i] for part in parts], key, oddity)
+            known = None if before is None else before.identities[i]
+            keys[i] = _odd_key([part[i] for part in parts], key, oddity, known)
     return keys
 
 
-def _odd_key(values: list[Any], key: Sequence[str], odd: Oddity) -> Hashable | None:
-    """A key of which a part has no Arrow value; None where a part is not in the image."""
+def _odd_key(
+    values: list[Any], key: Sequence[str], odd: Oddity, before: Hashable | None
+) -> Hashable | None:
+    """A key of which a part has no Arrow value or is not in the image.
+
+    A minimal image after an update has only the parts that changed: the others are those of
+    ``before``. None where they are not known.
+    """
+    known = before if isinstance(before, tuple) and len(before) == len(key) > 1 else None
     parts = []
-    for name, value in zip(key, values, strict=True):
+    for i, (value, name) in enumerate(zip(values, key, strict=True)):
         state = odd.states.get(name)
-        if state in _NOT_KNOWN:
+        if state not in _NOT_KNOWN:
+            parts.append(value if state is None else _odd_value(odd, name))
+        elif known is None:
             return None
-        parts.append(value if state is None else _odd_value(odd, name))
+        else:
+            parts.append(known[i])
     return parts[0] if len(parts) == 1 else tuple(parts)
 
 
