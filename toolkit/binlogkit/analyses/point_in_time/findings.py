@@ -32,6 +32,8 @@ KINDS = {
     " in for them.",
     "cut": "The log ends inside a transaction; its changes are left out.",
     "duplicate": "A row was inserted whose key is there already.",
+    "emptied": "The table was emptied or dropped on the way back: the rows that it had before are"
+    " not in the log.",
     "if_not_exists": "CREATE TABLE IF NOT EXISTS: nothing tells whether the table was there"
     " before, with rows.",
     "json_diff": "A partial JSON update does not fit the value before it.",
@@ -53,6 +55,8 @@ KINDS = {
     " not in the log.",
     "statement_write": "The table was written by a statement logged as text; what it did to rows"
     " is not in the log.",
+    "stopped": "An ALTER, a RENAME or a write logged as text ended the way back: the rows are"
+    " those right after it.",
     "unknown_ddl": "A statement changed the table in a way that could not be understood.",
     "written_elsewhere": "Another table was written by a statement logged as text: a trigger or a"
     " routine may have written this one as well, which is not in the log.",

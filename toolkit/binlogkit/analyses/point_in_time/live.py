@@ -25,11 +25,13 @@ class Rows(ABC):
     An image comes as what identifies its row and its handle. The identity is the key's value or
     values (None where a part of it is not in the image); without a key the tuple of all cells in
     the order of :meth:`Store.columns`, :data:`ABSENT` for those that are not in the image.
-    ``rejected``: JSON diffs that did not fit the value that was known.
+    ``rejected``: JSON diffs that did not fit the value that was known. ``backwards``: changes come
+    turned around, so a cell that only the image before has was changed into something unknown.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, *, backwards: bool = False) -> None:
         self.store = store
+        self.backwards = backwards
         self.rejected = 0
         self._rows: dict[Hashable, Row] = {}
 
@@ -81,7 +83,9 @@ class Rows(ABC):
         row = [UNKNOWN] * len(names) if known is None else list(self.store.handles(known))
         if before is not None:
             for i, handle in enumerate(self.store.handles(before)):
-                if row[i] == UNKNOWN:
+                if self.backwards and handle != UNKNOWN:
+                    row[i] = UNKNOWN
+                elif row[i] == UNKNOWN:
                     row[i] = handle
         for i, name in enumerate(names):
             state = self.store.state(after, name)
@@ -121,6 +125,8 @@ class Keyed(Rows):
 
     def update(self, before: Hashable, old: int, after: Hashable, new: int) -> str | None:
         """An update of the key is a delete and an insert of the same row (TRAPS.md 23)."""
+        if before is None and self.backwards:
+            before = after  # an image after a change that lacks the key did not change it
         if before is None:
             return "key_missing"
         rows = self._rows
@@ -150,8 +156,8 @@ class Multiset(Rows):
     an image that agrees with it in every cell that both have.
     """
 
-    def __init__(self, store: Store) -> None:
-        super().__init__(store)
+    def __init__(self, store: Store, *, backwards: bool = False) -> None:
+        super().__init__(store, backwards=backwards)
         self._cells: dict[Hashable, Cells] = {}
         self._equal: dict[Cells, dict[Hashable, None]] = {}
         self._partial: dict[Hashable, None] = {}

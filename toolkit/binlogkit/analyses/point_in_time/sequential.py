@@ -56,7 +56,7 @@ class Table:
     def empty(self) -> None:
         """The table is known to have no rows: what was doubtful about them is over."""
         self.store = Store()
-        self.rows = type(self.rows)(self.store)
+        self.rows = type(self.rows)(self.store, backwards=self.rows.backwards)
         self.complete = True
         self.findings.clear(_TABLE_KINDS)
 
@@ -69,8 +69,14 @@ class Replay:
     """
 
     def __init__(
-        self, key: Sequence[str], names: Sequence[Name], boundaries: Sequence[Boundary]
+        self,
+        key: Sequence[str],
+        names: Sequence[Name],
+        boundaries: Sequence[Boundary],
+        *,
+        backwards: bool = False,
     ) -> None:
+        self.backwards = backwards
         self.names = set(names)
         self.wanted = names[-1]
         self.boundaries = [
@@ -85,9 +91,8 @@ class Replay:
         """The table's state so far; a table that was never seen is one without a beginning."""
         if name not in self.tables:
             store = Store()
-            self.tables[name] = Table(
-                store, Keyed(store) if self.keyed else Multiset(store), Findings()
-            )
+            kind = Keyed if self.keyed else Multiset
+            self.tables[name] = Table(store, kind(store, backwards=self.backwards), Findings())
         return self.tables[name]
 
     def load(self, base: pa.Table) -> None:
