@@ -192,17 +192,10 @@ def test_one_of_several_files_is_unreadable(
     run: Run,
     small: Path,
     tmp_path: Path,
-    request: pytest.FixtureRequest,
     command: str,
     kind: str,
 ) -> None:
     """The others are delivered, then it is named."""
-    if kind == "folder":
-        reason = "a folder without logs is told before anything is read"
-        request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
-    elif command == "transactions":
-        reason = "the transactions of the other files are not delivered"
-        request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
     odd, again = tmp_path / "odd", tmp_path / "binlog.000002"
     again.write_bytes(small.read_bytes())
     if kind == "folder":

@@ -73,7 +73,6 @@ def test_a_broken_pipe_is_quiet(
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(reason="a pipe is opened once for each reader of the log", strict=True)
 def test_a_pipe_by_its_name(program: str, small: Path, tmp_path: Path) -> None:
     """As a shell's ``<(zcat log.gz)`` gives it."""
     expected = execute(program, "rows", small, "--format", "csv", "--columns", "pos,row")

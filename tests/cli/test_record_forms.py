@@ -42,10 +42,7 @@ def test_events(run: Run, log: Path) -> None:
     assert position == log.stat().st_size
 
 
-@pytest.mark.parametrize(
-    "before",
-    ["", pytest.param("./", marks=pytest.mark.xfail(reason="names go through pathlib"))],
-)
+@pytest.mark.parametrize("before", ["", "./"])
 def test_the_file_is_named_as_given(
     run: Run, log: Path, monkeypatch: pytest.MonkeyPatch, before: str
 ) -> None:

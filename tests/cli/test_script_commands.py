@@ -99,7 +99,6 @@ def test_the_audits_records(run: Run, small: Path) -> None:
     assert sum(r["rows"] for r in by_table) == len(rows)
 
 
-@pytest.mark.xfail(reason="damage that stops the reading of rows is raised", strict=True)
 def test_observations_are_no_findings_but_damage_is(
     run: Run, small: Path, tmp_path: Path, frames_of: Any
 ) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from binlogkit.errors import DamageError
 from binlogkit.events.control import Rotate
 from binlogkit.events.format_description import FormatDescription, StartV3
 from binlogkit.events.gtid import Gtid, PreviousGtids
@@ -112,10 +113,13 @@ def _changes(log: Log, **filters: Any) -> pa.Table:
     names = [*PROVENANCE, *_STATE]
     schema = batch_schema([])
     schema = pa.schema([schema.field(name) for name in names])
-    batches = [
-        pa.RecordBatch.from_arrays([b.batch.column(n) for n in names], schema=schema)
-        for b in log.batches(**filters)
-    ]
+    batches = []
+    try:
+        for b in log.batches(**filters):
+            columns = [b.batch.column(n) for n in names]
+            batches.append(pa.RecordBatch.from_arrays(columns, schema=schema))
+    except DamageError as error:
+        log.damages.append(error)
     return pa.Table.from_batches(batches, schema).unify_dictionaries()
 
 

@@ -142,9 +142,12 @@ class Log:
 
         wanted = Filters.build(**filters)
         names = self.files
-        found = read_transactions(self.walk())
+        walk = self.walk()
+        found = read_transactions(walk)
         for transaction in wanted_transactions(found, wanted, names[0], names[-1]):
             yield transaction_record(transaction, self.options.source)
+        if walk.unreadable is not None:
+            raise walk.unreadable
 
     # ---- batches ------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from binlogkit.errors import DamageError
+from binlogkit.errors import DamageError, InputError
 from binlogkit.events.query import ExecuteLoadQuery, Query
 from binlogkit.events.rows import RowsEvent
 from binlogkit.rows.ddl import StatementKind, statement_kind
@@ -106,7 +106,7 @@ def read_transactions(walk: LogWalk) -> list[Transaction]:
     """All transactions of a walk, rows counted, prepared ones resolved where these logs say how.
 
     Damage in ``stop`` mode ends the list with the transaction that it cuts; it is in
-    ``walk.damages``.
+    ``walk.damages``. A log that cannot be read is left out, and is in ``walk.unreadable``.
     """
     found: dict[int, Transaction] = {}
     decoders = Decoders()
@@ -120,6 +120,9 @@ def read_transactions(walk: LogWalk) -> list[Transaction]:
                 _count(step, transaction, decoders, walk)
     except DamageError as error:
         walk.damages.append(error)
+    except InputError:
+        if walk.unreadable is None:
+            raise
     transactions = list(found.values())
     _resolve(transactions)
     return transactions

@@ -81,6 +81,7 @@ class LogWalk:
         self.options = options or ReadOptions()
         self.damages: list[DamageError] = []
         self.problems: list[str] = []
+        self.unreadable: InputError | None = None
         self.schemas: dict[tuple[str, str], list[TableSchema]] = {}
         self._catalog = self.options.catalog.copy() if self.options.catalog else Catalog()
         self._tracked: set[tuple[str | None, str | None]] = set()
@@ -95,14 +96,13 @@ class LogWalk:
     def __iter__(self) -> Iterator[Step]:
         """The steps of all logs; an unreadable one is told after the others were read."""
         last = len(self.carriers) - 1
-        unreadable: InputError | None = None
         for i, carrier in enumerate(self.carriers):
             try:
                 yield from self._walk(carrier, i == 0, i == last)
             except InputError as error:
-                unreadable = unreadable or error
-        if unreadable is not None:
-            raise unreadable
+                self.unreadable = self.unreadable or error
+        if self.unreadable is not None:
+            raise self.unreadable
 
     def _events(self, carrier: Carrier, sink: Callable[[DamageError], None]) -> Iterator[Event]:
         mode = self.options.on_damage

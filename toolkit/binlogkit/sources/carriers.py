@@ -10,10 +10,11 @@ import gzip
 import io
 import re
 import sys
+import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias, cast
@@ -31,6 +32,7 @@ _GLOB = re.compile(r"[*?\[]")
 _URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.\-]+://")
 _MAGIC_LENGTH = 4
 _PACKED_CHUNK = 1 << 16
+_SPOOL_IN_MEMORY = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,25 +150,57 @@ def resolve(source: Source) -> list[Carrier]:
         return _from_name(str(source))
     if hasattr(source, "read"):
         return [_from_file(cast(BinaryIO, source))]
-    carriers = [carrier for item in source for carrier in resolve(item)]
+    carriers = [carrier for item in source for carrier in _one_of_several(item)]
     if not carriers:
         raise EmptyInputError("<list>", "no log is named")
     return carriers
 
 
+def _one_of_several(source: Source) -> list[Carrier]:
+    """As :func:`resolve`; what cannot be read is told in its turn, after the others were."""
+    try:
+        return resolve(source)
+    except InputError as error:
+        return [Carrier(error.file, partial(_refuse, error))]
+
+
+def _refuse(error: InputError) -> BinaryIO:
+    raise error
+
+
 def _from_file(file: BinaryIO) -> Carrier:
-    """A file object; read into memory when it cannot seek, as it will be read twice."""
+    """A file object; copied when it cannot seek, as it will be read twice."""
     name = str(getattr(file, "name", "<stream>"))
     if not (hasattr(file, "seekable") and file.seekable()):
-        data = file.read()
-        return Carrier(name, lambda: io.BytesIO(data), len(data))
-    start = file.tell()
+        return Carrier(name, partial(_reopened, cast(BinaryIO, _Copy(file)), 0))
+    return Carrier(name, partial(_reopened, file, file.tell()))
 
-    def reopen() -> BinaryIO:
-        file.seek(start)
-        return cast(BinaryIO, _Borrowed(file))
 
-    return Carrier(name, reopen)
+def _reopened(file: BinaryIO, start: int) -> BinaryIO:
+    file.seek(start)
+    return cast(BinaryIO, _Borrowed(file))
+
+
+class _Copy(io.RawIOBase):
+    """A copy of a stream that can be read only once: in memory, a large one in a nameless file."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._inner = tempfile.SpooledTemporaryFile(max_size=_SPOOL_IN_MEMORY)  # noqa: SIM115
+        while chunk := stream.read(_PACKED_CHUNK):
+            self._inner.write(chunk)
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        return self._inner.seek(offset, whence)
+
+    def read(self, size: int = -1) -> bytes:
+        return self._inner.read(size)
+
+    def tell(self) -> int:
+        return self._inner.tell()
+
+    def close(self) -> None:
+        self._inner.close()
+        super().close()
 
 
 class _Borrowed(io.RawIOBase):
@@ -205,7 +239,10 @@ def _from_name(name: str) -> list[Carrier]:
         if not found:
             raise EmptyInputError(name, "no file matches")
         return [_from_path(p) for p in found]
-    return [_from_path(path)]
+    if path.exists() and not path.is_file():  # a pipe, as a shell's <(…) gives it
+        with path.open("rb") as stream:
+            return [replace(_from_file(cast(BinaryIO, stream)), name=name)]
+    return [replace(_from_path(path), name=name)]
 
 
 def _from_path(path: Path) -> Carrier:
