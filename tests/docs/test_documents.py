@@ -86,6 +86,7 @@ def test_python(chosen: list[Any], workspace: Path, request: pytest.FixtureReque
         exec(compile(block.code, "document", "exec"), namespace)
 
 
+@pytest.mark.slow
 @blocks_of({"sh"}, {"", "server", "oracle"})
 def test_commands(chosen: list[Any], workspace: Path, tool: ModuleType) -> None:
     for block in chosen:
@@ -93,6 +94,7 @@ def test_commands(chosen: list[Any], workspace: Path, tool: ModuleType) -> None:
         assert done.returncode == 0, f"{block.code}\n{done.stdout}"
 
 
+@pytest.mark.slow
 @blocks_of({"python"}, {"pytest"})
 def test_tests_in_documents(chosen: list[Any], workspace: Path) -> None:
     """A test file as another project would have it, run by a pytest of its own."""
@@ -118,6 +120,7 @@ def test_targets_of_make_are_there(path: Path) -> None:
         assert "".join(target) in targets
 
 
+@pytest.mark.slow
 def test_generated_files_are_fresh(tool: ModuleType) -> None:
     """Schemas, docs/conformance.md, and what console blocks print."""
     for path, text in tool.generated():
