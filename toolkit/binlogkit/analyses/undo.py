@@ -14,8 +14,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import narwhals as nw
+
 from binlogkit.analyses._declare import outputs
-from binlogkit.analyses._frames import FrameT, is_spark, lazy, map_arrow, to_arrow
+from binlogkit.analyses._frames import FrameT, is_spark, lazy, map_arrow, records, to_arrow
+from binlogkit.analyses._savepoints import is_undone, undone_ranges
 from binlogkit.errors import UsageError
 from binlogkit.frames.records import image_records
 
@@ -52,6 +55,7 @@ def undo(
     *,
     key: Sequence[str] | None = None,
     transactions: FrameT | None = None,
+    statements: FrameT | None = None,
     schema: pa.Schema | None = None,
 ) -> FrameT:
     """Plans that take ``changes`` back, last change first (:data:`PLANS`).
@@ -59,9 +63,12 @@ def undo(
     ``changes``: typed, of one table, all of them meant. ``key``: the key's columns, empty for a
     table without one; taken from the schema's metadata if None. ``transactions``: the ledger;
     changes of transactions that were not committed are then refused, there is nothing to take
-    back. ``schema``: the canonical Arrow schema, needed for a Spark frame, which loses the fields'
-    metadata. UsageError where column types or the key cannot be told.
+    back; ``statements``: ``log.statements()``, which tells what ROLLBACK TO SAVEPOINT took back:
+    such changes have no plan. ``schema``: the canonical Arrow schema, needed for a Spark frame,
+    which loses the fields' metadata. UsageError where column types or the key
+    cannot be told.
     """
+    changes = _happened(changes, statements)
     return _plan(changes, key, transactions, schema, backwards=True)
 
 
@@ -70,9 +77,11 @@ def redo(
     *,
     key: Sequence[str] | None = None,
     transactions: FrameT | None = None,
+    statements: FrameT | None = None,
     schema: pa.Schema | None = None,
 ) -> FrameT:
     """Plans that make ``changes`` again, first change first; the arguments are those of undo."""
+    changes = _happened(changes, statements)
     return _plan(changes, key, transactions, schema, backwards=False)
 
 
@@ -103,14 +112,20 @@ def _plan(
     return map_arrow(changes, planner, plan_schema(), sort="step")
 
 
+def _happened(changes: FrameT, statements: Any) -> FrameT:
+    """The changes without those that a ROLLBACK TO SAVEPOINT took back."""
+    undone = is_undone(undone_ranges(statements))
+    if undone is None:
+        return changes
+    frame: Any = changes
+    kept: FrameT = nw.to_native(nw.from_native(frame).lazy().filter(~undone))
+    return kept
+
+
 def _outcomes(transactions: Any) -> Mapping[int, str] | None:
     """The outcome of every transaction that was not committed; None without the ledger."""
     if transactions is None:
         return None
-    import narwhals as nw
-
-    from binlogkit.analyses._frames import records
-
     ended = lazy(transactions, ("tx", "outcome")).filter(nw.col("outcome") != "committed")
     return {row["tx"]: row["outcome"] for row in records(ended.select("tx", "outcome"))}
 

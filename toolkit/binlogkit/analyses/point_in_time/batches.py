@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+import narwhals as nw
+
 from binlogkit.analyses._frames import is_frame, is_spark, to_arrow
+from binlogkit.analyses._savepoints import Undone, is_undone
 from binlogkit.errors import UsageError
 
 if TYPE_CHECKING:
@@ -16,13 +19,18 @@ __all__ = ["counted_batches", "in_order"]
 _BATCH_ROWS = 65_536
 
 
-def counted_batches(changes: Any, numbers: Iterable[int] | None) -> Iterator[pa.RecordBatch]:
-    """The changes of these transactions (``tx``), and those outside any; of all if None."""
+def counted_batches(
+    changes: Any, numbers: Iterable[int] | None, undone: Iterable[Undone] = ()
+) -> Iterator[pa.RecordBatch]:
+    """The changes of these transactions (``tx``), and those outside any; of all if None.
+
+    Without those that a ROLLBACK TO SAVEPOINT took back.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
     wanted = None if numbers is None else pa.array(sorted(numbers), pa.int64())
-    for batch in in_order(changes):
+    for batch in _happened(changes, undone):
         if wanted is None:
             yield batch
             continue
@@ -30,6 +38,16 @@ def counted_batches(changes: Any, numbers: Iterable[int] | None) -> Iterator[pa.
             raise UsageError("the changes have no column tx: their transactions cannot be told")
         kept = pc.or_(pc.is_in(batch["tx"], wanted), pc.is_null(batch["tx"]))
         yield batch.filter(kept)
+
+
+def _happened(changes: Any, undone: Iterable[Undone]) -> Iterator[pa.RecordBatch]:
+    here = is_undone(undone)
+    for batch in in_order(changes):
+        if here is None:
+            yield batch
+            continue
+        kept = nw.from_native(to_arrow(batch), eager_only=True).filter(~here)
+        yield from kept.to_native().to_batches()
 
 
 def in_order(changes: Any) -> Iterator[pa.RecordBatch]:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from binlogkit.analyses._frames import is_frame, to_arrow
+from binlogkit.analyses._savepoints import undone_ranges
 from binlogkit.analyses.point_in_time.batches import counted_batches
 from binlogkit.analyses.point_in_time.boundary import Boundary, Name, parents, read_boundaries
 from binlogkit.analyses.point_in_time.counting import counting
@@ -33,6 +34,7 @@ def rewind(
     key: Sequence[str],
     base: Any,
     transactions: Any,
+    statements: Any = None,
     until: Until,
     taken: Until | None = None,
     table: Name | None = None,
@@ -59,7 +61,8 @@ def rewind(
     run = Replay(key, [name], [], backwards=True)
     run.load(base_changes(to_arrow(base)))
     since = _barrier(between, name, findings)
-    run.run(_turned(counted_batches(changes, counts.numbers), since))
+    turned = counted_batches(changes, counts.numbers, undone_ranges(statements))
+    run.run(_turned(turned, since))
     found = run.table(name)
     findings.update(found.findings)
     if since is not None and since.action == "create" and not since.conditional:

@@ -18,6 +18,7 @@ from binlogkit.analyses._frames import (
     records,
     to_arrow,
 )
+from binlogkit.analyses._savepoints import Undone, is_undone, undone_ranges
 from binlogkit.analyses.point_in_time.batches import counted_batches
 from binlogkit.analyses.point_in_time.boundary import (
     Boundary,
@@ -67,6 +68,7 @@ def replay(
     *,
     key: Sequence[str],
     transactions: Any = None,
+    statements: Any = None,
     table: Name | None = None,
     base: Any = None,
     since: Until | None = None,
@@ -83,7 +85,8 @@ def replay(
     an iterable of record batches; the result is of the same engine, Arrow for batches.
     ``boundaries``: ``log.boundaries()``, or what :func:`read_boundaries` made of it, for many
     states of one log; ``transactions``: ``log.transactions()``; without it every change is taken
-    as committed, and ``until`` cannot be given. ``key``: columns of the primary key, or of a unique
+    as committed, and ``until`` cannot be given; ``statements``: ``log.statements()``, which tells
+    what ROLLBACK TO SAVEPOINT took back. ``key``: columns of the primary key, or of a unique
     key without NULL; empty for a table without one: its rows are a multiset. ``table``: (db,
     table), needed where ``changes`` hold several or none. ``base``: the rows before the first
     change: a state, or a frame with the table's own columns; ``since``: the point at which it was
@@ -111,7 +114,8 @@ def replay(
         )
         note_cascades(transactions, counts.rows, above, findings)
         happened = [b for b in happened if counts.happened(b)]
-    plan = _Plan(changes, tuple(key), names, happened, counts, base, columns, findings)
+    undone = undone_ranges(statements)
+    plan = _Plan(changes, tuple(key), names, happened, counts, undone, base, columns, findings)
     if method == "window" or (method == "auto" and plan.may_use_window()):
         return plan.by_window()
     return plan.sequentially()
@@ -126,6 +130,7 @@ class _Plan:
     names: list[Name]
     happened: list[Boundary]
     counts: Counting | None
+    undone: list[Undone]
     base: Any
     columns: Sequence[str] | None
     findings: Findings
@@ -168,6 +173,8 @@ class _Plan:
         rows = rows.filter((nw.col("db") == db) & (nw.col("table") == table))
         if since is not None:
             rows = rows.filter(nw.col("seq") > since)
+        undone = is_undone(self.undone)
+        rows = rows if undone is None else rows.filter(~undone)
         if self.counts is None:
             return rows
         if "tx" not in rows.collect_schema():
@@ -185,7 +192,7 @@ class _Plan:
         if self.base is not None:
             run.load(base_changes(to_arrow(self.base)))
         numbers = None if self.counts is None else self.counts.numbers
-        run.run(counted_batches(self.changes, numbers))
+        run.run(counted_batches(self.changes, numbers, self.undone))
         table = run.tables.get(run.wanted)
         like = self.changes if is_frame(self.changes) else None
         if table is None:

@@ -1,0 +1,22 @@
+"""Importing an analysis loads no dataframe engine: it comes with the frame."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+MODULES = ("audit", "logging_rules", "point_in_time", "row_image", "transactions", "undo")
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_importing_loads_no_engine(module: str) -> None:
+    code = (
+        f"import sys, binlogkit.analyses.{module}; "
+        "print(sorted({'pandas', 'pyarrow', 'pyspark', 'matplotlib'} & set(sys.modules)))"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert found.stdout.strip() == "[]"

@@ -1,0 +1,88 @@
+"""Changes that ROLLBACK TO SAVEPOINT took back and that stand in the log all the same.
+
+A server cuts them out of its cache, unless something in it cannot be rolled back: then it writes
+ROLLBACK TO (seed 003, R-log-rollback-to-savepoint), and what lies between it and the savepoint did
+not happen. 5.7.22 does so in row format with a temporary table in between; 8.0.31 does not log
+those. Rows of non-transactional tables stand in transactions of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+from typing import Any
+
+import narwhals as nw
+
+from binlogkit.analyses._frames import lazy, records
+
+__all__ = ["Undone", "is_undone", "undone_ranges"]
+
+_KINDS = ["begin", "commit", "rollback", "rollback_to", "savepoint", "xa_start"]
+Place = tuple[int, int]  # position, and number in a payload, -1 outside
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """Changes of ``file`` from ``start`` up to ``end`` that were taken back."""
+
+    file: str
+    start: Place
+    end: Place
+
+
+def undone_ranges(statements: Any) -> list[Undone]:
+    """The ranges that the frame of statements tells, in log order; none without a frame."""
+    if statements is None:
+        return []
+    needed = ("file", "pos", "inner", "kind", "query")
+    rows = lazy(statements, needed).select(*needed).filter(nw.col("kind").is_in(_KINDS))
+    return list(_ranges(records(rows)))
+
+
+def _ranges(rows: Iterable[dict[str, Any]]) -> Iterator[Undone]:
+    """Savepoints by name; a name that is set again moves, and one rolled back to stays."""
+    by_file: dict[str, list[tuple[Place, str, str]]] = {}
+    for row in rows:
+        inner = -1 if row["inner"] is None else int(row["inner"])
+        entry = ((int(row["pos"]), inner), row["kind"], row["query"])
+        by_file.setdefault(row["file"], []).append(entry)
+    for file, entries in by_file.items():
+        savepoints: dict[str, Place] = {}
+        for place, kind, query in sorted(entries):
+            if kind == "savepoint":
+                savepoints.pop(_name(query), None)
+                savepoints[_name(query)] = place
+            elif kind == "rollback_to" and _name(query) in savepoints:
+                start = savepoints[_name(query)]
+                yield Undone(file, start, place)
+                savepoints = {n: p for n, p in savepoints.items() if p <= start}
+            elif kind != "rollback_to":
+                savepoints = {}
+
+
+def _name(query: str) -> str:
+    """The savepoint's name: the statement's last word. Names are not case-sensitive."""
+    text = query.strip().rstrip(";").rstrip()
+    if text.endswith("`"):
+        at = len(text) - 1
+        while at > 0 and (text[at - 1] != "`" or text[at - 2 : at] == "``"):
+            at -= 2 if text[at - 2 : at] == "``" else 1
+        return text[at:-1].replace("``", "`").lower()
+    return text.split()[-1].lower()
+
+
+def is_undone(ranges: Iterable[Undone]) -> nw.Expr | None:
+    """Whether a change (``file``, ``pos``, ``inner``) lies in one of the ranges; None for none."""
+    tests = [_inside(one) for one in ranges]
+    return reduce(or_, tests) if tests else None
+
+
+def _inside(one: Undone) -> nw.Expr:
+    pos, inner = nw.col("pos"), nw.col("inner").fill_null(-1)
+    (low, low_inner), (high, high_inner) = one.start, one.end
+    after = (pos > low) | ((pos == low) & (inner >= low_inner))
+    before = (pos < high) | ((pos == high) & (inner < high_inner))
+    return (nw.col("file").cast(nw.String) == one.file) & after & before
