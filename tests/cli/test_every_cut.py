@@ -52,7 +52,8 @@ def cuts(data: bytes, frames_of: Any) -> tuple[list[int], range]:
 @pytest.mark.parametrize(
     "name",
     [
-        "5.7-statement-full/transactions/binlog.000002",
+        "5.7-row-full/crash/binlog.000001",
+        pytest.param("5.7-statement-full/transactions/binlog.000002", marks=pytest.mark.slow),
         pytest.param("8.0-row-compressed/transactions/binlog.000002", marks=pytest.mark.slow),
     ],
 )
@@ -89,6 +90,14 @@ def check_rows(data: bytes, frames_of: Any) -> None:
 
 
 def test_rows(golden_log: Callable[[str], Path], frames_of: Any) -> None:
+    """The log of a server that was killed, whole."""
+    data = golden_log("8.0-row-full/crash/binlog.000002").read_bytes()
+    assert len(list(bk.open(data).row_records())) > 1
+    check_rows(data, frames_of)
+
+
+@pytest.mark.slow
+def test_rows_of_xa_transactions(golden_log: Callable[[str], Path], frames_of: Any) -> None:
     """Two updates: one in a transaction that commits, one in an XA transaction."""
     data = golden_log("8.0-row-full/transactions/binlog.000002").read_bytes()
     found = frames_of(data)
