@@ -2,36 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
-import click
+from binlogkit.cli.record_command import record_command
 
-from binlogkit.cli.options import (
-    filter_options,
-    filters_of,
-    input_options,
-    open_input,
-    output_of,
-    output_options,
-)
-from binlogkit.cli.status import status_of
+if TYPE_CHECKING:
+    from binlogkit.log import Log
 
 __all__ = ["command"]
 
 VIEW = ("pos", "inner", "timestamp", "gtid", "db", "table", "op", "before", "after")
 
 
-@click.command("rows")
-@input_options
-@filter_options
-@output_options
-def command(**arguments: Any) -> int:
-    """One record per row change."""
-    from binlogkit.frames.records import RECORD_KEYS
-    from binlogkit.reports.output import write_records
+def _read(log: Log, **filters: Any) -> Iterator[dict[str, object]]:
+    return log.row_records(**filters)
 
-    output = output_of(arguments)
-    log = open_input(arguments)
-    records = log.row_records(**filters_of(arguments))
-    write_records(records, output, names=RECORD_KEYS, view=VIEW)
-    return status_of(log)
+
+def _keys() -> Sequence[str]:
+    from binlogkit.frames.records import RECORD_KEYS
+
+    return RECORD_KEYS
+
+
+command = record_command("rows", "One record per row change.", _read, _keys, VIEW)

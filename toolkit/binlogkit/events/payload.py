@@ -89,6 +89,9 @@ def inner_events(outer: RawEvent, payload: TransactionPayload) -> Iterator[RawEv
                 outer.file, outer.pos, header, data[HEADER_LENGTH:], "none", inner, outer.end_pos
             )
             inner += 1
+        claimed = payload.uncompressed_size
+        if claimed is not None and stream.offset != claimed:
+            raise _damage(outer, f"it holds {stream.offset} bytes and claims {claimed}")
     except zstandard.ZstdError as exc:
         raise _damage(outer, f"it does not decompress: {exc}") from exc
 

@@ -73,6 +73,8 @@ class _File:
 
 def audit_log(log: Log, **filters: Any) -> Audit:
     """See :meth:`binlogkit.log.log.Log.audit`."""
+    import pyarrow as pa
+
     from binlogkit.analyses import audit
 
     transactions = log.transactions(engine="pyarrow", **filters)
@@ -82,7 +84,7 @@ def audit_log(log: Log, **filters: Any) -> Audit:
     statements = log.statements(engine="pyarrow", **filters)
     boundaries = log.boundaries(engine="pyarrow", **filters)
     kinds = statements.column("kind").to_pylist()
-    told = [kind in ("ddl", "dml", "account", "admin") for kind in kinds]
+    told = pa.array([k in ("ddl", "dml", "account", "admin") for k in kinds], pa.bool_())
     cascades = _cascades(log)
     sections = {
         "files": _file_table(log, files),

@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from binlogkit.errors import DamageError, UsageError
+from binlogkit.errors import DamageError, InputError, UsageError
 from binlogkit.rows.filters import Filters, written_table_name
 from binlogkit.rows.walk import LogWalk, ReadOptions, Step
 from binlogkit.sources.carriers import Carrier, Source, resolve
@@ -43,7 +44,7 @@ class Batch:
 def open_log(
     source: Source,
     *,
-    schema: str | Catalog | None = None,
+    schema: str | Path | Catalog | None = None,
     schema_from: str | None = None,
     charset: str | None = None,
     on_damage: str = "stop",
@@ -66,7 +67,7 @@ def open_log(
 
 
 def _options(
-    schema: str | Catalog | None,
+    schema: str | Path | Catalog | None,
     schema_from: str | None,
     charset: str | None,
     on_damage: str,
@@ -79,10 +80,13 @@ def _options(
         raise UsageError("give a schema file or a server to take the schema from, not both")
     origin = Origin.SCHEMA_FILE
     catalog = schema
-    if isinstance(catalog, str):
+    if isinstance(catalog, (str, Path)):
         from binlogkit.rows.ddl import load_schema
 
-        catalog = load_schema(read_schema_text(catalog))
+        path = str(catalog)
+        catalog = load_schema(read_schema_text(path))
+        if not catalog.tables():
+            raise InputError(path, "no table is defined in it")
     if schema_from is not None:
         from binlogkit.rows.ddl import from_server
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from binlogkit._kernel.charsets import COLLATIONS
-from binlogkit.errors import DamageError, InputError, MalformedEventError
+from binlogkit._kernel.charsets import CHARSETS, COLLATIONS
+from binlogkit.errors import DamageError, InputError, MalformedEventError, UsageError
 from binlogkit.events.base import Event
 from binlogkit.events.format_description import FormatDescription, StartV3
 from binlogkit.events.query import Query, RowsQuery
@@ -45,6 +45,10 @@ class ReadOptions:
     catalog_origin: Origin = Origin.SCHEMA_FILE
     charset: str | None = None
     source: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.charset is not None and self.charset not in (*CHARSETS, "utf8"):
+            raise UsageError(f"{self.charset!r} is no character set of MySQL's")
 
 
 @dataclass(slots=True)

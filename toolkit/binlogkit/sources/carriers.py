@@ -6,7 +6,6 @@ keeping it. Compressed carriers (gzip, zstd) are recognised by their first bytes
 
 from __future__ import annotations
 
-import gzip
 import io
 import re
 import sys
@@ -31,7 +30,10 @@ _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _GLOB = re.compile(r"[*?\[]")
 _URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.\-]+://")
 _MAGIC_LENGTH = 4
-_PACKED_CHUNK = 1 << 16
+_COPY_CHUNK = 1 << 16
+_GZIP_WINDOW = 31  # zlib's number for a gzip header and the largest window
+_GZIP_CHUNK = 1 << 16  # expands to 66 MB at most (1,032 : 1)
+_ZSTD_CHUNK = 1 << 10  # to 32 MB: a block of 4 bytes can stand for 128 KiB
 _SPOOL_IN_MEMORY = 64 << 20
 
 
@@ -78,7 +80,7 @@ class _Translating(io.RawIOBase):
 
         try:
             data = self._inner.read(size)
-        except (EOFError, zlib.error, gzip.BadGzipFile, ZstdError) as exc:
+        except (EOFError, zlib.error, ZstdError) as exc:
             raise DamageError(
                 self._name, self._offset, f"its compression is damaged: {exc}"
             ) from exc
@@ -88,15 +90,19 @@ class _Translating(io.RawIOBase):
         return data
 
 
-class _Zstd(io.RawIOBase):
-    """Zstandard frames as one stream; unlike the library's own reader a cut frame is an error."""
+class _Unpacked(io.RawIOBase):
+    """A compressed stream's bytes, frame after frame; unlike the libraries' own readers one that
+    gives what is whole before it tells of a cut.
 
-    def __init__(self, file: BinaryIO) -> None:
-        from zstandard import ZstdDecompressor
+    ``decompressor`` makes what reads one frame; ``chunk``: compressed bytes taken at a time, which
+    bounds what they can expand to.
+    """
 
+    def __init__(self, file: BinaryIO, decompressor: Callable[[], Any], chunk: int) -> None:
         self._inner = file
-        self._frames = ZstdDecompressor()
-        self._frame = self._frames.decompressobj()
+        self._decompressor = decompressor
+        self._chunk = chunk
+        self._frame = decompressor()
         self._begun = False
         self._plain = b""
 
@@ -107,8 +113,8 @@ class _Zstd(io.RawIOBase):
         while not self._plain:
             packed = self._frame.unused_data if self._frame.eof else b""
             if self._frame.eof:
-                self._frame, self._begun = self._frames.decompressobj(), False
-            packed = packed or self._inner.read(_PACKED_CHUNK)
+                self._frame, self._begun = self._decompressor(), False
+            packed = packed or self._inner.read(self._chunk)
             if not packed:
                 if self._begun:
                     raise EOFError("the compressed stream ends inside a frame")
@@ -121,6 +127,16 @@ class _Zstd(io.RawIOBase):
         return out
 
 
+def _gzip() -> Any:
+    return zlib.decompressobj(wbits=_GZIP_WINDOW)
+
+
+def _zstd() -> Any:
+    from zstandard import ZstdDecompressor
+
+    return ZstdDecompressor().decompressobj()
+
+
 @contextmanager
 def _uncompressed(file: BinaryIO, name: str) -> Iterator[BinaryIO]:
     peeked = io.BufferedReader(cast(io.RawIOBase, file)) if not hasattr(file, "peek") else file
@@ -130,9 +146,9 @@ def _uncompressed(file: BinaryIO, name: str) -> Iterator[BinaryIO]:
         raise InputError(name, f"cannot be read: {_reason(exc)}") from exc
     plain: BinaryIO = peeked
     if head[:2] == _GZIP_MAGIC:
-        plain = cast(BinaryIO, gzip.GzipFile(fileobj=plain, mode="rb"))
+        plain = cast(BinaryIO, _Unpacked(plain, _gzip, _GZIP_CHUNK))
     elif head == _ZSTD_MAGIC:
-        plain = cast(BinaryIO, _Zstd(plain))
+        plain = cast(BinaryIO, _Unpacked(plain, _zstd, _ZSTD_CHUNK))
     yield cast(BinaryIO, _Translating(plain, name))
 
 
@@ -186,7 +202,7 @@ class _Copy(io.RawIOBase):
 
     def __init__(self, stream: BinaryIO) -> None:
         self._inner = tempfile.SpooledTemporaryFile(max_size=_SPOOL_IN_MEMORY)  # noqa: SIM115
-        while chunk := stream.read(_PACKED_CHUNK):
+        while chunk := stream.read(_COPY_CHUNK):
             self._inner.write(chunk)
 
     def seek(self, offset: int, whence: int = 0) -> int:
