@@ -146,3 +146,33 @@ def test_a_real_terminal_gets_only_our_own_colours(
     shown = ANSI.sub("", b"".join(chunks).decode("utf-8")).replace("\r\n", "")
     assert len(shown) > 1000
     assert not UNSAFE.search(shown)
+
+
+def test_the_html_report_runs_nothing(
+    run: Run, golden_log: Callable[[str], Path], tmp_path: Path, resealed: Any
+) -> None:
+    """A database called <img>, and statements that close their cell."""
+    original = golden_log("8.0-row-full-metadata/keys").read_bytes()
+    changed = original.replace(b"keyed", b"<img>").replace(b"CREATE TABLE", b"</td></tr>\"'")
+    path, report = tmp_path / "log", tmp_path / "report.html"
+    path.write_bytes(resealed(original, changed))
+    done = run("audit", path, "--html", report)
+    assert done.status in (0, 1)
+    text = report.read_text("utf-8")
+    assert "&lt;img&gt;" in text and "<img>" not in text
+    assert "</td></tr>\"'" not in text
+
+
+def test_names_cannot_end_their_quotes_in_sql(
+    run: Run, golden_log: Callable[[str], Path], tmp_path: Path, resealed: Any
+) -> None:
+    """A database called `a`;-- and a value that would end its literal."""
+    original = golden_log("8.0-row-full-metadata/keys").read_bytes()
+    changed = original.replace(b"keyed", b"a`;--").replace(b"three", b"x'; #")
+    path = tmp_path / "log"
+    path.write_bytes(resealed(original, changed))
+    done = run("undo", path, "--table", "pk", "--op", "update")
+    text = done.out.decode("utf-8")
+    assert "`a``;--`.`pk`" in text
+    assert "a`;--`" not in text.replace("a``;--`", "")
+    assert "X'78273B202321'" in text and "'x'; #" not in text
