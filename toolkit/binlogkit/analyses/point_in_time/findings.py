@@ -49,8 +49,8 @@ KINDS = {
     "outside": "Changes stand outside any transaction; they are taken as committed.",
     "prepared": "An XA transaction is prepared and not resolved; its changes are left out.",
     "renamed_from": "The table came from another by RENAME, of which not all rows are known.",
-    "rolled_back": "Changes stand in a rolled back transaction and were left out. They stayed if the"
-    " table is not transactional, which the log does not say.",
+    "rolled_back": "Changes stand in a rolled back transaction and were left out. They stayed if"
+    " the table is not transactional, which the log does not say.",
     "rows_moved": "A statement moved or dropped whole partitions or a tablespace; their rows are"
     " not in the log.",
     "statement_write": "The table was written by a statement logged as text; what it did to rows"
