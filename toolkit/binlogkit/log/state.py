@@ -85,7 +85,7 @@ def table_states(
     key: Sequence[str] | None = None,
 ) -> Iterator[TableState]:
     """See :meth:`Log.state`; the log's transactions are read once for all tables."""
-    from binlogkit.analyses.point_in_time import replay
+    from binlogkit.analyses.point_in_time import read_boundaries, replay
 
     if sum(x is not None for x in (at, until_gtid, until_time)) > 1:
         raise UsageError("give one of at, until_gtid and until_time")
@@ -93,7 +93,8 @@ def table_states(
     ends = set(transactions.column("end_file").to_pylist())
     until = _until(log, at, until_gtid, until_time, timezone, ends)
     history = _history(log)
-    boundaries = history.boundaries(log)
+    boundaries = read_boundaries(history.boundaries(log))
+    statements = log.statements(engine="pyarrow")
     for table in tables:
         name = _full_name(history, table)
         counted = _ended(transactions, until, name)
@@ -105,6 +106,7 @@ def table_states(
             boundaries,
             key=chosen,
             transactions=transactions,
+            statements=statements,
             table=name,
             until=until,
             columns=layout.columns,

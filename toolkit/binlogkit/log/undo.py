@@ -23,10 +23,13 @@ def plans_of(log: Log, *, backwards: bool, **filters: Any) -> list[Plan]:
 
     plan = analysis.undo if backwards else analysis.redo
     transactions = log.transactions(engine="pyarrow")
+    statements = log.statements(engine="pyarrow")
     files = {name: number for number, name in enumerate(log.files)}
     plans: list[Plan] = []
     for changes in _by_version(log, **filters):
-        plans.extend(analysis.mappings(plan(changes, transactions=transactions)))
+        plans.extend(
+            analysis.mappings(plan(changes, transactions=transactions, statements=statements))
+        )
     plans.extend(_refused(log, **filters))
 
     def place(plan: Plan) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ from binlogkit._kernel.charsets import CHARSETS, COLLATIONS
 from binlogkit.errors import DamageError, InputError, MalformedEventError, UsageError
 from binlogkit.events.base import Event
 from binlogkit.events.format_description import FormatDescription, StartV3
-from binlogkit.events.query import Query, RowsQuery
+from binlogkit.events.query import ExecuteLoadQuery, Query, RowsQuery
 from binlogkit.events.reader import read_events
 from binlogkit.events.rows import RowsEvent, RowsFlag
 from binlogkit.events.table_map import TableMap
@@ -164,10 +164,10 @@ class LogWalk:
                     raw.file, raw.pos, f"no TABLE_MAP_EVENT for table id {body.table_id} before it",
                     "table_id",
                 )  # fmt: skip
-        elif isinstance(body, Query):
+        elif isinstance(body, (Query, ExecuteLoadQuery)):
             step.changes = self._apply(body)
 
-    def _apply(self, body: Query) -> list[TableChange]:
+    def _apply(self, body: Query | ExecuteLoadQuery) -> list[TableChange]:
         status = body.status_vars
         changes = self._catalog.apply(
             body.query,
