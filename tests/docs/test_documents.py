@@ -83,7 +83,10 @@ def test_python(chosen: list[Any], workspace: Path, request: pytest.FixtureReque
         request.getfixturevalue("spark")  # the session that binlogkit.spark.session() finds
     namespace: dict[str, Any] = {"__name__": "document"}
     for block in chosen:
-        exec(compile(block.code, "document", "exec"), namespace)
+        code = block.code
+        if block.needs == "spark":  # Spark's processes stay in the folder where its session began
+            code = code.replace('load("', f'load("{workspace}/')
+        exec(compile(code, "document", "exec"), namespace)
 
 
 @pytest.mark.slow

@@ -166,18 +166,22 @@ def resolve(source: Source) -> list[Carrier]:
         return _from_name(str(source))
     if hasattr(source, "read"):
         return [_from_file(cast(BinaryIO, source))]
-    carriers = [carrier for item in source for carrier in _one_of_several(item)]
-    if not carriers:
-        raise EmptyInputError("<list>", "no log is named")
+    return _several(source)
+
+
+def _several(sources: Iterable[Source]) -> list[Carrier]:
+    """Of several, what names no log is told in its turn, when the others are read."""
+    carriers: list[Carrier] = []
+    errors: list[InputError] = []
+    for item in sources:
+        try:
+            carriers += resolve(item)
+        except InputError as error:
+            errors.append(error)
+            carriers.append(Carrier(error.file, partial(_refuse, error)))
+    if len(errors) == len(carriers):
+        raise errors[0] if errors else EmptyInputError("<list>", "no log is named")
     return carriers
-
-
-def _one_of_several(source: Source) -> list[Carrier]:
-    """As :func:`resolve`; what cannot be read is told in its turn, after the others were."""
-    try:
-        return resolve(source)
-    except InputError as error:
-        return [Carrier(error.file, partial(_refuse, error))]
 
 
 def _refuse(error: InputError) -> BinaryIO:

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from binlogkit.errors import DamageError, InputError, UsageError
+from binlogkit.sources.carriers import resolve
 from binlogkit.spark.kinds import KINDS, Kind
 from binlogkit.spark.plan import Plan, Split
 
@@ -22,13 +23,17 @@ def scan_schema(plan: Plan) -> pa.Schema:
     """The schema of a scan's batches, each type one that Spark carries.
 
     Of a typed scan the canonical batch's, else that of its kind (:data:`kinds.KINDS`). UsageError:
-    the log has no change of the table, so its columns are not known.
+    the log has no change of the table, so its columns are not known. InputError: a file that
+    cannot be opened.
     """
     from binlogkit.spark.carried import carried_schema
 
     if not plan.scan.typed:
         return carried_schema(KINDS[plan.scan.kind].schema())
     if plan.changes is None:
+        for split in plan.splits:  # one that is not there has no change either
+            with resolve(split.file)[0].open():
+                pass
         raise UsageError(
             f"these logs have no row change of {plan.scan.table}, so its columns are not known: "
             "give a schema with .schema(…)"
