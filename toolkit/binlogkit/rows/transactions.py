@@ -24,7 +24,7 @@ from binlogkit.events.variables import Intvar, Rand, UserVar
 from binlogkit.rows.ddl import StatementKind, statement_kind
 from binlogkit.rows.xa import xa_id
 
-__all__ = ["Outcome", "Transaction", "TransactionTracker", "track_transactions"]
+__all__ = ["Outcome", "Transaction", "TransactionTracker", "belongs", "track_transactions"]
 
 GTID_TYPES = (
     EventType.GTID_LOG_EVENT,
@@ -110,7 +110,7 @@ class TransactionTracker:
             if isinstance(body, Gtid):
                 _take_gtid(transaction, body)
             return None
-        if self.open is None and not _belongs(body):
+        if self.open is None and not belongs(body):
             return None
         transaction = self.open or self._start(event)
         _count(transaction, event)
@@ -175,7 +175,8 @@ def _count(transaction: Transaction, event: Event) -> None:
     transaction.end_timestamp = raw.header.timestamp
 
 
-def _belongs(body: object) -> bool:
+def belongs(body: object) -> bool:
+    """Whether an event is part of a transaction; others stand between them, or say how to read."""
     kinds = (
         Query, ExecuteLoadQuery, LoadBlock, RowsQuery, RowsEvent, TableMap, Intvar, Rand, UserVar,
         TransactionPayload, Xid, XaPrepare,

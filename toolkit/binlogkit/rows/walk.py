@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from binlogkit._kernel.charsets import CHARSETS, COLLATIONS
 from binlogkit.errors import DamageError, InputError, MalformedEventError, UsageError
@@ -21,9 +22,11 @@ from binlogkit.events.table_map import TableMap
 from binlogkit.rows.ddl import Catalog, TableChange
 from binlogkit.rows.resolve import resolve_schema
 from binlogkit.rows.schema import Origin, TableDefinition, TableSchema
-from binlogkit.rows.transactions import Transaction, track_transactions
+from binlogkit.rows.spans import Span, Spans
+from binlogkit.rows.transactions import Transaction
 from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.log_reader import LogReader
+from binlogkit.sources.raw import RawEvent
 
 __all__ = ["LogWalk", "ReadOptions", "Step"]
 
@@ -94,8 +97,11 @@ class LogWalk:
         self._ahead = ahead
         self._interned: dict[object, TableSchema] = {}
         self._maps: dict[int, TableSchema] = {}
+        self._in_statement = False
+        self._unmapped: set[int] = set()
         self._ordinal = 0
         self._transactions = 0
+        self._spans: Spans | None = None
 
     def __iter__(self) -> Iterator[Step]:
         """The steps of all logs; an unreadable one is told after the others were read."""
@@ -114,25 +120,31 @@ class LogWalk:
             reader = LogReader(carrier.name, file, on_damage=mode, sink=sink)
             yield from read_events(reader, on_damage=mode, sink=sink)
 
-    def transactions(self, carrier: Carrier) -> Iterator[Transaction]:
-        """The transactions of one log, numbered on; damage that stops reading ends them."""
-        events = self._events(carrier, lambda _: None)
-        for transaction in track_transactions(_until_damage(events), self._transactions):
-            self._transactions = transaction.number + 1
-            yield transaction
+    def _transactions_of(self, carrier: Carrier) -> Iterator[Span]:
+        """Where the transactions of one log lie; damage that stops reading ends them."""
+        at = next(i for i, other in enumerate(self.carriers) if other is carrier)
+        if self._spans is None:
+            self._spans = Spans(self._transactions)
+        following = [partial(self._quietly, other) for other in self.carriers[at + 1 :]]
+        return self._spans.of(self._quietly(carrier), following)
+
+    def _quietly(self, carrier: Carrier) -> Iterator[Event]:
+        """The events of a log up to damage, of which the walk itself tells."""
+        with suppress(DamageError, InputError):
+            yield from self._events(carrier, lambda _: None)
 
     def _walk(self, carrier: Carrier, first: bool, last: bool) -> Iterator[Step]:
-        ahead = self.transactions(carrier) if self._ahead else iter(())
+        ahead = self._transactions_of(carrier) if self._ahead else iter(())
         current = next(ahead, None)
         query: str | None = None
         for event in self._events(carrier, self.damages.append):
             raw = event.raw
-            while current is not None and raw.pos >= current.end_pos:
+            while current is not None and raw.pos >= current.end:
                 current = next(ahead, None)
                 query = None
-            inside = current is not None and current.pos <= raw.pos
             step = Step(event, self._ordinal << SEQ_SHIFT, first, last)
-            step.transaction = current if inside else None
+            if current is not None and current.start <= raw.pos:
+                step.transaction = current.transaction
             self._ordinal += 1
             body = event.body
             if isinstance(body, RowsQuery):
@@ -151,21 +163,33 @@ class LogWalk:
     def _take(self, step: Step, body: object) -> None:
         raw = step.event.raw
         if isinstance(body, (FormatDescription, StartV3)):
-            self._maps.clear()
+            if not self._in_statement:  # a relay log may end inside one, and the next go on with it
+                self._maps.clear()
+            self._unmapped.clear()
             self._server_version = body.server_version
             self._catalog.server_version = body.server_version
         elif isinstance(body, TableMap):
             self._maps[body.table_id] = self._schema(body, raw.file, raw.pos)
+            self._in_statement = True
         elif isinstance(body, RowsEvent):
             step.schema = self._maps.get(body.table_id)
             step.server_version = self._server_version
+            self._in_statement = not body.flags & RowsFlag.STMT_END
             if step.schema is None and body.table_id != DUMMY_TABLE_ID:
-                raise MalformedEventError(
-                    raw.file, raw.pos, f"no TABLE_MAP_EVENT for table id {body.table_id} before it",
-                    "table_id",
-                )  # fmt: skip
+                self._tell_unmapped(raw, body.table_id)
         elif isinstance(body, (Query, ExecuteLoadQuery)):
             step.changes = self._apply(body)
+
+    def _tell_unmapped(self, raw: RawEvent, table_id: int) -> None:
+        """A log that begins inside a statement: framing is sound, but these rows cannot be read."""
+        if table_id in self._unmapped:
+            return
+        self._unmapped.add(table_id)
+        reason = (
+            f"no TABLE_MAP_EVENT for table id {table_id} before it: the log begins inside a "
+            "statement, and its rows for this id cannot be read"
+        )
+        self.damages.append(MalformedEventError(raw.file, raw.pos, reason, "table_id"))
 
     def _apply(self, body: Query | ExecuteLoadQuery) -> list[TableChange]:
         status = body.status_vars
@@ -227,8 +251,3 @@ def _alike(a: TableSchema, b: TableSchema) -> bool:
 def _collation(collation_id: int | None) -> str | None:
     known = COLLATIONS.get(collation_id) if collation_id is not None else None
     return known[1] if known else None
-
-
-def _until_damage(events: Iterator[Event]) -> Iterator[Event]:
-    with suppress(DamageError):
-        yield from events
