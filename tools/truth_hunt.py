@@ -80,6 +80,7 @@ def hunt(series: str, seed: int, args: argparse.Namespace) -> int:
             work.go(args.units, args.every)
         finally:
             (out / "journal.sql").write_text("\n".join(work.journal), "utf-8")
+        span = work.calm(args.undo) if args.undo else None
         for name in server.binlog_names():
             server.copy_binlog(name, out)
         generated = time.time()
@@ -91,6 +92,8 @@ def hunt(series: str, seed: int, args: argparse.Namespace) -> int:
             found += checks.check_states(log, work, notes)
         if args.conform:
             found += conform(paths)
+        if span is not None:
+            found += checks.check_undo(work, paths[-1:], *span)
         found += [f"problem: {p}" for p in log.problems]
         work.close()
     told = {k: v for k, v in notes.items() if not k.startswith("undetermined")}
@@ -135,6 +138,7 @@ def main() -> None:
     parser.add_argument("--no-ddl", action="store_true")
     parser.add_argument("--no-state", action="store_true")
     parser.add_argument("--conform", action="store_true")
+    parser.add_argument("--undo", type=int, default=0)
     parser.add_argument("--show", type=int, default=15)
     parser.add_argument("--width", type=int, default=700)
     args = parser.parse_args()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import struct
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -159,6 +160,19 @@ def _duration(value: int, scale: int) -> str:
     return f"{'-' if value < 0 else ''}{clock}{_fraction(part, scale)}"
 
 
+def _shortest(value: float) -> float:
+    """The fewest digits that read back to the same 4 bytes."""
+    exact = struct.pack("<f", value)
+    for digits in range(1, 10):
+        text = float(f"{value:.{digits}g}")
+        try:
+            if struct.pack("<f", text) == exact:
+                return text
+        except OverflowError:
+            continue
+    return value
+
+
 def _reader(field: pa.Field) -> Callable[[Any], Any]:
     """How a typed column's values read in the contract's form, by the Arrow type alone."""
     kind = field.type
@@ -171,6 +185,8 @@ def _reader(field: pa.Field) -> Callable[[Any], Any]:
         return lambda v: f"{v:f}"
     if pa.types.is_binary(kind):
         return lambda v: "0x" + v.hex().upper()
+    if pa.types.is_float32(kind):
+        return _shortest
     if pa.types.is_date32(kind):
         return lambda v: (datetime(1970, 1, 1) + timedelta(days=v)).strftime("%4Y-%m-%d")
     return lambda v: v
@@ -240,7 +256,9 @@ def _image(
 
 def _run(*arguments: str) -> tuple[int, bytes, str]:
     done = subprocess.run(
-        [sys.executable, "-m", "binlogkit.cli", *arguments], capture_output=True, check=False
+        [sys.executable, "-c", "from binlogkit.cli import main; main()", *arguments],
+        capture_output=True,
+        check=False,
     )
     return done.returncode, done.stdout, done.stderr.decode()
 

@@ -176,7 +176,14 @@ class Workload:
         unit = Unit(kind, session.thread_id(), self.place())
         yield unit
         unit.end = self.place()
+        if self.formats != ("ROW",):
+            unit.counts = None
         self.units.append(unit)
+
+    def tables(self) -> dict[str, Table]:
+        """What the server's own SELECT says of every table."""
+        self._observe("SET time_zone = '+00:00', sql_mode = ''")
+        return read_tables(self.observer, self.dbs)
 
     def mark(self) -> None:
         """Keep what the server's tables hold now."""
@@ -184,8 +191,7 @@ class Workload:
         executed = ""
         if self.gtids:
             executed = str(self._observe("SELECT @@global.gtid_executed")[0][0]).replace("\n", "")
-        self._observe("SET time_zone = '+00:00', sql_mode = ''")
-        tables = read_tables(self.observer, self.dbs)
+        tables = self.tables()
         moment = float(self._observe("SELECT UNIX_TIMESTAMP(NOW(6))")[0][0])
         creates = "".join(
             f"USE {quoted(self.pair(name)[0])};\n{table.create};\n"
@@ -788,6 +794,16 @@ class Workload:
             if number % every == every - 1:
                 self.mark()
         self.mark()
+
+    def calm(self, units: int) -> tuple[Mark, Mark]:
+        """So many units of row changes alone, between two marks in one log file."""
+        self.models = [m for m in self.models if m.engine == "InnoDB" and m.plain]
+        self.run(self.observer, "FLUSH BINARY LOGS")
+        self.mark()
+        for _ in range(units):
+            self.random.choice([self.autocommit, self.transaction])()
+        self.mark()
+        return self.marks[-2], self.marks[-1]
 
     def close(self) -> None:
         """End the sessions."""

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import struct
+import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from truth_workload import Unit, Workload
+import pymysql
+from truth_workload import Mark, Unit, Workload
 
 import binlogkit as bk
+from binlogkit.reports.sql import SqlOptions, script
 from binlogkit.rows.filters import written_table_name
 from binlogkit_fixtures.manifest import Table
 
-__all__ = ["check_events", "check_states", "check_units"]
+__all__ = ["check_events", "check_states", "check_undo", "check_units"]
 
 
 def base(name: str) -> str:
@@ -175,6 +178,66 @@ def check_states(log: bk.Log, workload: Workload, notes: Counter[str]) -> Iterat
                 yield from check_state(log, workload.pair(name), mark.tables.get(name), at, notes)
             except Exception as exc:  # noqa: BLE001 - whatever is raised is a complaint
                 yield f"{at} {name}: {type(exc).__name__}: {exc}"
+
+
+# ---- undo and redo --------------------------------------------------------------------------
+
+
+def check_undo(workload: Workload, paths: list[str], start: Mark, end: Mark) -> Iterator[str]:
+    """What came between two marks taken back on the live server, and made again.
+
+    The log must not have rotated in between, and ``end`` must be where the server is.
+    """
+    with tempfile.NamedTemporaryFile("w", suffix=".sql", encoding="utf-8") as schema:
+        schema.write(start.creates)
+        schema.flush()
+        log = bk.open(paths, schema=schema.name)
+    span = {"start_position": start.place[1], "stop_position": end.place[1]}
+    for name, plans, target in (
+        ("undo", log.undo(**span), start),
+        ("redo", log.redo(**span), end),
+    ):
+        refused = Counter(p["refused"] for p in plans if p["refused"])
+        if refused:
+            yield f"{name}: refused {dict(refused)}"
+            return
+        verdict = _run_script(workload, plans)
+        if not verdict.endswith("committed"):
+            # Rows that differ only in cells that cannot be compared are told apart by nothing.
+            if "not compared" not in (wrong := _first_wrong(plans, verdict)):
+                yield f"{name}: {verdict}; {wrong}"
+            return
+        yield from _same_tables(f"{name} to {target.place}", workload.tables(), target.tables)
+
+
+def _run_script(workload: Workload, plans: list[dict[str, Any]]) -> str:
+    """Run a script statement by statement; the last row that it selects."""
+    verdict = ""
+    with workload.server.connect(autocommit=True) as session, session.cursor() as cursor:
+        for line in script(plans, SqlOptions(commit=True)):
+            if line.startswith("--"):
+                continue
+            try:
+                cursor.execute(line.rstrip("\n").removesuffix(";"))
+            except pymysql.Error as exc:
+                return f"{exc.args}: {line[:400]}"
+            rows = cursor.fetchall()
+            verdict = " ".join(map(str, rows[0])) if rows else verdict
+    return verdict
+
+
+def _first_wrong(plans: list[dict[str, Any]], verdict: str) -> str:
+    """The first plan that a verdict names (its fourth word on: their numbers)."""
+    words = verdict.split()
+    number = words[3] if len(words) > 3 and words[3].isdigit() else ""
+    return str(plans[int(number) - 1]) if number else ""
+
+
+def _same_tables(where: str, have: dict[str, Table], want: dict[str, Table]) -> Iterator[str]:
+    for name, table in want.items():
+        mine, theirs = (Counter(map(repr, t.rows)) for t in (have[name], table))
+        if mine != theirs:
+            yield f"{where}: {name}: {list(mine - theirs)[:2]} for {list(theirs - mine)[:2]}"
 
 
 # ---- events ---------------------------------------------------------------------------------
