@@ -51,6 +51,7 @@ def test_quoted_names(db: str, table: str, column: str, quoting: tuple[str, int]
 @given(UNQUOTED)
 @example("0X")
 @example("0B")
+@example("0E$")
 def test_unquoted_names(name: str) -> None:
     catalog = Catalog("8.0.31")
     catalog.apply(f"CREATE TABLE {name}_t ({name}_c INT, KEY ({name}_c))", default_db="d")

@@ -119,12 +119,12 @@ _LITERAL = re.compile(r"0x[0-9a-fA-F]+|0b[01]+")
 
 
 def _joined(lexemes: list[Lexeme], tokens: list[Token]) -> list[Lexeme]:
-    """Put together what is one word in MySQL but not in sqlglot: ``1$a``."""
+    """Put together what is one word in MySQL but not in sqlglot: ``1$a``, ``0E$a``."""
     result: list[Lexeme] = []
     for index, lexeme in enumerate(lexemes):
-        if lexeme.kind == "word" and index and lexemes[index - 1].kind == "number":
+        if lexeme.kind == "word" and index:
             before, after = tokens[index - 1], tokens[index]
-            if before.end + 1 == after.start:
+            if before.token_type is TokenType.NUMBER and before.end + 1 == after.start:
                 result[-1] = Lexeme("word", result[-1].text + lexeme.text, "")
                 continue
         result.append(lexeme)
