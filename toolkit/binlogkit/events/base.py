@@ -28,12 +28,14 @@ class OpaqueEvent:
 class ParseContext:
     """What earlier events say about the layout of later ones.
 
-    ``post_header_lengths``: by type code, from the format description.
+    ``post_header_lengths``: by type code, from the format description; ``final_codes``: see
+    early.py.
     """
 
     version: int = 4
     server_version: str = ""
     post_header_lengths: dict[int, int] = field(default_factory=dict)
+    final_codes: dict[int, int] = field(default_factory=dict)
 
     def table_id_width(self, type_code: int) -> int:
         """6 bytes; 4 in the first row-based servers (5.1.4 and before), whose post-header is 6."""

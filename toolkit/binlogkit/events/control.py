@@ -1,8 +1,9 @@
 """Events that steer reading: ROTATE, STOP, INCIDENT, HEARTBEAT, and the commit marks.
 
 ROTATE: ``position:8 name``; INCIDENT (5.1.7+): ``type:2 length:1 message``; HEARTBEAT (5.6): the
-log's name; XID: ``xid:8``; XA_PREPARE (5.7.7+): ``one_phase:1 format_id:4 gtrid_length:4
-bqual_length:4 data``.
+log's name; its V2 (8.0.26+): fields of ``type:packed length:packed value``, 1 the name, 2 the
+position (packed), 0 the end; SLAVE (4.0): ``position:8 port:2 host log``; XID: ``xid:8``;
+XA_PREPARE (5.7.7+): ``one_phase:1 format_id:4 gtrid_length:4 bqual_length:4 data``.
 """
 
 from __future__ import annotations
@@ -14,7 +15,17 @@ from binlogkit.constants import EventType
 from binlogkit.events.base import ParseContext, reads
 from binlogkit.sources.raw import RawEvent
 
-__all__ = ["Heartbeat", "Incident", "Rotate", "Stop", "XaPrepare", "Xid"]
+__all__ = [
+    "Heartbeat",
+    "HeartbeatV2",
+    "Ignorable",
+    "Incident",
+    "Rotate",
+    "Slave",
+    "Stop",
+    "XaPrepare",
+    "Xid",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +54,32 @@ class Heartbeat:
     """An idle source's sign of life; sent over the network, never in a file."""
 
     log_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class HeartbeatV2:
+    """The same with 64 bits of position; ``unknown``: fields of other types, as stored."""
+
+    log_name: str | None
+    position: int | None
+    unknown: tuple[tuple[int, bytes], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Slave:
+    """SLAVE_EVENT: whom a 4.0 replica reads from; no server writes it any more."""
+
+    position: int
+    port: int
+    host: str
+    log_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ignorable:
+    """IGNORABLE_LOG_EVENT (5.6+): made to be left out by who does not know better."""
+
+    body: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +126,39 @@ def _incident(cursor: Cursor, raw: RawEvent, context: ParseContext) -> Incident:
 @reads(EventType.HEARTBEAT_LOG_EVENT)
 def _heartbeat(cursor: Cursor, raw: RawEvent, context: ParseContext) -> Heartbeat:
     return Heartbeat(cursor.text(cursor.left, "log_name"))
+
+
+_END, _NAME, _POSITION = 0, 1, 2
+
+
+@reads(EventType.HEARTBEAT_LOG_EVENT_V2)
+def _heartbeat_v2(cursor: Cursor, raw: RawEvent, context: ParseContext) -> HeartbeatV2:
+    name = position = None
+    unknown = []
+    while cursor.left:
+        kind = cursor.packed("field_type")
+        if kind == _END:
+            break
+        part = cursor.sub(cursor.packed("field_length"), "field")
+        if kind == _NAME:
+            name = part.text(part.left, "log_name")
+        elif kind == _POSITION:
+            position = part.packed("position")
+        else:
+            unknown.append((kind, part.data))
+    return HeartbeatV2(name, position, tuple(unknown))
+
+
+@reads(EventType.SLAVE_EVENT)
+def _slave(cursor: Cursor, raw: RawEvent, context: ParseContext) -> Slave:
+    position, port = cursor.uint(8, "position"), cursor.uint(2, "port")
+    host = cursor.c_string("host").decode("utf-8", "backslashreplace")
+    return Slave(position, port, host, cursor.text(cursor.left, "log_name").rstrip("\0"))
+
+
+@reads(EventType.IGNORABLE_LOG_EVENT)
+def _ignorable(cursor: Cursor, raw: RawEvent, context: ParseContext) -> Ignorable:
+    return Ignorable(cursor.rest("body"))
 
 
 @reads(EventType.XID_EVENT)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from binlogkit._kernel.cursor import Cursor
 from binlogkit.constants import EventType
 from binlogkit.events.base import ParseContext, reads
+from binlogkit.events.early import final_codes
 from binlogkit.sources.raw import RawEvent
 
 __all__ = ["FormatDescription", "StartV3"]
@@ -68,7 +69,10 @@ def _format(cursor: Cursor, raw: RawEvent, context: ParseContext) -> FormatDescr
         algorithm = rest[-1] if rest else None
         rest = rest[:-1]
     context.version, context.server_version = raw.version, server_version
-    context.post_header_lengths = {i + 1: length for i, length in enumerate(rest)}
+    context.final_codes = final_codes(server_version)
+    context.post_header_lengths = {
+        context.final_codes.get(i, i): length for i, length in enumerate(rest, 1)
+    }
     return FormatDescription(
         binlog_version, server_version, created, header_length, tuple(rest), algorithm
     )

@@ -16,7 +16,7 @@ from binlogkit.events.statement_text import statement_text
 from binlogkit.events.status_vars import StatusVars, read_status_vars
 from binlogkit.sources.raw import RawEvent
 
-__all__ = ["DeleteFile", "ExecuteLoadQuery", "LoadBlock", "Query", "RowsQuery"]
+__all__ = ["ExecuteLoadQuery", "LoadBlock", "Query", "RowsQuery"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +67,6 @@ class LoadBlock:
 
 
 @dataclass(frozen=True, slots=True)
-class DeleteFile:
-    """DELETE_FILE_EVENT: LOAD DATA failed; EXEC_LOAD_EVENT (4.x): run it."""
-
-    file_id: int
-
-
-@dataclass(frozen=True, slots=True)
 class RowsQuery:
     """The original statement before its row events (``binlog_rows_query_log_events``)."""
 
@@ -118,11 +111,6 @@ def _execute_load(cursor: Cursor, raw: RawEvent, context: ParseContext) -> Execu
 @reads(EventType.BEGIN_LOAD_QUERY_EVENT, EventType.APPEND_BLOCK_EVENT)
 def _block(cursor: Cursor, raw: RawEvent, context: ParseContext) -> LoadBlock:
     return LoadBlock(cursor.uint(4, "file_id"), cursor.rest("data"))
-
-
-@reads(EventType.DELETE_FILE_EVENT, EventType.EXEC_LOAD_EVENT)
-def _delete_file(cursor: Cursor, raw: RawEvent, context: ParseContext) -> DeleteFile:
-    return DeleteFile(cursor.uint(4, "file_id"))
 
 
 @reads(EventType.ROWS_QUERY_LOG_EVENT)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 
 from binlogkit._kernel.cursor import Cursor
 from binlogkit.errors import DamageError, LimitError
@@ -10,9 +11,12 @@ from binlogkit.errors import DamageError, LimitError
 # Importing a family's module registers its parsers.
 from binlogkit.events import (  # noqa: F401
     control,
+    early,
     format_description,
+    group,
     gtid,
     gtid_tagged,
+    load,
     query,
     rows,
     table_map,
@@ -56,7 +60,8 @@ def read_events(
             failed(error)
             return OpaqueEvent(raw.body, error.reason)
 
-    for raw in raw_events:
+    for stored in raw_events:
+        raw = _with_final_code(stored, context)
         body = parse(raw)
         yield Event(raw, body)
         if isinstance(body, TransactionPayload):
@@ -67,3 +72,9 @@ def read_events(
                 failed(error)
             except LimitError as error:
                 failed(DamageError(raw.file, raw.pos, str(error), "payload"))
+
+
+def _with_final_code(raw: RawEvent, context: ParseContext) -> RawEvent:
+    """The event by the code that its type has had since early.py's trees."""
+    code = context.final_codes.get(raw.header.type_code)
+    return raw if code is None else replace(raw, header=replace(raw.header, type_code=code))

@@ -15,7 +15,9 @@ from enum import StrEnum
 from binlogkit.constants import EventType
 from binlogkit.events.base import Event
 from binlogkit.events.control import Incident, XaPrepare, Xid
+from binlogkit.events.early import EarlyRows
 from binlogkit.events.gtid import Gtid
+from binlogkit.events.load import CreateFile, DeleteFile, ExecLoad, Load
 from binlogkit.events.payload import TransactionPayload
 from binlogkit.events.query import ExecuteLoadQuery, LoadBlock, Query, RowsQuery
 from binlogkit.events.rows import RowsEvent, RowsFlag
@@ -150,7 +152,7 @@ class TransactionTracker:
             transaction.compressed = True
         elif isinstance(body, TableMap):
             transaction.tables.setdefault((body.db, body.table))
-        elif isinstance(body, RowsEvent):
+        elif isinstance(body, (RowsEvent, EarlyRows)):
             transaction.row_events += 1
             ends = bool(body.flags & RowsFlag.STMT_END) and not transaction.explicit
             if ends and transaction.gtid is None:
@@ -160,6 +162,8 @@ class TransactionTracker:
             transaction.first_query = transaction.first_query or body.query
         elif isinstance(body, ExecuteLoadQuery):
             return _take_statement(transaction, body.thread_id, body.query, StatementKind.DML)
+        elif isinstance(body, (Load, CreateFile, ExecLoad, DeleteFile)):
+            return _take_load(transaction, body)
         elif isinstance(body, Incident):
             transaction.outcome = Outcome.COMMITTED
             return True
@@ -179,9 +183,24 @@ def belongs(body: object) -> bool:
     """Whether an event is part of a transaction; others stand between them, or say how to read."""
     kinds = (
         Query, ExecuteLoadQuery, LoadBlock, RowsQuery, RowsEvent, TableMap, Intvar, Rand, UserVar,
-        TransactionPayload, Xid, XaPrepare,
+        TransactionPayload, Xid, XaPrepare, EarlyRows, Load, CreateFile, ExecLoad, DeleteFile,
     )  # fmt: skip
     return isinstance(body, kinds)
+
+
+def _take_load(transaction: Transaction, body: Load | CreateFile | ExecLoad | DeleteFile) -> bool:
+    """LOAD DATA of servers before 5.0.3: by itself, or from CREATE_FILE to what became of it."""
+    if isinstance(body, (Load, CreateFile)):
+        load = body if isinstance(body, Load) else body.load
+        transaction.thread_id = load.thread_id
+        transaction.statements += 1
+        transaction.first_query = transaction.first_query or load.query
+        transaction.tables.setdefault((load.db, load.table))
+    if transaction.explicit or isinstance(body, CreateFile):
+        return False
+    failed = isinstance(body, DeleteFile)
+    transaction.outcome = Outcome.ROLLED_BACK if failed else Outcome.COMMITTED
+    return True
 
 
 def _take_gtid(transaction: Transaction, body: Gtid) -> None:

@@ -14,7 +14,9 @@ from functools import partial
 from binlogkit._kernel.charsets import CHARSETS, COLLATIONS
 from binlogkit.errors import DamageError, InputError, MalformedEventError, UsageError
 from binlogkit.events.base import Event
+from binlogkit.events.early import EarlyRows
 from binlogkit.events.format_description import FormatDescription, StartV3
+from binlogkit.events.load import CreateFile, Load
 from binlogkit.events.query import ExecuteLoadQuery, Query, RowsQuery
 from binlogkit.events.reader import read_events
 from binlogkit.events.rows import RowsEvent, RowsFlag
@@ -33,6 +35,14 @@ __all__ = ["LogWalk", "ReadOptions", "Step"]
 SEQ_SHIFT = 32
 # A rows event for this id carries no rows: it only ends a statement (server's sources, rpl).
 DUMMY_TABLE_ID = 0xFFFFFF
+_NO_MAP = (
+    "no TABLE_MAP_EVENT for table id {table_id} before it: the log begins inside a statement, and "
+    "its rows for this id cannot be read"
+)
+_EARLY = (
+    "the rows for table id {table_id} cannot be read: before 5.1.18 the log did not tell how they "
+    "are stored (events/early.py)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,27 +179,37 @@ class LogWalk:
             self._server_version = body.server_version
             self._catalog.server_version = body.server_version
         elif isinstance(body, TableMap):
-            self._maps[body.table_id] = self._schema(body, raw.file, raw.pos)
-            self._in_statement = True
+            self._take_map(raw, body)
         elif isinstance(body, RowsEvent):
             step.schema = self._maps.get(body.table_id)
             step.server_version = self._server_version
             self._in_statement = not body.flags & RowsFlag.STMT_END
             if step.schema is None and body.table_id != DUMMY_TABLE_ID:
-                self._tell_unmapped(raw, body.table_id)
+                self._tell_unread(raw, body.table_id, _NO_MAP)
+        elif isinstance(body, EarlyRows):
+            self._tell_unread(raw, body.table_id, _EARLY)
+        elif isinstance(body, (Load, CreateFile)):
+            load = body if isinstance(body, Load) else body.load
+            step.changes = [TableChange("statement_write", load.db, load.table)]
         elif isinstance(body, (Query, ExecuteLoadQuery)):
             step.changes = self._apply(body)
 
-    def _tell_unmapped(self, raw: RawEvent, table_id: int) -> None:
-        """A log that begins inside a statement: framing is sound, but these rows cannot be read."""
+    def _take_map(self, raw: RawEvent, table_map: TableMap) -> None:
+        self._in_statement = True
+        self._maps.pop(table_map.table_id, None)
+        self._unmapped.discard(table_map.table_id)
+        if table_map.types and not table_map.nullable:
+            self._tell_unread(raw, table_map.table_id, _EARLY)  # a server before 5.1.4
+        else:
+            self._maps[table_map.table_id] = self._schema(table_map, raw.file, raw.pos)
+
+    def _tell_unread(self, raw: RawEvent, table_id: int, reason: str) -> None:
+        """Rows that cannot be read though framing is sound: told once per table id."""
         if table_id in self._unmapped:
             return
         self._unmapped.add(table_id)
-        reason = (
-            f"no TABLE_MAP_EVENT for table id {table_id} before it: the log begins inside a "
-            "statement, and its rows for this id cannot be read"
-        )
-        self.damages.append(MalformedEventError(raw.file, raw.pos, reason, "table_id"))
+        text = reason.format(table_id=table_id)
+        self.damages.append(MalformedEventError(raw.file, raw.pos, text, "table_id"))
 
     def _apply(self, body: Query | ExecuteLoadQuery) -> list[TableChange]:
         status = body.status_vars
