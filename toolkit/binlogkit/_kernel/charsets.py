@@ -15,7 +15,7 @@ from functools import cache
 
 from binlogkit._kernel.charset_data import COLLATIONS, MULTI_BYTE, SINGLE_BYTE
 
-__all__ = ["CHARSETS", "COLLATIONS", "charset_of", "decode"]
+__all__ = ["CHARSETS", "COLLATIONS", "canonical", "charset_of", "decode"]
 
 _UTF8MB3_MAX = "\uffff"
 _ALIASES = {"utf8": "utf8mb3"}  # the name up to 8.0.29
@@ -38,9 +38,14 @@ def charset_of(collation: int) -> str | None:
     return names[0] if names else None
 
 
+def canonical(charset: str) -> str:
+    """The charset's name as of 8.0.30, which calls ``utf8`` what it is."""
+    return _ALIASES.get(charset, charset)
+
+
 @cache
 def _decoder(charset: str) -> _Decode:
-    name = _ALIASES.get(charset, charset)
+    name = canonical(charset)
     if name in SINGLE_BYTE:
         return _table_decoder(SINGLE_BYTE[name])
     if name in MULTI_BYTE:

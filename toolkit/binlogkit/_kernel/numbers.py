@@ -17,7 +17,7 @@ from binlogkit._kernel.cells import CellSpec, Layout, Reader, Undecodable, fixed
 from binlogkit._kernel.metadata import MAX_BIT_WIDTH, check_decimal
 from binlogkit.constants import ColumnType as T
 
-__all__ = ["decimal_size", "read_decimal", "readers"]
+__all__ = ["decimal_size", "groups", "read_decimal", "readers"]
 
 _INTEGER_WIDTHS = {T.TINY: 1, T.SHORT: 2, T.INT24: 3, T.LONG: 4, T.LONGLONG: 8}
 _GROUP_DIGITS = 9
@@ -108,7 +108,7 @@ def old_decimal(spec: CellSpec) -> tuple[Layout, Reader]:
 
 def decimal_size(precision: int, scale: int) -> int:
     """The bytes of a DECIMAL(precision, scale)."""
-    return sum(size for _, size in _groups(precision, scale))
+    return sum(size for _, size in groups(precision, scale))
 
 
 def read_decimal(raw: bytes, precision: int, scale: int) -> Decimal:
@@ -121,7 +121,7 @@ def read_decimal(raw: bytes, precision: int, scale: int) -> Decimal:
     plain = bytes([raw[0] ^ 0x80 ^ flip, *(b ^ flip for b in raw[1:])])
     number = 0
     p = 0
-    for digits, size in _groups(precision, scale):
+    for digits, size in groups(precision, scale):
         group = int.from_bytes(plain[p : p + size], "big")
         if group >= 10**digits:
             raise ValueError(f"{group} in a group of {digits} decimal digits")
@@ -132,8 +132,8 @@ def read_decimal(raw: bytes, precision: int, scale: int) -> Decimal:
 
 
 @cache
-def _groups(precision: int, scale: int) -> tuple[tuple[int, int], ...]:
-    """(digits, bytes) of each group, first to last."""
+def groups(precision: int, scale: int) -> tuple[tuple[int, int], ...]:
+    """(digits, bytes) of each group of a DECIMAL, first to last."""
     whole, rest = divmod(precision - scale, _GROUP_DIGITS)
     fraction, tail = divmod(scale, _GROUP_DIGITS)
     digits = [rest] * (rest > 0) + [_GROUP_DIGITS] * (whole + fraction) + [tail] * (tail > 0)

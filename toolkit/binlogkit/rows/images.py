@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from binlogkit._kernel.cells import CellOverrun, CellSpec, NoArrowValue, Undecodable
+from binlogkit._kernel.cells import CellOverrun, NoArrowValue, Undecodable
 from binlogkit._kernel.codecs import decoder_for
 from binlogkit._kernel.cursor import Cursor
 from binlogkit._kernel.json_diff import apply, diff_text, parse_diffs
@@ -19,6 +19,7 @@ from binlogkit.constants import ColumnType
 from binlogkit.errors import MalformedEventError
 from binlogkit.events.base import Event
 from binlogkit.events.rows import RowsEvent
+from binlogkit.rows.plans import cell_spec
 from binlogkit.rows.schema import TableSchema
 from binlogkit.sources.log_format import version_tuple
 
@@ -158,19 +159,8 @@ class RowDecoder:
         self, cursor: Cursor, index: int
     ) -> Callable[[bytes, int, int], tuple[object, int]]:
         column = self.schema.columns[index]
-        spec = CellSpec(
-            column.type,
-            column.meta,
-            column.unsigned,
-            column.length,
-            column.precision,
-            column.scale,
-            column.charset,
-            column.labels,
-            self._as_5_7,
-        )
         try:
-            decoder = decoder_for(spec)
+            decoder = decoder_for(cell_spec(column, self._as_5_7))
         except ValueError as exc:
             raise cursor.fail(column.name, str(exc)) from exc
         self._decoders[index] = decoder

@@ -1,0 +1,121 @@
+"""The compiled kernel and the reference decoder side by side over the same rows events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from binlogkit._kernel.columns import MAX_BYTES, TablePlan
+from binlogkit._kernel.native.builder import TableBuilder
+from binlogkit.errors import DamageError
+from binlogkit.events.base import Event, ParseContext, parser_of
+from binlogkit.events.rows import RowsEvent
+from binlogkit.frames.batches import record_batch
+from binlogkit.frames.kernel_columns import change_columns
+from binlogkit.rows.changes import ColumnBatch
+from binlogkit.rows.images import RowDecoder
+from binlogkit.rows.plans import table_plan
+from binlogkit.rows.schema import TableSchema
+from binlogkit._kernel.cursor import Cursor
+from binlogkit.sources.raw import EventHeader, RawEvent
+
+COLUMNS = ("before", "after", "before_state", "after_state", "raw", "op")
+FACTS = ("pos", "end_pos", "row", "timestamp", "server_id", "seq", "tx")
+
+
+@dataclass
+class Outcome:
+    """What a decoder made of some events: its columns, and the events it could not read."""
+
+    columns: dict[str, list[pa.Array]] = field(default_factory=dict)
+    faults: list[tuple[int, str | None, str]] = field(default_factory=list)
+
+    def add(self, arrays: dict[str, pa.Array]) -> None:
+        for name in (*COLUMNS, *FACTS):
+            self.columns.setdefault(name, []).append(arrays[name])
+
+    def column(self, name: str) -> pa.ChunkedArray:
+        return pa.chunked_array(self.columns[name])
+
+
+def by_reference(schema: TableSchema, version: str, events: Iterable[RawEvent]) -> Outcome:
+    outcome = Outcome()
+    decoder = RowDecoder(schema, version)
+    batch = ColumnBatch.empty(schema, None)
+    for number, raw in enumerate(events):
+        try:
+            parser = parser_of(raw.header.type_code)
+            assert parser is not None
+            body = parser(Cursor(raw.body, raw.file, raw.pos), raw, ParseContext())
+            assert isinstance(body, RowsEvent)
+            for row, (before, after) in enumerate(decoder.rows(Event(raw, body))):
+                provenance = (
+                    raw.file, raw.pos, raw.end_pos, raw.inner, row, raw.header.timestamp, None,
+                    raw.header.server_id, None, None, None, None, body.op, None,
+                    (number << 32) + row, number,
+                )  # fmt: skip
+                batch.add(provenance, before, after)
+        except DamageError as error:
+            outcome.faults.append((number, error.field, error.reason))
+    arrays = record_batch(batch)
+    outcome.add({name: arrays.column(name) for name in (*COLUMNS, *FACTS)})
+    return outcome
+
+
+def by_kernel(
+    schema: TableSchema,
+    version: str,
+    events: Iterable[RawEvent],
+    *,
+    max_rows: int = 16_384,
+    max_bytes: int = MAX_BYTES,
+    wanted: list[int] | None = None,
+) -> Outcome:
+    outcome = Outcome()
+    plan: TablePlan = table_plan(schema, version, wanted)
+    builder: TableBuilder = plan.builder(max_rows, max_bytes)
+    for number, raw in enumerate(events):
+        at = row = 0
+        facts = (
+            raw.pos, raw.end_pos, -1, 0, raw.header.timestamp, raw.header.server_id,
+            number << 32, number,
+        )  # fmt: skip
+        while True:
+            said = builder.add_event(
+                raw.body, 0, len(raw.body), raw.header.type_code, 6, facts, at, row
+            )
+            if said is None:
+                break
+            if len(said) == 5:
+                fault = plan.fault(*said)
+                outcome.faults.append((number, fault.field, fault.reason))
+                break
+            at, row = said
+            assert builder.rows, "full, and holds nothing"
+            outcome.add(change_columns(schema, builder))
+    outcome.add(change_columns(schema, builder))
+    return outcome
+
+
+def same(reference: Outcome, kernel: Outcome) -> None:
+    """Assert that both say the same: every cell, state, raw cell, fact and fault."""
+    assert kernel.faults == reference.faults
+    for name in (*COLUMNS, *FACTS):
+        ours, theirs = kernel.column(name), reference.column(name)
+        for chunk in kernel.columns[name]:
+            chunk.validate(full=True)
+        if name in FACTS:
+            ours = ours.cast(theirs.type)
+        assert ours.type == theirs.type, name
+        ours, theirs = ours.combine_chunks(), theirs.combine_chunks()
+        if ours != theirs:
+            left, right = ours.to_pylist(), theirs.to_pylist()
+            assert left == right, name
+            assert name in ("before", "after", "op"), f"{name}: only the arrays differ"
+
+
+def rows_event(body: bytes, code: int, pos: int = 4) -> RawEvent:
+    header = EventHeader(1_600_000_000, code, 7, len(body) + 19, pos + len(body) + 19, 0)
+    return RawEvent("log", pos, header, body)

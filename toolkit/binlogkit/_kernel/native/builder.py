@@ -1,0 +1,368 @@
+"""The buffers of one version of a table: filled by rows events, handed over as columns."""
+
+import cython
+from cython.cimports.binlogkit._kernel.native.images import decode_rows
+from cython.cimports.binlogkit._kernel.native.layout import (
+    E_COLUMN_COUNT,
+    E_EMPTY_ROW,
+    E_EXTRA_LENGTH,
+    E_FULL,
+    E_MEMORY,
+    E_NEEDS,
+    E_NEEDS_LENGTH,
+    E_NONE,
+    E_PACKED,
+    E_SAYS,
+    E_TYPE,
+    F_COLUMN_COUNT,
+    F_COLUMNS_PRESENT,
+    F_COLUMNS_PRESENT_AFTER,
+    F_EXTRA_DATA,
+    F_EXTRA_LENGTH,
+    F_FLAGS,
+    F_NDB,
+    F_NDB_LENGTH,
+    F_NULL_BITMAP,
+    F_PARTIAL_BITS,
+    F_PARTITION_ID,
+    F_ROWS,
+    F_SOURCE_PARTITION_ID,
+    F_TABLE_ID,
+    F_VALUE_OPTIONS,
+    FACTS,
+    K_BAD,
+    K_BIT,
+    K_BYTES,
+    K_COPY1,
+    K_COPY2,
+    K_COPY4,
+    K_COPY8,
+    K_DATE,
+    K_DATETIME2,
+    K_DECIMAL128,
+    K_DECIMAL256,
+    K_DOUBLE,
+    K_ENUM,
+    K_FLOAT,
+    K_INT24,
+    K_JSON,
+    K_OLD_DATETIME,
+    K_OLD_TIME,
+    K_OLD_TIMESTAMP,
+    K_PADDED,
+    K_SET,
+    K_SINGLE_BYTE,
+    K_SKIP_FIXED,
+    K_SKIP_PREFIXED,
+    K_TIME2,
+    K_TIMESTAMP2,
+    K_UINT24,
+    K_UTF8MB3,
+    K_UTF8MB4,
+    K_YEAR,
+    MAX_GROUPS,
+    Column,
+    RowsAt,
+    Values,
+    column_p,
+    octets,
+    table_p,
+    values_p,
+)
+from cython.cimports.binlogkit._kernel.native.values import block_of, prepare, release
+from cython.cimports.cpython.buffer import PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cython.cimports.libc.stdint import int64_t, uint8_t, uint16_t, uint32_t
+from cython.cimports.libc.stdlib import calloc, free, malloc
+
+#: The kinds of columns by name, for the plan of a table.
+KINDS = {
+    "skip_fixed": K_SKIP_FIXED,
+    "copy1": K_COPY1,
+    "copy2": K_COPY2,
+    "copy4": K_COPY4,
+    "copy8": K_COPY8,
+    "int24": K_INT24,
+    "uint24": K_UINT24,
+    "year": K_YEAR,
+    "bit": K_BIT,
+    "float": K_FLOAT,
+    "double": K_DOUBLE,
+    "decimal128": K_DECIMAL128,
+    "decimal256": K_DECIMAL256,
+    "date": K_DATE,
+    "time2": K_TIME2,
+    "datetime2": K_DATETIME2,
+    "timestamp2": K_TIMESTAMP2,
+    "old_time": K_OLD_TIME,
+    "old_datetime": K_OLD_DATETIME,
+    "old_timestamp": K_OLD_TIMESTAMP,
+    "enum": K_ENUM,
+    "set": K_SET,
+    "skip_prefixed": K_SKIP_PREFIXED,
+    "bytes": K_BYTES,
+    "padded": K_PADDED,
+    "utf8mb4": K_UTF8MB4,
+    "utf8mb3": K_UTF8MB3,
+    "single_byte": K_SINGLE_BYTE,
+    "json": K_JSON,
+    "bad": K_BAD,
+}
+#: What can be wrong with an event: the names of ``Fault.code``.
+FAULTS = {
+    E_NEEDS: "needs",
+    E_NEEDS_LENGTH: "needs_length",
+    E_SAYS: "says",
+    E_TYPE: "type",
+    E_EMPTY_ROW: "empty_row",
+    E_PACKED: "packed",
+    E_COLUMN_COUNT: "column_count",
+    E_EXTRA_LENGTH: "extra_length",
+}
+#: Fields of an event that are no column.
+FIELDS = {
+    F_TABLE_ID: "table_id",
+    F_FLAGS: "flags",
+    F_EXTRA_LENGTH: "extra_length",
+    F_EXTRA_DATA: "extra_data",
+    F_NDB_LENGTH: "ndb_length",
+    F_NDB: "ndb",
+    F_PARTITION_ID: "partition_id",
+    F_SOURCE_PARTITION_ID: "source_partition_id",
+    F_COLUMN_COUNT: "column_count",
+    F_COLUMNS_PRESENT: "columns_present",
+    F_COLUMNS_PRESENT_AFTER: "columns_present_after",
+    F_NULL_BITMAP: "null_bitmap",
+    F_VALUE_OPTIONS: "value_options",
+    F_PARTIAL_BITS: "partial_bits",
+    F_ROWS: "rows",
+}
+#: The names of the facts of a row, in the order in which they are handed over.
+FACT_NAMES = ("pos", "end_pos", "inner", "row", "timestamp", "server_id", "seq", "tx")
+_FIRST_ROWS = cython.declare(cython.int, 64)
+_MAX_COLUMNS = cython.declare(cython.int, 0xFFFF)
+
+
+class TableBuilder:
+    """Buffers for the rows of one version of a table.
+
+    ``columns``: one tuple per column of the table: kind, place among the columns asked for or -1,
+    whether it is JSON, width, fraction bytes, flag, limit, bytes of an Arrow value, decimal groups
+    as (digits, bytes), characters of a single-byte set.
+    """
+
+    def __cinit__(self, plan, columns, max_rows, max_bytes):
+        t: table_p = cython.address(self.t)
+        side: cython.int
+        i: cython.int
+        count: cython.int = len(columns)
+        if count > _MAX_COLUMNS:
+            raise ValueError("more columns than a table can have")
+        if max_rows < 1 or max_bytes < 1 or max_rows > 1 << 30:
+            raise ValueError("a batch holds at least one row, and 2**30 at most")
+        self.plan = plan
+        t.count = count
+        t.max_rows = max_rows
+        t.max_bytes = max_bytes
+        t.capacity = _FIRST_ROWS
+        t.columns = cython.cast(column_p, _zeroed(count, cython.sizeof(Column)))
+        t.diffs = cython.cast(cython.pointer(uint8_t), _zeroed(count, 1))
+        for side in range(2):
+            t.values[side] = cython.cast(values_p, _zeroed(count, cython.sizeof(Values)))
+            t.present[side] = cython.cast(cython.pointer(uint16_t), _zeroed(count, 2))
+            t.seen[side] = cython.cast(cython.pointer(uint8_t), _zeroed(count, 1))
+            t.present_count[side] = -1
+            t.states[side].rows = -1
+            for i in range(count):
+                t.values[side][i].rows = -1
+        for i in range(count):
+            self._define(i, columns[i])
+
+    def _define(self, i: cython.int, described):
+        c: column_p = cython.address(self.t.columns[i])
+        k: cython.int
+        side: cython.int
+        (
+            c.kind,
+            c.out,
+            c.is_json,
+            c.width,
+            c.fraction,
+            c.flag,
+            c.limit,
+            c.element,
+            groups,
+            points,
+        ) = described
+        if len(groups) > MAX_GROUPS or c.width < 0 or c.width > 64 or not 0 <= c.fraction <= 3:
+            raise ValueError("a column that cannot be")
+        for k, (digits, size) in enumerate(groups):
+            c.digits[k] = digits
+            c.sizes[k] = size
+        c.groups = len(groups)
+        if points is not None:
+            c.points = cython.cast(cython.pointer(uint32_t), _zeroed(257, 4))
+            for k in range(257):
+                c.points[k] = points[k]
+        if c.out >= 0:
+            self.t.wanted += 1
+            self.t.row_bytes += 2 * c.element
+        self.t.json_count += c.is_json
+        for side in range(2):
+            self.t.values[side][i].element = c.element
+
+    def __dealloc__(self):
+        side: cython.int
+        i: cython.int
+        fact: cython.uint
+        t: table_p = cython.address(self.t)
+        for side in range(2):
+            if t.values[side] is not cython.NULL:
+                for i in range(t.count):
+                    release(cython.address(t.values[side][i]))
+            release(cython.address(t.states[side]))
+            free(t.values[side])
+            free(t.present[side])
+            free(t.seen[side])
+        if t.columns is not cython.NULL:
+            for i in range(t.count):
+                free(t.columns[i].points)
+        for fact in range(FACTS):
+            free(t.facts[fact])
+        free(t.ops)
+        free(t.columns)
+        free(t.diffs)
+        free(t.raws)
+        free(t.heap)
+
+    @property
+    def rows(self):
+        """Rows that wait to be taken."""
+        return self.t.rows
+
+    def add_event(self, data, start, end, code, table_id_width, facts, at, row):
+        """Decode the rows of one event, ``data[start:end]`` without header and checksum.
+
+        ``facts``: in the order of FACT_NAMES; ``at``, ``row``: 0 at first, else what the last call
+        said. Returns None when the event is done, ``(at, row)`` when the buffers are full, or
+        ``(fault, field, wants, left, row)``.
+        """
+        view: Py_buffer
+        e: RowsAt
+        k: cython.uint
+        done: cython.bint
+        origin: octets
+        first: int64_t = start
+        last: int64_t = end
+        goes_on: int64_t = at
+        t: table_p = cython.address(self.t)
+        make_room(t)
+        for k in range(FACTS):
+            e.facts[k] = facts[k]
+        e.code = code
+        e.table_id_width = table_id_width
+        e.row = row
+        PyObject_GetBuffer(data, cython.address(view), PyBUF_SIMPLE)
+        try:
+            if not 0 <= first <= goes_on + first <= last <= view.len:
+                raise ValueError("the event lies outside its buffer")
+            origin = cython.cast(octets, view.buf) + first
+            e.at = origin + goes_on if goes_on else cython.NULL
+            with cython.nogil:
+                done = decode_rows(t, cython.address(e), origin, origin + (last - first))
+            goes_on = e.at - origin if e.at is not cython.NULL else 0
+        finally:
+            PyBuffer_Release(cython.address(view))
+        if done:
+            return None
+        if t.fault.code == E_MEMORY:
+            raise MemoryError
+        if t.fault.code == E_FULL:
+            return goes_on, e.row
+        return t.fault.code, t.fault.field, t.fault.wants, t.fault.left, e.row
+
+    def take(self):
+        """Hand over what was gathered, and begin anew.
+
+        Returns ``(rows, facts, ops, images, states, raws, heap)``: a block per fact; per image and
+        column asked for (nulls, validity, offsets, data) or None where there is no value at all;
+        the states of both images in that form; the raw cells as tuples, and their bytes.
+        """
+        t: table_p = cython.address(self.t)
+        rows: int64_t = t.rows
+        i: cython.int
+        fact: cython.uint
+        side: cython.int
+        k: int64_t
+        images = ([], [])
+        states = []
+        for side in range(2):
+            for i in range(t.count):
+                if t.columns[i].out >= 0:
+                    images[side].append(_taken(t, cython.address(t.values[side][i])))
+            states.append(_taken(t, cython.address(t.states[side])))
+        raws = [
+            (
+                t.raws[k].row,
+                t.raws[k].image,
+                t.raws[k].column,
+                t.raws[k].state,
+                t.raws[k].start,
+                t.raws[k].length,
+            )
+            for k in range(t.raw_count)
+        ]
+        heap = cython.cast(cython.pointer(cython.char), t.heap)[: t.heap_used] if raws else b""
+        facts = []
+        for fact in range(FACTS):
+            facts.append(block_of(t.facts[fact], rows * 8))
+            t.facts[fact] = cython.NULL
+        ops = block_of(t.ops, rows)
+        t.ops = cython.NULL
+        t.rows = t.raw_count = t.heap_used = t.bytes = 0
+        free(t.heap)
+        t.heap = cython.NULL
+        t.heap_capacity = 0
+        while t.capacity > _FIRST_ROWS and t.capacity >= 2 * rows:
+            t.capacity //= 2
+        return rows, facts, ops, images, states, raws, heap
+
+
+@cython.cfunc
+def make_room(t: table_p) -> cython.void:
+    """The buffers of the facts, which every row has."""
+    i: cython.uint
+    if t.ops is not cython.NULL:
+        return
+    t.ops = cython.cast(cython.pointer(uint8_t), _zeroed(t.capacity, 1))
+    for i in range(FACTS):
+        if t.facts[i] is cython.NULL:
+            t.facts[i] = cython.cast(cython.pointer(int64_t), _zeroed(t.capacity, 8))
+
+
+@cython.cfunc
+def _zeroed(count: int64_t, size: cython.size_t) -> cython.p_void:
+    memory: cython.p_void = calloc(max(count, 1), size)
+    if memory is cython.NULL:
+        raise MemoryError
+    return memory
+
+
+@cython.cfunc
+def _taken(t: table_p, v: values_p):
+    """A column's buffers, its rows settled to the end."""
+    if v.rows < 0:
+        return None
+    if not prepare(t, v, t.rows):
+        raise MemoryError
+    validity = offsets = None
+    if v.validity is not cython.NULL:
+        validity = block_of(v.validity, (t.rows + 7) >> 3)
+        v.validity = cython.NULL
+    if v.offsets is not cython.NULL:
+        offsets = block_of(v.offsets, (t.rows + 1) * 4)
+        v.offsets = cython.NULL
+    data = block_of(v.data, t.rows * v.element if v.element else v.used)
+    v.data = cython.NULL
+    v.capacity = v.used
+    v.rows = -1
+    return v.nulls, validity, offsets, data

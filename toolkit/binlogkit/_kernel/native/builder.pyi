@@ -1,0 +1,43 @@
+from collections.abc import Buffer, Sequence
+from typing import Any, Final, TypeAlias
+
+from binlogkit._kernel.native.values import Block
+
+KINDS: Final[dict[str, int]]
+FAULTS: Final[dict[int, str]]
+FIELDS: Final[dict[int, str]]
+FACT_NAMES: Final[tuple[str, ...]]
+
+# nulls, validity, offsets, data
+TakenColumn: TypeAlias = tuple[int, Block | None, Block | None, Block]
+
+class TableBuilder:
+    def __init__(
+        self, plan: Any, columns: Sequence[tuple[object, ...]], max_rows: int, max_bytes: int
+    ) -> None: ...
+    @property
+    def plan(self) -> Any: ...
+    @property
+    def rows(self) -> int: ...
+    def add_event(
+        self,
+        data: Buffer,
+        start: int,
+        end: int,
+        code: int,
+        table_id_width: int,
+        facts: Sequence[int],
+        at: int,
+        row: int,
+    ) -> tuple[int, int] | tuple[int, int, int, int, int] | None: ...
+    def take(
+        self,
+    ) -> tuple[
+        int,
+        list[Block],
+        Block,
+        tuple[list[TakenColumn | None], list[TakenColumn | None]],
+        list[TakenColumn | None],
+        list[tuple[int, int, int, int, int, int]],
+        bytes,
+    ]: ...

@@ -1,0 +1,7 @@
+from libc.stdint cimport int64_t, uint64_t
+
+from binlogkit._kernel.native.layout cimport Table, octets
+
+cdef octets cell(Table* t, int side, int index, octets p, octets end) noexcept nogil
+cdef octets json_diff(Table* t, int side, int index, octets p, octets end) noexcept nogil
+cdef octets fail(Table* t, int code, int field, uint64_t wants, int64_t left) noexcept nogil

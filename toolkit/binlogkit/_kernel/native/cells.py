@@ -1,0 +1,307 @@
+"""One cell: its extent by its column's layout, its value by its column's kind."""
+
+import cython
+from cython.cimports.binlogkit._kernel.native.decimals import decimal128, decimal256
+from cython.cimports.binlogkit._kernel.native.json_text import put_json
+from cython.cimports.binlogkit._kernel.native.layout import (
+    E_FULL,
+    E_MEMORY,
+    E_NEEDS,
+    E_NEEDS_LENGTH,
+    E_SAYS,
+    E_TYPE,
+    K_BAD,
+    K_BIT,
+    K_BYTES,
+    K_COPY1,
+    K_COPY2,
+    K_COPY4,
+    K_COPY8,
+    K_DATE,
+    K_DATETIME2,
+    K_DECIMAL128,
+    K_DECIMAL256,
+    K_DOUBLE,
+    K_ENUM,
+    K_FLOAT,
+    K_INT24,
+    K_JSON,
+    K_OLD_DATETIME,
+    K_OLD_TIME,
+    K_OLD_TIMESTAMP,
+    K_PADDED,
+    K_SET,
+    K_SINGLE_BYTE,
+    K_SKIP_FIXED,
+    K_SKIP_PREFIXED,
+    K_TIME2,
+    K_TIMESTAMP2,
+    K_UINT24,
+    K_UTF8MB3,
+    K_UTF8MB4,
+    K_YEAR,
+    MAX_DATA,
+    S_JSON_DIFF,
+    S_NO_ARROW_VALUE,
+    S_UNDECODABLE,
+    S_VALUE,
+    SLACK,
+    column_p,
+    octets,
+    table_p,
+    values_p,
+)
+from cython.cimports.binlogkit._kernel.native.texts import put_points, valid_utf8
+from cython.cimports.binlogkit._kernel.native.times import temporal
+from cython.cimports.binlogkit._kernel.native.values import keep_raw, prepare, reserve
+from cython.cimports.libc.math import isfinite
+from cython.cimports.libc.stdint import (
+    int16_t,
+    int32_t,
+    int64_t,
+    uint8_t,
+    uint16_t,
+    uint32_t,
+    uint64_t,
+)
+from cython.cimports.libc.string import memcpy, memset
+
+
+def fail(t, code, field, wants, left):
+    """Say what is wrong; NULL."""
+    t.fault.code = code
+    t.fault.field = field
+    t.fault.wants = wants
+    t.fault.left = left
+    return cython.NULL
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _little(p: octets, size: cython.int) -> uint64_t:
+    value: uint64_t = 0
+    i: cython.int
+    for i in range(size):
+        value |= cython.cast(uint64_t, p[i]) << (8 * i)
+    return value
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _big(p: octets, size: cython.int) -> uint64_t:
+    value: uint64_t = 0
+    i: cython.int
+    for i in range(size):
+        value = value << 8 | p[i]
+    return value
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _fixed(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
+    """The state of a cell of fixed width; its value at ``out``."""
+    kind: cython.int = c.kind
+    number: uint64_t
+    wide: int64_t = 0
+    small: int32_t
+    short: int16_t
+    code: uint16_t
+    single: cython.float
+    double: cython.double
+    state: cython.int
+    if kind == K_COPY4:
+        memcpy(out, p, 4)
+    elif kind == K_COPY8:
+        memcpy(out, p, 8)
+    elif kind == K_COPY1:
+        out[0] = p[0]
+    elif kind == K_COPY2:
+        memcpy(out, p, 2)
+    elif kind == K_INT24 or kind == K_UINT24:
+        small = cython.cast(int32_t, _little(p, 3))
+        if kind == K_INT24 and small & 0x800000:
+            small -= 0x1000000
+        memcpy(out, cython.address(small), 4)
+    elif kind == K_YEAR:
+        short = cython.cast(int16_t, p[0] + 1900 if p[0] else 0)
+        memcpy(out, cython.address(short), 2)
+    elif kind == K_FLOAT:
+        memcpy(cython.address(single), p, 4)
+        if not isfinite(single):
+            return S_UNDECODABLE
+        memcpy(out, p, 4)
+    elif kind == K_DOUBLE:
+        memcpy(cython.address(double), p, 8)
+        if not isfinite(double):
+            return S_UNDECODABLE
+        memcpy(out, p, 8)
+    elif kind == K_DECIMAL128:
+        return S_VALUE if decimal128(c, p, out) else S_UNDECODABLE
+    elif kind == K_DECIMAL256:
+        return S_VALUE if decimal256(c, p, out) else S_UNDECODABLE
+    elif kind == K_BIT:
+        number = _big(p, c.width)
+        if c.limit < 64 and number >> c.limit:
+            return S_UNDECODABLE
+        memcpy(out, cython.address(number), 8)
+    elif kind == K_ENUM:
+        number = _little(p, c.width)
+        if c.limit < 0:
+            code = cython.cast(uint16_t, number)
+            memcpy(out, cython.address(code), 2)
+        else:
+            if number > cython.cast(uint64_t, c.limit):
+                return S_UNDECODABLE
+            small = cython.cast(int32_t, number)
+            memcpy(out, cython.address(small), 4)
+    elif kind == K_SET:
+        number = _little(p, c.width)
+        if 0 <= c.limit < 64 and number >> c.limit:
+            return S_UNDECODABLE
+        memcpy(out, cython.address(number), 8)
+    elif kind == K_DATE:
+        state = temporal(c, p, cython.address(wide))
+        small = cython.cast(int32_t, wide)
+        memcpy(out, cython.address(small), 4)
+        return state
+    elif (
+        kind == K_DATETIME2
+        or kind == K_TIMESTAMP2
+        or kind == K_TIME2
+        or kind == K_OLD_DATETIME
+        or kind == K_OLD_TIMESTAMP
+        or kind == K_OLD_TIME
+    ):
+        state = temporal(c, p, cython.address(wide))
+        memcpy(out, cython.address(wide), 8)
+        return state
+    else:
+        return S_UNDECODABLE
+    return S_VALUE
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _copy(out: cython.pointer(uint8_t), p: octets, size: int64_t, end: octets) -> cython.void:
+    # One copy of known size is quicker than one of any; both sides have the room.
+    if size <= SLACK and end - p >= SLACK:
+        memcpy(out, p, SLACK)
+    else:
+        memcpy(out, p, size)
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _variable(
+    c: column_p, v: values_p, p: octets, size: int64_t, end: octets
+) -> cython.int:
+    """The state of a cell of variable length, its value behind ``v.used``; E_… below 0."""
+    kind: cython.int = c.kind
+    width: int64_t = size
+    written: int64_t
+    if kind == K_JSON:
+        return put_json(v, p, size, c.flag)
+    if kind == K_SINGLE_BYTE:
+        width = 3 * size
+    elif kind == K_PADDED and c.limit > size:
+        width = c.limit
+    if width > MAX_DATA - v.used:
+        return -E_FULL
+    if not reserve(v, width):
+        return -E_MEMORY
+    if kind == K_SINGLE_BYTE:
+        written = put_points(v.data + v.used, p, size, c.points)
+        if written < 0:
+            return S_UNDECODABLE
+        v.used += written
+        return S_VALUE
+    if kind == K_UTF8MB4 or kind == K_UTF8MB3:
+        if not valid_utf8(p, size, kind == K_UTF8MB4):
+            return S_UNDECODABLE
+    _copy(v.data + v.used, p, size, end)
+    if width > size:
+        memset(v.data + v.used + size, 0, width - size)
+    v.used += width
+    return S_VALUE
+
+
+def cell(t, side, index, p, end):
+    """Decode the cell of column ``index`` at ``p``; NULL where it does not fit."""
+    c: column_p = cython.address(t.columns[index])
+    v: values_p
+    size: int64_t
+    left: int64_t = end - p
+    before: int64_t
+    start: octets
+    state: cython.int
+    if c.kind < K_SKIP_PREFIXED:
+        size = c.width
+        if size > left:
+            return fail(t, E_NEEDS, index, size, left)
+        start = p
+        p += size
+        if c.kind == K_SKIP_FIXED:
+            return p
+    elif c.kind == K_BAD:
+        return fail(t, E_TYPE, index, 0, left)
+    else:
+        if c.width > left:
+            return fail(t, E_NEEDS_LENGTH, index, c.width, left)
+        size = p[0] if c.width == 1 else cython.cast(int64_t, _little(p, c.width))
+        start = p + c.width
+        left -= c.width
+        if size > left:
+            return fail(t, E_SAYS, index, size, left)
+        p = start + size
+        if c.kind == K_SKIP_PREFIXED:
+            return p
+    v = cython.address(t.values[side][index])
+    if v.rows != t.rows and not prepare(t, v, t.rows):
+        return fail(t, E_MEMORY, index, 0, 0)
+    if v.element:
+        state = _fixed(c, start, v.data + t.rows * v.element)
+    else:
+        before = v.used
+        state = _variable(c, v, start, size, end)
+        if state < 0:
+            if state != -E_FULL or t.rows:
+                return fail(t, -state, index, 0, 0)
+            state = S_NO_ARROW_VALUE  # more than an Arrow string can hold
+        if state != S_VALUE:
+            v.used = before
+        else:
+            t.bytes += v.used - before
+            v.offsets[t.rows + 1] = cython.cast(int32_t, v.used)
+    if state != S_VALUE:
+        if not keep_raw(t, side, c.out, state, start, size):
+            return fail(t, E_MEMORY, index, 0, 0)
+        return p
+    v.rows = t.rows + 1
+    return p
+
+
+def json_diff(t, side, index, p, end):
+    """Keep a cell that says how a document changes: 4 bytes of length, and its bytes."""
+    c: column_p = cython.address(t.columns[index])
+    size: uint64_t
+    left: int64_t = end - p
+    if left < 4:
+        return fail(t, E_NEEDS, index, 4, left)
+    size = _little(p, 4)
+    p += 4
+    left -= 4
+    if size > cython.cast(uint64_t, left):
+        return fail(t, E_NEEDS, index, size, left)
+    if c.out >= 0 and not keep_raw(t, side, c.out, S_JSON_DIFF, p, size):
+        return fail(t, E_MEMORY, index, 0, 0)
+    return p + size

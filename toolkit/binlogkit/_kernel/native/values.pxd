@@ -1,0 +1,19 @@
+from libc.stdint cimport int64_t, uint8_t
+
+from binlogkit._kernel.native.layout cimport Column, Table, Values, octets
+
+cdef bint prepare(Table* t, Values* v, int64_t row) noexcept nogil
+cdef bint reserve(Values* v, int64_t size) noexcept nogil
+cdef bint grow_rows(Table* t) noexcept nogil
+cdef bint keep_raw(
+    Table* t, int image, int column, int state, octets start, int64_t length
+) noexcept nogil
+cdef bint put_states(Table* t, int image, octets nulls, int64_t raws) noexcept nogil
+cdef void undo_row(Table* t, int64_t raws, int64_t heap, int64_t size) noexcept nogil
+cdef void release(Values* v) noexcept nogil
+
+cdef class Block:
+    cdef uint8_t* memory
+    cdef readonly int64_t size
+
+cdef Block block_of(void* memory, int64_t size)

@@ -1,0 +1,251 @@
+"""The buffers that values go to: validity, offsets and data as Arrow has them.
+
+A buffer is made when the first value of its column comes, and NULLs, cells that are not in the
+image and images that are not there cost nothing until the next value: ``prepare`` then settles the
+rows between. ``Values.rows`` counts the settled rows, -1 before there is any buffer.
+"""
+
+import cython
+from cython.cimports.binlogkit._kernel.native.layout import (
+    FACTS,
+    FIRST_BYTES,
+    FIRST_RAWS,
+    S_NOT_IN_IMAGE,
+    S_NULL,
+    S_VALUE,
+    SLACK,
+    RawCell,
+    Table,
+    Values,
+    values_p,
+)
+from cython.cimports.libc.stdint import int32_t, int64_t, uint8_t, uintptr_t
+from cython.cimports.libc.stdlib import free, malloc, realloc
+from cython.cimports.libc.string import memcpy, memset
+
+
+class Block:
+    """Memory that an Arrow buffer stands on; freed with its last user."""
+
+    def __dealloc__(self):
+        free(self.memory)
+
+    @property
+    def address(self):
+        return cython.cast(uintptr_t, self.memory)
+
+def block_of(memory, size):
+    """A block that owns ``memory``."""
+    block: Block = Block.__new__(Block)
+    block.memory = cython.cast(cython.pointer(uint8_t), memory)
+    block.size = size
+    return block
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _make(t: cython.pointer(Table), v: values_p) -> cython.bint:
+    """The buffers of a column, without a row settled."""
+    size: int64_t
+    if v.element:
+        size = t.capacity * v.element
+    else:
+        v.offsets = cython.cast(
+            cython.pointer(int32_t), malloc((t.capacity + 1) * cython.sizeof(int32_t))
+        )
+        if v.offsets is cython.NULL:
+            return False
+        v.offsets[0] = 0
+        size = max(v.capacity, FIRST_BYTES)
+    v.data = cython.cast(cython.pointer(uint8_t), malloc(size))
+    if v.data is cython.NULL:
+        return False
+    v.capacity = size
+    v.used = 0
+    v.nulls = 0
+    v.rows = 0
+    return True
+
+def prepare(t, v, row):
+    """Settle the rows before ``row`` as NULL; the first call makes the buffers."""
+    i: int64_t
+    if v.rows < 0 and not _make(t, v):
+        return False
+    if v.rows == row:
+        return True
+    if v.validity is cython.NULL:
+        v.validity = cython.cast(cython.pointer(uint8_t), malloc((t.capacity + 7) >> 3))
+        if v.validity is cython.NULL:
+            return False
+        memset(v.validity, 0xFF, (t.capacity + 7) >> 3)
+    for i in range(v.rows, row):
+        v.validity[i >> 3] &= ~(1 << (i & 7))
+    v.nulls += row - v.rows
+    if v.element:
+        memset(v.data + v.rows * v.element, 0, (row - v.rows) * v.element)
+    else:
+        for i in range(v.rows, row):
+            v.offsets[i + 1] = cython.cast(int32_t, v.used)
+    v.rows = row
+    return True
+
+def reserve(v, size):
+    """Room for ``size`` more bytes of data."""
+    wanted: int64_t = v.used + size + SLACK
+    if wanted <= v.capacity:
+        return True
+    wanted = max(wanted, 2 * v.capacity)
+    data: cython.pointer(uint8_t) = cython.cast(
+        cython.pointer(uint8_t), realloc(v.data, wanted)
+    )
+    if data is cython.NULL:
+        return False
+    v.data = data
+    v.capacity = wanted
+    return True
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _grow(v: values_p, old: int64_t, new: int64_t) -> cython.bint:
+    memory: cython.p_void
+    if v.rows < 0:
+        return True
+    if v.element:
+        memory = realloc(v.data, new * v.element)
+        if memory is cython.NULL:
+            return False
+        v.data = cython.cast(cython.pointer(uint8_t), memory)
+        v.capacity = new * v.element
+    else:
+        memory = realloc(v.offsets, (new + 1) * cython.sizeof(int32_t))
+        if memory is cython.NULL:
+            return False
+        v.offsets = cython.cast(cython.pointer(int32_t), memory)
+    if v.validity is not cython.NULL:
+        memory = realloc(v.validity, (new + 7) >> 3)
+        if memory is cython.NULL:
+            return False
+        v.validity = cython.cast(cython.pointer(uint8_t), memory)
+        memset(v.validity + ((old + 7) >> 3), 0xFF, ((new + 7) >> 3) - ((old + 7) >> 3))
+    return True
+
+def grow_rows(t):
+    """Room for more rows in every buffer that is there; capacities are multiples of 8."""
+    i: cython.int
+    fact: cython.uint
+    side: cython.int
+    memory: cython.p_void
+    new: int64_t = t.capacity * 2
+    for side in range(2):
+        for i in range(t.count):
+            if not _grow(cython.address(t.values[side][i]), t.capacity, new):
+                return False
+        if not _grow(cython.address(t.states[side]), t.capacity, new):
+            return False
+    for fact in range(FACTS):
+        if t.facts[fact] is not cython.NULL:
+            memory = realloc(t.facts[fact], new * cython.sizeof(int64_t))
+            if memory is cython.NULL:
+                return False
+            t.facts[fact] = cython.cast(cython.pointer(int64_t), memory)
+    if t.ops is not cython.NULL:
+        memory = realloc(t.ops, new)
+        if memory is cython.NULL:
+            return False
+        t.ops = cython.cast(cython.pointer(uint8_t), memory)
+    t.capacity = new
+    return True
+
+def keep_raw(t, image, column, state, start, length):
+    """Keep the stored bytes of a cell that has no Arrow value."""
+    size: int64_t
+    memory: cython.p_void
+    cell: cython.pointer(RawCell)
+    if t.raw_count == t.raw_capacity:
+        size = max(2 * t.raw_capacity, FIRST_RAWS)
+        memory = realloc(t.raws, size * cython.sizeof(RawCell))
+        if memory is cython.NULL:
+            return False
+        t.raws = cython.cast(cython.pointer(RawCell), memory)
+        t.raw_capacity = size
+    if length > t.heap_capacity - t.heap_used:
+        size = max(2 * t.heap_capacity, t.heap_used + length)
+        size = max(size, FIRST_BYTES)
+        memory = realloc(t.heap, size)
+        if memory is cython.NULL:
+            return False
+        t.heap = cython.cast(cython.pointer(uint8_t), memory)
+        t.heap_capacity = size
+    cell = cython.address(t.raws[t.raw_count])
+    cell.row = cython.cast(int32_t, t.rows)
+    cell.image = image
+    cell.column = column
+    cell.state = state
+    cell.start = t.heap_used
+    cell.length = length
+    if length:
+        memcpy(t.heap + t.heap_used, start, length)
+    t.heap_used += length
+    t.raw_count += 1
+    t.bytes += length + cython.sizeof(RawCell)
+    return True
+
+def put_states(t, image, nulls, raws):
+    """One state per column for an image in which a cell is neither value nor NULL.
+
+    ``raws``: the number of raw cells before this image.
+    """
+    i: cython.int
+    out: cython.int
+    row: int64_t = t.rows
+    raw: int64_t
+    v: values_p = cython.address(t.states[image])
+    states: cython.pointer(uint8_t)
+    if not prepare(t, v, row) or not reserve(v, t.wanted):
+        return False
+    states = v.data + v.used
+    memset(states, S_NOT_IN_IMAGE, t.wanted)
+    for i in range(t.present_count[image]):
+        out = t.columns[t.present[image][i]].out
+        if out >= 0:
+            states[out] = S_NULL if nulls[i >> 3] >> (i & 7) & 1 else S_VALUE
+    for raw in range(raws, t.raw_count):
+        if t.raws[raw].image == image:
+            states[t.raws[raw].column] = cython.cast(uint8_t, t.raws[raw].state)
+    v.used += t.wanted
+    v.offsets[row + 1] = cython.cast(int32_t, v.used)
+    v.rows = row + 1
+    t.bytes += t.wanted
+    return True
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _cut(v: values_p, row: int64_t) -> cython.void:
+    if v.rows > row:
+        v.rows = row
+        if not v.element:
+            v.used = v.offsets[row]
+
+def undo_row(t, raws, heap, size):
+    """Take back what was stored of the row that is not finished."""
+    i: cython.int
+    side: cython.int
+    for side in range(2):
+        for i in range(t.count):
+            _cut(cython.address(t.values[side][i]), t.rows)
+        _cut(cython.address(t.states[side]), t.rows)
+    t.raw_count = raws
+    t.heap_used = heap
+    t.bytes = size
+
+def release(v):
+    """Free the buffers of a column."""
+    free(v.validity)
+    free(v.offsets)
+    free(v.data)
+    v.validity = cython.NULL
+    v.offsets = cython.NULL
+    v.data = cython.NULL
+    v.rows = -1
