@@ -1,5 +1,7 @@
-from binlogkit._kernel.native.layout cimport Table
+from binlogkit._kernel.native.layout cimport Table, table_p
 
 cdef class TableBuilder:
     cdef Table t
     cdef readonly object plan
+
+cdef int make_room(Table* t) except -1

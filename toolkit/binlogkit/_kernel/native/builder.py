@@ -213,7 +213,7 @@ class TableBuilder:
     def __dealloc__(self):
         side: cython.int
         i: cython.int
-        fact: cython.uint
+        fact: cython.int
         t: table_p = cython.address(self.t)
         for side in range(2):
             if t.values[side] is not cython.NULL:
@@ -248,7 +248,7 @@ class TableBuilder:
         """
         view: Py_buffer
         e: RowsAt
-        k: cython.uint
+        k: cython.int
         done: cython.bint
         origin: octets
         first: int64_t = start
@@ -290,7 +290,7 @@ class TableBuilder:
         t: table_p = cython.address(self.t)
         rows: int64_t = t.rows
         i: cython.int
-        fact: cython.uint
+        fact: cython.int
         side: cython.int
         k: int64_t
         images = ([], [])
@@ -327,16 +327,16 @@ class TableBuilder:
         return rows, facts, ops, images, states, raws, heap
 
 
-@cython.cfunc
-def make_room(t: table_p) -> cython.void:
+def make_room(t):
     """The buffers of the facts, which every row has."""
-    i: cython.uint
+    i: cython.int
     if t.ops is not cython.NULL:
-        return
+        return 0
     t.ops = cython.cast(cython.pointer(uint8_t), _zeroed(t.capacity, 1))
     for i in range(FACTS):
         if t.facts[i] is cython.NULL:
             t.facts[i] = cython.cast(cython.pointer(int64_t), _zeroed(t.capacity, 8))
+    return 0
 
 
 @cython.cfunc

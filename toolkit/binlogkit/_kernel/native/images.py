@@ -212,7 +212,7 @@ def _after(t: table_p, partial: cython.bint, p: octets, end: octets) -> octets:
 def _facts(t: table_p, e: rows_at_p, first: int64_t, op: cython.int) -> cython.void:
     """What the event tells of its rows from ``first`` on."""
     i: int64_t
-    k: cython.uint
+    k: cython.int
     value: int64_t
     column: cython.pointer(int64_t)
     for k in range(FACTS):

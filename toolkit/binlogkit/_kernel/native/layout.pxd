@@ -93,7 +93,7 @@ cdef enum Field:
     F_ROWS
 
 # The facts of a row that its event tells, each an int64 per row.
-cdef enum Fact:
+cdef enum:
     FACT_POS
     FACT_END_POS
     FACT_INNER

@@ -133,7 +133,7 @@ def _grow(v: values_p, old: int64_t, new: int64_t) -> cython.bint:
 def grow_rows(t):
     """Room for more rows in every buffer that is there; capacities are multiples of 8."""
     i: cython.int
-    fact: cython.uint
+    fact: cython.int
     side: cython.int
     memory: cython.p_void
     new: int64_t = t.capacity * 2

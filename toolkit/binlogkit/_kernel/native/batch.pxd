@@ -1,0 +1,17 @@
+from libc.stdint cimport int64_t
+
+from binlogkit._kernel.native.index cimport Index
+from binlogkit._kernel.native.layout cimport octets, table_p
+from binlogkit._kernel.native.scan cimport Scanner
+
+cdef class RowsPass:
+    cdef readonly Scanner scanner
+    cdef readonly Index index
+    cdef object data
+    cdef readonly int64_t origin
+    cdef readonly int64_t seq
+    cdef readonly int64_t entry  # the event that is next, or was stopped at
+    cdef public int64_t inner  # of the index's first event in its payload
+    cdef int64_t at
+    cdef int64_t row
+    cdef int event(self, table_p* tables, int64_t slots, octets data, int64_t size) noexcept nogil

@@ -1,0 +1,166 @@
+"""What a scan finds: an entry per event, and the transactions that they make."""
+
+import cython
+from cython.cimports.binlogkit._kernel.native.crc32 import crc_of, crc_prepare
+from cython.cimports.binlogkit._kernel.native.index import (
+    Entry,
+    Transaction,
+    entry_p,
+    transaction_p,
+)
+from cython.cimports.binlogkit._kernel.native.layout import octets
+from cython.cimports.cpython.buffer import PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cython.cimports.libc.stdint import uint32_t
+from cython.cimports.libc.stdlib import free, realloc
+from cython.cimports.libc.string import memset
+
+#: The layout of an entry and of a transaction, for numpy.
+ENTRY = (
+    ("offset", "<i8"),
+    ("size", "<u4"),
+    ("timestamp", "<u4"),
+    ("server_id", "<u4"),
+    ("log_pos", "<u4"),
+    ("flags", "<u2"),
+    ("type", "u1"),
+    ("notes", "u1"),
+    ("slot", "<i4"),
+    ("tx", "<i8"),
+)
+TRANSACTION = (
+    ("number", "<i8"),
+    ("pos", "<i8"),
+    ("end_pos", "<i8"),
+    ("gno", "<i8"),
+    ("last_committed", "<i8"),
+    ("sequence_number", "<i8"),
+    ("commit_timestamp", "<i8"),
+    ("original_timestamp", "<i8"),
+    ("thread_id", "<i8"),
+    ("xid", "<u8"),
+    ("events", "<i8"),
+    ("size", "<i8"),
+    ("row_events", "<i8"),
+    ("timestamp", "<u4"),
+    ("end_timestamp", "<u4"),
+    ("server_id", "<u4"),
+    ("sid", "V16"),
+    ("has", "u1"),
+    ("outcome", "u1"),
+    ("explicit", "u1"),
+    ("open", "u1"),
+)
+
+
+class Index:
+    """The events of a buffer, in order."""
+
+    def __dealloc__(self):
+        free(self.entries)
+
+    def add(self):
+        """Room for one more entry; NULL: no memory."""
+        entries: entry_p
+        size: cython.longlong
+        if self.count == self.capacity:
+            size = 2 * self.capacity if self.capacity else 1024
+            entries = cython.cast(entry_p, realloc(self.entries, size * cython.sizeof(Entry)))
+            if entries is cython.NULL:
+                return cython.NULL
+            self.entries = entries
+            self.capacity = size
+        self.count += 1
+        return self.entries + (self.count - 1)
+
+    def clear(self):
+        """Forget the entries, keep their room."""
+        self.count = 0
+
+    def __len__(self):
+        return self.count
+
+    def tobytes(self):
+        """The entries as ``ENTRY`` says."""
+        if not self.count:
+            return b""
+        return cython.cast(cython.p_char, self.entries)[: self.count * cython.sizeof(Entry)]
+
+    @property
+    def entry_size(self):
+        """Bytes of one entry."""
+        return cython.sizeof(Entry)
+
+
+class Transactions:
+    """The transactions met so far that were not taken yet; the last one may be open."""
+
+    def __cinit__(self, number=0):
+        self.next_number = number
+
+    def __dealloc__(self):
+        free(self.items)
+
+    def add(self):
+        """A new transaction with the next number; NULL: no memory."""
+        items: transaction_p
+        size: cython.longlong
+        if self.count == self.capacity:
+            size = 2 * self.capacity if self.capacity else 256
+            items = cython.cast(
+                transaction_p, realloc(self.items, size * cython.sizeof(Transaction))
+            )
+            if items is cython.NULL:
+                return cython.NULL
+            self.items = items
+            self.capacity = size
+        items = self.items + self.count
+        memset(items, 0, cython.sizeof(Transaction))
+        items.number = self.next_number
+        self.next_number += 1
+        self.count += 1
+        return items
+
+    def tobytes(self):
+        """The transactions as ``TRANSACTION`` says."""
+        if not self.count:
+            return b""
+        return cython.cast(cython.p_char, self.items)[: self.count * cython.sizeof(Transaction)]
+
+    def clear(self):
+        """Forget those that have ended; an open one stays."""
+        if self.count and self.items[self.count - 1].open:
+            self.items[0] = self.items[self.count - 1]
+            self.count = 1
+        else:
+            self.count = 0
+
+    @property
+    def entry_size(self):
+        """Bytes of one transaction."""
+        return cython.sizeof(Transaction)
+
+
+def crc32(crc, p, size):
+    """The CRC-32 of bytes behind those of which it is ``crc`` (0 at first)."""
+    return crc_of(crc, p, size)
+
+
+def crc(data, start=0):
+    """The CRC-32 of ``data``, going on from ``start``."""
+    view: Py_buffer
+    value: uint32_t = start
+    PyObject_GetBuffer(data, cython.address(view), PyBUF_SIMPLE)
+    try:
+        with cython.nogil:
+            value = crc32(value, cython.cast(octets, view.buf), view.len)
+    finally:
+        PyBuffer_Release(cython.address(view))
+    return value
+
+
+def use_folding(wanted):
+    """Whether the CRC may use carry-less multiplication; returns whether it does."""
+    return crc_prepare(wanted) != 0
+
+
+crc_prepare(1)

@@ -1,0 +1,59 @@
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+
+from binlogkit._kernel.native.index cimport Entry, Index, Transaction, Transactions
+from binlogkit._kernel.native.layout cimport octets
+from binlogkit._kernel.native.table_maps cimport TableMaps
+
+cdef enum Stop:
+    STOP_END  # every event of the buffer was taken
+    STOP_CUT  # the buffer ends inside an event
+    STOP_FORMAT  # before a format description, which says how to go on
+    STOP_LOOK  # behind an event whose effect on transactions Python must say
+    STOP_SIZE  # before an event that claims less than its header
+    STOP_SHORT  # before an event that is too short for its checksum
+    STOP_CHECKSUM  # before an event whose checksum is wrong
+    STOP_MEMORY
+
+cdef enum Has:
+    HAS_GTID = 1
+    HAS_CLOCK = 2
+    HAS_COMMIT = 4
+    HAS_THREAD = 8
+    HAS_XID = 16
+
+cdef enum Outcome:
+    O_CUT
+    O_COMMITTED
+    O_ROLLED_BACK
+    O_PREPARED
+
+cdef enum:
+    STATUS_BLOCKS = 16
+    STATUS_BYTES = 256
+
+cdef class Scanner:
+    cdef readonly TableMaps maps
+    cdef readonly Transactions transactions
+    cdef public int header_length
+    cdef public bint checksums
+    cdef public bint format_checksum
+    cdef public int table_id_width
+    cdef public int64_t outer_pos  # of the payload whose events these are, -1 in a log itself
+    cdef public int64_t outer_end
+    cdef readonly int64_t offset  # behind the last event taken
+    cdef readonly uint32_t computed  # of a checksum that is wrong
+    cdef readonly uint32_t stored
+    cdef uint8_t[STATUS_BLOCKS][STATUS_BYTES] status
+    cdef int[STATUS_BLOCKS] status_size
+    cdef int status_next
+    cdef int scan_events(
+        self, Index index, octets data, int64_t at, int64_t end, int64_t origin, int forced
+    ) noexcept nogil
+    cdef bint checksum_holds(self, octets p, uint32_t size, int type, int flags) noexcept nogil
+    cdef bint take_event(self, Entry* e, octets p, octets end, int64_t pos) noexcept nogil
+    cdef Transaction* current(self) noexcept nogil
+    cdef Transaction* start(self, Entry* e, int64_t pos) noexcept nogil
+    cdef void count(self, Transaction* t, Entry* e, int64_t pos) noexcept nogil
+    cdef bint take_gtid(self, Entry* e, octets p, octets end, int64_t pos) noexcept nogil
+    cdef bint take_query(self, Entry* e, octets p, octets end, int64_t pos) noexcept nogil
+    cdef bint knows(self, octets p, int size) noexcept nogil

@@ -1,0 +1,469 @@
+"""The first pass over a log: frames, checksums, an index of events, and what each belongs to.
+
+Events lie end to end behind their common header (``sources/raw.py``); one that Python must decide
+about ends the scan behind it: a statement other than BEGIN and COMMIT, a payload, XA, whatever is
+rare. Which events make a transaction is what ``rows/transactions.py`` says.
+"""
+
+import cython
+from cython.cimports.binlogkit._kernel.native.index import (
+    N_BAD_CHECKSUM,
+    N_LOOK,
+    N_NEW_MAP,
+    N_NO_MAP,
+    Entry,
+    Index,
+    Transaction,
+    Transactions,
+    crc32,
+    entry_p,
+    transaction_p,
+)
+from cython.cimports.binlogkit._kernel.native.layout import octets
+from cython.cimports.binlogkit._kernel.native.scan import (
+    HAS_CLOCK,
+    HAS_COMMIT,
+    HAS_GTID,
+    HAS_THREAD,
+    HAS_XID,
+    O_COMMITTED,
+    STATUS_BLOCKS,
+    STATUS_BYTES,
+    STOP_CHECKSUM,
+    STOP_CUT,
+    STOP_END,
+    STOP_FORMAT,
+    STOP_LOOK,
+    STOP_MEMORY,
+    STOP_SHORT,
+    STOP_SIZE,
+)
+from cython.cimports.binlogkit._kernel.native.table_maps import TableMaps
+from cython.cimports.cpython.buffer import PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cython.cimports.libc.stdint import int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from cython.cimports.libc.string import memcmp, memcpy
+
+#: Why a scan stopped.
+STOPS = {
+    STOP_END: "end",
+    STOP_CUT: "cut",
+    STOP_FORMAT: "format",
+    STOP_LOOK: "look",
+    STOP_SIZE: "size",
+    STOP_SHORT: "short",
+    STOP_CHECKSUM: "checksum",
+}
+_HEADER = cython.declare(cython.int, 19)
+_CHECKSUM = cython.declare(cython.int, 4)
+_IN_USE = cython.declare(cython.int, 1)
+# Type codes.
+_QUERY = cython.declare(cython.int, 2)
+_FORMAT = cython.declare(cython.int, 15)
+_XID = cython.declare(cython.int, 16)
+_TABLE_MAP = cython.declare(cython.int, 19)
+_ROWS_QUERY = cython.declare(cython.int, 29)
+_GTID = cython.declare(cython.int, 33)
+_ANONYMOUS = cython.declare(cython.int, 34)
+_TAGGED = cython.declare(cython.int, 42)
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _little(p: octets, size: cython.int) -> uint64_t:
+    value: uint64_t = 0
+    i: cython.int
+    for i in range(size):
+        value |= cython.cast(uint64_t, p[i]) << (8 * i)
+    return value
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _is_rows(code: cython.int) -> cython.bint:
+    return 23 <= code <= 25 or 30 <= code <= 32 or code == 39
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _is_apart(code: cython.int) -> cython.bint:
+    """STOP, ROTATE, SLAVE, HEARTBEAT, IGNORABLE, PREVIOUS_GTIDS and group replication's two:
+    they begin and end no transaction."""
+    return (
+        3 <= code <= 4
+        or code == 7
+        or 27 <= code <= 28
+        or 35 <= code <= 37
+        or code == 41
+    )
+
+
+class Scanner:
+    """Scans the buffers of one log in order.
+
+    ``header_length``, ``checksums`` (of all but a format description, which has its own
+    ``format_checksum``) and ``table_id_width`` are as the format description says; ``maps`` and
+    ``transactions`` gather what was met.
+    """
+
+    def __cinit__(self, number=0):
+        self.maps = TableMaps()
+        self.transactions = Transactions(number)
+        self.header_length = _HEADER
+        self.table_id_width = 6
+        self.outer_pos = self.outer_end = -1
+
+    def scan(self, index: Index, data, start, end, origin, take_format=False, unchecked=False):
+        """Take the events of ``data[start:end]``; a name of ``STOPS``.
+
+        ``origin``: the log's offset of the buffer's first byte; ``offset`` is behind the last event
+        that was taken. ``take_format``: the first event is a format description that Python knows;
+        ``unchecked``: the first event's checksum is known to be wrong, and it is taken all the same.
+        """
+        view: Py_buffer
+        stop: cython.int
+        first: int64_t = start
+        last: int64_t = end
+        base: int64_t = origin
+        forced: cython.int = (1 if take_format else 0) | (2 if unchecked else 0)
+        if self.header_length < _HEADER or self.table_id_width not in (4, 6):
+            raise ValueError("no such format")
+        PyObject_GetBuffer(data, cython.address(view), PyBUF_SIMPLE)
+        try:
+            if not 0 <= first <= last <= view.len:
+                raise ValueError("the events lie outside their buffer")
+            with cython.nogil:
+                stop = self.scan_events(
+                    index, cython.cast(octets, view.buf), first, last, base, forced
+                )
+        finally:
+            PyBuffer_Release(cython.address(view))
+        if stop == STOP_MEMORY:
+            raise MemoryError
+        return STOPS[stop]
+
+    def scan_events(self, index, data, at, end, origin, forced):
+        """The loop of ``scan``; ``forced``: bit 0 take_format, bit 1 unchecked."""
+        p: octets
+        e: entry_p
+        size: uint32_t
+        code: cython.int
+        flags: cython.int
+        header: cython.int
+        tail: cython.int
+        left: int64_t
+        while True:
+            self.offset = at
+            left = end - at
+            if left <= 0:
+                return STOP_END
+            if left < _HEADER:
+                return STOP_CUT
+            p = data + at
+            code = p[4]
+            size = cython.cast(uint32_t, _little(p + 9, 4))
+            flags = p[17] | p[18] << 8
+            header = _HEADER if code == _FORMAT else self.header_length
+            if code == _FORMAT and not forced & 1:
+                return STOP_FORMAT
+            if size < cython.cast(uint32_t, header):
+                return STOP_SIZE
+            if size > left:
+                return STOP_CUT
+            tail = 0
+            if self.format_checksum if code == _FORMAT else self.checksums:
+                tail = _CHECKSUM
+                if size < cython.cast(uint32_t, header + tail):
+                    return STOP_SHORT
+                if not self.checksum_holds(p, size, code, flags) and not forced & 2:
+                    return STOP_CHECKSUM
+            e = index.add()
+            if e is cython.NULL:
+                return STOP_MEMORY
+            e.offset = at
+            e.size = size
+            e.type = cython.cast(uint8_t, code)
+            e.timestamp = cython.cast(uint32_t, _little(p, 4))
+            e.server_id = cython.cast(uint32_t, _little(p + 5, 4))
+            e.log_pos = cython.cast(uint32_t, _little(p + 13, 4))
+            e.flags = p[17] | p[18] << 8
+            e.notes = 0
+            e.slot = -1
+            e.tx = -1
+            if forced & 2:
+                e.notes = N_BAD_CHECKSUM | N_LOOK
+            elif not self.take_event(e, p + header, p + (size - tail), origin + at):
+                return STOP_MEMORY
+            at += size
+            forced = 0
+            if e.notes & N_LOOK:
+                self.offset = at
+                return STOP_LOOK
+
+    def checksum_holds(self, p, size, type, flags):
+        """Whether the CRC-32 behind an event is that of its bytes.
+
+        The server computes a format description's without IN_USE.
+        """
+        plain: uint8_t
+        body: uint32_t = size - _CHECKSUM
+        self.stored = cython.cast(uint32_t, _little(p + body, 4))
+        if type == _FORMAT and flags & _IN_USE:
+            plain = p[17] & 0xFE
+            self.computed = crc32(0, p, 17)
+            self.computed = crc32(self.computed, cython.address(plain), 1)
+            self.computed = crc32(self.computed, p + 18, body - 18)
+        else:
+            self.computed = crc32(0, p, body)
+        return self.computed == self.stored
+
+    # ---- transactions ---------------------------------------------------------------------
+
+    def current(self):
+        """The transaction that is open, or NULL."""
+        t: transaction_p
+        if not self.transactions.count:
+            return cython.NULL
+        t = self.transactions.items + (self.transactions.count - 1)
+        return t if t.open else cython.NULL
+
+    def start(self, e, pos):
+        """Begin a transaction with an event; one that is open is cut. NULL: no memory."""
+        t: transaction_p = self.current()
+        if t is not cython.NULL:
+            t.open = 0
+        t = self.transactions.add()
+        if t is not cython.NULL:
+            t.open = 1
+            t.pos = pos if self.outer_pos < 0 else self.outer_pos
+            t.timestamp = e.timestamp
+            t.server_id = e.server_id
+        return t
+
+    def count(self, t, e, pos):
+        """An event more in a transaction."""
+        e.tx = t.number
+        t.events += 1
+        if self.outer_pos < 0:
+            t.size += e.size
+            t.end_pos = pos + e.size
+        else:
+            t.end_pos = self.outer_end
+        t.end_timestamp = e.timestamp
+
+    def take_event(self, e, p, end, pos):
+        """Say what an event belongs to; False: no memory. ``p``: behind the header."""
+        code: cython.int = e.type
+        t: transaction_p
+        new: cython.bint = False
+        slot: int32_t
+        width: cython.int = self.table_id_width
+        size: int64_t = end - p
+        if code == _GTID or code == _ANONYMOUS:
+            return self.take_gtid(e, p, end, pos)
+        if code == _QUERY:
+            return self.take_query(e, p, end, pos)
+        t = self.current()
+        if code == _FORMAT or _is_apart(code):
+            if t is not cython.NULL:
+                self.count(t, e, pos)
+            return True
+        if code == _TABLE_MAP and size >= width:
+            slot = self.maps.intern(p + width, size - width, cython.address(new))
+            if slot < 0 or not self.maps.put(_little(p, width), slot):
+                return False
+            e.slot = slot
+            if new:
+                e.notes |= N_NEW_MAP
+        elif _is_rows(code) and size >= width + 2:
+            e.slot = self.maps.slot_of(_little(p, width))
+            if e.slot < 0:
+                e.notes |= N_NO_MAP
+        elif code == _XID and size >= 8:
+            pass
+        elif code != _ROWS_QUERY or not size:
+            e.notes |= N_LOOK
+            return True
+        if t is cython.NULL:
+            t = self.start(e, pos)
+            if t is cython.NULL:
+                return False
+        self.count(t, e, pos)
+        if code == _XID:
+            t.xid = _little(p, 8)
+            t.has |= HAS_XID
+            t.outcome = O_COMMITTED
+            t.open = 0
+        elif _is_rows(code):
+            t.row_events += 1
+            if p[width] & 1 and not t.explicit and not t.has & HAS_GTID:
+                t.outcome = O_COMMITTED
+                t.open = 0
+        return True
+
+    def take_gtid(self, e, p, end, pos):
+        """GTID_LOG_EVENT and ANONYMOUS_GTID_LOG_EVENT, as ``events/gtid.py`` reads them."""
+        t: transaction_p
+        has: cython.int = 0
+        commit: uint64_t = 0
+        original: uint64_t = 0
+        width: cython.int
+        logical: octets = p + 25
+        if end - p < 25:
+            e.notes |= N_LOOK
+            return True
+        if e.type == _GTID:
+            has = HAS_GTID
+        sid: octets = p + 1
+        p += 25
+        if end - p >= 17 and p[0] == 2:
+            has |= HAS_CLOCK
+            p += 17
+        if end - p >= 7:
+            has |= HAS_COMMIT
+            commit = original = _little(p, 7)
+            p += 7
+            if commit >> 55:
+                commit &= (cython.cast(uint64_t, 1) << 55) - 1
+                if end - p < 7:
+                    e.notes |= N_LOOK
+                    return True
+                original = _little(p, 7)
+                p += 7
+        if p < end:  # transaction_length
+            width = 0
+            if p[0] > 250:
+                width = 2 if p[0] == 252 else 3 if p[0] == 253 else 8 if p[0] == 254 else 0x100
+            if width >= end - p:
+                e.notes |= N_LOOK
+                return True
+            p += 1 + width
+        if end - p >= 4 and p[3] & 0x80 and end - p < 8:  # the server's versions
+            e.notes |= N_LOOK
+            return True
+        t = self.start(e, pos)
+        if t is cython.NULL:
+            return False
+        t.has = cython.cast(uint8_t, has)
+        memcpy(t.sid, sid, 16)
+        t.gno = cython.cast(int64_t, _little(sid + 16, 8))
+        if has & HAS_CLOCK:
+            t.last_committed = cython.cast(int64_t, _little(logical + 1, 8))
+            t.sequence_number = cython.cast(int64_t, _little(logical + 9, 8))
+        t.commit_timestamp = cython.cast(int64_t, commit)
+        t.original_timestamp = cython.cast(int64_t, original)
+        self.count(t, e, pos)
+        return True
+
+    def take_query(self, e, p, end, pos):
+        """BEGIN and COMMIT with status variables that Python has read before; else Python looks."""
+        t: transaction_p
+        size: int64_t = end - p
+        status: cython.int
+        text: octets
+        left: int64_t
+        if size < 13:
+            e.notes |= N_LOOK
+            return True
+        status = p[11] | p[12] << 8
+        if size < 13 + status + p[8] + 1 or not self.knows(p + 13, status):
+            e.notes |= N_LOOK
+            return True
+        text = p + 13 + status + p[8] + 1
+        left = end - text
+        t = self.current()
+        if left == 5 and memcmp(text, b"BEGIN", 5) == 0:
+            if t is cython.NULL:
+                t = self.start(e, pos)
+                if t is cython.NULL:
+                    return False
+            self.count(t, e, pos)
+            t.explicit = 1
+            t.thread_id = cython.cast(int64_t, _little(p, 4))
+            t.has |= HAS_THREAD
+        elif left == 6 and memcmp(text, b"COMMIT", 6) == 0:
+            if t is cython.NULL:
+                t = self.start(e, pos)
+                if t is cython.NULL:
+                    return False
+            self.count(t, e, pos)
+            t.outcome = O_COMMITTED
+            t.open = 0
+        else:
+            e.notes |= N_LOOK
+        return True
+
+    def knows(self, p, size):
+        """Whether these status variables were read by Python before."""
+        i: cython.int
+        for i in range(STATUS_BLOCKS):
+            if self.status_size[i] == size + 1 and memcmp(self.status[i], p, size) == 0:
+                return True
+        return False
+
+    def know_status(self, block: bytes):
+        """Status variables that Python has read: a BEGIN or COMMIT with them needs no look."""
+        view: Py_buffer
+        if len(block) > STATUS_BYTES:
+            return
+        PyObject_GetBuffer(block, cython.address(view), PyBUF_SIMPLE)
+        try:
+            memcpy(self.status[self.status_next], view.buf, view.len)
+            self.status_size[self.status_next] = cython.cast(cython.int, view.len) + 1
+        finally:
+            PyBuffer_Release(cython.address(view))
+        self.status_next = (self.status_next + 1) % STATUS_BLOCKS
+
+    def settle(
+        self, index: Index, origin, start=False, join=True, explicit=False, thread_id=-1,
+        tagged=False, ends=False, outcome=0,
+    ):  # fmt: skip
+        """Say what the event behind which the scan stopped does to transactions.
+
+        ``start``: it begins one whatever is open; ``join``: it belongs to the open one, or begins
+        one; ``explicit``: as BEGIN does; ``tagged``: it gives a GTID; ``ends``: with ``outcome``.
+        """
+        t: transaction_p
+        e: entry_p
+        pos: int64_t
+        if not index.count or not index.entries[index.count - 1].notes & N_LOOK:
+            raise ValueError("no event waits for a decision")
+        e = index.entries + (index.count - 1)
+        pos = origin + e.offset
+        t = cython.NULL if start else self.current()
+        if t is cython.NULL:
+            if not (start or join):
+                return
+            t = self.start(e, pos)
+            if t is cython.NULL:
+                raise MemoryError
+        self.count(t, e, pos)
+        if explicit:
+            t.explicit = 1
+        if tagged:
+            t.has |= HAS_GTID
+        if thread_id >= 0:
+            t.thread_id = thread_id
+            t.has |= HAS_THREAD
+        if ends:
+            t.outcome = outcome
+            t.open = 0
+
+    @property
+    def open_transaction(self):
+        """(explicit, has a GTID) of the transaction that is open, None where there is none."""
+        t: transaction_p = self.current()
+        if t is cython.NULL:
+            return None
+        return t.explicit != 0, t.has & HAS_GTID != 0
+
+    def finish(self):
+        """The log ends: a transaction that is open is cut."""
+        t: transaction_p = self.current()
+        if t is not cython.NULL:
+            t.open = 0

@@ -1,0 +1,29 @@
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+
+from binlogkit._kernel.native.layout cimport octets
+
+ctypedef struct Body:
+    uint8_t* data
+    int64_t size
+    uint32_t hash
+
+ctypedef struct Place:
+    uint64_t id
+    int32_t slot  # -1: taken away
+    int32_t used
+
+cdef class TableMaps:
+    cdef Body* bodies
+    cdef readonly int32_t count
+    cdef int64_t body_capacity
+    cdef int32_t* by_hash
+    cdef int64_t hash_size
+    cdef Place* places
+    cdef int64_t place_size
+    cdef int64_t place_count
+    cdef int32_t slot_of(self, uint64_t table_id) noexcept nogil
+    cdef bint put(self, uint64_t table_id, int32_t slot) noexcept nogil
+    cdef int32_t intern(self, octets body, int64_t size, bint* new) noexcept nogil
+    cdef Place* find(self, uint64_t table_id) noexcept nogil
+    cdef bint widen(self) noexcept nogil
+    cdef bint rehash(self) noexcept nogil
