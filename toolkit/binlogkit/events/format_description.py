@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from binlogkit._kernel.cursor import Cursor
+from binlogkit._kernel.cursor import Cursor, decoded
 from binlogkit.constants import EventType
 from binlogkit.events.base import ParseContext, reads
 from binlogkit.events.early import final_codes
@@ -47,7 +47,9 @@ class FormatDescription:
 
 def _version(cursor: Cursor) -> str:
     raw = cursor.read(_VERSION_LENGTH, "server_version")
-    return raw.split(b"\0", 1)[0].decode("ascii", "backslashreplace")
+    shown = raw.split(b"\0", 1)[0]
+    padding = not raw[len(shown) :].strip(b"\0")
+    return decoded(shown if padding else raw, "ascii", shown)
 
 
 @reads(EventType.START_EVENT_V3)
@@ -65,7 +67,7 @@ def _format(cursor: Cursor, raw: RawEvent, context: ParseContext) -> FormatDescr
     header_length = cursor.uint(1, "event_header_length")
     rest = cursor.rest("post_header_lengths")
     algorithm = None
-    if raw.checksum != "none":
+    if raw.stored_checksum:
         algorithm = rest[-1] if rest else None
         rest = rest[:-1]
     context.version, context.server_version = raw.version, server_version

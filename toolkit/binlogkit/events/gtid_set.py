@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from binlogkit._kernel.cursor import Cursor
 from binlogkit.errors import UsageError
 
-__all__ = ["GtidSet", "format_uuid"]
+__all__ = ["GtidSet", "Interval", "format_uuid", "read_entries", "set_of"]
 
 _UUID = re.compile(r"^[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}$", re.IGNORECASE)
 _TAG = re.compile(r"^[a-z_][a-z0-9_]{0,31}$")
@@ -62,23 +62,7 @@ class GtidSet:
     @classmethod
     def read(cls, cursor: Cursor) -> GtidSet:
         """A set in its wire form, untagged, or tagged as 8.3.0+ writes it."""
-        head = cursor.uint(8, "n_sids")
-        tagged = head >> 56 == _TAGGED_FORMAT
-        count = (head >> 8) & 0xFFFFFFFFFFFF if tagged else head
-        intervals: dict[str, list[Interval]] = {}
-        for _ in range(count):
-            key = format_uuid(cursor.read(16, "sid"))
-            if tagged:
-                # The tag's length is a variable-length integer whose lowest bit is 0 for one byte.
-                tag = cursor.text(cursor.uint(1, "tag_length") >> 1, "tag", "ascii")
-                key = f"{key}:{tag}" if tag else key
-            ranges = intervals.setdefault(key, [])
-            for _ in range(cursor.uint(8, "n_intervals")):
-                start, end = cursor.sint(8, "interval_start"), cursor.sint(8, "interval_end")
-                if start < 1 or end <= start:
-                    raise cursor.fail("interval_end", f"an interval from {start} to {end}")
-                ranges.append((start, end - 1))
-        return cls(intervals)
+        return set_of(read_entries(cursor)[1])
 
     @classmethod
     def of(cls, gtids: Iterable[str]) -> GtidSet:
@@ -131,6 +115,38 @@ class GtidSet:
                 if at <= end:
                     out.setdefault(key, []).append((at, end))
         return GtidSet(out)
+
+
+Entry = tuple[str, str, tuple[Interval, ...]]  # UUID, tag, intervals
+
+
+def read_entries(cursor: Cursor) -> tuple[bool, tuple[Entry, ...]]:
+    """Whether a set in its wire form has tags, and its entries in their order."""
+    head = cursor.uint(8, "n_sids")
+    tagged = head >> 56 == _TAGGED_FORMAT
+    count = (head >> 8) & 0xFFFFFFFFFFFF if tagged else head
+    entries = []
+    for _ in range(count):
+        sid, tag = format_uuid(cursor.read(16, "sid")), ""
+        if tagged:
+            # The tag's length is a variable-length integer whose lowest bit is 0 for one byte.
+            tag = cursor.text(cursor.uint(1, "tag_length") >> 1, "tag", "ascii")
+        ranges = []
+        for _ in range(cursor.uint(8, "n_intervals")):
+            start, end = cursor.sint(8, "interval_start"), cursor.sint(8, "interval_end")
+            if start < 1 or end <= start:
+                raise cursor.fail("interval_end", f"an interval from {start} to {end}")
+            ranges.append((start, end - 1))
+        entries.append((sid, tag, tuple(ranges)))
+    return tagged, tuple(entries)
+
+
+def set_of(entries: Iterable[Entry]) -> GtidSet:
+    """The set that entries make together."""
+    intervals: dict[str, list[Interval]] = {}
+    for sid, tag, ranges in entries:
+        intervals.setdefault(f"{sid}:{tag}" if tag else sid, []).extend(ranges)
+    return GtidSet(intervals)
 
 
 def _merge(ranges: list[Interval]) -> list[Interval]:

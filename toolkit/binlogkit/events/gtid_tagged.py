@@ -70,18 +70,29 @@ _FIELDS: tuple[tuple[str, Callable[[Cursor, str], Any]], ...] = (
 
 @reads(EventType.GTID_TAGGED_LOG_EVENT)
 def _tagged(cursor: Cursor, raw: RawEvent, context: ParseContext) -> Gtid:
-    _unsigned(cursor, "serialization_version")
+    version = _unsigned(cursor, "serialization_version")
     _unsigned(cursor, "serialization_size")
-    _unsigned(cursor, "last_non_ignorable_field")
+    needed = _unsigned(cursor, "last_non_ignorable_field")
     values: dict[str, Any] = {"flags": 0, "sid": "", "gno": 0}
+    order = []
     while cursor.left:
+        start = cursor.pos
         field = _unsigned(cursor, "field_id")
         if field >= len(_FIELDS):
-            raise cursor.fail("field_id", f"field {field} is not known")
+            if field <= needed:
+                raise cursor.fail("field_id", f"field {field} is not known")
+            cursor.pos = start  # A later server's; what is left stays unread.
+            break
+        order.append(field)
         name, read = _FIELDS[field]
         values[name] = read(cursor, name)
     if not values["sid"]:
         raise cursor.fail("sid", "the event has none")
     for what in ("commit_timestamp", "server_version"):
         values.setdefault(f"original_{what}", values.get(f"immediate_{what}"))
-    return Gtid(**values)
+    return Gtid(
+        **values,
+        serialization_version=version,
+        last_non_ignorable_field=needed,
+        order=tuple(order),
+    )

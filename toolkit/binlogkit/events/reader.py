@@ -22,7 +22,7 @@ from binlogkit.events import (  # noqa: F401
     table_map,
     variables,
 )
-from binlogkit.events.base import Body, Event, OpaqueEvent, ParseContext, parser_of
+from binlogkit.events.base import Event, OpaqueEvent, ParseContext, parser_of
 from binlogkit.events.payload import TransactionPayload, inner_events
 from binlogkit.sources.raw import RawEvent
 
@@ -48,26 +48,29 @@ def read_events(
         if sink is not None:
             sink(error)
 
-    def parse(raw: RawEvent) -> Body:
+    def parse(raw: RawEvent) -> Event:
         if raw.checksum == "bad":
-            return OpaqueEvent(raw.body, "its checksum is wrong")
+            return Event(raw, OpaqueEvent(raw.body, "its checksum is wrong"))
         parser = parser_of(raw.header.type_code)
         if parser is None:
-            return OpaqueEvent(raw.body)
+            return Event(raw, OpaqueEvent(raw.body))
+        cursor = Cursor(raw.body, raw.file, raw.pos)
+        context.post_header_rest = b""
         try:
-            return parser(Cursor(raw.body, raw.file, raw.pos), raw, context)
+            body = parser(cursor, raw, context)
         except DamageError as error:
             failed(error)
-            return OpaqueEvent(raw.body, error.reason)
+            return Event(raw, OpaqueEvent(raw.body, error.reason))
+        return Event(raw, body, cursor.data[cursor.pos :], context.post_header_rest)
 
     for stored in raw_events:
         raw = _with_final_code(stored, context)
-        body = parse(raw)
-        yield Event(raw, body)
-        if isinstance(body, TransactionPayload):
+        event = parse(raw)
+        yield event
+        if isinstance(event.body, TransactionPayload):
             try:
-                for inner in inner_events(raw, body):
-                    yield Event(inner, parse(inner))
+                for inner in inner_events(raw, event.body):
+                    yield parse(inner)
             except DamageError as error:
                 failed(error)
             except LimitError as error:

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from binlogkit._kernel.cursor import Cursor
+from binlogkit._kernel.cursor import Cursor, decoded
+from binlogkit.events.base import hidden
 
 __all__ = ["StatusVars", "read_status_vars"]
 
@@ -24,7 +25,9 @@ class StatusVars:
 
     ``sql_mode``: bit mask; ``client_collation``, ``connection_collation``, ``server_collation``,
     ``database_collation``, ``utf8mb4_collation``: collation ids; ``microseconds``: fraction of the
-    statement's start; ``updated_dbs``: databases changed, empty when more than 16.
+    statement's start; ``updated_dbs``: databases changed, empty when more than 16; ``repeated``:
+    code and bytes of a variable that a later one of its name replaces; ``order``: the codes as
+    stored.
     """
 
     flags2: int | None = None
@@ -50,7 +53,9 @@ class StatusVars:
     utf8mb4_collation: int | None = None
     sql_require_primary_key: bool | None = None
     default_table_encryption: bool | None = None
+    repeated: tuple[tuple[int, bytes], ...] | None = None
     rest: bytes | None = None
+    order: tuple[int, ...] = hidden()
 
 
 def _uint(width: int, name: str) -> Callable[[Cursor], dict[str, Any]]:
@@ -94,8 +99,7 @@ def _updated_dbs(cursor: Cursor) -> dict[str, Any]:
     count = cursor.uint(1, "updated_dbs_count")
     if count == _TOO_MANY_DBS:
         return {"updated_dbs": ()}
-    names = (cursor.c_string("updated_dbs") for _ in range(count))
-    return {"updated_dbs": tuple(n.decode("utf-8", "backslashreplace") for n in names)}
+    return {"updated_dbs": tuple(decoded(cursor.c_string("updated_dbs")) for _ in range(count))}
 
 
 _READERS: dict[int, Callable[[Cursor], dict[str, Any]]] = {
@@ -127,12 +131,24 @@ _READERS: dict[int, Callable[[Cursor], dict[str, Any]]] = {
 def read_status_vars(cursor: Cursor) -> StatusVars:
     """All variables in the bytes of ``cursor``."""
     values: dict[str, Any] = {}
+    stored: list[tuple[int, bytes]] = []
+    owner: dict[str, int] = {}
+    repeated: list[int] = []
     while cursor.left:
         start = cursor.pos
-        reader = _READERS.get(cursor.uint(1, "status_var_code"))
+        code = cursor.uint(1, "status_var_code")
+        reader = _READERS.get(code)
         if reader is None:
             cursor.pos = start
             values["rest"] = cursor.rest("status_vars")
             break
-        values.update(reader(cursor))
-    return StatusVars(**values)
+        found = reader(cursor)
+        name = next(iter(found))
+        if name in owner:
+            repeated.append(owner[name])
+        owner[name] = len(stored)
+        stored.append((code, cursor.data[start + 1 : cursor.pos]))
+        values.update(found)
+    if repeated:
+        values["repeated"] = tuple(stored[i] for i in sorted(repeated))
+    return StatusVars(**values, order=tuple(code for code, _ in stored))

@@ -11,10 +11,13 @@ from enum import IntEnum
 
 from binlogkit._kernel.cursor import Cursor
 from binlogkit.constants import EventType
-from binlogkit.events.base import ParseContext, reads
+from binlogkit.events.base import ParseContext, hidden, reads
 from binlogkit.sources.raw import RawEvent
 
 __all__ = ["Intvar", "IntvarType", "Rand", "UserVar", "UserVarType"]
+
+
+_UNSIGNED = 1
 
 
 class IntvarType(IntEnum):
@@ -53,7 +56,10 @@ class Rand:
 
 @dataclass(frozen=True, slots=True)
 class UserVar:
-    """A user variable that the statement that follows reads; ``value``: as stored, None if NULL."""
+    """A user variable that the statement that follows reads.
+
+    ``value``: as stored, None if NULL; ``flags``: bit 0 unsigned, None before 5.5.3.
+    """
 
     name: str
     is_null: bool
@@ -61,6 +67,7 @@ class UserVar:
     collation: int | None = None
     value: bytes | None = None
     unsigned: bool = False
+    flags: int | None = hidden(None)
 
 
 def _name_of(enum: type[IntEnum], code: int) -> str:
@@ -85,5 +92,5 @@ def _user_var(cursor: Cursor, raw: RawEvent, context: ParseContext) -> UserVar:
     kind = _name_of(UserVarType, cursor.uint(1, "type"))
     collation = cursor.uint(4, "collation")
     value = cursor.read(cursor.uint(4, "value_length"), "value")
-    unsigned = bool(cursor.uint(1, "flags") & 1) if cursor.left else False
-    return UserVar(name, False, kind, collation, value, unsigned)
+    flags = cursor.uint(1, "flags") if cursor.left else None
+    return UserVar(name, False, kind, collation, value, bool((flags or 0) & _UNSIGNED), flags)

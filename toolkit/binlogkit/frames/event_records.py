@@ -54,6 +54,8 @@ def _fields(body: object) -> dict[str, object]:
     sparse = isinstance(body, _SPARSE)
     out: dict[str, object] = {}
     for item in fields(body):  # type: ignore[arg-type]
+        if not item.metadata.get("record", True):
+            continue
         value = getattr(body, item.name)
         if sparse and value is None:
             continue
@@ -61,6 +63,12 @@ def _fields(body: object) -> dict[str, object]:
     if isinstance(body, RowsEvent):
         out["flags"] = _rows_flags(body.flags)
     return out
+
+
+def _unread(event: Event) -> dict[str, object]:
+    """The bytes that no field holds, where there are any."""
+    parts = {"unread": event.unread, "unread_post_header": event.unread_post_header}
+    return {name: _plain(data) for name, data in parts.items() if data}
 
 
 def _rows_flags(flags: int) -> list[str | int]:
@@ -89,7 +97,7 @@ def event_record(event: Event, gtid: str | None) -> dict[str, object]:
         "flags": flag_names(header.flags),
         "checksum": raw.checksum,
         "gtid": gtid,
-        "fields": {"log_pos": header.log_pos, **_fields(event.body)},
+        "fields": {"log_pos": header.log_pos, **_fields(event.body), **_unread(event)},
     }
 
 

@@ -105,8 +105,9 @@ def _of(kind: Any, parts: Schema) -> Schema:
     origin = get_origin(kind)
     if origin in (Union, types.UnionType):
         options = [option for option in get_args(kind) if option is not types.NoneType]
-        (only,) = options
-        return _or_null(_of(only, parts))
+        whole = [_of(option, parts) for option in options]
+        known = whole[0] if len(whole) == 1 else {"anyOf": whole}
+        return known if len(options) == len(get_args(kind)) else _or_null(known)
     if origin is tuple:
         arguments = get_args(kind)
         if arguments[-1] is Ellipsis:
@@ -133,7 +134,8 @@ def _define(kind: type[Any], parts: Schema, first: Schema | None = None) -> None
     hints = get_type_hints(kind)
     properties = dict(first or {})
     sparse = kind in _SPARSE
-    for item in fields(kind):
+    shown = [item for item in fields(kind) if item.metadata.get("record", True)]
+    for item in shown:
         schema = _of(hints[item.name], parts)
         if sparse:  # what is not carried is left out instead of null
             (bare,) = (option for option in get_args(hints[item.name]) if option is not type(None))
@@ -141,7 +143,11 @@ def _define(kind: type[Any], parts: Schema, first: Schema | None = None) -> None
         properties[item.name] = schema
     if kind is RowsEvent:
         properties["flags"] = _flags()
-    optional = [item.name for item in fields(kind)] if sparse else []
+    optional = [item.name for item in shown] if sparse else []
+    if first:
+        unread = {"unread": dict(BYTES), "unread_post_header": dict(BYTES)}
+        properties |= unread
+        optional += unread
     parts[name] = {"description": _summary(kind), **_object(properties, optional)}
 
 

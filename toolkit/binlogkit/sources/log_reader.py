@@ -167,6 +167,7 @@ class LogReader:
             checksum=checksum,
             version=self.format.version,
             extra_header=data[HEADER_LENGTH : header.length],
+            stored_checksum=data[end:],
         )
 
     @staticmethod
