@@ -73,12 +73,12 @@ class LoadBlock:
 class RowsQuery:
     """The original statement before its row events (``binlog_rows_query_log_events``).
 
-    ``length``: of the text modulo 256, not to be relied on.
+    ``length``: of the text modulo 256, 0 from 9.x servers; not to be relied on.
     """
 
     query: str
     query_bytes: bytes | None = None
-    length: int = hidden(0)
+    length: int | None = hidden(None)
 
 
 @reads(EventType.QUERY_EVENT)
