@@ -12,6 +12,9 @@ from binlogkit.errors import MalformedEventError
 __all__ = ["Cursor", "StoredText", "decoded", "stored_bytes"]
 
 
+_LONGEST_VARIABLE = 8  # bytes behind the first
+
+
 class StoredText(str):
     """The text of bytes that the text does not say exactly; ``stored``: those bytes."""
 
@@ -117,6 +120,19 @@ class Cursor:
             self.pos = start
             raise self.fail(field, f"{first} does not start a packed integer")
         return self.uint(width, field)
+
+    def variable(self, field: str) -> int:
+        """A variable-length integer of the server's serialization library (8.3.0+).
+
+        The 1 bits below the first 0 bit of its first byte count the bytes that follow; what is left
+        of them all, little-endian, is the value.
+        """
+        first = self.uint(1, field)
+        more = (~first & first + 1).bit_length() - 1
+        if more == _LONGEST_VARIABLE:
+            return self.uint(more, field)
+        rest = self.uint(more, field) if more else 0
+        return (first | rest << 8) >> (more + 1)
 
     def text(self, length: int, field: str, encoding: str = "utf-8") -> str:
         """``length`` bytes as text; bytes that are no text show as ``\\xNN``."""

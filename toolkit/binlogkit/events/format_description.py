@@ -65,11 +65,9 @@ def _format(cursor: Cursor, raw: RawEvent, context: ParseContext) -> FormatDescr
     server_version = _version(cursor)
     created = cursor.uint(4, "created")
     header_length = cursor.uint(1, "event_header_length")
-    rest = cursor.rest("post_header_lengths")
-    algorithm = None
-    if raw.stored_checksum:
-        algorithm = rest[-1] if rest else None
-        rest = rest[:-1]
+    tells = bool(raw.stored_checksum and cursor.left)
+    rest = cursor.read(cursor.left - tells, "post_header_lengths")
+    algorithm = cursor.uint(1, "checksum_algorithm") if tells else None
     context.version, context.server_version = raw.version, server_version
     context.final_codes = final_codes(server_version)
     context.post_header_lengths = {

@@ -129,8 +129,7 @@ def read_entries(cursor: Cursor) -> tuple[bool, tuple[Entry, ...]]:
     for _ in range(count):
         sid, tag = format_uuid(cursor.read(16, "sid")), ""
         if tagged:
-            # The tag's length is a variable-length integer whose lowest bit is 0 for one byte.
-            tag = cursor.text(cursor.uint(1, "tag_length") >> 1, "tag", "ascii")
+            tag = cursor.text(cursor.variable("tag_length"), "tag", "ascii")
         ranges = []
         for _ in range(cursor.uint(8, "n_intervals")):
             start, end = cursor.sint(8, "interval_start"), cursor.sint(8, "interval_end")

@@ -22,18 +22,9 @@ from binlogkit.sources.raw import RawEvent
 
 __all__: list[str] = []
 
-_LONGEST = 8
-
 
 def _unsigned(cursor: Cursor, field: str) -> int:
-    first = cursor.uint(1, field)
-    more = 0
-    while more < _LONGEST and first >> more & 1:
-        more += 1
-    if more == _LONGEST:
-        return cursor.uint(_LONGEST, field)
-    rest = cursor.uint(more, field) if more else 0
-    return (first | rest << 8) >> (more + 1)
+    return cursor.variable(field)
 
 
 def _signed(cursor: Cursor, field: str) -> int:
