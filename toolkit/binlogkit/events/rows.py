@@ -41,6 +41,7 @@ class RowsFlag(IntFlag):
     NO_FOREIGN_KEY_CHECKS = 0x0002
     RELAXED_UNIQUE_CHECKS = 0x0004
     COMPLETE_ROWS = 0x0008
+    USE_SQL_FOREIGN_KEY = 0x0010  # 9.6: the server's SQL layer, not InnoDB, does foreign keys
 
 
 @dataclass(frozen=True, slots=True)
