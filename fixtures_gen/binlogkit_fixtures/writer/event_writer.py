@@ -40,7 +40,7 @@ class EventWriter:
         """Post-header and body alone; start events are obeyed from here on."""
         code = event.raw.header.type_code
         if isinstance(event.body, StartV3 | FormatDescription):
-            self.context = context_after(event.body)
+            self.context = context_after(event)
         return write_body(
             event.body,
             Target(code, self.context),

@@ -12,12 +12,12 @@ from dataclasses import replace
 
 from binlogkit._kernel.cursor import stored_bytes
 from binlogkit.constants import EventType
-from binlogkit.events.base import ParseContext
+from binlogkit.events.base import Event, ParseContext
 from binlogkit.events.early import final_codes
 from binlogkit.events.format_description import FormatDescription, StartV3
 from binlogkit.sources.log_format import version_tuple
+from binlogkit.sources.raw import V1_HEADER_LENGTH
 from binlogkit_fixtures.writer.base import Target, writes
-from binlogkit_fixtures.writer.errors import UnwritableError
 from binlogkit_fixtures.writer.packer import Packer
 
 __all__ = ["context_after", "format_description", "post_header_lengths"]
@@ -68,19 +68,19 @@ def format_description(server_version: str, **fields: object) -> FormatDescripti
     return replace(usual, **fields)  # type: ignore[arg-type]
 
 
-def context_after(body: StartV3 | FormatDescription) -> ParseContext:
+def context_after(event: Event) -> ParseContext:
     """What a start event says about the layout of the events behind it.
 
-    :class:`UnwritableError`: a version that is not 1, 3 or 4.
+    As a reader does, it goes by the header of a START_EVENT_V3: 13 bytes mean v1, else v3.
     """
-    version = body.binlog_version
-    if version not in (1, 3, 4):
-        raise UnwritableError("a log", "binlog_version", f"{version} is not known")
+    body = event.body
     if isinstance(body, StartV3):
+        version = 1 if event.raw.header.length == V1_HEADER_LENGTH else 3
         return ParseContext(version, body.server_version)
+    assert isinstance(body, FormatDescription)
     final = final_codes(body.server_version)
     lengths = {final.get(i, i): n for i, n in enumerate(body.post_header_lengths, 1)}
-    return ParseContext(version, body.server_version, lengths, final)
+    return ParseContext(body.binlog_version, body.server_version, lengths, final)
 
 
 def _start_fields(packer: Packer, body: StartV3 | FormatDescription) -> None:
