@@ -14,6 +14,7 @@ from binlogkit_fixtures.writer.packer import Packer
 __all__ = ["write_status_vars"]
 
 _TOO_MANY_DBS = 254
+_Table = dict[int, tuple[str, Callable[[Packer, StatusVars], None]]]
 
 
 def _uint(width: int, name: str) -> tuple[str, Callable[[Packer, StatusVars], None]]:
@@ -60,8 +61,22 @@ def _updated_dbs(packer: Packer, values: StatusVars) -> None:
         packer.c_string(packer.text(name), "updated_dbs")
 
 
+def _gtid_flags3(packer: Packer, values: StatusVars) -> None:
+    packer.uint(1, values.mariadb_gtid_flags3 or 0, "mariadb_gtid_flags3")
+    if values.mariadb_sa_seq_no is not None:
+        packer.uint(8, values.mariadb_sa_seq_no, "mariadb_sa_seq_no")
+
+
+def _collations(packer: Packer, values: StatusVars) -> None:
+    pairs = values.mariadb_collations or ()
+    packer.uint(1, len(pairs), "mariadb_collations_count")
+    for pair in pairs:
+        for value in pair:
+            packer.uint(2, value, "mariadb_collations")
+
+
 # In the order in which servers write them; of two codes for one variable the usual one first.
-_WRITERS: dict[int, tuple[str, Callable[[Packer, StatusVars], None]]] = {
+_WRITERS: _Table = {
     0: _uint(4, "flags2"),
     1: _uint(8, "sql_mode"),
     6: _string("catalog"),
@@ -77,20 +92,28 @@ _WRITERS: dict[int, tuple[str, Callable[[Packer, StatusVars], None]]] = {
     12: ("updated_dbs", _updated_dbs),
     13: _uint(3, "microseconds"),
     128: _uint(3, "microseconds"),
-    14: _uint(8, "commit_timestamp"),
-    15: _uint(8, "commit_timestamp"),
+    14: _uint(8, "commit_seq_no"),
     16: _flag("explicit_defaults_for_timestamp"),
     17: _uint(8, "ddl_xid"),
     18: _uint(2, "utf8mb4_collation"),
     19: _flag("sql_require_primary_key"),
     20: _flag("default_table_encryption"),
+    21: _flag("enable_cascade_triggers"),
+    129: _uint(8, "mariadb_xid"),
+    130: ("mariadb_gtid_flags3", _gtid_flags3),
+    131: ("mariadb_collations", _collations),
+}
+# Percona's server and cluster of 8.0 use two codes otherwise.
+_PERCONA = {
+    21: _flag("ddl_skip_rewrite"),
+    128: _flag("wsrep_skip_readonly_checks"),
 }
 
 
-def _usual_order(values: StatusVars) -> tuple[int, ...]:
+def _usual_order(values: StatusVars, writers: _Table) -> tuple[int, ...]:
     names: set[str] = set()
     order = []
-    for code, (name, _) in _WRITERS.items():
+    for code, (name, _) in writers.items():
         if getattr(values, name) is not None and name not in names:
             names.add(name)
             order.append(code)
@@ -100,22 +123,24 @@ def _usual_order(values: StatusVars) -> tuple[int, ...]:
 def write_status_vars(packer: Packer, values: StatusVars) -> bytes:
     """Their bytes; :class:`UnwritableError` where ``order`` contradicts what is there."""
     part = packer.sub()
-    order = values.order or _usual_order(values)
+    percona = any(getattr(values, name) is not None for name, _ in _PERCONA.values())
+    writers = _WRITERS | _PERCONA if percona else _WRITERS
+    order = values.order or _usual_order(values, writers)
     repeated = list(values.repeated or ())
-    names = [_WRITERS[code][0] if code in _WRITERS else None for code in order]
+    names = [writers[code][0] if code in writers else None for code in order]
     for i, code in enumerate(order):
         name = names[i]
         part.uint(1, code, "status_var_code")
         if name is None or getattr(values, name) is None:
             raise packer.fail("order", f"it names a variable {code} that is not there")
         if name not in names[i + 1 :]:
-            _WRITERS[code][1](part, values)
+            writers[code][1](part, values)
         elif repeated and repeated[0][0] == code:
             part.raw(repeated.pop(0)[1])
         else:
             raise packer.fail("order", f"it names a variable {code} too often")
     if repeated or any(
-        getattr(values, name) is not None and name not in names for name, _ in _WRITERS.values()
+        getattr(values, name) is not None and name not in names for name, _ in writers.values()
     ):
         raise packer.fail("order", "it leaves variables out")
     part.raw(values.rest or b"")

@@ -4,7 +4,8 @@ Layout (server's sources, ``control_events.h``): ``flags:1 sid:16 gno:8``; from 
 ``lt_type:1 last_committed:8 sequence_number:8``; from 8.0.1 on ``immediate_commit_timestamp:7``
 (bit 55: an original one of 7 bytes follows) and ``transaction_length:packed``; from 8.0.14 on
 ``immediate_server_version:4`` (bit 31: an original one follows); then ``commit_group_ticket:8``
-where group replication consistency wants one (8.0.26+).
+where group replication consistency wants one (8.0.26+). 5.7.2 to 5.7.5 wrote another ``lt_type``
+and other clocks behind it, which no later server reads: they stay unread.
 """
 
 from __future__ import annotations
@@ -81,11 +82,11 @@ def _gtid(cursor: Cursor, raw: RawEvent, context: ParseContext) -> Gtid:
     flags = cursor.uint(1, "flags")
     sid = format_uuid(cursor.read(16, "sid"))
     gno = cursor.sint(8, "gno")
-    last = number = commit = original = length = version = first_version = ticket = None
-    lt_type = None
-    if cursor.left >= 17 and cursor.data[cursor.pos] == _LOGICAL_CLOCK:
-        lt_type = cursor.uint(1, "lt_type")
-        last, number = cursor.sint(8, "last_committed"), cursor.sint(8, "sequence_number")
+    commit = original = length = version = first_version = ticket = None
+    if not cursor.left or cursor.data[cursor.pos] != _LOGICAL_CLOCK:
+        return Gtid(flags, sid, gno, anonymous=anonymous)
+    lt_type = cursor.uint(1, "lt_type")
+    last, number = cursor.sint(8, "last_committed"), cursor.sint(8, "sequence_number")
     if cursor.left >= 7:
         commit = original = cursor.uint(7, "immediate_commit_timestamp")
         if commit & _ORIGINAL_TIMESTAMP:

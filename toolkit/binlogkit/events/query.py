@@ -92,7 +92,7 @@ def _query(cursor: Cursor, raw: RawEvent, context: ParseContext) -> Query:
     short = raw.version < 4 or context.post_header_lengths.get(code) == _SHORT
     vars_length = 0 if short else cursor.uint(2, "status_vars_length")
     context.end_post_header(cursor, code)
-    status = read_status_vars(cursor.sub(vars_length, "status_vars"))
+    status = read_status_vars(cursor.sub(vars_length, "status_vars"), context.server_version)
     schema = cursor.text(schema_length, "schema")
     cursor.skip(1, "schema_end")
     text, kept = statement_text(cursor.rest("query"), status.client_collation)
@@ -110,7 +110,7 @@ def _execute_load(cursor: Cursor, raw: RawEvent, context: ParseContext) -> Execu
     name_start, name_end = cursor.uint(4, "name_start"), cursor.uint(4, "name_end")
     duplicates = cursor.uint(1, "duplicates")
     context.end_post_header(cursor, raw.header.type_code)
-    status = read_status_vars(cursor.sub(vars_length, "status_vars"))
+    status = read_status_vars(cursor.sub(vars_length, "status_vars"), context.server_version)
     schema = cursor.text(schema_length, "schema")
     cursor.skip(1, "schema_end")
     text, kept = statement_text(cursor.rest("query"), status.client_collation)
