@@ -16,6 +16,7 @@ from binlogkit.errors import MalformedEventError
 __all__ = ["LogFormat", "format_of", "is_mariadb", "version_tuple"]
 
 _FIXED = 2 + 50 + 4 + 1
+VERSION = 4  # the only one that has this event
 CHECKSUM_OFF, CHECKSUM_CRC32, CHECKSUM_UNDEFINED = 0, 1, 255
 
 
@@ -57,6 +58,11 @@ def format_of(name: str, pos: int, data: bytes) -> LogFormat:
     if len(body) < _FIXED:
         raise MalformedEventError(name, pos, "a format description is too short", "server_version")
     server_version = body[2:52].split(b"\0", 1)[0].decode("ascii", "backslashreplace")
+    version = int.from_bytes(body[:2], "little")
+    if version != VERSION:
+        raise MalformedEventError(
+            name, pos, f"a format description of version {version}", "binlog_version"
+        )
     header_length = body[56]
     if header_length < HEADER_LENGTH:
         raise MalformedEventError(
@@ -70,4 +76,4 @@ def format_of(name: str, pos: int, data: bytes) -> LogFormat:
         raise MalformedEventError(
             name, pos, f"unknown checksum algorithm {algorithm}", "checksum_algorithm"
         )
-    return LogFormat(int.from_bytes(body[:2], "little"), header_length, algorithm, server_version)
+    return LogFormat(version, header_length, algorithm, server_version)
