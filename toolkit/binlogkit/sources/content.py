@@ -1,0 +1,82 @@
+"""What an input's first bytes are: a log, something packed around one, or events in another form.
+
+A log file begins with ``fe 62 69 6e``. What begins otherwise is unpacked (compression), or holds
+events without a file around them: end to end, in packets, as base64 or hexdumps in a text. It is
+told by content alone, never by a name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import BinaryIO, cast
+
+from binlogkit.constants import BINLOG_MAGIC
+from binlogkit.errors import DamageError
+from binlogkit.sources.framing import Framer, Framing, framing_of
+from binlogkit.sources.limits import limit, limit_error
+from binlogkit.sources.lookahead import Lookahead
+from binlogkit.sources.loose_events import LooseEvent, LooseEvents, Piece
+from binlogkit.sources.text.binlog_statements import STATEMENT, BinlogText
+from binlogkit.sources.text.scanner import decoder_of
+from binlogkit.sources.unpacking import MAGIC_LENGTH, is_packed, unpack
+
+__all__ = ["recognised", "unpacked"]
+
+_HEAD = 1 << 20  # bytes in which a text shows what it is
+_CHUNK = 1 << 16
+_UTF16_MARK = 2  # bytes
+_CONTROL = bytes(b for b in range(32) if chr(b) not in "\t\n\r\f\x1b")
+
+
+def unpacked(file: Lookahead, name: str) -> Lookahead:
+    """``file`` without the compression around it, however many layers there are."""
+    for _ in range(limit("NESTING") + 1):
+        head = file.peek(MAGIC_LENGTH)
+        if not is_packed(head):
+            return file
+        file = Lookahead(unpack(cast(BinaryIO, file), name, head))
+    raise limit_error(name, "NESTING", "compressed again and again")
+
+
+def recognised(file: Lookahead, name: str) -> BinaryIO:
+    """``file``, or the events in it where it is no log file.
+
+    What is nothing known is given as it is: whoever reads it as a log says what is wrong.
+    """
+    plain = cast(BinaryIO, file)
+    magic = file.peek(len(BINLOG_MAGIC))
+    if magic in (b"", BINLOG_MAGIC):
+        return plain
+    head = file.peek(_HEAD)
+    framing = framing_of(head, whole=len(head) < _HEAD)
+    if framing is not None:
+        return _loose(name, _framed(name, plain, framing))
+    if not _is_text(head):
+        return plain
+    bare = not STATEMENT.search(_decoded(head))
+    return _loose(name, BinlogText(name, plain, bare=bare))
+
+
+def _loose(name: str, pieces: Iterable[Piece]) -> BinaryIO:
+    return cast(BinaryIO, LooseEvents(name, pieces))
+
+
+def _is_text(head: bytes) -> bool:
+    mark, _ = decoder_of(head[:4])
+    return mark == _UTF16_MARK or head.translate(None, _CONTROL) == head
+
+
+def _decoded(head: bytes) -> str:
+    mark, decoder = decoder_of(head)
+    return decoder.decode(head[mark:])
+
+
+def _framed(name: str, file: BinaryIO, framing: Framing) -> Iterator[Piece]:
+    framer = Framer(framing)
+    while chunk := file.read(_CHUNK):
+        yield from (LooseEvent(event) for event in framer.feed(chunk))
+        if framer.broken:
+            break
+    yield from (LooseEvent(event) for event in framer.end())
+    if framer.broken:
+        yield DamageError(name, framer.offset, framer.broken)
