@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 
 from binlogkit._kernel.cursor import Cursor
 from binlogkit.errors import UsageError
 
-__all__ = ["GtidSet", "Interval", "format_uuid", "read_entries", "set_of"]
+__all__ = ["GtidSet", "Interval", "format_uuid", "read_entries", "read_tag", "set_of"]
 
 _UUID = re.compile(r"^[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}$", re.IGNORECASE)
-_TAG = re.compile(r"^[a-z_][a-z0-9_]{0,31}$")
-_INTERVAL = re.compile(r"^(\d+)(?:-(\d+))?$")
+_TAG = re.compile(r"[a-z_][a-z0-9_]{0,31}")
+_INTERVAL = re.compile(r"([0-9]{1,19})(?:-([0-9]{1,19}))?")
 _TAGGED_FORMAT = 1
+_LAST = 1 << 64  # behind every number of a transaction
 
 Interval = tuple[int, int]  # start, end inclusive
 
@@ -49,8 +51,8 @@ class GtidSet:
             sid = str(uuid.UUID(sid))
             key = sid
             for piece in pieces:
-                match = _INTERVAL.match(piece)
-                if match is None and _TAG.match(piece):
+                match = _INTERVAL.fullmatch(piece)
+                if match is None and _TAG.fullmatch(piece):
                     key = f"{sid}:{piece}"
                     continue
                 if match is None or int(match[1]) == 0:
@@ -71,10 +73,11 @@ class GtidSet:
 
     def __contains__(self, gtid: str) -> bool:
         key, _, number = gtid.rpartition(":")
-        if not number.isdigit():
+        if not _INTERVAL.fullmatch(number) or "-" in number:
             return False
-        n = int(number)
-        return any(start <= n <= end for start, end in self.intervals.get(key.lower(), ()))
+        ranges = self.intervals.get(key.lower(), ())
+        at = bisect_right(ranges, (int(number), _LAST)) - 1
+        return at >= 0 and int(number) <= ranges[at][1]
 
     def __str__(self) -> str:
         parts: dict[str, list[str]] = {}
@@ -104,20 +107,19 @@ class GtidSet:
         """The GTIDs of this set that are not in ``other``."""
         out: dict[str, list[Interval]] = {}
         for key, ranges in self.intervals.items():
-            for start, end in ranges:
-                at = start
-                for a, b in other.intervals.get(key, ()):
-                    if b < at or a > end:
-                        continue
-                    if a > at:
-                        out.setdefault(key, []).append((at, a - 1))
-                    at = b + 1
-                if at <= end:
-                    out.setdefault(key, []).append((at, end))
+            out[key] = _left(ranges, other.intervals.get(key, ()))
         return GtidSet(out)
 
 
 Entry = tuple[str, str, tuple[Interval, ...]]  # UUID, tag, intervals
+
+
+def read_tag(cursor: Cursor, field: str = "tag") -> str:
+    """A tag behind its length; empty where there is none."""
+    tag = cursor.text(cursor.variable(f"{field}_length"), field, "ascii")
+    if tag and not _TAG.fullmatch(tag):
+        raise cursor.fail(field, f"{tag!r} is no tag")
+    return tag
 
 
 def read_entries(cursor: Cursor) -> tuple[bool, tuple[Entry, ...]]:
@@ -129,7 +131,7 @@ def read_entries(cursor: Cursor) -> tuple[bool, tuple[Entry, ...]]:
     for _ in range(count):
         sid, tag = format_uuid(cursor.read(16, "sid")), ""
         if tagged:
-            tag = cursor.text(cursor.variable("tag_length"), "tag", "ascii")
+            tag = read_tag(cursor)
         ranges = []
         for _ in range(cursor.uint(8, "n_intervals")):
             start, end = cursor.sint(8, "interval_start"), cursor.sint(8, "interval_end")
@@ -146,6 +148,26 @@ def set_of(entries: Iterable[Entry]) -> GtidSet:
     for sid, tag, ranges in entries:
         intervals.setdefault(f"{sid}:{tag}" if tag else sid, []).extend(ranges)
     return GtidSet(intervals)
+
+
+def _left(ranges: Sequence[Interval], taken: Sequence[Interval]) -> list[Interval]:
+    """What of ``ranges`` is in none of ``taken``, both sorted; one pass over both."""
+    left: list[Interval] = []
+    i = 0
+    for start, end in ranges:
+        at = start
+        while i < len(taken) and taken[i][1] < at:
+            i += 1
+        j = i
+        while j < len(taken) and taken[j][0] <= end:
+            if taken[j][0] > at:
+                left.append((at, taken[j][0] - 1))
+            at = taken[j][1] + 1
+            j += 1
+        i = max(i, j - 1)
+        if at <= end:
+            left.append((at, end))
+    return left
 
 
 def _merge(ranges: list[Interval]) -> list[Interval]:

@@ -17,10 +17,12 @@ from binlogkit._kernel.cursor import Cursor
 from binlogkit.constants import EventType
 from binlogkit.events.base import ParseContext, reads
 from binlogkit.events.gtid import Gtid
-from binlogkit.events.gtid_set import format_uuid
+from binlogkit.events.gtid_set import format_uuid, read_tag
 from binlogkit.sources.raw import RawEvent
 
 __all__: list[str] = []
+
+_TIMESTAMPS = 1 << 55  # bits of a timestamp in untagged events, too
 
 
 def _unsigned(cursor: Cursor, field: str) -> int:
@@ -39,19 +41,22 @@ def _uuid(cursor: Cursor, field: str) -> str:
     return format_uuid(bytes(data))
 
 
-def _tag(cursor: Cursor, field: str) -> str:
-    return cursor.text(_unsigned(cursor, f"{field}_length"), field, "ascii")
+def _timestamp(cursor: Cursor, field: str) -> int:
+    value = _unsigned(cursor, field)
+    if value >= _TIMESTAMPS:
+        raise cursor.fail(field, f"{value} microseconds do not fit 55 bits")
+    return value
 
 
 _FIELDS: tuple[tuple[str, Callable[[Cursor, str], Any]], ...] = (
     ("flags", _unsigned),
     ("sid", _uuid),
     ("gno", _signed),
-    ("tag", _tag),
+    ("tag", read_tag),
     ("last_committed", _signed),
     ("sequence_number", _signed),
-    ("immediate_commit_timestamp", _unsigned),
-    ("original_commit_timestamp", _unsigned),
+    ("immediate_commit_timestamp", _timestamp),
+    ("original_commit_timestamp", _timestamp),
     ("transaction_length", _unsigned),
     ("immediate_server_version", _unsigned),
     ("original_server_version", _unsigned),

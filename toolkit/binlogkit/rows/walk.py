@@ -247,14 +247,14 @@ class LogWalk:
         if known is not None:
             return known
         definitions = self._definitions(name)
-        versions = self.schemas.setdefault(name, [])
+        versions = self.schemas.get(name, [])
         schema = resolve_schema(
             table_map, len(versions), definitions, file=file, offset=offset,
             charset=self.options.charset, lost=self._catalog.is_unknown(*name),
         )  # fmt: skip
         same = next((s for s in versions if _alike(s, schema)), None)
         if same is None:
-            versions.append(schema)
+            self.schemas.setdefault(name, versions).append(schema)
             self.problems.extend(
                 f"{file} at {offset}: {schema.db}.{schema.table}: {problem}"
                 for problem in schema.problems

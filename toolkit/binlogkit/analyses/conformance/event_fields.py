@@ -103,7 +103,7 @@ def _numbers(
 
 
 def _text(value: bytes | None) -> str:
-    return (value or b"").decode("utf-8", "surrogateescape")
+    return (value or b"").decode("utf-8", "backslashreplace")
 
 
 def _shown(value: bytes | None) -> str | None:

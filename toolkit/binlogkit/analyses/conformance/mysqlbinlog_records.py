@@ -97,8 +97,8 @@ def _rows(items: Iterable[PrintedEvent | PrintedRow]) -> Iterator[Record]:
             yield {
                 **where,
                 "row": number,
-                "db": item.table[0].decode("utf-8", "surrogateescape"),
-                "table": item.table[1].decode("utf-8", "surrogateescape"),
+                "db": item.table[0].decode("utf-8", "backslashreplace"),
+                "table": item.table[1].decode("utf-8", "backslashreplace"),
                 "op": item.op,
                 "before": _image(item.before, {}),
                 "after": _image(item.after, item.before or {}),
