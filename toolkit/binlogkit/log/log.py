@@ -74,7 +74,8 @@ def _options(
     name: str | None,
 ) -> ReadOptions:
     from binlogkit.rows.schema import Origin
-    from binlogkit.sources.schema_source import connect, read_schema_text
+    from binlogkit.sources.connection import connect
+    from binlogkit.sources.schema_source import read_schema_text
 
     if schema is not None and schema_from is not None:
         raise UsageError("give a schema file or a server to take the schema from, not both")
