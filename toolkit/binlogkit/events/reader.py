@@ -16,6 +16,7 @@ from binlogkit.events import (  # noqa: F401
     group,
     gtid,
     gtid_tagged,
+    large_transaction,
     load,
     query,
     rows,
@@ -23,6 +24,7 @@ from binlogkit.events import (  # noqa: F401
     variables,
 )
 from binlogkit.events.base import Event, OpaqueEvent, ParseContext, parser_of
+from binlogkit.events.context import Joiner
 from binlogkit.events.payload import TransactionPayload, inner_events
 from binlogkit.sources.raw import RawEvent
 
@@ -34,13 +36,15 @@ def read_events(
     *,
     on_damage: str = "stop",
     sink: Callable[[DamageError], None] | None = None,
+    context: ParseContext | None = None,
 ) -> Iterator[Event]:
     """Typed events of one log; a payload event is followed by the events inside it.
 
     ``on_damage``: ``stop`` raises :class:`DamageError`; ``report`` gives it to ``sink`` and yields
-    the event as :class:`OpaqueEvent`.
+    the event as :class:`OpaqueEvent`. ``context``: to be kept up to date with the events.
     """
-    context = ParseContext()
+    context = ParseContext() if context is None else context
+    joiner = Joiner()
 
     def failed(error: DamageError) -> None:
         if on_damage == "stop":
@@ -61,7 +65,14 @@ def read_events(
         except DamageError as error:
             failed(error)
             return Event(raw, OpaqueEvent(raw.body, error.reason))
-        return Event(raw, body, cursor.data[cursor.pos :], context.post_header_rest)
+        return Event(
+            raw,
+            body,
+            cursor.data[cursor.pos :],
+            context.post_header_rest,
+            joiner.take(body, raw.header.type_code, raw.pos),
+            joiner.file(body),
+        )
 
     for stored in raw_events:
         raw = _with_final_code(stored, context)

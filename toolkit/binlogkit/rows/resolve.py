@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from binlogkit._kernel.charsets import COLLATIONS, decode
+from binlogkit._kernel.cursor import Cursor
 from binlogkit._kernel.metadata import metadata_length, resolve
 from binlogkit.constants import ColumnType
 from binlogkit.errors import MalformedEventError
@@ -19,7 +20,7 @@ from binlogkit.rows.ddl.match import matches
 from binlogkit.rows.schema import Column, ColumnDefinition, Origin, TableDefinition, TableSchema
 from binlogkit.rows.type_text import type_text
 
-__all__ = ["key_of", "resolve_schema"]
+__all__ = ["key_of", "read_columns", "resolve_schema"]
 
 # The optional metadata's bits and lists count only the columns of a kind
 # (is_numeric_type, is_character_type, is_enum_or_set_type in the server's log_event.cc, 8.0.31).
@@ -59,7 +60,7 @@ def resolve_schema(
 
     Raises :class:`MalformedEventError` where the column metadata does not fit the types.
     """
-    columns = list(_from_types(table_map, file, offset))
+    columns = list(read_columns(table_map, Cursor(table_map.metadata, file, offset)))
     problems = [f"{Origin.DDL}: {lost}"] if lost else []
     chosen: tuple[Origin, TableDefinition] | None = None
     for origin, definition in definitions:
@@ -90,19 +91,21 @@ def resolve_schema(
     )
 
 
-def _from_types(table_map: TableMap, file: str, offset: int) -> Iterator[Column]:
-    at = 0
+def read_columns(table_map: TableMap, metadata: Cursor) -> Iterator[Column]:
+    """The columns as the types say them, named by position.
+
+    ``metadata``: over the types' metadata. Raises :class:`MalformedEventError`.
+    """
     nullable = table_map.nullable
     for index, code in enumerate(table_map.types):
         try:
-            width = metadata_length(code, table_map.metadata, at)
-            meta = table_map.metadata[at : at + width]
-            if len(meta) < width:
+            width = metadata_length(code, metadata.data, metadata.pos)
+            if metadata.left < width:
                 raise ValueError(f"column {index + 1} has no metadata")
+            meta = metadata.read(width, f"@{index + 1}")
             real, length, precision, scale = resolve(code, meta)
         except ValueError as exc:
-            raise MalformedEventError(file, offset, str(exc), "metadata") from exc
-        at += width
+            raise metadata.fail("metadata", str(exc)) from exc
         null = bool(nullable[index // 8] >> (index % 8) & 1) if nullable else True
         yield Column(
             index, f"@{index + 1}", real, meta, "", null,
