@@ -12,6 +12,7 @@ from binlogkit_fixtures.writer import (  # noqa: F401 - importing a family regis
     early,
     group,
     gtid,
+    large_transaction,
     load,
     payload,
     query,

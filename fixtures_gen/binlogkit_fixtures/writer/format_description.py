@@ -14,7 +14,7 @@ from binlogkit._kernel.cursor import stored_bytes
 from binlogkit.constants import EventType
 from binlogkit.events.base import Event, ParseContext
 from binlogkit.events.early import final_codes
-from binlogkit.events.format_description import FormatDescription, StartV3
+from binlogkit.events.format_description import ChecksumAlgorithm, FormatDescription, StartV3
 from binlogkit.sources.log_format import version_tuple
 from binlogkit.sources.raw import V1_HEADER_LENGTH
 from binlogkit_fixtures.writer.base import Target, writes
@@ -24,7 +24,6 @@ __all__ = ["context_after", "format_description", "post_header_lengths"]
 
 _VERSION_LENGTH = 50
 _FORMAT_FIXED = 2 + _VERSION_LENGTH + 4 + 1
-_CRC32 = 1
 
 # Types 1 to 42, of the newest server before the ones that dropped types.
 _LENGTHS = (
@@ -61,7 +60,7 @@ def format_description(server_version: str, **fields: object) -> FormatDescripti
 
     ``fields``: what is to be otherwise. Servers from 5.6.1 on have CRC32 checksums.
     """
-    checksum = _CRC32 if version_tuple(server_version) >= (5, 6, 1) else None
+    checksum = ChecksumAlgorithm.CRC32 if version_tuple(server_version) >= (5, 6, 1) else None
     usual = FormatDescription(
         4, server_version, 0, 19, post_header_lengths(server_version), checksum
     )

@@ -80,13 +80,16 @@ class Event:
     """An event: where it stood (``raw``) and what it says (``body``).
 
     ``unread``: bytes behind the last field that is known, which a newer server may have added;
-    ``unread_post_header``: the same behind the last known field of its post-header.
+    ``unread_post_header``: the same behind the last known field of its post-header;
+    ``variables``, ``file``: what events before it say for a statement (context.py).
     """
 
     raw: RawEvent
     body: Body
     unread: bytes = b""
     unread_post_header: bytes = b""
+    variables: tuple[Body, ...] = ()
+    file: Body | None = None
 
     @property
     def type(self) -> str:
