@@ -21,6 +21,7 @@ from binlogkit.events.query import ExecuteLoadQuery, Query, RowsQuery
 from binlogkit.events.reader import read_events
 from binlogkit.events.rows import RowsEvent, RowsFlag
 from binlogkit.events.table_map import TableMap
+from binlogkit.limits import limit, variable
 from binlogkit.rows.ddl import Catalog, TableChange
 from binlogkit.rows.resolve import resolve_schema
 from binlogkit.rows.schema import Origin, TableDefinition, TableSchema
@@ -33,6 +34,9 @@ from binlogkit.sources.raw import RawEvent
 __all__ = ["LogWalk", "ReadOptions", "Step"]
 
 SEQ_SHIFT = 32
+#: Columns of a table (manual, "Limits on Table Column Count"), and of all versions of all tables.
+MAX_COLUMNS = limit("COLUMNS", 4096)
+MAX_SCHEMA_COLUMNS = limit("SCHEMA_COLUMNS", 4_000_000)
 # A rows event for this id carries no rows: it only ends a statement (server's sources, rpl).
 DUMMY_TABLE_ID = 0xFFFFFF
 _NO_MAP = (
@@ -102,10 +106,11 @@ class LogWalk:
         self.schemas: dict[tuple[str, str], list[TableSchema]] = {}
         self._catalog = self.options.catalog.copy() if self.options.catalog else Catalog()
         self._tracked: set[tuple[str | None, str | None]] = set()
-        self._generation = 0
         self._server_version = ""
         self._ahead = ahead
         self._interned: dict[object, TableSchema] = {}
+        self._versions: dict[TableSchema, TableSchema] = {}
+        self._columns = 0
         self._maps: dict[int, TableSchema] = {}
         self._in_statement = False
         self._unmapped: set[int] = set()
@@ -225,7 +230,7 @@ class LogWalk:
         )
         for change in changes:
             if change.action != "statement_write":
-                self._generation += 1
+                self._interned.clear()
                 self._tracked.add((change.db, change.table))
                 self._tracked.add((change.new_db or change.db, change.new_table))
         return changes
@@ -241,19 +246,26 @@ class LogWalk:
         name = (table_map.db, table_map.table)
         key = (
             name, table_map.types, table_map.metadata, table_map.nullable, table_map.optional,
-            self._generation,
         )  # fmt: skip
         known = self._interned.get(key)
         if known is not None:
             return known
         definitions = self._definitions(name)
+        if len(table_map.types) > MAX_COLUMNS:
+            reason = f"{len(table_map.types)} columns; the limit is {MAX_COLUMNS}"
+            raise _over(file, offset, reason, "COLUMNS")
         versions = self.schemas.get(name, [])
         schema = resolve_schema(
             table_map, len(versions), definitions, file=file, offset=offset,
             charset=self.options.charset, lost=self._catalog.is_unknown(*name),
         )  # fmt: skip
-        same = next((s for s in versions if _alike(s, schema)), None)
+        same = self._versions.get(replace(schema, version=0))
         if same is None:
+            self._columns += len(schema.columns)
+            if self._columns > MAX_SCHEMA_COLUMNS:
+                reason = f"all tables have more than {MAX_SCHEMA_COLUMNS} columns together"
+                raise _over(file, offset, reason, "SCHEMA_COLUMNS")
+            self._versions[replace(schema, version=0)] = schema
             self.schemas.setdefault(name, versions).append(schema)
             self.problems.extend(
                 f"{file} at {offset}: {schema.db}.{schema.table}: {problem}"
@@ -263,9 +275,9 @@ class LogWalk:
         return same or schema
 
 
-def _alike(a: TableSchema, b: TableSchema) -> bool:
-    """Whether two schemas say the same, whichever version number they carry."""
-    return replace(a, version=b.version) == b
+def _over(file: str, offset: int, reason: str, name: str) -> MalformedEventError:
+    """A column takes a byte in a table map and some hundred here: there are limits."""
+    return MalformedEventError(file, offset, f"{reason} ({variable(name)})", "column_count")
 
 
 def _collation(collation_id: int | None) -> str | None:
