@@ -5,23 +5,14 @@ Used where bytes stand without the magic of a file: in base64, hexdumps, packets
 
 from __future__ import annotations
 
-from binlogkit.constants import (
-    CHECKSUM_LENGTH,
-    HEADER_LENGTH,
-    MARIADB_EVENT_TYPES,
-    EventFlag,
-    EventType,
-)
-from binlogkit.sources.raw import V1_HEADER_LENGTH, EventHeader, parse_header
+from binlogkit.constants import CHECKSUM_LENGTH, HEADER_LENGTH, EventType
+from binlogkit.sources.plausible import known_header
+from binlogkit.sources.raw import V1_HEADER_LENGTH, parse_header
 
-__all__ = ["MAX_EVENT", "begins_event", "is_event", "start_v1", "start_v3"]
+__all__ = ["begins_event", "is_event", "start_v1", "start_v3"]
 
-# max_allowed_packet is 1 GiB at most; what an event has beside a row of that size is far less.
-MAX_EVENT = (1 << 30) + (1 << 26)
 # A cut event is believed up to this size only; the header's other fields then speak for it.
 _MAX_CUT = 1 << 24
-_KNOWN = frozenset(int(t) for t in EventType if t) | MARIADB_EVENT_TYPES.keys()
-_FLAGS = sum(int(flag) for flag in EventFlag)
 _START_V3_BODY = 56
 
 
@@ -29,15 +20,7 @@ def is_event(head: bytes) -> bool:
     """Whether ``head``, at least 19 bytes, can be the common header of a v3 or v4 event."""
     if len(head) < HEADER_LENGTH:
         return False
-    return _plausible(parse_header(head[:HEADER_LENGTH], HEADER_LENGTH)) or start_v1(head)
-
-
-def _plausible(header: EventHeader) -> bool:
-    return (
-        header.type_code in _KNOWN
-        and HEADER_LENGTH <= header.size <= MAX_EVENT
-        and not header.flags & ~_FLAGS
-    )
+    return known_header(parse_header(head[:HEADER_LENGTH], HEADER_LENGTH)) or start_v1(head)
 
 
 def begins_event(data: bytes, *, whole: bool) -> bool:

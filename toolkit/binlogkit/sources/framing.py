@@ -63,12 +63,13 @@ def _begins_packets(head: bytes) -> bool:
 class Framer:
     """Feed it bytes in order; it gives the events that are complete.
 
-    ``broken``: why the rest cannot be told apart any more, else empty; ``offset``: how many bytes
-    were used up by what was given.
+    ``broken``: why the rest cannot be told apart any more, else empty; ``began``: whether an event
+    or more was begun; ``offset``: how many bytes were used up by what was given.
     """
 
     def __init__(self, framing: Framing | None = None) -> None:
         self.broken = ""
+        self.began = False
         self.offset = 0
         self._framing = framing
         self._data = bytearray()
@@ -107,6 +108,7 @@ class Framer:
         if not is_event(head) or (start and self._data[0] != _OK):
             self._break(f"no event begins with the bytes {self._data[:HEADER_LENGTH].hex(' ')}")
             return None
+        self.began = True
         end = start + int.from_bytes(head[_SIZE], "little")
         return self._taken(bytes(self._data[start:end]), end) if len(self._data) >= end else None
 

@@ -34,6 +34,7 @@ from binlogkit.sources.loose_events import LooseEvents
 from binlogkit.sources.raw import V1_HEADER_LENGTH, EventHeader, RawEvent, parse_header
 from binlogkit.sources.recovery import Recovery
 from binlogkit.sources.stream import ByteStream
+from binlogkit.sources.text.hex_image import HexImage
 
 __all__ = ["LogReader", "crc_of"]
 
@@ -62,6 +63,7 @@ class LogReader:
         self.name = name
         self.format = LogFormat()
         self._loose = file if isinstance(file, LooseEvents) else None
+        self._dump = file if isinstance(file, HexImage) else None
         self._stream = ByteStream(file)
         self._on_damage = on_damage
         self._sink = sink
@@ -77,7 +79,9 @@ class LogReader:
         while True:
             try:
                 event = self._next()
+                self._tell_dump()
             except DamageError as error:
+                self._tell_dump()
                 if self._on_damage == "stop":
                     raise
                 if not self._recover(error):
@@ -86,6 +90,16 @@ class LogReader:
             if event is None or self._reached_stop(event):
                 return
             yield event
+
+    def _tell_dump(self) -> None:
+        """Tell what could not be read in a hexdump up to here."""
+        if self._dump is None:
+            return
+        for error in self._dump.damage_before(self._stream.offset):
+            if self._on_damage == "stop":
+                raise error
+            if self._sink is not None:
+                self._sink(error)
 
     def _reached_stop(self, event: RawEvent) -> bool:
         return self._stop_pos is not None and event.pos >= self._stop_pos

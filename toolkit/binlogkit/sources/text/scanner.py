@@ -71,10 +71,11 @@ class TextWindow:
         self.at = index
         return passed
 
-    def damage(self, reason: str) -> DamageError:
-        """Damage here: its offset in the text, line and column in words."""
-        where = f"line {self._line}, column {self._column} of the text"
-        return DamageError(self.name, self._offset, f"{where}: {reason}")
+    def damage(self, reason: str, ahead: int = 0) -> DamageError:
+        """Damage ``ahead`` of here: its offset in the text, line and column in words."""
+        line, column = self._place(self.text[self.at : self.at + ahead])
+        where = f"line {line}, column {column} of the text"
+        return DamageError(self.name, self._offset + ahead, f"{where}: {reason}")
 
     def _place(self, passed: str) -> tuple[int, int]:
         """Line and column, from 1, behind what is passed."""
