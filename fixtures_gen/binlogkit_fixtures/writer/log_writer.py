@@ -93,6 +93,29 @@ class LogWriter:
         self.events.append(event)
         return event
 
+    def copy(self, event: Event) -> Event:
+        """Write an event of another log with its own header, ``log_pos`` too, as a replica does.
+
+        The events inside a payload come with the payload.
+        """
+        raw, header = event.raw, event.raw.header
+        if raw.inner is not None:
+            outer = next(e.raw for e in reversed(self.events) if e.raw.inner is None)
+            moved = replace(raw, file=self.name, pos=outer.pos, outer_end=outer.end_pos)
+            self.events.append(replace(event, raw=moved))
+            return self.events[-1]
+        return self.add(
+            event.body,
+            header.type_code,
+            timestamp=header.timestamp,
+            server_id=header.server_id,
+            flags=header.flags,
+            log_pos=header.log_pos,
+            extra_header=raw.extra_header,
+            unread=event.unread,
+            unread_post_header=event.unread_post_header,
+        )
+
     def add_payload(
         self,
         bodies: Iterable[object],
