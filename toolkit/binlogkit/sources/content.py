@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator
 from typing import BinaryIO, cast
 
 from binlogkit.constants import BINLOG_MAGIC
-from binlogkit.errors import DamageError, NotABinlogError
+from binlogkit.errors import DamageError, NotABinlogError, TruncatedEventError
 from binlogkit.sources.framing import Framer, Framing, framing_of
 from binlogkit.sources.limits import limit, limit_error
 from binlogkit.sources.lookahead import Lookahead
 from binlogkit.sources.loose_events import LooseEvent, LooseEvents, Piece
-from binlogkit.sources.text.binlog_statements import STATEMENT, BinlogText
+from binlogkit.sources.text.binlog_statements import HOLDS_EVENTS, BinlogText
 from binlogkit.sources.text.hex_image import HexImage, Shown, dumped_events, shown
 from binlogkit.sources.text.hexdump import EVENT_DUMP
 from binlogkit.sources.text.scanner import decoder_of
@@ -75,7 +75,7 @@ def _other(file: Lookahead, name: str) -> BinaryIO:
     if not _is_text(head):
         return plain
     text = _decoded(head)
-    statements = STATEMENT.search(text) is not None
+    statements = HOLDS_EVENTS.search(text) is not None
     if not statements or EVENT_DUMP.search(text):
         dumps = shown(name, head, whole=whole)
         if dumps is Shown.IMAGE:
@@ -83,7 +83,7 @@ def _other(file: Lookahead, name: str) -> BinaryIO:
         if dumps is Shown.EVENTS:
             return _loose(name, dumped_events(name, plain))
     pieces = BinlogText(name, plain, bare=not statements)
-    return _loose(name, pieces if statements else _some(name, pieces, text))
+    return _loose(name, _some(name, pieces, text))
 
 
 def _some(name: str, pieces: Iterable[Piece], text: str) -> Iterator[Piece]:
@@ -118,4 +118,5 @@ def _framed(name: str, file: BinaryIO, framing: Framing) -> Iterator[Piece]:
             break
     yield from (LooseEvent(event) for event in framer.end())
     if framer.broken:
-        yield DamageError(name, framer.offset, framer.broken)
+        error = TruncatedEventError if framer.cut else DamageError
+        yield error(name, framer.offset, framer.broken)

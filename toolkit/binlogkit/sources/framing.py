@@ -63,12 +63,14 @@ def _begins_packets(head: bytes) -> bool:
 class Framer:
     """Feed it bytes in order; it gives the events that are complete.
 
-    ``broken``: why the rest cannot be told apart any more, else empty; ``began``: whether an event
+    ``broken``: why the rest cannot be told apart any more, else empty; ``cut``: whether that is
+    because the bytes end inside an event; ``began``: whether an event
     or more was begun; ``offset``: how many bytes were used up by what was given.
     """
 
     def __init__(self, framing: Framing | None = None) -> None:
         self.broken = ""
+        self.cut = False
         self.began = False
         self.offset = 0
         self._framing = framing
@@ -90,7 +92,8 @@ class Framer:
         while not self.broken and self._data and (event := self._next(whole=True)) is not None:
             yield event
         if self._data and not self.broken:
-            self._break(self._cut())
+            self.cut = True
+            self._break(self._where_cut())
 
     def _next(self, *, whole: bool) -> bytes | None:
         """The next event, None when it is not complete."""
@@ -123,7 +126,7 @@ class Framer:
             at += _PACKET_HEADER + length
             if length < _MAX_PACKET:
                 break
-        if event[0] != _OK or not is_event(event[1 : HEADER_LENGTH + 1]):
+        if event[0] != _OK or not is_event(bytes(event[1 : HEADER_LENGTH + 1])):
             self._break(_no_event(event))
             return None
         return self._taken(bytes(event[1:]), at)
@@ -133,7 +136,7 @@ class Framer:
         self.offset += length
         return event
 
-    def _cut(self) -> str:
+    def _where_cut(self) -> str:
         around = self._framing.value if self._framing else 0
         head = self._data[around:]
         if len(head) < HEADER_LENGTH:

@@ -81,7 +81,7 @@ class LogReader:
                 event = self._next()
                 self._tell_dump()
             except DamageError as error:
-                self._tell_dump()
+                self._tell_dump(_claimed_size(self._stream))
                 if self._on_damage == "stop":
                     raise
                 if not self._recover(error):
@@ -91,11 +91,11 @@ class LogReader:
                 return
             yield event
 
-    def _tell_dump(self) -> None:
-        """Tell what could not be read in a hexdump up to here."""
+    def _tell_dump(self, ahead: int = 0) -> None:
+        """Tell what could not be read in a hexdump up to here, or ``ahead``."""
         if self._dump is None:
             return
-        for error in self._dump.damage_before(self._stream.offset):
+        for error in self._dump.damage_before(self._stream.offset + ahead):
             if self._on_damage == "stop":
                 raise error
             if self._sink is not None:
@@ -265,3 +265,8 @@ class LogReader:
             raise error
         self._report(error, pos + header.size)
         return "bad"
+
+
+def _claimed_size(stream: ByteStream) -> int:
+    """The size of the event at the stream's place, as its header has it (v1, v3 and v4 alike)."""
+    return int.from_bytes(stream.peek(4, 9), "little")

@@ -20,7 +20,8 @@ _GROUP = 4
 class Base64Events:
     """Feed it characters; it gives the events that are complete.
 
-    ``broken``: why the rest cannot be told apart any more, else empty.
+    ``broken``: why the rest cannot be told apart any more, else empty; ``cut``: whether that is
+    because it ends inside an event; ``taken``: how many characters were given.
     """
 
     def __init__(self) -> None:
@@ -28,6 +29,10 @@ class Base64Events:
         self.taken = 0
         self._chars = ""
         self._framer = Framer(Framing.BARE)
+
+    @property
+    def cut(self) -> bool:
+        return self._framer.cut
 
     @property
     def left(self) -> bool:

@@ -21,7 +21,7 @@ from binlogkit.sources.text.base64_events import Base64Events
 from binlogkit.sources.text.payload_comments import PayloadComments
 from binlogkit.sources.text.scanner import TextWindow
 
-__all__ = ["STATEMENT", "BinlogText"]
+__all__ = ["HOLDS_EVENTS", "BinlogText"]
 
 _QUOTE = (
     r"""\\*['"`]|\xe2\x80[\x98-\x9f]|\u2018|\u2019|\u201c|\u201d"""
@@ -30,10 +30,13 @@ _QUOTE = (
 _GAP = r"(?:\s|\\[nrt]|\\(?=[\r\n])|(?<=\n)[ \t]*[>#|][>#| \t]*)"
 STATEMENT = re.compile(rf"\bBINLOG{_GAP}*(?:{_QUOTE})", re.IGNORECASE)
 _TOKEN = re.compile(rf"(?P<chars>[A-Za-z0-9+/]+)|(?P<pad>=+)|(?P<gap>{_GAP}+)|(?P<quote>{_QUOTE})")
+HOLDS_EVENTS = re.compile(rf"{STATEMENT.pattern}{_GAP}*[A-Za-z0-9+/]{{20}}", re.IGNORECASE)
 _HEADER_CHARS = 26  # of base64 hold 19 bytes
 _GROUP = 4
 _RUN_END = re.compile(r"[A-Za-z0-9+/]*\Z")
 _RUN = re.compile(rf"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/]{{{_HEADER_CHARS},}}")
+_GO_ON = re.compile(rf"(?P<quote>{_QUOTE})|(?<![A-Za-z0-9+/])(?P<chars>[A-Za-z0-9+/]{{26,}})")
+_IN_SIGHT = 1 << 16  # characters behind damage in which a statement's next event is looked for
 _LONGEST_TOKEN = 256  # of those that are not base64 itself; runs may be cut anywhere
 
 
@@ -46,11 +49,10 @@ class _State(Enum):
 class BinlogText:
     """The events of a text, and the damage in it, as :class:`LooseEvents` takes them.
 
-    ``bare``: whether base64 outside BINLOG statements counts. ``found``: whether there was any.
+    ``bare``: whether base64 outside BINLOG statements counts.
     """
 
     def __init__(self, name: str, file: BinaryIO, *, bare: bool) -> None:
-        self.found = False
         self._window = TextWindow(name, file)
         self._bare = bare
         self._state = _State.OUTSIDE
@@ -64,8 +66,10 @@ class BinlogText:
                 yield from pieces
         while self._window.left and (pieces := self._step()) is not None:
             yield from pieces
-        if self._state is not _State.OUTSIDE:
-            yield from self._end(closed=False)
+        if self._state is _State.BARE:
+            yield from self._end()
+        elif self._state is _State.STATEMENT:
+            yield from self._unclosed()
 
     def _step(self) -> list[Piece] | None:
         """What the next part of the window gives; None when more of the text is needed first."""
@@ -88,7 +92,7 @@ class BinlogText:
 
     def _enter(self, state: _State, index: int) -> None:
         self._pass(index)
-        self._state, self.found = state, True
+        self._state = state
 
     def _held_back(self) -> int:
         """How much of the text's end may be the beginning of something."""
@@ -107,9 +111,7 @@ class BinlogText:
         return None
 
     def _pass(self, index: int) -> None:
-        passed = self._window.skip_to(index)
-        if not self._bare:
-            self._comments.read(passed)
+        self._comments.read(self._window.skip_to(index))
 
     # ---- inside -------------------------------------------------------------------------
 
@@ -118,25 +120,26 @@ class BinlogText:
         if not window.left or (window.left < _LONGEST_TOKEN and not window.ended):
             return None
         token = _TOKEN.match(window.text, window.at)
-        if token is None:
-            return self._end(closed=self._state is _State.BARE)
-        kind = token.lastgroup
+        kind = token.lastgroup if token else None
         if kind == "quote" or (kind == "gap" and self._complete()):
-            pieces = self._end(closed=True)
-            if self._state is _State.OUTSIDE and window.at < token.end():
-                window.skip_to(token.end())
+            pieces = self._end()
+            window.skip_to(token.end() if token else window.at)
             return pieces
-        pieces = self._placed(self._events.pad() if kind == "pad" else self._fed(kind, token[0]))
-        if self._events.broken:
-            return [*pieces, *self._end(closed=True)]
-        window.skip_to(token.end())
+        if token is None:
+            return self._end() if self._state is _State.BARE else self._bad_character()
+        if kind == "pad":
+            pieces = self._placed(self._events.pad())
+        else:
+            pieces = self._placed(self._events.feed(token[0] if kind == "chars" else ""))
+        if not self._events.broken:
+            window.skip_to(token.end())
+            return pieces
+        pieces.append(window.damage(self._events.broken))
+        self._go_on(token.end())
         return pieces
 
     def _complete(self) -> bool:
         return self._state is _State.BARE and not self._events.left
-
-    def _fed(self, kind: str | None, chars: str) -> Iterator[bytes]:
-        return self._events.feed(chars) if kind == "chars" else iter(())
 
     def _placed(self, events: Iterator[bytes]) -> list[Piece]:
         pieces: list[Piece] = []
@@ -148,32 +151,51 @@ class BinlogText:
             pieces.append(LooseEvent(data, self._comments.place_of(data)))
         return pieces
 
-    def _end(self, *, closed: bool) -> list[Piece]:
+    def _end(self) -> list[Piece]:
         """Leave a run of base64; what was begun in it and is not whole is damage."""
         pieces = self._placed(self._events.end())
-        if self._events.broken:
+        if self._events.broken and not self._prose():
             pieces.append(self._window.damage(self._events.broken))
-            self._skip_run()
-        elif not closed:
-            pieces.append(self._window.damage(self._unclosed()))
         self._state, self._events = _State.OUTSIDE, Base64Events()
         return pieces
 
-    def _unclosed(self) -> str:
-        if not self._window.left:
-            return "the text ends inside a BINLOG statement"
-        found = self._window.text[self._window.at]
-        return f"{found!r} is no base64, and the BINLOG statement is not closed before it"
+    def _unclosed(self) -> list[Piece]:
+        """The text is over inside a statement."""
+        pieces = self._end()
+        return pieces or [self._window.damage("the text ends inside a BINLOG statement")]
 
-    def _skip_run(self) -> None:
-        """Go over the rest of damaged base64, a statement's closing quote included."""
+    def _bad_character(self) -> list[Piece]:
+        """What is no base64 stands in a statement."""
         window = self._window
-        while token := _TOKEN.match(window.text, window.at):
-            if token.lastgroup == "gap" and self._state is _State.BARE:
+        pieces = self._placed(self._events.end())
+        if self._prose():
+            self._state, self._events = _State.OUTSIDE, Base64Events()
+            return pieces
+        inside = f", and {self._events.broken}" if self._events.broken else ""
+        what = f"{window.text[window.at]!r} is no base64{inside}"
+        pieces.append(window.damage(what))
+        self._go_on(window.at + 1)
+        return pieces
+
+    def _prose(self) -> bool:
+        """Whether somebody only writes of a BINLOG statement: nothing in it is long enough."""
+        window = self._window
+        few = self._state is _State.STATEMENT and self._events.taken < _HEADER_CHARS
+        return few and not _RUN.search(window.text, window.at, window.at + _LONGEST_TOKEN)
+
+    def _go_on(self, index: int) -> None:
+        """Behind damage: where the next event's base64 begins, or behind the closing quote."""
+        text = self._window.text
+        self._events = Base64Events()
+        for found in _GO_ON.finditer(text, index, index + _IN_SIGHT):
+            if found["quote"]:
+                index = found.end()
+                break
+            if begins_event(_decoded(found["chars"]), whole=False):
+                self._window.skip_to(found.start())
                 return
-            window.skip_to(token.end())
-            if token.lastgroup == "quote":
-                return
+        self._window.skip_to(min(index, len(text)))
+        self._state = _State.OUTSIDE
 
 
 def _decoded(chars: str) -> bytes:

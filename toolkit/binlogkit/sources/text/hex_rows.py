@@ -9,6 +9,7 @@ The picture of the bytes at a row's end may itself look like hex digits. It begi
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 __all__ = [
@@ -31,19 +32,21 @@ _OFFSET_DIGITS = 6  # of an offset at least, and more than a group of bytes has
 
 
 class RowError(ValueError):
-    """A row's bytes cannot be read at ``index`` of the line."""
+    """The bytes of the row at ``offset`` cannot be read at ``index`` of the line."""
 
     def __init__(self, index: int, reason: str) -> None:
         super().__init__(reason)
         self.index = index
+        self.offset = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row: its offset's digits and its bytes."""
+    """A row: its offset's digits, its bytes, and whether a ``*`` stands before it in its line."""
 
     offset: str
     data: bytes
+    repeated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,8 @@ _DIGITS = r"[ \t]+(?=[0-9a-fA-F]{2})"
 XXD = Style(re.compile(rf"{_LEAD}(?:0x)?([0-9a-fA-F]{{4,16}}):{_DIGITS}"), spaced=True)
 LABELLED = Style(re.compile(rf"{_LEAD}([0-9a-fA-F]{{6,16}}){_DIGITS}"), words=True)
 MYSQLBINLOG = Style(re.compile(r"# ([0-9a-f]{8,16}) (?=[0-9a-f]{2} )"))
+_AFTER_WORDS = re.compile(r"(?<=\s)[0-9a-f]{6,16}(?=[ \t]+(?:[0-9a-f]{2}[ \t]+){2,16}[|>])")
+_STAR = re.compile(r"[ \t]*\*(?=[ \t])")
 _LAST = re.compile(rf"{_LEAD}(?:0x)?([0-9a-fA-F]{{6,16}}):?[ \t]*$")
 _FEW = 4  # groups of digits behind an offset make a row
 
@@ -70,7 +75,8 @@ _FEW = 4  # groups of digits behind an offset make a row
 def style_of(line: str) -> Style | None:
     """The style of a line that is a row with an offset, else None."""
     for style in (MYSQLBINLOG, XXD, LABELLED):
-        start = style.start.match(line)
+        begin = row_begins(line, style)
+        start = style.start.match(line, begin) if begin is not None else None
         if start is not None and _looks_right(line[start.end() :], style):
             return style
     return None
@@ -89,18 +95,40 @@ def last_offset(line: str) -> str | None:
     return found[1] if found else None
 
 
-def rows_of(line: str, style: Style) -> list[Row]:
+def row_begins(line: str, style: Style) -> int | None:
+    """Where the first row of a line begins, None where there is none.
+
+    A row may follow the command that printed it, when line breaks were lost; it then has its mark.
+    """
+    if style.start.match(line):
+        return 0
+    found = _AFTER_WORDS.search(line) if style is LABELLED else None
+    return found.start() if found else None
+
+
+def rows_of(line: str, begin: int, style: Style) -> Iterator[Row]:
     """The rows of a line: one, or a whole dump whose line breaks were lost.
 
     Errors: :class:`RowError`.
     """
-    rows: list[Row] = []
-    at = 0
-    while (start := style.start.match(line, at)) is not None:
-        read = _spaced if style.spaced else _marked
-        data, at = read(line, start, style)
-        rows.append(Row(start[1], data))
-    return rows
+    at, repeated = begin, False
+    while True:
+        star = _STAR.match(line, at)
+        if star is not None:
+            at, repeated = star.end(), True
+        start = style.start.match(line, at)
+        if start is None:
+            break
+        try:
+            data, at = (_spaced if style.spaced else _marked)(line, start, style)
+        except RowError as error:
+            error.offset = start[1]
+            raise
+        yield Row(start[1], data, repeated)
+        repeated = False
+    last = _LAST.match(line, at) if at > begin else None
+    if last is not None:
+        yield Row(last[1], b"", repeated)
 
 
 def _marked(line: str, start: re.Match[str], style: Style) -> tuple[bytes, int]:
@@ -136,7 +164,7 @@ def _behind_picture(line: str, at: int, count: int) -> int:
     return found.end() if found else len(line)
 
 
-def _spaced(line: str, start: re.Match[str], style: Style) -> tuple[bytes, int]:
+def _spaced(line: str, start: re.Match[str], _: Style) -> tuple[bytes, int]:
     """The same for xxd's rows, whose picture has no marks."""
     picture = line.find("  ", start.end())
     if picture >= 0 and len(line[picture:].lstrip()) <= len(line[start.end() : picture]) // 2:

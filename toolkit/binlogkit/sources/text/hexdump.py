@@ -25,6 +25,7 @@ from binlogkit.sources.text.hex_rows import (
     Style,
     digits_of,
     last_offset,
+    row_begins,
     rows_of,
     style_of,
 )
@@ -41,6 +42,7 @@ _PAYLOAD_STARTS, _PAYLOAD_ENDS = "# Start of compressed events", "# End of compr
 _EVENT_STARTS = "# Position  Timestamp"
 EVENT_DUMP = re.compile(rf"^{_EVENT_STARTS}", re.MULTILINE)
 _BASES = (16, 8, 10)
+_BYTES = re.compile(r"(?:\b[0-9a-fA-F]{2} {1,2}){6}")
 _HEX = frozenset("0123456789abcdefABCDEF")
 _MOSTLY = 0.8
 
@@ -74,9 +76,9 @@ class Dump:
             self._style = self._style or style_of(line)
             if self._style is None:
                 yield from self._plain(line)
-            elif self._style.start.match(line):
+            elif (begin := row_begins(line, self._style)) is not None:
                 if not self._payload:
-                    yield from self._rows(line, self._style)
+                    yield from self._rows(line, begin, self._style)
             else:
                 yield from self._between(line)
         yield from self._flush()
@@ -99,16 +101,16 @@ class Dump:
 
     # ---- rows with offsets ----------------------------------------------------------------
 
-    def _rows(self, line: str, style: Style) -> Iterator[Item]:
+    def _rows(self, line: str, begin: int, style: Style) -> Iterator[Item]:
         try:
-            rows = rows_of(line, style)
+            for row in rows_of(line, begin, style):
+                self._repeat = self._repeat or row.repeated
+                yield from self._up_to(row.offset)
+                self._row = row
         except RowError as error:
+            yield from self._up_to(error.offset)
             yield self.damage(str(error), error.index)
-            self._told = True
-            return
-        for row in rows:
-            yield from self._up_to(row.offset)
-            self._row = row
+            self._row, self._told = Row(error.offset, b""), True
 
     def _between(self, line: str) -> Iterator[Item]:
         """A line that is no row: a repetition, the last offset, the next event, other text."""
@@ -123,6 +125,9 @@ class Dump:
                 yield from self._flush()
         elif (offset := last_offset(line)) is not None:
             yield from self._up_to(offset)
+        elif self._row is not None and _BYTES.search(line):
+            yield self.damage("the offset of a row cannot be read")
+            self._repeat, self._told = False, True
 
     def _up_to(self, offset: str) -> Iterator[Item]:
         """The row that waits, as far as the next ``offset``, and what stands for rows between."""
