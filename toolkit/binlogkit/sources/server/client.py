@@ -11,6 +11,7 @@ Rights: REPLICATION SLAVE for dumps; REPLICATION CLIENT for the list of logs, wh
 
 from __future__ import annotations
 
+import os
 import secrets
 import socket
 import uuid
@@ -144,7 +145,7 @@ class ReplicationClient:
         """Wake a reader that waits, from a signal handler or another thread: its dump breaks."""
         line = self._connection._sock
         if line is not None:
-            with suppress(OSError), socket.socket(fileno=socket.dup(line.fileno())) as twin:
+            with suppress(OSError), socket.socket(fileno=os.dup(line.fileno())) as twin:
                 twin.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:

@@ -8,6 +8,7 @@ A packet here is a command's payload, the command's code first, without the 4-by
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 from typing import TypeAlias
@@ -189,7 +190,7 @@ class TableDump:
 
 ReplicationCommand: TypeAlias = RegisterSlave | BinlogDump | BinlogDumpGtid | TableDump
 
-_READERS = {
+_READERS: dict[Command, Callable[[Cursor], ReplicationCommand]] = {
     Command.COM_BINLOG_DUMP: BinlogDump.read,
     Command.COM_TABLE_DUMP: TableDump.read,
     Command.COM_REGISTER_SLAVE: RegisterSlave.read,
@@ -203,7 +204,7 @@ def read_command(packet: bytes, name: str = "<packet>") -> ReplicationCommand:
     code = cursor.uint(1, "command")
     if code not in _READERS:
         raise cursor.fail("command", f"{code:#04x} is no command of the replication protocol")
-    command: ReplicationCommand = _READERS[Command(code)](cursor)
+    command = _READERS[Command(code)](cursor)
     if cursor.left:
         raise cursor.fail("command", f"{cursor.left} bytes follow it")
     return command

@@ -1,13 +1,13 @@
 """What a server sends after a dump command: packets -> the events of its logs and their places.
 
-A packet is a status byte and an event (seeds/002, "Binlog Network Stream"; seeds/000): ``00`` event,
-``fe`` (under 9 bytes) the end, ``ff`` an error. An event of 16 MiB and more spans packets. Before
-each log the server makes up a ROTATE (``log_pos`` 0) with the log's name and the position it goes on
-at, then sends the log's format description with IN_USE cleared; behind position 4 it has ``log_pos``
-and ``created`` 0 and stands for itself, not for bytes of the log. HEARTBEAT events (``log_pos``: the
-place that the server has reached; body: the log's name) fill idle time; HEARTBEAT_V2 (8.0.26) has
-fields ``type length value``, 1 the name, 2 the position as a packed integer, 0 the end.
-Seen so from 5.6.24, 5.7.22, 8.0.31 and 9.7.4.
+A packet is a status byte and an event (seeds/002, "Binlog Network Stream"; seeds/000): ``00`` an
+event, ``fe`` (under 9 bytes) the end, ``ff`` an error. An event of 16 MiB and more spans packets.
+Before each log the server makes up a ROTATE (``log_pos`` 0) with the log's name and the position it
+goes on at, then sends the log's format description with IN_USE cleared; behind position 4 that one
+has ``log_pos`` and ``created`` 0 and stands for itself, not for bytes of the log. HEARTBEAT events
+(``log_pos``: the place that the server has reached; body: the log's name) fill idle time;
+HEARTBEAT_V2 (8.0.26) has fields ``type length value``, 1 the name, 2 the position as a packed
+integer, 0 the end. Seen so from 5.6.24, 5.7.22, 8.0.31 and 9.7.4.
 """
 
 from __future__ import annotations
@@ -104,8 +104,9 @@ class EventStream:
     """The items of one dump, over a PyMySQL connection to which the command was written.
 
     ``skips``: the server leaves transactions out (a dump by GTID), so that places follow from
-    ``log_pos``; ``asked``: the place that was asked for, for what goes wrong at once. Ends with the server's end packet. Errors: ReplicationError (what the server says),
-    LostConnectionError, ServerError (no such protocol), LimitError (``largest``).
+    ``log_pos``; ``asked``: the place that was asked for, for what goes wrong at once. Ends with the
+    server's end packet. Errors: ReplicationError (what the server says), LostConnectionError,
+    ServerError (no such protocol), LimitError (``largest``).
     """
 
     def __init__(
