@@ -8,6 +8,7 @@ interval ``start:8 end:8``, the end exclusive (seeds/002 gives n_sids 4 bytes; r
 from __future__ import annotations
 
 import re
+import struct
 import uuid
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
@@ -65,6 +66,21 @@ class GtidSet:
     def read(cls, cursor: Cursor) -> GtidSet:
         """A set in its wire form, untagged, or tagged as 8.3.0+ writes it."""
         return set_of(read_entries(cursor)[1])
+
+    def wire(self) -> bytes:
+        """The set in its wire form; tagged when one of its members has a tag."""
+        tagged = any(":" in key for key in self.intervals)
+        count = len(self.intervals)
+        head = _TAGGED_FORMAT << 56 | count << 8 | _TAGGED_FORMAT if tagged else count
+        parts = [head.to_bytes(8, "little")]
+        for key, ranges in self.intervals.items():
+            sid, _, tag = key.partition(":")
+            parts.append(uuid.UUID(sid).bytes)
+            if tagged:
+                parts.append(bytes([len(tag) << 1]) + tag.encode("ascii"))
+            parts.append(len(ranges).to_bytes(8, "little"))
+            parts += [struct.pack("<qq", start, end + 1) for start, end in ranges]
+        return b"".join(parts)
 
     @classmethod
     def of(cls, gtids: Iterable[str]) -> GtidSet:
