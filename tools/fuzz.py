@@ -31,7 +31,8 @@ _RATE = re.compile(r"exec/s: (\d+)")
 
 
 def parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    form = argparse.RawTextHelpFormatter
+    made = argparse.ArgumentParser(description=__doc__, formatter_class=form)
     made.add_argument("targets", nargs="*", metavar="TARGET")
     made.add_argument("--list", action="store_true", help="name the targets")
     made.add_argument("--all", action="store_true", help="every target, one after the other")
@@ -89,7 +90,8 @@ def run(name: str, arguments: argparse.Namespace) -> bool:
     command += [f"--seconds={arguments.seconds}"] if arguments.seconds else []
     began = time.monotonic()
     status, last, said = None, {}, []
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    quiet = subprocess.DEVNULL
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=quiet, text=True)
     assert process.stderr is not None
     for line in process.stderr:
         found = _STATUS.search(line)

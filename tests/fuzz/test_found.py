@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 
 import pytest
 from binlogkit_fuzz.framing import log_of
@@ -101,3 +102,19 @@ def test_text_of_mysqlbinlog_that_is_no_utf8() -> None:
     for record in events:
         json.dumps(record, ensure_ascii=False).encode("utf-8")
         assert record["fields"]["name"] == "a\\xdc"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"#249902 10:02:06 server id 1  end_log_pos 40 CRC32 0x00000000 \tXid = 7",
+        b"#240502 10:02:06 server id 1  end_log_pos 40 CRC32 0x00000000 \tXid = " + b"9" * 5000,
+        b"#240502 10:02:06 server id 1  end_log_pos " + b"9" * 5000 + b" \tXid = 7",
+    ],
+    ids=["month 99", "xid", "position"],
+)
+def test_text_with_numbers_that_mysqlbinlog_never_prints(line: bytes) -> None:
+    events = parse_decoded([b"# at 4\n", line + b"\n"], "mysqlbinlog").events
+    assert events is not None
+    with suppress(UsageError):
+        assert all("xid" not in record["fields"] for record in events)

@@ -36,8 +36,9 @@ def test_no_input_breaks_a_promise(name: str) -> None:
         return mutate_bytes(data, random, longest)
 
     for number in range(target.slice):
-        data = found[number] if number < min(len(found), target.slice // 2) else random.choice(found)
-        if number >= len(found) or number >= target.slice // 2:
+        as_it_is = number < min(len(found), target.slice // 2)
+        data = found[number] if as_it_is else random.choice(found)
+        if not as_it_is:
             for _ in range(random.choice((1, 1, 2, 5))):
                 if target.framed:
                     data = mutate_log(data, random, target.longest, pool(), changed)

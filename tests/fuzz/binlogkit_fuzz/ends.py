@@ -6,10 +6,9 @@ import zlib
 from collections.abc import Callable
 from typing import Any
 
-from binlogkit_fuzz.invariants import check_record, documented
-
 import binlogkit as bk
 from binlogkit.reports.sql import script
+from binlogkit_fuzz.invariants import check_record, documented
 
 __all__ = ["END_TARGETS"]
 

@@ -9,19 +9,19 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 
-from binlogkit_fuzz import ends, seeds
-from binlogkit_fuzz.framing import format_description
-from binlogkit_fuzz.invariants import check_record, documented
-from binlogkit_fuzz.values import VALUE_TARGETS
-
 from binlogkit.errors import DamageError
+from binlogkit.events.base import ParseContext
 from binlogkit.events.reader import read_events
 from binlogkit.frames.event_records import event_record
 from binlogkit.sources.log_reader import LogReader
 from binlogkit.sources.raw import EventHeader, RawEvent
+from binlogkit_fuzz import ends, seeds
+from binlogkit_fuzz.framing import format_description
+from binlogkit_fuzz.invariants import check_record, documented, is_safe
+from binlogkit_fuzz.values import VALUE_TARGETS
 
 __all__ = ["TARGETS", "Target"]
 
@@ -65,9 +65,17 @@ def _raw(code: int, body: bytes, version: int = 4, checksum: str = "ok") -> RawE
 
 
 @cache
-def _opening(server: str) -> RawEvent:
+def _context(server: str) -> ParseContext:
+    """What the format description of a server says."""
     lengths = bytes([6] * 30) if server.startswith("5.1") else None
-    return _raw(15, format_description(server, post_header=lengths).body)
+    context = ParseContext()
+    opening = _raw(15, format_description(server, post_header=lengths).body)
+    assert len(list(read_events([opening], context=context))) == 1
+    return context
+
+
+def _told(error: DamageError) -> None:
+    assert is_safe(str(error))
 
 
 def _family(codes: tuple[int, ...], data: bytes) -> None:
@@ -77,10 +85,11 @@ def _family(codes: tuple[int, ...], data: bytes) -> None:
     server = VERSIONS[bits & 7]
     version = {"4.1.22": 3, "3.23.58": 1}.get(server, 4)
     mode = "report" if bits & 8 else "stop"
-    raws = [_opening(server), _raw(code, body, version, "none" if bits & 16 else "ok")]
+    raw = _raw(code, body, version, "none" if bits & 16 else "ok")
 
     def run() -> None:
-        for event in read_events(raws, on_damage=mode, sink=lambda _: None):
+        context = replace(_context(server))
+        for event in read_events([raw], on_damage=mode, sink=_told, context=context):
             check_record(event_record(event, None))
 
     outcome = documented(run)

@@ -7,10 +7,6 @@ from contextlib import suppress
 from decimal import Decimal
 from functools import cache
 
-from binlogkit_fuzz import seeds
-from binlogkit_fuzz.framing import Part
-from binlogkit_fuzz.invariants import check_record, documented, is_safe
-
 from binlogkit._kernel.charsets import CHARSETS
 from binlogkit._kernel.codecs import (
     CellOverrun,
@@ -41,8 +37,10 @@ from binlogkit.rows.changes import ColumnBatch
 from binlogkit.rows.ddl import Catalog, load_schema, statement_kind, written_tables
 from binlogkit.rows.images import RowDecoder
 from binlogkit.rows.resolve import resolve_schema
-
 from binlogkit.sources.raw import EventHeader, RawEvent
+from binlogkit_fuzz import seeds
+from binlogkit_fuzz.framing import Part
+from binlogkit_fuzz.invariants import check_record, documented, is_safe
 
 __all__ = ["VALUE_TARGETS"]
 
@@ -117,7 +115,13 @@ def _json_binary(data: bytes) -> None:
 
 
 def _json_seeds() -> Iterator[bytes]:
-    yield from (b"\x04\0", b"\x05\1\0", b"\x0c\3abc", b"\x0b" + bytes(8), b"\x0f\xf6\6\4\2\x80\1\2\3")
+    yield from (
+        b"\x04\0",
+        b"\x05\1\0",
+        b"\x0c\3abc",
+        b"\x0b" + bytes(8),
+        b"\x0f\xf6\6\4\2\x80\1\2\3",
+    )
     yield b"\0\1\0\x0c\0\x0b\0\1\0\x05\7\0a"
     yield b"\2\2\0\x0e\0\5\1\0\x0c\x0a\0\3abc"
     yield b"\0" * 12
@@ -207,7 +211,10 @@ def _decode(table_map: bytes, code: int, rows: bytes, version: str) -> None:
 def _image_seeds() -> Iterator[bytes]:
     for table_map, code, rows in seeds.row_pairs():
         yield (
-            len(table_map).to_bytes(2, "little") + bytes([seeds.ROWS.index(code)]) + table_map + rows
+            len(table_map).to_bytes(2, "little")
+            + bytes([seeds.ROWS.index(code)])
+            + table_map
+            + rows
         )
 
 
@@ -291,8 +298,8 @@ def _ddl_seeds() -> Iterator[bytes]:
     for i, sql in enumerate(
         (
             "ALTER TABLE a ADD x ENUM('a','b') CHARACTER SET latin1 FIRST, DROP b, RENAME TO b",
-            "CREATE TABLE t (a INT, b VARCHAR(5) AS (concat(a,'x')) STORED, UNIQUE KEY (a)) /*!50100 "
-            "PARTITION BY HASH (a) PARTITIONS 4 */",
+            "CREATE TABLE t (a INT, b VARCHAR(5) AS (concat(a,'x')) STORED, UNIQUE KEY (a)) "
+            "/*!50100 PARTITION BY HASH (a) PARTITIONS 4 */",
             "CREATE TABLE `t``x` LIKE d.a",
             "CREATE TABLE \"t\" (\"a\" NATIONAL VARCHAR(3), b SERIAL, c DECIMAL(5,2) UNSIGNED)",
             "RENAME TABLE a TO b, b TO c.d",
