@@ -11,10 +11,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+
+from binlogkit.errors import UsageError, printable
 from binlogkit_fixtures.writer.rare import modern, old
 from binlogkit_fixtures.writer.rare.model import RareLog
 
-__all__ = ["RARE", "RareLog"]
+__all__ = ["RARE", "RareLog", "write_files"]
 
 _LOG_EVENT = "sql/log_event.cc"
 
@@ -108,3 +112,22 @@ RARE: dict[str, RareLog] = {
         ),
     )
 }
+
+
+def write_files(folder: Path, names: Sequence[str] = ()) -> list[tuple[RareLog, Path]]:
+    """Write these logs, or all, as ``NAME.binlog``; the folder is made if it is not there.
+
+    UsageError: no such log, or a file of that name is there.
+    """
+    unknown = [name for name in names if name not in RARE]
+    if unknown:
+        known = ", ".join(RARE)
+        raise UsageError(f"there is no rare log '{printable(unknown[0])}', only {known}")
+    paths = {name: folder / f"{name}.binlog" for name in names or RARE}
+    there = [path for path in paths.values() if path.exists()]
+    if there:
+        raise UsageError(f"{printable(str(there[0]))} is there already")
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, path in paths.items():
+        path.write_bytes(RARE[name].data)
+    return [(RARE[name], path) for name, path in paths.items()]

@@ -33,7 +33,7 @@ class RareLog:
 
     @property
     def data(self) -> bytes:
-        """Its bytes, the same every time."""
+        """Its bytes, the same every time (as far as zstd packs alike)."""
         return bytes(self.build().data)
 
 
