@@ -13,6 +13,7 @@ from typing import Any
 from binlogkit._kernel.cursor import Cursor
 from binlogkit.constants import EventType
 from binlogkit.events.base import ParseContext, hidden, reads
+from binlogkit.sources.log_format import is_mariadb
 from binlogkit.sources.raw import RawEvent
 
 __all__ = ["DefaultCharset", "OptionalMetadata", "TableMap"]
@@ -62,7 +63,8 @@ class TableMap:
     """A table of the rows events that follow.
 
     ``types``: one type code per column; ``metadata``: the types' metadata, end to end;
-    ``nullable``: one bit per column, lowest first (both empty up to 5.1.4).
+    ``nullable``: one bit per column, lowest first (both empty up to 5.1.4); ``mariadb``: written by
+    it, whose lists of character sets count GEOMETRY columns too.
     """
 
     table_id: int
@@ -73,6 +75,7 @@ class TableMap:
     metadata: bytes
     nullable: bytes
     optional: OptionalMetadata | None
+    mariadb: bool = hidden(False)
 
     @property
     def column_count(self) -> int:
@@ -186,4 +189,8 @@ def _table_map(cursor: Cursor, raw: RawEvent, context: ParseContext) -> TableMap
         return TableMap(table_id, flags, db, table, types, b"", b"", None)
     metadata = cursor.read(cursor.packed("metadata_length"), "metadata")
     nullable = cursor.read((count + 7) // 8, "null_bits")
-    return TableMap(table_id, flags, db, table, types, metadata, nullable, _optional(cursor))
+    optional = _optional(cursor)
+    return TableMap(
+        table_id, flags, db, table, types, metadata, nullable, optional,
+        is_mariadb(context.server_version),
+    )  # fmt: skip

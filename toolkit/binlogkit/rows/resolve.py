@@ -20,7 +20,7 @@ from binlogkit.rows.ddl.match import matches
 from binlogkit.rows.schema import Column, ColumnDefinition, Origin, TableDefinition, TableSchema
 from binlogkit.rows.type_text import type_text
 
-__all__ = ["key_of", "read_columns", "resolve_schema"]
+__all__ = ["charset_slots", "key_of", "read_columns", "resolve_schema"]
 
 # The optional metadata's bits and lists count only the columns of a kind
 # (is_numeric_type, is_character_type, is_enum_or_set_type in the server's log_event.cc, 8.0.31).
@@ -41,6 +41,11 @@ CHARACTER = frozenset(
 # VECTOR has a character set too, binary (seen in table maps of 9.7.4).
 CHARSET_SLOTS = CHARACTER | {ColumnType.VECTOR}
 LABELLED = frozenset({ColumnType.ENUM, ColumnType.SET})
+
+
+def charset_slots(table_map: TableMap) -> frozenset[ColumnType]:
+    """The types that have a place in the lists of character sets."""
+    return CHARSET_SLOTS | {ColumnType.GEOMETRY} if table_map.mariadb else CHARSET_SLOTS
 
 
 def resolve_schema(
@@ -74,7 +79,7 @@ def resolve_schema(
         origin, definition = chosen
         columns = [_defined(c, d, origin) for c, d in zip(columns, definition.columns, strict=True)]
     if table_map.optional is not None:
-        columns = _with_metadata(columns, table_map.optional, file, offset)
+        columns = _with_metadata(columns, table_map, table_map.optional, file, offset)
     columns = [_assumed(c, charset) for c in columns]
     columns = [replace(c, mysql_type=type_text(c)) for c in columns]
     key, kind, key_origin = _key(columns, table_map.optional, chosen)
@@ -132,8 +137,9 @@ def _defined(column: Column, definition: ColumnDefinition, origin: Origin) -> Co
 
 
 def _with_metadata(
-    columns: list[Column], optional: OptionalMetadata, file: str, offset: int
+    columns: list[Column], table_map: TableMap, optional: OptionalMetadata, file: str, offset: int
 ) -> list[Column]:
+    slots = charset_slots(table_map)
     columns = list(columns)
     if optional.unsigned is not None:
         signed = [c for c in columns if c.type in SIGN_BITS]
@@ -144,7 +150,7 @@ def _with_metadata(
                 )
     _put_charsets(
         columns,
-        [c.index for c in columns if c.type in CHARSET_SLOTS],
+        [c.index for c in columns if c.type in slots],
         optional.default_charset,
         optional.columns_charset,
     )
@@ -197,6 +203,8 @@ def _put_charsets(
     else:
         return
     for index, collation_id in zip(indexes, ids, strict=False):
+        if columns[index].type == ColumnType.GEOMETRY:
+            continue
         charset, collation = COLLATIONS.get(collation_id, (None, None))
         columns[index] = replace(
             columns[index], charset=charset, collation=collation, charset_origin=Origin.METADATA
