@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from binlogkit.log.audit import Audit
     from binlogkit.log.state import TableState
+    from binlogkit.log.verify import Verification
     from binlogkit.rows.ddl import Catalog
 
 __all__ = ["Batch", "Log", "open_log"]
@@ -312,6 +313,17 @@ class Log:
         from binlogkit.log.audit import audit_log
 
         return audit_log(self, **filters)
+
+    def verify(self, *, rows: bool = False) -> Verification:
+        """Whether the logs are whole: structure, checksums, positions, transactions, continuity.
+
+        ``rows``: decode all rows, not only those whose bytes no checksum vouches for. Damage is
+        among the findings; with ``on_damage="stop"`` it ends a file's reading. Nothing is raised
+        but what concerns the call; ``unreadable`` holds an input that could not be read.
+        """
+        from binlogkit.log.verify import verify_log
+
+        return verify_log(self, rows=rows)
 
     def steps(self) -> Iterator[Step]:
         """The walk's steps up to damage, which is kept in ``damages``."""
