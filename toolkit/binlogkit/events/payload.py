@@ -15,19 +15,14 @@ from typing import BinaryIO, cast
 
 from binlogkit._kernel.cursor import Cursor
 from binlogkit.constants import HEADER_LENGTH, EventType
-from binlogkit.errors import LimitError, MalformedEventError, printable
+from binlogkit.errors import MalformedEventError
 from binlogkit.events.base import ParseContext, hidden, reads
 from binlogkit.events.typed_fields import TypedFields, whole_packed
-from binlogkit.limits import limit, variable
+from binlogkit.limits import limit, limit_error
 from binlogkit.sources.raw import RawEvent, parse_header
 from binlogkit.sources.stream import ByteStream
 
-__all__ = ["MAX_EXPANSION", "MAX_INNER_EVENT", "Compression", "TransactionPayload", "inner_events"]
-
-#: Bytes of one event of a payload: what any payload may hold, and what each of its own bytes may
-#: expand to besides. zstd can make gigabytes of nothing; real rows stay far below.
-MAX_INNER_EVENT = limit("INNER_EVENT", 64 << 20)
-MAX_EXPANSION = limit("EXPANSION", 1000)
+__all__ = ["Compression", "TransactionPayload", "inner_events"]
 
 
 class Compression(IntEnum):
@@ -76,12 +71,12 @@ def inner_events(outer: RawEvent, payload: TransactionPayload) -> Iterator[RawEv
     """The raw events of a payload, in order; ``pos`` and ``end_pos`` are the outer event's.
 
     Errors: :class:`MalformedEventError` at the outer event's offset, :class:`LimitError` for an
-    event over :data:`MAX_INNER_EVENT` bytes and :data:`MAX_EXPANSION` for each of the payload's.
+    event over INNER_EVENT bytes and EXPANSION for each of the payload's (binlogkit.limits).
     """
     import zstandard
 
     stream = ByteStream(_plain(outer, payload))
-    most = MAX_INNER_EVENT + MAX_EXPANSION * len(payload.payload)
+    most = limit("INNER_EVENT") + limit("EXPANSION") * len(payload.payload)
     inner = 0
     try:
         while head := stream.peek(HEADER_LENGTH):
@@ -89,10 +84,8 @@ def inner_events(outer: RawEvent, payload: TransactionPayload) -> Iterator[RawEv
                 raise _damage(outer, f"it ends {len(head)} bytes into the header of event {inner}")
             header = parse_header(head, HEADER_LENGTH)
             if header.size > most:
-                raise LimitError(
-                    f"{printable(outer.file)} at {outer.pos}: event {inner} of the payload claims "
-                    f"{header.size} bytes; the limit is {most} ({variable('INNER_EVENT')})"
-                )
+                what = f"at {outer.pos}: event {inner} of the payload claims {header.size} bytes"
+                raise limit_error(outer.file, "INNER_EVENT", what)
             if header.size < HEADER_LENGTH or stream.available(header.size) < header.size:
                 raise _damage(outer, f"event {inner} claims {header.size} bytes")
             data = stream.read(header.size)

@@ -21,8 +21,9 @@ from binlogkit.events.query import ExecuteLoadQuery, Query, RowsQuery
 from binlogkit.events.reader import read_events
 from binlogkit.events.rows import RowsEvent, RowsFlag
 from binlogkit.events.table_map import TableMap
-from binlogkit.limits import limit, variable
+from binlogkit.limits import limit, over
 from binlogkit.rows.ddl import Catalog, TableChange
+from binlogkit.rows.losses import Loss, Losses
 from binlogkit.rows.resolve import resolve_schema
 from binlogkit.rows.schema import Origin, TableDefinition, TableSchema
 from binlogkit.rows.spans import Span, Spans
@@ -34,9 +35,6 @@ from binlogkit.sources.raw import RawEvent
 __all__ = ["LogWalk", "ReadOptions", "Step"]
 
 SEQ_SHIFT = 32
-#: Columns of a table (manual, "Limits on Table Column Count"), and of all versions of all tables.
-MAX_COLUMNS = limit("COLUMNS", 4096)
-MAX_SCHEMA_COLUMNS = limit("SCHEMA_COLUMNS", 4_000_000)
 # A rows event for this id carries no rows: it only ends a statement (server's sources, rpl).
 DUMMY_TABLE_ID = 0xFFFFFF
 _NO_MAP = (
@@ -92,7 +90,8 @@ class Step:
 class LogWalk:
     """Walks over carriers in order; ``damages`` and ``problems`` collect what it met.
 
-    With ``ahead`` False no second reader runs, and transactions are what is known at the event.
+    ``losses``: what may be missing where damage was gone past. With ``ahead`` False no second
+    reader runs, transactions are what is known at the event, and losses are not looked for.
     """
 
     def __init__(
@@ -101,6 +100,7 @@ class LogWalk:
         self.carriers = carriers
         self.options = options or ReadOptions()
         self.damages: list[DamageError] = []
+        self.losses: list[Loss] = []
         self.problems: list[str] = []
         self.unreadable: InputError | None = None
         self.schemas: dict[tuple[str, str], list[TableSchema]] = {}
@@ -135,6 +135,19 @@ class LogWalk:
             reader = LogReader(carrier.name, file, on_damage=mode, sink=sink)
             yield from read_events(reader, on_damage=mode, sink=sink)
 
+    def _watched(self, carrier: Carrier) -> Iterator[Event]:
+        """The events of a log, what damage may have taken away noted."""
+        events = self._events(carrier, self.damages.append)
+        if not self._ahead or self.options.on_damage == "stop":
+            yield from events
+            return
+        losses, told = Losses(), len(self.damages)
+        for event in events:
+            self.losses += losses.after(self.damages[told:], event)
+            told = len(self.damages)
+            yield event
+        self.losses += losses.after(self.damages[told:], None)
+
     def _transactions_of(self, carrier: Carrier) -> Iterator[Span]:
         """Where the transactions of one log lie; damage that stops reading ends them."""
         at = next(i for i, other in enumerate(self.carriers) if other is carrier)
@@ -152,7 +165,7 @@ class LogWalk:
         ahead = self._transactions_of(carrier) if self._ahead else iter(())
         current = next(ahead, None)
         query: str | None = None
-        for event in self._events(carrier, self.damages.append):
+        for event in self._watched(carrier):
             raw = event.raw
             while current is not None and raw.pos >= current.end:
                 current = next(ahead, None)
@@ -251,9 +264,9 @@ class LogWalk:
         if known is not None:
             return known
         definitions = self._definitions(name)
-        if len(table_map.types) > MAX_COLUMNS:
-            reason = f"{len(table_map.types)} columns; the limit is {MAX_COLUMNS}"
-            raise _over(file, offset, reason, "COLUMNS")
+        if len(table_map.types) > limit("COLUMNS"):
+            reason = over("COLUMNS", f"{len(table_map.types)} columns")
+            raise MalformedEventError(file, offset, reason, "column_count")
         versions = self.schemas.get(name, [])
         schema = resolve_schema(
             table_map, len(versions), definitions, file=file, offset=offset,
@@ -262,9 +275,9 @@ class LogWalk:
         same = self._versions.get(replace(schema, version=0))
         if same is None:
             self._columns += len(schema.columns)
-            if self._columns > MAX_SCHEMA_COLUMNS:
-                reason = f"all tables have more than {MAX_SCHEMA_COLUMNS} columns together"
-                raise _over(file, offset, reason, "SCHEMA_COLUMNS")
+            if self._columns > limit("SCHEMA_COLUMNS"):
+                reason = over("SCHEMA_COLUMNS", f"all tables together have {self._columns} columns")
+                raise MalformedEventError(file, offset, reason, "column_count")
             self._versions[replace(schema, version=0)] = schema
             self.schemas.setdefault(name, versions).append(schema)
             self.problems.extend(
@@ -273,11 +286,6 @@ class LogWalk:
             )
         self._interned[key] = same or schema
         return same or schema
-
-
-def _over(file: str, offset: int, reason: str, name: str) -> MalformedEventError:
-    """A column takes a byte in a table map and some hundred here: there are limits."""
-    return MalformedEventError(file, offset, f"{reason} ({variable(name)})", "column_count")
 
 
 def _collation(collation_id: int | None) -> str | None:
