@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from binlogkit.log import Batch as Batch
     from binlogkit.log import Log as Log
     from binlogkit.log import open_log as open
+    from binlogkit.log.verify import verify as verify
     from binlogkit.reports import plots as plot
     from binlogkit.reports import sql as sql
     from binlogkit.rows.filters import Filters as Filters
@@ -40,6 +41,7 @@ __all__ = [
     "point_in_time",
     "sql",
     "undo",
+    "verify",
 ]
 
 _HOMES = {
@@ -55,6 +57,7 @@ _HOMES = {
     "point_in_time": ("binlogkit.analyses.point_in_time", None),
     "sql": ("binlogkit.reports.sql", None),
     "undo": ("binlogkit.analyses.undo", None),
+    "verify": ("binlogkit.log.verify", "verify"),
 }
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from binlogkit.log.state import TableState
     from binlogkit.log.verify import Verification
     from binlogkit.rows.ddl import Catalog
+    from binlogkit.rows.losses import Loss
 
 __all__ = ["Batch", "Log", "open_log"]
 
@@ -100,14 +101,15 @@ def _options(
 class Log:
     """One log, or several read together in order.
 
-    ``damages``: what the last read met and, with ``on_damage="report"``, went past; ``problems``:
-    definitions that contradict the log, in sentences.
+    ``damages``: what the last read met and, with ``on_damage="report"``, went past; ``losses``:
+    what may be missing there; ``problems``: definitions that contradict the log, in sentences.
     """
 
     def __init__(self, carriers: Sequence[Carrier], options: ReadOptions | None = None) -> None:
         self.carriers = list(carriers)
         self.options = options or ReadOptions()
         self.damages: list[DamageError] = []
+        self.losses: list[Loss] = []
         self.problems: list[str] = []
         self.undecodable = 0
 
@@ -119,7 +121,7 @@ class Log:
     def walk(self, *, ahead: bool = True) -> LogWalk:
         """A new walk over the log; what it meets is kept in ``damages`` and ``problems``."""
         walk = LogWalk(self.carriers, self.options, ahead=ahead)
-        self.damages, self.problems = walk.damages, walk.problems
+        self.damages, self.problems, self.losses = walk.damages, walk.problems, walk.losses
         return walk
 
     # ---- streams of records -------------------------------------------------------------

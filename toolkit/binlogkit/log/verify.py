@@ -41,11 +41,27 @@ class Verification:
         """Whether nothing but notes was found."""
         return all(f.grade == Grade.NOTE for f in self.findings)
 
+    def records(self) -> list[dict[str, object]]:
+        """The findings as records."""
+        return [found.record() for found in self.findings]
+
+    def file_records(self) -> list[dict[str, object]]:
+        """What was learned of each file, as records."""
+        return [
+            {
+                "file": f.name, "kind": "relay log" if f.relay else "binary log",
+                "server_version": f.server_version, "server_id": f.server_id, "events": f.events,
+                "size": f.size, "ok": f.checksums["ok"], "bad": f.checksums["bad"],
+                "none": f.checksums["none"], "ended": f.ended, "damages": f.damages,
+            }
+            for f in self.files
+        ]  # fmt: skip
+
     def table(self) -> pa.Table:
         """The findings as an Arrow table."""
         import pyarrow as pa
 
-        return pa.Table.from_pylist([f.record() for f in self.findings], schema=findings_schema())
+        return pa.Table.from_pylist(self.records(), schema=findings_schema())
 
     def frame(self) -> Any:
         """The findings as a pandas frame."""
@@ -57,7 +73,7 @@ class Verification:
         from binlogkit.reports.notebook import overview
 
         facts = [(str(g), str(sum(f.grade == g for f in self.findings))) for g in Grade]
-        return overview("verification", facts, [f.record() for f in self.findings])
+        return overview("verification", facts, self.records())
 
 
 def findings_schema() -> pa.Schema:
