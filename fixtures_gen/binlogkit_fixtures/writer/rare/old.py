@@ -82,8 +82,8 @@ def v4_early() -> LogWriter:
 def v4_load() -> LogWriter:
     """5.0.3 and on: LOAD DATA as a statement with its file's blocks before it."""
     log = LogWriter("5.0.96-log", timestamp=START, in_use=True)
-    text = "LOAD DATA LOCAL INFILE 'SQL_LOAD-1' INTO TABLE `t` (id, note)"
-    name_start, name_end = text.index("LOCAL"), text.index("INTO") - 1
+    text = "LOAD DATA INFILE 'rows.txt' INTO TABLE `t` (id, note)"
+    name_start, name_end = text.index(" INFILE"), text.index("INTO") + len("INTO")
     log.add(query(_CREATE, status=_STATUS))
     log.add(LoadBlock(1, b"1\tone\n"), EventType.BEGIN_LOAD_QUERY_EVENT)
     log.add(LoadBlock(1, b"2\ttwo\n"))
