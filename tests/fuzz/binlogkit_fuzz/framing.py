@@ -19,9 +19,8 @@ FORMAT_DESCRIPTION = 15
 START_V3 = 1
 CRC = 4
 # By type from 1 on, as 8.0.31 and 9.7.4 write them.
-POST_HEADERS = bytes(
-    (0, 13, 0, 8, 0, 0, 0, 0, 4, 0, 4, 0, 0, 0, 98, 0, 4, 26, 8, 0, 0, 0, 8, 8, 8, 2, 0, 0, 0, 10)
-    + (10, 10, 42, 42, 0, 18, 52, 0, 10, 40, 0)
+POST_HEADERS = bytes.fromhex(
+    "000d0008000000000400040000006200041a08000000080808020000000a0a0a2a2a001234000a2800"
 )
 
 

@@ -1,4 +1,4 @@
-"""What holds for every input: only the documented errors, and nothing that a terminal would obey."""
+"""What holds for every input: only documented errors, and nothing that a terminal would obey."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ def _family_seeds(codes: tuple[int, ...]) -> Iterator[bytes]:
 
 
 def _framing(data: bytes) -> None:
-    """Both modes of the framing reader; a report never raises damage, and positions never go back."""
+    """Both modes of the framing reader; a report raises no damage, positions never go back."""
     documented(lambda: list(LogReader(_FILE, io.BytesIO(data))))
     told: list[DamageError] = []
     reader = LogReader(_FILE, io.BytesIO(data), on_damage="report", sink=told.append)

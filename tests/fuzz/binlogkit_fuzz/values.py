@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from decimal import Decimal
@@ -204,8 +205,9 @@ def _decode(table_map: bytes, code: int, rows: bytes, version: str) -> None:
                       before, after)  # fmt: skip
     except MalformedEventError as error:
         assert is_safe(str(error))
-    for record in window_records([record_batch(batch)]):
-        check_record(record)
+    if zlib.crc32(rows) & 7 == 0:  # the way to records is many times as long
+        for record in window_records([record_batch(batch)]):
+            check_record(record)
 
 
 def _image_seeds() -> Iterator[bytes]:
@@ -275,21 +277,28 @@ def _gtid_text_seeds() -> Iterator[bytes]:
         yield part.body
 
 
+@cache
+def _catalog(fold: int) -> Catalog:
+    catalog = Catalog("8.0.31", default_charset="utf8mb4", lower_case_table_names=fold)
+    catalog.apply("CREATE TABLE a (a INT PRIMARY KEY, b VARCHAR(5), c TEXT)", default_db="d")
+    return catalog
+
+
 def _ddl(data: bytes) -> None:
     """``mode:1 text``: everything that takes statements."""
     if not data:
         return
     mode = (0, 4, 0x100000, 0x100004)[data[0] & 3]
     sql = data[1:].decode(("utf-8", "latin-1")[data[0] >> 2 & 1], "backslashreplace")
-    catalog = Catalog("8.0.31", default_charset="utf8mb4", lower_case_table_names=data[0] >> 3 & 1)
-    catalog.apply("CREATE TABLE a (a INT PRIMARY KEY, b VARCHAR(5), c TEXT)", default_db="d")
+    catalog = _catalog(data[0] >> 3 & 1).copy()
     for change in catalog.apply(sql, default_db=None if data[0] & 16 else "d", sql_mode=mode):
         assert change.action != "unknown" or change.reason
         assert is_safe(change.reason or "")
     statement_kind(sql, mode)
     written_tables(sql, None, mode)
-    with suppress(BinlogKitError):
-        load_schema(sql, default_db="d")
+    if data[0] & 0xE0 == 0:
+        with suppress(BinlogKitError):
+            load_schema(sql, default_db="d")
 
 
 def _ddl_seeds() -> Iterator[bytes]:
