@@ -149,6 +149,7 @@ class LooseEvents(io.RawIOBase):
             outer_end=None if end_pos == pos + header.size else end_pos,
             version=self.format.version,
             extra_header=data[HEADER_LENGTH : header.length],
+            stored_checksum=data[end:],
         )
 
     def _checked(
