@@ -15,6 +15,7 @@ from binlogkit.errors import DamageError, InputError, UsageError
 from binlogkit.rows.filters import Filters, written_table_name
 from binlogkit.rows.walk import LogWalk, ReadOptions, Step
 from binlogkit.sources.carriers import Carrier, Source, resolve
+from binlogkit.sources.keyring import key_files
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -51,6 +52,8 @@ def open_log(
     charset: str | None = None,
     on_damage: str = "stop",
     name: str | None = None,
+    keyring: str | Path | None = None,
+    key_file: str | Path | None = None,
 ) -> Log:
     """A log, or several in order.
 
@@ -58,12 +61,14 @@ def open_log(
     ``schema``: a SQL file with CREATE TABLE statements (the state before the log) or a Catalog;
     ``schema_from``: a live server, ``mysql://user@host:port`` (password from the environment
     variable BINLOGKIT_PASSWORD); ``charset``: of text whose character set nothing tells;
-    ``on_damage``: ``stop`` or ``report``; ``name``: the ``source`` column.
+    ``on_damage``: ``stop`` or ``report``; ``name``: the ``source`` column; ``keyring``,
+    ``key_file``: names of the server's keyring file, or of a file with one key, for encrypted logs
+    (else the environment variables BINLOGKIT_KEYRING and BINLOGKIT_KEY_FILE).
     Errors: InputError, EmptyInputError, UsageError.
     """
     if on_damage not in ("stop", "report"):
         raise UsageError(f"on_damage is stop or report, not {on_damage!r}")
-    carriers = resolve(source)
+    carriers = resolve(source, key_files(keyring, key_file))
     options = _options(schema, schema_from, charset, on_damage, name)
     return Log(carriers, options)
 

@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO, cast
 
-from binlogkit.constants import BINLOG_MAGIC
+from binlogkit.constants import BINLOG_MAGIC, ENCRYPTED_MAGIC
 from binlogkit.errors import DamageError, NotABinlogError, TruncatedEventError
+from binlogkit.sources.encryption import decrypted
 from binlogkit.sources.framing import Framer, Framing, framing_of
+from binlogkit.sources.keyring import KeyFiles
 from binlogkit.sources.limits import limit, limit_error
 from binlogkit.sources.lookahead import Lookahead
 from binlogkit.sources.loose_events import LooseEvent, LooseEvents, Piece
@@ -46,8 +48,8 @@ def unpacked(file: Lookahead, name: str) -> Lookahead:
     raise limit_error(name, "NESTING", "compressed again and again")
 
 
-def recognised(file: Lookahead, name: str) -> BinaryIO:
-    """``file``, or the events in it where it is no log file.
+def recognised(file: Lookahead, name: str, keys: KeyFiles) -> BinaryIO:
+    """``file``, decrypted, or the events in it where it is no log file.
 
     What is nothing known is given as it is: whoever reads it as a log says what is wrong.
     """
@@ -56,6 +58,8 @@ def recognised(file: Lookahead, name: str) -> BinaryIO:
         magic = file.peek(len(BINLOG_MAGIC))
         if magic in (b"", BINLOG_MAGIC):
             return cast(BinaryIO, file)
+        if magic == ENCRYPTED_MAGIC:
+            return cast(BinaryIO, decrypted(file, name, keys))
         inside = _other(file, name)
         if not isinstance(inside, HexImage):
             return inside

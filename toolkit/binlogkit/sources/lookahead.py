@@ -36,6 +36,18 @@ class Lookahead(io.RawIOBase):
         data, self._ahead = self._ahead[:size], self._ahead[size:]
         return data
 
+    def seekable(self) -> bool:
+        return self._inner.seekable()
+
+    def tell(self) -> int:
+        return self._inner.tell() - len(self._ahead)
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        if whence == io.SEEK_CUR:
+            offset -= len(self._ahead)
+        self._ahead = b""
+        return self._inner.seek(offset, whence)
+
     def close(self) -> None:
         self._inner.close()
         super().close()

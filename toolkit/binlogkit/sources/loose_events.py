@@ -18,9 +18,9 @@ from dataclasses import dataclass
 
 from binlogkit.constants import CHECKSUM_LENGTH, HEADER_LENGTH, EventFlag, EventType
 from binlogkit.errors import ChecksumError, DamageError, InputError, MalformedEventError
+from binlogkit.sources.crc import crc_of, ends_in_crc
 from binlogkit.sources.event_shape import start_v1, start_v3
 from binlogkit.sources.log_format import CHECKSUM_CRC32, LogFormat, format_of
-from binlogkit.sources.crc import crc_of, ends_in_crc
 from binlogkit.sources.raw import V1_HEADER_LENGTH, EventHeader, RawEvent, parse_header
 
 __all__ = ["LooseEvent", "LooseEvents", "Place"]
@@ -64,7 +64,7 @@ class LooseEvents(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def read(self, size: int = -1) -> bytes:
+    def read(self, _size: int = -1) -> bytes:
         """Refused: there is no file image of events whose neighbours are not known."""
         raise InputError(
             self._name, "it holds events, not a whole log: there is no file to hand on"

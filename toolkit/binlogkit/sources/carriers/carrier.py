@@ -11,6 +11,7 @@ from typing import BinaryIO, cast
 from binlogkit.constants import BINLOG_MAGIC, ENCRYPTED_MAGIC
 from binlogkit.errors import DamageError, InputError, LimitError
 from binlogkit.sources.content import recognised, unpacked
+from binlogkit.sources.keyring import NO_KEYS, KeyFiles
 from binlogkit.sources.lookahead import Lookahead
 
 __all__ = ["Carrier", "is_log", "reason_of"]
@@ -18,11 +19,15 @@ __all__ = ["Carrier", "is_log", "reason_of"]
 
 @dataclass(frozen=True, slots=True)
 class Carrier:
-    """One log: its name as given, how to open its bytes, and its size where that is known."""
+    """One log: its name as given, how to open its bytes, and its size where that is known.
+
+    ``keys``: where the keys are, should it be encrypted.
+    """
 
     name: str
     opener: Callable[[], BinaryIO]
     size: int | None = None
+    keys: KeyFiles = NO_KEYS
 
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:
@@ -31,7 +36,7 @@ class Carrier:
         What the system says becomes an :class:`InputError`.
         """
         with self._plain() as plain:
-            yield recognised(plain, self.name)
+            yield recognised(plain, self.name, self.keys)
 
     @contextmanager
     def _plain(self) -> Iterator[Lookahead]:
@@ -78,6 +83,15 @@ class _Reading(io.RawIOBase):
             return self._inner.read(size)
         except (OSError, ValueError) as exc:
             raise InputError(self._name, f"cannot be read: {reason_of(exc)}") from exc
+
+    def seekable(self) -> bool:
+        return bool(hasattr(self._inner, "seekable") and self._inner.seekable())
+
+    def tell(self) -> int:
+        return self._inner.tell()
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        return self._inner.seek(offset, whence)
 
     def close(self) -> None:
         self._inner.close()

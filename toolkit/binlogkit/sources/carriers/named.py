@@ -16,19 +16,26 @@ from binlogkit.sources.carriers.carrier import Carrier, is_log
 from binlogkit.sources.carriers.file_objects import from_file
 from binlogkit.sources.carriers.order import GLOB, natural_key
 from binlogkit.sources.carriers.urls import from_url, is_url
+from binlogkit.sources.keyring import KeyFiles
 
 __all__ = ["Source", "resolve"]
 
 Source: TypeAlias = "str | Path | bytes | bytearray | BinaryIO | Iterable[Source]"
 
 
-def resolve(source: Source) -> list[Carrier]:
+def resolve(source: Source, keys: KeyFiles | None = None) -> list[Carrier]:
     """The logs that ``source`` names, in the order they are to be read.
 
     A folder gives its binary logs, a ``.index`` file the logs beside it that it lists, a glob its
-    matches, each in the order of their names with numbers compared as numbers. Errors:
-    :class:`InputError`, :class:`EmptyInputError` where there is no log in it.
+    matches, each in the order of their names with numbers compared as numbers; ``keys``: where the
+    keys of encrypted ones are. Errors: :class:`InputError`, :class:`EmptyInputError` where there is
+    no log in it.
     """
+    found = _resolve(source)
+    return [replace(carrier, keys=keys) for carrier in found] if keys else found
+
+
+def _resolve(source: Source) -> list[Carrier]:
     if isinstance(source, (bytes, bytearray)):
         data = bytes(source)
         return [Carrier("<bytes>", lambda: io.BytesIO(data), len(data))]
@@ -45,7 +52,7 @@ def _several(sources: Iterable[Source]) -> list[Carrier]:
     errors: list[InputError] = []
     for item in sources:
         try:
-            carriers += resolve(item)
+            carriers += _resolve(item)
         except InputError as error:
             errors.append(error)
             carriers.append(Carrier(error.file, partial(_refuse, error)))
