@@ -16,7 +16,7 @@ from binlogkit.rows.resolve import CHARSET_SLOTS, LABELLED, NUMERIC, SIGN_BITS, 
 from binlogkit.rows.schema import Column, TableSchema
 from binlogkit.rows.type_text import type_text
 
-__all__ = ["explain_table_map", "label_of"]
+__all__ = ["bitmap_details", "explain_table_map", "label_of"]
 
 Kinds = frozenset[ColumnType]
 _PREFIX_KEY = 9
@@ -112,6 +112,31 @@ def _nullable(_column: Column, bit: int) -> str:
     return "may be NULL" if bit else "NOT NULL"
 
 
+def bitmap_details(
+    data: bytes,
+    columns: Sequence[Column],
+    says: Callable[[Column, int], str],
+    *,
+    lowest_first: bool = True,
+) -> list[Detail]:
+    """A bit for each of the columns, and those beyond the last one where any of them is set.
+
+    ``says``: what a bit says of its column; ``lowest_first``: else from the highest bit on.
+    """
+    order = range(8) if lowest_first else range(7, -1, -1)
+    bits = [byte >> i & 1 for byte in data for i in order]
+    details = [
+        Detail(f"bit {i}", bit, f"{label_of(column)}: {says(column, bit)}")
+        for i, (bit, column) in enumerate(zip(bits, columns, strict=False))
+    ]
+    beyond = bits[len(columns) :]
+    if any(beyond):
+        last = len(bits) - 1
+        name = f"bits {len(columns)}-{last}" if len(beyond) > 1 else f"bit {last}"
+        details.append(Detail(name, "".join(map(str, beyond)), "beyond the last column"))
+    return details
+
+
 def _bits(
     part: Part | None,
     columns: Sequence[Column],
@@ -119,17 +144,8 @@ def _bits(
     *,
     lowest_first: bool,
 ) -> None:
-    """A bit for each of the columns; from the highest bit on, or from the lowest."""
-    if part is None or not isinstance(part.value, bytes):
-        return
-    for i in range(len(part.value) * 8):
-        byte = part.value[i // 8]
-        bit = byte >> (i % 8) & 1 if lowest_first else byte >> (7 - i % 8) & 1
-        if i < len(columns):
-            column = columns[i]
-            part.details.append(Detail(f"bit {i}", bit, f"{label_of(column)}: {says(column, bit)}"))
-        elif bit:
-            part.details.append(Detail(f"bit {i}", bit, "stands for no column"))
+    if part is not None and isinstance(part.value, bytes):
+        part.details = bitmap_details(part.value, columns, says, lowest_first=lowest_first)
 
 
 def _of(columns: Sequence[Column], kinds: Kinds) -> list[Column]:

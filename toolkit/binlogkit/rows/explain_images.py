@@ -7,7 +7,7 @@ value is are taken from the decoding.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from binlogkit._kernel.cursor import Cursor
@@ -21,7 +21,7 @@ from binlogkit.events.explain_parts import Detail, Part, fill
 from binlogkit.events.explain_shape import meaning_of
 from binlogkit.events.explain_walk import EventWalk
 from binlogkit.events.rows import RowsEvent
-from binlogkit.rows.explain_columns import label_of
+from binlogkit.rows.explain_columns import bitmap_details
 from binlogkit.rows.explain_json import diff_parts, json_parts
 from binlogkit.rows.images import NO_ARROW_VALUE, UNDECODABLE, Image, RawCell, RowDecoder
 from binlogkit.rows.schema import Column, Origin, TableSchema
@@ -96,15 +96,8 @@ def _columns_present(walk: EventWalk, schema: TableSchema) -> None:
             part.details = _bits(part.value, schema.columns, ("not in the image", "in the image"))
 
 
-def _bits(data: bytes, columns: Any, says: tuple[str, str]) -> list[Detail]:
-    details = []
-    for i in range(len(data) * 8):
-        bit = data[i // 8] >> (i % 8) & 1
-        if i < len(columns):
-            details.append(Detail(f"bit {i}", bit, f"{label_of(columns[i])}: {says[bit]}"))
-        elif bit:
-            details.append(Detail(f"bit {i}", bit, "stands for no column"))
-    return details
+def _bits(data: bytes, columns: Sequence[Column], says: tuple[str, str]) -> list[Detail]:
+    return bitmap_details(data, columns, lambda _, bit: says[bit])
 
 
 class _Recording(RowDecoder):

@@ -6,12 +6,12 @@ so a log is walked from its start, and its events are explained when somebody as
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from binlogkit.errors import DamageError
-from binlogkit.events.base import Event, ParseContext
+from binlogkit.events.base import Event, OpaqueEvent, ParseContext
 from binlogkit.events.explain_walk import EventWalk, walk_event, walk_fragment
 from binlogkit.events.reader import read_events
 from binlogkit.events.rows import RowsEvent
@@ -34,7 +34,7 @@ _MOST_FRAGMENT = 16 << 20  # bytes of damage that are shown
 class ExplainableEvent:
     """An event at its place; ``explain`` holds good until the walk goes on.
 
-    ``raw``: None for a damaged range that is no event.
+    ``raw``: None for a damaged range that is no event; ``damage``: why it could not be read.
     """
 
     file: str
@@ -43,6 +43,7 @@ class ExplainableEvent:
     end_pos: int
     raw: RawEvent | None
     explain: Callable[[], EventWalk]
+    damage: DamageError | None = None
 
 
 class ExplainingWalk(LogWalk):
@@ -76,12 +77,21 @@ class ExplainingWalk(LogWalk):
             for error in self.damages[told:]:
                 if (error.file == raw.file and error.offset < raw.pos) or error.file != raw.file:
                     yield from self._damaged(error, last)
+            damage = self._damage_of(event, self.damages[told:])
             told, last = len(self.damages), (raw.file, raw.pos)
             yield ExplainableEvent(
-                raw.file, raw.pos, raw.inner, raw.end_pos, raw, partial(self._explained, event)
-            )
+                raw.file, raw.pos, raw.inner, raw.end_pos, raw, partial(self._explained, event),
+                damage,
+            )  # fmt: skip
         for error in self.damages[told:]:
             yield from self._damaged(error, last)
+
+    @staticmethod
+    def _damage_of(event: Event, errors: Sequence[DamageError]) -> DamageError | None:
+        """Why an event was not read; not that rows have no table map, which stops nothing."""
+        if not (isinstance(event.body, OpaqueEvent) and event.body.reason):
+            return None
+        return next((error for error in errors if error.offset == event.raw.pos), None)
 
     def _explained(self, event: Event) -> EventWalk:
         raw = event.raw
@@ -114,8 +124,9 @@ class ExplainingWalk(LogWalk):
         if carrier is None or error.end is None:
             return
         yield ExplainableEvent(
-            error.file, error.offset, None, error.end, None, partial(self._fragment, carrier, error)
-        )
+            error.file, error.offset, None, error.end, None,
+            partial(self._fragment, carrier, error), error,
+        )  # fmt: skip
 
     def _fragment(self, carrier: Carrier, error: DamageError) -> EventWalk:
         size = min((error.end or error.offset) - error.offset, _MOST_FRAGMENT)
