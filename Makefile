@@ -5,9 +5,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO_OUT ?= out/demo
 PYTEST_ARGS ?=
+BENCH_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check unit golden clean
+.PHONY: help demo test check unit golden bench clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,6 +30,9 @@ unit: $(VENV)/.dev ## The quick tests only: no servers, no Spark, no notebooks
 
 golden: $(VENV)/.dev ## Make the golden logs in tests/_data again, with real servers
 	$(BIN)/binlogkit fixtures regenerate-golden
+
+bench: $(VENV)/.dev ## Every decoder over the same logs, side by side (an hour; BENCH_ARGS="oltp --rounds 3")
+	$(BIN)/python tests/benchmarks/run.py $(BENCH_ARGS)
 
 clean: ## Remove what the other targets made
 	rm -rf $(VENV) out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

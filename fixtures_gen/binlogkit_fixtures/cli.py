@@ -1,4 +1,4 @@
-"""``binlogkit fixtures``: golden binlogs of real servers, made, checked and listed."""
+"""``binlogkit fixtures``: golden binlogs of real servers, made, checked, listed; rare ones."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _cells = click.option(
 
 @click.group()
 def fixtures() -> None:
-    """Golden binlogs of real servers: generate, verify, list.
+    """Golden binlogs of real servers: generate, verify, list; write those that no server makes.
 
     A scenario (SQL with a story) is run in the cells of a matrix of versions and settings; each run
     leaves its binlogs with a manifest beside them: hashes, settings, the server's own list of
@@ -196,6 +196,40 @@ def _describe(case: Any) -> dict[str, object]:
         "marks": [mark.name for mark in manifest.marks],
         "path": str(case.path),
     }
+
+
+@fixtures.command()
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.option(
+    "--out",
+    required=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder to write to; nothing in it is replaced.",
+)
+@output_options
+def write(names: Sequence[str], out: Path, **arguments: Any) -> int:
+    """Write small logs that no server at hand writes; all, or those that are named.
+
+    Logs of 3.23 and 4.1, LOAD DATA's old events, the first rows events, group replication, NDB,
+    incidents, heartbeats, relay logs, MariaDB's types: each with where its format is published.
+    """
+    from binlogkit.reports.output import write_records
+    from binlogkit_fixtures.writer.rare import write_files
+
+    fields = ("name", "bytes", "shows", "source", "path")
+    written = write_files(out, names)
+    records = (
+        dict(
+            zip(
+                fields,
+                (log.name, path.stat().st_size, log.shows, log.source, str(path)),
+                strict=True,
+            )
+        )
+        for log, path in written
+    )
+    write_records(records, output_of(arguments), names=fields, view=fields[:-1])
+    return WELL
 
 
 @fixtures.command("regenerate-golden")

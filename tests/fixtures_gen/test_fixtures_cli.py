@@ -10,12 +10,13 @@ import pytest
 
 from binlogkit.cli import run
 from binlogkit_fixtures import golden
+from binlogkit_fixtures.writer.rare import RARE
 
 
 def test_the_command_is_found(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["fixtures", "--help"]) == 0
     text = capsys.readouterr().out
-    assert all(word in text for word in ("generate", "verify", "list", "regenerate-golden"))
+    assert all(word in text for word in ("generate", "verify", "list", "write"))
 
 
 def test_list_as_json_lines(capsys: pytest.CaptureFixture[str]) -> None:
@@ -57,6 +58,16 @@ def test_verify_tells_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixtur
     }
 
 
+def test_write_names_the_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["fixtures", "write", "--out", str(tmp_path / "rare"), "--format", "jsonl"]
+    assert run([*words, "4.1-v3", "3.23-v1"]) == 0
+    records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [record["name"] for record in records] == ["4.1-v3", "3.23-v1"]
+    assert all(Path(r["path"]).read_bytes() == RARE[r["name"]].data for r in records)
+    assert run([*words, "3.23-v1"]) == 2
+    assert "is there already" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
@@ -66,6 +77,8 @@ def test_verify_tells_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixtur
         (["generate", "--out", "x", "--cell", "nowhere"], "there is no cell 'nowhere'"),
         (["generate", "--out", "x", "--version", "3.23"], "Invalid value for '--version'"),
         (["generate", "--out", "x", "--scenario", "none"], "Invalid value for '--scenario'"),
+        (["write"], "Missing option '--out'"),
+        (["write", "--out", "x", "3.23-v1", "2.0"], "there is no rare log '2.0'"),
         (["regenerate-golden", "--cell", "nowhere"], "there is no cell 'nowhere'"),
     ],
 )

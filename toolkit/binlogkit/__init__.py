@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from binlogkit.log import Batch as Batch
     from binlogkit.log import Log as Log
     from binlogkit.log import open_log as open
+    from binlogkit.log.explain import Explanation as Explanation
+    from binlogkit.log.explain import explain as explain
+    from binlogkit.log.verify import verify as verify
     from binlogkit.reports import plots as plot
     from binlogkit.reports import sql as sql
     from binlogkit.rows.filters import Filters as Filters
@@ -29,32 +32,38 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Batch",
+    "Explanation",
     "Filters",
     "GtidSet",
     "Log",
     "audit",
     "conformance",
     "errors",
+    "explain",
     "open",
     "plot",
     "point_in_time",
     "sql",
     "undo",
+    "verify",
 ]
 
 _HOMES = {
     "Batch": ("binlogkit.log", "Batch"),
+    "Explanation": ("binlogkit.log.explain", "Explanation"),
     "Filters": ("binlogkit.rows.filters", "Filters"),
     "GtidSet": ("binlogkit.events.gtid_set", "GtidSet"),
     "Log": ("binlogkit.log", "Log"),
     "audit": ("binlogkit.analyses.audit", None),
     "conformance": ("binlogkit.analyses.conformance", None),
     "errors": ("binlogkit.errors", None),
+    "explain": ("binlogkit.log.explain", "explain"),
     "open": ("binlogkit.log", "open_log"),
     "plot": ("binlogkit.reports.plots", None),
     "point_in_time": ("binlogkit.analyses.point_in_time", None),
     "sql": ("binlogkit.reports.sql", None),
     "undo": ("binlogkit.analyses.undo", None),
+    "verify": ("binlogkit.log.verify", "verify"),
 }
 
 

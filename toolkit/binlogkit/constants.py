@@ -1,7 +1,8 @@
 """Numbers of the format, by the names the server's sources give them.
 
-Event types: ``Log_event_type`` of 8.0.31 (0-41) and 8.3.0 (42). Column types: ``enum_field_types``
-of 8.0.31, VECTOR from 9.0.0. Header flags: manual of the server's sources, ``binlog_event.h``.
+Event types: ``Log_event_type`` of 8.0.31 (0-41), 8.3.0 (42) and of the sources after 9.7 (43);
+MariaDB's from 160 on (its ``log_event.h``). Column types: ``enum_field_types`` of 8.0.31, VECTOR
+from 9.0.0. Header flags: manual of the server's sources, ``binlog_event.h`` and ``log_event.h``.
 """
 
 from __future__ import annotations
@@ -70,7 +71,8 @@ class EventType(IntEnum):
     PARTIAL_UPDATE_ROWS_EVENT = 39
     TRANSACTION_PAYLOAD_EVENT = 40
     HEARTBEAT_LOG_EVENT_V2 = 41
-    GTID_TAGGED_LOG_EVENT = 42
+    GTID_TAGGED_LOG_EVENT = 42  # 8.3.0
+    LARGE_TRANSACTION_HEADER_EVENT = 43  # after 9.7
 
 
 MARIADB_EVENT_TYPES = {
@@ -83,6 +85,10 @@ MARIADB_EVENT_TYPES = {
     166: "MARIADB_WRITE_ROWS_COMPRESSED_EVENT_V1",
     167: "MARIADB_UPDATE_ROWS_COMPRESSED_EVENT_V1",
     168: "MARIADB_DELETE_ROWS_COMPRESSED_EVENT_V1",
+    169: "MARIADB_WRITE_ROWS_COMPRESSED_EVENT",
+    170: "MARIADB_UPDATE_ROWS_COMPRESSED_EVENT",
+    171: "MARIADB_DELETE_ROWS_COMPRESSED_EVENT",
+    172: "MARIADB_PARTIAL_ROW_DATA_EVENT",
 }
 
 _TYPE_NAMES = {int(t): t.name for t in EventType} | MARIADB_EVENT_TYPES

@@ -11,9 +11,14 @@
     │   ├── TruncatedEventError     the file ends inside an event
     │   ├── ChecksumError           an event's CRC32 does not match its bytes
     │   └── MalformedEventError     a field claims what its event cannot hold
+    │       └── ZeroTailError       nothing but zero bytes up to the end of the file
     ├── SchemaError                 a table's schema is unknown, ambiguous or contradicts the log
     ├── LimitError                  a documented limit against hostile input was reached
     ├── ServerError                 a MySQL server refused, failed or went away
+    │   ├── LostConnectionError     no connection, or it broke; worth another try
+    │   └── ReplicationError        the server refused or ended a stream of events
+    │       └── LogGapError         what follows is not on the server any more
+    ├── WriteError                  what was read cannot be kept: disk full, no right
     └── OracleError                 mysqlbinlog (or another judge) is missing or failed
 
 Each error carries its data as attributes; ``str(error)`` is one line without control characters.
@@ -28,13 +33,18 @@ __all__ = [
     "EmptyInputError",
     "InputError",
     "LimitError",
+    "LogGapError",
+    "LostConnectionError",
     "MalformedEventError",
     "NotABinlogError",
     "OracleError",
+    "ReplicationError",
     "SchemaError",
     "ServerError",
     "TruncatedEventError",
     "UsageError",
+    "WriteError",
+    "ZeroTailError",
     "printable",
 ]
 
@@ -86,7 +96,9 @@ class DamageError(BinlogKitError):
     """The log is damaged.
 
     ``file``: the input's name; ``offset``: 64-bit logical offset of the event (bytes);
-    ``field``: the field that could not be read, or None; ``reason``: one clause.
+    ``field``: the field that could not be read, or None; ``reason``: one clause; ``end``: where
+    reading goes on behind it (exclusive; what lies between is quarantined), None while that is not
+    known. A reader that goes on sets it.
     """
 
     def __init__(self, file: str, offset: int, reason: str, field: str | None = None) -> None:
@@ -94,8 +106,13 @@ class DamageError(BinlogKitError):
         self.offset = offset
         self.reason = reason
         self.field = field
-        where = f" in field {printable(field)}" if field else ""
-        super().__init__(f"{printable(file)} at {offset}{where}: {printable(reason)}")
+        self.end: int | None = None
+        super().__init__(file, offset, reason, field)
+
+    def __str__(self) -> str:
+        where = f"at {self.offset}" if self.end is None else f"from {self.offset} to {self.end}"
+        field = f" in field {printable(self.field)}" if self.field else ""
+        return f"{printable(self.file)} {where}{field}: {printable(self.reason)}"
 
 
 class TruncatedEventError(DamageError):
@@ -110,6 +127,10 @@ class MalformedEventError(DamageError):
     """A field claims what its event cannot hold."""
 
 
+class ZeroTailError(MalformedEventError):
+    """Nothing but zero bytes up to the end of the file: space that was never written."""
+
+
 class SchemaError(BinlogKitError):
     """A table's schema is unknown, ambiguous, or contradicts the log."""
 
@@ -119,7 +140,58 @@ class LimitError(BinlogKitError):
 
 
 class ServerError(BinlogKitError):
-    """A MySQL server refused, failed or went away."""
+    """A MySQL server refused, failed or went away.
+
+    ``server``: ``host:port`` or a socket's path, where it is known; ``code``: the server's or the
+    client library's number, or None.
+    """
+
+    def __init__(self, reason: str, *, server: str | None = None, code: int | None = None) -> None:
+        self.server = server
+        self.code = code
+        where = f"{printable(server)}: " if server else ""
+        super().__init__(f"{where}{printable(reason)}")
+
+
+class LostConnectionError(ServerError):
+    """There is no connection, or it broke: another try may find the server back."""
+
+
+class ReplicationError(ServerError):
+    """A server refused or ended a stream of events.
+
+    ``file``, ``position``: up to where the stream was read, or what was asked for.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        *,
+        server: str | None = None,
+        code: int | None = None,
+        file: str = "",
+        position: int = 0,
+    ) -> None:
+        self.file = file
+        self.position = position
+        at = f" ({file or 'the first log'} at {position})" if position else ""
+        super().__init__(f"{reason}{at}", server=server, code=code)
+
+
+class LogGapError(ReplicationError):
+    """What follows the place that was reached is not on the server any more."""
+
+
+class WriteError(BinlogKitError):
+    """What was read cannot be kept.
+
+    ``path``: the file or folder; ``reason``: what the system says.
+    """
+
+    def __init__(self, path: str, reason: str) -> None:
+        self.path = path
+        self.reason = reason
+        super().__init__(f"{printable(path)} cannot be written: {printable(reason)}")
 
 
 class OracleError(BinlogKitError):

@@ -9,7 +9,46 @@ from __future__ import annotations
 
 from binlogkit.errors import MalformedEventError
 
-__all__ = ["Cursor"]
+__all__ = ["Cursor", "StoredText", "decoded", "stored_bytes"]
+
+
+_LONGEST_VARIABLE = 8  # bytes behind the first
+
+
+class StoredText(str):
+    """The text of bytes that the text does not say exactly; ``stored``: those bytes."""
+
+    __slots__ = ("stored",)
+
+    stored: bytes
+
+    def __new__(cls, text: str, stored: bytes) -> StoredText:
+        """``text`` as it is shown, for ``stored``."""
+        self = super().__new__(cls, text)
+        self.stored = stored
+        return self
+
+    def __getnewargs__(self) -> tuple[str, bytes]:  # type: ignore[override]
+        """What makes it again when it is copied."""
+        return str(self), self.stored
+
+
+def decoded(data: bytes, encoding: str = "utf-8", shown: bytes | None = None) -> str:
+    """``data`` as text; ``shown``: the part of it that is text, where the rest is padding.
+
+    Bytes that are no text in the encoding stand as ``\\xNN``.
+    """
+    if shown is None or shown == data:
+        try:
+            return data.decode(encoding)
+        except UnicodeDecodeError:
+            shown = data
+    return StoredText(shown.decode(encoding, "backslashreplace"), data)
+
+
+def stored_bytes(text: str, encoding: str = "utf-8") -> bytes:
+    """The bytes that ``text`` was read from."""
+    return text.stored if isinstance(text, StoredText) else text.encode(encoding)
 
 
 class Cursor:
@@ -82,9 +121,22 @@ class Cursor:
             raise self.fail(field, f"{first} does not start a packed integer")
         return self.uint(width, field)
 
+    def variable(self, field: str) -> int:
+        """A variable-length integer of the server's serialization library (8.3.0+).
+
+        The 1 bits below the first 0 bit of its first byte count the bytes that follow; what is left
+        of them all, little-endian, is the value.
+        """
+        first = self.uint(1, field)
+        more = (~first & first + 1).bit_length() - 1
+        if more == _LONGEST_VARIABLE:
+            return self.uint(more, field)
+        rest = self.uint(more, field) if more else 0
+        return (first | rest << 8) >> (more + 1)
+
     def text(self, length: int, field: str, encoding: str = "utf-8") -> str:
         """``length`` bytes as text; bytes that are no text show as ``\\xNN``."""
-        return self.read(length, field).decode(encoding, "backslashreplace")
+        return decoded(self.read(length, field), encoding)
 
     def c_string(self, field: str) -> bytes:
         """The bytes up to the next NUL, which is read too."""

@@ -23,7 +23,10 @@ from binlogkit._kernel.temporal import MAX_HOUR, clock_error, date_error
 from binlogkit._kernel.text import decimal_text
 from binlogkit.constants import ColumnType
 
-__all__ = ["MAX_DEPTH", "InvalidJson", "double_text", "quote", "to_text"]
+__all__ = [
+    "MAX_DEPTH", "Container", "InvalidJson", "counted", "double_text", "quote", "scalar_text",
+    "to_text",
+]  # fmt: skip
 
 #: Containers in each other; the server refuses documents beyond it.
 MAX_DEPTH = 100
@@ -123,8 +126,9 @@ def double_text(value: float) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Container:
-    """The frame of one object or array. ``data`` begins at its count and ends with it."""
+class Container:
+    """The frame of one object or array. ``data`` begins at its count and ends with it;
+    ``width``: bytes of its numbers; ``keyed``: whether it is an object."""
 
     data: memoryview
     width: int
@@ -132,7 +136,8 @@ class _Container:
     keyed: bool
 
     @classmethod
-    def read(cls, kind: int, data: memoryview) -> _Container:
+    def read(cls, kind: int, data: memoryview) -> Container:
+        """The container of type ``kind`` that ``data`` begins with."""
         width = 4 if kind in (LARGE_OBJECT, LARGE_ARRAY) else 2
         keyed = kind in (SMALL_OBJECT, LARGE_OBJECT)
         if len(data) < 2 * width:
@@ -157,6 +162,7 @@ class _Container:
         return self.values + self.count * (1 + self.width)
 
     def key(self, i: int) -> str:
+        """The name of member ``i``."""
         p = 2 * self.width + i * (self.width + 2)
         offset = int.from_bytes(self.data[p : p + self.width], "little")
         length = int.from_bytes(self.data[p + self.width : p + self.width + 2], "little")
@@ -198,11 +204,11 @@ class _Writer:
             text = scalar(kind, data)
             self.put(_text_of_5_7(kind, text) if self.as_5_7 else text)
         elif kind <= LARGE_ARRAY:
-            self.container(_Container.read(kind, data), depth + 1)
+            self.container(Container.read(kind, data), depth + 1)
         else:
             raise InvalidJson(f"value type {kind:#04x} is unknown")
 
-    def container(self, frame: _Container, depth: int) -> None:
+    def container(self, frame: Container, depth: int) -> None:
         if depth > self.max_depth:
             raise InvalidJson(f"deeper than {self.max_depth} containers")
         self.put("{" if frame.keyed else "[")
@@ -266,7 +272,12 @@ def _opaque(_kind: int, data: memoryview) -> str:
 
 
 def _counted(data: memoryview, p: int) -> memoryview:
-    """The bytes behind a length of 7-bit groups, lowest first."""
+    start, stop = counted(data, p)
+    return data[start:stop]
+
+
+def counted(data: memoryview, p: int) -> tuple[int, int]:
+    """Where the bytes begin and end that stand behind a length of 7-bit groups, lowest first."""
     length = 0
     for i in range(_MAX_LENGTH_BYTES):
         if p + i >= len(data):
@@ -276,8 +287,16 @@ def _counted(data: memoryview, p: int) -> memoryview:
             start = p + i + 1
             if length > len(data) - start or length > _MAX_LENGTH:
                 raise InvalidJson(f"{length} bytes where {len(data) - start} are left")
-            return data[start : start + length]
+            return start, start + length
     raise InvalidJson("a length of more than 5 bytes")
+
+
+def scalar_text(kind: int, data: memoryview) -> str:
+    """The text of a value of type ``kind`` that is no container and that ``data`` begins with."""
+    read = _SCALARS.get(kind)
+    if read is None:
+        raise InvalidJson(f"value type {kind:#04x} is unknown")
+    return read(kind, data)
 
 
 def _base64(field_type: int, content: bytes) -> str:

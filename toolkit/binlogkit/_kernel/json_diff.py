@@ -14,6 +14,7 @@ from typing import TypedDict
 
 from binlogkit._kernel.json_binary import InvalidJson, to_text
 from binlogkit._kernel.json_tree import Node, parse, tree_text
+from binlogkit.errors import printable
 
 __all__ = ["DiffRejected", "JsonDiff", "apply", "diff_text", "parse_diffs", "parse_path"]
 
@@ -68,7 +69,7 @@ def apply(before: str | Node, diffs: Iterable[JsonDiff]) -> str:
     """The text of the document ``before`` (its text, or a tree) after ``diffs``.
 
     A str is text, never the tree of a string. DiffRejected: a path is not there, or is there where
-    it must not be; ``before`` is left as it was.
+    it must not be; ``before`` is left as it was. ValueError: the result is deeper than MAX_DEPTH.
     """
     holder: list[Node] = [parse(before if isinstance(before, str) else tree_text(before))]
     for diff in diffs:
@@ -144,7 +145,7 @@ def _remove(parent: Node, leg: str | int, _value: Node, diff: JsonDiff) -> None:
 
 
 def _rejected(diff: JsonDiff) -> DiffRejected:
-    return DiffRejected(f"{diff['op']} at {diff['path']} does not fit the document")
+    return DiffRejected(f"{diff['op']} at {printable(diff['path'])} does not fit the document")
 
 
 _EFFECTS: dict[str, Callable[[Node, str | int, Node, JsonDiff], None]] = {

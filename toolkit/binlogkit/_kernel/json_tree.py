@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 
-from binlogkit._kernel.json_binary import quote
+from binlogkit._kernel.json_binary import MAX_DEPTH, quote
 
 __all__ = ["Node", "Number", "parse", "tree_text"]
 
@@ -33,13 +33,18 @@ def parse(text: str) -> Node:
     return tree
 
 
-def tree_text(node: Node) -> str:
-    """The server's text of a tree: keys in order of their length in bytes, then of their bytes."""
+def tree_text(node: Node, depth: int = MAX_DEPTH) -> str:
+    """The server's text of a tree: keys in order of their length in bytes, then of their bytes.
+
+    ValueError: more than ``depth`` containers in each other.
+    """
+    if isinstance(node, (dict, list)) and not depth:
+        raise ValueError("nested too deep to print")
     if isinstance(node, dict):
         members = sorted(node.items(), key=_key_order)
-        return "{" + ", ".join(f"{quote(k)}: {tree_text(v)}" for k, v in members) + "}"
+        return "{" + ", ".join(f"{quote(k)}: {tree_text(v, depth - 1)}" for k, v in members) + "}"
     if isinstance(node, list):
-        return "[" + ", ".join(map(tree_text, node)) + "]"
+        return "[" + ", ".join(tree_text(item, depth - 1) for item in node) + "]"
     if isinstance(node, Number):
         return str(node)
     if isinstance(node, str):

@@ -18,6 +18,7 @@ __all__ = [
     "open_input",
     "output_of",
     "output_options",
+    "reading_options",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -32,8 +33,7 @@ def _apply(*decorators: Callable[[F], F]) -> Callable[[F], F]:
     return wrap
 
 
-input_options = _apply(
-    click.argument("files", nargs=-1, required=True, metavar="FILE..."),
+reading_options = _apply(
     click.option(
         "--schema", metavar="FILE.sql", help="Table definitions as they were before the log."
     ),
@@ -43,6 +43,18 @@ input_options = _apply(
         help="Take them from a live server: mysql://user@host:port "
         "(password: environment variable BINLOGKIT_PASSWORD).",
     ),
+    click.option(
+        "--keyring",
+        metavar="FILE",
+        help="The server's keyring file, for encrypted logs "
+        "(else environment variable BINLOGKIT_KEYRING).",
+    ),
+    click.option(
+        "--key-file",
+        metavar="FILE",
+        help="A file with one binary log key, 32 bytes or 64 hex digits "
+        "(else environment variable BINLOGKIT_KEY_FILE).",
+    ),
     click.option("--charset", help="Character set of text whose own nothing tells."),
     click.option(
         "--on-damage",
@@ -51,6 +63,10 @@ input_options = _apply(
         show_default=True,
         help="report: quarantine the damaged range, go on, and tell.",
     ),
+)
+
+input_options = _apply(
+    click.argument("files", nargs=-1, required=True, metavar="FILE..."), reading_options
 )
 
 filter_options = _apply(
@@ -114,11 +130,13 @@ def open_input(arguments: dict[str, Any]) -> Any:
     if not files:
         raise UsageError("no file is named")
     log = open_log(
-        list(files),
+        files if isinstance(files, bytes) else list(files),
         schema=arguments.pop("schema"),
         schema_from=arguments.pop("schema_from"),
         charset=arguments.pop("charset"),
         on_damage=arguments.pop("on_damage"),
+        keyring=arguments.pop("keyring"),
+        key_file=arguments.pop("key_file"),
     )
     return with_progress(log)
 

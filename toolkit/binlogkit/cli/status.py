@@ -29,6 +29,8 @@ def status_of(log: Log) -> int:
     """Tell what the reading of ``log`` met, and the status that follows from it."""
     for damage in log.damages:
         complain(str(damage))
+    for loss in log.losses:
+        complain(str(loss))
     for problem in log.problems:
         complain(problem)
     if log.undecodable:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from binlogkit._kernel.cursor import Cursor
 from binlogkit.constants import EventType, event_type_name
 from binlogkit.sources.raw import RawEvent
 
-__all__ = ["Body", "Event", "OpaqueEvent", "ParseContext", "Parser", "parser_of", "reads"]
+__all__ = ["Body", "Event", "OpaqueEvent", "ParseContext", "Parser", "hidden", "parser_of", "reads"]
+
+
+def hidden(default: Any = ()) -> Any:
+    """A field that only whoever writes the event again needs; records leave it out."""
+    return field(default=default, metadata={"record": False})
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,17 +34,23 @@ class ParseContext:
     """What earlier events say about the layout of later ones.
 
     ``post_header_lengths``: by type code, from the format description; ``final_codes``: see
-    early.py.
+    early.py; ``post_header_rest``: what :meth:`end_post_header` left for the event being read.
     """
 
     version: int = 4
     server_version: str = ""
     post_header_lengths: dict[int, int] = field(default_factory=dict)
     final_codes: dict[int, int] = field(default_factory=dict)
+    post_header_rest: bytes = b""
 
     def table_id_width(self, type_code: int) -> int:
         """6 bytes; 4 in the first row-based servers (5.1.4 and before), whose post-header is 6."""
         return 4 if self.post_header_lengths.get(type_code) == 6 else 6
+
+    def end_post_header(self, cursor: Cursor, type_code: int) -> None:
+        """Go over what a newer server's post-header has behind the fields that are read here."""
+        more = self.post_header_lengths.get(type_code, 0) - cursor.pos
+        self.post_header_rest = cursor.read(more, "post_header") if more > 0 else b""
 
 
 Body: TypeAlias = object
@@ -66,10 +77,19 @@ def parser_of(type_code: int) -> Parser | None:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An event: where it stood (``raw``) and what it says (``body``)."""
+    """An event: where it stood (``raw``) and what it says (``body``).
+
+    ``unread``: bytes behind the last field that is known, which a newer server may have added;
+    ``unread_post_header``: the same behind the last known field of its post-header;
+    ``variables``, ``file``: what events before it say for a statement (context.py).
+    """
 
     raw: RawEvent
     body: Body
+    unread: bytes = b""
+    unread_post_header: bytes = b""
+    variables: tuple[Body, ...] = ()
+    file: Body | None = None
 
     @property
     def type(self) -> str:

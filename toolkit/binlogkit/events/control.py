@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from binlogkit._kernel.cursor import Cursor
+from binlogkit._kernel.cursor import Cursor, decoded
 from binlogkit.constants import EventType
-from binlogkit.events.base import ParseContext, reads
+from binlogkit.events.base import ParseContext, hidden, reads
+from binlogkit.events.typed_fields import TypedFields, whole_packed
 from binlogkit.sources.raw import RawEvent
 
 __all__ = [
@@ -43,10 +44,13 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Incident:
-    """Something happened that is not in the log; type 1 is LOST_EVENTS."""
+    """Something happened that is not in the log; type 1 is LOST_EVENTS.
+
+    ``message``: None where the event ends before its length.
+    """
 
     incident_type: int
-    message: str
+    message: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +62,16 @@ class Heartbeat:
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatV2:
-    """The same with 64 bits of position; ``unknown``: fields of other types, as stored."""
+    """The same with 64 bits of position.
+
+    ``unknown``: fields of other types, and values that a later one of their type replaces;
+    ``order``: the fields' types as stored, 0 the end.
+    """
 
     log_name: str | None
     position: int | None
     unknown: tuple[tuple[int, bytes], ...] = ()
+    order: tuple[int, ...] = hidden()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +117,7 @@ class XaPrepare:
 def _rotate(cursor: Cursor, raw: RawEvent, context: ParseContext) -> Rotate:
     # v1 has no post-header: the log's name alone.
     position = cursor.uint(8, "position") if raw.version > 1 else 4
+    context.end_post_header(cursor, raw.header.type_code)
     return Rotate(position, cursor.text(cursor.left, "name"))
 
 
@@ -119,8 +129,10 @@ def _stop(cursor: Cursor, raw: RawEvent, context: ParseContext) -> Stop:
 @reads(EventType.INCIDENT_EVENT)
 def _incident(cursor: Cursor, raw: RawEvent, context: ParseContext) -> Incident:
     incident_type = cursor.uint(2, "incident_type")
-    length = cursor.uint(1, "message_length") if cursor.left else 0
-    return Incident(incident_type, cursor.text(length, "message"))
+    context.end_post_header(cursor, raw.header.type_code)
+    if not cursor.left:
+        return Incident(incident_type, None)
+    return Incident(incident_type, cursor.text(cursor.uint(1, "message_length"), "message"))
 
 
 @reads(EventType.HEARTBEAT_LOG_EVENT)
@@ -128,32 +140,27 @@ def _heartbeat(cursor: Cursor, raw: RawEvent, context: ParseContext) -> Heartbea
     return Heartbeat(cursor.text(cursor.left, "log_name"))
 
 
-_END, _NAME, _POSITION = 0, 1, 2
+_NAME, _POSITION = 1, 2
 
 
 @reads(EventType.HEARTBEAT_LOG_EVENT_V2)
 def _heartbeat_v2(cursor: Cursor, raw: RawEvent, context: ParseContext) -> HeartbeatV2:
-    name = position = None
-    unknown = []
-    while cursor.left:
-        kind = cursor.packed("field_type")
-        if kind == _END:
-            break
-        part = cursor.sub(cursor.packed("field_length"), "field")
-        if kind == _NAME:
-            name = part.text(part.left, "log_name")
-        elif kind == _POSITION:
-            position = part.packed("position")
-        else:
-            unknown.append((kind, part.data))
-    return HeartbeatV2(name, position, tuple(unknown))
+    stored = TypedFields.read(cursor)
+    name, position = stored.last.get(_NAME), stored.last.get(_POSITION)
+    return HeartbeatV2(
+        None if name is None else name.text(name.left, "log_name"),
+        None if position is None else whole_packed(position, "position"),
+        stored.others(_NAME, _POSITION),
+        stored.order,
+    )
 
 
 @reads(EventType.SLAVE_EVENT)
 def _slave(cursor: Cursor, raw: RawEvent, context: ParseContext) -> Slave:
     position, port = cursor.uint(8, "position"), cursor.uint(2, "port")
-    host = cursor.c_string("host").decode("utf-8", "backslashreplace")
-    return Slave(position, port, host, cursor.text(cursor.left, "log_name").rstrip("\0"))
+    host = decoded(cursor.c_string("host"))
+    name = cursor.rest("log_name")
+    return Slave(position, port, host, decoded(name, shown=name.split(b"\0", 1)[0]))
 
 
 @reads(EventType.IGNORABLE_LOG_EVENT)

@@ -62,6 +62,7 @@ def _early_rows(cursor: Cursor, raw: RawEvent, context: ParseContext) -> EarlyRo
     code = raw.header.type_code
     table_id = cursor.uint(context.table_id_width(code), "table_id")
     flags = cursor.uint(2, "flags")
+    context.end_post_header(cursor, code)
     count = cursor.packed("column_count")
     columns = cursor.read((count + 7) // 8, "columns_present")
     op = _OPS[EventType(code)]

@@ -8,16 +8,25 @@ post_header_lengths:n`` (one byte per type, from type 1 on) and, from 5.6.1 on,
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
 
-from binlogkit._kernel.cursor import Cursor
-from binlogkit.constants import EventType
+from binlogkit._kernel.cursor import Cursor, decoded
+from binlogkit.constants import EventType, event_type_name
 from binlogkit.events.base import ParseContext, reads
 from binlogkit.events.early import final_codes
 from binlogkit.sources.raw import RawEvent
 
-__all__ = ["FormatDescription", "StartV3"]
+__all__ = ["ChecksumAlgorithm", "FormatDescription", "StartV3"]
 
 _VERSION_LENGTH = 50
+
+
+class ChecksumAlgorithm(IntEnum):
+    """``enum_binlog_checksum_alg``; UNDEF: the server that wrote it does not know."""
+
+    OFF = 0
+    CRC32 = 1
+    UNDEF = 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +42,8 @@ class StartV3:
 class FormatDescription:
     """FORMAT_DESCRIPTION_EVENT.
 
-    ``created``: seconds; not 0 only in the first log after a server start. ``checksum_algorithm``:
-    0 off, 1 CRC32, None from a server that knows none (before 5.6.1).
+    ``created``: seconds; not 0 only in the first log after a server start; ``post_header_lengths``:
+    of type 1 and on; ``checksum_algorithm``: None from a server that knows none (before 5.6.1).
     """
 
     binlog_version: int
@@ -42,12 +51,30 @@ class FormatDescription:
     created: int
     event_header_length: int
     post_header_lengths: tuple[int, ...]
-    checksum_algorithm: int | None
+    checksum_algorithm: ChecksumAlgorithm | None
+
+    @property
+    def lengths_by_type(self) -> dict[str, int]:
+        """``post_header_lengths`` by the names of the types."""
+        final = final_codes(self.server_version)
+        return {
+            event_type_name(final.get(code, code)): length
+            for code, length in enumerate(self.post_header_lengths, 1)
+        }
 
 
 def _version(cursor: Cursor) -> str:
     raw = cursor.read(_VERSION_LENGTH, "server_version")
-    return raw.split(b"\0", 1)[0].decode("ascii", "backslashreplace")
+    shown = raw.split(b"\0", 1)[0]
+    padding = not raw[len(shown) :].strip(b"\0")
+    return decoded(shown if padding else raw, "ascii", shown)
+
+
+def _algorithm(cursor: Cursor) -> ChecksumAlgorithm:
+    code = cursor.uint(1, "checksum_algorithm")
+    if code not in ChecksumAlgorithm._value2member_map_:
+        raise cursor.fail("checksum_algorithm", f"{code} is not known")
+    return ChecksumAlgorithm(code)
 
 
 @reads(EventType.START_EVENT_V3)
@@ -63,11 +90,9 @@ def _format(cursor: Cursor, raw: RawEvent, context: ParseContext) -> FormatDescr
     server_version = _version(cursor)
     created = cursor.uint(4, "created")
     header_length = cursor.uint(1, "event_header_length")
-    rest = cursor.rest("post_header_lengths")
-    algorithm = None
-    if raw.checksum != "none":
-        algorithm = rest[-1] if rest else None
-        rest = rest[:-1]
+    tells = bool(raw.stored_checksum and cursor.left)
+    rest = cursor.read(cursor.left - tells, "post_header_lengths")
+    algorithm = _algorithm(cursor) if tells else None
     context.version, context.server_version = raw.version, server_version
     context.final_codes = final_codes(server_version)
     context.post_header_lengths = {

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from binlogkit._kernel.cursor import Cursor
+from binlogkit._kernel.cursor import Cursor, decoded
 from binlogkit.constants import EventType
 from binlogkit.events.base import ParseContext, reads
 from binlogkit.sources.raw import RawEvent
@@ -58,6 +58,7 @@ def _context(cursor: Cursor, raw: RawEvent, context: ParseContext) -> Transactio
     specified = bool(cursor.uint(1, "gtid_specified"))
     snapshot_length = cursor.uint(4, "snapshot_length")
     writes, reads_ = cursor.uint(4, "write_count"), cursor.uint(4, "read_count")
+    context.end_post_header(cursor, raw.header.type_code)
     uuid = cursor.text(uuid_length, "server_uuid")
     snapshot = cursor.read(snapshot_length, "snapshot_version")
     return TransactionContext(
@@ -68,12 +69,16 @@ def _context(cursor: Cursor, raw: RawEvent, context: ParseContext) -> Transactio
 
 @reads(EventType.VIEW_CHANGE_EVENT)
 def _view_change(cursor: Cursor, raw: RawEvent, context: ParseContext) -> ViewChange:
-    view_id = cursor.read(_VIEW_ID, "view_id").split(b"\0", 1)[0]
+    stored = cursor.read(_VIEW_ID, "view_id")
+    view_id = stored.split(b"\0", 1)[0]
+    padding = not stored[len(view_id) :].strip(b"\0")
     number, count = cursor.uint(8, "seq_number"), cursor.uint(4, "count")
+    context.end_post_header(cursor, raw.header.type_code)
     if count * 6 > cursor.left:
         raise cursor.fail("count", f"{count} entries in {cursor.left} bytes")
     entries = []
     for _ in range(count):
         key = cursor.text(cursor.uint(2, "key_length"), "key")
         entries.append((key, cursor.read(cursor.uint(4, "value_length"), "value")))
-    return ViewChange(view_id.decode("utf-8", "backslashreplace"), number, tuple(entries))
+    name = decoded(view_id if padding else stored, shown=view_id)
+    return ViewChange(name, number, tuple(entries))

@@ -4,7 +4,8 @@ Layout (server's sources, ``control_events.h``): ``flags:1 sid:16 gno:8``; from 
 ``lt_type:1 last_committed:8 sequence_number:8``; from 8.0.1 on ``immediate_commit_timestamp:7``
 (bit 55: an original one of 7 bytes follows) and ``transaction_length:packed``; from 8.0.14 on
 ``immediate_server_version:4`` (bit 31: an original one follows); then ``commit_group_ticket:8``
-where group replication consistency wants one (8.0.26+).
+where group replication consistency wants one (8.0.26+). 5.7.2 to 5.7.5 wrote another ``lt_type``
+and other clocks behind it, which no later server reads: they stay unread.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from dataclasses import dataclass
 
 from binlogkit._kernel.cursor import Cursor
 from binlogkit.constants import EventType
-from binlogkit.events.base import ParseContext, reads
-from binlogkit.events.gtid_set import GtidSet, format_uuid
+from binlogkit.events.base import ParseContext, hidden, reads
+from binlogkit.events.gtid_set import Interval, format_uuid, read_entries, set_of
 from binlogkit.sources.raw import RawEvent
 
 __all__ = ["Gtid", "PreviousGtids"]
@@ -31,7 +32,9 @@ class Gtid:
     ``gtid``: None for an anonymous one; ``may_have_sbr``: statements may stand in it (flag bit 0;
     5.7.6+: cleared for transactions of rows only); timestamps: µs since the epoch, None where the
     server writes none; ``transaction_length``: bytes of the whole transaction with this event;
-    versions as numbers (80031).
+    versions as numbers (80031). ``lt_type``: which logical clock follows (2, 5.7.6+).
+    ``serialization_version``, ``last_non_ignorable_field``, ``order`` (ids as stored): of a tagged
+    one.
     """
 
     flags: int
@@ -47,6 +50,10 @@ class Gtid:
     commit_group_ticket: int | None = None
     anonymous: bool = False
     tag: str = ""
+    lt_type: int | None = hidden(None)
+    serialization_version: int | None = hidden(None)
+    last_non_ignorable_field: int | None = hidden(None)
+    order: tuple[int, ...] = hidden()
 
     @property
     def gtid(self) -> str | None:
@@ -58,9 +65,15 @@ class Gtid:
 
 @dataclass(frozen=True, slots=True)
 class PreviousGtids:
-    """The GTIDs that logs before this one hold."""
+    """The GTIDs that logs before this one hold.
+
+    ``tagged``: in the form of 8.3.0+; ``entries``: UUID, tag and intervals (start and end, which is
+    in it) as stored.
+    """
 
     gtid_set: str
+    tagged: bool = hidden(False)
+    entries: tuple[tuple[str, str, tuple[Interval, ...]], ...] = hidden()
 
 
 @reads(EventType.GTID_LOG_EVENT, EventType.ANONYMOUS_GTID_LOG_EVENT)
@@ -69,10 +82,11 @@ def _gtid(cursor: Cursor, raw: RawEvent, context: ParseContext) -> Gtid:
     flags = cursor.uint(1, "flags")
     sid = format_uuid(cursor.read(16, "sid"))
     gno = cursor.sint(8, "gno")
-    last = number = commit = original = length = version = first_version = ticket = None
-    if cursor.left >= 17 and cursor.data[cursor.pos] == _LOGICAL_CLOCK:
-        cursor.uint(1, "lt_type")
-        last, number = cursor.sint(8, "last_committed"), cursor.sint(8, "sequence_number")
+    commit = original = length = version = first_version = ticket = None
+    if not cursor.left or cursor.data[cursor.pos] != _LOGICAL_CLOCK:
+        return Gtid(flags, sid, gno, anonymous=anonymous)
+    lt_type = cursor.uint(1, "lt_type")
+    last, number = cursor.sint(8, "last_committed"), cursor.sint(8, "sequence_number")
     if cursor.left >= 7:
         commit = original = cursor.uint(7, "immediate_commit_timestamp")
         if commit & _ORIGINAL_TIMESTAMP:
@@ -89,10 +103,11 @@ def _gtid(cursor: Cursor, raw: RawEvent, context: ParseContext) -> Gtid:
         ticket = cursor.uint(8, "commit_group_ticket")
     return Gtid(
         flags, sid, gno, last, number, commit, original, length, version, first_version, ticket,
-        anonymous,
+        anonymous, lt_type=lt_type,
     )  # fmt: skip
 
 
 @reads(EventType.PREVIOUS_GTIDS_LOG_EVENT)
 def _previous(cursor: Cursor, raw: RawEvent, context: ParseContext) -> PreviousGtids:
-    return PreviousGtids(str(GtidSet.read(cursor)))
+    tagged, entries = read_entries(cursor)
+    return PreviousGtids(str(set_of(entries)), tagged, entries)

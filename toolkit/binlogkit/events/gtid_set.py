@@ -8,18 +8,21 @@ interval ``start:8 end:8``, the end exclusive (seeds/002 gives n_sids 4 bytes; r
 from __future__ import annotations
 
 import re
+import struct
 import uuid
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 
 from binlogkit._kernel.cursor import Cursor
 from binlogkit.errors import UsageError
 
-__all__ = ["GtidSet", "format_uuid"]
+__all__ = ["GtidSet", "Interval", "format_uuid", "read_entries", "read_tag", "set_of"]
 
 _UUID = re.compile(r"^[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}$", re.IGNORECASE)
-_TAG = re.compile(r"^[a-z_][a-z0-9_]{0,31}$")
-_INTERVAL = re.compile(r"^(\d+)(?:-(\d+))?$")
+_TAG = re.compile(r"[a-z_][a-z0-9_]{0,31}")
+_INTERVAL = re.compile(r"([0-9]{1,19})(?:-([0-9]{1,19}))?")
 _TAGGED_FORMAT = 1
+_LAST = 1 << 64  # behind every number of a transaction
 
 Interval = tuple[int, int]  # start, end inclusive
 
@@ -49,8 +52,8 @@ class GtidSet:
             sid = str(uuid.UUID(sid))
             key = sid
             for piece in pieces:
-                match = _INTERVAL.match(piece)
-                if match is None and _TAG.match(piece):
+                match = _INTERVAL.fullmatch(piece)
+                if match is None and _TAG.fullmatch(piece):
                     key = f"{sid}:{piece}"
                     continue
                 if match is None or int(match[1]) == 0:
@@ -62,23 +65,22 @@ class GtidSet:
     @classmethod
     def read(cls, cursor: Cursor) -> GtidSet:
         """A set in its wire form, untagged, or tagged as 8.3.0+ writes it."""
-        head = cursor.uint(8, "n_sids")
-        tagged = head >> 56 == _TAGGED_FORMAT
-        count = (head >> 8) & 0xFFFFFFFFFFFF if tagged else head
-        intervals: dict[str, list[Interval]] = {}
-        for _ in range(count):
-            key = format_uuid(cursor.read(16, "sid"))
+        return set_of(read_entries(cursor)[1])
+
+    def wire(self) -> bytes:
+        """The set in its wire form; tagged when one of its members has a tag."""
+        tagged = any(":" in key for key in self.intervals)
+        count = len(self.intervals)
+        head = _TAGGED_FORMAT << 56 | count << 8 | _TAGGED_FORMAT if tagged else count
+        parts = [head.to_bytes(8, "little")]
+        for key, ranges in self.intervals.items():
+            sid, _, tag = key.partition(":")
+            parts.append(uuid.UUID(sid).bytes)
             if tagged:
-                # The tag's length is a variable-length integer whose lowest bit is 0 for one byte.
-                tag = cursor.text(cursor.uint(1, "tag_length") >> 1, "tag", "ascii")
-                key = f"{key}:{tag}" if tag else key
-            ranges = intervals.setdefault(key, [])
-            for _ in range(cursor.uint(8, "n_intervals")):
-                start, end = cursor.sint(8, "interval_start"), cursor.sint(8, "interval_end")
-                if start < 1 or end <= start:
-                    raise cursor.fail("interval_end", f"an interval from {start} to {end}")
-                ranges.append((start, end - 1))
-        return cls(intervals)
+                parts.append(bytes([len(tag) << 1]) + tag.encode("ascii"))
+            parts.append(len(ranges).to_bytes(8, "little"))
+            parts += [struct.pack("<qq", start, end + 1) for start, end in ranges]
+        return b"".join(parts)
 
     @classmethod
     def of(cls, gtids: Iterable[str]) -> GtidSet:
@@ -87,10 +89,11 @@ class GtidSet:
 
     def __contains__(self, gtid: str) -> bool:
         key, _, number = gtid.rpartition(":")
-        if not number.isdigit():
+        if not _INTERVAL.fullmatch(number) or "-" in number:
             return False
-        n = int(number)
-        return any(start <= n <= end for start, end in self.intervals.get(key.lower(), ()))
+        ranges = self.intervals.get(key.lower(), ())
+        at = bisect_right(ranges, (int(number), _LAST)) - 1
+        return at >= 0 and int(number) <= ranges[at][1]
 
     def __str__(self) -> str:
         parts: dict[str, list[str]] = {}
@@ -120,17 +123,67 @@ class GtidSet:
         """The GTIDs of this set that are not in ``other``."""
         out: dict[str, list[Interval]] = {}
         for key, ranges in self.intervals.items():
-            for start, end in ranges:
-                at = start
-                for a, b in other.intervals.get(key, ()):
-                    if b < at or a > end:
-                        continue
-                    if a > at:
-                        out.setdefault(key, []).append((at, a - 1))
-                    at = b + 1
-                if at <= end:
-                    out.setdefault(key, []).append((at, end))
+            out[key] = _left(ranges, other.intervals.get(key, ()))
         return GtidSet(out)
+
+
+Entry = tuple[str, str, tuple[Interval, ...]]  # UUID, tag, intervals
+
+
+def read_tag(cursor: Cursor, field: str = "tag") -> str:
+    """A tag behind its length; empty where there is none."""
+    tag = cursor.text(cursor.variable(f"{field}_length"), field, "ascii")
+    if tag and not _TAG.fullmatch(tag):
+        raise cursor.fail(field, f"{tag!r} is no tag")
+    return tag
+
+
+def read_entries(cursor: Cursor) -> tuple[bool, tuple[Entry, ...]]:
+    """Whether a set in its wire form has tags, and its entries in their order."""
+    head = cursor.uint(8, "n_sids")
+    tagged = head >> 56 == _TAGGED_FORMAT
+    count = (head >> 8) & 0xFFFFFFFFFFFF if tagged else head
+    entries = []
+    for _ in range(count):
+        sid, tag = format_uuid(cursor.read(16, "sid")), ""
+        if tagged:
+            tag = read_tag(cursor)
+        ranges = []
+        for _ in range(cursor.uint(8, "n_intervals")):
+            start, end = cursor.sint(8, "interval_start"), cursor.sint(8, "interval_end")
+            if start < 1 or end <= start:
+                raise cursor.fail("interval_end", f"an interval from {start} to {end}")
+            ranges.append((start, end - 1))
+        entries.append((sid, tag, tuple(ranges)))
+    return tagged, tuple(entries)
+
+
+def set_of(entries: Iterable[Entry]) -> GtidSet:
+    """The set that entries make together."""
+    intervals: dict[str, list[Interval]] = {}
+    for sid, tag, ranges in entries:
+        intervals.setdefault(f"{sid}:{tag}" if tag else sid, []).extend(ranges)
+    return GtidSet(intervals)
+
+
+def _left(ranges: Sequence[Interval], taken: Sequence[Interval]) -> list[Interval]:
+    """What of ``ranges`` is in none of ``taken``, both sorted; one pass over both."""
+    left: list[Interval] = []
+    i = 0
+    for start, end in ranges:
+        at = start
+        while i < len(taken) and taken[i][1] < at:
+            i += 1
+        j = i
+        while j < len(taken) and taken[j][0] <= end:
+            if taken[j][0] > at:
+                left.append((at, taken[j][0] - 1))
+            at = taken[j][1] + 1
+            j += 1
+        i = max(i, j - 1)
+        if at <= end:
+            left.append((at, end))
+    return left
 
 
 def _merge(ranges: list[Interval]) -> list[Interval]:

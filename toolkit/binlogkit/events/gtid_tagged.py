@@ -17,23 +17,16 @@ from binlogkit._kernel.cursor import Cursor
 from binlogkit.constants import EventType
 from binlogkit.events.base import ParseContext, reads
 from binlogkit.events.gtid import Gtid
-from binlogkit.events.gtid_set import format_uuid
+from binlogkit.events.gtid_set import format_uuid, read_tag
 from binlogkit.sources.raw import RawEvent
 
 __all__: list[str] = []
 
-_LONGEST = 8
+_TIMESTAMPS = 1 << 55  # bits of a timestamp in untagged events, too
 
 
 def _unsigned(cursor: Cursor, field: str) -> int:
-    first = cursor.uint(1, field)
-    more = 0
-    while more < _LONGEST and first >> more & 1:
-        more += 1
-    if more == _LONGEST:
-        return cursor.uint(_LONGEST, field)
-    rest = cursor.uint(more, field) if more else 0
-    return (first | rest << 8) >> (more + 1)
+    return cursor.variable(field)
 
 
 def _signed(cursor: Cursor, field: str) -> int:
@@ -48,19 +41,22 @@ def _uuid(cursor: Cursor, field: str) -> str:
     return format_uuid(bytes(data))
 
 
-def _tag(cursor: Cursor, field: str) -> str:
-    return cursor.text(_unsigned(cursor, f"{field}_length"), field, "ascii")
+def _timestamp(cursor: Cursor, field: str) -> int:
+    value = _unsigned(cursor, field)
+    if value >= _TIMESTAMPS:
+        raise cursor.fail(field, f"{value} microseconds do not fit 55 bits")
+    return value
 
 
 _FIELDS: tuple[tuple[str, Callable[[Cursor, str], Any]], ...] = (
     ("flags", _unsigned),
     ("sid", _uuid),
     ("gno", _signed),
-    ("tag", _tag),
+    ("tag", read_tag),
     ("last_committed", _signed),
     ("sequence_number", _signed),
-    ("immediate_commit_timestamp", _unsigned),
-    ("original_commit_timestamp", _unsigned),
+    ("immediate_commit_timestamp", _timestamp),
+    ("original_commit_timestamp", _timestamp),
     ("transaction_length", _unsigned),
     ("immediate_server_version", _unsigned),
     ("original_server_version", _unsigned),
@@ -70,18 +66,29 @@ _FIELDS: tuple[tuple[str, Callable[[Cursor, str], Any]], ...] = (
 
 @reads(EventType.GTID_TAGGED_LOG_EVENT)
 def _tagged(cursor: Cursor, raw: RawEvent, context: ParseContext) -> Gtid:
-    _unsigned(cursor, "serialization_version")
+    version = _unsigned(cursor, "serialization_version")
     _unsigned(cursor, "serialization_size")
-    _unsigned(cursor, "last_non_ignorable_field")
+    needed = _unsigned(cursor, "last_non_ignorable_field")
     values: dict[str, Any] = {"flags": 0, "sid": "", "gno": 0}
+    order = []
     while cursor.left:
+        start = cursor.pos
         field = _unsigned(cursor, "field_id")
         if field >= len(_FIELDS):
-            raise cursor.fail("field_id", f"field {field} is not known")
+            if field <= needed:
+                raise cursor.fail("field_id", f"field {field} is not known")
+            cursor.pos = start  # A later server's; what is left stays unread.
+            break
+        order.append(field)
         name, read = _FIELDS[field]
         values[name] = read(cursor, name)
     if not values["sid"]:
         raise cursor.fail("sid", "the event has none")
     for what in ("commit_timestamp", "server_version"):
         values.setdefault(f"original_{what}", values.get(f"immediate_{what}"))
-    return Gtid(**values)
+    return Gtid(
+        **values,
+        serialization_version=version,
+        last_non_ignorable_field=needed,
+        order=tuple(order),
+    )

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from binlogkit._kernel.cursor import Cursor
+from binlogkit._kernel.cursor import Cursor, decoded
 from binlogkit.constants import EventType
-from binlogkit.events.base import ParseContext, reads
+from binlogkit.events.base import ParseContext, hidden, reads
 from binlogkit.sources.raw import RawEvent
 
 __all__ = ["CreateFile", "DeleteFile", "ExecLoad", "Load"]
@@ -28,8 +28,9 @@ _OPTIONS = {1: "dumpfile", 2: "opt_enclosed", 4: "replace", 8: "ignore"}
 class Load:
     """LOAD DATA of a file that the log does not hold (LOAD_EVENT, NEW_LOAD_EVENT).
 
-    ``options``: names of the set bits of ``opt_flags``; strings as stored; ``fields``: the columns
-    that were named.
+    ``options``: names of the set bits of ``opt_flags``, bits without a name as numbers; strings as
+    stored; ``fields``: the columns that were named; ``characters``: LOAD_EVENT's five, also those
+    that ``empty`` says are none.
     """
 
     thread_id: int
@@ -44,7 +45,8 @@ class Load:
     lines_terminated: bytes
     lines_starting: bytes
     escaped: bytes
-    options: tuple[str, ...]
+    options: tuple[str | int, ...]
+    characters: bytes = hidden(b"")
 
     @property
     def query(self) -> str:
@@ -75,16 +77,17 @@ class DeleteFile:
     file_id: int
 
 
-def _old_strings(cursor: Cursor) -> tuple[list[bytes], int]:
+def _old_strings(cursor: Cursor) -> tuple[list[bytes], int, bytes]:
     characters = [cursor.read(1, name) for name in _STRINGS]
     options = cursor.uint(1, "options")
     empty = cursor.uint(1, "empty")
-    return [b"" if empty >> i & 1 else c for i, c in enumerate(characters)], options
+    strings = [b"" if empty >> i & 1 else c for i, c in enumerate(characters)]
+    return strings, options, b"".join(characters)
 
 
-def _new_strings(cursor: Cursor) -> tuple[list[bytes], int]:
+def _new_strings(cursor: Cursor) -> tuple[list[bytes], int, bytes]:
     strings = [cursor.read(cursor.uint(1, f"{name}_length"), name) for name in _STRINGS]
-    return strings, cursor.uint(1, "options")
+    return strings, cursor.uint(1, "options"), b""
 
 
 def _name(cursor: Cursor, length: int, field: str) -> str:
@@ -93,38 +96,40 @@ def _name(cursor: Cursor, length: int, field: str) -> str:
     return name
 
 
-def _load(cursor: Cursor, code: int) -> tuple[Load, int | None]:
+def _load(cursor: Cursor, code: int, context: ParseContext) -> tuple[Load, int | None]:
     thread_id, exec_time = cursor.uint(4, "thread_id"), cursor.uint(4, "exec_time")
     skip_lines = cursor.uint(4, "skip_lines")
     table_length, db_length = cursor.uint(1, "table_length"), cursor.uint(1, "db_length")
     count = cursor.uint(4, "field_count")
     file_id = cursor.uint(4, "file_id") if code == EventType.CREATE_FILE_EVENT else None
     old = code == EventType.LOAD_EVENT
-    strings, options = _old_strings(cursor) if old else _new_strings(cursor)
+    context.end_post_header(cursor, code)
+    strings, options, characters = _old_strings(cursor) if old else _new_strings(cursor)
     lengths = cursor.read(count, "field_lengths")
     fields = tuple(_name(cursor, length, "field") for length in lengths)
     table, db = _name(cursor, table_length, "table"), _name(cursor, db_length, "db")
     if file_id is None:
-        name = cursor.text(cursor.left, "file_name").removesuffix("\0")
+        stored = cursor.rest("file_name")
+        name = decoded(stored, shown=stored.removesuffix(b"\0"))
     else:
-        name = cursor.c_string("file_name").decode("utf-8", "backslashreplace")
+        name = decoded(cursor.c_string("file_name"))
     terminated, enclosed, lines, starting, escaped = strings
-    names = tuple(text for bit, text in _OPTIONS.items() if options & bit)
+    names = tuple(_OPTIONS.get(bit, bit) for bit in (1 << i for i in range(8)) if options & bit)
     load = Load(
         thread_id, exec_time, skip_lines, db, table, fields, name, terminated, enclosed, lines,
-        starting, escaped, names,
+        starting, escaped, names, characters,
     )  # fmt: skip
     return load, file_id
 
 
 @reads(EventType.LOAD_EVENT, EventType.NEW_LOAD_EVENT)
 def _load_event(cursor: Cursor, raw: RawEvent, context: ParseContext) -> Load:
-    return _load(cursor, raw.header.type_code)[0]
+    return _load(cursor, raw.header.type_code, context)[0]
 
 
 @reads(EventType.CREATE_FILE_EVENT)
 def _create_file(cursor: Cursor, raw: RawEvent, context: ParseContext) -> CreateFile:
-    load, file_id = _load(cursor, raw.header.type_code)
+    load, file_id = _load(cursor, raw.header.type_code, context)
     assert file_id is not None
     return CreateFile(load, file_id, cursor.rest("data"))
 

@@ -15,15 +15,14 @@ from typing import BinaryIO, cast
 
 from binlogkit._kernel.cursor import Cursor
 from binlogkit.constants import HEADER_LENGTH, EventType
-from binlogkit.errors import LimitError, MalformedEventError
-from binlogkit.events.base import ParseContext, reads
+from binlogkit.errors import MalformedEventError
+from binlogkit.events.base import ParseContext, hidden, reads
+from binlogkit.events.typed_fields import TypedFields, whole_packed
+from binlogkit.limits import limit, limit_error
 from binlogkit.sources.raw import RawEvent, parse_header
 from binlogkit.sources.stream import ByteStream
 
-__all__ = ["MAX_INNER_EVENT", "Compression", "TransactionPayload", "inner_events"]
-
-# An event holds at most one row more than max_allowed_packet (1 GiB at most) allows.
-MAX_INNER_EVENT = (1 << 30) + (1 << 26)
+__all__ = ["Compression", "TransactionPayload", "inner_events"]
 
 
 class Compression(IntEnum):
@@ -35,53 +34,58 @@ class Compression(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class TransactionPayload:
-    """``compression``: ZSTD, NONE or a number; sizes in bytes, as the event claims them."""
+    """``compression``: ZSTD, NONE or a number; sizes in bytes, as the event claims them.
+
+    ``unknown``: fields of other types, and values that a later one of their type replaces;
+    ``order``: the fields' types as stored, 0 the end.
+    """
 
     payload_size: int
     compression: str
     uncompressed_size: int | None
     payload: bytes
+    unknown: tuple[tuple[int, bytes], ...] = ()
+    order: tuple[int, ...] = hidden()
 
 
-_END, _SIZE, _TYPE, _UNCOMPRESSED = 0, 1, 2, 3
+_SIZE, _TYPE, _UNCOMPRESSED = 1, 2, 3
 
 
 @reads(EventType.TRANSACTION_PAYLOAD_EVENT)
 def _payload(cursor: Cursor, raw: RawEvent, context: ParseContext) -> TransactionPayload:
-    values: dict[int, int] = {}
-    while True:
-        kind = cursor.packed("field_type")
-        if kind == _END:
-            break
-        part = cursor.sub(cursor.packed("field_length"), "field")
-        if kind in (_SIZE, _TYPE, _UNCOMPRESSED):
-            values[kind] = part.packed("field_value")
+    stored = TypedFields.read(cursor)
+    if not stored.ended:
+        raise cursor.fail("field_type", "the end of the fields is missing")
+    names = {_SIZE: "payload_size", _TYPE: "compression", _UNCOMPRESSED: "uncompressed_size"}
+    values = {k: whole_packed(p, names[k]) for k, p in stored.last.items() if k in names}
     size = values.get(_SIZE, cursor.left)
     code = values.get(_TYPE, int(Compression.NONE))
     name = Compression(code).name if code in Compression._value2member_map_ else str(code)
-    return TransactionPayload(size, name, values.get(_UNCOMPRESSED), cursor.read(size, "payload"))
+    return TransactionPayload(
+        size, name, values.get(_UNCOMPRESSED), cursor.read(size, "payload"),
+        stored.others(*names), stored.order,
+    )  # fmt: skip
 
 
 def inner_events(outer: RawEvent, payload: TransactionPayload) -> Iterator[RawEvent]:
     """The raw events of a payload, in order; ``pos`` and ``end_pos`` are the outer event's.
 
     Errors: :class:`MalformedEventError` at the outer event's offset, :class:`LimitError` for an
-    event over :data:`MAX_INNER_EVENT` bytes.
+    event over INNER_EVENT bytes and EXPANSION for each of the payload's (binlogkit.limits).
     """
     import zstandard
 
     stream = ByteStream(_plain(outer, payload))
+    most = limit("INNER_EVENT") + limit("EXPANSION") * len(payload.payload)
     inner = 0
     try:
         while head := stream.peek(HEADER_LENGTH):
             if len(head) < HEADER_LENGTH:
                 raise _damage(outer, f"it ends {len(head)} bytes into the header of event {inner}")
             header = parse_header(head, HEADER_LENGTH)
-            if header.size > MAX_INNER_EVENT:
-                raise LimitError(
-                    f"{outer.file} at {outer.pos}: event {inner} of the payload claims "
-                    f"{header.size} bytes; the limit is {MAX_INNER_EVENT}"
-                )
+            if header.size > most:
+                what = f"at {outer.pos}: event {inner} of the payload claims {header.size} bytes"
+                raise limit_error(outer.file, "INNER_EVENT", what)
             if header.size < HEADER_LENGTH or stream.available(header.size) < header.size:
                 raise _damage(outer, f"event {inner} claims {header.size} bytes")
             data = stream.read(header.size)

@@ -11,12 +11,15 @@ from dataclasses import dataclass
 
 from binlogkit._kernel.cursor import Cursor
 from binlogkit.constants import EventType
-from binlogkit.events.base import ParseContext, reads
+from binlogkit.events.base import ParseContext, hidden, reads
 from binlogkit.events.statement_text import statement_text
 from binlogkit.events.status_vars import StatusVars, read_status_vars
 from binlogkit.sources.raw import RawEvent
 
 __all__ = ["ExecuteLoadQuery", "LoadBlock", "Query", "RowsQuery"]
+
+
+_SHORT = 11
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +71,14 @@ class LoadBlock:
 
 @dataclass(frozen=True, slots=True)
 class RowsQuery:
-    """The original statement before its row events (``binlog_rows_query_log_events``)."""
+    """The original statement before its row events (``binlog_rows_query_log_events``).
+
+    ``length``: of the text modulo 256, 0 from 9.x servers; not to be relied on.
+    """
 
     query: str
     query_bytes: bytes | None = None
+    length: int | None = hidden(None)
 
 
 @reads(EventType.QUERY_EVENT)
@@ -80,8 +87,12 @@ def _query(cursor: Cursor, raw: RawEvent, context: ParseContext) -> Query:
     exec_time = cursor.uint(4, "exec_time")
     schema_length = cursor.uint(1, "schema_length")
     error_code = cursor.uint(2, "error_code")
-    vars_length = cursor.uint(2, "status_vars_length") if raw.version >= 4 else 0
-    status = read_status_vars(cursor.sub(vars_length, "status_vars"))
+    code = raw.header.type_code
+    # 5.0.0 to 5.0.3 announce the short post-header of v3.
+    short = raw.version < 4 or context.post_header_lengths.get(code) == _SHORT
+    vars_length = 0 if short else cursor.uint(2, "status_vars_length")
+    context.end_post_header(cursor, code)
+    status = read_status_vars(cursor.sub(vars_length, "status_vars"), context.server_version)
     schema = cursor.text(schema_length, "schema")
     cursor.skip(1, "schema_end")
     text, kept = statement_text(cursor.rest("query"), status.client_collation)
@@ -98,7 +109,8 @@ def _execute_load(cursor: Cursor, raw: RawEvent, context: ParseContext) -> Execu
     file_id = cursor.uint(4, "file_id")
     name_start, name_end = cursor.uint(4, "name_start"), cursor.uint(4, "name_end")
     duplicates = cursor.uint(1, "duplicates")
-    status = read_status_vars(cursor.sub(vars_length, "status_vars"))
+    context.end_post_header(cursor, raw.header.type_code)
+    status = read_status_vars(cursor.sub(vars_length, "status_vars"), context.server_version)
     schema = cursor.text(schema_length, "schema")
     cursor.skip(1, "schema_end")
     text, kept = statement_text(cursor.rest("query"), status.client_collation)
@@ -110,12 +122,13 @@ def _execute_load(cursor: Cursor, raw: RawEvent, context: ParseContext) -> Execu
 
 @reads(EventType.BEGIN_LOAD_QUERY_EVENT, EventType.APPEND_BLOCK_EVENT)
 def _block(cursor: Cursor, raw: RawEvent, context: ParseContext) -> LoadBlock:
-    return LoadBlock(cursor.uint(4, "file_id"), cursor.rest("data"))
+    file_id = cursor.uint(4, "file_id")
+    context.end_post_header(cursor, raw.header.type_code)
+    return LoadBlock(file_id, cursor.rest("data"))
 
 
 @reads(EventType.ROWS_QUERY_LOG_EVENT)
 def _rows_query(cursor: Cursor, raw: RawEvent, context: ParseContext) -> RowsQuery:
-    # The length byte is that of the text modulo 256: not to be relied on.
-    cursor.skip(1, "length")
+    length = cursor.uint(1, "length")
     text, kept = statement_text(cursor.rest("query"), None)
-    return RowsQuery(text, kept)
+    return RowsQuery(text, kept, length)

@@ -16,13 +16,15 @@ from binlogkit.events import (  # noqa: F401
     group,
     gtid,
     gtid_tagged,
+    large_transaction,
     load,
     query,
     rows,
     table_map,
     variables,
 )
-from binlogkit.events.base import Body, Event, OpaqueEvent, ParseContext, parser_of
+from binlogkit.events.base import Event, OpaqueEvent, ParseContext, parser_of
+from binlogkit.events.context import Joiner
 from binlogkit.events.payload import TransactionPayload, inner_events
 from binlogkit.sources.raw import RawEvent
 
@@ -34,13 +36,15 @@ def read_events(
     *,
     on_damage: str = "stop",
     sink: Callable[[DamageError], None] | None = None,
+    context: ParseContext | None = None,
 ) -> Iterator[Event]:
     """Typed events of one log; a payload event is followed by the events inside it.
 
     ``on_damage``: ``stop`` raises :class:`DamageError`; ``report`` gives it to ``sink`` and yields
-    the event as :class:`OpaqueEvent`.
+    the event as :class:`OpaqueEvent`. ``context``: to be kept up to date with the events.
     """
-    context = ParseContext()
+    context = ParseContext() if context is None else context
+    joiner = Joiner()
 
     def failed(error: DamageError) -> None:
         if on_damage == "stop":
@@ -48,26 +52,36 @@ def read_events(
         if sink is not None:
             sink(error)
 
-    def parse(raw: RawEvent) -> Body:
+    def parse(raw: RawEvent) -> Event:
         if raw.checksum == "bad":
-            return OpaqueEvent(raw.body, "its checksum is wrong")
+            return Event(raw, OpaqueEvent(raw.body, "its checksum is wrong"))
         parser = parser_of(raw.header.type_code)
         if parser is None:
-            return OpaqueEvent(raw.body)
+            return Event(raw, OpaqueEvent(raw.body))
+        cursor = Cursor(raw.body, raw.file, raw.pos)
+        context.post_header_rest = b""
         try:
-            return parser(Cursor(raw.body, raw.file, raw.pos), raw, context)
+            body = parser(cursor, raw, context)
         except DamageError as error:
             failed(error)
-            return OpaqueEvent(raw.body, error.reason)
+            return Event(raw, OpaqueEvent(raw.body, error.reason))
+        return Event(
+            raw,
+            body,
+            cursor.data[cursor.pos :],
+            context.post_header_rest,
+            joiner.take(body, raw.header.type_code, raw.pos),
+            joiner.file(body),
+        )
 
     for stored in raw_events:
         raw = _with_final_code(stored, context)
-        body = parse(raw)
-        yield Event(raw, body)
-        if isinstance(body, TransactionPayload):
+        event = parse(raw)
+        yield event
+        if isinstance(event.body, TransactionPayload):
             try:
-                for inner in inner_events(raw, body):
-                    yield Event(inner, parse(inner))
+                for inner in inner_events(raw, event.body):
+                    yield parse(inner)
             except DamageError as error:
                 failed(error)
             except LimitError as error:

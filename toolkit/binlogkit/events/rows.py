@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntFlag
+from typing import Any
 
 from binlogkit._kernel.cursor import Cursor
 from binlogkit.constants import EventType
-from binlogkit.events.base import ParseContext, reads
+from binlogkit.events.base import ParseContext, hidden, reads
 from binlogkit.sources.raw import RawEvent
 
 __all__ = ["ExtraRowInfo", "RowsEvent", "RowsFlag"]
@@ -30,6 +31,7 @@ _V2 = (
     EventType.PARTIAL_UPDATE_ROWS_EVENT,
 )
 _NDB, _PARTITION = 0, 1
+_NDB_HEADER = 2
 
 
 class RowsFlag(IntFlag):
@@ -39,16 +41,23 @@ class RowsFlag(IntFlag):
     NO_FOREIGN_KEY_CHECKS = 0x0002
     RELAXED_UNIQUE_CHECKS = 0x0004
     COMPLETE_ROWS = 0x0008
+    USE_SQL_FOREIGN_KEY = 0x0010  # 9.6: the server's SQL layer, not InnoDB, does foreign keys
 
 
 @dataclass(frozen=True, slots=True)
 class ExtraRowInfo:
-    """V2's extra data: NDB's own bytes, the partition (8.0.16+), or what is not known."""
+    """V2's extra data: NDB's own bytes, the partition (8.0.16+), or what is not known.
 
+    ``rest``: from the first part on whose type is not known, or that is there twice; ``order``:
+    the parts' types as stored.
+    """
+
+    ndb_format: int | None = None
     ndb: bytes | None = None
     partition_id: int | None = None
     source_partition_id: int | None = None
     rest: bytes | None = None
+    order: tuple[int, ...] = hidden()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,29 +80,47 @@ class RowsEvent:
     partial: bool = False
 
 
-def _extra(cursor: Cursor, is_update: bool) -> ExtraRowInfo | None:
-    length = cursor.uint(2, "extra_length")
+def _extra(cursor: Cursor, length: int, is_update: bool) -> ExtraRowInfo | None:
     if length < 2:
         raise cursor.fail("extra_length", f"{length} does not cover its own two bytes")
     if length == 2:
         return None
     part = cursor.sub(length - 2, "extra_data")
-    values: dict[str, int | bytes] = {}
+    values: dict[str, Any] = {}
+    order: list[int] = []
     while part.left:
         start = part.pos
         kind = part.uint(1, "extra_type")
-        if kind == _NDB:
-            # The length counts itself and the format byte.
-            size = part.uint(1, "ndb_length")
-            values["ndb"] = part.read(max(size - 1, 0), "ndb")
-        elif kind == _PARTITION:
-            values["partition_id"] = part.uint(2, "partition_id")
-            if is_update:
-                values["source_partition_id"] = part.uint(2, "source_partition_id")
-        else:
+        if kind not in _EXTRA or kind in order:
             part.pos = start
             values["rest"] = part.rest("extra_data")
-    return ExtraRowInfo(**values)  # type: ignore[arg-type]
+        else:
+            order.append(kind)
+            values |= _EXTRA[kind](part, is_update)
+    return ExtraRowInfo(**values, order=tuple(order))
+
+
+def _ndb(part: Cursor, is_update: bool) -> dict[str, Any]:
+    length = part.uint(1, "ndb_length")
+    if length < _NDB_HEADER:
+        raise part.fail("ndb_length", f"{length} does not cover its own byte and the format's")
+    return {
+        "ndb_format": part.uint(1, "ndb_format"),
+        "ndb": part.read(length - _NDB_HEADER, "ndb"),
+    }
+
+
+def _partition(part: Cursor, is_update: bool) -> dict[str, Any]:
+    partition_id = part.uint(2, "partition_id")
+    if not is_update:
+        return {"partition_id": partition_id}
+    return {
+        "partition_id": partition_id,
+        "source_partition_id": part.uint(2, "source_partition_id"),
+    }
+
+
+_EXTRA = {_NDB: _ndb, _PARTITION: _partition}
 
 
 @reads(
@@ -107,7 +134,9 @@ def _rows(cursor: Cursor, raw: RawEvent, context: ParseContext) -> RowsEvent:
     op = "update" if code in _UPDATES else "delete" if code in _DELETES else "insert"
     table_id = cursor.uint(context.table_id_width(code), "table_id")
     flags = cursor.uint(2, "flags")
-    extra = _extra(cursor, op == "update") if code in _V2 else None
+    extra_length = cursor.uint(2, "extra_length") if code in _V2 else 2
+    context.end_post_header(cursor, code)
+    extra = _extra(cursor, extra_length, op == "update")
     count = cursor.packed("column_count")
     width = (count + 7) // 8
     first = cursor.read(width, "columns_present")

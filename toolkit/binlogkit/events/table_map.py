@@ -12,7 +12,8 @@ from typing import Any
 
 from binlogkit._kernel.cursor import Cursor
 from binlogkit.constants import EventType
-from binlogkit.events.base import ParseContext, reads
+from binlogkit.events.base import ParseContext, hidden, reads
+from binlogkit.sources.log_format import is_mariadb
 from binlogkit.sources.raw import RawEvent
 
 __all__ = ["DefaultCharset", "OptionalMetadata", "TableMap"]
@@ -36,7 +37,9 @@ class OptionalMetadata:
     ``unsigned``: one bit per numeric column, in order, padded to whole bytes; ``columns_charset``
     and ``enum_and_set_columns_charset``: a collation id per column of that kind; ``set_labels``,
     ``enum_labels``: per SET and ENUM column, as stored; ``primary_key``: (column index, prefix
-    length or 0); ``visible``: one bit per column (8.0.23); ``vector_dimensions``: 9.0.
+    length or 0); ``visible``: one bit per column (8.0.23); ``vector_dimensions``: 9.0;
+    ``unknown``: type and value of what has no name here, or is there a second time; ``order``: the
+    types as stored.
     """
 
     unsigned: tuple[bool, ...] | None = None
@@ -52,6 +55,7 @@ class OptionalMetadata:
     visible: tuple[bool, ...] | None = None
     vector_dimensions: tuple[int, ...] | None = None
     unknown: tuple[tuple[int, bytes], ...] | None = None
+    order: tuple[int, ...] = hidden()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +63,8 @@ class TableMap:
     """A table of the rows events that follow.
 
     ``types``: one type code per column; ``metadata``: the types' metadata, end to end;
-    ``nullable``: one bit per column, lowest first.
+    ``nullable``: one bit per column, lowest first (both empty up to 5.1.4); ``mariadb``: written by
+    it, whose lists of character sets count GEOMETRY columns too.
     """
 
     table_id: int
@@ -70,6 +75,7 @@ class TableMap:
     metadata: bytes
     nullable: bytes
     optional: OptionalMetadata | None
+    mariadb: bool = hidden(False)
 
     @property
     def column_count(self) -> int:
@@ -149,18 +155,20 @@ def _optional(cursor: Cursor) -> OptionalMetadata | None:
         return None
     values: dict[str, Any] = {}
     unknown: list[tuple[int, bytes]] = []
+    order: list[int] = []
     while cursor.left:
         kind = cursor.uint(1, "optional_metadata_type")
         part = cursor.sub(cursor.packed("optional_metadata_length"), "optional_metadata")
+        order.append(kind)
         known = _FIELDS.get(kind)
-        if known is None:
+        if known is None or known[0] in values:
             unknown.append((kind, part.data))
         else:
             name, read = known
             values[name] = read(part, name)
     if unknown:
         values["unknown"] = tuple(unknown)
-    return OptionalMetadata(**values)
+    return OptionalMetadata(**values, order=tuple(order))
 
 
 def _name(cursor: Cursor, field: str) -> str:
@@ -173,10 +181,16 @@ def _name(cursor: Cursor, field: str) -> str:
 def _table_map(cursor: Cursor, raw: RawEvent, context: ParseContext) -> TableMap:
     table_id = cursor.uint(context.table_id_width(raw.header.type_code), "table_id")
     flags = cursor.uint(2, "flags")
+    context.end_post_header(cursor, raw.header.type_code)
     db, table = _name(cursor, "db"), _name(cursor, "table")
     count = cursor.packed("column_count")
     types = cursor.read(count, "column_types")
-    # 5.1.4 and before end here.
-    metadata = cursor.read(cursor.packed("metadata_length"), "metadata") if cursor.left else b""
-    nullable = cursor.read((count + 7) // 8, "null_bits") if cursor.left else b""
-    return TableMap(table_id, flags, db, table, types, metadata, nullable, _optional(cursor))
+    if not cursor.left:  # 5.1.4 and before end here.
+        return TableMap(table_id, flags, db, table, types, b"", b"", None)
+    metadata = cursor.read(cursor.packed("metadata_length"), "metadata")
+    nullable = cursor.read((count + 7) // 8, "null_bits")
+    optional = _optional(cursor)
+    return TableMap(
+        table_id, flags, db, table, types, metadata, nullable, optional,
+        is_mariadb(context.server_version),
+    )  # fmt: skip

@@ -6,15 +6,23 @@ and unless NULL ``type:1 collation:4 value_length:4 value``, from 5.5.3 on ``fla
 
 from __future__ import annotations
 
+import math
+import struct
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 
+from binlogkit._kernel.charsets import charset_of, decode
 from binlogkit._kernel.cursor import Cursor
+from binlogkit._kernel.numbers import decimal_size, read_decimal
 from binlogkit.constants import EventType
-from binlogkit.events.base import ParseContext, reads
+from binlogkit.events.base import ParseContext, hidden, reads
 from binlogkit.sources.raw import RawEvent
 
 __all__ = ["Intvar", "IntvarType", "Rand", "UserVar", "UserVarType"]
+
+
+_UNSIGNED = 1
 
 
 class IntvarType(IntEnum):
@@ -53,7 +61,10 @@ class Rand:
 
 @dataclass(frozen=True, slots=True)
 class UserVar:
-    """A user variable that the statement that follows reads; ``value``: as stored, None if NULL."""
+    """A user variable that the statement that follows reads.
+
+    ``value``: as stored, None if NULL; ``flags``: bit 0 unsigned, None before 5.5.3.
+    """
 
     name: str
     is_null: bool
@@ -61,6 +72,62 @@ class UserVar:
     collation: int | None = None
     value: bytes | None = None
     unsigned: bool = False
+    flags: int | None = hidden(None)
+
+    @property
+    def charset(self) -> str | None:
+        """The character set of a string."""
+        return charset_of(self.collation) if self.collation is not None else None
+
+    @property
+    def decoded(self) -> str | int | float | None:
+        """The value as SQL has it, a DECIMAL as text; None for NULL, bytes and what is damaged.
+
+        INT: 8 bytes; REAL: a double; DECIMAL: ``precision:1 scale:1`` and the packed number;
+        STRING: text in ``charset``; no server writes ROW.
+        """
+        reader = _VALUES.get(self.var_type or "")
+        if reader is None or self.value is None:
+            return None
+        try:
+            return reader(self)
+        except (ValueError, struct.error):
+            return None
+
+
+def _text(variable: UserVar) -> str | None:
+    charset = variable.charset
+    if charset in (None, "binary"):
+        return None
+    return decode(str(charset), variable.value or b"")
+
+
+def _integer(variable: UserVar) -> int:
+    kind = "<Q" if variable.unsigned else "<q"
+    return int(struct.unpack(kind, variable.value or b"")[0])
+
+
+def _real(variable: UserVar) -> float | None:
+    number = float(struct.unpack("<d", variable.value or b"")[0])
+    return number if math.isfinite(number) else None
+
+
+def _decimal(variable: UserVar) -> str | None:
+    precision, scale, *_ = variable.value or b""
+    packed = (variable.value or b"")[2:]
+    sound = 0 < precision <= _MAX_PRECISION and scale <= min(precision, _MAX_SCALE)
+    if not sound or len(packed) != decimal_size(precision, scale):
+        return None
+    return f"{read_decimal(packed, precision, scale):f}"
+
+
+_MAX_PRECISION, _MAX_SCALE = 65, 30
+_VALUES: dict[str, Callable[[UserVar], str | int | float | None]] = {
+    "STRING": _text,
+    "REAL": _real,
+    "INT": _integer,
+    "DECIMAL": _decimal,
+}
 
 
 def _name_of(enum: type[IntEnum], code: int) -> str:
@@ -85,5 +152,5 @@ def _user_var(cursor: Cursor, raw: RawEvent, context: ParseContext) -> UserVar:
     kind = _name_of(UserVarType, cursor.uint(1, "type"))
     collation = cursor.uint(4, "collation")
     value = cursor.read(cursor.uint(4, "value_length"), "value")
-    unsigned = bool(cursor.uint(1, "flags") & 1) if cursor.left else False
-    return UserVar(name, False, kind, collation, value, unsigned)
+    flags = cursor.uint(1, "flags") if cursor.left else None
+    return UserVar(name, False, kind, collation, value, bool((flags or 0) & _UNSIGNED), flags)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from binlogkit.events.base import Event
+from binlogkit.events.format_description import FormatDescription
 from binlogkit.events.rows import RowsEvent, RowsFlag
 from binlogkit.events.status_vars import StatusVars
 from binlogkit.events.table_map import OptionalMetadata
+from binlogkit.events.variables import UserVar
 from binlogkit.rows.walk import Step
 from binlogkit.sources.raw import flag_names
 
@@ -54,13 +56,35 @@ def _fields(body: object) -> dict[str, object]:
     sparse = isinstance(body, _SPARSE)
     out: dict[str, object] = {}
     for item in fields(body):  # type: ignore[arg-type]
+        if not item.metadata.get("record", True):
+            continue
         value = getattr(body, item.name)
         if sparse and value is None:
             continue
         out[item.name] = _plain(value)
-    if isinstance(body, RowsEvent):
-        out["flags"] = _rows_flags(body.flags)
+    for name, show in _SHOWN.get(type(body), {}).items():
+        out[name] = _plain(show(body))
     return out
+
+
+# What is shown otherwise than as stored.
+_SHOWN: dict[type, dict[str, Callable[[Any], object]]] = {
+    RowsEvent: {"flags": lambda body: _rows_flags(body.flags)},
+    FormatDescription: {"post_header_lengths": lambda body: body.lengths_by_type},
+    UserVar: {"charset": lambda body: body.charset, "decoded": lambda body: body.decoded},
+}
+
+
+def _joined(event: Event) -> dict[str, object]:
+    """What other events say for a statement, where they do."""
+    parts = {"variables": event.variables, "file": event.file}
+    return {name: _plain(part) for name, part in parts.items() if part}
+
+
+def _unread(event: Event) -> dict[str, object]:
+    """The bytes that no field holds, where there are any."""
+    parts = {"unread": event.unread, "unread_post_header": event.unread_post_header}
+    return {name: _plain(data) for name, data in parts.items() if data}
 
 
 def _rows_flags(flags: int) -> list[str | int]:
@@ -89,7 +113,12 @@ def event_record(event: Event, gtid: str | None) -> dict[str, object]:
         "flags": flag_names(header.flags),
         "checksum": raw.checksum,
         "gtid": gtid,
-        "fields": {"log_pos": header.log_pos, **_fields(event.body)},
+        "fields": {
+            "log_pos": header.log_pos,
+            **_fields(event.body),
+            **_joined(event),
+            **_unread(event),
+        },
     }
 
 

@@ -14,6 +14,7 @@ from binlogkit.events.control import Rotate
 from binlogkit.events.format_description import FormatDescription, StartV3
 from binlogkit.events.gtid import Gtid, PreviousGtids
 from binlogkit.events.gtid_set import GtidSet
+from binlogkit.rows.walk import LogWalk
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -136,10 +137,14 @@ def _cascades(log: Log) -> list[str]:
 
 
 def _files(log: Log) -> list[_File]:
-    found: dict[str, _File] = {name: _File(name) for name in log.files}
-    for step in log.until_damage(log.walk(ahead=False)):
+    """One per log, also where two have the same name."""
+    return [_file(log, LogWalk([c], log.options, ahead=False), c.name) for c in log.carriers]
+
+
+def _file(log: Log, walk: LogWalk, name: str) -> _File:
+    file = _File(name)
+    for step in log.until_damage(walk):
         raw, body = step.event.raw, step.event.body
-        file = found[raw.file]
         if raw.inner is None:
             file.events += 1
             file.checksums[raw.checksum] += 1
@@ -152,11 +157,11 @@ def _files(log: Log) -> list[_File]:
             file.server_version = body.server_version
         elif isinstance(body, PreviousGtids):
             file.previous = GtidSet.parse(body.gtid_set)
-        elif isinstance(body, Gtid) and body.gtid:
+        elif isinstance(body, Gtid) and body.gtid and body.gno > 0:
             file.gtids.add(body.gtid)
         elif isinstance(body, Rotate):
             file.next_name = body.name
-    return list(found.values())
+    return file
 
 
 def _file_table(log: Log, files: list[_File]) -> pa.Table:

@@ -15,13 +15,16 @@ from binlogkit.errors import DamageError, InputError, UsageError
 from binlogkit.rows.filters import Filters, written_table_name
 from binlogkit.rows.walk import LogWalk, ReadOptions, Step
 from binlogkit.sources.carriers import Carrier, Source, resolve
+from binlogkit.sources.keyring import key_files
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from binlogkit.log.audit import Audit
     from binlogkit.log.state import TableState
+    from binlogkit.log.verify import Verification
     from binlogkit.rows.ddl import Catalog
+    from binlogkit.rows.losses import Loss
 
 __all__ = ["Batch", "Log", "open_log"]
 
@@ -49,6 +52,8 @@ def open_log(
     charset: str | None = None,
     on_damage: str = "stop",
     name: str | None = None,
+    keyring: str | Path | None = None,
+    key_file: str | Path | None = None,
 ) -> Log:
     """A log, or several in order.
 
@@ -56,12 +61,14 @@ def open_log(
     ``schema``: a SQL file with CREATE TABLE statements (the state before the log) or a Catalog;
     ``schema_from``: a live server, ``mysql://user@host:port`` (password from the environment
     variable BINLOGKIT_PASSWORD); ``charset``: of text whose character set nothing tells;
-    ``on_damage``: ``stop`` or ``report``; ``name``: the ``source`` column.
+    ``on_damage``: ``stop`` or ``report``; ``name``: the ``source`` column; ``keyring``,
+    ``key_file``: names of the server's keyring file, or of a file with one key, for encrypted logs
+    (else the environment variables BINLOGKIT_KEYRING and BINLOGKIT_KEY_FILE).
     Errors: InputError, EmptyInputError, UsageError.
     """
     if on_damage not in ("stop", "report"):
         raise UsageError(f"on_damage is stop or report, not {on_damage!r}")
-    carriers = resolve(source)
+    carriers = resolve(source, key_files(keyring, key_file))
     options = _options(schema, schema_from, charset, on_damage, name)
     return Log(carriers, options)
 
@@ -74,7 +81,8 @@ def _options(
     name: str | None,
 ) -> ReadOptions:
     from binlogkit.rows.schema import Origin
-    from binlogkit.sources.schema_source import connect, read_schema_text
+    from binlogkit.sources.connection import connect
+    from binlogkit.sources.schema_source import read_schema_text
 
     if schema is not None and schema_from is not None:
         raise UsageError("give a schema file or a server to take the schema from, not both")
@@ -98,14 +106,15 @@ def _options(
 class Log:
     """One log, or several read together in order.
 
-    ``damages``: what the last read met and, with ``on_damage="report"``, went past; ``problems``:
-    definitions that contradict the log, in sentences.
+    ``damages``: what the last read met and, with ``on_damage="report"``, went past; ``losses``:
+    what may be missing there; ``problems``: definitions that contradict the log, in sentences.
     """
 
     def __init__(self, carriers: Sequence[Carrier], options: ReadOptions | None = None) -> None:
         self.carriers = list(carriers)
         self.options = options or ReadOptions()
         self.damages: list[DamageError] = []
+        self.losses: list[Loss] = []
         self.problems: list[str] = []
         self.undecodable = 0
 
@@ -117,7 +126,7 @@ class Log:
     def walk(self, *, ahead: bool = True) -> LogWalk:
         """A new walk over the log; what it meets is kept in ``damages`` and ``problems``."""
         walk = LogWalk(self.carriers, self.options, ahead=ahead)
-        self.damages, self.problems = walk.damages, walk.problems
+        self.damages, self.problems, self.losses = walk.damages, walk.problems, walk.losses
         return walk
 
     # ---- streams of records -------------------------------------------------------------
@@ -311,6 +320,17 @@ class Log:
         from binlogkit.log.audit import audit_log
 
         return audit_log(self, **filters)
+
+    def verify(self, *, rows: bool = False) -> Verification:
+        """Whether the logs are whole: structure, checksums, positions, transactions, continuity.
+
+        ``rows``: decode all rows, not only those whose bytes no checksum vouches for. Damage is
+        among the findings; with ``on_damage="stop"`` it ends a file's reading. Nothing is raised
+        but what concerns the call; ``unreadable`` holds an input that could not be read.
+        """
+        from binlogkit.log.verify import verify_log
+
+        return verify_log(self, rows=rows)
 
     def steps(self) -> Iterator[Step]:
         """The walk's steps up to damage, which is kept in ``damages``."""

@@ -21,7 +21,7 @@ from binlogkit.errors import printable
 from binlogkit.reports._display import display, safe_lines, shortened
 from binlogkit.reports.model import Figure, Items, Part, Report, Section, Table, Text, columns_of
 
-__all__ = ["render"]
+__all__ = ["page", "render"]
 
 _UNBROKEN = 26  # characters up to which every cell of a column stays on one line
 
@@ -32,19 +32,31 @@ def render(report: Report) -> str:
     Tables show their first ``limit`` rows, cells their column's ``longest``; both say so.
     """
     sections = [_section(section) for section in report.sections]
-    return _template().render(
+    return page(
+        "report.html.jinja",
         title=_line(report.title),
         subtitle=_line(report.subtitle),
         cards=[(_line(c.label), _line(c.value), _line(c.note), c.tone) for c in report.cards],
         sections=sections,
         made=[(_line(label), _line(value)) for label, value in report.made],
-        css=Markup(_css()),  # noqa: S704  the package's own file
-        css_hash=base64.b64encode(hashlib.sha256(_css().encode()).digest()).decode(),
+    )
+
+
+def page(template: str, *sheets: str, **values: Any) -> str:
+    """A template of this package, filled; ``sheets``: style sheets besides the reports' own.
+
+    ``values`` are escaped; control characters are the caller's to take out.
+    """
+    css = "".join(map(_source, ("report.css", *sheets)))
+    return _template(template).render(
+        **values,
+        css=Markup(css),  # noqa: S704  the package's own files
+        css_hash=base64.b64encode(hashlib.sha256(css.encode()).digest()).decode(),
     )
 
 
 @cache
-def _template() -> jinja2.Template:
+def _template(name: str) -> jinja2.Template:
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(_source),
         autoescape=True,
@@ -52,16 +64,12 @@ def _template() -> jinja2.Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.get_template("report.html.jinja")
-
-
-def _source(name: str) -> str:
-    return (files("binlogkit.reports") / "templates" / name).read_text(encoding="utf-8")
+    return environment.get_template(name)
 
 
 @cache
-def _css() -> str:
-    return _source("report.css")
+def _source(name: str) -> str:
+    return (files("binlogkit.reports") / "templates" / name).read_text(encoding="utf-8")
 
 
 def _line(text: str) -> str:

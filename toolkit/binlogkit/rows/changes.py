@@ -1,19 +1,20 @@
 """Row changes as column buffers, one set per version of a table: what goes to the frames room.
 
-Changes are gathered into windows. A window closes when it holds enough rows or bytes, and all its
-tables are handed over together: so memory is bounded, and the log's order can be restored within
-a window (``seq``) and between windows (they come in order).
+Changes are gathered into windows. A window closes when it holds enough rows, bytes or cells, also
+inside an event, and all its tables are handed over together: so memory is bounded, and the log's
+order can be restored within a window (``seq``) and between windows (they come in order).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from binlogkit.errors import DamageError, InputError
 from binlogkit.events.rows import RowsEvent
 from binlogkit.rows.filters import Filters
-from binlogkit.rows.images import Decoders, Image, RawCell
+from binlogkit.rows.images import Decoders, Image, RawCell, RowDecoder
 from binlogkit.rows.schema import TableSchema
 from binlogkit.rows.walk import LogWalk, Step
 
@@ -21,7 +22,10 @@ __all__ = ["ColumnBatch", "read_windows"]
 
 MAX_ROWS = 16_384
 MAX_BYTES = 32 << 20
+MAX_CELLS = 1 << 20
 _BEFORE, _AFTER = 0, 1
+
+_Change: TypeAlias = "tuple[tuple[object, ...], Image | None, Image | None]"  # provenance, images
 
 
 @dataclass(slots=True)
@@ -86,6 +90,38 @@ class ColumnBatch:
         return len(self.provenance)
 
 
+class _Window:
+    """What is gathered until it is handed over, all its tables together."""
+
+    def __init__(self, source: str | None, max_rows: int, max_bytes: int) -> None:
+        self._source = source
+        self._most = (max_rows, max_bytes, MAX_CELLS)
+        self._batches: dict[tuple[str, str, int], ColumnBatch] = {}
+        self.rows = self.size = self._cells = 0
+
+    @property
+    def full(self) -> bool:
+        """Whether there are enough rows, bytes or cells (a row of no bytes can have 4096)."""
+        rows, size, cells = self._most
+        return self.rows >= rows or self.size >= size or self._cells >= cells
+
+    def add(self, schema: TableSchema, change: _Change) -> None:
+        """Take one row change."""
+        key = (schema.db, schema.table, schema.version)
+        batch = self._batches.get(key)
+        if batch is None:
+            batch = self._batches[key] = ColumnBatch.empty(schema, self._source)
+        batch.add(*change)
+        self.rows += 1
+        self._cells += len(schema.columns)
+
+    def take(self) -> list[ColumnBatch]:
+        """The batches; the window is empty then."""
+        batches, self._batches = list(self._batches.values()), {}
+        self.rows = self.size = self._cells = 0
+        return batches
+
+
 def read_windows(
     walk: LogWalk,
     filters: Filters,
@@ -99,25 +135,25 @@ def read_windows(
     What was read before an error is handed over before it is raised.
     """
     decoders = Decoders()
-    window: dict[tuple[str, str, int], ColumnBatch] = {}
-    rows = size = 0
-    steps = iter(walk)
-    while True:
-        try:
-            step = next(steps, None)
-            if step is not None and _wanted(step, filters):
-                rows += _decode(step, decoders, window, walk)
-                size += step.event.raw.header.size
-        except (DamageError, InputError):
-            if rows:
-                yield list(window.values())
-            raise
-        if step is None or rows >= max_rows or size >= max_bytes:
-            if rows:
-                yield list(window.values())
-            window, rows, size = {}, 0, 0
-        if step is None:
-            return
+    window = _Window(walk.options.source, max_rows, max_bytes)
+    try:
+        for step in walk:
+            if not _wanted(step, filters):
+                continue
+            assert step.schema is not None
+            for change in _decode(step, decoders.of(step.schema, step.server_version), walk):
+                window.add(step.schema, change)
+                if window.full:
+                    yield window.take()
+            window.size += step.event.raw.header.size
+            if window.full and window.rows:
+                yield window.take()
+    except (DamageError, InputError):
+        if window.rows:
+            yield window.take()
+        raise
+    if window.rows:
+        yield window.take()
 
 
 def _wanted(step: Step, filters: Filters) -> bool:
@@ -133,20 +169,10 @@ def _wanted(step: Step, filters: Filters) -> bool:
     )
 
 
-def _decode(
-    step: Step,
-    decoders: Decoders,
-    window: dict[tuple[str, str, int], ColumnBatch],
-    walk: LogWalk,
-) -> int:
-    schema, raw, body = step.schema, step.event.raw, step.event.body
-    assert schema is not None and isinstance(body, RowsEvent)
-    key = (schema.db, schema.table, schema.version)
-    batch = window.get(key)
-    if batch is None:
-        batch = window[key] = ColumnBatch.empty(schema, walk.options.source)
-    decoder = decoders.of(schema, step.server_version)
-    t = step.transaction
+def _decode(step: Step, decoder: RowDecoder, walk: LogWalk) -> Iterator[_Change]:
+    """The changes of a rows event, one at a time."""
+    raw, body, t = step.event.raw, step.event.body, step.transaction
+    assert isinstance(body, RowsEvent)
     head = (raw.file, raw.pos, raw.end_pos, raw.inner)
     tail = (
         raw.header.timestamp,
@@ -160,12 +186,10 @@ def _decode(
         step.query,
     )
     number = t.number if t else None
-    row = 0
     try:
         for row, (before, after) in enumerate(decoder.rows(step.event)):
-            batch.add((*head, row, *tail, step.seq + row, number), before, after)
+            yield (*head, row, *tail, step.seq + row, number), before, after
     except DamageError as error:
         if walk.options.on_damage == "stop":
             raise
         walk.damages.append(error)
-    return row + 1

@@ -65,11 +65,14 @@ class RowDecoder:
         )
         self._json = [c.index for c in schema.columns if c.type == ColumnType.JSON]
 
-    def rows(self, event: Event) -> Iterator[tuple[Image | None, Image | None]]:
+    def rows(
+        self, event: Event, cursor: Cursor | None = None
+    ) -> Iterator[tuple[Image | None, Image | None]]:
         """The before and after image of each row of ``event``, a :class:`RowsEvent`.
 
-        Raises :class:`MalformedEventError` with the column's name where an image runs past the
-        event's end.
+        ``cursor``: over the event's ``data``, where somebody wants to see what is read. Raises
+        :class:`MalformedEventError` with the column's name where an image runs past the event's
+        end.
         """
         body = event.body
         assert isinstance(body, RowsEvent)
@@ -80,7 +83,8 @@ class RowDecoder:
                 f"{body.column_count} columns, its table map has {len(self.schema.columns)}",
                 "column_count",
             )
-        cursor = Cursor(body.data, event.raw.file, event.raw.pos)
+        if cursor is None:
+            cursor = Cursor(body.data, event.raw.file, event.raw.pos)
         before = _present(body.before_columns, body.column_count)
         after = _present(body.after_columns, body.column_count)
         if not cursor.left and before is None and after == []:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from binlogkit._kernel.charsets import COLLATIONS, decode
+from binlogkit._kernel.cursor import Cursor
 from binlogkit._kernel.metadata import metadata_length, resolve
 from binlogkit.constants import ColumnType
 from binlogkit.errors import MalformedEventError
@@ -19,7 +20,7 @@ from binlogkit.rows.ddl.match import matches
 from binlogkit.rows.schema import Column, ColumnDefinition, Origin, TableDefinition, TableSchema
 from binlogkit.rows.type_text import type_text
 
-__all__ = ["key_of", "resolve_schema"]
+__all__ = ["charset_slots", "key_of", "read_columns", "resolve_schema"]
 
 # The optional metadata's bits and lists count only the columns of a kind
 # (is_numeric_type, is_character_type, is_enum_or_set_type in the server's log_event.cc, 8.0.31).
@@ -42,6 +43,11 @@ CHARSET_SLOTS = CHARACTER | {ColumnType.VECTOR}
 LABELLED = frozenset({ColumnType.ENUM, ColumnType.SET})
 
 
+def charset_slots(table_map: TableMap) -> frozenset[ColumnType]:
+    """The types that have a place in the lists of character sets."""
+    return CHARSET_SLOTS | {ColumnType.GEOMETRY} if table_map.mariadb else CHARSET_SLOTS
+
+
 def resolve_schema(
     table_map: TableMap,
     version: int,
@@ -59,7 +65,7 @@ def resolve_schema(
 
     Raises :class:`MalformedEventError` where the column metadata does not fit the types.
     """
-    columns = list(_from_types(table_map, file, offset))
+    columns = list(read_columns(table_map, Cursor(table_map.metadata, file, offset)))
     problems = [f"{Origin.DDL}: {lost}"] if lost else []
     chosen: tuple[Origin, TableDefinition] | None = None
     for origin, definition in definitions:
@@ -73,7 +79,7 @@ def resolve_schema(
         origin, definition = chosen
         columns = [_defined(c, d, origin) for c, d in zip(columns, definition.columns, strict=True)]
     if table_map.optional is not None:
-        columns = _with_metadata(columns, table_map.optional, file, offset)
+        columns = _with_metadata(columns, table_map, table_map.optional, file, offset)
     columns = [_assumed(c, charset) for c in columns]
     columns = [replace(c, mysql_type=type_text(c)) for c in columns]
     key, kind, key_origin = _key(columns, table_map.optional, chosen)
@@ -90,19 +96,21 @@ def resolve_schema(
     )
 
 
-def _from_types(table_map: TableMap, file: str, offset: int) -> Iterator[Column]:
-    at = 0
+def read_columns(table_map: TableMap, metadata: Cursor) -> Iterator[Column]:
+    """The columns as the types say them, named by position.
+
+    ``metadata``: over the types' metadata. Raises :class:`MalformedEventError`.
+    """
     nullable = table_map.nullable
     for index, code in enumerate(table_map.types):
         try:
-            width = metadata_length(code, table_map.metadata, at)
-            meta = table_map.metadata[at : at + width]
-            if len(meta) < width:
+            width = metadata_length(code, metadata.data, metadata.pos)
+            if metadata.left < width:
                 raise ValueError(f"column {index + 1} has no metadata")
+            meta = metadata.read(width, f"@{index + 1}")
             real, length, precision, scale = resolve(code, meta)
         except ValueError as exc:
-            raise MalformedEventError(file, offset, str(exc), "metadata") from exc
-        at += width
+            raise metadata.fail("metadata", str(exc)) from exc
         null = bool(nullable[index // 8] >> (index % 8) & 1) if nullable else True
         yield Column(
             index, f"@{index + 1}", real, meta, "", null,
@@ -129,8 +137,9 @@ def _defined(column: Column, definition: ColumnDefinition, origin: Origin) -> Co
 
 
 def _with_metadata(
-    columns: list[Column], optional: OptionalMetadata, file: str, offset: int
+    columns: list[Column], table_map: TableMap, optional: OptionalMetadata, file: str, offset: int
 ) -> list[Column]:
+    slots = charset_slots(table_map)
     columns = list(columns)
     if optional.unsigned is not None:
         signed = [c for c in columns if c.type in SIGN_BITS]
@@ -141,7 +150,7 @@ def _with_metadata(
                 )
     _put_charsets(
         columns,
-        [c.index for c in columns if c.type in CHARSET_SLOTS],
+        [c.index for c in columns if c.type in slots],
         optional.default_charset,
         optional.columns_charset,
     )
@@ -194,6 +203,8 @@ def _put_charsets(
     else:
         return
     for index, collation_id in zip(indexes, ids, strict=False):
+        if columns[index].type == ColumnType.GEOMETRY:
+            continue
         charset, collation = COLLATIONS.get(collation_id, (None, None))
         columns[index] = replace(
             columns[index], charset=charset, collation=collation, charset_origin=Origin.METADATA

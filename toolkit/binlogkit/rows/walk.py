@@ -21,7 +21,9 @@ from binlogkit.events.query import ExecuteLoadQuery, Query, RowsQuery
 from binlogkit.events.reader import read_events
 from binlogkit.events.rows import RowsEvent, RowsFlag
 from binlogkit.events.table_map import TableMap
+from binlogkit.limits import limit, over
 from binlogkit.rows.ddl import Catalog, TableChange
+from binlogkit.rows.losses import Loss, Losses
 from binlogkit.rows.resolve import resolve_schema
 from binlogkit.rows.schema import Origin, TableDefinition, TableSchema
 from binlogkit.rows.spans import Span, Spans
@@ -88,7 +90,8 @@ class Step:
 class LogWalk:
     """Walks over carriers in order; ``damages`` and ``problems`` collect what it met.
 
-    With ``ahead`` False no second reader runs, and transactions are what is known at the event.
+    ``losses``: what may be missing where damage was gone past. With ``ahead`` False no second
+    reader runs, transactions are what is known at the event, and losses are not looked for.
     """
 
     def __init__(
@@ -97,15 +100,17 @@ class LogWalk:
         self.carriers = carriers
         self.options = options or ReadOptions()
         self.damages: list[DamageError] = []
+        self.losses: list[Loss] = []
         self.problems: list[str] = []
         self.unreadable: InputError | None = None
         self.schemas: dict[tuple[str, str], list[TableSchema]] = {}
         self._catalog = self.options.catalog.copy() if self.options.catalog else Catalog()
         self._tracked: set[tuple[str | None, str | None]] = set()
-        self._generation = 0
         self._server_version = ""
         self._ahead = ahead
         self._interned: dict[object, TableSchema] = {}
+        self._versions: dict[TableSchema, TableSchema] = {}
+        self._columns = 0
         self._maps: dict[int, TableSchema] = {}
         self._in_statement = False
         self._unmapped: set[int] = set()
@@ -130,6 +135,19 @@ class LogWalk:
             reader = LogReader(carrier.name, file, on_damage=mode, sink=sink)
             yield from read_events(reader, on_damage=mode, sink=sink)
 
+    def _watched(self, carrier: Carrier) -> Iterator[Event]:
+        """The events of a log, what damage may have taken away noted."""
+        events = self._events(carrier, self.damages.append)
+        if not self._ahead or self.options.on_damage == "stop":
+            yield from events
+            return
+        losses, told = Losses(), len(self.damages)
+        for event in events:
+            self.losses += losses.after(self.damages[told:], event)
+            told = len(self.damages)
+            yield event
+        self.losses += losses.after(self.damages[told:], None)
+
     def _transactions_of(self, carrier: Carrier) -> Iterator[Span]:
         """Where the transactions of one log lie; damage that stops reading ends them."""
         at = next(i for i, other in enumerate(self.carriers) if other is carrier)
@@ -147,7 +165,7 @@ class LogWalk:
         ahead = self._transactions_of(carrier) if self._ahead else iter(())
         current = next(ahead, None)
         query: str | None = None
-        for event in self._events(carrier, self.damages.append):
+        for event in self._watched(carrier):
             raw = event.raw
             while current is not None and raw.pos >= current.end:
                 current = next(ahead, None)
@@ -225,7 +243,7 @@ class LogWalk:
         )
         for change in changes:
             if change.action != "statement_write":
-                self._generation += 1
+                self._interned.clear()
                 self._tracked.add((change.db, change.table))
                 self._tracked.add((change.new_db or change.db, change.new_table))
         return changes
@@ -241,31 +259,33 @@ class LogWalk:
         name = (table_map.db, table_map.table)
         key = (
             name, table_map.types, table_map.metadata, table_map.nullable, table_map.optional,
-            self._generation,
         )  # fmt: skip
         known = self._interned.get(key)
         if known is not None:
             return known
         definitions = self._definitions(name)
-        versions = self.schemas.setdefault(name, [])
+        if len(table_map.types) > limit("COLUMNS"):
+            reason = over("COLUMNS", f"{len(table_map.types)} columns")
+            raise MalformedEventError(file, offset, reason, "column_count")
+        versions = self.schemas.get(name, [])
         schema = resolve_schema(
             table_map, len(versions), definitions, file=file, offset=offset,
             charset=self.options.charset, lost=self._catalog.is_unknown(*name),
         )  # fmt: skip
-        same = next((s for s in versions if _alike(s, schema)), None)
+        same = self._versions.get(replace(schema, version=0))
         if same is None:
-            versions.append(schema)
+            self._columns += len(schema.columns)
+            if self._columns > limit("SCHEMA_COLUMNS"):
+                reason = over("SCHEMA_COLUMNS", f"all tables together have {self._columns} columns")
+                raise MalformedEventError(file, offset, reason, "column_count")
+            self._versions[replace(schema, version=0)] = schema
+            self.schemas.setdefault(name, versions).append(schema)
             self.problems.extend(
                 f"{file} at {offset}: {schema.db}.{schema.table}: {problem}"
                 for problem in schema.problems
             )
         self._interned[key] = same or schema
         return same or schema
-
-
-def _alike(a: TableSchema, b: TableSchema) -> bool:
-    """Whether two schemas say the same, whichever version number they carry."""
-    return replace(a, version=b.version) == b
 
 
 def _collation(collation_id: int | None) -> str | None:

@@ -13,7 +13,12 @@ from binlogkit.analyses.undo import PLANS
 from binlogkit.constants import EventType, event_type_name
 from binlogkit.events import payload, reader
 from binlogkit.events.base import OpaqueEvent, parser_of
+from binlogkit.events.context import LoadedFile, Variable
+from binlogkit.events.format_description import FormatDescription
+from binlogkit.events.load import CreateFile, DeleteFile, ExecLoad, Load
+from binlogkit.events.query import ExecuteLoadQuery, Query
 from binlogkit.events.rows import RowsEvent
+from binlogkit.events.variables import UserVar
 from binlogkit.frames.event_records import EVENT_KEYS, event_schema
 from binlogkit.frames.ledgers import TRANSACTION_KEYS
 from binlogkit.frames.records import RECORD_KEYS
@@ -105,8 +110,9 @@ def _of(kind: Any, parts: Schema) -> Schema:
     origin = get_origin(kind)
     if origin in (Union, types.UnionType):
         options = [option for option in get_args(kind) if option is not types.NoneType]
-        (only,) = options
-        return _or_null(_of(only, parts))
+        whole = [_of(option, parts) for option in options]
+        known = whole[0] if len(whole) == 1 else {"anyOf": whole}
+        return known if len(options) == len(get_args(kind)) else _or_null(known)
     if origin is tuple:
         arguments = get_args(kind)
         if arguments[-1] is Ellipsis:
@@ -115,34 +121,58 @@ def _of(kind: Any, parts: Schema) -> Schema:
         items = [_of(argument, parts) for argument in arguments]
         return {"type": "array", "prefixItems": items, "minItems": count, "maxItems": count}
     if is_dataclass(kind) and isinstance(kind, type):
-        _define(kind, parts)
-        return {"$ref": f"#/$defs/{kind.__name__}"}
+        name = f"{kind.__name__}Part" if kind in _bodies() else kind.__name__
+        _define(kind, parts, name=name)
+        return {"$ref": f"#/$defs/{name}"}
     if isinstance(kind, type) and issubclass(kind, Enum):
-        return _texts(str(member.value) for member in kind)
+        return _texts(member.name for member in kind)
     return dict(_PLAIN[kind])
 
 
-def _define(kind: type[Any], parts: Schema, first: Schema | None = None) -> None:
+def _define(
+    kind: type[Any], parts: Schema, first: Schema | None = None, name: str | None = None
+) -> None:
     """Put the definition of a dataclass into ``parts``; ``first``: keys in front of its own."""
     from binlogkit.frames.event_records import _SPARSE
 
-    name = kind.__name__
+    name = name or kind.__name__
     if name in parts:
         return
     parts[name] = {}
     hints = get_type_hints(kind)
     properties = dict(first or {})
     sparse = kind in _SPARSE
-    for item in fields(kind):
+    shown = [item for item in fields(kind) if item.metadata.get("record", True)]
+    for item in shown:
         schema = _of(hints[item.name], parts)
         if sparse:  # what is not carried is left out instead of null
             (bare,) = (option for option in get_args(hints[item.name]) if option is not type(None))
             schema = _of(bare, parts)
         properties[item.name] = schema
-    if kind is RowsEvent:
-        properties["flags"] = _flags()
-    optional = [item.name for item in fields(kind)] if sparse else []
+    properties |= _SHOWN.get(kind, {})
+    optional = [item.name for item in shown] if sparse else []
+    if first:
+        more = {"unread": dict(BYTES), "unread_post_header": dict(BYTES)}
+        if kind in _JOINED:
+            more |= _joined(parts)
+        properties |= more
+        optional += more
     parts[name] = {"description": _summary(kind), **_object(properties, optional)}
+
+
+def _joined(parts: Schema) -> Schema:
+    """What events/context.py gives to statements."""
+    variables = {"anyOf": [_of(kind, parts) for kind in get_args(Variable)]}
+    return {
+        "variables": {"type": "array", "minItems": 1, "items": variables},
+        "file": _of(LoadedFile, parts),
+    }
+
+
+def _bodies() -> set[type[Any]]:
+    """The bodies of events: as a part of another one they have no ``log_pos``."""
+    parsers = filter(None, map(parser_of, range(_TYPE_CODES)))
+    return {get_type_hints(parser)["return"] for parser in parsers}
 
 
 def _summary(kind: type[Any]) -> str:
@@ -155,6 +185,19 @@ def _flags() -> Schema:
         "description": "names of the set bits; bits without a name as numbers",
         "items": {"type": ["string", "integer"]},
     }
+
+
+_JOINED = {Query, ExecuteLoadQuery, Load, CreateFile, ExecLoad, DeleteFile}
+_SHOWN: Mapping[type[Any], Schema] = {
+    RowsEvent: {"flags": _flags()},
+    FormatDescription: {
+        "post_header_lengths": {"type": "object", "additionalProperties": {"type": "integer"}}
+    },
+    UserVar: {
+        "charset": {"type": ["string", "null"]},
+        "decoded": {"type": ["string", "number", "null"]},
+    },
+}
 
 
 # ---- events --------------------------------------------------------------------------------

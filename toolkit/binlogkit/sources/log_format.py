@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from binlogkit.constants import CHECKSUM_LENGTH, HEADER_LENGTH, EventType
 from binlogkit.errors import MalformedEventError
 
-__all__ = ["LogFormat", "format_of", "version_tuple"]
+__all__ = ["LogFormat", "format_of", "is_mariadb", "version_tuple"]
 
 _FIXED = 2 + 50 + 4 + 1
+VERSION = 4  # the only one that has this event
 CHECKSUM_OFF, CHECKSUM_CRC32, CHECKSUM_UNDEFINED = 0, 1, 255
 
 
@@ -46,23 +47,33 @@ def version_tuple(text: str) -> tuple[int, int, int]:
     return (int(match[1]), int(match[2]), int(match[3] or 0))
 
 
+def is_mariadb(server_version: str) -> bool:
+    """Whether MariaDB wrote the log; its events from 160 on are its own."""
+    return "mariadb" in server_version.lower()
+
+
 def format_of(name: str, pos: int, data: bytes) -> LogFormat:
     """The format that a whole format description event ``data`` announces."""
     body = data[HEADER_LENGTH:]
     if len(body) < _FIXED:
         raise MalformedEventError(name, pos, "a format description is too short", "server_version")
     server_version = body[2:52].split(b"\0", 1)[0].decode("ascii", "backslashreplace")
+    version = int.from_bytes(body[:2], "little")
+    if version != VERSION:
+        raise MalformedEventError(
+            name, pos, f"a format description of version {version}", "binlog_version"
+        )
     header_length = body[56]
     if header_length < HEADER_LENGTH:
         raise MalformedEventError(
             name, pos, f"a header length of {header_length}", "event_header_length"
         )
     algorithm = CHECKSUM_UNDEFINED
-    first = (5, 3, 0) if "mariadb" in server_version.lower() else (5, 6, 1)
+    first = (5, 3, 0) if is_mariadb(server_version) else (5, 6, 1)
     if version_tuple(server_version) >= first and len(body) >= _FIXED + 1 + CHECKSUM_LENGTH:
         algorithm = body[-1 - CHECKSUM_LENGTH]
     if algorithm not in (CHECKSUM_OFF, CHECKSUM_CRC32, CHECKSUM_UNDEFINED):
         raise MalformedEventError(
             name, pos, f"unknown checksum algorithm {algorithm}", "checksum_algorithm"
         )
-    return LogFormat(int.from_bytes(body[:2], "little"), header_length, algorithm, server_version)
+    return LogFormat(version, header_length, algorithm, server_version)

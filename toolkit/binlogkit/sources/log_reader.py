@@ -7,8 +7,8 @@ is read as v4 without checksums until a format description says otherwise.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import BinaryIO
 
 from binlogkit.constants import (
@@ -16,7 +16,6 @@ from binlogkit.constants import (
     CHECKSUM_LENGTH,
     ENCRYPTED_MAGIC,
     HEADER_LENGTH,
-    EventFlag,
     EventType,
 )
 from binlogkit.errors import (
@@ -27,23 +26,29 @@ from binlogkit.errors import (
     MalformedEventError,
     NotABinlogError,
     TruncatedEventError,
+    ZeroTailError,
 )
-from binlogkit.sources.log_format import LogFormat, format_of
+from binlogkit.sources.crc import crc_of, ends_in_crc
+from binlogkit.sources.log_format import CHECKSUM_CRC32, LogFormat, format_of
+from binlogkit.sources.loose_events import LooseEvents
 from binlogkit.sources.raw import V1_HEADER_LENGTH, EventHeader, RawEvent, parse_header
-from binlogkit.sources.resync import next_sound_event
+from binlogkit.sources.recovery import Recovery
 from binlogkit.sources.stream import ByteStream
+from binlogkit.sources.text.hex_image import HexImage
 
-__all__ = ["LogReader"]
+__all__ = ["LogReader", "crc_of"]
 
 START_V3_BODY = 56
-_FLAGS_OFFSET = 17
+_ZEROS = bytes(1 << 20)
 
 
 class LogReader:
     """Iterates over the raw events of one log.
 
-    ``on_damage``: ``stop`` raises the :class:`DamageError`; ``report`` hands it to ``sink`` and
-    goes on at the next sound event. ``stop``: offset at which to end, exclusive.
+    ``on_damage``: ``stop`` raises the :class:`DamageError`; ``report`` quarantines the damaged
+    range (its ``offset`` to its ``end``), hands it to ``sink`` and goes on at the next sound event.
+    An event whose checksum alone is wrong is delivered and marked. ``stop``: offset at which to
+    end, exclusive.
     """
 
     def __init__(
@@ -57,33 +62,60 @@ class LogReader:
     ) -> None:
         self.name = name
         self.format = LogFormat()
+        self._loose = file if isinstance(file, LooseEvents) else None
+        self._dump = file if isinstance(file, HexImage) else None
         self._stream = ByteStream(file)
         self._on_damage = on_damage
         self._sink = sink
         self._stop_pos = stop
+        self._recovery = Recovery(self._stream)
+        self._format_pos = len(BINLOG_MAGIC)
 
     def __iter__(self) -> Iterator[RawEvent]:
+        if self._loose is not None:
+            yield from self._loose.raw_events(self._on_damage, self._sink, self._stop_pos)
+            return
         self._read_magic()
         while True:
             try:
                 event = self._next()
+                self._tell_dump()
             except DamageError as error:
+                self._tell_dump(_claimed_size(self._stream))
                 if self._on_damage == "stop":
                     raise
-                self._report(error)
-                if not next_sound_event(self._stream, self.format):
+                if not self._recover(error):
                     return
                 continue
             if event is None or self._reached_stop(event):
                 return
             yield event
 
+    def _tell_dump(self, ahead: int = 0) -> None:
+        """Tell what could not be read in a hexdump up to here, or ``ahead``."""
+        if self._dump is None:
+            return
+        for error in self._dump.damage_before(self._stream.offset + ahead):
+            if self._on_damage == "stop":
+                raise error
+            if self._sink is not None:
+                self._sink(error)
+
     def _reached_stop(self, event: RawEvent) -> bool:
         return self._stop_pos is not None and event.pos >= self._stop_pos
 
-    def _report(self, error: DamageError) -> None:
+    def _report(self, error: DamageError, end: int) -> None:
+        error.end = end
         if self._sink is not None:
             self._sink(error)
+
+    def _recover(self, error: DamageError) -> bool:
+        """Go on at the next sound event; whether there is one."""
+        head = self._stream.peek(HEADER_LENGTH)
+        found = self._recovery.next(self.format, head, self._stream.offset)
+        self._report(error, self._stream.offset)
+        self.format = found or self.format
+        return found is not None
 
     def _read_magic(self) -> None:
         magic = self._stream.read(len(BINLOG_MAGIC))
@@ -92,9 +124,7 @@ class LogReader:
         if magic == ENCRYPTED_MAGIC:
             raise InputError(self.name, "the log is encrypted, and encrypted logs are not read yet")
         if magic != BINLOG_MAGIC:
-            raise NotABinlogError(
-                self.name, f"not a binary log (it begins {magic.hex(' ')}, not fe 62 69 6e)"
-            )
+            self._without_magic(magic)
         first = self._stream.peek(HEADER_LENGTH + START_V3_BODY)
         if len(first) >= V1_HEADER_LENGTH:
             size = int.from_bytes(first[9:13], "little")
@@ -105,19 +135,36 @@ class LogReader:
                     header_length=V1_HEADER_LENGTH if v1 else HEADER_LENGTH,
                 )
 
+    def _without_magic(self, magic: bytes) -> None:
+        """Begin at the first sound event of a log whose first bytes are not a log's."""
+        reason = f"it begins {magic.hex(' ')}, not fe 62 69 6e"
+        found = None
+        if self._on_damage != "stop":
+            found = self._recovery.format_at(self.format)
+            found = found or self._recovery.next(self.format, b"", self._stream.offset)
+        if found is None:
+            raise NotABinlogError(self.name, f"not a binary log ({reason})")
+        self._report(MalformedEventError(self.name, 0, reason, "magic"), self._stream.offset)
+        self.format = found
+
     def _next(self) -> RawEvent | None:
         stream = self._stream
         pos = stream.offset
         head = stream.peek(self.format.header_length)
         if not head:
+            if stream.failure is not None:
+                failure, stream.failure = stream.failure, None
+                raise failure
             return None
         is_format = len(head) > 4 and head[4] == EventType.FORMAT_DESCRIPTION_EVENT
         header_length = HEADER_LENGTH if is_format else self.format.header_length
         if len(head) < min(header_length, HEADER_LENGTH):
-            raise TruncatedEventError(
+            raise stream.failure or TruncatedEventError(
                 self.name, pos, f"the file ends {len(head)} bytes into an event's header"
             )
         header = parse_header(head, header_length)
+        if not any(head):
+            raise self._zeros(pos)
         if header.size < header_length:
             raise MalformedEventError(
                 self.name,
@@ -127,15 +174,51 @@ class LogReader:
             )
         there = stream.available(header.size)
         if there < header.size:
-            raise TruncatedEventError(
+            raise stream.failure or TruncatedEventError(
                 self.name, pos, f"the file ends {there} bytes into an event of {header.size}"
             )
         data = stream.peek(header.size)
         if is_format:
-            self.format = format_of(self.name, pos, data)
+            self.format, self._format_pos = format_of(self.name, pos, data), pos
+        else:
+            self._check_format(header, data)
         event = self._frame(pos, header, data)
+        if is_format and event.checksum == "bad":
+            self.format = replace(self.format, header_length=HEADER_LENGTH)
+        self._recovery.learn(header, pos, self.format, event.checksum)
         stream.skip(header.size)
         return event
+
+    def _zeros(self, pos: int) -> DamageError:
+        """What to say of zero bytes where an event should begin; the stream moves over them."""
+        stream, zeros = self._stream, 0
+        while (chunk := stream.peek(len(_ZEROS))) == _ZEROS:
+            stream.skip(len(chunk) - 1)  # the last may begin an event: a timestamp's low byte
+            zeros += len(chunk) - 1
+        if chunk == _ZEROS[: len(chunk)]:
+            stream.skip(len(chunk))
+            reason = f"nothing but zero bytes up to the end, {zeros + len(chunk)} of them"
+            return ZeroTailError(self.name, pos, reason)
+        return MalformedEventError(self.name, pos, "zero bytes, no event", "event_size")
+
+    def _check_format(self, header: EventHeader, data: bytes) -> None:
+        """While it is in doubt whether events have checksums, one that matches decides."""
+        if not self._recovery.doubts or self.format.version < 4:
+            return
+        if not self.format.checksummed(header.type_code) and ends_in_crc(header, data):
+            self.format = replace(self.format, checksum_algorithm=CHECKSUM_CRC32)
+            self._recovery.doubts = 0
+            error = MalformedEventError(
+                self.name,
+                self._format_pos,
+                "events have checksums, and no format description says so",
+                "checksum_algorithm",
+            )
+            if self._on_damage == "stop":
+                raise error
+            self._report(error, self._stream.offset)
+        elif self.format.checksummed(header.type_code) and not ends_in_crc(header, data):
+            self.format = self._recovery.format_at(self.format) or self.format
 
     def _frame(self, pos: int, header: EventHeader, data: bytes) -> RawEvent:
         """Take header and checksum off; a wrong checksum raises, or is marked and reported."""
@@ -146,19 +229,14 @@ class LogReader:
                 raise MalformedEventError(
                     self.name, pos, "the event is too short for its checksum", "checksum"
                 )
-            checksum = "ok" if self._crc_matches(header, data, end) else "bad"
-        if checksum == "bad":
-            stored = int.from_bytes(data[end:], "little")
-            error = ChecksumError(
+            checksum = self._verify(pos, header, data, end)
+        elif self._recovery.leads_nowhere(header, pos, self.format):
+            raise MalformedEventError(
                 self.name,
                 pos,
-                f"the CRC32 of the event is {crc_of(header, data, end):#010x}, "
-                f"the log says {stored:#010x}",
-                "checksum",
+                f"its size, {header.size} bytes, and log_pos {header.log_pos} lead to no event",
+                "event_size",
             )
-            if self._on_damage == "stop":
-                raise error
-            self._report(error)
         return RawEvent(
             file=self.name,
             pos=pos,
@@ -167,17 +245,28 @@ class LogReader:
             checksum=checksum,
             version=self.format.version,
             extra_header=data[HEADER_LENGTH : header.length],
+            stored_checksum=data[end:],
         )
 
-    @staticmethod
-    def _crc_matches(header: EventHeader, data: bytes, end: int) -> bool:
-        return crc_of(header, data, end) == int.from_bytes(data[end:], "little")
+    def _verify(self, pos: int, header: EventHeader, data: bytes, end: int) -> str:
+        """``ok``, or ``bad`` where reading goes on behind the event; else it raises."""
+        computed, stored = crc_of(header, data, end), int.from_bytes(data[end:], "little")
+        if computed == stored:
+            return "ok"
+        error = ChecksumError(
+            self.name,
+            pos,
+            f"the CRC32 of the event is {computed:#010x}, the log says {stored:#010x}",
+            "checksum",
+        )
+        if self._on_damage == "stop":
+            raise error
+        if self._recovery.size_of(header, pos, self.format) != header.size:
+            raise error
+        self._report(error, pos + header.size)
+        return "bad"
 
 
-def crc_of(header: EventHeader, data: bytes, end: int) -> int:
-    """The CRC32 of an event; the server computes a format description's without IN_USE."""
-    if header.type_code == EventType.FORMAT_DESCRIPTION_EVENT and header.flags & EventFlag.IN_USE:
-        patched = bytearray(data[:end])
-        patched[_FLAGS_OFFSET] &= ~EventFlag.IN_USE & 0xFF
-        return zlib.crc32(patched)
-    return zlib.crc32(memoryview(data)[:end])
+def _claimed_size(stream: ByteStream) -> int:
+    """The size of the event at the stream's place, as its header has it (v1, v3 and v4 alike)."""
+    return int.from_bytes(stream.peek(4, 9), "little")

@@ -61,8 +61,8 @@ class RawEvent:
     ``file``: the carrier's name as given; ``pos``: 64-bit logical offset of its first byte as the
     server counts (in a payload: of the payload event); ``inner``: None, or 0, 1, … inside a
     payload; ``body``: all after the header, without the checksum; ``checksum``: ``ok``, ``bad`` or
-    ``none``; ``version``: binlog version 1, 3 or 4; ``extra_header``: bytes of a header longer
-    than 19.
+    ``none``, and ``stored_checksum`` its 4 bytes or none; ``version``: binlog version 1, 3 or 4;
+    ``extra_header``: bytes of a header longer than 19.
     """
 
     file: str
@@ -74,6 +74,7 @@ class RawEvent:
     outer_end: int | None = None
     version: int = 4
     extra_header: bytes = b""
+    stored_checksum: bytes = b""
 
     @property
     def end_pos(self) -> int:

@@ -1,54 +1,234 @@
 """Finding the next sound event behind damage, by checksum and plausibility.
 
-A candidate is a header with a type that some server writes, a size that the file still holds, and
-a ``log_pos`` that equals its end (modulo 2**32). With checksums its CRC32 must match as well;
-without them the header behind it must be just as plausible, or the file must end there.
+Three things make a candidate: a header with a type that some server writes and no unknown flag, a
+size that the log still holds, and a place: an event's end (in v3 its start) stands at a fixed
+distance, the *shift*, from its ``log_pos``: 0 in a server's own log, the source's positions in a
+relay log, what was cut out or put in behind such damage. What makes it sound:
+
+- with checksums: its CRC32 matches, at a shift that was seen before;
+- without: three events in a row (or up to the log's end) at a shift that was seen before;
+- at a shift never seen before: more such events in a row, and nothing at a known one within the
+  next 64 MiB. So a binary log that somebody keeps in a BLOB column is not taken for the log.
+
+What remains: a user can store bytes that look like events, anyone can compute a CRC32, and who
+predicts where in which log the value will stand can give them the right ``log_pos``. They are taken
+for events only when damage destroys the header of the very event they stand in, size and
+``log_pos`` both (each leads over it by itself). Stale blocks of an older log of the same server,
+written at the same place, look right in every respect; the order of GTIDs and sequence numbers
+tells of them (analyses/verify).
+
+One pass: numpy sifts the headers, StretchCrc the checksums, so the time is linear in the bytes and
+in the number of candidates, whatever they claim. Memory: the largest size claimed, up to 1 GiB.
 """
 
 from __future__ import annotations
 
-import struct
-import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from binlogkit.constants import CHECKSUM_LENGTH, HEADER_LENGTH, MARIADB_EVENT_TYPES, EventType
+import numpy as np
+import numpy.typing as npt
+
+from binlogkit.constants import CHECKSUM_LENGTH, HEADER_LENGTH, EventType
+from binlogkit.sources.crc import StretchCrc, crc_of
 from binlogkit.sources.log_format import LogFormat
-from binlogkit.sources.raw import parse_header
+from binlogkit.sources.plausible import (
+    KNOWN_FLAGS,
+    KNOWN_TYPES,
+    LARGEST,
+    MODULUS,
+    known_header,
+    sane_header,
+    shift_of,
+)
+from binlogkit.sources.raw import V1_HEADER_LENGTH, EventHeader, parse_header
 from binlogkit.sources.stream import ByteStream
 
-__all__ = ["next_sound_event"]
+__all__ = ["Resync"]
 
 WINDOW = 1 << 20
-_KNOWN = frozenset(int(t) for t in EventType if t) | MARIADB_EVENT_TYPES.keys()
-_LOG_POS = struct.Struct("<I")
+PATIENCE = 64 << 20
+_FLAGS_OFFSET = 17
+_KNOWN_TABLE = np.zeros(256, np.bool_)
+_KNOWN_TABLE[list(KNOWN_TYPES)] = True
+# Events in a row: without checksums; at a shift not seen before, with checksums and without; and
+# how many are enough there when they lead to the log's end.
+_PLAIN, _MOVED, _MOVED_PLAIN, _AT_END = 3, 3, 6, 2
 
 
-def next_sound_event(stream: ByteStream, log_format: LogFormat) -> bool:
-    """Move ``stream`` to the next sound event after its place; False when there is none."""
-    if log_format.version < 3:
-        return False
-    if stream.available(1):
-        stream.skip(1)
-    while stream.available(HEADER_LENGTH) == HEADER_LENGTH:
-        window = stream.peek(WINDOW)
-        for i in range(len(window) - HEADER_LENGTH + 1):
-            if window[i + 4] in _KNOWN and _sound(stream, log_format, window, i):
-                stream.skip(i)
-                return True
-        stream.skip(len(window) - HEADER_LENGTH + 1)
-    return False
+@dataclass(slots=True)
+class Resync:
+    """What is known of a log's events when its framing is lost.
+
+    ``formats``: that may hold, likeliest first (more than one where the format description is
+    damaged); ``shifts``: seen so far.
+    """
+
+    stream: ByteStream
+    formats: Sequence[LogFormat]
+    shifts: frozenset[int]
+
+    def sound_at(self, at: int) -> LogFormat | None:
+        """The format in which a sound event begins ``at`` bytes ahead, None when there is none."""
+        return self._format_at(at, StretchCrc(self.stream))
+
+    def next(self, size: int = 0) -> LogFormat | None:
+        """Move to the next sound event behind the stream's place; its format.
+
+        ``size``: of the damaged event, where its header is believed: what stands in it at a known
+        shift is a value that looks like an event. Without a sound event the stream moves to its
+        end, and the answer is None.
+        """
+        stream = self.stream
+        inside = stream.offset + size
+        if stream.available(1):
+            stream.skip(1)
+        moved: tuple[int, LogFormat] | None = None  # the first at a shift never seen before
+        at, crc = 0, StretchCrc(stream)
+        while stream.available(at + 1) > at:
+            window = stream.peek(2 * WINDOW, at)
+            for i in self._candidates(window, at, self.shifts):
+                if stream.offset + at + i < inside:
+                    continue
+                found = self._format_at(at + i, crc)
+                if found is not None:
+                    stream.skip(at + i)
+                    return found
+            if moved is None:
+                moved = self._moved(window, at, crc)
+            at += WINDOW
+            if moved is None:
+                stream.skip(min(at, stream.available(at)))
+                at, crc = 0, StretchCrc(stream)
+            elif at > moved[0] + PATIENCE:
+                break
+        if moved is not None:
+            stream.skip(moved[0])
+            return moved[1]
+        while left := stream.available(WINDOW):
+            stream.skip(left)
+        return None
+
+    def _moved(self, window: bytes, at: int, crc: StretchCrc) -> tuple[int, LogFormat] | None:
+        for i in self._candidates(window, at, None):
+            for form in self.formats:
+                needed = _MOVED if form.checksummed(0) else _MOVED_PLAIN
+                if self._chain(at + i, form, None, needed, crc):
+                    return at + i, form
+        return None
+
+    def _format_at(self, at: int, crc: StretchCrc) -> LogFormat | None:
+        for form in self.formats:
+            needed = 1 if form.checksummed(0) else _PLAIN
+            if form.version > 1 and self._chain(at, form, self.shifts, needed, crc):
+                return form
+        return None
+
+    def _chain(
+        self,
+        at: int,
+        form: LogFormat,
+        shifts: frozenset[int] | None,
+        needed: int,
+        crc: StretchCrc,
+    ) -> bool:
+        """Whether ``needed`` sound events follow each other, fewer before the log's end.
+
+        ``shifts``: those allowed; None for any that all of them share.
+        """
+        for count in range(needed):
+            head = self.stream.peek(max(form.header_length, HEADER_LENGTH), at)
+            if not head:
+                return count >= (_AT_END if shifts is None else 1)
+            header = _header(head, form)
+            if header is None:
+                return count >= _AT_END
+            if not (known_header(header) if count == 0 else sane_header(header)):
+                return False
+            if form.version > 1:
+                place = shift_of(header, self.stream.offset + at, form.version)
+                shifts = shifts or (None if place is None else frozenset((place,)))
+                if shifts is None or place not in shifts:
+                    return False
+            if self.stream.available(at + header.size) < at + header.size:
+                return count >= _AT_END
+            if not self._checks_out(at, header, form, crc):
+                return False
+            at += header.size
+        return True
+
+    def _checks_out(self, at: int, header: EventHeader, form: LogFormat, crc: StretchCrc) -> bool:
+        """Whether the checksum matches, or is none where the format has none."""
+        checksummed = form.checksummed(header.type_code)
+        if not checksummed and len(self.formats) == 1:
+            return True
+        end = at + header.size - CHECKSUM_LENGTH
+        if end - at < header.length:
+            return not checksummed
+        stored = int.from_bytes(self.stream.peek(CHECKSUM_LENGTH, end), "little")
+        if header.type_code == EventType.FORMAT_DESCRIPTION_EVENT:
+            matches = crc_of(header, self.stream.peek(end - at, at), end - at) == stored
+        else:
+            matches = crc.of(at, end) == stored
+        return matches == checksummed
+
+    def _candidates(self, window: bytes, at: int, shifts: frozenset[int] | None) -> Iterator[int]:
+        """Where in the window's first half headers stand that could be an event's, in order.
+
+        ``at``: where the window stands ahead of the stream's place; ``shifts``: those to look for;
+        None for any, where the event behind must say the same.
+        """
+        version = self.formats[0].version
+        length = V1_HEADER_LENGTH if version == 1 else HEADER_LENGTH
+        count = min(len(window) - length + 1, WINDOW)
+        if count <= 0:
+            return
+        good = _KNOWN_TABLE[np.frombuffer(window, np.uint8, count, 4)]
+        sizes = _words(window, 9, count)
+        good &= (sizes >= length) & (sizes <= LARGEST)
+        if version > 1:
+            flags = np.ndarray((count,), "<u2", window, _FLAGS_OFFSET, (1,))
+            good &= (flags & (~KNOWN_FLAGS & 0xFFFF)) == 0
+        found = np.nonzero(good)[0]
+        if shifts is None:
+            found = _followed(window, found, length, version)
+        elif version > 1:
+            ends = found + (self.stream.offset + at)
+            if version != 3:
+                ends += sizes[found]
+            places = (ends - _words(window, 13, count)[found]) & MODULUS
+            found = found[np.isin(places, list(shifts))]
+        yield from found.tolist()
 
 
-def _sound(stream: ByteStream, log_format: LogFormat, window: bytes, i: int) -> bool:
-    header = parse_header(window[i : i + HEADER_LENGTH], HEADER_LENGTH)
-    expected = (stream.offset + i) if log_format.version == 3 else (stream.offset + i + header.size)
-    if header.size < HEADER_LENGTH or header.log_pos != expected & 0xFFFFFFFF:
-        return False
-    if stream.available(i + header.size) < i + header.size:
-        return False
-    data = stream.peek(i + header.size + HEADER_LENGTH)[i:]
-    if log_format.checksummed(header.type_code):
-        end = header.size - CHECKSUM_LENGTH
-        stored = int.from_bytes(data[end : header.size], "little")
-        return zlib.crc32(data[:end]) == stored
-    following = data[header.size :]
-    return not following or (len(following) > 4 and following[4] in _KNOWN)
+def _followed(
+    window: bytes, found: npt.NDArray[np.int64], length: int, version: int
+) -> npt.NDArray[np.int64]:
+    """Those candidates behind which, in the window, a header stands at the same shift."""
+    count = len(window) - length + 1
+    sizes = _words(window, 9, count)
+    found = found[found + sizes[found] < count]
+    behind = found + sizes[found]
+    codes = np.frombuffer(window, np.uint8, count, 4)
+    good = _KNOWN_TABLE[codes[behind]] & (sizes[behind] >= length)
+    if version > 1:
+        log_pos = _words(window, 13, count)
+        step = sizes[found] if version == 3 else sizes[behind]
+        good &= log_pos[behind] == (log_pos[found] + step) & MODULUS
+        good &= log_pos[found] != 0
+    kept: npt.NDArray[np.int64] = found[good]
+    return kept
+
+
+def _words(window: bytes, offset: int, count: int) -> npt.NDArray[np.int64]:
+    """The four bytes ``offset`` behind each of the window's first ``count`` bytes, as numbers."""
+    words: npt.NDArray[np.uint32] = np.ndarray((count,), np.dtype("<u4"), window, offset, (1,))
+    return words.astype(np.int64)
+
+
+def _header(head: bytes, form: LogFormat) -> EventHeader | None:
+    """The header in ``head``, None where it is cut."""
+    length = form.header_length
+    if len(head) > 4 and head[4] == EventType.FORMAT_DESCRIPTION_EVENT:
+        length = HEADER_LENGTH
+    return parse_header(head, length) if len(head) >= length else None

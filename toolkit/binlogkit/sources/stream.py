@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import BinaryIO
 
+from binlogkit.errors import DamageError
+
 __all__ = ["ByteStream"]
 
 CHUNK = 1 << 20
@@ -12,10 +14,11 @@ CHUNK = 1 << 20
 class ByteStream:
     """Reads ahead in chunks of 1 MiB; ``offset`` counts from the stream's first byte.
 
-    A length that a log claims is never allocated before the bytes are there.
+    A length that a log claims is never allocated before the bytes are there. ``failure``: what
+    ended the stream before its end (a damaged compression); the bytes before it are given.
     """
 
-    __slots__ = ("_buffer", "_eof", "_file", "_start", "offset")
+    __slots__ = ("_buffer", "_eof", "_file", "_start", "failure", "offset")
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -23,11 +26,13 @@ class ByteStream:
         self._start = 0
         self._eof = False
         self.offset = 0
+        self.failure: DamageError | None = None
 
-    def peek(self, length: int) -> bytes:
-        """The next ``length`` bytes, fewer at the end, without moving."""
-        self._fill(length)
-        return bytes(self._buffer[self._start : self._start + length])
+    def peek(self, length: int, ahead: int = 0) -> bytes:
+        """``length`` bytes from ``ahead`` bytes on, fewer at the end, without moving."""
+        self._fill(ahead + length)
+        start = self._start + ahead
+        return bytes(memoryview(self._buffer)[start : start + length])
 
     def read(self, length: int) -> bytes:
         """The next ``length`` bytes, fewer at the end."""
@@ -50,7 +55,11 @@ class ByteStream:
 
     def _fill(self, length: int) -> None:
         while not self._eof and len(self._buffer) - self._start < length:
-            chunk = self._file.read(CHUNK)
+            try:
+                chunk = self._file.read(CHUNK)
+            except DamageError as error:
+                self.failure = error
+                chunk = b""
             if chunk:
                 self._buffer += chunk
             else:

@@ -14,6 +14,7 @@ from typing import Any
 
 from binlogkit.errors import UsageError
 from binlogkit.rows.filters import Filters
+from binlogkit.sources.keyring import KeyFiles, key_files
 
 __all__ = ["KINDS", "ScanOptions", "parse_options"]
 
@@ -29,7 +30,8 @@ class ScanOptions:
     """One scan, as plain values that can be shipped to a worker.
 
     ``filters``: keywords of :meth:`Filters.build`; ``schema``: path of a SQL file; ``schema_from``:
-    a live server; ``name``: the ``source`` column; ``kind``: one of :data:`KINDS`.
+    a live server; ``name``: the ``source`` column; ``kind``: one of :data:`KINDS`; ``keyring``,
+    ``key_file``: names of files.
     """
 
     paths: tuple[str, ...]
@@ -41,6 +43,13 @@ class ScanOptions:
     charset: str | None = None
     on_damage: str = "stop"
     name: str | None = None
+    keyring: str | None = None
+    key_file: str | None = None
+
+    @property
+    def keys(self) -> KeyFiles:
+        """Where the keys of encrypted logs are: files that every worker can read."""
+        return key_files(self.keyring, self.key_file)
 
     @property
     def typed(self) -> bool:
@@ -66,6 +75,8 @@ def parse_options(options: Mapping[str, str]) -> ScanOptions:
         charset=given.get("charset"),
         on_damage=given.get("on_damage", "stop"),
         name=given.get("name"),
+        keyring=given.get("keyring"),
+        key_file=given.get("key_file"),
     )
     if scan.on_damage not in ("stop", "report"):
         raise UsageError(f"onDamage is stop or report, not {scan.on_damage!r}")
@@ -169,6 +180,8 @@ _SPELLED = {
     "charset": "charset",
     "on_damage": "onDamage",
     "name": "name",
+    "keyring": "keyring",
+    "key_file": "keyFile",
     **{n: n[0] + n.title().replace("_", "")[1:] for n in _FILTERS},
 }
 _NAMES = {_folded(name): name for name in _SPELLED}

@@ -82,7 +82,8 @@ class Plan:
     def walk(self, split: Split) -> SplitWalk:
         """A walk over one split that starts with what is known there."""
         known = None if split.known is None else self.known[split.known]
-        return SplitWalk(resolve(split.file), self.options, split=split, known=known)
+        carriers = resolve(split.file, self.scan.keys)
+        return SplitWalk(carriers, self.options, split=split, known=known)
 
 
 class SplitWalk(LogWalk):
@@ -160,6 +161,8 @@ def make_plan(scan: ScanOptions, *, unite: bool = True) -> Plan:
         charset=scan.charset,
         on_damage=scan.on_damage,
         name=scan.name,
+        keyring=scan.keyring,
+        key_file=scan.key_file,
     )
     last = len(log.files) - 1
     splits = [Split(name, i == 0, i == last) for i, name in enumerate(log.files)]

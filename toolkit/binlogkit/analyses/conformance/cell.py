@@ -93,12 +93,14 @@ def _string(cell: Cell) -> bool:
             and cell.ours.isascii()
             and cell.printed.data == cell.ours.encode("ascii")
         )
-    return cell.printed.data == cell.ours.encode("utf-8", "surrogateescape")
+    return cell.printed.data == cell.ours.encode("utf-8", "backslashreplace")
 
 
 def _quoted(cell: Cell) -> bool:
     if cell.printed.form is Form.STRING:
-        return isinstance(cell.ours, str) and cell.printed.data == cell.ours.encode("utf-8")
+        if not isinstance(cell.ours, str):
+            return False
+        return cell.printed.data == cell.ours.encode("utf-8", "backslashreplace")
     return _text(cell)
 
 

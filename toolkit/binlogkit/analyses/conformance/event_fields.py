@@ -51,28 +51,30 @@ TYPES: Mapping[str, tuple[str, ...]] = {
     "Heartbeat": ("HEARTBEAT_LOG_EVENT", "HEARTBEAT_LOG_EVENT_V2"),
 }
 
-_START = re.compile(rb"\tStart: binlog v (\d+), server v (.*) created ", re.DOTALL)
-_QUERY = re.compile(rb"thread_id=(\d+)\texec_time=(\d+)\terror_code=(\d+)")
-_TIMES = re.compile(rb"SET TIMESTAMP=(\d+)")
-_XID = re.compile(rb"\tXid = (\d+)")
-_XA = re.compile(rb"\tXA PREPARE (X'[0-9a-f]*',X'[0-9a-f]*',-?\d+)")
-_ROTATE = re.compile(rb"\tRotate to (.*)  pos: (\d+)", re.DOTALL)
-_INTVAR = re.compile(rb"SET (LAST_INSERT_ID|INSERT_ID)=(\d+)/\*!\*/;")
-_RAND = re.compile(rb"SET @@RAND_SEED1=(\d+), @@RAND_SEED2=(\d+)/\*!\*/;")
+_START = re.compile(rb"\tStart: binlog v (\d{1,20}), server v (.*) created ", re.DOTALL)
+_QUERY = re.compile(rb"thread_id=(\d{1,20})\texec_time=(\d{1,20})\terror_code=(\d{1,20}(?!\d))")
+_TIMES = re.compile(rb"SET TIMESTAMP=(\d{1,20}(?!\d))")
+_XID = re.compile(rb"\tXid = (\d{1,20}(?!\d))")
+_XA = re.compile(rb"\tXA PREPARE (X'[0-9a-f]*',X'[0-9a-f]*',-?\d{1,20})")
+_ROTATE = re.compile(rb"\tRotate to (.*)  pos: (\d{1,20}(?!\d))", re.DOTALL)
+_INTVAR = re.compile(rb"SET (LAST_INSERT_ID|INSERT_ID)=(\d{1,20})/\*!\*/;")
+_RAND = re.compile(rb"SET @@RAND_SEED1=(\d{1,20}), @@RAND_SEED2=(\d{1,20})/\*!\*/;")
 _USER_VAR = re.compile(
     rb"SET @`((?:[^`]|``)*)`:=(?:_(\w+) 0x([0-9A-F]*) COLLATE [^\n]*|([^\n]*))/\*!\*/;"
 )
-_CLOCK = re.compile(rb"last_committed=(\d+)\tsequence_number=(\d+)")
+_CLOCK = re.compile(rb"last_committed=(\d{1,20})\tsequence_number=(\d{1,20}(?!\d))")
 _COMMIT = re.compile(
-    rb"original_committed_timestamp=(\d+)\timmediate_commit_timestamp=(\d+)"
-    rb"\ttransaction_length=(\d+)"
+    rb"original_committed_timestamp=(\d{1,20})\timmediate_commit_timestamp=(\d{1,20}(?!\d))"
+    rb"\ttransaction_length=(\d{1,20}(?!\d))"
 )
 _NEXT = re.compile(rb"SET @@SESSION.GTID_NEXT= '(.*)'/\*!\*/;")
 _UUID_SET = re.compile(rb"# ([0-9a-f]{8}-[0-9a-f-]{27}:[^,]*),?")
-_PAYLOAD = re.compile(rb"payload_size=(\d+)\tcompression_type=(\w+)(?:\tuncompressed_size=(\d+))?")
-_ROWS = re.compile(rb": table id (\d+)(?: flags: (.*))?")
-_TABLE_ID = re.compile(rb"mapped to number (\d+)")
-_BLOCK = re.compile(rb"#\w+: file_id: (\d+)  block_len: (\d+)")
+_PAYLOAD = re.compile(
+    rb"payload_size=(\d{1,20})\tcompression_type=(\w+)(?:\tuncompressed_size=(\d{1,20}(?!\d)))?"
+)
+_ROWS = re.compile(rb": table id (\d{1,20})(?: flags: (.*))?")
+_TABLE_ID = re.compile(rb"mapped to number (\d{1,20}(?!\d))")
+_BLOCK = re.compile(rb"#\w+: file_id: (\d{1,20})  block_len: (\d{1,20}(?!\d))")
 
 
 def fields_of(printed: PrintedEvent, ours: Mapping[str, Any]) -> Pairs:
@@ -103,7 +105,7 @@ def _numbers(
 
 
 def _text(value: bytes | None) -> str:
-    return (value or b"").decode("utf-8", "surrogateescape")
+    return (value or b"").decode("utf-8", "backslashreplace")
 
 
 def _shown(value: bytes | None) -> str | None:

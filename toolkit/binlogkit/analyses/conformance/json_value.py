@@ -16,7 +16,7 @@ from binlogkit.analyses.conformance.tokens import Diff
 
 __all__ = ["Digits", "PathError", "apply", "dump", "parse"]
 
-_LEG = re.compile(r'\.("(?:[^"\\]|\\.)*"|[^.\[\]"\s]+)|\[(\d+)\]')
+_LEG = re.compile(r'\.("(?:[^"\\]|\\.)*"|[^.\[\]"\s]+)|\[(\d{1,20})\]')
 
 
 class PathError(ValueError):

@@ -21,6 +21,7 @@ from binlogkit.analyses.conformance.mysqlbinlog_text import read_text
 from binlogkit.analyses.conformance.printed import PrintedCell, PrintedEvent, PrintedRow
 from binlogkit.analyses.conformance.tokens import Diff, Form, Printed, TokenError, read_token
 from binlogkit.analyses.conformance.value_rules import moment_text
+from binlogkit.errors import UsageError, printable
 
 __all__ = ["from_mysqlbinlog"]
 
@@ -28,9 +29,20 @@ Record = dict[str, Any]
 
 
 def from_mysqlbinlog(lines: Iterable[bytes | str]) -> tuple[Iterator[Record], Iterator[Record]]:
-    """The text's events and rows; reading one ahead of the other keeps what is between."""
+    """The text's events and rows; reading one ahead of the other keeps what is between.
+
+    UsageError, while they are read: what mysqlbinlog never prints.
+    """
     first, second = tee(read_text(lines))
-    return _events(first), _rows(second)
+    return _told(_events(first)), _told(_rows(second))
+
+
+def _told(records: Iterator[Record]) -> Iterator[Record]:
+    """``records``; a number, date or value that mysqlbinlog never prints is the text's fault."""
+    try:
+        yield from records
+    except (ValueError, OverflowError) as exc:
+        raise UsageError(f"this is no text of mysqlbinlog: {printable(str(exc))}") from exc
 
 
 def _events(items: Iterable[PrintedEvent | PrintedRow]) -> Iterator[Record]:
@@ -97,8 +109,8 @@ def _rows(items: Iterable[PrintedEvent | PrintedRow]) -> Iterator[Record]:
             yield {
                 **where,
                 "row": number,
-                "db": item.table[0].decode("utf-8", "surrogateescape"),
-                "table": item.table[1].decode("utf-8", "surrogateescape"),
+                "db": item.table[0].decode("utf-8", "backslashreplace"),
+                "table": item.table[1].decode("utf-8", "backslashreplace"),
                 "op": item.op,
                 "before": _image(item.before, {}),
                 "after": _image(item.after, item.before or {}),

@@ -29,9 +29,9 @@ from binlogkit.analyses.conformance.row_text import read_rows
 
 __all__ = ["Hints", "NoHints", "read_text"]
 
-_AT = re.compile(rb"# at (0|[1-9]\d*)")
+_AT = re.compile(rb"# at (0|[1-9]\d{0,19}(?!\d))")
 _HEADER = re.compile(
-    rb"#(\d{6} [ \d]\d:\d\d:\d\d) server id (\d+)  end_log_pos (\d+) "
+    rb"#(\d{6} [ \d]\d:\d\d:\d\d) server id (\d{1,20})  end_log_pos (\d{1,20}) "
     rb"(?:CRC32 0x([0-9a-f]+) )?(.*)",
     re.DOTALL,
 )
@@ -43,7 +43,7 @@ _ROWS_KINDS = frozenset(
     for verb in ("Write", "Update", "Delete")
     for suffix in ("", "_v1", "_partial")
 )
-_TABLE_MAP = re.compile(rb"\tTable_map: `(.*)`\.`(.*)` mapped to number \d+", re.DOTALL)
+_TABLE_MAP = re.compile(rb"\tTable_map: `(.*)`\.`(.*)` mapped to number \d{1,20}", re.DOTALL)
 _DELIMITER = b"/*!*/;"
 _PREAMBLE = re.compile(
     rb"(?:use `|SET TIMESTAMP=|SET @@session\.|/\*!\d{5} SET @@session\.|/\*!\\C )", re.DOTALL

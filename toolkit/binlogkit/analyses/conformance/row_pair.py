@@ -96,7 +96,7 @@ def _compare(ours: Record, theirs: PrintedRow, facts: TableFacts | None, server:
 
 
 def _name(raw: bytes) -> str:
-    return raw.decode("utf-8", "surrogateescape")
+    return raw.decode("utf-8", "backslashreplace")
 
 
 def _same_field(pair: Pair, name: str, ours: Any, theirs: str) -> None:

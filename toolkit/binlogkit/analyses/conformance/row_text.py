@@ -23,9 +23,9 @@ _VERBS = {
 _START = re.compile(rb"### (?:INSERT INTO|UPDATE|DELETE FROM) (?=`)")
 _NAME = re.compile(rb"`((?:[^`]|``)*)`\.`((?:[^`]|``)*)`")
 _EMPTY = re.compile(rb"`(.*)`\.`(.*)` VALUES \(\)", re.DOTALL)
-_CELL = re.compile(rb"###   @(\d+)=")
-_COMMENT = re.compile(rb"(.*) meta=(-?\d+) nullable=([01]) is_null=([01])")
-_UNKNOWN_TABLE = re.compile(rb"### Row event for unknown table #(\d+)(.*)", re.DOTALL)
+_CELL = re.compile(rb"###   @(\d{1,20})=")
+_COMMENT = re.compile(rb"(.*) meta=(-?\d{1,20}) nullable=([01]) is_null=([01])")
+_UNKNOWN_TABLE = re.compile(rb"### Row event for unknown table #(\d{1,20})(.*)", re.DOTALL)
 _JSON_LINE = b"###      "
 _GIVEN_UP = (b"!! ", b"***Corrupted", b"*** Error")
 _NAME_LINES = 130  # a name has at most 64 characters; two names, each of them line ends

@@ -43,7 +43,7 @@ __all__ = [
 
 _EPOCH = datetime(1970, 1, 1)
 _HEX = re.compile(r"0x((?:[0-9A-F]{2})*)")
-_OLD_TIME = re.compile(r"(\d+):(\d\d):(\d\d)")
+_OLD_TIME = re.compile(r"(\d{1,20}):(\d\d):(\d\d)")
 _QUARTER = 15 * 60
 
 
@@ -247,7 +247,7 @@ def binary_hex(cell: Cell) -> bool:
 
 def _width(cell: Cell) -> int:
     """Bytes of a BINARY(n): by the column, else by the printed type."""
-    found = re.fullmatch(r"STRING\((\d+)\)", cell.type)
+    found = re.fullmatch(r"STRING\((\d{1,20})\)", cell.type)
     if found:
         return int(found[1])
     return cell.column.length if cell.column.fixed and not cell.type else 0

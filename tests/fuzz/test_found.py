@@ -1,0 +1,120 @@
+"""What fuzzing found, each as the smallest input that shows it."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+
+import pytest
+from binlogkit_fuzz.framing import log_of
+
+import binlogkit as bk
+from binlogkit._kernel.cursor import Cursor
+from binlogkit._kernel.json_diff import apply, parse_diffs
+from binlogkit.analyses.conformance import parse_decoded
+from binlogkit.errors import DamageError, MalformedEventError, UsageError
+from binlogkit.events.gtid_set import GtidSet
+
+SID = bytes(range(16))
+UUID = "00010203-0405-0607-0809-0a0b0c0d0e0f"
+GTID, PREVIOUS_GTIDS, TAGGED, TABLE_MAP, ROTATE = 33, 35, 42, 19, 4
+
+
+def number(value: int) -> bytes:
+    """A variable-length integer of 9 bytes, as tagged GTIDs have it."""
+    return b"\xff" + value.to_bytes(8, "little")
+
+
+def diff(op: int, path: bytes, value: bytes) -> bytes:
+    length = len(path).to_bytes(2, "little")
+    return bytes([op]) + b"\xfc" + length + path + bytes([len(value)]) + value
+
+
+def test_diffs_that_nest_deeper_than_a_document_can_be() -> None:
+    """Each diff puts an array into the innermost one: text was made by recursion without end."""
+    array = b"\2" + b"\0\0\4\0"
+    cell = b"".join(diff(1, b"$" + b"[0]" * depth, array) for depth in range(1, 1200))
+    with pytest.raises(ValueError, match="too deep"):
+        apply("[]", parse_diffs(cell))
+    shallow = b"".join(diff(1, b"$" + b"[0]" * depth, array) for depth in range(1, 100))
+    assert apply("[]", parse_diffs(shallow)) == "[" * 100 + "]" * 100
+
+
+def test_a_diff_that_does_not_fit_names_its_path_safely() -> None:
+    with pytest.raises(ValueError, match=r"\$\.\\x1b does not fit"):
+        apply("[]", parse_diffs(b"\2\3$.\x1b"))
+
+
+@pytest.mark.parametrize("tag", [b"a,b", b"\xff", b"a:1-9", b"x\n", b"9"])
+def test_tags_that_no_server_takes(tag: bytes) -> None:
+    """A set's text is read again by others: what cannot be read again is damage."""
+    data = bytes([0, 1, 0, 0, 0, 0, 0, 1]) + SID + bytes([len(tag) << 1]) + tag
+    data += (1).to_bytes(8, "little") + (1).to_bytes(8, "little") + (5).to_bytes(8, "little")
+    with pytest.raises(MalformedEventError, match="is no tag"):
+        GtidSet.read(Cursor(data))
+
+
+@pytest.mark.parametrize(
+    "text", [f"{UUID}:{'9' * 5000}", f"{UUID}:٣", f"{UUID}:1-{'1' * 20}"], ids=["long", "٣", "20"]
+)
+def test_numbers_that_no_gtid_has(text: str) -> None:
+    with pytest.raises(UsageError):
+        GtidSet.parse(text)
+    assert text not in GtidSet.parse(f"{UUID}:1-5")
+    assert f"{UUID}:²" not in GtidSet.parse(f"{UUID}:1-5")
+
+
+@pytest.mark.parametrize("field", [6, 7])
+def test_commit_times_beyond_their_bits(field: int) -> None:
+    """Microseconds of 64 bits fit no column of the frames."""
+    body = number(1) + number(9) + number(0)
+    body += number(1) + b"".join(bytes([byte << 1]) for byte in SID)
+    body += number(2) + number(2) + number(field) + number(1 << 55)
+    log = bk.open(log_of([(TAGGED, body)]))
+    with pytest.raises(DamageError, match="do not fit 55 bits"):
+        list(log.event_records())
+    assert bk.open(log_of([(TAGGED, body)]), on_damage="report").transactions() is not None
+
+
+def test_gtids_that_cannot_be_continued() -> None:
+    """Two logs whose transactions have the number 0: continuity is told from the others."""
+    gtid = b"\0" + SID + (0).to_bytes(8, "little")
+    previous = (0).to_bytes(8, "little")
+    log = log_of([(PREVIOUS_GTIDS, previous), (GTID, gtid)])
+    audit = bk.open([log, log]).audit()
+    assert audit["continuity"].num_rows == 1
+
+
+def test_a_table_map_that_fits_no_table() -> None:
+    """Its table has no schema, and the audit tells the damage."""
+    broken = bytes(6) + b"\1\0" + b"\1d\0" + b"\1t\0" + b"\1\xf6" + b"\0" + b"\0"
+    audit = bk.open(log_of([(TABLE_MAP, broken)]), on_damage="report").audit()
+    assert any("metadata" in f["finding"] for f in audit["findings"].to_pylist())
+
+
+def test_text_of_mysqlbinlog_that_is_no_utf8() -> None:
+    text = (
+        b"# at 4\n#240502 10:02:06 server id 1  end_log_pos 40 CRC32 0x00000000 \tRotate to a\xdc  "
+        b"pos: 4\n"
+    )
+    events = parse_decoded(text.splitlines(keepends=True), "mysqlbinlog").events
+    assert events is not None
+    for record in events:
+        json.dumps(record, ensure_ascii=False).encode("utf-8")
+        assert record["fields"]["name"] == "a\\xdc"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"#249902 10:02:06 server id 1  end_log_pos 40 CRC32 0x00000000 \tXid = 7",
+        b"#240502 10:02:06 server id 1  end_log_pos 40 CRC32 0x00000000 \tXid = " + b"9" * 5000,
+        b"#240502 10:02:06 server id 1  end_log_pos " + b"9" * 5000 + b" \tXid = 7",
+    ],
+    ids=["month 99", "xid", "position"],
+)
+def test_text_with_numbers_that_mysqlbinlog_never_prints(line: bytes) -> None:
+    events = parse_decoded([b"# at 4\n", line + b"\n"], "mysqlbinlog").events
+    assert events is not None
+    with suppress(UsageError):
+        assert all("xid" not in record["fields"] for record in events)

@@ -1,0 +1,113 @@
+"""``binlogkit explain``: an event as an annotated walk over its bytes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from binlogkit.cli.options import open_input, output_of, output_options, reading_options
+from binlogkit.cli.status import FINDINGS, WELL, complain, note
+from binlogkit.errors import UsageError
+
+if TYPE_CHECKING:
+    from binlogkit.events.explain_walk import EventWalk
+    from binlogkit.log import Log
+
+__all__ = ["command"]
+
+VIEW = ("offset", "length", "field", "raw", "value", "meaning")
+
+
+@click.command("explain")
+@click.argument("files", nargs=-1, metavar="[FILE...]")
+@click.option(
+    "--at",
+    multiple=True,
+    metavar="POS[/INNER]",
+    help="Where the event begins; /INNER: its number in a compressed payload; with several files "
+    "FILE:POS (repeatable; without it: every event).",
+)
+@click.option(
+    "--text",
+    metavar="TEXT",
+    help="Events as hex or base64 instead of a file, as mysqlbinlog or xxd print them; - reads "
+    "standard input.",
+)
+@click.option("--html", metavar="OUT", help="Write it as one HTML file.")
+@reading_options
+@output_options
+def command(**arguments: Any) -> int:
+    """Every byte of an event: offset, size, field, value, and what it means.
+
+    As a table it is a text to read; in the other formats one record per field.
+    """
+    from binlogkit.frames.explain_records import EXPLAIN_KEYS, explain_records
+    from binlogkit.log.explain import Explanation, explanations
+    from binlogkit.reports.output import write_records
+
+    output = output_of(arguments)
+    at, html = arguments.pop("at"), arguments.pop("html")
+    log = _opened(arguments)
+    told = _Told()
+    walks = told.watching(explanations(log, at or None))
+    if html is not None:
+        explanation = Explanation(tuple(walks))
+        _write(html, explanation.html())
+        note(f"the explanation is {html}")
+    elif output.format == "table" and output.columns is None:
+        from binlogkit.reports.explain_text import write
+
+        write(walks, output.path)
+    else:
+        records = (record for walk in walks for record in explain_records(walk))
+        write_records(records, output, names=EXPLAIN_KEYS, view=VIEW)
+    return told.status(log)
+
+
+def _opened(arguments: dict[str, Any]) -> Log:
+    """The log that the arguments name, or that which the text holds."""
+    text = arguments.pop("text")
+    if text is None:
+        log: Log = open_input(arguments)
+        return log
+    if arguments["files"]:
+        raise UsageError("give files or --text, not both")
+    source = sys.stdin.buffer.read() if text == "-" else text.encode("utf-8", "surrogateescape")
+    if not source:
+        raise UsageError("the text of --text is empty")
+    opened: Log = open_input({**arguments, "files": source})
+    return opened
+
+
+class _Told:
+    """What is wrong with the events that went by."""
+
+    def __init__(self) -> None:
+        self._places: set[int] = set()
+        self._problems: list[str] = []
+
+    def watching(self, walks: Iterator[EventWalk]) -> Iterator[EventWalk]:
+        """The same events."""
+        for walk in walks:
+            raw = walk.raw
+            self._places.add(raw.pos)
+            self._problems += [f"{raw.file} at {raw.pos}: {p}" for p in walk.problems]
+            yield walk
+
+    def status(self, log: Log) -> int:
+        """Tell of them, and of the damage before them; the exit status."""
+        problems = [str(d) for d in log.damages if d.offset not in self._places]
+        problems += [*self._problems, *log.problems]
+        for problem in problems:
+            complain(problem)
+        return FINDINGS if problems else WELL
+
+
+def _write(path: str, text: str) -> None:
+    from binlogkit.reports.output import destination
+
+    with destination(path) as sink:
+        sink.write(text.encode("utf-8"))

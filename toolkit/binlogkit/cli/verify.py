@@ -1,0 +1,45 @@
+"""``binlogkit verify``: whether logs are whole, and what it means where they are not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from binlogkit.cli.options import input_options, open_input, output_of, output_options
+from binlogkit.cli.status import FINDINGS, WELL
+
+__all__ = ["command"]
+
+
+@click.command("verify", context_settings={"default_map": {"on_damage": "report"}})
+@input_options
+@click.option("--rows", is_flag=True, help="Decode all rows, not only those without a checksum.")
+@output_options
+def command(**arguments: Any) -> int:
+    """Structure, checksums, positions, transactions, continuity; every finding graded.
+
+    As a table it is a report to read; in the other formats one record per finding. Notes alone
+    leave the exit status 0.
+    """
+    from binlogkit.analyses.verify import FINDINGS as COLUMNS
+    from binlogkit.analyses.verify import Grade
+    from binlogkit.log.verify import FindingStream, Verification, findings_schema
+    from binlogkit.reports.output import write_records
+
+    output, rows = output_of(arguments), arguments.pop("rows")
+    stream = FindingStream(open_input(arguments), rows=rows)
+    if output.format == "table" and output.columns is None:
+        from binlogkit.reports.text import write
+        from binlogkit.reports.verification import verification_report
+
+        findings = list(stream)
+        found = Verification(findings, stream.files, stream.joints, stream.unreadable)
+        write(verification_report(found.records(), found.file_records()), output.path)
+    else:
+        names = [column.name for column in COLUMNS]
+        records = (found.record() for found in stream)
+        write_records(records, output, names=names, schema=findings_schema())
+    if stream.unreadable is not None:
+        raise stream.unreadable
+    return WELL if stream.worst == Grade.NOTE else FINDINGS

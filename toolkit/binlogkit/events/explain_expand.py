@@ -1,0 +1,112 @@
+"""Fields that hold more than their parser takes apart: each read on by who understands it."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+
+from binlogkit._kernel.charsets import charset_of, decode
+from binlogkit._kernel.numbers import read_decimal
+from binlogkit.constants import event_type_name
+from binlogkit.errors import DamageError, LimitError
+from binlogkit.events.base import Body, parser_of
+from binlogkit.events.explain_cursor import Recorder
+from binlogkit.events.explain_parts import Detail, Part, fill
+from binlogkit.events.explain_shape import shaped
+from binlogkit.events.format_description import FormatDescription
+from binlogkit.events.group import TransactionContext
+from binlogkit.events.gtid_set import GtidSet
+from binlogkit.events.load import CreateFile
+from binlogkit.events.payload import TransactionPayload, inner_events
+from binlogkit.events.query import LoadBlock
+from binlogkit.events.variables import UserVar
+from binlogkit.sources.raw import RawEvent
+
+__all__ = ["MOST_INNER", "expand"]
+
+MOST_INNER = 1000  # events of a payload that are listed
+_FIRST_TYPE = 1
+
+
+def expand(part: Part, raw: RawEvent, body: Body | None) -> None:
+    """Take ``part`` of an event further apart, or say what its value means, where that is known."""
+    known = _EXPANSIONS.get((type(body), part.field))
+    if known is not None and not part.parts:
+        known(part, raw, body)
+
+
+def _post_header_lengths(part: Part, raw: RawEvent, body: Body) -> None:
+    assert isinstance(body, FormatDescription)
+    part.value = None
+    part.parts = [
+        Part(event_type_name(code), part.start + i, part.start + i + 1, length, f"type {code}")
+        for i, (code, length) in enumerate(enumerate(body.post_header_lengths, _FIRST_TYPE))
+    ]
+
+
+def _snapshot(part: Part, raw: RawEvent, body: Body) -> None:
+    assert isinstance(body, TransactionContext)
+    recorder = Recorder(body.snapshot_version, raw.file, raw.pos, base=part.start)
+    try:
+        part.value = str(GtidSet.read(recorder))
+    except DamageError as error:
+        part.problem = error.reason
+    part.parts = shaped(recorder.parts, "gtid_set", {})
+    fill(part)
+
+
+def _payload(part: Part, raw: RawEvent, body: Body) -> None:
+    assert isinstance(body, TransactionPayload)
+    at = 0
+    try:
+        for event in inner_events(raw, body):
+            if event.inner is not None and event.inner < MOST_INNER:
+                read = "" if parser_of(event.header.type_code) else ", a type that is not read"
+                part.details.append(
+                    Detail(
+                        f"{raw.pos}/{event.inner}",
+                        event_type_name(event.header.type_code),
+                        f"{event.header.size} bytes at {at} of the payload unpacked{read}",
+                    )
+                )
+            at += event.header.size
+            more = (event.inner or 0) + 1
+        if more > MOST_INNER:
+            part.details.append(Detail("…", f"{more - MOST_INNER} more", ""))
+    except (DamageError, LimitError) as error:
+        part.problem = error.reason if isinstance(error, DamageError) else str(error)
+
+
+def _user_value(part: Part, raw: RawEvent, body: Body) -> None:
+    assert isinstance(body, UserVar) and body.value is not None
+    stored = body.value
+    try:
+        if body.var_type == "STRING":
+            charset = charset_of(body.collation or 0) or "utf8mb4"
+            part.value = decode(charset, stored)
+        elif body.var_type == "INT":
+            part.value = int.from_bytes(stored, "little", signed=not body.unsigned)
+        elif body.var_type == "REAL":
+            (part.value,) = struct.unpack("<d", stored)
+        elif body.var_type == "DECIMAL":
+            part.value = format(read_decimal(stored[2:], stored[0], stored[1]), "f")
+    except (ValueError, IndexError, struct.error) as error:
+        part.problem = f"no {body.var_type}: {error}"
+
+
+def _block(part: Part, raw: RawEvent, body: Body) -> None:
+    assert isinstance(part.value, bytes)
+    part.meaning += ": " + part.value[:_SHOWN].decode("latin-1")
+    if len(part.value) > _SHOWN:
+        part.meaning += "…"
+
+
+_SHOWN = 60
+_EXPANSIONS: dict[tuple[type, str], Callable[[Part, RawEvent, Body], None]] = {
+    (FormatDescription, "post_header_lengths"): _post_header_lengths,
+    (TransactionContext, "snapshot_version"): _snapshot,
+    (TransactionPayload, "payload"): _payload,
+    (UserVar, "value"): _user_value,
+    (LoadBlock, "data"): _block,
+    (CreateFile, "data"): _block,
+}

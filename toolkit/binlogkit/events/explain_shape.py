@@ -1,0 +1,161 @@
+"""What a parser read, in the shape that a reader expects: items together, values as typed.
+
+A parser reads a list of fields one after the other; here a status variable, a field of optional
+metadata, an entry of a GTID set becomes a group. The values are those of the event's dataclass
+where it has a field of that name, so that an explanation and a record say the same.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
+
+from binlogkit.events.explain_fields import Field, section_of
+from binlogkit.events.explain_parts import Part, fill, grouped
+from binlogkit.events.explain_row_fields import EXTRA_ROW_TYPES, OPTIONAL_METADATA, STATUS_VARS
+from binlogkit.events.explain_values import bits_of
+
+__all__ = ["meaning_of", "shaped", "typed_values"]
+
+# Parts that only say "a value of so many bytes": what is in them counts.
+_SPLICED = frozenset({"field", "optional_metadata"})
+# The UUID of a tagged GTID is 16 integers.
+_MERGED = frozenset({"sid"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Items:
+    """Groups that begin with the field ``starter``; ``name``: of one; ``most``: parts in it."""
+
+    starter: str
+    name: Callable[[list[Part]], str]
+    most: int | None = None
+
+
+def _coded(names: Mapping[int, str]) -> Callable[[list[Part]], str]:
+    return lambda parts: names.get(int(str(parts[0].value)), f"type {parts[0].value}")
+
+
+def _last(parts: list[Part]) -> str:
+    return parts[-1].field if len(parts) > 1 else "end"
+
+
+def _entry(parts: list[Part]) -> str:
+    return "entry"
+
+
+_ITEMS: dict[str, tuple[_Items, ...]] = {
+    "status_vars": (_Items("status_var_code", _coded(STATUS_VARS)),),
+    "TableMap": (_Items("optional_metadata_type", _coded(OPTIONAL_METADATA)),),
+    "extra_data": (_Items("extra_type", _coded(EXTRA_ROW_TYPES)),),
+    "HeartbeatV2": (_Items("field_type", _last, 3),),
+    "TransactionPayload": (_Items("field_type", _last, 3),),
+    "Gtid": (_Items("field_id", _last, 3),),
+    "ViewChange": (_Items("key_length", _entry),),
+    "gtid_set": (
+        _Items("interval_start", lambda _: "interval", 2),
+        _Items("sid", lambda _: "server"),
+    ),
+    "TransactionContext": (
+        _Items("write_set_length", lambda _: "write", 2),
+        _Items("read_set_length", lambda _: "read", 2),
+    ),
+}
+
+
+def shaped(parts: list[Part], section: str, typed: Mapping[str, list[Any]]) -> list[Part]:
+    """The parts of a group with their own below them, grouped and explained.
+
+    ``section``: of explain_fields, where those of no section of their own are looked up;
+    ``typed``: see :func:`typed_values`.
+    """
+    parts = _merged(_spliced(parts))
+    seen = Counter(part.field for part in _flat(parts))
+    at: Counter[str] = Counter()
+    for part in parts:
+        _explain(part, section, typed, seen, at)
+    for items in _ITEMS.get(section, ()):
+        parts = grouped(parts, items.starter, items.name, items.most)
+    return parts
+
+
+def _explain(
+    part: Part,
+    section: str,
+    typed: Mapping[str, list[Any]],
+    seen: Counter[str],
+    at: Counter[str],
+) -> None:
+    if part.parts:
+        own = part.field if section_of(part.field) or part.field in _ITEMS else section
+        part.parts = shaped(part.parts, own, typed)
+        fill(part)
+    elif len(typed.get(part.field, ())) == seen[part.field]:
+        value = typed[part.field][at[part.field]]
+        part.value = part.value if value is None else value
+    at[part.field] += 1
+    known = section_of(section).get(part.field)
+    if known is not None:
+        meaning_of(part, known)
+
+
+def meaning_of(part: Part, known: Field) -> None:
+    """Say what a part's value means."""
+    number = part.value if isinstance(part.value, int) else None
+    said = known.says(part.value) if known.says is not None and part.value is not None else ""
+    if known.bits is not None and number is not None:
+        part.details = bits_of(number, known.bits)
+        said = said or ("" if part.details else "none set")
+    if known.codes is not None and number is not None:
+        said = known.codes.get(number, "a code that has no name in this version")
+    meaning = f"{known.meaning} (since {known.since})" if known.since else known.meaning
+    part.meaning = f"{said}: {meaning}" if said and meaning else said or meaning
+
+
+def _spliced(parts: list[Part]) -> list[Part]:
+    """Without the wrappings of values that have parts."""
+    out: list[Part] = []
+    for part in parts:
+        if part.field in _SPLICED and part.parts:
+            fill(part)
+            out += part.parts
+        else:
+            out.append(part)
+    return out
+
+
+def _merged(parts: list[Part]) -> list[Part]:
+    """One part for the neighbours that are a field together."""
+    out: list[Part] = []
+    for part in parts:
+        if out and part.field in _MERGED and out[-1].field == part.field:
+            out[-1] = Part(part.field, out[-1].start, part.end)
+        else:
+            out.append(part)
+    return out
+
+
+def _flat(parts: list[Part]) -> list[Part]:
+    return [part for part in parts if not part.parts]
+
+
+def typed_values(body: object) -> dict[str, list[Any]]:
+    """The values of a dataclass and those in it, by the name of their field, in order.
+
+    A tuple of plain values gives each of them, what else is a tuple nothing.
+    """
+    out: dict[str, list[Any]] = {}
+    if not is_dataclass(body) or isinstance(body, type):
+        return out
+    for item in fields(body):
+        value = getattr(body, item.name)
+        if is_dataclass(value):
+            out.update(typed_values(value))
+        elif isinstance(value, tuple):
+            if all(isinstance(each, str | bytes | int) for each in value):
+                out[item.name] = list(value)
+        else:
+            out[item.name] = [value]
+    return out

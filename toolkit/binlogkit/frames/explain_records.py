@@ -1,0 +1,57 @@
+"""An explained event -> records in the public contract's form (``explain --format jsonl``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from binlogkit.events.explain_parts import Part
+from binlogkit.events.explain_walk import EventWalk
+
+__all__ = ["EXPLAIN_KEYS", "explain_records"]
+
+EXPLAIN_KEYS = (
+    "file", "pos", "inner", "type", "depth", "path", "field", "offset", "length", "raw", "value",
+    "meaning", "details", "problem",
+)  # fmt: skip
+
+
+def explain_records(walk: EventWalk) -> Iterator[dict[str, object]]:
+    """One dict per part of the event, groups before what is in them.
+
+    ``raw`` is null of a group: the parts in it hold its bytes; those of the parts that hold no
+    others, end to end, are the event.
+    """
+    raw = walk.raw
+    head = {"file": raw.file, "pos": raw.pos, "inner": raw.inner, "type": walk.root.field}
+    path: list[str] = []
+    for depth, part in walk.root.walk():
+        path = [*path[: max(depth - 1, 0)], part.field] if depth else []
+        yield {
+            **head,
+            "depth": depth,
+            "path": path,
+            "field": part.field,
+            "offset": part.start,
+            "length": part.size,
+            "raw": None if part.parts else _hex(walk.data[part.start : part.end]),
+            "value": _plain(part.value),
+            "meaning": part.meaning,
+            "details": [
+                {"name": d.name, "value": _plain(d.value), "meaning": d.meaning}
+                for d in part.details
+            ],
+            "problem": _problem(walk, part, depth),
+        }
+
+
+def _problem(walk: EventWalk, part: Part, depth: int) -> str | None:
+    """What is wrong with a part; with the event itself what is wrong anywhere in it."""
+    return "; ".join(walk.problems) or None if depth == 0 else part.problem or None
+
+
+def _plain(value: object) -> object:
+    return _hex(value) if isinstance(value, bytes) else value
+
+
+def _hex(data: bytes) -> str:
+    return "0x" + data.hex().upper()

@@ -1,0 +1,52 @@
+"""Limits against hostile input: what a log claims is believed up to here and no further.
+
+Each can be raised by an environment variable, ``BINLOGKIT_LIMIT_`` and its name, which the error
+tells. A number is bytes unless it says otherwise. docs/hostile-input.md lists them.
+"""
+
+from __future__ import annotations
+
+import os
+
+from binlogkit.errors import LimitError, UsageError, printable
+
+__all__ = ["DEFAULTS", "PREFIX", "limit", "limit_error", "over"]
+
+DEFAULTS = {
+    # One event of a compressed payload: what any payload may hold, and how many bytes each of the
+    # payload's own may stand for besides (1 GiB of zero bytes is 32 KiB of zstd).
+    "INNER_EVENT": 64 << 20,
+    "EXPANSION": 1000,
+    # What a decompressor may keep in memory: zstd --ultra's window, xz -9's dictionary.
+    "WINDOW": 128 << 20,
+    # How many carriers may lie in each other: an encrypted log in a gzip in a zstd …
+    "NESTING": 4,
+    # The longest line of a hexdump, and the bytes that all `*` of one stand for.
+    "TEXT_LINE": 256 << 20,
+    "REPEATED": 1 << 30,
+    # Columns of a table (manual, "Limits on Table Column Count"), and of all versions of all
+    # tables of a walk: each takes a byte of a table map and some hundred here.
+    "COLUMNS": 4096,
+    "SCHEMA_COLUMNS": 4_000_000,
+}
+PREFIX = "BINLOGKIT_LIMIT_"
+
+
+def limit(name: str) -> int:
+    """The limit of that name. UsageError: the environment sets it to no number."""
+    text = os.environ.get(PREFIX + name)
+    if text is None:
+        return DEFAULTS[name]
+    if not (text.isascii() and text.isdecimal() and len(text) <= 18):
+        raise UsageError(f"{PREFIX}{name} is a number, not {text!r}")
+    return int(text)
+
+
+def over(name: str, what: str) -> str:
+    """``what`` is over the limit, and how to raise it."""
+    return f"{what}; the limit is {limit(name)} (set {PREFIX}{name} to raise)"
+
+
+def limit_error(file: str, name: str, what: str) -> LimitError:
+    """The error that says so of ``file``."""
+    return LimitError(f"{printable(file)}: {over(name, what)}")

@@ -1,0 +1,205 @@
+"""Events of a log, or of a text, as annotated walks over their bytes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from binlogkit.errors import UsageError
+from binlogkit.events.explain_walk import EventWalk
+from binlogkit.log.log import Log, open_log
+from binlogkit.rows.explain_log import ExplainableEvent, ExplainingWalk
+from binlogkit.sources.carriers import Source
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["Explanation", "Place", "explain", "explanations"]
+
+Place: TypeAlias = "int | str | tuple[int, int]"
+_PLACE = re.compile(r"(?:(?P<file>.+):)?(?P<pos>\d+)(?:/(?P<inner>\d+))?", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Explained events, in the log's order.
+
+    ``events``: each with its bytes (``data``), the tree of its parts (``root``) and what is wrong
+    with it (``problems``). ``print()`` shows the text, a notebook the table.
+    """
+
+    events: tuple[EventWalk, ...]
+
+    @property
+    def problems(self) -> list[str]:
+        """What is wrong with the events, each a sentence with its place."""
+        return [
+            f"{walk.raw.file} at {place_of(walk)}: {problem}"
+            for walk in self.events
+            for problem in walk.problems
+        ]
+
+    def records(self) -> Iterator[dict[str, object]]:
+        """One dict per part of each event, as ``explain --format jsonl``."""
+        from binlogkit.frames.explain_records import explain_records
+
+        for walk in self.events:
+            yield from explain_records(walk)
+
+    def text(self, width: int | None = None) -> str:
+        """The annotated bytes as text. ``width``: columns of the screen."""
+        from binlogkit.reports.explain_text import render
+
+        return "".join(piece for walk in self.events for piece in render(walk, width))
+
+    def html(self) -> str:
+        """The annotated bytes as an HTML file that needs nothing else."""
+        from binlogkit.reports.explain_html import render
+
+        return render(self.events)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def _repr_html_(self) -> str:
+        from binlogkit.reports.explain_html import fragment
+
+        return fragment(self.events)
+
+
+def place_of(walk: EventWalk) -> str:
+    """``POS`` or ``POS/INNER``."""
+    raw = walk.raw
+    return str(raw.pos) if raw.inner is None else f"{raw.pos}/{raw.inner}"
+
+
+def explain(
+    source: Source | Log | None = None,
+    *,
+    at: Place | Iterable[Place] | None = None,
+    text: str | None = None,
+    schema: str | Path | None = None,
+    schema_from: str | None = None,
+    charset: str | None = None,
+    on_damage: str = "stop",
+) -> Explanation:
+    """Events as annotated walks over their bytes.
+
+    ``source``: what :func:`binlogkit.open` takes, or a Log; ``at``: where the event begins, ``154``
+    or, inside a compressed payload, ``"154/0"`` or ``(154, 0)``, with several logs
+    ``"FILE:154/0"``; several events are a list of these, all events None. ``text``: events as hex
+    or base64 text instead, alone or several, as mysqlbinlog, xxd and others print them. The other
+    arguments are those of :func:`binlogkit.open`.
+
+    Errors: UsageError where no event begins (the message says where the nearest do), DamageError
+    where damage comes before it (not with ``on_damage="report"``), InputError.
+    """
+    if (source is None) == (text is None):
+        raise UsageError("give a log or a text of events")
+    if isinstance(source, Log):
+        log = source
+    else:
+        given: Source = text.encode("utf-8", "replace") if text is not None else source or ""
+        log = open_log(
+            given, schema=schema, schema_from=schema_from, charset=charset, on_damage=on_damage
+        )
+    return Explanation(tuple(explanations(log, at)))
+
+
+def explanations(log: Log, at: Place | Iterable[Place] | None = None) -> Iterator[EventWalk]:
+    """The events at these places, or all, one by one: for who does not want to keep them all.
+
+    Errors: see :func:`explain`.
+    """
+    search = None if at is None else _Search([_place(log, place) for place in _several(at)])
+    walk = ExplainingWalk(log.carriers, replace(log.options, on_damage="report"), ahead=False)
+    log.damages, log.problems = walk.damages, walk.problems
+    for event in walk.events():
+        if search is None or search.finds(event):
+            yield event.explain()
+        if search is not None and search.over:
+            return
+        if event.damage is not None and log.options.on_damage == "stop":
+            raise event.damage
+    if search is not None:
+        raise search.missing()
+
+
+_Wanted: TypeAlias = tuple[str, int, "int | None"]
+
+
+def _several(at: Any) -> Sequence[Any]:
+    if isinstance(at, int | str) or (isinstance(at, tuple) and len(at) == 2):
+        return [at]
+    return list(at)
+
+
+def _place(log: Log, place: Any) -> _Wanted:
+    """The file, position and number in a payload that ``place`` says."""
+    if isinstance(place, tuple):
+        place = f"{place[0]}/{place[1]}"
+    match = _PLACE.fullmatch(str(place))
+    if match is None:
+        raise UsageError(f"not a position: {place!r} (write POS, POS/INNER or FILE:POS)")
+    file = match["file"]
+    if file is None and len(log.files) > 1:
+        raise UsageError(f"{len(log.files)} logs are read: write FILE:POS")
+    name = log.files[0] if file is None else _file(log, file)
+    return name, int(match["pos"]), None if match["inner"] is None else int(match["inner"])
+
+
+def _file(log: Log, file: str) -> str:
+    found = [f for f in log.files if f == file] or [
+        f for f in log.files if f.replace("\\", "/").rsplit("/", 1)[-1] == file
+    ]
+    if len(found) != 1:
+        raise UsageError(f"{file} is not one of the logs read ({', '.join(log.files)})")
+    return found[0]
+
+
+class _Search:
+    """Which of the wanted events were met, and what stands near the others."""
+
+    def __init__(self, wanted: Sequence[_Wanted]) -> None:
+        self._left = list(dict.fromkeys(wanted))
+        self._below: dict[str, list[int]] = {}
+        self._inner: dict[tuple[str, int], int] = {}
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing is wanted any more."""
+        return not self._left
+
+    def finds(self, event: ExplainableEvent) -> bool:
+        """Whether the event is wanted. UsageError: one that is wanted lies inside this one."""
+        key = (event.file, event.pos, event.inner)
+        if key in self._left:
+            self._left.remove(key)
+            return True
+        if event.inner is not None:
+            self._inner[key[:2]] = event.inner + 1
+            return False
+        for file, pos, _ in self._left:
+            if file == event.file and event.pos < pos < event.end_pos:
+                raise UsageError(
+                    f"{file}: no event starts at {pos}: it lies in what starts at {event.pos} and "
+                    f"ends at {event.end_pos}, where the next begins"
+                )
+        starts = self._below.setdefault(event.file, [])
+        starts.append(event.pos)
+        return False
+
+    def missing(self) -> UsageError:
+        """That there is no event at a wanted place, and which are the nearest."""
+        file, pos, inner = self._left[0]
+        starts = self._below.get(file, [])
+        if inner is not None and pos in starts:
+            count = self._inner.get((file, pos), 0)
+            held = f"holds the events 0 to {count - 1}" if count else "holds no events"
+            return UsageError(f"{file}: no event starts at {pos}/{inner}: that at {pos} {held}")
+        near = [str(start) for start in starts if start < pos][-1:]
+        near += [str(start) for start in starts if start > pos][:1]
+        told = f"the nearest start at {' and '.join(near)}" if near else "there is none"
+        return UsageError(f"{file}: no event starts at {pos}; {told}")

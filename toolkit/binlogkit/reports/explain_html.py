@@ -1,0 +1,115 @@
+"""Explained events as one HTML file: the bytes in colours, each leading to its field.
+
+Everything is escaped by the template engine, and nothing but printable characters comes from the
+log; html.py says what else holds for the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from binlogkit.errors import printable
+from binlogkit.reports.explain_text import heading, hex_lines, shown_value
+from binlogkit.reports.html import page
+from binlogkit.reports.model import Column, Table
+from binlogkit.reports.notebook import overview, table
+
+if TYPE_CHECKING:
+    from binlogkit.events.explain_walk import EventWalk
+
+__all__ = ["fragment", "render"]
+
+MOST_BYTES = 4096  # of an event in the dump
+MOST_ROWS = 5000  # of an event in the table
+_NOTEBOOK_ROWS = 300
+_PER_LINE = 16
+_TONES = 6
+_DEEPEST = 9
+
+
+def render(walks: Sequence[EventWalk]) -> str:
+    """The HTML of these events; encode it as UTF-8.
+
+    Of an event the first :data:`MOST_BYTES` and :data:`MOST_ROWS` are shown; it says what is not.
+    """
+    events = [_event(walk) for walk in walks]
+    files = list(dict.fromkeys(printable(walk.raw.file) for walk in walks))
+    only = events[0] if len(events) == 1 else None
+    return page(
+        "explain.html.jinja",
+        "explain.css",
+        title=f"{only['name']} at {only['place']}" if only else f"{len(events)} events explained",
+        subtitle=", ".join(files),
+        events=events,
+    )
+
+
+def fragment(walks: Sequence[EventWalk]) -> str:
+    """What a notebook shows: a table per event, without style sheet."""
+    parts = []
+    columns = [Column(name) for name in ("offset", "size", "bytes", "field", "value", "meaning")]
+    for walk in walks:
+        name, where, *rest = heading(walk)
+        rows = [
+            {**row, "field": "\u2003" * (row["depth"] - 1) + row["field"]} for row in _rows(walk)
+        ]
+        parts.append(overview(name, [("where", where), *[("note", line) for line in rest]]))
+        parts.append(table(Table(rows, columns, limit=_NOTEBOOK_ROWS)))
+    return "".join(parts)
+
+
+def _event(walk: EventWalk) -> dict[str, Any]:
+    rows = list(_rows(walk))
+    raw = walk.raw
+    meaning, where, *rest = heading(walk)
+    return {
+        "name": printable(walk.root.field),
+        "place": str(raw.pos) if raw.inner is None else f"{raw.pos}/{raw.inner}",
+        "lines": [meaning, where, *[line for line in rest if not line.startswith("!! ")]],
+        "problems": [line.removeprefix("!! ") for line in rest if line.startswith("!! ")],
+        "dump": _dump(walk, rows),
+        "more_bytes": max(0, len(walk.data) - MOST_BYTES),
+        "rows": rows[:MOST_ROWS],
+        "more_rows": max(0, len(rows) - MOST_ROWS),
+    }
+
+
+def _rows(walk: EventWalk) -> Iterator[dict[str, Any]]:
+    """The lines of the table: parts, what is said of them, what is wrong with them."""
+    tone = number = 0
+    for depth, part in walk.root.walk():
+        if not depth:
+            continue
+        leaf = not part.parts
+        lines = hex_lines(walk.data[part.start : part.end]) if leaf else []
+        if leaf and part.size:
+            tone = (tone + 1) % _TONES
+        yield {
+            "number": number, "start": part.start, "end": part.end, "leaf": leaf,
+            "offset": str(part.start), "size": str(part.size), "bytes": "\n".join(lines),
+            "tone": tone, "depth": min(depth, _DEEPEST), "field": printable(part.field),
+            "value": shown_value(part.value), "meaning": printable(part.meaning),
+            "kind": "" if leaf else "group",
+        }  # fmt: skip
+        number += 1
+        said = [(d.name, shown_value(d.value), d.meaning, "detail") for d in part.details]
+        said += [("", "", part.problem, "bad")] if part.problem else []
+        for name, value, meaning, kind in said:
+            yield {
+                "number": None, "offset": "", "size": "", "bytes": "", "tone": 0, "leaf": False,
+                "depth": min(depth + 1, _DEEPEST), "field": printable(name), "value": value,
+                "meaning": printable(meaning), "kind": kind,
+            }  # fmt: skip
+
+
+def _dump(walk: EventWalk, rows: Sequence[dict[str, Any]]) -> list[tuple[str, list[Any]]]:
+    """Lines of bytes; each byte with its tone, the line of its field and what it says."""
+    shown = min(len(walk.data), MOST_BYTES)
+    cells: list[tuple[str, int, int, str]] = []
+    for row in rows[:MOST_ROWS]:
+        if row["leaf"]:
+            said = f"{row['field']} = {row['value']}" if row["value"] else row["field"]
+            for byte in walk.data[row["start"] : min(row["end"], shown)]:
+                cells.append((f"{byte:02x}", row["tone"], row["number"], said))
+    return [(f"{at:06d}", cells[at : at + _PER_LINE]) for at in range(0, len(cells), _PER_LINE)]

@@ -1,0 +1,158 @@
+"""An explained event as text: its bytes on the left, what they say on the right.
+
+Nothing of the log reaches the terminal but printable characters.
+"""
+
+from __future__ import annotations
+
+import os
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from binlogkit.errors import printable
+from binlogkit.reports._destination import destination, is_terminal
+from binlogkit.reports._values import cell_text
+from binlogkit.reports.output import screen
+
+if TYPE_CHECKING:
+    from binlogkit.events.explain_parts import Part
+    from binlogkit.events.explain_walk import EventWalk
+
+__all__ = ["heading", "hex_lines", "render", "shown_value", "write"]
+
+_WIDTH = 130
+_NARROW = 110  # columns below which a line has half as many bytes
+_LONGEST_VALUE = 400
+_MOST_LINES = 8  # of bytes
+_GAP = "  "
+_HEADS = ("offset", "size", "bytes", "field", "value", "meaning")
+
+
+def render(walk: EventWalk, width: int | None = None) -> Iterator[str]:
+    """The text of one event, in pieces that end with line ends; ``width``: of the screen."""
+    yield from (f"{line}\n" for line in heading(walk))
+    yield "\n"
+    rows = list(_rows(walk, 4 if (width or _WIDTH) < _NARROW else 8))
+    widths = _widths(rows, width or _WIDTH)
+    yield _line(_HEADS, widths)
+    for row in rows:
+        columns = [_folded(cell, w, i) for i, (cell, w) in enumerate(zip(row, widths, strict=True))]
+        for number in range(max(map(len, columns))):
+            yield _line([c[number] if number < len(c) else "" for c in columns], widths)
+    yield "\n"
+
+
+def heading(walk: EventWalk) -> list[str]:
+    """What the event is, where it stands, what is wrong with it."""
+    raw = walk.raw
+    place = f"{raw.pos}" if raw.inner is None else f"{raw.pos}/{raw.inner}"
+    lines = [
+        printable(walk.root.meaning or walk.root.field),
+        f"{printable(raw.file)} at {place}: {len(walk.data):,} bytes",
+    ]
+    if raw.inner is None:
+        lines[-1] += f", up to {raw.pos + len(walk.data)}"
+    lines += [f"!! {printable(problem)}" for problem in walk.problems]
+    return lines + [printable(note) for note in walk.notes]
+
+
+def shown_value(value: object) -> str:
+    """A value as text on one line, cut when it is long; empty where the bytes say it."""
+    if value is None or isinstance(value, bytes):
+        return ""
+    text = "''" if value == "" else cell_text(value)
+    if len(text) > _LONGEST_VALUE:
+        text = f"{text[:_LONGEST_VALUE]}… ({len(text):,} characters)"
+    return printable(text)
+
+
+def hex_lines(data: bytes, per_line: int = 8, most: int = _MOST_LINES) -> list[str]:
+    """Bytes in hexadecimal, so many on a line; of many lines the first ones and how many more."""
+    starts = range(0, len(data), per_line)
+    lines = [data[i : i + per_line].hex(" ") for i in starts[:most]]
+    if len(starts) > most:
+        lines.append(f"… {len(data) - most * per_line:,} more")
+    return lines or [""]
+
+
+def _rows(walk: EventWalk, per_line: int) -> Iterator[tuple[str, ...]]:
+    """The cells of each line: a part, a bit of it, what is wrong with it."""
+    for depth, part in walk.root.walk():
+        if not depth:
+            continue
+        indent = "  " * (depth - 1)
+        own = b"" if part.parts else walk.data[part.start : part.end]
+        lines = "\n".join(hex_lines(own, per_line))
+        meaning = printable(part.meaning)
+        yield (
+            str(part.start), str(part.size), lines, indent + printable(part.field),
+            shown_value(part.value), meaning,
+        )  # fmt: skip
+        yield from _details(part, indent + "  ")
+
+
+def _details(part: Part, indent: str) -> Iterator[tuple[str, ...]]:
+    for detail in part.details:
+        name, meaning = printable(detail.name), printable(detail.meaning)
+        yield ("", "", "", indent + name, shown_value(detail.value), meaning)
+    if part.problem:
+        yield ("", "", "", indent + "!!", "", printable(part.problem))
+
+
+def _widths(rows: Sequence[Sequence[str]], width: int) -> list[int]:
+    from rich.cells import cell_len
+
+    natural = [
+        max(cell_len(line) for cell in (head, *column) for line in cell.split("\n"))
+        for head, column in zip(_HEADS, zip(*rows, strict=True), strict=True)
+    ]
+    room = width - 1 - len(_GAP) * (len(natural) - 1) - sum(natural[:3])
+    field = min(natural[3], max(16, room * 2 // 5))
+    value = min(natural[4], max(12, (room - field) * 2 // 5))
+    return [*natural[:3], field, value, max(20, room - field - value)]
+
+
+def _folded(text: str, width: int, column: int) -> list[str]:
+    """The lines of a cell: of the bytes as they are, of the others broken at the width."""
+    if column < 3:
+        return text.split("\n")
+    if len(text) <= width and text.isascii():
+        return [text]
+    if not text.isascii():
+        return _folded_wide(text, width)
+    indent = " " * min(len(text) - len(text.lstrip()), width // 2)
+    lines = textwrap.wrap(
+        text.lstrip(), width, initial_indent=indent, subsequent_indent=indent,
+        break_on_hyphens=False,
+    )  # fmt: skip
+    return lines or [""]
+
+
+def _folded_wide(text: str, width: int) -> list[str]:
+    """The same by the cells that the characters take on a terminal."""
+    from rich.cells import cell_len, chop_cells
+
+    return [text] if cell_len(text) <= width else list(chop_cells(text, width))
+
+
+def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    from rich.cells import cell_len
+
+    placed = []
+    for number, (cell, width) in enumerate(zip(cells, widths, strict=True)):
+        pad = " " * max(0, width - cell_len(cell))
+        placed.append(pad + cell if number < 2 else cell + pad)
+    return _GAP.join(placed).rstrip() + "\n"
+
+
+def write(walks: Iterable[EventWalk], path: str | os.PathLike[str] = "-") -> None:
+    """Write the text of events to ``path`` (mode 0600) or standard output (``-``), one by one.
+
+    UsageError: a path that cannot be written. A closed pipe ends it quietly.
+    """
+    width = screen().width if is_terminal(path) else None
+    with destination(path) as sink:
+        for walk in walks:
+            for piece in render(walk, width):
+                sink.write(piece.encode("utf-8"))

@@ -1,0 +1,72 @@
+"""The findings of a verification as a report: the verdict first, then what is wrong, then notes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from binlogkit.reports.model import Card, Column, Part, Report, Section, Table, Text, Tone
+
+__all__ = ["verification_report"]
+
+_TONES: Mapping[str, Tone] = {"damage": "bad", "warning": "warn", "note": "plain"}
+_VERDICTS: Mapping[str, tuple[Tone, str]] = {
+    "note": ("good", "All well: nothing was found but what the notes say."),
+    "warning": ("warn", "The logs can be read, and something about them is not as it should be."),
+    "damage": ("bad", "The logs are damaged: something in them is missing or cannot be trusted."),
+}
+_FOUND = (
+    Column("grade"),
+    Column("code"),
+    Column("file"),
+    Column("pos", "from", "plain"),
+    Column("end_pos", "to", "plain"),
+    Column("found", longest=500),
+    Column("gtid", kind="code"),
+)
+_FILES = (
+    Column("file"),
+    Column("kind"),
+    Column("server_version"),
+    Column("server_id", kind="plain"),
+    Column("events", kind="number"),
+    Column("size", "bytes", "number"),
+    Column("ok", "checksums good", "number"),
+    Column("bad", kind="number"),
+    Column("none", "without", "number"),
+    Column("ended", "ends with"),
+    Column("damages", "damaged ranges", "number"),
+)
+
+
+def verification_report(
+    findings: Sequence[Mapping[str, Any]], files: Sequence[Mapping[str, Any]]
+) -> Report:
+    """The report of a verification's findings and files (records), for html and text."""
+    grades = Counter(str(row["grade"]) for row in findings)
+    worst = next((grade for grade in ("damage", "warning") if grades[grade]), "note")
+    tone, words = _VERDICTS[worst]
+    serious = [row for row in findings if row["grade"] != "note"]
+    notes = [row for row in findings if row["grade"] == "note"]
+    sections = [Section("Verdict", [Text(words, tone=tone)])]
+    if serious:
+        sections.append(Section("Findings", _findings(serious)))
+    sections.append(Section("Notes", _findings(notes)))
+    sections.append(Section("Files", [Table(files, _FILES)]))
+    cards = [
+        Card(name, f"{grades[grade]:,}", tone=_TONES[grade] if grades[grade] else "good")
+        for grade, name in (("damage", "damage"), ("warning", "warnings"), ("note", "notes"))
+    ]
+    return Report(title="Verification", cards=cards, sections=sections)
+
+
+def _findings(rows: Sequence[Mapping[str, Any]]) -> list[Part]:
+    """The findings, and what each of their codes means for the data."""
+    columns = [c for c in _FOUND if any(row.get(c.name) is not None for row in rows)]
+    meanings = list(dict.fromkeys((row["code"], row["meaning"]) for row in rows))
+    parts: list[Part] = [Table(rows, columns, tone_by="grade", tones=_TONES, limit=1000)]
+    if meanings:
+        shown = [{"code": code, "meaning": meaning} for code, meaning in meanings]
+        parts.append(Table(shown, caption="What they mean for the data"))
+    return parts

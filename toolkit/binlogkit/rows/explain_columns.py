@@ -1,0 +1,225 @@
+"""A table map's bytes by column: types, their metadata, and what optional metadata says of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from binlogkit.constants import ColumnType
+from binlogkit.errors import DamageError
+from binlogkit.events.explain_cursor import Recorder
+from binlogkit.events.explain_parts import Detail, Part, fill
+from binlogkit.events.explain_values import collation
+from binlogkit.events.explain_walk import EventWalk
+from binlogkit.events.table_map import TableMap
+from binlogkit.rows.resolve import CHARSET_SLOTS, LABELLED, NUMERIC, SIGN_BITS, read_columns
+from binlogkit.rows.schema import Column, TableSchema
+from binlogkit.rows.type_text import type_text
+
+__all__ = ["bitmap_details", "explain_table_map", "label_of"]
+
+Kinds = frozenset[ColumnType]
+_PREFIX_KEY = 9
+
+
+def label_of(column: Column) -> str:
+    """A column's number and its name, where it has one."""
+    number = f"@{column.index + 1}"
+    return number if column.name == number else f"{number} {column.name}"
+
+
+def explain_table_map(walk: EventWalk, schema: TableSchema | None) -> None:
+    """Take a table map's fields apart, each by its columns; ``schema`` gives their names."""
+    body = walk.body
+    assert isinstance(body, TableMap)
+    metadata = walk.root.find("metadata")
+    recorder = Recorder(body.metadata, base=metadata.start if metadata else 0)
+    columns: list[Column] = []
+    problem = ""
+    try:
+        columns += read_columns(body, recorder)
+    except DamageError as error:
+        problem = error.reason
+        walk.problems.append(f"metadata: {problem}")
+    if schema is not None and len(schema.columns) == len(columns):
+        columns = list(schema.columns)
+    else:
+        columns = [replace(column, mysql_type=type_text(column)) for column in columns]
+    if metadata is not None:
+        _metadata(metadata, recorder, columns, problem)
+    _types(walk.root.find("column_types"), body, columns)
+    _bits(walk.root.find("null_bits"), columns, _nullable, lowest_first=True)
+    for part in _groups(walk.root):
+        _optional(part, columns)
+
+
+def _groups(root: Part) -> list[Part]:
+    return [
+        part
+        for _, part in root.walk()
+        if part.parts and part.parts[0].field == "optional_metadata_type"
+    ]
+
+
+def _types(part: Part | None, body: TableMap, columns: Sequence[Column]) -> None:
+    if part is None:
+        return
+    part.value = f"{len(body.types)} columns"
+    for index, code in enumerate(body.types):
+        at = part.start + index
+        known = code in ColumnType._value2member_map_
+        name = ColumnType(code).name if known else "unknown"
+        column = columns[index] if index < len(columns) else None
+        leaf = Part(label_of(column) if column else f"@{index + 1}", at, at + 1, name)
+        leaf.meaning = column.mysql_type if column else ""
+        if column is not None and column.type.name != name:
+            leaf.meaning += f" (real type {column.type.name}, from the metadata)"
+        part.parts.append(leaf)
+
+
+def _metadata(part: Part, recorder: Recorder, columns: Sequence[Column], problem: str) -> None:
+    by_number = {f"@{column.index + 1}": column for column in columns}
+    for leaf in recorder.parts:
+        column = by_number.get(leaf.field)
+        if column is not None and leaf.size:
+            leaf.field, leaf.meaning = label_of(column), _says(column)
+    part.parts = [leaf for leaf in recorder.parts if leaf.size]
+    fill(part, problem=problem)
+
+
+def _says(column: Column) -> str:
+    kind = column.type
+    if kind in LABELLED:
+        return f"real type {kind.name}, {column.length} bytes a value"
+    if kind is ColumnType.NEWDECIMAL:
+        return f"{column.precision} digits, {column.scale} of them behind the point"
+    if kind is ColumnType.BIT:
+        return f"{column.length} bits: whole bytes in the second byte, the rest in the first"
+    if kind in (ColumnType.TIME2, ColumnType.DATETIME2, ColumnType.TIMESTAMP2):
+        return f"{column.scale} digits of the fraction of a second"
+    if kind in (ColumnType.FLOAT, ColumnType.DOUBLE):
+        return f"{column.length} bytes a value"
+    if kind is ColumnType.STRING:
+        return f"real type {kind.name}, up to {column.length} bytes"
+    if kind in (ColumnType.VARCHAR, ColumnType.VAR_STRING):
+        return f"up to {column.length} bytes"
+    if kind is ColumnType.TYPED_ARRAY:
+        return "the type of the elements, and its metadata"
+    return f"the length in front of a value has {column.length} bytes"
+
+
+def _nullable(_column: Column, bit: int) -> str:
+    return "may be NULL" if bit else "NOT NULL"
+
+
+def bitmap_details(
+    data: bytes,
+    columns: Sequence[Column],
+    says: Callable[[Column, int], str],
+    *,
+    lowest_first: bool = True,
+) -> list[Detail]:
+    """A bit for each of the columns, and those beyond the last one where any of them is set.
+
+    ``says``: what a bit says of its column; ``lowest_first``: else from the highest bit on.
+    """
+    order = range(8) if lowest_first else range(7, -1, -1)
+    bits = [byte >> i & 1 for byte in data for i in order]
+    details = [
+        Detail(f"bit {i}", bit, f"{label_of(column)}: {says(column, bit)}")
+        for i, (bit, column) in enumerate(zip(bits, columns, strict=False))
+    ]
+    beyond = bits[len(columns) :]
+    if any(beyond):
+        last = len(bits) - 1
+        name = f"bits {len(columns)}-{last}" if len(beyond) > 1 else f"bit {last}"
+        details.append(Detail(name, "".join(map(str, beyond)), "beyond the last column"))
+    return details
+
+
+def _bits(
+    part: Part | None,
+    columns: Sequence[Column],
+    says: Callable[[Column, int], str],
+    *,
+    lowest_first: bool,
+) -> None:
+    if part is not None and isinstance(part.value, bytes):
+        part.details = bitmap_details(part.value, columns, says, lowest_first=lowest_first)
+
+
+def _of(columns: Sequence[Column], kinds: Kinds) -> list[Column]:
+    return [column for column in columns if column.type in kinds]
+
+
+def _unsigned(column: Column, bit: int) -> str:
+    if column.type not in NUMERIC:
+        return "always set, though it has no sign"
+    return "unsigned" if bit else "signed"
+
+
+def _visible(_column: Column, bit: int) -> str:
+    return "visible" if bit else "invisible"
+
+
+def _optional(group: Part, columns: Sequence[Column]) -> None:
+    """Say of which column each value of a field of optional metadata is."""
+    by_field: dict[str, list[Part]] = {}
+    for part in group.parts[2:]:
+        by_field.setdefault(part.field, []).append(part)
+    for name, parts in by_field.items():
+        if name == "unsigned":
+            _bits(parts[0], _of(columns, SIGN_BITS), _unsigned, lowest_first=False)
+        elif name == "visible":
+            _bits(parts[0], columns, _visible, lowest_first=False)
+        elif name in _DEFAULTS:
+            _default_charset(parts, _of(columns, _DEFAULTS[name]))
+        elif name == "primary_key":
+            _key(parts, columns, prefixes=group.parts[0].value == _PREFIX_KEY)
+        elif name in _EACH:
+            for part, column in zip(parts, _of(columns, _EACH[name]), strict=False):
+                part.meaning = f"{label_of(column)}: {part.meaning}"
+    labels = {
+        "set_labels_count": frozenset({ColumnType.SET}),
+        "enum_labels_count": frozenset({ColumnType.ENUM}),
+    }
+    for name, kinds in labels.items():
+        for part, column in zip(by_field.get(name, []), _of(columns, kinds), strict=False):
+            part.meaning = f"{label_of(column)}: how many labels follow"
+
+
+_EACH: dict[str, Kinds] = {
+    "columns_charset": frozenset(CHARSET_SLOTS),
+    "enum_and_set_columns_charset": frozenset(LABELLED),
+    "column_names": frozenset(ColumnType),
+    "geometry_types": frozenset({ColumnType.GEOMETRY}),
+    "vector_dimensions": frozenset({ColumnType.VECTOR}),
+}
+_DEFAULTS: dict[str, Kinds] = {
+    "default_charset": frozenset(CHARSET_SLOTS),
+    "enum_and_set_default_charset": frozenset(LABELLED),
+}
+
+
+def _default_charset(parts: list[Part], columns: list[Column]) -> None:
+    for i, part in enumerate(parts):
+        number = part.value if isinstance(part.value, int) else 0
+        if i == 0:
+            part.meaning = f"{collation(number)}: of the columns of this kind, but for those below"
+        elif i % 2 and number < len(columns):
+            part.meaning = f"{label_of(columns[number])}: the next number is its collation"
+        elif i % 2:
+            part.meaning = "no column of this kind has this number"
+        else:
+            part.meaning = collation(number)
+
+
+def _key(parts: list[Part], columns: Sequence[Column], *, prefixes: bool) -> None:
+    for i, part in enumerate(parts):
+        number = part.value if isinstance(part.value, int) else len(columns)
+        if prefixes and i % 2:
+            part.meaning = f"the first {number} characters of it" if number else "the whole column"
+        elif number < len(columns):
+            part.meaning = f"{label_of(columns[number])}: part of the primary key"
+        else:
+            part.meaning = "no column has this number"

@@ -1,0 +1,142 @@
+"""The events of a log, each with the way to explain it where it stands.
+
+A rows event is explained by the table map before it, and names come from where ``rows`` has them:
+so a log is walked from its start, and its events are explained when somebody asks for one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from binlogkit.errors import DamageError
+from binlogkit.events.base import Event, OpaqueEvent, ParseContext
+from binlogkit.events.explain_walk import EventWalk, walk_event, walk_fragment
+from binlogkit.events.reader import read_events
+from binlogkit.events.rows import RowsEvent
+from binlogkit.events.table_map import TableMap
+from binlogkit.rows.explain_columns import explain_table_map
+from binlogkit.rows.explain_images import explain_rows
+from binlogkit.rows.walk import DUMMY_TABLE_ID, LogWalk
+from binlogkit.sources.carriers import Carrier
+from binlogkit.sources.log_reader import LogReader
+from binlogkit.sources.raw import RawEvent
+from binlogkit.sources.stream import ByteStream
+
+__all__ = ["ExplainableEvent", "ExplainingWalk"]
+
+_STEP = 1 << 20
+_MOST_FRAGMENT = 16 << 20  # bytes of damage that are shown
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainableEvent:
+    """An event at its place; ``explain`` holds good until the walk goes on.
+
+    ``raw``: None for a damaged range that is no event; ``damage``: why it could not be read.
+    """
+
+    file: str
+    pos: int
+    inner: int | None
+    end_pos: int
+    raw: RawEvent | None
+    explain: Callable[[], EventWalk]
+    damage: DamageError | None = None
+
+
+class ExplainingWalk(LogWalk):
+    """A walk that keeps what the explanation of each event needs."""
+
+    _reader: LogReader
+    _stored: RawEvent
+    _context: ParseContext
+
+    def _events(self, carrier: Carrier, sink: Callable[[DamageError], None]) -> Iterator[Event]:
+        self._context = ParseContext()
+        with carrier.open() as file:
+            self._reader = LogReader(carrier.name, file, on_damage="report", sink=sink)
+            yield from read_events(
+                self._kept(self._reader), on_damage="report", sink=sink, context=self._context
+            )
+
+    def _kept(self, events: Iterable[RawEvent]) -> Iterator[RawEvent]:
+        for raw in events:
+            self._stored = raw
+            yield raw
+
+    def events(self) -> Iterator[ExplainableEvent]:
+        """Every event, and every damaged range that is none, in order.
+
+        What stands in ``damages`` when an event is given came before it or is its own.
+        """
+        told, last = 0, ("", -1)
+        for step in self:
+            event, raw = step.event, step.event.raw
+            for error in self.damages[told:]:
+                if (error.file == raw.file and error.offset < raw.pos) or error.file != raw.file:
+                    yield from self._damaged(error, last)
+            damage = self._damage_of(event, self.damages[told:])
+            told, last = len(self.damages), (raw.file, raw.pos)
+            yield ExplainableEvent(
+                raw.file, raw.pos, raw.inner, raw.end_pos, raw, partial(self._explained, event),
+                damage,
+            )  # fmt: skip
+        for error in self.damages[told:]:
+            yield from self._damaged(error, last)
+
+    @staticmethod
+    def _damage_of(event: Event, errors: Sequence[DamageError]) -> DamageError | None:
+        """Why an event was not read; not that rows have no table map, which stops nothing."""
+        if not (isinstance(event.body, OpaqueEvent) and event.body.reason):
+            return None
+        return next((error for error in errors if error.offset == event.raw.pos), None)
+
+    def _explained(self, event: Event) -> EventWalk:
+        raw = event.raw
+        stored = raw if raw.inner is not None else self._stored
+        walk = walk_event(stored, raw, self._context)
+        body = walk.body
+        if isinstance(body, TableMap):
+            explain_table_map(walk, self._maps.get(body.table_id))
+        elif isinstance(body, RowsEvent):
+            self._explain_rows(walk, body)
+        return walk
+
+    def _explain_rows(self, walk: EventWalk, body: RowsEvent) -> None:
+        schema = self._maps.get(body.table_id)
+        if schema is not None:
+            explain_rows(walk, schema, self._server_version)
+        elif body.table_id == DUMMY_TABLE_ID:
+            walk.notes.append("this table id stands for no table: the event only ends a statement")
+        else:
+            walk.problems.append(
+                f"no TABLE_MAP_EVENT for table id {body.table_id} is known here, so the rows "
+                "cannot be told apart"
+            )
+
+    def _damaged(self, error: DamageError, last: tuple[str, int]) -> Iterator[ExplainableEvent]:
+        """A range that is no event, told by an error behind the last event."""
+        if error.file == last[0] and error.offset <= last[1]:
+            return
+        carrier = next((c for c in self.carriers if c.name == error.file), None)
+        if carrier is None or error.end is None:
+            return
+        yield ExplainableEvent(
+            error.file, error.offset, None, error.end, None,
+            partial(self._fragment, carrier, error), error,
+        )  # fmt: skip
+
+    def _fragment(self, carrier: Carrier, error: DamageError) -> EventWalk:
+        size = min((error.end or error.offset) - error.offset, _MOST_FRAGMENT)
+        with carrier.open() as file:
+            stream = ByteStream(file)
+            while stream.offset < error.offset:
+                if not stream.read(min(error.offset - stream.offset, _STEP)):
+                    break
+            data = stream.read(size)
+        version = self._reader.format.version
+        return walk_fragment(
+            data, error.file, error.offset, version, self._context, str(error.reason)
+        )

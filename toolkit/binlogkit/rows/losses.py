@@ -1,0 +1,152 @@
+"""What may be missing where a damaged range was gone past.
+
+The transactions before and behind a range tell: GTIDs of one source are given without gaps, and a
+server's own log numbers its transactions 1, 2, 3 … (``sequence_number``, 5.7+). Where neither is
+logged, how many are missing cannot be known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from binlogkit.errors import DamageError
+from binlogkit.events.base import Event
+from binlogkit.events.gtid import Gtid
+from binlogkit.events.table_map import TableMap
+from binlogkit.rows.transactions import GTID_TYPES, TransactionTracker, belongs
+
+__all__ = ["Loss", "Losses"]
+
+
+@dataclass(slots=True)
+class Loss:
+    """Ranges between two transactions that are known, and what may have stood in them.
+
+    ``event``: the type of the one event that cannot be read, by its header; None where the framing
+    was lost, too; ``cut``: the transaction that a range begins in, by GTID or position; ``tables``:
+    those that it names; ``headless``: whether events behind a range lack their transaction's start;
+    ``missing``: whole transactions, None where that cannot be known; ``gtids``: theirs, in words.
+    """
+
+    file: str
+    pos: int
+    end_pos: int
+    event: str | None = None
+    cut: str | None = None
+    tables: list[str] = field(default_factory=list)
+    headless: bool = False
+    missing: int | None = None
+    gtids: str = ""
+
+    def __str__(self) -> str:
+        where = f"{self.file} from {self.pos} to {self.end_pos}"
+        return f"{where}: {self.sentence}"
+
+    @property
+    def sentence(self) -> str:
+        """What may be missing."""
+        parts = []
+        if self.event is not None:
+            parts.append(f"one {self.event} cannot be read")
+        if self.cut is not None:
+            of = f" (tables {', '.join(self.tables)})" if self.tables else ""
+            parts.append(f"events of transaction {self.cut}{of} are missing or in doubt")
+        if self.headless:
+            parts.append("the transaction that goes on behind it has lost its beginning")
+        if self.missing:
+            which = f", {self.gtids}" if self.gtids else ""
+            counted = "transaction" if self.missing == 1 else "transactions"
+            parts.append(f"the start of {self.missing} {counted}{which} is missing")
+        elif self.missing == 0:
+            parts.append("no whole transaction is missing")
+        elif self.event is None:
+            parts.append("any number of transactions may be missing")
+        if self.missing != 0 and self.event in (None, "QUERY_EVENT"):
+            parts.append("changes of tables' definitions may be among what is missing")
+        return "; ".join(parts)
+
+
+class Losses:
+    """Fed with every event and every damage of one log, in order; gives what may be missing."""
+
+    def __init__(self) -> None:
+        self._tracker = TransactionTracker()
+        self._last: Gtid | None = None
+        self._pending: Loss | None = None
+
+    def damaged(self, error: DamageError, event: Event | None = None) -> None:
+        """A range was gone past, or ``event`` could not be read, behind the events fed."""
+        end = error.offset if error.end is None else error.end
+        if self._pending is not None:
+            self._pending.end_pos = max(end, self._pending.end_pos)
+            self._pending.event = None
+            return
+        self._pending = Loss(error.file, error.offset, end, event.type if event else None)
+        if (running := self._tracker.open) is not None:
+            self._pending.cut = running.gtid or f"at {running.pos}"
+            self._pending.tables = [f"{db}.{table}" for db, table in running.tables]
+
+    def feed(self, event: Event) -> Iterator[Loss]:
+        """Take the next event; the loss that it settles."""
+        body, pending = event.body, self._pending
+        is_gtid = event.raw.header.type_code in GTID_TYPES
+        if pending is not None and event.raw.checksum != "bad":
+            if is_gtid:
+                yield self._settled(pending, body if isinstance(body, Gtid) else None)
+            elif belongs(body):
+                self._note(pending, event)
+        if isinstance(body, Gtid):
+            self._last = body
+        self._tracker.feed(event)
+
+    def after(self, damages: Iterable[DamageError], event: Event | None) -> Iterator[Loss]:
+        """Take what was met before or in ``event``, and the event; None at the log's end."""
+        for error in damages:
+            own = event is not None and event.raw.pos == error.offset
+            if own or error.end is not None:
+                self.damaged(error, event if own else None)
+        yield from self.end() if event is None else self.feed(event)
+
+    def end(self) -> Iterator[Loss]:
+        """The log ends."""
+        if self._pending is not None:
+            yield self._settled(self._pending, None)
+
+    def _note(self, pending: Loss, event: Event) -> None:
+        """An event of a transaction stands behind the range, before any new transaction."""
+        if self._tracker.open is None and pending.cut is None and self._last is not None:
+            pending.headless = True
+        if isinstance(event.body, TableMap) and pending.cut is not None:
+            name = f"{event.body.db}.{event.body.table}"
+            if name not in pending.tables:
+                pending.tables.append(name)
+
+    def _settled(self, pending: Loss, following: Gtid | None) -> Loss:
+        self._pending = None
+        last = self._last
+        if last is not None and following is not None:
+            _count(pending, last, following)
+        return pending
+
+
+def _count(loss: Loss, last: Gtid, following: Gtid) -> None:
+    """How many transactions stood between two, by their numbers in the log, else their GTIDs."""
+    between = 0
+    same = last.gtid and following.gtid and (last.sid, last.tag) == (following.sid, following.tag)
+    if same:
+        between = following.gno - last.gno - 1
+        source = ":".join(filter(None, (last.sid, last.tag)))
+        if between == 1:
+            loss.gtids = f"{source}:{last.gno + 1}"
+        elif between > 1:
+            loss.gtids = f"{source}:{last.gno + 1}-{following.gno - 1}"
+    if last.sequence_number and following.sequence_number:
+        by_log = following.sequence_number - last.sequence_number - 1
+        if by_log >= 0:
+            loss.missing = by_log
+            if by_log != between:
+                loss.gtids = ""
+            return
+    if same and between >= 0:
+        loss.missing = between or None  # other sources' transactions may have stood between

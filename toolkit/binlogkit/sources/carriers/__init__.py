@@ -1,0 +1,13 @@
+"""From what a user names to the logs it holds.
+
+Each :class:`Carrier` can be opened as often as needed, so that a log can be read twice without
+keeping it. What it holds is told by its bytes, not by its name.
+"""
+
+from __future__ import annotations
+
+from binlogkit.sources.carriers.carrier import Carrier
+from binlogkit.sources.carriers.named import Source, resolve
+from binlogkit.sources.carriers.order import natural_key
+
+__all__ = ["Carrier", "Source", "natural_key", "resolve"]

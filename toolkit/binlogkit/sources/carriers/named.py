@@ -1,0 +1,110 @@
+"""From what a user names to the logs it holds: files, folders, globs, indexes, bytes, URLs."""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO, TypeAlias, cast
+
+from binlogkit.errors import EmptyInputError, InputError
+from binlogkit.sources.carriers.carrier import Carrier, is_log
+from binlogkit.sources.carriers.file_objects import from_file
+from binlogkit.sources.carriers.order import GLOB, natural_key
+from binlogkit.sources.carriers.urls import from_url, is_url
+from binlogkit.sources.keyring import KeyFiles
+
+__all__ = ["Source", "resolve"]
+
+Source: TypeAlias = "str | Path | bytes | bytearray | BinaryIO | Iterable[Source]"
+
+
+def resolve(source: Source, keys: KeyFiles | None = None) -> list[Carrier]:
+    """The logs that ``source`` names, in the order they are to be read.
+
+    A folder gives its binary logs, a ``.index`` file the logs beside it that it lists, a glob its
+    matches, each in the order of their names with numbers compared as numbers; ``keys``: where the
+    keys of encrypted ones are. Errors: :class:`InputError`, :class:`EmptyInputError` where there is
+    no log in it.
+    """
+    found = _resolve(source)
+    return [replace(carrier, keys=keys) for carrier in found] if keys else found
+
+
+def _resolve(source: Source) -> list[Carrier]:
+    if isinstance(source, (bytes, bytearray)):
+        data = bytes(source)
+        return [Carrier("<bytes>", lambda: io.BytesIO(data), len(data))]
+    if isinstance(source, (str, Path)):
+        return _from_name(str(source))
+    if hasattr(source, "read"):
+        return [from_file(cast(BinaryIO, source))]
+    return _several(source)
+
+
+def _several(sources: Iterable[Source]) -> list[Carrier]:
+    """Of several, what names no log is told in its turn, when the others are read."""
+    carriers: list[Carrier] = []
+    errors: list[InputError] = []
+    for item in sources:
+        try:
+            carriers += _resolve(item)
+        except InputError as error:
+            errors.append(error)
+            carriers.append(Carrier(error.file, partial(_refuse, error)))
+    if len(errors) == len(carriers):
+        raise errors[0] if errors else EmptyInputError("<list>", "no log is named")
+    return carriers
+
+
+def _refuse(error: InputError) -> BinaryIO:
+    raise error
+
+
+def _from_name(name: str) -> list[Carrier]:
+    if name == "-":
+        return [from_file(sys.stdin.buffer)]
+    if is_url(name):
+        return from_url(name)
+    path = Path(name)
+    if path.is_dir():
+        return _from_folder(path)
+    if path.suffix == ".index" and path.is_file() and not is_log(_from_path(path)):
+        return _from_index(path)
+    if not path.exists() and GLOB.search(name):
+        anchor = Path(path.anchor) if path.is_absolute() else Path()
+        pattern = str(path.relative_to(path.anchor)) if path.is_absolute() else name
+        found = sorted((p for p in anchor.glob(pattern) if p.is_file()), key=natural_key)
+        if not found:
+            raise EmptyInputError(name, "no file matches")
+        return [_from_path(p) for p in found]
+    if path.exists() and not path.is_file():  # a pipe, as a shell's <(…) gives it
+        with path.open("rb") as stream:
+            return [replace(from_file(cast(BinaryIO, stream)), name=name)]
+    return [replace(_from_path(path), name=name)]
+
+
+def _from_path(path: Path) -> Carrier:
+    size = path.stat().st_size if path.is_file() else None
+    return Carrier(str(path), lambda: path.open("rb"), size)
+
+
+def _from_folder(path: Path) -> list[Carrier]:
+    files = sorted((p for p in path.iterdir() if p.is_file()), key=natural_key)
+    found = [carrier for carrier in map(_from_path, files) if is_log(carrier)]
+    if not found:
+        raise EmptyInputError(str(path), "the folder holds no binary log")
+    return found
+
+
+def _from_index(path: Path) -> list[Carrier]:
+    """The logs of an index file; only names beside it count, wherever its lines point."""
+    lines = path.read_text("utf-8", "replace").splitlines()
+    names = [re.split(r"[/\\]", line.strip())[-1] for line in lines if line.strip()]
+    if not names:
+        raise EmptyInputError(str(path), "the index lists no log")
+    return [_from_path(path.parent / name) for name in names]

@@ -1,0 +1,53 @@
+"""A binary file whose next bytes can be looked at before they are read."""
+
+from __future__ import annotations
+
+import io
+from typing import BinaryIO
+
+__all__ = ["Lookahead"]
+
+
+class Lookahead(io.RawIOBase):
+    """``file`` from its place on; closing it closes ``file``."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._inner = file
+        self._ahead = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def peek(self, length: int) -> bytes:
+        """The next ``length`` bytes, fewer only at the end."""
+        parts = [self._ahead]
+        missing = length - len(self._ahead)
+        while missing > 0 and (chunk := self._inner.read(missing)):
+            parts.append(chunk)
+            missing -= len(chunk)
+        self._ahead = b"".join(parts)
+        return self._ahead[:length]
+
+    def read(self, size: int = -1) -> bytes:
+        if not self._ahead:
+            return self._inner.read(size)
+        if size < 0:
+            size = len(self._ahead)
+        data, self._ahead = self._ahead[:size], self._ahead[size:]
+        return data
+
+    def seekable(self) -> bool:
+        return self._inner.seekable()
+
+    def tell(self) -> int:
+        return self._inner.tell() - len(self._ahead)
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        if whence == io.SEEK_CUR:
+            offset -= len(self._ahead)
+        self._ahead = b""
+        return self._inner.seek(offset, whence)
+
+    def close(self) -> None:
+        self._inner.close()
+        super().close()

@@ -1,0 +1,219 @@
+"""Raw events that stand alone: pasted as base64 or hex, or taken from packets, without a file.
+
+Their positions are the server's own: a v4 header says where the next event begins, so an event
+stands at ``log_pos - size`` (v3: at ``log_pos``). An event whose ``log_pos`` is 0 was made up for
+the network or stood in a compressed payload; it gets the place that the text tells for it, else
+the end of what came before, and a number in ``inner`` that sets it apart.
+
+Without a format description whether events end in a CRC32 is found out by computing it: when it
+fits for one of the first events, all are taken to have one.
+"""
+
+from __future__ import annotations
+
+import io
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from binlogkit.constants import CHECKSUM_LENGTH, HEADER_LENGTH, EventFlag, EventType
+from binlogkit.errors import ChecksumError, DamageError, InputError, MalformedEventError
+from binlogkit.sources.crc import crc_of, ends_in_crc
+from binlogkit.sources.event_shape import start_v1, start_v3
+from binlogkit.sources.log_format import CHECKSUM_CRC32, LogFormat, format_of
+from binlogkit.sources.raw import V1_HEADER_LENGTH, EventHeader, RawEvent, parse_header
+
+__all__ = ["LooseEvent", "LooseEvents", "Place"]
+
+_LOOKAHEAD = 64  # events that may tell whether there are checksums
+_WRAP = 1 << 32
+FIRST_POSITION = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an event stood whose header does not say it: as :class:`RawEvent` has it."""
+
+    pos: int
+    end_pos: int
+    inner: int
+
+
+@dataclass(frozen=True, slots=True)
+class LooseEvent:
+    """The bytes of one event, header to checksum; ``place``: see :class:`Place`."""
+
+    data: bytes
+    place: Place | None = None
+
+
+Piece = LooseEvent | DamageError
+
+
+class LooseEvents(io.RawIOBase):
+    """An opened carrier of events without a file around them; LogReader asks it for its events.
+
+    ``pieces``: events, and damage in what carries them, in order.
+    """
+
+    def __init__(self, name: str, pieces: Iterable[Piece]) -> None:
+        self._name = name
+        self._pieces = iter(pieces)
+        self.format = LogFormat()
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, _size: int = -1) -> bytes:
+        """Refused: there is no file image of events whose neighbours are not known."""
+        raise InputError(
+            self._name, "it holds events, not a whole log: there is no file to hand on"
+        )
+
+    def raw_events(
+        self,
+        on_damage: str,
+        sink: Callable[[DamageError], None] | None,
+        stop: int | None = None,
+    ) -> Iterator[RawEvent]:
+        """The events in order, as :class:`LogReader` gives them; those from ``stop`` on not."""
+
+        def tell(error: DamageError) -> None:
+            if on_damage == "stop":
+                raise error
+            if sink is not None:
+                sink(error)
+
+        places = _Places()
+        for piece in self._with_format():
+            if isinstance(piece, DamageError):
+                tell(piece)
+                continue
+            try:
+                header = self._header(piece.data)
+            except DamageError as error:
+                tell(error)
+                continue
+            pos, end_pos, inner = places.of(header, piece, self.format.version)
+            if stop is None or pos < stop:
+                yield self._event(piece.data, header, pos, end_pos, inner, tell)
+
+    def _with_format(self) -> Iterator[Piece]:
+        """The pieces; before the first one is given the format is known, or found out."""
+        ahead: deque[Piece] = deque()
+        for piece in self._pieces:
+            ahead.append(piece)
+            if _tells_format(piece) or _crc_fits(piece) or len(ahead) >= _LOOKAHEAD:
+                break
+        fits = any(_crc_fits(p) for p in ahead)
+        if fits and not any(_tells_format(p) for p in ahead):
+            self.format = LogFormat(checksum_algorithm=CHECKSUM_CRC32)
+        yield from ahead
+        yield from self._pieces
+
+    def _header(self, data: bytes) -> EventHeader:
+        if start_v1(data):
+            self.format = LogFormat(version=1, header_length=V1_HEADER_LENGTH)
+        elif start_v3(data):
+            self.format = LogFormat(version=3)
+        length = self.format.header_length
+        if data[4] == EventType.FORMAT_DESCRIPTION_EVENT:
+            self.format = format_of(self._name, 0, data)
+            length = HEADER_LENGTH
+        return parse_header(data, length)
+
+    def _event(
+        self,
+        data: bytes,
+        header: EventHeader,
+        pos: int,
+        end_pos: int,
+        inner: int | None,
+        tell: Callable[[DamageError], None],
+    ) -> RawEvent:
+        checksum, end = "none", len(data)
+        if self.format.checksummed(header.type_code):
+            end -= CHECKSUM_LENGTH
+            if end < header.length:
+                tell(MalformedEventError(self._name, pos, "too short for its checksum", "checksum"))
+                checksum, end = "bad", len(data)
+            else:
+                checksum = self._checked(data, header, pos, end, tell)
+        return RawEvent(
+            file=self._name,
+            pos=pos,
+            header=header,
+            body=data[header.length : end],
+            checksum=checksum,
+            inner=inner,
+            outer_end=None if end_pos == pos + header.size else end_pos,
+            version=self.format.version,
+            extra_header=data[HEADER_LENGTH : header.length],
+            stored_checksum=data[end:],
+        )
+
+    def _checked(
+        self,
+        data: bytes,
+        header: EventHeader,
+        pos: int,
+        end: int,
+        tell: Callable[[DamageError], None],
+    ) -> str:
+        computed, stored = crc_of(header, data, end), int.from_bytes(data[end:], "little")
+        if computed == stored:
+            return "ok"
+        reason = f"the CRC32 of the event is {computed:#010x}, it says {stored:#010x}"
+        tell(ChecksumError(self._name, pos, reason, "checksum"))
+        return "bad"
+
+
+def _tells_format(piece: Piece) -> bool:
+    return isinstance(piece, LooseEvent) and (
+        piece.data[4] == EventType.FORMAT_DESCRIPTION_EVENT
+        or start_v1(piece.data)
+        or start_v3(piece.data)
+    )
+
+
+def _crc_fits(piece: Piece) -> bool:
+    if isinstance(piece, DamageError) or len(piece.data) < HEADER_LENGTH + CHECKSUM_LENGTH:
+        return False
+    return ends_in_crc(parse_header(piece.data, HEADER_LENGTH), piece.data)
+
+
+def _made_up(header: EventHeader) -> bool:
+    """Whether the sender put it into the stream for the reader alone: it takes no place."""
+    made_up = header.flags & EventFlag.ARTIFICIAL
+    return bool(made_up) or header.type_code == EventType.FORMAT_DESCRIPTION_EVENT
+
+
+class _Places:
+    """Positions of events in order, 64 bits from the header's 32."""
+
+    def __init__(self) -> None:
+        self._end = FIRST_POSITION
+        self._unplaced = 0
+
+    def of(
+        self, header: EventHeader, event: LooseEvent, version: int
+    ) -> tuple[int, int, int | None]:
+        """(pos, end_pos, inner) of the next event."""
+        if event.place is not None:
+            return event.place.pos, event.place.end_pos, event.place.inner
+        if version == 1:
+            pos, self._end = self._end, self._end + header.size
+            return pos, self._end, None
+        if header.log_pos == 0 and _made_up(header):
+            if header.type_code == EventType.ROTATE_EVENT:  # it says where the stream begins
+                self._end = int.from_bytes(event.data[HEADER_LENGTH:][:8], "little")
+            return self._end, self._end, None
+        if header.log_pos == 0:
+            self._unplaced += 1
+            return self._end, self._end + header.size, self._unplaced - 1
+        pos = header.log_pos if version == 3 else header.log_pos - header.size
+        while pos < 0 or pos < self._end - _WRAP // 2:
+            pos += _WRAP
+        self._end = pos + header.size
+        self._unplaced = 0
+        return pos, self._end, None

@@ -1,0 +1,1 @@
+"""Binary logs from a running server, by the replication protocol."""

@@ -1,0 +1,163 @@
+"""A session with a server as a replica has it: who is there, which logs, and the dump commands.
+
+Session variables that servers look for (``rpl_binlog_sender.cc``): ``binlog_checksum`` (what the
+client can read), ``heartbeat_period`` (nanoseconds), both under ``master_`` and, from 8.0.26 on,
+``source_``; ``slave_uuid`` and ``replica_uuid``, by which a server ends the dump that a dead client
+left behind. Semi-synchronous replication is not claimed (``rpl_semi_sync_…`` is not set): a server
+never waits for this client.
+
+Rights: REPLICATION SLAVE for dumps; REPLICATION CLIENT for the list of logs, which may be missing.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import uuid
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from binlogkit.errors import ServerError
+from binlogkit.sources.connection import ServerSettings, connect, translated
+from binlogkit.sources.server.packets import (
+    BinlogDump,
+    BinlogDumpGtid,
+    DumpFlag,
+    RegisterSlave,
+    ReplicationCommand,
+)
+from binlogkit.sources.server.stream import EventStream, Item
+
+__all__ = ["Identity", "ReplicationClient", "ServerFacts", "ServerLogSize"]
+
+_ENCRYPTION_HEADER = 512
+_DENIED = (1227, 1142, 1045)
+_PATIENCE = 120.0  # seconds without a byte, heartbeats included
+_SLOW_READER = 3600  # seconds that a server waits for us to read on
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who the client says it is: ids of its own, so that it ends no other replica's dump."""
+
+    server_id: int = field(default_factory=lambda: secrets.randbelow(1 << 31) | 1 << 31)
+    uuid: str = field(default_factory=lambda: str(uuid.uuid4()))
+
+
+@dataclass(frozen=True, slots=True)
+class ServerLogSize:
+    """A log that a server has: ``size`` in bytes as a dump counts, without an encryption header."""
+
+    name: str
+    size: int
+    encrypted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFacts:
+    """Who a server is. ``logs``: oldest first; None where the account may not ask."""
+
+    uuid: str | None
+    version: str
+    logs: tuple[ServerLogSize, ...] | None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The logs' names."""
+        return tuple(log.name for log in self.logs or ())
+
+
+class ReplicationClient:
+    """One connection; one dump ends it. Errors: those of ``connect``, ServerError."""
+
+    def __init__(
+        self,
+        settings: ServerSettings,
+        identity: Identity,
+        *,
+        heartbeat: float = 10.0,
+        patience: float = _PATIENCE,
+    ) -> None:
+        self.server = settings.name
+        self._identity = identity
+        self._connection = connect(settings, read_timeout=patience, write_timeout=patience)
+        try:
+            self.facts = self._ask()
+            self._introduce(heartbeat)
+        except BaseException:
+            self.close()
+            raise
+
+    def _ask(self) -> ServerFacts:
+        version = str(self._connection.server_version)
+        if "mariadb" in version.lower():
+            raise ServerError(f"MariaDB's logs ({version}) are not read", server=self.server)
+        found = self._query("SHOW GLOBAL VARIABLES LIKE 'server_uuid'")
+        return ServerFacts(str(found[0][1]) if found else None, version, self._logs())
+
+    def _logs(self) -> tuple[ServerLogSize, ...] | None:
+        try:
+            rows = self._query("SHOW BINARY LOGS")
+        except ServerError as error:
+            if error.code in _DENIED:
+                return None
+            raise
+        return tuple(_log_size(row) for row in rows)
+
+    def _introduce(self, heartbeat: float) -> None:
+        period = int(heartbeat * 1_000_000_000)
+        values = {"heartbeat_period": str(period), "binlog_checksum": "'CRC32'"}
+        settings = [f"@{who}_{name} = {v}" for who in ("master", "source")
+                    for name, v in values.items()]  # fmt: skip
+        settings += [f"@{who}_uuid = '{self._identity.uuid}'" for who in ("slave", "replica")]
+        self._query(f"SET {', '.join(settings)}, SESSION net_write_timeout = {_SLOW_READER}")
+        self._command(RegisterSlave(self._identity.server_id))
+        with translated(self.server):
+            self._connection._read_ok_packet()
+
+    def _query(self, sql: str) -> list[tuple[Any, ...]]:
+        with translated(self.server), self._connection.cursor() as cursor:
+            cursor.execute(sql)
+            return list(cursor.fetchall())
+
+    def _command(self, command: ReplicationCommand) -> None:
+        packet = command.pack()
+        with translated(self.server):
+            self._connection._execute_command(packet[0], packet[1:])
+
+    def dump(self, file: str, position: int, *, wait: bool) -> Iterator[Item]:
+        """The logs from ``position`` (under 4 GiB) of ``file`` on; of the first log for ``""``.
+
+        ``wait``: for what will be written, else the end of the last log ends it.
+        """
+        self._command(BinlogDump(file, position, self._identity.server_id, _flags(wait)))
+        return iter(EventStream(self._connection, self.server, asked=(file, position)))
+
+    def dump_gtid(self, gtid_set: bytes, *, wait: bool) -> Iterator[Item]:
+        """The transactions that are not in ``gtid_set`` (wire form)."""
+        self._command(BinlogDumpGtid(gtid_set, self._identity.server_id, flags=_flags(wait)))
+        return iter(EventStream(self._connection, self.server, skips=True))
+
+    def interrupt(self) -> None:
+        """Wake a reader that waits, from a signal handler or another thread: its dump breaks."""
+        line = self._connection._sock
+        if line is not None:
+            with suppress(OSError), socket.socket(fileno=os.dup(line.fileno())) as twin:
+                twin.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """End the session at once; a server notices when it writes next."""
+        self._connection._force_close()
+
+
+def _log_size(row: tuple[Any, ...]) -> ServerLogSize:
+    encrypted = len(row) > 2 and str(row[2]).lower() == "yes"
+    return ServerLogSize(str(row[0]), int(row[1]) - _ENCRYPTION_HEADER * encrypted, encrypted)
+
+
+def _flags(wait: bool) -> int:
+    flags = DumpFlag.USE_HEARTBEAT_EVENT_V2
+    return int(flags if wait else flags | DumpFlag.BINLOG_DUMP_NON_BLOCK)

@@ -1,0 +1,294 @@
+"""A stream of events that survives its connection: each event once, in order, or an error.
+
+After a lost connection it asks again from the last event that it has, which must come again byte
+for byte (a server whose logs were reset, restored or swapped is noticed), and goes on behind it. A
+dump command's position has 32 bits: in a log that is longer it asks from the last event that begins
+below 4 GiB, and goes over what it has.
+
+A server that shuts down, or whose administrator kills a dump, ends it as if the log were at its end
+(``Binlog_sender::run``). So an end counts when it lies where the list of logs said, or when a
+second connection comes to the same one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from binlogkit.constants import CHECKSUM_LENGTH, HEADER_LENGTH, EventType
+from binlogkit.errors import LogGapError, LostConnectionError, ReplicationError
+from binlogkit.sources.server.client import ReplicationClient, ServerFacts
+from binlogkit.sources.server.stream import (
+    FIRST_POSITION,
+    FileStart,
+    Heartbeat,
+    Item,
+    StreamEvent,
+)
+
+__all__ = ["REACH", "Anchor", "Place", "SteadyStream", "Stop", "next_file_of"]
+
+#: A dump command's positions end here.
+REACH = 1 << 32
+_FIRST_WAIT, _LONGEST_WAIT = 0.2, 15.0
+_NUMBERED = re.compile(r"(.*\.)(\d+)", re.DOTALL)
+_ROTATE_POSITION = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """An event that was read: the last one that begins below 4 GiB. ``digest``: its SHA-256."""
+
+    pos: int
+    size: int
+    digest: bytes
+
+    @classmethod
+    def of(cls, pos: int, data: bytes) -> Anchor:
+        """The anchor that an event makes."""
+        return cls(pos, len(data), hashlib.sha256(data).digest())
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where to go on.
+
+    ``file``: a log, or ``""`` for the first one; ``position``: the next byte that is wanted;
+    ``next_file``: the log that follows, when this one is known to have ended.
+    """
+
+    file: str = ""
+    position: int = FIRST_POSITION
+    anchor: Anchor | None = None
+    next_file: str | None = None
+
+    def behind(self, event: StreamEvent) -> Place:
+        """The place after an event of the log."""
+        anchor = self.anchor
+        if event.pos < REACH:
+            anchor = Anchor.of(event.pos, event.data)
+        return Place(event.file, event.end_pos, anchor, next_file_of(event))
+
+
+def next_file_of(event: StreamEvent) -> str | None:
+    """The log that follows the event: ROTATE names it, STOP means the next number."""
+    if event.header.type_code == EventType.ROTATE_EVENT:
+        end = -CHECKSUM_LENGTH if event.format.checksummed(event.header.type_code) else None
+        name = event.data[HEADER_LENGTH + _ROTATE_POSITION : end]
+        return name.decode("utf-8", "surrogateescape")
+    numbered = _NUMBERED.fullmatch(event.file)
+    if event.header.type_code == EventType.STOP_EVENT and numbered:
+        return f"{numbered[1]}{int(numbered[2]) + 1:0{len(numbered[2])}}"
+    return None
+
+
+class Stop:
+    """A wish to end, which a signal handler or another thread may utter at any time."""
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+        self._client: ReplicationClient | None = None
+
+    def __bool__(self) -> bool:
+        return self._event.is_set()
+
+    def now(self) -> None:
+        """End soon: what waits for the server wakes up."""
+        self._event.set()
+        client = self._client
+        if client is not None:
+            client.interrupt()
+
+    def watch(self, client: ReplicationClient | None) -> None:
+        """The client that is to be woken."""
+        self._client = client
+        if client is not None and self:
+            client.interrupt()
+
+    def sleep(self, seconds: float) -> None:
+        """Wait, but not when the wish comes."""
+        self._event.wait(seconds)
+
+
+class SteadyStream:
+    """The items behind ``place``, or the transactions outside ``gtids()`` (wire form).
+
+    ``wait``: follow; else end where the server's last log ends. ``patience``: seconds to try again
+    after a lost connection, 0 for never (the first connection is tried once). ``uuid``: the only
+    server that will do. ``lost`` is told of each lost connection. Errors: LostConnectionError,
+    ReplicationError, LogGapError, ServerError.
+    """
+
+    def __init__(
+        self,
+        connect: Callable[[], ReplicationClient],
+        place: Place,
+        *,
+        gtids: Callable[[], bytes] | None = None,
+        wait: bool = False,
+        patience: float = 300.0,
+        uuid: str | None = None,
+        stop: Stop | None = None,
+        lost: Callable[[LostConnectionError], None] | None = None,
+    ) -> None:
+        self._connect = connect
+        self.place = place
+        self.facts: ServerFacts | None = None
+        self._gtids = gtids
+        self._wait = wait
+        self._patience = patience
+        self._uuid = uuid
+        self._stop = stop or Stop()
+        self._lost = lost
+        self._last_end: Place | None = None
+
+    def __iter__(self) -> Iterator[Item]:
+        pause, deadline = _FIRST_WAIT, None
+        while not self._stop:
+            try:
+                for item in self._once():
+                    yield item
+                    pause, deadline = _FIRST_WAIT, None
+                if self._stop or (not self._wait and self._at_end()):
+                    return
+                continue
+            except LostConnectionError as error:
+                if self._stop:
+                    return
+                if self.facts is None:
+                    raise
+                now = time.monotonic()
+                deadline = deadline or now + self._patience
+                if now + pause > deadline:
+                    raise
+                if self._lost is not None:
+                    self._lost(error)
+            self._stop.sleep(pause)
+            pause = min(2 * pause, _LONGEST_WAIT)
+
+    def _at_end(self) -> bool:
+        """Whether the end that came is the log's, and not that of the server's life."""
+        logs = self.facts.logs if self.facts else None
+        if logs and self.place.file == logs[-1].name and self.place.position >= logs[-1].size:
+            return True
+        confirmed = self._last_end == self.place
+        self._last_end = self.place
+        return confirmed
+
+    def _once(self) -> Iterator[Item]:
+        client = self._connect()
+        self._stop.watch(client)
+        try:
+            self.facts = client.facts
+            self._check_server(client)
+            if self._gtids is not None:
+                items = client.dump_gtid(self._gtids(), wait=self._wait)
+                yield from self._behind(items)
+            else:
+                self.place = self._reachable(client)
+                anchor = self.place.anchor
+                start = self.place.position if anchor is None else anchor.pos
+                items = client.dump(self.place.file, start, wait=self._wait)
+                yield from self._resumed(items, client)
+            if self._wait and not self._stop:
+                raise LostConnectionError("it ended the stream", server=client.server)
+        finally:
+            self._stop.watch(None)
+            client.close()
+
+    def _check_server(self, client: ReplicationClient) -> None:
+        if self._uuid is not None and client.facts.uuid != self._uuid:
+            raise self._differs(client, f"it is server {client.facts.uuid}, not {self._uuid}")
+        self._uuid = client.facts.uuid
+
+    def _reachable(self, client: ReplicationClient) -> Place:
+        """The place, or the start of the next log when its own ended and is purged."""
+        place, names = self.place, client.facts.names
+        if not place.file or not names or place.file in names:
+            return place
+        if place.next_file in names:
+            return Place(place.next_file)
+        raise LogGapError(
+            f"{place.file} is not among its logs any more, which begin with {names[0]}: "
+            "what follows is lost there" if place.anchor else
+            f"it has no log {place.file}; its logs are {names[0]} to {names[-1]}",
+            server=client.server, file=place.file, position=place.position,
+        )  # fmt: skip
+
+    def _differs(self, client: ReplicationClient, how: str) -> ReplicationError:
+        return ReplicationError(
+            how, server=client.server, file=self.place.file, position=self.place.position
+        )
+
+    def _resumed(self, items: Iterator[Item], client: ReplicationClient) -> Iterator[Item]:
+        """A dump's items without those that were given before."""
+        asked = self.place
+        anchor, again = asked.anchor, bool(asked.anchor)
+        for item in items:
+            if isinstance(item, FileStart):
+                if not self.place.file or item.file != self.place.file or not again:
+                    if anchor is not None:
+                        raise self._differs(client, "it does not send again what was read before")
+                    self._arrive(item, client)
+                    again = False
+                    yield item
+            elif isinstance(item, Heartbeat):
+                yield item
+            elif item.file != asked.file or not again:
+                self._check_start(item, client)
+                self._advance(item)
+                yield item
+            elif not item.made_up:
+                if anchor is not None and item.pos == anchor.pos:
+                    if Anchor.of(item.pos, item.data) != anchor:
+                        raise self._differs(
+                            client, f"its {asked.file} is not the one that was read before"
+                        )
+                    anchor = None
+                elif anchor is None and item.pos >= asked.position:
+                    self._advance(item)
+                    yield item
+
+    def _behind(self, items: Iterator[Item]) -> Iterator[Item]:
+        """A dump by GTID without what was given before: the same server keeps its places."""
+        asked, skipping = self.place, False
+        for item in items:
+            if isinstance(item, FileStart):
+                skipping = bool(asked.file) and _number(item.file) <= _number(asked.file)
+                if not skipping:
+                    self.place = Place(item.file, item.position)
+                    yield item
+            elif isinstance(item, Heartbeat):
+                yield item
+            elif not skipping or (item.file == asked.file and item.pos >= asked.position):
+                self._advance(item)
+                yield item
+            elif item.header.type_code == EventType.FORMAT_DESCRIPTION_EVENT:
+                yield replace(item, made_up=True)
+
+    def _arrive(self, start: FileStart, client: ReplicationClient) -> None:
+        """A log begins: it must be the one that was asked for, or a new one."""
+        if start.file == self.place.file and start.position < self.place.position:
+            raise self._differs(client, f"it begins {start.file} again")
+        self.place = Place(start.file, start.position)
+
+    def _check_start(self, event: StreamEvent, client: ReplicationClient) -> None:
+        """Older servers send whatever stands at a position: an event must begin there."""
+        place = self.place
+        end = (event.pos + len(event.data)) % REACH
+        asked = place.anchor is None and place.position > FIRST_POSITION and not event.made_up
+        if asked and event.header.log_pos != end:
+            raise self._differs(client, "no event begins at this position")
+
+    def _advance(self, event: StreamEvent) -> None:
+        if not event.made_up:
+            self.place = self.place.behind(event)
+
+
+def _number(name: str) -> int:
+    numbered = _NUMBERED.fullmatch(name)
+    return int(numbered[2]) if numbered else 0

@@ -1,0 +1,1 @@
+"""Events in text: BINLOG statements, base64, hexdumps."""

@@ -1,0 +1,204 @@
+"""Events in the base64 of ``BINLOG '…'`` statements, or bare, in any amount of other text.
+
+mysqlbinlog writes a statement's table maps and rows, and the format description, so (5.1 to 9.7;
+base64_output AUTO); all else, GTIDs, queries and XIDs, it prints as SQL and comments, which is not
+read back: those events are not there. Where a text has no such statement, as seeds/000, any run of
+base64 that is an event by its header and length counts; one that is quoted again, byte for byte, is
+the same event and given once.
+"""
+
+from __future__ import annotations
+
+import binascii
+import re
+from collections.abc import Iterator
+from enum import Enum
+from typing import BinaryIO
+
+from binlogkit.sources.event_shape import begins_event
+from binlogkit.sources.loose_events import LooseEvent, Piece
+from binlogkit.sources.text.base64_events import Base64Events
+from binlogkit.sources.text.payload_comments import PayloadComments
+from binlogkit.sources.text.scanner import TextWindow
+
+__all__ = ["HOLDS_EVENTS", "BinlogText"]
+
+_QUOTE = (
+    r"""\\*['"`]|\xe2\x80[\x98-\x9f]|\u2018|\u2019|\u201c|\u201d"""
+    r"|&(?:#0*3[49]|#x0*2[27]|apos|quot|[lr][sd]quo);"
+)
+_GAP = r"(?:\s|\\[nrt]|\\(?=[\r\n])|(?<=\n)[ \t]*[>#|][>#| \t]*)"
+STATEMENT = re.compile(rf"\bBINLOG{_GAP}*(?:{_QUOTE})", re.IGNORECASE)
+_TOKEN = re.compile(rf"(?P<chars>[A-Za-z0-9+/]+)|(?P<pad>=+)|(?P<gap>{_GAP}+)|(?P<quote>{_QUOTE})")
+HOLDS_EVENTS = re.compile(rf"{STATEMENT.pattern}{_GAP}*[A-Za-z0-9+/]{{20}}", re.IGNORECASE)
+_HEADER_CHARS = 26  # of base64 hold 19 bytes
+_GROUP = 4
+_RUN_END = re.compile(r"[A-Za-z0-9+/]*\Z")
+_RUN = re.compile(rf"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/]{{{_HEADER_CHARS},}}")
+_GO_ON = re.compile(rf"(?P<quote>{_QUOTE})|(?<![A-Za-z0-9+/])(?P<chars>[A-Za-z0-9+/]{{26,}})")
+_IN_SIGHT = 1 << 16  # characters behind damage in which a statement's next event is looked for
+_LONGEST_TOKEN = 256  # of those that are not base64 itself; runs may be cut anywhere
+
+
+class _State(Enum):
+    OUTSIDE = "outside"
+    STATEMENT = "in a BINLOG statement"
+    BARE = "in bare base64"
+
+
+class BinlogText:
+    """The events of a text, and the damage in it, as :class:`LooseEvents` takes them.
+
+    ``bare``: whether base64 outside BINLOG statements counts.
+    """
+
+    def __init__(self, name: str, file: BinaryIO, *, bare: bool) -> None:
+        self._window = TextWindow(name, file)
+        self._bare = bare
+        self._state = _State.OUTSIDE
+        self._events = Base64Events()
+        self._comments = PayloadComments()
+        self._seen: set[int] = set()
+
+    def __iter__(self) -> Iterator[Piece]:
+        while self._window.more():
+            while (pieces := self._step()) is not None:
+                yield from pieces
+        while self._window.left and (pieces := self._step()) is not None:
+            yield from pieces
+        if self._state is _State.BARE:
+            yield from self._end()
+        elif self._state is _State.STATEMENT:
+            yield from self._unclosed()
+
+    def _step(self) -> list[Piece] | None:
+        """What the next part of the window gives; None when more of the text is needed first."""
+        return self._outside() if self._state is _State.OUTSIDE else self._inside()
+
+    # ---- outside ------------------------------------------------------------------------
+
+    def _outside(self) -> list[Piece] | None:
+        window = self._window
+        found = STATEMENT.search(window.text, window.at)
+        run = self._first_run(found.start() if found else len(window.text))
+        if run is not None:
+            self._enter(_State.BARE, run)
+            return []
+        if found is not None:
+            self._enter(_State.STATEMENT, found.end())
+            return []
+        self._pass(len(window.text) - (0 if window.ended else self._held_back()))
+        return None
+
+    def _enter(self, state: _State, index: int) -> None:
+        self._pass(index)
+        self._state = state
+
+    def _held_back(self) -> int:
+        """How much of the text's end may be the beginning of something."""
+        text, left = self._window.text, self._window.left
+        line = min(len(text) - text.rfind("\n") - 1, _LONGEST_TOKEN)
+        tail = _RUN_END.search(text[-_HEADER_CHARS:]) if self._bare else None
+        return min(left, max(line, len(tail[0]) if tail else 0))
+
+    def _first_run(self, end: int) -> int | None:
+        """Where bare base64 of an event begins before ``end``."""
+        if not self._bare:
+            return None
+        for run in _RUN.finditer(self._window.text, self._window.at, end):
+            if begins_event(_decoded(run[0]), whole=False):
+                return run.start()
+        return None
+
+    def _pass(self, index: int) -> None:
+        self._comments.read(self._window.skip_to(index))
+
+    # ---- inside -------------------------------------------------------------------------
+
+    def _inside(self) -> list[Piece] | None:
+        window = self._window
+        if not window.left or (window.left < _LONGEST_TOKEN and not window.ended):
+            return None
+        token = _TOKEN.match(window.text, window.at)
+        kind = token.lastgroup if token else None
+        if kind == "quote" or (kind == "gap" and self._complete()):
+            pieces = self._end()
+            window.skip_to(token.end() if token else window.at)
+            return pieces
+        if token is None:
+            return self._end() if self._state is _State.BARE else self._bad_character()
+        if kind == "pad":
+            pieces = self._placed(self._events.pad())
+        else:
+            pieces = self._placed(self._events.feed(token[0] if kind == "chars" else ""))
+        if not self._events.broken:
+            window.skip_to(token.end())
+            return pieces
+        pieces.append(window.damage(self._events.broken))
+        self._go_on(token.end())
+        return pieces
+
+    def _complete(self) -> bool:
+        return self._state is _State.BARE and not self._events.left
+
+    def _placed(self, events: Iterator[bytes]) -> list[Piece]:
+        pieces: list[Piece] = []
+        for data in events:
+            if self._state is _State.BARE:
+                if hash(data) in self._seen:
+                    continue
+                self._seen.add(hash(data))
+            pieces.append(LooseEvent(data, self._comments.place_of(data)))
+        return pieces
+
+    def _end(self) -> list[Piece]:
+        """Leave a run of base64; what was begun in it and is not whole is damage."""
+        pieces = self._placed(self._events.end())
+        if self._events.broken and not self._prose():
+            pieces.append(self._window.damage(self._events.broken))
+        self._state, self._events = _State.OUTSIDE, Base64Events()
+        return pieces
+
+    def _unclosed(self) -> list[Piece]:
+        """The text is over inside a statement."""
+        pieces = self._end()
+        return pieces or [self._window.damage("the text ends inside a BINLOG statement")]
+
+    def _bad_character(self) -> list[Piece]:
+        """What is no base64 stands in a statement."""
+        window = self._window
+        pieces = self._placed(self._events.end())
+        if self._prose():
+            self._state, self._events = _State.OUTSIDE, Base64Events()
+            return pieces
+        inside = f", and {self._events.broken}" if self._events.broken else ""
+        what = f"{window.text[window.at]!r} is no base64{inside}"
+        pieces.append(window.damage(what))
+        self._go_on(window.at + 1)
+        return pieces
+
+    def _prose(self) -> bool:
+        """Whether somebody only writes of a BINLOG statement: nothing in it is long enough."""
+        window = self._window
+        few = self._state is _State.STATEMENT and self._events.taken < _HEADER_CHARS
+        return few and not _RUN.search(window.text, window.at, window.at + _LONGEST_TOKEN)
+
+    def _go_on(self, index: int) -> None:
+        """Behind damage: where the next event's base64 begins, or behind the closing quote."""
+        text = self._window.text
+        self._events = Base64Events()
+        for found in _GO_ON.finditer(text, index, index + _IN_SIGHT):
+            if found["quote"]:
+                index = found.end()
+                break
+            if begins_event(_decoded(found["chars"]), whole=False):
+                self._window.skip_to(found.start())
+                return
+        self._window.skip_to(min(index, len(text)))
+        self._state = _State.OUTSIDE
+
+
+def _decoded(chars: str) -> bytes:
+    """The bytes that a run of base64 begins with."""
+    whole = len(chars) - (len(chars) % _GROUP == 1)
+    return binascii.a2b_base64(chars[:whole] + "=" * (-whole % _GROUP))

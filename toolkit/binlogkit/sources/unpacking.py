@@ -1,0 +1,170 @@
+"""Compressed carriers: gzip, zstd, bzip2 and xz, told by their first bytes, read as streams.
+
+A stream is unpacked piece by piece: what it expands to is never held, and what is whole of a cut
+one is given before its damage is told, unlike the libraries' own readers.
+"""
+
+from __future__ import annotations
+
+import bz2
+import io
+import lzma
+import zlib
+from collections.abc import Callable
+from typing import Any, BinaryIO, cast
+
+from binlogkit.errors import DamageError
+from binlogkit.sources.limits import limit, limit_error
+
+__all__ = ["is_packed", "unpack"]
+
+_GZIP_WINDOW = 31  # zlib's number for a gzip header and the largest window
+_CHUNK = 1 << 14
+_ZSTD_CHUNK = 1 << 10  # expands to 32 MB at most: a block of 4 bytes can stand for 128 KiB
+_PIECE = 1 << 20
+
+
+class _Frame:
+    """One frame of a compressed stream, whichever library reads it.
+
+    ``give(data)``: what ``data`` (after what was given before) expands to, at most about 1 MiB;
+    ``wants``: whether it needs more data first; ``eof``; ``unused_data``: what is behind it.
+    """
+
+    def __init__(self, library: Any) -> None:
+        self._library = library
+        self._tail = b""
+
+    @property
+    def eof(self) -> bool:
+        return bool(self._library.eof)
+
+    @property
+    def unused_data(self) -> bytes:
+        return bytes(self._library.unused_data)
+
+    @property
+    def wants(self) -> bool:
+        return bool(self._library.needs_input)
+
+    def give(self, data: bytes) -> bytes:
+        return bytes(self._library.decompress(data, _PIECE))
+
+
+class _Gzip(_Frame):
+    def __init__(self) -> None:
+        super().__init__(zlib.decompressobj(wbits=_GZIP_WINDOW))
+
+    @property
+    def wants(self) -> bool:
+        return not self._library.unconsumed_tail
+
+    def give(self, data: bytes) -> bytes:
+        return bytes(self._library.decompress(self._library.unconsumed_tail + data, _PIECE))
+
+
+class _Zstd(_Frame):
+    def __init__(self) -> None:
+        from zstandard import ZstdDecompressor
+
+        window = limit("WINDOW")
+        super().__init__(ZstdDecompressor(max_window_size=window).decompressobj())
+
+    @property
+    def wants(self) -> bool:
+        return True
+
+    def give(self, data: bytes) -> bytes:
+        return bytes(self._library.decompress(data))
+
+
+def _bzip2() -> _Frame:
+    return _Frame(bz2.BZ2Decompressor())
+
+
+def _xz() -> _Frame:
+    return _Frame(lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=limit("WINDOW")))
+
+
+_PACKINGS: dict[bytes, tuple[Callable[[], _Frame], int]] = {
+    b"\x1f\x8b": (_Gzip, _CHUNK),
+    b"\x28\xb5\x2f\xfd": (_Zstd, _ZSTD_CHUNK),
+    b"BZh": (_bzip2, _CHUNK),
+    b"\xfd7zXZ\0": (_xz, _CHUNK),
+}
+MAGIC_LENGTH = max(map(len, _PACKINGS))
+
+
+def is_packed(head: bytes) -> bool:
+    """Whether a stream that begins so (6 bytes) is a compressed one."""
+    return any(head.startswith(magic) for magic in _PACKINGS)
+
+
+def unpack(file: BinaryIO, name: str, head: bytes) -> BinaryIO:
+    """The bytes of a compressed stream that begins with ``head``; closing it closes ``file``."""
+    frame, chunk = next(p for magic, p in _PACKINGS.items() if head.startswith(magic))
+    return cast(BinaryIO, _Unpacked(file, name, frame, chunk))
+
+
+class _Unpacked(io.RawIOBase):
+    """A compressed stream's bytes, frame after frame.
+
+    Damage in it is raised once, with the number of bytes that were given; behind it is the end.
+    """
+
+    def __init__(self, file: BinaryIO, name: str, frame: Callable[[], _Frame], chunk: int) -> None:
+        self._inner = file
+        self._name = name
+        self._new_frame = frame
+        self._chunk = chunk
+        self._frame = frame()
+        self._begun = False
+        self._ended = False
+        self._plain = b""
+        self._offset = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        while not self._plain and not self._ended:
+            self._advance()
+        if size < 0:
+            size = len(self._plain)
+        out, self._plain = self._plain[:size], self._plain[size:]
+        self._offset += len(out)
+        return out
+
+    def _advance(self) -> None:
+        from zstandard import ZstdError
+
+        try:
+            packed = b""
+            if self._frame.eof:
+                packed = self._frame.unused_data
+                self._frame, self._begun = self._new_frame(), False
+            if not packed and (self._frame.wants or not self._begun):
+                packed = self._inner.read(self._chunk)
+                if not packed:
+                    self._end()
+                    return
+            self._begun = True
+            self._plain = self._frame.give(packed)
+        except (zlib.error, ZstdError, lzma.LZMAError, OSError, EOFError) as exc:
+            self._ended = True
+            raise self._translated(exc) from exc
+
+    def _end(self) -> None:
+        self._ended = True
+        if self._begun:
+            raise EOFError("the compressed stream ends inside a frame")
+
+    def _translated(self, exc: Exception) -> Exception:
+        reason = str(exc)
+        if "too much memory" in reason or "Memory usage limit" in reason:
+            return limit_error(self._name, "WINDOW", "its compression wants more memory")
+        return DamageError(self._name, self._offset, f"its compression is damaged: {reason}")
+
+    def close(self) -> None:
+        self._inner.close()
+        super().close()

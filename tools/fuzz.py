@@ -1,0 +1,135 @@
+"""Coverage-guided fuzzing of every family of parsers (atheris): see docs/hostile-input.md.
+
+``python tools/fuzz.py --list``; ``python tools/fuzz.py TARGET --runs 1000000``;
+``python tools/fuzz.py --all --seconds 60``. What it finds stays in ``out/fuzz/TARGET``: the corpus,
+and ``crash-…``, ``timeout-…`` or ``oom-…`` for each input that broke a promise. Each target runs in
+a process of its own, whose address space is limited. The exit status is 1 when one failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+from random import Random
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests" / "fuzz"))
+
+OUT = ROOT / "out" / "fuzz"
+ADDRESS_SPACE = 1 << 30  # over what the process has mapped when it begins
+INSTRUMENTED = ["binlogkit"]
+LEFT_OUT = ["binlogkit._kernel.charset_data", "binlogkit.cli", "binlogkit.spark"]
+_STATUS = re.compile(r"#(\d+)\s+\w+.*?cov: (\d+) ft: (\d+) corp: (\d+)")
+_RATE = re.compile(r"exec/s: (\d+)")
+
+
+def parser() -> argparse.ArgumentParser:
+    form = argparse.RawTextHelpFormatter
+    made = argparse.ArgumentParser(description=__doc__, formatter_class=form)
+    made.add_argument("targets", nargs="*", metavar="TARGET")
+    made.add_argument("--list", action="store_true", help="name the targets")
+    made.add_argument("--all", action="store_true", help="every target, one after the other")
+    made.add_argument("--runs", type=int, help="inputs for each target")
+    made.add_argument("--seconds", type=int, help="time for each target")
+    made.add_argument("--seed", type=int, default=20261121)
+    made.add_argument("--timeout", type=int, default=10, help="seconds that one input may take")
+    made.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
+    made.add_argument("--log", type=Path, help="append a JSON line for each target")
+    return made
+
+
+def fuzz(name: str, arguments: argparse.Namespace) -> None:
+    """Run one target in this process; does not return."""
+    import atheris
+
+    with atheris.instrument_imports(include=INSTRUMENTED, exclude=LEFT_OUT):
+        from binlogkit_fuzz.targets import TARGETS
+    from binlogkit_fuzz import mutate, seeds
+
+    target = TARGETS[name]
+    folder = OUT / name
+    corpus = folder / "corpus"
+    corpus.mkdir(parents=True, exist_ok=True)
+    for number, data in enumerate(target.seeds()):
+        (corpus / f"seed-{number:05}").write_bytes(data[: target.longest])
+    argv = [
+        sys.argv[0], str(corpus), f"-artifact_prefix={folder}/", f"-seed={arguments.seed}",
+        f"-timeout={arguments.timeout}", f"-max_len={target.longest}", "-rss_limit_mb=0",
+        "-print_final_stats=1", "-reload=0", "-len_control=0",
+    ]  # fmt: skip
+    if arguments.runs:
+        argv.append(f"-runs={arguments.runs}")
+    if arguments.seconds:
+        argv.append(f"-max_total_time={arguments.seconds}")
+    options = {}
+    if target.framed:
+        pool = [part for code in range(43) for part in seeds.events_of(code)]
+
+        def mutated(data: bytes, longest: int, seed: int) -> bytes:
+            return mutate.mutate_log(data, Random(seed), longest, pool, atheris.Mutate)
+
+        options["custom_mutator"] = mutated
+    atheris.Setup(argv, target.run, enable_python_coverage=True, **options)
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    resource.setrlimit(resource.RLIMIT_AS, (used + ADDRESS_SPACE, used + ADDRESS_SPACE))
+    atheris.Fuzz()
+
+
+def run(name: str, arguments: argparse.Namespace) -> bool:
+    """Run one target in a process of its own; whether it kept every promise."""
+    command = [sys.executable, __file__, name, "--child", f"--seed={arguments.seed}"]
+    command += [f"--timeout={arguments.timeout}"]
+    command += [f"--runs={arguments.runs}"] if arguments.runs else []
+    command += [f"--seconds={arguments.seconds}"] if arguments.seconds else []
+    began = time.monotonic()
+    status, last, said = None, {}, []
+    quiet = subprocess.DEVNULL
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=quiet, text=True)
+    assert process.stderr is not None
+    for line in process.stderr:
+        found = _STATUS.search(line)
+        if found:
+            rate = _RATE.search(line)
+            names = ("inputs", "edges", "features", "corpus")
+            last = dict(zip(names, map(int, found.groups()), strict=True))
+            last["rate"] = int(rate[1]) if rate else 0
+        else:
+            said.append(line)
+    status = process.wait()
+    result = {"target": name, **last, "seconds": round(time.monotonic() - began), "status": status}
+    print(json.dumps(result), flush=True)
+    if arguments.log:
+        with arguments.log.open("a", encoding="utf-8") as log:
+            log.write(json.dumps(result) + "\n")
+    if status:
+        sys.stderr.write("".join(said[-60:]))
+    return status == 0
+
+
+def main() -> int:
+    arguments = parser().parse_args()
+    if arguments.child:
+        fuzz(arguments.targets[0], arguments)
+    from binlogkit_fuzz.targets import TARGETS
+
+    if arguments.list:
+        print("\n".join(TARGETS))
+        return 0
+    names = list(TARGETS) if arguments.all else arguments.targets
+    unknown = [name for name in names if name not in TARGETS]
+    if unknown or not names:
+        print(f"name targets of: {', '.join(TARGETS)}", file=sys.stderr)
+        return 2
+    results = [run(name, arguments) for name in names]
+    return 0 if all(results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
