@@ -152,9 +152,13 @@ def test_a_wrong_checksum(
     path.write_bytes(data)
     done = run(command, path, "--format", "jsonl", "--on-damage", mode)
     assert done.status == 1
-    assert done.complaint.startswith(
-        f"binlogkit: {path} at {bad.pos} in field checksum: the CRC32 of the event is 0x"
+    where = f"at {bad.pos}" if mode == "stop" else f"from {bad.pos} to {bad.end}"
+    told, *lost = done.err.splitlines()
+    assert told.startswith(
+        f"binlogkit: {path} {where} in field checksum: the CRC32 of the event is 0x"
     )
+    assert len(lost) == (mode == "report")
+    assert all("one WRITE_ROWS_EVENT cannot be read" in line for line in lost)
     records = [{**r, "file": "", "end_file": "", "xid": None} for r in done.records]
     assert records
     if command == "transactions":
@@ -181,7 +185,9 @@ def test_a_damaged_range_is_quarantined(
     path.write_bytes(data[: hole.pos] + b"\xff" * (hole.end - hole.pos) + data[hole.end :])
     done = run("events", path, "--format", "jsonl", "--on-damage", "report")
     assert done.status == 1
-    assert f"{path} at {hole.pos}" in done.complaint
+    told, lost = done.err.splitlines()
+    assert f"{path} from {hole.pos} to {hole.end}" in told
+    assert f"{path} from {hole.pos} to {hole.end}: " in lost and "missing" in lost
     positions = [r["pos"] for r in done.records]
     assert positions == [f.pos for f in found if f is not hole]
 

@@ -54,6 +54,9 @@ def _gtid(packer: Packer, body: Gtid, target: Target) -> None:
         ("immediate_server_version", _versions),
         ("commit_group_ticket", _ticket),
     )
+    for name, first in _TOGETHER.items():
+        if (getattr(body, name) is None) is not (getattr(body, first) is None):
+            raise packer.fail(name, f"it goes together with {first}")
     ended = ""
     for name, write in parts:
         if getattr(body, name) is None:
@@ -62,6 +65,13 @@ def _gtid(packer: Packer, body: Gtid, target: Target) -> None:
             raise packer.fail(name, f"{ended} stands before it and is not there")
         else:
             write(packer, body)
+
+
+_TOGETHER = {
+    "sequence_number": "last_committed",
+    "original_commit_timestamp": "immediate_commit_timestamp",
+    "original_server_version": "immediate_server_version",
+}
 
 
 def _clock(packer: Packer, body: Gtid) -> None:
@@ -83,8 +93,6 @@ def _with_original(packer: Packer, body: Gtid, what: str, width: int, follows: i
     immediate, original = getattr(body, f"immediate_{what}"), getattr(body, f"original_{what}")
     if not 0 <= immediate < follows:
         raise packer.fail(f"immediate_{what}", f"{immediate} needs the bit that is a flag")
-    if original is None:
-        raise packer.fail(f"original_{what}", "it goes together with the immediate one")
     packer.uint(width, immediate if original == immediate else immediate | follows, what)
     if original != immediate:
         packer.uint(width, original, f"original_{what}")

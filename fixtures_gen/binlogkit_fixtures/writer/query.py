@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from binlogkit.constants import EventType
 from binlogkit.events.query import ExecuteLoadQuery, LoadBlock, Query, RowsQuery
+from binlogkit.events.statement_text import statement_text
 from binlogkit.events.status_vars import StatusVars
 from binlogkit_fixtures.writer.base import Target, writes
 from binlogkit_fixtures.writer.packer import Packer
@@ -14,8 +15,14 @@ __all__: list[str] = []
 _SHORT = 11  # the post-header's length without status variables: v1, v3, 5.0.0 to 5.0.3
 
 
-def _text(text: str, stored: bytes | None) -> bytes:
-    return text.encode() if stored is None else stored
+def _text(packer: Packer, body: Query | ExecuteLoadQuery | RowsQuery) -> bytes:
+    """The statement's bytes, which must say its text in the client's character set."""
+    data = body.query.encode() if body.query_bytes is None else body.query_bytes
+    collation = None if isinstance(body, RowsQuery) else body.status_vars.client_collation
+    if statement_text(data, collation)[0] != body.query:
+        field = "query" if body.query_bytes is None else "query_bytes"
+        raise packer.fail(field, "its bytes do not say the text in the client's character set")
+    return data
 
 
 def _fixed(packer: Packer, body: Query | ExecuteLoadQuery, schema: bytes) -> None:
@@ -29,7 +36,7 @@ def _rest(packer: Packer, body: Query | ExecuteLoadQuery, status: bytes, schema:
     packer.end_post_header()
     packer.raw(status)
     packer.raw(schema + b"\0")
-    packer.raw(_text(body.query, body.query_bytes))
+    packer.raw(_text(packer, body))
 
 
 @writes(Query, EventType.QUERY_EVENT)
@@ -65,6 +72,6 @@ def _block(packer: Packer, body: LoadBlock, target: Target) -> None:
 
 @writes(RowsQuery, EventType.ROWS_QUERY_LOG_EVENT)
 def _rows_query(packer: Packer, body: RowsQuery, target: Target) -> None:
-    text = _text(body.query, body.query_bytes)
+    text = _text(packer, body)
     packer.uint(1, len(text) & 0xFF if body.length is None else body.length, "length")
     packer.raw(text)

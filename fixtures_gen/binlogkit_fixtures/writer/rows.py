@@ -67,6 +67,10 @@ _BITMAPS = {
 def _extra(packer: Packer, extra: ExtraRowInfo | None, op: str) -> bytes:
     if extra is None:
         return b""
+    if (extra.ndb is None) is not (extra.ndb_format is None):
+        raise packer.fail("ndb_format", "NDB's data and its format go together")
+    if extra.source_partition_id is not None and extra.partition_id is None:
+        raise packer.fail("source_partition_id", "there is no partition_id")
     part = packer.sub()
     there = {_NDB: extra.ndb is not None, _PARTITION: extra.partition_id is not None}
     order = extra.order or tuple(kind for kind, is_there in there.items() if is_there)

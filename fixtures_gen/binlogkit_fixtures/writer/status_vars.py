@@ -14,6 +14,7 @@ from binlogkit_fixtures.writer.packer import Packer
 __all__ = ["write_status_vars"]
 
 _TOO_MANY_DBS = 254
+_ALTER_ENDS = 4 | 8
 _Table = dict[int, tuple[str, Callable[[Packer, StatusVars], None]]]
 
 
@@ -62,7 +63,10 @@ def _updated_dbs(packer: Packer, values: StatusVars) -> None:
 
 
 def _gtid_flags3(packer: Packer, values: StatusVars) -> None:
-    packer.uint(1, values.mariadb_gtid_flags3 or 0, "mariadb_gtid_flags3")
+    flags = values.mariadb_gtid_flags3 or 0
+    packer.uint(1, flags, "mariadb_gtid_flags3")
+    if bool(flags & _ALTER_ENDS) is (values.mariadb_sa_seq_no is None):
+        raise packer.fail("mariadb_sa_seq_no", "an ALTER that ends has one, and nothing else has")
     if values.mariadb_sa_seq_no is not None:
         packer.uint(8, values.mariadb_sa_seq_no, "mariadb_sa_seq_no")
 
@@ -110,6 +114,16 @@ _PERCONA = {
 }
 
 
+# Values that have no code of their own.
+_TOGETHER = {
+    "auto_increment_offset": "auto_increment_increment",
+    "connection_collation": "client_collation",
+    "server_collation": "client_collation",
+    "invoker_host": "invoker_user",
+    "mariadb_sa_seq_no": "mariadb_gtid_flags3",
+}
+
+
 def _usual_order(values: StatusVars, writers: _Table) -> tuple[int, ...]:
     names: set[str] = set()
     order = []
@@ -122,6 +136,9 @@ def _usual_order(values: StatusVars, writers: _Table) -> tuple[int, ...]:
 
 def write_status_vars(packer: Packer, values: StatusVars) -> bytes:
     """Their bytes; :class:`UnwritableError` where ``order`` contradicts what is there."""
+    for second, first in _TOGETHER.items():
+        if getattr(values, second) is not None and getattr(values, first) is None:
+            raise packer.fail(second, f"it goes together with {first}")
     part = packer.sub()
     percona = any(getattr(values, name) is not None for name, _ in _PERCONA.values())
     writers = _WRITERS | _PERCONA if percona else _WRITERS

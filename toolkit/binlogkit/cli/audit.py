@@ -16,7 +16,7 @@ from binlogkit.cli.options import (
     output_of,
     output_options,
 )
-from binlogkit.cli.status import note, status_of
+from binlogkit.cli.status import FINDINGS, WELL, note, status_of
 from binlogkit.errors import UsageError
 from binlogkit.log.audit import SECTIONS
 
@@ -66,7 +66,7 @@ def command(**arguments: Any) -> int:
             write(report_of(audit, title), output.path)
     else:
         write_records(audit.records(*sections), output)
-    return status_of(log)
+    return max(status_of(log), FINDINGS if audit["findings"].num_rows else WELL)
 
 
 def report_of(audit: Audit, title: str | None) -> Report:

@@ -35,7 +35,9 @@ def command(**arguments: Any) -> int:
 
         findings = list(stream)
         found = Verification(findings, stream.files, stream.joints, stream.unreadable)
-        write(verification_report(found.records(), found.file_records()), output.path)
+        unread = None if stream.unreadable is None else str(stream.unreadable)
+        if found.files or unread is None:
+            write(verification_report(found.records(), found.file_records(), unread), output.path)
     else:
         names = [column.name for column in COLUMNS]
         records = (found.record() for found in stream)

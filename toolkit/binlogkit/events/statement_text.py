@@ -23,4 +23,4 @@ def statement_text(data: bytes, collation: int | None) -> tuple[str, bytes | Non
         text = decode(charset, data)
     except UnicodeDecodeError:
         return data.decode("ascii", "backslashreplace"), data
-    return text, None if data.isascii() else data
+    return text, None if text.encode() == data else data

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from itertools import pairwise
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from binlogkit.analyses.verify import FileFacts, Finding, Grade, Joint
 from binlogkit.errors import DamageError
-from binlogkit.events.control import Rotate
-from binlogkit.events.format_description import FormatDescription, StartV3
-from binlogkit.events.gtid import Gtid, PreviousGtids
-from binlogkit.events.gtid_set import GtidSet
-from binlogkit.rows.walk import LogWalk
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,6 +25,7 @@ SECTIONS = (
 _STATE = ("before_state", "after_state", "seq", "tx")
 _LARGEST = 50
 _HASH_CHUNK = 1 << 20
+_SEVERITIES = {Grade.DAMAGE: "damaged", Grade.WARNING: "warning"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,22 +51,6 @@ class Audit:
                 yield {"section": name, **row}
 
 
-@dataclass(slots=True)
-class _File:
-    """What one walk learns of a file; GTID sets as far as the file tells them."""
-
-    name: str
-    server_version: str | None = None
-    first_timestamp: int | None = None
-    last_timestamp: int | None = None
-    events: int = 0
-    size: int = 0
-    checksums: Counter[str] = field(default_factory=Counter)
-    previous: GtidSet | None = None
-    gtids: set[str] = field(default_factory=set)
-    next_name: str | None = None
-
-
 def audit_log(log: Log, **filters: Any) -> Audit:
     """See :meth:`binlogkit.log.log.Log.audit`."""
     import pyarrow as pa
@@ -79,7 +58,7 @@ def audit_log(log: Log, **filters: Any) -> Audit:
     from binlogkit.analyses import audit
 
     transactions = log.transactions(engine="pyarrow", **filters)
-    files = _files(log)
+    verification = log.verify()
     changes = _changes(log, **filters)
     undecodable = log.undecodable
     statements = log.statements(engine="pyarrow", **filters)
@@ -88,9 +67,9 @@ def audit_log(log: Log, **filters: Any) -> Audit:
     told = pa.array([k in ("ddl", "dml", "account", "admin") for k in kinds], pa.bool_())
     cascades = _cascades(log)
     sections = {
-        "files": _file_table(log, files),
-        "continuity": _continuity(files),
-        "findings": _findings(log, undecodable),
+        "files": _file_table(log, verification.files),
+        "continuity": _continuity(verification.joints),
+        "findings": _findings(log, verification.findings, undecodable),
         "summary": audit.summary(transactions),
         "by_table": audit.by_table(changes),
         "by_minute": audit.by_minute(changes),
@@ -136,35 +115,7 @@ def _cascades(log: Log) -> list[str]:
     )
 
 
-def _files(log: Log) -> list[_File]:
-    """One per log, also where two have the same name."""
-    return [_file(log, LogWalk([c], log.options, ahead=False), c.name) for c in log.carriers]
-
-
-def _file(log: Log, walk: LogWalk, name: str) -> _File:
-    file = _File(name)
-    for step in log.until_damage(walk):
-        raw, body = step.event.raw, step.event.body
-        if raw.inner is None:
-            file.events += 1
-            file.checksums[raw.checksum] += 1
-            file.size = raw.end_pos
-        stamp = raw.header.timestamp
-        if stamp:
-            file.first_timestamp = min(file.first_timestamp or stamp, stamp)
-            file.last_timestamp = max(file.last_timestamp or stamp, stamp)
-        if isinstance(body, (FormatDescription, StartV3)) and file.server_version is None:
-            file.server_version = body.server_version
-        elif isinstance(body, PreviousGtids):
-            file.previous = GtidSet.parse(body.gtid_set)
-        elif isinstance(body, Gtid) and body.gtid and body.gno > 0:
-            file.gtids.add(body.gtid)
-        elif isinstance(body, Rotate):
-            file.next_name = body.name
-    return file
-
-
-def _file_table(log: Log, files: list[_File]) -> pa.Table:
+def _file_table(log: Log, files: list[FileFacts]) -> pa.Table:
     import pyarrow as pa
 
     rows = []
@@ -194,41 +145,38 @@ def _file_table(log: Log, files: list[_File]) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=schema)
 
 
-def _continuity(files: list[_File]) -> pa.Table:
+def _continuity(joints: list[Joint]) -> pa.Table:
     """One row per pair of files that follow each other: whether anything is missing between."""
     import pyarrow as pa
 
-    rows = []
-    for before, after in pairwise(files):
-        named = before.next_name
-        base = after.name.replace("\\", "/").rsplit("/", 1)[-1]
-        problems = []
-        if named is not None and named.rsplit("/", 1)[-1] != base.removesuffix(".gz"):
-            problems.append(f"the log goes on in {named}")
-        if before.previous is not None and after.previous is not None:
-            known = GtidSet.of([*filter(None, str(before.previous).split(",")), *before.gtids])
-            missing = after.previous.subtract(known)
-            if missing:
-                problems.append(f"missing between the two: {missing}")
-        status = "gap" if problems else "continuous" if named or after.previous else "unknown"
-        rows.append(
-            {"file": before.name, "next": after.name, "status": status,
-             "problem": "; ".join(problems) or None}
-        )  # fmt: skip
+    rows = [
+        {
+            "file": joint.before.name, "next": joint.after.name, "status": joint.status,
+            "problem": "; ".join(found.found for found in joint.findings) or None,
+        }
+        for joint in joints
+    ]  # fmt: skip
     schema = pa.schema([(name, pa.string()) for name in ("file", "next", "status", "problem")])
     return pa.Table.from_pylist(rows, schema=schema)
 
 
-def _findings(log: Log, undecodable: int) -> pa.Table:
+def _findings(log: Log, findings: list[Finding], undecodable: int) -> pa.Table:
+    """What the verification found, notes left out, and what cannot be read for other reasons."""
     import pyarrow as pa
 
-    rows = [
-        {"severity": "damaged", "file": d.file, "pos": d.offset, "finding": str(d)}
-        for d in log.damages
-    ]
+    rows: list[dict[str, object]] = [
+        {
+            "severity": _SEVERITIES[found.grade], "code": found.code, "file": found.place.file,
+            "pos": found.place.pos, "end_pos": found.place.end_pos, "finding": found.found,
+            "meaning": found.meaning,
+        }
+        for found in findings
+        if found.grade in _SEVERITIES
+    ]  # fmt: skip
     rows += [{"severity": "unknown", "finding": problem} for problem in log.problems]
     if undecodable:
         rows.append({"severity": "unknown", "finding": f"{undecodable} cells are undecodable"})
-    text = pa.string()
-    schema = pa.schema({"severity": text, "file": text, "pos": pa.int64(), "finding": text})
+    names = ("severity", "code", "file", "pos", "end_pos", "finding", "meaning")
+    numbers = ("pos", "end_pos")
+    schema = pa.schema([(n, pa.int64() if n in numbers else pa.string()) for n in names])
     return pa.Table.from_pylist(rows, schema=schema)

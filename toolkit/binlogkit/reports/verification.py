@@ -41,15 +41,23 @@ _FILES = (
 
 
 def verification_report(
-    findings: Sequence[Mapping[str, Any]], files: Sequence[Mapping[str, Any]]
+    findings: Sequence[Mapping[str, Any]],
+    files: Sequence[Mapping[str, Any]],
+    unreadable: str | None = None,
 ) -> Report:
-    """The report of a verification's findings and files (records), for html and text."""
+    """The report of a verification's findings and files (records), for html and text.
+
+    ``unreadable``: what is to be said of inputs that were not read.
+    """
     grades = Counter(str(row["grade"]) for row in findings)
     worst = next((grade for grade in ("damage", "warning") if grades[grade]), "note")
     tone, words = _VERDICTS[worst]
     serious = [row for row in findings if row["grade"] != "note"]
     notes = [row for row in findings if row["grade"] == "note"]
-    sections = [Section("Verdict", [Text(words, tone=tone)])]
+    verdict = [Text(words, tone=tone)]
+    if unreadable is not None:
+        verdict.append(Text(f"Not read: {unreadable}", tone="bad"))
+    sections = [Section("Verdict", verdict)]
     if serious:
         sections.append(Section("Findings", _findings(serious)))
     sections.append(Section("Notes", _findings(notes)))

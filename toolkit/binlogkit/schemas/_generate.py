@@ -10,6 +10,7 @@ from enum import Enum
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from binlogkit.analyses.undo import PLANS
+from binlogkit.analyses.verify import CODES, FINDINGS, Grade
 from binlogkit.constants import EventType, event_type_name
 from binlogkit.events import payload, reader
 from binlogkit.events.base import OpaqueEvent, parser_of
@@ -49,6 +50,7 @@ def generate() -> dict[str, Schema]:
     """Every schema by its name."""
     return {
         "event": _event(),
+        "finding": _finding(),
         "plan": _plan(),
         "row": _row(),
         "state": _state(),
@@ -342,6 +344,20 @@ def _state() -> Schema:
         "One line of `binlogkit state --format jsonl`: one row that the table held.",
         properties,
         **{"$defs": _cells()},
+    )
+
+
+def _finding() -> Schema:
+    known = {"string": "string", "int64": "integer"}
+    properties: Schema = {
+        o.name: {"type": [known[o.type], "null"], "description": o.meaning} for o in FINDINGS
+    }
+    for name in ("file", "found", "meaning"):
+        properties[name]["type"] = "string"
+    properties["grade"] = _texts(str(grade) for grade in Grade)
+    properties["code"] = _texts(sorted(CODES))
+    return _record(
+        "finding", "One line of `binlogkit verify --format jsonl`: one finding.", properties
     )
 
 

@@ -26,6 +26,7 @@ class Series:
     seen: GtidLedger = field(default_factory=GtidLedger)
     files: list[FileFacts] = field(default_factory=list)
     numbers: set[int] = field(default_factory=set)
+    names: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +57,11 @@ class SeriesLedger:
         folder, stem, number = split_name(facts.name)
         key: tuple[object, ...] = (facts.relay, facts.server_id, stem if number else None)
         known = self._series.setdefault(key, Series())
-        if number is not None and number in known.numbers:
+        if number is not None and number in known.numbers and facts.name not in known.names:
             known = self._series.setdefault((*key, folder), Series())
         if number is not None:
             known.numbers.add(number)
+        known.names.add(facts.name)
         known.files.append(facts)
         return known
 
@@ -78,8 +80,7 @@ class SeriesLedger:
 
 def joints(files: Sequence[FileFacts]) -> Iterator[Joint]:
     """The pairs of one series in the order of their numbers, repeated files left out."""
-    distinct = {file.name: file for file in files}
-    for before, after in pairwise(_sorted(list(distinct.values()))):
+    for before, after in pairwise(_sorted(_distinct(files))):
         yield Joint(before, after, tuple(_between(before, after)))
 
 
@@ -97,11 +98,19 @@ def _number(pair: tuple[int | None, FileFacts]) -> int:
     return pair[0] or 0
 
 
+def _distinct(files: Sequence[FileFacts]) -> list[FileFacts]:
+    """The files without those that were named again; bytes and streams have no names."""
+    found: dict[object, FileFacts] = {}
+    for i, file in enumerate(files):
+        found.setdefault(i if file.name.startswith("<") else file.name, file)
+    return list(found.values())
+
+
 def _order(files: list[FileFacts]) -> Iterator[Finding]:
-    distinct = list({file.name: file for file in files}.values())
-    if len(distinct) < len(files):
-        for name in sorted({f.name for i, f in enumerate(files) if f in files[:i]}):
-            yield finding("file_repeated", Place(name), "it was given more than once")
+    distinct = _distinct(files)
+    for file in files:
+        if all(file is not other for other in distinct):
+            yield finding("file_repeated", Place(file.name), "it was given more than once")
     ordered = _sorted(distinct)
     for given, right in zip(distinct, ordered, strict=True):
         if given is not right:
