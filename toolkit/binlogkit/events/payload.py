@@ -22,7 +22,13 @@ from binlogkit.limits import limit, limit_error
 from binlogkit.sources.raw import RawEvent, parse_header
 from binlogkit.sources.stream import ByteStream
 
-__all__ = ["Compression", "TransactionPayload", "inner_events"]
+__all__ = [
+    "Compression",
+    "TransactionPayload",
+    "inner_events",
+    "largest_inner",
+    "plain_stream",
+]
 
 
 class Compression(IntEnum):
@@ -75,8 +81,8 @@ def inner_events(outer: RawEvent, payload: TransactionPayload) -> Iterator[RawEv
     """
     import zstandard
 
-    stream = ByteStream(_plain(outer, payload))
-    most = limit("INNER_EVENT") + limit("EXPANSION") * len(payload.payload)
+    stream = ByteStream(plain_stream(outer, payload))
+    most = largest_inner(payload)
     inner = 0
     try:
         while head := stream.peek(HEADER_LENGTH):
@@ -100,7 +106,13 @@ def inner_events(outer: RawEvent, payload: TransactionPayload) -> Iterator[RawEv
         raise _damage(outer, f"it does not decompress: {exc}") from exc
 
 
-def _plain(outer: RawEvent, payload: TransactionPayload) -> BinaryIO:
+def largest_inner(payload: TransactionPayload) -> int:
+    """How many bytes an event inside may have."""
+    return limit("INNER_EVENT") + limit("EXPANSION") * len(payload.payload)
+
+
+def plain_stream(outer: RawEvent, payload: TransactionPayload) -> BinaryIO:
+    """The bytes of a payload, unpacked as they are read (``zstandard.ZstdError``)."""
     import zstandard
 
     if payload.compression == Compression.NONE.name:

@@ -8,20 +8,27 @@ from binlogkit.events.base import Event
 from binlogkit.events.gtid import Gtid
 from binlogkit.rows.transactions import GTID_TYPES, Outcome, Transaction, TransactionTracker
 
-__all__ = ["OUTCOMES", "effect_of"]
+__all__ = ["OUTCOMES", "effect_of", "settled"]
 
 #: The kernel's numbers of outcomes.
 OUTCOMES = (Outcome.CUT, Outcome.COMMITTED, Outcome.ROLLED_BACK, Outcome.PREPARED)
 
 
 def effect_of(event: Event, opened: tuple[bool, bool] | None) -> dict[str, Any]:
-    """The arguments of ``Scanner.settle`` for ``event``.
+    """The arguments of ``Scanner.settle`` for ``event``."""
+    return settled(event, opened)[0]
+
+
+def settled(
+    event: Event, opened: tuple[bool, bool] | None
+) -> tuple[dict[str, Any], Transaction | None]:
+    """The arguments of ``Scanner.settle`` for ``event``, and the transaction with what it told.
 
     ``opened``: (explicit, has a GTID) of the open transaction, None where there is none.
     """
     raw, body = event.raw, event.body
     if raw.header.type_code in GTID_TYPES:
-        return {"start": True, "tagged": isinstance(body, Gtid) and body.gtid is not None}
+        return {"start": True, "tagged": isinstance(body, Gtid) and body.gtid is not None}, None
     tracker = TransactionTracker()
     if opened is not None:
         explicit, has_gtid = opened
@@ -32,10 +39,11 @@ def effect_of(event: Event, opened: tuple[bool, bool] | None) -> dict[str, Any]:
     ended = tracker.feed(event)
     known = ended or tracker.open
     if known is None:
-        return {"join": False}
-    return {
+        return {"join": False}, None
+    effect = {
         "explicit": known.explicit,
         "thread_id": -1 if known.thread_id is None else known.thread_id,
         "ends": ended is not None,
         "outcome": OUTCOMES.index(known.outcome),
     }
+    return effect, known

@@ -79,11 +79,24 @@ class Index:
     def __len__(self):
         return self.count
 
-    def tobytes(self):
-        """The entries as ``ENTRY`` says."""
-        if not self.count:
+    def tobytes(self, start=0):
+        """The entries from ``start`` on as ``ENTRY`` says."""
+        first: cython.longlong = start
+        if not 0 <= first < self.count:
             return b""
-        return cython.cast(cython.p_char, self.entries)[: self.count * cython.sizeof(Entry)]
+        return cython.cast(cython.p_char, self.entries + first)[
+            : (self.count - first) * cython.sizeof(Entry)
+        ]
+
+    def leave_out(self, wanted: bytes):
+        """Take the table away from the entries for which ``wanted`` has a 0."""
+        i: cython.longlong
+        p: cython.p_char = wanted
+        if len(wanted) > self.count:
+            raise ValueError("more entries than there are")
+        for i in range(len(wanted)):
+            if not p[i]:
+                self.entries[i].slot = -1
 
     @property
     def entry_size(self):

@@ -1,0 +1,47 @@
+"""A log's bytes in one buffer that is used again and again, for the kernel's scan."""
+
+from __future__ import annotations
+
+from typing import Any, BinaryIO, cast
+
+__all__ = ["Chunks"]
+
+SIZE = 8 << 20
+
+
+class Chunks:
+    """``buffer[start:end]`` holds the bytes that were not taken yet; ``origin``: the log's offset
+    of the buffer's first byte.
+
+    The buffer grows only where one event fills it, by bytes that are there.
+    """
+
+    def __init__(self, file: BinaryIO, used: Chunks | None = None) -> None:
+        """``used``: chunks that are done with, whose buffer serves again."""
+        self._file = file
+        self.buffer = bytearray(SIZE) if used is None else used.buffer
+        self.start = self.end = self.origin = 0
+
+    def more(self) -> bool:
+        """Read on behind what was not taken; whether anything came."""
+        left = self.end - self.start
+        if left == len(self.buffer):
+            self.buffer += bytes(left)
+        elif self.start:
+            self.buffer[:left] = self.buffer[self.start : self.end]
+        self.origin += self.start
+        self.start, self.end = 0, left
+        while self.end < len(self.buffer):
+            count = self._read(memoryview(self.buffer)[self.end :])
+            if not count:
+                break
+            self.end += count
+        return self.end > left
+
+    def _read(self, room: memoryview) -> int:
+        readinto = getattr(self._file, "readinto", None)
+        if readinto is not None:
+            return cast(int, cast(Any, readinto)(room) or 0)
+        data = self._file.read(len(room))
+        room[: len(data)] = data
+        return len(data)
