@@ -69,7 +69,13 @@ from cython.cimports.binlogkit._kernel.native.layout import (
     table_p,
     values_p,
 )
-from cython.cimports.binlogkit._kernel.native.values import block_of, prepare, release
+from cython.cimports.binlogkit._kernel.native.values import (
+    block_of,
+    facts_of,
+    give_back,
+    prepare,
+    release,
+)
 from cython.cimports.cpython.buffer import PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cython.cimports.libc.stdint import int64_t, uint8_t, uint16_t, uint32_t
 from cython.cimports.libc.stdlib import calloc, free, malloc
@@ -227,8 +233,8 @@ class TableBuilder:
             for i in range(t.count):
                 free(t.columns[i].points)
         for fact in range(FACTS):
-            free(t.facts[fact])
-        free(t.ops)
+            give_back(t.facts[fact])
+        give_back(t.ops)
         free(t.columns)
         free(t.diffs)
         free(t.raws)
@@ -329,13 +335,8 @@ class TableBuilder:
 
 def make_room(t):
     """The buffers of the facts, which every row has."""
-    i: cython.int
-    if t.ops is not cython.NULL:
-        return 0
-    t.ops = cython.cast(cython.pointer(uint8_t), _zeroed(t.capacity, 1))
-    for i in range(FACTS):
-        if t.facts[i] is cython.NULL:
-            t.facts[i] = cython.cast(cython.pointer(int64_t), _zeroed(t.capacity, 8))
+    if not facts_of(t):
+        raise MemoryError
     return 0
 
 
@@ -363,6 +364,6 @@ def _taken(t: table_p, v: values_p):
         v.offsets = cython.NULL
     data = block_of(v.data, t.rows * v.element if v.element else v.used)
     v.data = cython.NULL
-    v.capacity = v.used
+    v.capacity = v.used + (v.used >> 3)  # what the next batch may need
     v.rows = -1
     return v.nulls, validity, offsets, data

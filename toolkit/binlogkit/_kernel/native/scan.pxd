@@ -37,6 +37,7 @@ cdef class Scanner:
     cdef public int header_length
     cdef public bint checksums
     cdef public bint format_checksum
+    cdef public bint verify
     cdef public int table_id_width
     cdef public int64_t outer_pos  # of the payload whose events these are, -1 in a log itself
     cdef public int64_t outer_end

@@ -107,7 +107,8 @@ class Scanner:
     """Scans the buffers of one log in order.
 
     ``header_length``, ``checksums`` (of all but a format description, which has its own
-    ``format_checksum``) and ``table_id_width`` are as the format description says; ``maps`` and
+    ``format_checksum``) and ``table_id_width`` are as the format description says; ``verify``: whether
+    checksums are computed; ``maps`` and
     ``transactions`` gather what was met.
     """
 
@@ -116,6 +117,7 @@ class Scanner:
         self.transactions = Transactions(number)
         self.header_length = _HEADER
         self.table_id_width = 6
+        self.verify = True
         self.outer_pos = self.outer_end = -1
 
     def scan(self, index: Index, data, start, end, origin, take_format=False, unchecked=False):
@@ -180,7 +182,11 @@ class Scanner:
                 tail = _CHECKSUM
                 if size < cython.cast(uint32_t, header + tail):
                     return STOP_SHORT
-                if not self.checksum_holds(p, size, code, flags) and not forced & 2:
+                if (
+                    self.verify
+                    and not self.checksum_holds(p, size, code, flags)
+                    and not forced & 2
+                ):
                     return STOP_CHECKSUM
             e = index.add()
             if e is cython.NULL:

@@ -19,16 +19,22 @@ from cython.cimports.binlogkit._kernel.native.layout import (
     Values,
     values_p,
 )
+from cython.cimports.binlogkit._kernel.native.memory import (
+    buffer_get,
+    buffer_grow,
+    buffer_put,
+    buffer_size,
+)
 from cython.cimports.libc.stdint import int32_t, int64_t, uint8_t, uintptr_t
-from cython.cimports.libc.stdlib import free, malloc, realloc
+from cython.cimports.libc.stdlib import realloc
 from cython.cimports.libc.string import memcpy, memset
 
 
 class Block:
-    """Memory that an Arrow buffer stands on; freed with its last user."""
+    """Memory that an Arrow buffer stands on; given back with its last user."""
 
     def __dealloc__(self):
-        free(self.memory)
+        buffer_put(self.memory)
 
     @property
     def address(self):
@@ -51,16 +57,16 @@ def _make(t: cython.pointer(Table), v: values_p) -> cython.bint:
         size = t.capacity * v.element
     else:
         v.offsets = cython.cast(
-            cython.pointer(int32_t), malloc((t.capacity + 1) * cython.sizeof(int32_t))
+            cython.pointer(int32_t), buffer_get((t.capacity + 1) * cython.sizeof(int32_t))
         )
         if v.offsets is cython.NULL:
             return False
         v.offsets[0] = 0
         size = max(v.capacity, FIRST_BYTES)
-    v.data = cython.cast(cython.pointer(uint8_t), malloc(size))
+    v.data = cython.cast(cython.pointer(uint8_t), buffer_get(size))
     if v.data is cython.NULL:
         return False
-    v.capacity = size
+    v.capacity = buffer_size(v.data)
     v.used = 0
     v.nulls = 0
     v.rows = 0
@@ -74,7 +80,7 @@ def prepare(t, v, row):
     if v.rows == row:
         return True
     if v.validity is cython.NULL:
-        v.validity = cython.cast(cython.pointer(uint8_t), malloc((t.capacity + 7) >> 3))
+        v.validity = cython.cast(cython.pointer(uint8_t), buffer_get((t.capacity + 7) >> 3))
         if v.validity is cython.NULL:
             return False
         memset(v.validity, 0xFF, (t.capacity + 7) >> 3)
@@ -96,12 +102,12 @@ def reserve(v, size):
         return True
     wanted = max(wanted, 2 * v.capacity)
     data: cython.pointer(uint8_t) = cython.cast(
-        cython.pointer(uint8_t), realloc(v.data, wanted)
+        cython.pointer(uint8_t), buffer_grow(v.data, v.used, wanted)
     )
     if data is cython.NULL:
         return False
     v.data = data
-    v.capacity = wanted
+    v.capacity = buffer_size(data)
     return True
 
 @cython.cfunc
@@ -112,18 +118,19 @@ def _grow(v: values_p, old: int64_t, new: int64_t) -> cython.bint:
     if v.rows < 0:
         return True
     if v.element:
-        memory = realloc(v.data, new * v.element)
+        memory = buffer_grow(v.data, old * v.element, new * v.element)
         if memory is cython.NULL:
             return False
         v.data = cython.cast(cython.pointer(uint8_t), memory)
-        v.capacity = new * v.element
     else:
-        memory = realloc(v.offsets, (new + 1) * cython.sizeof(int32_t))
+        memory = buffer_grow(
+            v.offsets, (old + 1) * cython.sizeof(int32_t), (new + 1) * cython.sizeof(int32_t)
+        )
         if memory is cython.NULL:
             return False
         v.offsets = cython.cast(cython.pointer(int32_t), memory)
     if v.validity is not cython.NULL:
-        memory = realloc(v.validity, (new + 7) >> 3)
+        memory = buffer_grow(v.validity, (old + 7) >> 3, (new + 7) >> 3)
         if memory is cython.NULL:
             return False
         v.validity = cython.cast(cython.pointer(uint8_t), memory)
@@ -145,12 +152,14 @@ def grow_rows(t):
             return False
     for fact in range(FACTS):
         if t.facts[fact] is not cython.NULL:
-            memory = realloc(t.facts[fact], new * cython.sizeof(int64_t))
+            memory = buffer_grow(
+                t.facts[fact], t.rows * cython.sizeof(int64_t), new * cython.sizeof(int64_t)
+            )
             if memory is cython.NULL:
                 return False
             t.facts[fact] = cython.cast(cython.pointer(int64_t), memory)
     if t.ops is not cython.NULL:
-        memory = realloc(t.ops, new)
+        memory = buffer_grow(t.ops, t.rows, new)
         if memory is cython.NULL:
             return False
         t.ops = cython.cast(cython.pointer(uint8_t), memory)
@@ -242,10 +251,31 @@ def undo_row(t, raws, heap, size):
 
 def release(v):
     """Free the buffers of a column."""
-    free(v.validity)
-    free(v.offsets)
-    free(v.data)
+    buffer_put(v.validity)
+    buffer_put(v.offsets)
+    buffer_put(v.data)
     v.validity = cython.NULL
     v.offsets = cython.NULL
     v.data = cython.NULL
     v.rows = -1
+
+
+def facts_of(t):
+    """The buffers of the facts, which every row has; False: no memory."""
+    fact: cython.int
+    if t.ops is not cython.NULL:
+        return True
+    for fact in range(FACTS):
+        if t.facts[fact] is cython.NULL:
+            t.facts[fact] = cython.cast(
+                cython.pointer(int64_t), buffer_get(t.capacity * cython.sizeof(int64_t))
+            )
+            if t.facts[fact] is cython.NULL:
+                return False
+    t.ops = cython.cast(cython.pointer(uint8_t), buffer_get(t.capacity))
+    return t.ops is not cython.NULL
+
+
+def give_back(memory):
+    """Give a buffer back."""
+    buffer_put(memory)
