@@ -28,8 +28,8 @@ __all__ = ["cli", "main"]
 ENTRY_POINTS = "binlogkit.commands"
 # One file per command: the name is the module's and the function's.
 _COMMANDS = (
-    "audit", "conform", "events", "explain", "redo", "rows", "state", "transactions", "undo",
-    "verify",
+    "audit", "capture", "conform", "events", "explain", "redo", "rows", "state", "transactions",
+    "undo", "verify",
 )  # fmt: skip
 _INTERRUPTED = 130
 

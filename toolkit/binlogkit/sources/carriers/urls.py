@@ -1,4 +1,4 @@
-"""URLs: whatever fsspec opens."""
+"""URLs: ``mysql://``, a running server's logs; else whatever fsspec opens."""
 
 from __future__ import annotations
 
@@ -22,7 +22,11 @@ def is_url(name: str) -> bool:
 
 
 def from_url(url: str) -> list[Carrier]:
-    """The logs at a URL. Errors: InputError, EmptyInputError."""
+    """The logs at a URL. Errors: InputError, EmptyInputError; of a server: ServerError."""
+    if url.lower().startswith("mysql://"):
+        from binlogkit.sources.server.remote import server_logs
+
+        return server_logs(url)
     import fsspec
 
     try:
