@@ -84,7 +84,11 @@ def run(argv: list[str] | None = None) -> int:
     except (DamageError, SchemaError, LimitError) as exc:
         complain(str(exc))
         return FINDINGS
-    except (InputError, UsageError, BinlogKitError) as exc:
+    except InputError as exc:
+        for line in exc.lines():
+            complain(line)
+        return UNREADABLE
+    except (UsageError, BinlogKitError) as exc:
         complain(str(exc))
         return UNREADABLE
     except BrokenPipeError:

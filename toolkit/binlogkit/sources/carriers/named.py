@@ -57,8 +57,17 @@ def _several(sources: Iterable[Source]) -> list[Carrier]:
             errors.append(error)
             carriers.append(Carrier(error.file, partial(_refuse, error)))
     if len(errors) == len(carriers):
-        raise errors[0] if errors else EmptyInputError("<list>", "no log is named")
+        raise _together(errors)
     return carriers
+
+
+def _together(errors: list[InputError]) -> InputError:
+    if not errors:
+        return EmptyInputError("<list>", "no log is named")
+    first, *others = errors
+    for other in others:
+        first.and_also(other)
+    return first
 
 
 def _refuse(error: InputError) -> BinaryIO:
