@@ -17,6 +17,7 @@ from binlogkit_fixtures.run import Run
 from binlogkit_fixtures.scenarios import load
 from binlogkit_fixtures.scenarios.model import Scenario, parse_version
 from binlogkit_fixtures.servers import Server
+from binlogkit_fixtures.servers.keyring import KEYRING, encrypts
 
 __all__ = ["Job", "capture_cell", "capture_matrix", "capture_scenario"]
 
@@ -145,6 +146,9 @@ def capture_scenario(
         settings = run.settings()
         run.finish()
     binlogs = tuple(_fetch(server, name, folder) for name in logs)
+    if encrypts(server.spec):  # mysqlbinlog does not read such files
+        server.copy_binlog(KEYRING, folder)
+        oracle = None
     return mf.Manifest(
         format_version=mf.FORMAT_VERSION,
         scenario=scenario.name,

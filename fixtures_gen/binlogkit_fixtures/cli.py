@@ -244,7 +244,7 @@ def regenerate_golden(cells: Sequence[str], servers: int) -> int:
     from binlogkit_fixtures.progress import progress_bar
 
     chosen: list[Cell] = [matrix.cell(name) for name in cells] or list(matrix.CELLS.values())
-    with progress_bar(sum(len(cell.golden) for cell in chosen)) as progress:
+    with progress_bar(sum(len(cell.golden) + len(cell.apart) for cell in chosen)) as progress:
         made = golden.regenerate(chosen, servers=servers, progress=progress)
     for folder in made:
         click.echo(folder)

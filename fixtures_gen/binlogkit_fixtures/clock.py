@@ -15,9 +15,10 @@ import time
 from pathlib import Path
 
 from binlogkit.errors import ServerError, UsageError
-from binlogkit_fixtures.debian import SERIES, newest_mysqld
+from binlogkit_fixtures.debian import SERIES, encrypting_mysqld, newest_mysqld
 from binlogkit_fixtures.servers import Server, ServerSpec, apt, cache, choose_runner, start
 from binlogkit_fixtures.servers.binaries import Mysqld, find_mysqld, named_mysqld, on_path
+from binlogkit_fixtures.servers.keyring import encrypts
 from binlogkit_fixtures.servers.local import LocalServer
 
 __all__ = ["CLOCKS", "StoryClock", "start_server"]
@@ -85,8 +86,10 @@ def start_server(
     """
     if clock not in CLOCKS:
         raise UsageError(f"clock {clock!r} is none of {', '.join(CLOCKS)}")
-    program = _own_program(spec.version) if runner != "docker" else None
+    program = _own_program(spec) if runner != "docker" else None
     local = program is not None or choose_runner(spec, runner) == "local"
+    if encrypts(spec) and not local:
+        raise UsageError("encrypted logs need the local runner: --runner local")
     if clock == "story" and not local:
         raise UsageError("the story's clock needs the local runner: --runner local")
     if not local:
@@ -104,11 +107,14 @@ def start_server(
     return start(spec, "local", program=program), None
 
 
-def _own_program(series: str) -> Path | None:
-    """Debian's mysqld for its series, unless the user names one or has one installed."""
-    if series != SERIES or named_mysqld(series) or on_path(series):
+def _own_program(spec: ServerSpec) -> Path | None:
+    """Debian's mysqld for its series, unless the user names one or has one installed.
+
+    One of the user's own encrypts only where it is told to look for manifests (debian.py).
+    """
+    if spec.version != SERIES or named_mysqld(SERIES) or on_path(SERIES):
         return None
-    return newest_mysqld()
+    return encrypting_mysqld() if encrypts(spec) else newest_mysqld()
 
 
 def _library() -> Path:

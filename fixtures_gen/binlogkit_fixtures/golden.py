@@ -28,6 +28,7 @@ from binlogkit_fixtures.oracle import find_oracle
 
 __all__ = ["MAX_FILE", "MAX_SET", "GoldenCase", "case", "cases", "folder", "regenerate"]
 
+APART = "_encrypted"  # the folder beside the golden set
 MAX_FILE = 150_000  # bytes: what one golden file may have
 MAX_SET = 6_000_000  # bytes: what all of them may have together
 
@@ -135,7 +136,8 @@ def regenerate(
 ) -> list[Path]:
     """Make the golden cases of these cells again, ``servers`` cells at a time; their folders.
 
-    They come from the local runner, with the story's clock.
+    They come from the local runner, with the story's clock; those of cells with ``apart`` go to
+    ``tests/_encrypted``.
 
     The old ones are replaced when all of the new are there. UsageError: the golden set is not part
     of a source tree. ServerError, OracleError: as capture and mysqlbinlog have it.
@@ -145,7 +147,7 @@ def regenerate(
         raise UsageError("the golden set of an installed package is not to be changed")
     with tempfile.TemporaryDirectory() as work:
         capture_matrix(
-            [(cell, cell.golden) for cell in cells],
+            [(cell, (*cell.golden, *cell.apart)) for cell in cells],
             Path(work),
             runner="local",
             clock="story",
@@ -155,10 +157,14 @@ def regenerate(
             progress=progress,
         )
         for cell in cells:
-            final = target / cell.name
+            final = _home(target, cell)
             shutil.rmtree(final, ignore_errors=True)
             shutil.copytree(Path(work) / cell.name, final, copy_function=_copy_readable)
-    return [target / cell.name for cell in cells]
+    return [_home(target, cell) for cell in cells]
+
+
+def _home(target: Path, cell: Cell) -> Path:
+    return (target.parent / APART if cell.apart else target) / cell.name
 
 
 def _copy_readable(source: str, target: str) -> None:

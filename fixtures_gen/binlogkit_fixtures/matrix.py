@@ -84,7 +84,8 @@ class Cell:
     """One server of the matrix.
 
     ``series``: 5.7 or 8.0; ``settings``: options that this cell adds or changes; ``golden``: the
-    scenarios that the golden set has of it (the generator runs any).
+    scenarios that the golden set has of it (the generator runs any); ``apart``: those kept beside
+    that set, because reading them needs their keyring.
     """
 
     name: str
@@ -93,6 +94,7 @@ class Cell:
     image: str = "full"
     settings: Mapping[str, str] = field(default_factory=dict)
     golden: tuple[str, ...] = ()
+    apart: tuple[str, ...] = ()
 
     @property
     def options(self) -> dict[str, str | None]:
@@ -193,6 +195,12 @@ _EXTRA = [
         golden=("types", "transactions", "keys"),
     ),
     Cell("9-row-full", "9", golden=("transactions", "keys", "modern")),
+    Cell(
+        "9-row-encrypted",
+        "9",
+        settings={"binlog-encryption": "ON"},
+        apart=("transactions", "keys"),
+    ),
 ]
 
 CELLS: Mapping[str, Cell] = MappingProxyType({c.name: c for c in (*_standard(), *_EXTRA)})

@@ -9,6 +9,7 @@ from pathlib import Path
 import binlogkit as bk
 from binlogkit.errors import DamageError, InputError
 from binlogkit_fixtures import manifest as mf
+from binlogkit_fixtures.servers.keyring import KEYRING
 
 __all__ = ["Finding", "folders", "verify"]
 
@@ -47,7 +48,7 @@ def verify(folder: Path) -> Iterator[Finding]:
         return
     known = {log.name for log in manifest.binlogs} | {text.name for text in manifest.texts}
     for path in sorted(folder.iterdir()):
-        if path.name not in known and path.name not in mf.NAMES:
+        if path.name not in known and path.name not in (*mf.NAMES, KEYRING):
             yield Finding(place, path.name, "not in the manifest")
     for log in manifest.binlogs:
         problem = _file_problem(folder, log) or _log_problem(folder, log.name, manifest)
@@ -83,7 +84,7 @@ def _log_problem(folder: Path, name: str, manifest: mf.Manifest) -> str | None:
     unlisted = "STOP_EVENT" if last and manifest.ending == "stop" else None
     seen: list[_Place] = []
     try:
-        for event in bk.open(str(folder / name)).event_records():
+        for event in bk.open(str(folder / name), keyring=_keyring(folder)).event_records():
             if event["checksum"] == "bad":
                 return f"the checksum of the event at {event['pos']} is wrong"
             if event["inner"] is None and event["type"] != unlisted:
@@ -91,6 +92,10 @@ def _log_problem(folder: Path, name: str, manifest: mf.Manifest) -> str | None:
     except (DamageError, InputError) as exc:
         return str(exc)
     return None if seen == listed else _first_difference(seen, listed)
+
+
+def _keyring(folder: Path) -> Path | None:
+    return folder / KEYRING if (folder / KEYRING).is_file() else None
 
 
 def _first_difference(seen: list[_Place], listed: list[_Place]) -> str:

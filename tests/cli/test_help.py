@@ -29,6 +29,7 @@ CONTRACT = {
     "undo": FILES | FILTERS | {"--output"},
     "redo": FILES | FILTERS | {"--output"},
     "conform": FILES | OUTPUT | {"--against", "--decoded", "--as", "--baseline"},
+    "explain": FILES | OUTPUT | {"--at", "--text", "--html"},
     "verify": FILES | OUTPUT,
     "fixtures": set(),
 }

@@ -97,7 +97,7 @@ def is_refused(event: Event, stored_code: int) -> bool:
     return (
         raw.version < 4
         or raw.header.length != HEADER_LENGTH
-        or stored_code > max(EventType)
+        or stored_code > EventType.GTID_TAGGED_LOG_EVENT
         or stored_code in BEFORE_V2
         or (isinstance(body, OpaqueEvent) and bool(body.reason))
     )

@@ -31,11 +31,6 @@ CHECKED = [
     "8.0-row-full/crash/binlog.000002",
     "9-row-full/modern/binlog.000002",
 ]
-LARGER = [
-    "5.7-statement-full/transactions/binlog.000002",
-    "8.0-statement-full/transactions/binlog.000002",
-    "8.0-row-compressed/transactions/binlog.000002",
-]
 
 
 def flips(data: bytes, step: int = 1) -> Iterator[tuple[int, bytes]]:
@@ -132,7 +127,7 @@ def test_without_checksums_a_flip_is_an_error_or_another_value(name: str) -> Non
             assert mode == "stop" or isinstance(outcome, list) or at < len(MAGIC)
 
 
-@pytest.mark.parametrize("name", [*CHECKED, *LARGER] if FULL else CHECKED[2:5:2])
+@pytest.mark.parametrize("name", CHECKED if FULL else CHECKED[2:5:2])
 def test_the_front_door_stands_every_flip(name: str) -> None:
     """Events, rows and transactions: documented errors in ``stop``, none behind the magic else."""
     data = seeds.logs()[name]

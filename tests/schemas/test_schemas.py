@@ -61,7 +61,7 @@ def test_shipped_schemas_are_those_of_the_code() -> None:
 
 
 def test_an_unknown_name() -> None:
-    with pytest.raises(UsageError, match="there are event, plan, row, state, transaction"):
+    with pytest.raises(UsageError, match=f"there are {', '.join(NAMES)}"):
         load("rows")
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from binlogkit.log import Batch as Batch
     from binlogkit.log import Log as Log
     from binlogkit.log import open_log as open
+    from binlogkit.log.capture import capture as capture
     from binlogkit.log.explain import Explanation as Explanation
     from binlogkit.log.explain import explain as explain
     from binlogkit.log.verify import verify as verify
@@ -37,6 +38,7 @@ __all__ = [
     "GtidSet",
     "Log",
     "audit",
+    "capture",
     "conformance",
     "errors",
     "explain",
@@ -55,6 +57,7 @@ _HOMES = {
     "GtidSet": ("binlogkit.events.gtid_set", "GtidSet"),
     "Log": ("binlogkit.log", "Log"),
     "audit": ("binlogkit.analyses.audit", None),
+    "capture": ("binlogkit.log.capture", "capture"),
     "conformance": ("binlogkit.analyses.conformance", None),
     "errors": ("binlogkit.errors", None),
     "explain": ("binlogkit.log.explain", "explain"),

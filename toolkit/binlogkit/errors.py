@@ -75,13 +75,27 @@ class UsageError(BinlogKitError):
 class InputError(BinlogKitError):
     """An input that cannot be read at all.
 
-    ``file``: the input's name as given.
+    ``file``: the input's name as given; ``others``: further inputs that cannot be read either.
     """
 
     def __init__(self, file: str, reason: str) -> None:
         self.file = file
         self.reason = reason
-        super().__init__(f"{printable(file)}: {printable(reason)}")
+        self.others: tuple[InputError, ...] = ()
+        super().__init__(file, reason)
+
+    def and_also(self, other: InputError) -> InputError:
+        """This error, telling of ``other`` too."""
+        self.others = (*self.others, other, *other.others)
+        return self
+
+    def lines(self) -> list[str]:
+        """What is wrong, a line for each input."""
+        own = f"{printable(self.file)}: {printable(self.reason)}"
+        return [own, *(line for other in self.others for line in other.lines())]
+
+    def __str__(self) -> str:
+        return "; ".join(self.lines())
 
 
 class NotABinlogError(InputError):

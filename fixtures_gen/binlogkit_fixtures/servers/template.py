@@ -19,6 +19,7 @@ from binlogkit_fixtures.servers import cache
 from binlogkit_fixtures.servers.base import ServerSpec
 from binlogkit_fixtures.servers.binaries import Mysqld
 from binlogkit_fixtures.servers.guarded import Identity
+from binlogkit_fixtures.servers.keyring import encrypts, write_manifests
 from binlogkit_fixtures.servers.options import normalise, render
 
 __all__ = ["base_arguments", "fill_data_folder", "hand_over"]
@@ -80,6 +81,8 @@ def fill_data_folder(mysqld: Mysqld, spec: ServerSpec, data: Path, identity: Ide
     uuid = spec.option("server-uuid")
     if uuid is not None:
         (data / "auto.cnf").write_text(f"[auto]\nserver-uuid={uuid.lower()}\n", encoding="ascii")
+    if encrypts(spec):
+        write_manifests(data)
     hand_over(data, identity)
 
 

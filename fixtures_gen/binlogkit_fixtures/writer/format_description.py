@@ -15,7 +15,7 @@ from binlogkit.constants import EventType
 from binlogkit.events.base import Event, ParseContext
 from binlogkit.events.early import final_codes
 from binlogkit.events.format_description import ChecksumAlgorithm, FormatDescription, StartV3
-from binlogkit.sources.log_format import version_tuple
+from binlogkit.sources.log_format import is_mariadb, version_tuple
 from binlogkit.sources.raw import V1_HEADER_LENGTH
 from binlogkit_fixtures.writer.base import Target, writes
 from binlogkit_fixtures.writer.packer import Packer
@@ -24,6 +24,7 @@ __all__ = ["context_after", "format_description", "post_header_lengths"]
 
 _VERSION_LENGTH = 50
 _FORMAT_FIXED = 2 + _VERSION_LENGTH + 4 + 1
+_FIRST_CHECKSUM, _FIRST_CHECKSUM_MARIADB = (5, 6, 1), (5, 3, 0)
 
 # Types 1 to 42, of the newest server before the ones that dropped types.
 _LENGTHS = (
@@ -60,7 +61,8 @@ def format_description(server_version: str, **fields: object) -> FormatDescripti
 
     ``fields``: what is to be otherwise. Servers from 5.6.1 on have CRC32 checksums.
     """
-    checksum = ChecksumAlgorithm.CRC32 if version_tuple(server_version) >= (5, 6, 1) else None
+    has_checksum = version_tuple(server_version) >= _FIRST_CHECKSUM
+    checksum = ChecksumAlgorithm.CRC32 if has_checksum else None
     usual = FormatDescription(
         4, server_version, 0, 19, post_header_lengths(server_version), checksum
     )
@@ -97,6 +99,9 @@ def _start(packer: Packer, body: StartV3, target: Target) -> None:
 @writes(FormatDescription, EventType.FORMAT_DESCRIPTION_EVENT)
 def _format(packer: Packer, body: FormatDescription, target: Target) -> None:
     _start_fields(packer, body)
+    first = _FIRST_CHECKSUM_MARIADB if is_mariadb(body.server_version) else _FIRST_CHECKSUM
+    if (version_tuple(body.server_version) >= first) is (body.checksum_algorithm is None):
+        raise packer.fail("checksum_algorithm", "servers from 5.6.1 on have one, earlier ones none")
     packer.uint(1, body.event_header_length, "event_header_length")
     for length in body.post_header_lengths:
         packer.uint(1, length, "post_header_lengths")

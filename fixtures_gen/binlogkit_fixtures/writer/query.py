@@ -41,7 +41,8 @@ def _rest(packer: Packer, body: Query | ExecuteLoadQuery, status: bytes, schema:
 
 @writes(Query, EventType.QUERY_EVENT)
 def _query(packer: Packer, body: Query, target: Target) -> None:
-    schema, status = packer.text(body.schema), write_status_vars(packer, body.status_vars)
+    schema = packer.text(body.schema)
+    status = write_status_vars(packer, body.status_vars, target.context.server_version)
     _fixed(packer, body, schema)
     lengths = target.context.post_header_lengths
     if target.version >= 4 and lengths.get(target.type_code) != _SHORT:
@@ -53,7 +54,8 @@ def _query(packer: Packer, body: Query, target: Target) -> None:
 
 @writes(ExecuteLoadQuery, EventType.EXECUTE_LOAD_QUERY_EVENT)
 def _execute_load(packer: Packer, body: ExecuteLoadQuery, target: Target) -> None:
-    schema, status = packer.text(body.schema), write_status_vars(packer, body.status_vars)
+    schema = packer.text(body.schema)
+    status = write_status_vars(packer, body.status_vars, target.context.server_version)
     _fixed(packer, body, schema)
     packer.uint(2, len(status), "status_vars_length")
     packer.uint(4, body.file_id, "file_id")

@@ -7,14 +7,17 @@ Servers write them in the order of ``Query_log_event::write`` (5.0 to 9.x): by c
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 
 from binlogkit.events.status_vars import StatusVars
+from binlogkit.sources.log_format import is_mariadb, version_tuple
 from binlogkit_fixtures.writer.packer import Packer
 
 __all__ = ["write_status_vars"]
 
 _TOO_MANY_DBS = 254
 _ALTER_ENDS = 4 | 8
+_FIRST_CASCADE = (9, 0, 0)
 _Table = dict[int, tuple[str, Callable[[Packer, StatusVars], None]]]
 
 
@@ -134,14 +137,24 @@ def _usual_order(values: StatusVars, writers: _Table) -> tuple[int, ...]:
     return tuple(order)
 
 
-def write_status_vars(packer: Packer, values: StatusVars) -> bytes:
-    """Their bytes; :class:`UnwritableError` where ``order`` contradicts what is there."""
+def _table(server_version: str) -> _Table:
+    """MySQL itself wrote neither 21 nor 128 before 9.x: there they are Percona's."""
+    if not server_version or is_mariadb(server_version):
+        return _WRITERS
+    return _WRITERS if version_tuple(server_version) >= _FIRST_CASCADE else _WRITERS | _PERCONA
+
+
+def write_status_vars(packer: Packer, values: StatusVars, server_version: str) -> bytes:
+    """Their bytes, as this server writes them.
+
+    :class:`UnwritableError`: ``order`` contradicts what is there, or such a server has no code for
+    a variable.
+    """
     for second, first in _TOGETHER.items():
         if getattr(values, second) is not None and getattr(values, first) is None:
             raise packer.fail(second, f"it goes together with {first}")
     part = packer.sub()
-    percona = any(getattr(values, name) is not None for name, _ in _PERCONA.values())
-    writers = _WRITERS | _PERCONA if percona else _WRITERS
+    writers = _table(server_version)
     order = values.order or _usual_order(values, writers)
     repeated = list(values.repeated or ())
     names = [writers[code][0] if code in writers else None for code in order]
@@ -156,9 +169,11 @@ def write_status_vars(packer: Packer, values: StatusVars) -> bytes:
             part.raw(repeated.pop(0)[1])
         else:
             raise packer.fail("order", f"it names a variable {code} too often")
-    if repeated or any(
-        getattr(values, name) is not None and name not in names for name, _ in writers.values()
-    ):
-        raise packer.fail("order", "it leaves variables out")
+    for item in fields(values):
+        without = {*names, *_TOGETHER, "repeated", "rest", "order"}
+        if item.name not in without and getattr(values, item.name) is not None:
+            raise packer.fail(item.name, "neither the order nor such a server has a place for it")
+    if repeated:
+        raise packer.fail("order", "it leaves out what is repeated")
     part.raw(values.rest or b"")
     return bytes(part.data)

@@ -28,8 +28,8 @@ __all__ = ["cli", "main"]
 ENTRY_POINTS = "binlogkit.commands"
 # One file per command: the name is the module's and the function's.
 _COMMANDS = (
-    "audit", "conform", "events", "explain", "redo", "rows", "state", "transactions", "undo",
-    "verify",
+    "audit", "capture", "conform", "events", "explain", "redo", "rows", "state", "transactions",
+    "undo", "verify",
 )  # fmt: skip
 _INTERRUPTED = 130
 
@@ -84,7 +84,11 @@ def run(argv: list[str] | None = None) -> int:
     except (DamageError, SchemaError, LimitError) as exc:
         complain(str(exc))
         return FINDINGS
-    except (InputError, UsageError, BinlogKitError) as exc:
+    except InputError as exc:
+        for line in exc.lines():
+            complain(line)
+        return UNREADABLE
+    except (UsageError, BinlogKitError) as exc:
         complain(str(exc))
         return UNREADABLE
     except BrokenPipeError:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable
 
-from binlogkit._kernel.charsets import charset_of, decode
-from binlogkit._kernel.numbers import read_decimal
 from binlogkit.constants import event_type_name
 from binlogkit.errors import DamageError, LimitError
 from binlogkit.events.base import Body, parser_of
@@ -15,10 +12,9 @@ from binlogkit.events.explain_parts import Detail, Part, fill
 from binlogkit.events.explain_shape import shaped
 from binlogkit.events.format_description import FormatDescription
 from binlogkit.events.group import TransactionContext
+from binlogkit.events.gtid import PreviousGtids
 from binlogkit.events.gtid_set import GtidSet
-from binlogkit.events.load import CreateFile
 from binlogkit.events.payload import TransactionPayload, inner_events
-from binlogkit.events.query import LoadBlock
 from binlogkit.events.variables import UserVar
 from binlogkit.sources.raw import RawEvent
 
@@ -31,7 +27,7 @@ _FIRST_TYPE = 1
 def expand(part: Part, raw: RawEvent, body: Body | None) -> None:
     """Take ``part`` of an event further apart, or say what its value means, where that is known."""
     known = _EXPANSIONS.get((type(body), part.field))
-    if known is not None and not part.parts:
+    if known is not None:
         known(part, raw, body)
 
 
@@ -53,6 +49,12 @@ def _snapshot(part: Part, raw: RawEvent, body: Body) -> None:
         part.problem = error.reason
     part.parts = shaped(recorder.parts, "gtid_set", {})
     fill(part)
+
+
+def _previous(part: Part, raw: RawEvent, body: Body) -> None:
+    assert isinstance(body, PreviousGtids)
+    part.value = body.gtid_set
+    part.meaning = "the transactions in the logs before this one"
 
 
 def _payload(part: Part, raw: RawEvent, body: Body) -> None:
@@ -78,35 +80,15 @@ def _payload(part: Part, raw: RawEvent, body: Body) -> None:
 
 
 def _user_value(part: Part, raw: RawEvent, body: Body) -> None:
-    assert isinstance(body, UserVar) and body.value is not None
-    stored = body.value
-    try:
-        if body.var_type == "STRING":
-            charset = charset_of(body.collation or 0) or "utf8mb4"
-            part.value = decode(charset, stored)
-        elif body.var_type == "INT":
-            part.value = int.from_bytes(stored, "little", signed=not body.unsigned)
-        elif body.var_type == "REAL":
-            (part.value,) = struct.unpack("<d", stored)
-        elif body.var_type == "DECIMAL":
-            part.value = format(read_decimal(stored[2:], stored[0], stored[1]), "f")
-    except (ValueError, IndexError, struct.error) as error:
-        part.problem = f"no {body.var_type}: {error}"
+    assert isinstance(body, UserVar)
+    decoded = body.decoded
+    part.value = part.value if decoded is None else decoded
 
 
-def _block(part: Part, raw: RawEvent, body: Body) -> None:
-    assert isinstance(part.value, bytes)
-    part.meaning += ": " + part.value[:_SHOWN].decode("latin-1")
-    if len(part.value) > _SHOWN:
-        part.meaning += "…"
-
-
-_SHOWN = 60
 _EXPANSIONS: dict[tuple[type, str], Callable[[Part, RawEvent, Body], None]] = {
     (FormatDescription, "post_header_lengths"): _post_header_lengths,
     (TransactionContext, "snapshot_version"): _snapshot,
     (TransactionPayload, "payload"): _payload,
     (UserVar, "value"): _user_value,
-    (LoadBlock, "data"): _block,
-    (CreateFile, "data"): _block,
+    (PreviousGtids, "body"): _previous,
 }

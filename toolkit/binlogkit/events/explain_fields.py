@@ -44,11 +44,11 @@ _STATEMENT = {
     "query": F("the statement, in the client's character set"),
 }
 _LOAD_STRINGS = {
-    "terminated": F("FIELDS TERMINATED BY"),
-    "enclosed": F("FIELDS ENCLOSED BY"),
-    "lines_terminated": F("LINES TERMINATED BY"),
-    "lines_starting": F("LINES STARTING BY"),
-    "escaped": F("FIELDS ESCAPED BY"),
+    "terminated": F("FIELDS TERMINATED BY", says=say.characters),
+    "enclosed": F("FIELDS ENCLOSED BY", says=say.characters),
+    "lines_terminated": F("LINES TERMINATED BY", says=say.characters),
+    "lines_starting": F("LINES STARTING BY", says=say.characters),
+    "escaped": F("FIELDS ESCAPED BY", says=say.characters),
 }
 _LOAD = {
     "thread_id": F("the connection that ran it"),
@@ -70,7 +70,7 @@ _LOAD = {
     "db": F("the database"),
     "db_end": _NUL,
     "file_name": F("the file on the client or the server"),
-    "data": F("the file's first block"),
+    "data": F("the file's first block", says=say.characters),
 }
 _GTID = {
     "flags": F("", bits=say.GTID_FLAGS),
@@ -102,7 +102,7 @@ _TYPED = {
 
 FIELDS: dict[str, dict[str, Field]] = {
     "header": {
-        "timestamp": F("when the statement began on the server that ran it", says=say.seconds),
+        "timestamp": F("when the statement began, by its server's clock", says=say.seconds),
         "event_type": F(""),
         "server_id": F("the server where it began"),
         "event_size": F("bytes of the whole event, header and checksum included"),
@@ -149,12 +149,18 @@ FIELDS: dict[str, dict[str, Field]] = {
     "Ignorable": {"body": F("left out by who does not know it")},
     "Xid": {"xid": F("the transaction's number in the server")},
     "XaPrepare": {
-        "one_phase": F("XA COMMIT … ONE PHASE, which commits; else XA PREPARE, which does not"),
+        "one_phase": F(
+            "",
+            codes={
+                0: "XA PREPARE: it commits when XA COMMIT follows, here or in a later log",
+                1: "XA COMMIT … ONE PHASE: it commits here",
+            },
+        ),
         "format_id": F("of the XA id"),
         "gtrid_length": F("bytes of the id's global part"),
         "bqual_length": F("bytes of the id's branch qualifier"),
-        "gtrid": F("the id's global part"),
-        "bqual": F("the id's branch qualifier"),
+        "gtrid": F("the id's global part", says=say.characters),
+        "bqual": F("the id's branch qualifier", says=say.characters),
     },
     "Query": _STATEMENT,
     "ExecuteLoadQuery": {
@@ -163,16 +169,25 @@ FIELDS: dict[str, dict[str, Field]] = {
         "name_start": F("where the file's name begins in the text"),
         "name_end": F("where the file's name ends in the text"),
         "duplicates": F(
-            "what becomes of rows that are there", codes={0: "error", 1: "IGNORE", 2: "REPLACE"}
+            "what happens where a key is there", codes={0: "error", 1: "IGNORE", 2: "REPLACE"}
         ),
     },
-    "LoadBlock": {"file_id": _LOAD["file_id"], "data": F("a block of LOAD DATA's file")},
+    "LoadBlock": {
+        "file_id": _LOAD["file_id"],
+        "data": F("a block of LOAD DATA's file", says=say.characters),
+    },
     "RowsQuery": {
         "length": F("of the text, modulo 256: not to be relied on"),
         "query": F("the statement that the client sent"),
     },
     "Load": _LOAD,
     "CreateFile": _LOAD,
+    "LargeTransactionHeader": {
+        "version": F("of this layout"),
+        "terminating_event_offset": F("where the event is that ends the transaction"),
+        "terminating_event_type": F("the type of that event"),
+        "padding": F("room that the events in front did not need"),
+    },
     "ExecLoad": {"file_id": _LOAD["file_id"]},
     "DeleteFile": {"file_id": _LOAD["file_id"]},
     "Intvar": {
@@ -183,7 +198,7 @@ FIELDS: dict[str, dict[str, Field]] = {
     "UserVar": {
         "name_length": F("bytes of the name"),
         "name": F("the variable, without @"),
-        "is_null": F("whether it is NULL; then nothing follows"),
+        "is_null": F("", codes={0: "it has a value", 1: "it is NULL, and nothing follows"}),
         "type": F(
             "how the value is stored",
             codes={0: "STRING", 1: "REAL", 2: "INT", 3: "ROW", 4: "DECIMAL"},
@@ -196,8 +211,8 @@ FIELDS: dict[str, dict[str, Field]] = {
     "Gtid": _GTID,
     "PreviousGtids": {},
     "gtid_set": {
-        "n_sids": F("how many servers the set names; with tags the outer bytes are 1"),
-        "sid": F("the server"),
+        "n_sids": F("how many entries follow", says=say.gtid_sids),
+        "sid": F("the server that numbers the transactions"),
         "tag_length": F("bytes of the tag", "8.3.0"),
         "tag": F("the tag", "8.3.0"),
         "n_intervals": F("how many intervals follow"),

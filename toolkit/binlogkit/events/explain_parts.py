@@ -77,26 +77,31 @@ def fill(part: Part, name: str = "unread", meaning: str = NOT_KNOWN, problem: st
 
 
 def grouped(
-    parts: list[Part], starter: str, name: Callable[[list[Part]], str], most: int | None = None
+    parts: list[Part],
+    starter: str,
+    name: Callable[[list[Part]], str],
+    whole: Callable[[list[Part]], bool] = lambda _: False,
 ) -> list[Part]:
-    """``parts`` with a group from each ``starter`` field up to the next; ``name``: of a group.
+    """``parts`` with a group from each ``starter`` field up to the next, or to its last one.
 
-    ``most``: how many parts a group has at most.
+    ``name``: of a group; ``whole``: whether nothing more belongs to it.
     """
-    whole: list[Part] = []
+    out: list[Part] = []
     items: list[Part] = []
 
     def close() -> None:
         if items:
-            whole.append(Part(name(items), items[0].start, items[-1].end, parts=list(items)))
+            out.append(Part(name(items), items[0].start, items[-1].end, parts=list(items)))
             items.clear()
 
     for part in parts:
-        if part.field == starter or len(items) == most:
+        if part.field == starter:
             close()
         if items or part.field == starter:
             items.append(part)
+            if whole(items):
+                close()
         else:
-            whole.append(part)
+            out.append(part)
     close()
-    return whole
+    return out

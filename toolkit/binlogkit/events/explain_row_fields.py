@@ -44,7 +44,7 @@ FIELDS["TableMap"] = {
     "metadata_length": F("bytes of the types' metadata"),
     "metadata": F("what the types need besides: lengths, digits, real types"),
     "null_bits": F("which columns may be NULL, from the lowest bit on"),
-    "optional_metadata_type": F("what follows", "8.0.1"),
+    "optional_metadata_type": F("", "8.0.1", codes=OPTIONAL_METADATA),
     "optional_metadata_length": F("its bytes", "8.0.1"),
     "optional_metadata": F("its value", "8.0.1"),
     "unsigned": F("which numeric columns are unsigned, from the highest bit on"),
@@ -87,7 +87,7 @@ FIELDS["RowsEvent"] = {
     "columns_present": F("which columns the image holds, from the lowest bit on"),
     "columns_present_after": F("which columns the after image holds, from the lowest bit on"),
     "rows": F("the rows, one after the other"),
-    "value_options": F("bit 0: JSON columns may be differences", "8.0.3"),
+    "value_options": F("", "8.0.3", bits={1: ("PARTIAL_JSON", "JSON columns may be differences")}),
     "partial_bits": F("which of the table's JSON columns are differences", "8.0.3"),
     "null_bitmap": F("which of the columns present are NULL, from the lowest bit on"),
 }
@@ -98,7 +98,7 @@ FIELDS["EarlyRows"] = {
 }
 
 FIELDS["status_vars"] = {
-    "status_var_code": F("which setting follows", codes=STATUS_VARS),
+    "status_var_code": F("", codes=STATUS_VARS),
     "flags2": F("", bits=say.FLAGS2),
     "sql_mode": F("", bits=say.SQL_MODE),
     "catalog": F("always std"),

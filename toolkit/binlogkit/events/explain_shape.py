@@ -16,6 +16,7 @@ from binlogkit.events.explain_fields import Field, section_of
 from binlogkit.events.explain_parts import Part, fill, grouped
 from binlogkit.events.explain_row_fields import EXTRA_ROW_TYPES, OPTIONAL_METADATA, STATUS_VARS
 from binlogkit.events.explain_values import bits_of
+from binlogkit.events.gtid_set import format_uuid
 
 __all__ = ["meaning_of", "shaped", "typed_values"]
 
@@ -27,11 +28,15 @@ _MERGED = frozenset({"sid"})
 
 @dataclass(frozen=True, slots=True)
 class _Items:
-    """Groups that begin with the field ``starter``; ``name``: of one; ``most``: parts in it."""
+    """Groups that begin with the field ``starter``.
+
+    ``name``, ``value``: of a group; ``whole``: whether nothing more belongs to one.
+    """
 
     starter: str
     name: Callable[[list[Part]], str]
-    most: int | None = None
+    whole: Callable[[list[Part]], bool] = lambda _: False
+    value: Callable[[list[Part]], object] = lambda _: None
 
 
 def _coded(names: Mapping[int, str]) -> Callable[[list[Part]], str]:
@@ -42,25 +47,43 @@ def _last(parts: list[Part]) -> str:
     return parts[-1].field if len(parts) > 1 else "end"
 
 
-def _entry(parts: list[Part]) -> str:
-    return "entry"
+def _field_whole(parts: list[Part]) -> bool:
+    return len(parts) == 3 or not parts[0].value
+
+
+def _pair(parts: list[Part]) -> bool:
+    return len(parts) == 2
+
+
+def _interval(parts: list[Part]) -> object:
+    first, behind = (int(str(part.value)) for part in parts)
+    return f"{first}-{behind - 1}" if behind - first > 1 else str(first)
+
+
+def _server(parts: list[Part]) -> object:
+    """The GTIDs of an entry of a set as the server prints them."""
+    for part in parts:
+        if part.field == "sid" and isinstance(part.value, bytes):
+            part.value = format_uuid(part.value)
+    named = [part.value for part in parts if part.field in ("sid", "tag", "interval")]
+    return ":".join(str(value) for value in named if value)
 
 
 _ITEMS: dict[str, tuple[_Items, ...]] = {
     "status_vars": (_Items("status_var_code", _coded(STATUS_VARS)),),
     "TableMap": (_Items("optional_metadata_type", _coded(OPTIONAL_METADATA)),),
     "extra_data": (_Items("extra_type", _coded(EXTRA_ROW_TYPES)),),
-    "HeartbeatV2": (_Items("field_type", _last, 3),),
-    "TransactionPayload": (_Items("field_type", _last, 3),),
-    "Gtid": (_Items("field_id", _last, 3),),
-    "ViewChange": (_Items("key_length", _entry),),
+    "HeartbeatV2": (_Items("field_type", _last, _field_whole),),
+    "TransactionPayload": (_Items("field_type", _last, _field_whole),),
+    "Gtid": (_Items("field_id", _last),),
+    "ViewChange": (_Items("key_length", lambda _: "entry"),),
     "gtid_set": (
-        _Items("interval_start", lambda _: "interval", 2),
-        _Items("sid", lambda _: "server"),
+        _Items("interval_start", lambda _: "interval", _pair, _interval),
+        _Items("sid", lambda _: "server", value=_server),
     ),
     "TransactionContext": (
-        _Items("write_set_length", lambda _: "write", 2),
-        _Items("read_set_length", lambda _: "read", 2),
+        _Items("write_set_length", lambda _: "write", _pair),
+        _Items("read_set_length", lambda _: "read", _pair),
     ),
 }
 
@@ -77,7 +100,10 @@ def shaped(parts: list[Part], section: str, typed: Mapping[str, list[Any]]) -> l
     for part in parts:
         _explain(part, section, typed, seen, at)
     for items in _ITEMS.get(section, ()):
-        parts = grouped(parts, items.starter, items.name, items.most)
+        parts = grouped(parts, items.starter, items.name, items.whole)
+        for part in parts:
+            if part.parts and part.parts[0].field == items.starter:
+                part.value = items.value(part.parts)
     return parts
 
 

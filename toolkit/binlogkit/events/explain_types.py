@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from binlogkit.constants import EventType, event_type_name
 
-__all__ = ["EVENT_TYPES", "type_meaning"]
+__all__ = ["EVENT_TYPES", "type_meaning", "type_since"]
 
 EVENT_TYPES: dict[str, tuple[str, str]] = {
     "UNKNOWN_EVENT": ("3.23", "never written: the code of nothing"),
@@ -54,7 +54,17 @@ EVENT_TYPES: dict[str, tuple[str, str]] = {
     "TRANSACTION_PAYLOAD_EVENT": ("8.0.20", "a transaction's events, compressed"),
     "HEARTBEAT_LOG_EVENT_V2": ("8.0.26", "the same with a position of 64 bits; in no file"),
     "GTID_TAGGED_LOG_EVENT": ("8.3.0", "a transaction whose identifier has a tag begins"),
+    "LARGE_TRANSACTION_HEADER_EVENT": (
+        "after 9.7",
+        "the log holds one transaction that was too large to be copied into another",
+    ),
 }
+
+
+def type_since(code: int) -> str:
+    """The name of a type, and the version that brought it."""
+    name = event_type_name(code)
+    return f"{name} (since {EVENT_TYPES[name][0]})" if name in EVENT_TYPES else name
 
 
 def type_meaning(code: int) -> str:

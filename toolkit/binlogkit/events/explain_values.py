@@ -15,10 +15,12 @@ from binlogkit.events.explain_parts import Detail
 
 __all__ = [
     "FLAGS2", "GTID_FLAGS", "HEADER_FLAGS", "LOAD_OPTIONS", "ROWS_FLAGS", "SQL_MODE", "TABLE_FLAGS",
-    "bits_of", "collation", "created", "error_code", "microseconds", "seconds", "version",
+    "bits_of", "characters", "collation", "created", "error_code", "gtid_sids", "microseconds",
+    "seconds", "version",
 ]  # fmt: skip
 
 Bits = Mapping[int, tuple[str, str]]
+_SHOWN = 60  # bytes of a longer text
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -55,7 +57,20 @@ def version(value: int) -> str:
 
 def error_code(value: int) -> str:
     """The error that a statement ended with."""
-    return "none" if not value else f"the server's error {value}"
+    return f"error {value} of the server" if value else "no error"
+
+
+def characters(value: bytes) -> str:
+    """Bytes that are meant as text, in quotes; what is no ASCII as ``\\xNN``."""
+    shown = value[:_SHOWN].decode("latin-1").encode("unicode_escape").decode("ascii")
+    return f"'{shown}'" if len(value) <= _SHOWN else f"'{shown}'…"
+
+
+def gtid_sids(value: int) -> str:
+    """The number of entries of a GTID set, which with tags (8.3.0) is packed between two ones."""
+    if value >> 56 == 1:
+        return f"{value >> 8 & 0xFFFFFFFFFFFF}, with tags"
+    return ""
 
 
 def bits_of(value: int, names: Bits) -> list[Detail]:

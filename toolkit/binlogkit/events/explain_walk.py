@@ -19,7 +19,7 @@ from binlogkit.events.explain_expand import expand
 from binlogkit.events.explain_fields import section_of
 from binlogkit.events.explain_parts import Part, fill
 from binlogkit.events.explain_shape import meaning_of, shaped, typed_values
-from binlogkit.events.explain_types import type_meaning
+from binlogkit.events.explain_types import type_meaning, type_since
 from binlogkit.sources.log_reader import crc_of
 from binlogkit.sources.raw import V1_HEADER_LENGTH, EventHeader, RawEvent, parse_header
 
@@ -129,7 +129,7 @@ def _header(walk: EventWalk, read: RawEvent) -> Part:
 def _explain_header(part: Part, walk: EventWalk, read: RawEvent) -> None:
     meaning_of(part, section_of("header")[part.field])
     if part.field == "event_type":
-        part.meaning = type_meaning(read.header.type_code)
+        part.meaning = type_since(read.header.type_code)
         if read.header.type_code != part.value:
             part.meaning += "; its servers numbered the types otherwise (events/early.py)"
     elif part.field == "log_pos":

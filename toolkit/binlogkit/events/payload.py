@@ -55,6 +55,7 @@ class TransactionPayload:
 
 
 _SIZE, _TYPE, _UNCOMPRESSED = 1, 2, 3
+_TOO_WIDE = "too much memory"  # in what zstd says of a window over its limit
 
 
 @reads(EventType.TRANSACTION_PAYLOAD_EVENT)
@@ -92,6 +93,10 @@ def inner_events(outer: RawEvent, payload: TransactionPayload) -> Iterator[RawEv
             if header.size > most:
                 what = f"at {outer.pos}: event {inner} of the payload claims {header.size} bytes"
                 raise limit_error(outer.file, "INNER_EVENT", what)
+            if header.type_code == EventType.TRANSACTION_PAYLOAD_EVENT:
+                raise _damage(
+                    outer, f"event {inner} of it is a payload again, which no server writes"
+                )
             if header.size < HEADER_LENGTH or stream.available(header.size) < header.size:
                 raise _damage(outer, f"event {inner} claims {header.size} bytes")
             data = stream.read(header.size)
@@ -103,6 +108,9 @@ def inner_events(outer: RawEvent, payload: TransactionPayload) -> Iterator[RawEv
         if claimed is not None and stream.offset != claimed:
             raise _damage(outer, f"it holds {stream.offset} bytes and claims {claimed}")
     except zstandard.ZstdError as exc:
+        if _TOO_WIDE in str(exc):
+            what = f"at {outer.pos}: the payload's compression wants more memory"
+            raise limit_error(outer.file, "WINDOW", what) from exc
         raise _damage(outer, f"it does not decompress: {exc}") from exc
 
 
@@ -118,8 +126,10 @@ def plain_stream(outer: RawEvent, payload: TransactionPayload) -> BinaryIO:
     if payload.compression == Compression.NONE.name:
         return io.BytesIO(payload.payload)
     if payload.compression != Compression.ZSTD.name:
-        raise _damage(outer, f"compression {payload.compression} is not known")
-    reader = zstandard.ZstdDecompressor().stream_reader(payload.payload, read_across_frames=True)
+        known = f"it is {payload.compression}, not ZSTD (0) or NONE (255)"
+        raise _damage(outer, f"its compression is not known: {known}")
+    unpacker = zstandard.ZstdDecompressor(max_window_size=limit("WINDOW"))
+    reader = unpacker.stream_reader(payload.payload, read_across_frames=True)
     return cast(BinaryIO, reader)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from binlogkit._kernel.cursor import Cursor
+from binlogkit.constants import HEADER_LENGTH
 from binlogkit.errors import DamageError, LimitError
 
 # Importing a family's module registers its parsers.
@@ -63,7 +64,7 @@ def read_events(
         try:
             body = parser(cursor, raw, context)
         except DamageError as error:
-            failed(error)
+            failed(_with_header_length(error, raw))
             return Event(raw, OpaqueEvent(raw.body, error.reason))
         return Event(
             raw,
@@ -86,6 +87,14 @@ def read_events(
                 failed(error)
             except LimitError as error:
                 failed(DamageError(raw.file, raw.pos, str(error), "payload"))
+
+
+def _with_header_length(error: DamageError, raw: RawEvent) -> DamageError:
+    """The error; where headers are longer than every server's, that this may be what is wrong."""
+    if raw.header.length <= HEADER_LENGTH:
+        return error
+    told = f"the format description says that headers have {raw.header.length} bytes"
+    return type(error)(error.file, error.offset, f"{error.reason}; {told}", error.field)
 
 
 def _with_final_code(raw: RawEvent, context: ParseContext) -> RawEvent:

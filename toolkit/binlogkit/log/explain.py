@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from binlogkit.constants import event_type_name
 from binlogkit.errors import UsageError
 from binlogkit.events.explain_walk import EventWalk
 from binlogkit.log.log import Log, open_log
@@ -183,9 +184,14 @@ class _Search:
             return False
         for file, pos, _ in self._left:
             if file == event.file and event.pos < pos < event.end_pos:
+                what = (
+                    "a damaged range"
+                    if event.raw is None
+                    else event_type_name(event.raw.header.type_code)
+                )
                 raise UsageError(
-                    f"{file}: no event starts at {pos}: it lies in what starts at {event.pos} and "
-                    f"ends at {event.end_pos}, where the next begins"
+                    f"{file}: no event starts at {pos}; it lies in {what}, {event.pos} to "
+                    f"{event.end_pos}, which are the nearest positions"
                 )
         starts = self._below.setdefault(event.file, [])
         starts.append(event.pos)

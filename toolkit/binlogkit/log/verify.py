@@ -28,7 +28,7 @@ __all__ = ["FindingStream", "Verification", "findings_schema", "verify", "verify
 class Verification:
     """What was found, in order, and what was learned of each file.
 
-    ``unreadable``: the first input that could not be read at all.
+    ``unreadable``: what could not be read at all, each input in it.
     """
 
     findings: list[Finding]
@@ -136,7 +136,7 @@ class FindingStream:
             try:
                 yield from self._of(carrier)
             except InputError as error:
-                self.unreadable = self.unreadable or error
+                self.unreadable = self.unreadable.and_also(error) if self.unreadable else error
                 continue
             yield from verifier.end_file()
         yield from verifier.end()

@@ -103,8 +103,8 @@ def _rows(walk: EventWalk) -> Iterator[dict[str, Any]]:
             }  # fmt: skip
 
 
-def _dump(walk: EventWalk, rows: Sequence[dict[str, Any]]) -> list[tuple[str, list[Any]]]:
-    """Lines of bytes; each byte with its tone, the line of its field and what it says."""
+def _dump(walk: EventWalk, rows: Sequence[dict[str, Any]]) -> list[tuple[str, list[Any], str]]:
+    """Lines of bytes, and their text; a byte with its tone, its field's line and what it says."""
     shown = min(len(walk.data), MOST_BYTES)
     cells: list[tuple[str, int, int, str]] = []
     for row in rows[:MOST_ROWS]:
@@ -112,4 +112,9 @@ def _dump(walk: EventWalk, rows: Sequence[dict[str, Any]]) -> list[tuple[str, li
             said = f"{row['field']} = {row['value']}" if row["value"] else row["field"]
             for byte in walk.data[row["start"] : min(row["end"], shown)]:
                 cells.append((f"{byte:02x}", row["tone"], row["number"], said))
-    return [(f"{at:06d}", cells[at : at + _PER_LINE]) for at in range(0, len(cells), _PER_LINE)]
+    lines = []
+    for at in range(0, len(cells), _PER_LINE):
+        line = cells[at : at + _PER_LINE]
+        text = "".join(chr(b) if 32 <= b < 127 else "·" for b in walk.data[at : at + len(line)])
+        lines.append((f"{at:06d}", line, "   " * (_PER_LINE - len(line)) + text))
+    return lines

@@ -25,6 +25,8 @@ _WIDTH = 130
 _NARROW = 110  # columns below which a line has half as many bytes
 _LONGEST_VALUE = 400
 _MOST_LINES = 8  # of bytes
+_MOST_VALUE_LINES = 2  # of a value in its own column
+_VALUE = 4
 _GAP = "  "
 _HEADS = ("offset", "size", "bytes", "field", "value", "meaning")
 
@@ -37,9 +39,7 @@ def render(walk: EventWalk, width: int | None = None) -> Iterator[str]:
     widths = _widths(rows, width or _WIDTH)
     yield _line(_HEADS, widths)
     for row in rows:
-        columns = [_folded(cell, w, i) for i, (cell, w) in enumerate(zip(row, widths, strict=True))]
-        for number in range(max(map(len, columns))):
-            yield _line([c[number] if number < len(c) else "" for c in columns], widths)
+        yield from _lines(row, widths)
     yield "\n"
 
 
@@ -113,13 +113,28 @@ def _widths(rows: Sequence[Sequence[str]], width: int) -> list[int]:
     return [*natural[:3], field, value, max(20, room - field - value)]
 
 
+def _lines(row: Sequence[str], widths: Sequence[int]) -> Iterator[str]:
+    """The lines of a row; a long value stands below the meaning, as wide as both columns."""
+    columns = [_folded(cell, w, i) for i, (cell, w) in enumerate(zip(row, widths, strict=True))]
+    below: list[str] = []
+    if len(columns[_VALUE]) > _MOST_VALUE_LINES:
+        columns[_VALUE] = []
+        below = _folded(row[_VALUE], sum(widths[_VALUE:]) + len(_GAP), _VALUE)
+    beside = len(columns[-1]) if row[-1] else 0
+    for number in range(max(*map(len, columns), beside + len(below))):
+        cells = [c[number] if number < len(c) else "" for c in columns]
+        if beside <= number < beside + len(below):
+            cells[_VALUE:] = [below[number - beside]]
+        yield _line(cells, widths)
+
+
 def _folded(text: str, width: int, column: int) -> list[str]:
     """The lines of a cell: of the bytes as they are, of the others broken at the width."""
     if column < 3:
         return text.split("\n")
     if len(text) <= width and text.isascii():
         return [text]
-    if not text.isascii():
+    if not text.isascii() and _is_wide(text):
         return _folded_wide(text, width)
     indent = " " * min(len(text) - len(text.lstrip()), width // 2)
     lines = textwrap.wrap(
@@ -127,6 +142,12 @@ def _folded(text: str, width: int, column: int) -> list[str]:
         break_on_hyphens=False,
     )  # fmt: skip
     return lines or [""]
+
+
+def _is_wide(text: str) -> bool:
+    from rich.cells import cell_len
+
+    return cell_len(text) != len(text)
 
 
 def _folded_wide(text: str, width: int) -> list[str]:
@@ -140,7 +161,7 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
     from rich.cells import cell_len
 
     placed = []
-    for number, (cell, width) in enumerate(zip(cells, widths, strict=True)):
+    for number, (cell, width) in enumerate(zip(cells, widths, strict=False)):
         pad = " " * max(0, width - cell_len(cell))
         placed.append(pad + cell if number < 2 else cell + pad)
     return _GAP.join(placed).rstrip() + "\n"

@@ -153,7 +153,9 @@ class _Recording(RowDecoder):
         for i, column in enumerate(columns):
             cell = self._cells.get(column.index)
             if cell is None and i // 8 < len(nulls) and nulls[i // 8] >> (i % 8) & 1:
-                cell = Part(column.name, at, at, "NULL", f"{column.mysql_type}: no bytes")
+                cell = Part(
+                    column.name, at, at, None, f"NULL, which has no bytes: {column.mysql_type}"
+                )
             if cell is None:
                 break
             parts.append(cell)

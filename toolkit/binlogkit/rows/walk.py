@@ -125,7 +125,7 @@ class LogWalk:
             try:
                 yield from self._walk(carrier, i == 0, i == last)
             except InputError as error:
-                self.unreadable = self.unreadable or error
+                self.unreadable = self.unreadable.and_also(error) if self.unreadable else error
         if self.unreadable is not None:
             raise self.unreadable
 

@@ -15,12 +15,14 @@ from binlogkit.constants import EventType, event_type_name
 from binlogkit.events import payload, reader
 from binlogkit.events.base import OpaqueEvent, parser_of
 from binlogkit.events.context import LoadedFile, Variable
+from binlogkit.events.explain_parts import Detail
 from binlogkit.events.format_description import FormatDescription
 from binlogkit.events.load import CreateFile, DeleteFile, ExecLoad, Load
 from binlogkit.events.query import ExecuteLoadQuery, Query
 from binlogkit.events.rows import RowsEvent
 from binlogkit.events.variables import UserVar
 from binlogkit.frames.event_records import EVENT_KEYS, event_schema
+from binlogkit.frames.explain_records import EXPLAIN_KEYS
 from binlogkit.frames.ledgers import TRANSACTION_KEYS
 from binlogkit.frames.records import RECORD_KEYS
 from binlogkit.frames.schema import KINDS, OPS, provenance_fields
@@ -50,6 +52,7 @@ def generate() -> dict[str, Schema]:
     """Every schema by its name."""
     return {
         "event": _event(),
+        "explain": _explain(),
         "finding": _finding(),
         "plan": _plan(),
         "row": _row(),
@@ -264,6 +267,36 @@ def _arrow(schema: Any) -> Schema:
         field.name: {"type": "integer" if pa.types.is_integer(field.type) else "string"}
         for field in schema
     }
+
+
+def _explain() -> Schema:
+    text: Schema = {"type": "string"}
+    number: Schema = {"type": "integer", "minimum": 0}
+    value: Schema = {"description": "what the bytes say; bytes as 0x…"}
+    detail = {"name": text, "value": value, "meaning": text}
+    own: Schema = {
+        "file": text,
+        "pos": number,
+        "inner": _or_null(number),
+        "type": text,
+        "depth": number,
+        "path": {"type": "array", "items": text},
+        "field": text,
+        "offset": number,
+        "length": number,
+        "raw": _or_null(BYTES),
+        "value": value,
+        "meaning": text,
+        "details": {"type": "array", "items": {"$ref": "#/$defs/Detail"}},
+        "problem": _or_null(text),
+    }
+    assert {item.name for item in fields(Detail)} == set(detail)
+    return _record(
+        "explain",
+        "One line of `binlogkit explain --format jsonl`: a field of an event, or a group of them.",
+        {key: own[key] for key in EXPLAIN_KEYS},
+        **{"$defs": {"Detail": {"description": _summary(Detail), **_object(detail)}}},
+    )
 
 
 # ---- rows and states -----------------------------------------------------------------------

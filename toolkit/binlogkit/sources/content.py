@@ -12,10 +12,10 @@ from typing import BinaryIO, cast
 
 from binlogkit.constants import BINLOG_MAGIC, ENCRYPTED_MAGIC
 from binlogkit.errors import DamageError, NotABinlogError, TruncatedEventError
+from binlogkit.limits import limit, limit_error
 from binlogkit.sources.encryption import decrypted
 from binlogkit.sources.framing import Framer, Framing, framing_of
 from binlogkit.sources.keyring import KeyFiles
-from binlogkit.sources.limits import limit, limit_error
 from binlogkit.sources.lookahead import Lookahead
 from binlogkit.sources.loose_events import LooseEvent, LooseEvents, Piece
 from binlogkit.sources.text.binlog_statements import HOLDS_EVENTS, BinlogText

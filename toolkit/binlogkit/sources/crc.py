@@ -9,6 +9,7 @@ a thousand claims of a hundred megabytes each cost one reading, not a thousand.
 from __future__ import annotations
 
 import zlib
+from functools import cache
 
 from binlogkit.constants import CHECKSUM_LENGTH, EventFlag, EventType
 from binlogkit.sources.raw import EventHeader
@@ -20,8 +21,8 @@ _FLAGS_OFFSET = 17
 
 _POLYNOMIAL = 0xEDB88320
 _TOP = 1 << 31
-_MARK = 1 << 16
-_BITS_OF_A_BYTE = 3  # log2
+_BLOCK = 1 << 12
+_SHORT = 1 << 13
 
 
 def crc_of(header: EventHeader, data: bytes, end: int) -> int:
@@ -42,37 +43,60 @@ def ends_in_crc(header: EventHeader, data: bytes) -> bool:
 
 
 class StretchCrc:
-    """CRCs of stretches of what a stream holds from its place on; begin anew when it moves."""
+    """CRCs of stretches of what a stream holds from its place on; it may move on meanwhile."""
 
-    __slots__ = ("_marks", "_stream")
+    __slots__ = ("_first", "_marks", "_stream")
 
     def __init__(self, stream: ByteStream) -> None:
         self._stream = stream
-        self._marks = [0]  # of the first 0, 64 Ki, 128 Ki … bytes
+        self._first = 0  # the block of 4 KiB before which the first mark stands
+        self._marks: list[int] = []  # the CRC from there up to each following block
 
     def of(self, start: int, end: int) -> int:
         """The CRC32 of the bytes from ``start`` to ``end`` (distances from the stream's place)."""
-        if end - start <= _MARK:
-            return zlib.crc32(self._stream.peek(end - start, start))
-        return self._before(end) ^ shift(self._before(start), end - start)
+        peek, offset = self._stream.peek, self._stream.offset
+        if end - start <= _SHORT:
+            return zlib.crc32(peek(end - start, start))
+        first, last = -(-(offset + start) // _BLOCK), (offset + end) // _BLOCK
+        head = zlib.crc32(peek(first * _BLOCK - offset - start, start))
+        before = self._mark(last, first) ^ shift(
+            head ^ self._mark(first, first), (last - first) * _BLOCK
+        )
+        return zlib.crc32(peek(offset + end - last * _BLOCK, last * _BLOCK - offset), before)
 
-    def _before(self, end: int) -> int:
-        mark, rest = divmod(end, _MARK)
-        while len(self._marks) <= mark:
-            piece = self._stream.peek(_MARK, (len(self._marks) - 1) * _MARK)
-            self._marks.append(zlib.crc32(piece, self._marks[-1]))
-        return zlib.crc32(self._stream.peek(rest, mark * _MARK), self._marks[mark])
+    def _mark(self, block: int, first: int) -> int:
+        """The CRC up to a block; ``first``: the first block that is asked for."""
+        reached = self._first + len(self._marks)
+        if not self._marks or first < self._first or (reached - 1) * _BLOCK < self._stream.offset:
+            self._first, self._marks = first, [0]
+        while len(self._marks) <= block - self._first:
+            at = (self._first + len(self._marks) - 1) * _BLOCK - self._stream.offset
+            self._marks.append(zlib.crc32(self._stream.peek(_BLOCK, at), self._marks[-1]))
+        return self._marks[block - self._first]
 
 
 def shift(crc: int, length: int) -> int:
     """The part that ``crc`` has in the CRC of its bytes and ``length`` more."""
-    power, k = _TOP, _BITS_OF_A_BYTE
-    while length:
-        if length & 1:
-            power = _multiply(_POWERS[k & 31], power)
-        length >>= 1
-        k += 1
-    return _multiply(power, crc)
+    power = 0
+    for table in _tables():
+        if digit := length & 0xFF:
+            power = _multiply(table[digit], power) if power else table[digit]
+        length >>= 8
+    return _multiply(power, crc) if power else crc
+
+
+@cache
+def _tables() -> tuple[tuple[int, ...], ...]:
+    """``x ** (8 * digit * 256 ** k)`` for every digit, k = 0 … 3."""
+    tables = []
+    step = _TOP >> 8  # x ** 8
+    for _ in range(4):
+        powers = [_TOP]
+        while len(powers) < 256:
+            powers.append(_multiply(powers[-1], step))
+        tables.append(tuple(powers))
+        step = _multiply(powers[-1], step)
+    return tuple(tables)
 
 
 def _multiply(a: int, b: int) -> int:
@@ -86,14 +110,3 @@ def _multiply(a: int, b: int) -> int:
         bit >>= 1
         b = (b >> 1) ^ _POLYNOMIAL if b & 1 else b >> 1
     return product
-
-
-def _powers() -> list[int]:
-    """``x ** (2 ** k)`` for k = 0 … 31."""
-    powers = [_TOP >> 1]
-    while len(powers) < 32:
-        powers.append(_multiply(powers[-1], powers[-1]))
-    return powers
-
-
-_POWERS = _powers()

@@ -1,12 +1,13 @@
 """Encrypted logs (``binlog_encryption``, 8.0.14+), decrypted as they are read.
 
 Server's sources, sql/rpl_log_encryption.cc and sql/stream_cipher.cc; João Gramacho, "How to
-manually decrypt an encrypted binary log file" (MySQL Server blog, 2018). A file begins with 512 bytes:
-``fd 62 69 6e``, version 1, then fields, each a type byte and its value: 1 the id of the key, its
-length in a byte before it; 2 the file's password, 32 bytes, encrypted by AES-256-CBC with that key;
-3 the initialisation vector of this, 16 bytes; 0 ends them. Behind that stands a whole plain log,
-encrypted by AES-256-CTR; SHA-512 of the password gives key (32 bytes) and nonce (8 bytes), and the
-counter (8 bytes) begins at 0. So positions are those of the plain log.
+manually decrypt an encrypted binary log file" (MySQL Server blog, 2018).
+
+A file begins with 512 bytes: ``fd 62 69 6e``, version 1, then fields, each a type byte and a value:
+1 the id of the key, its length in a byte before it; 2 the file's password, 32 bytes, encrypted by
+AES-256-CBC with that key; 3 the initialisation vector of this, 16 bytes; 0 ends them. Behind that
+stands a whole plain log, encrypted by AES-256-CTR; SHA-512 of the password gives key (32 bytes) and
+nonce (8 bytes), and the counter (8 bytes) begins at 0. So positions are those of the plain log.
 
 ``ALTER INSTANCE ROTATE BINLOG MASTER KEY`` gives all logs of a server new headers for the new key
 and removes the old one; a copy taken before needs the keyring of its time.

@@ -1,8 +1,8 @@
 """Raw events of one binary log: framing, versions, checksums, damage.
 
-The version follows from the first event (seeds/002, "Binlog Versions"): a format description means
-4; a START_EVENT_V3 of 13 + 56 bytes means 1 and of 19 + 56 bytes 3. A log that starts with neither
-is read as v4 without checksums until a format description says otherwise.
+The version follows from the first event (first_event.py); each START_EVENT_V3 or format description
+behind it says anew how what follows is framed: a relay log has the replica's own first, then the
+source's, with other lengths and maybe other checksums.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from binlogkit.errors import (
     ZeroTailError,
 )
 from binlogkit.sources.crc import crc_of, ends_in_crc
+from binlogkit.sources.first_event import first_format, start_format
 from binlogkit.sources.log_format import CHECKSUM_CRC32, LogFormat, format_of
 from binlogkit.sources.loose_events import LooseEvents
 from binlogkit.sources.raw import V1_HEADER_LENGTH, EventHeader, RawEvent, parse_header
@@ -38,7 +39,12 @@ from binlogkit.sources.text.hex_image import HexImage
 
 __all__ = ["LogReader", "crc_of"]
 
-START_V3_BODY = 56
+# What may stand at the head of a log; of a relay log a ROTATE is between its format descriptions.
+_HEAD = (
+    EventType.START_EVENT_V3,
+    EventType.FORMAT_DESCRIPTION_EVENT,
+    EventType.ROTATE_EVENT,
+)
 _ZEROS = bytes(1 << 20)
 
 
@@ -47,8 +53,9 @@ class LogReader:
 
     ``on_damage``: ``stop`` raises the :class:`DamageError`; ``report`` quarantines the damaged
     range (its ``offset`` to its ``end``), hands it to ``sink`` and goes on at the next sound event.
-    An event whose checksum alone is wrong is delivered and marked. ``stop``: offset at which to
-    end, exclusive.
+    An event whose checksum alone is wrong is delivered and marked. ``start``: offset of an event to
+    begin with; the format descriptions at the log's head come before it, and what is between is not
+    read. ``stop``: offset at which to end, exclusive.
     """
 
     def __init__(
@@ -58,6 +65,7 @@ class LogReader:
         *,
         on_damage: str = "stop",
         sink: Callable[[DamageError], None] | None = None,
+        start: int = 0,
         stop: int | None = None,
     ) -> None:
         self.name = name
@@ -67,6 +75,7 @@ class LogReader:
         self._stream = ByteStream(file)
         self._on_damage = on_damage
         self._sink = sink
+        self._start_pos = start
         self._stop_pos = stop
         self._recovery = Recovery(self._stream)
         self._format_pos = len(BINLOG_MAGIC)
@@ -77,6 +86,8 @@ class LogReader:
             return
         self._read_magic()
         while True:
+            if self._stream.offset < self._start_pos:
+                self._go_to_start()
             try:
                 event = self._next()
                 self._tell_dump()
@@ -89,7 +100,14 @@ class LogReader:
                 continue
             if event is None or self._reached_stop(event):
                 return
-            yield event
+            if event.pos >= self._start_pos or event.header.type_code != EventType.ROTATE_EVENT:
+                yield event
+
+    def _go_to_start(self) -> None:
+        """Go over what is between the log's head and the start."""
+        head = self._stream.peek(HEADER_LENGTH)
+        if len(head) == HEADER_LENGTH and head[4] not in _HEAD:
+            self._stream.move_to(self._start_pos)
 
     def _tell_dump(self, ahead: int = 0) -> None:
         """Tell what could not be read in a hexdump up to here, or ``ahead``."""
@@ -125,15 +143,8 @@ class LogReader:
             raise InputError(self.name, "the log is encrypted, and encrypted logs are not read yet")
         if magic != BINLOG_MAGIC:
             self._without_magic(magic)
-        first = self._stream.peek(HEADER_LENGTH + START_V3_BODY)
-        if len(first) >= V1_HEADER_LENGTH:
-            size = int.from_bytes(first[9:13], "little")
-            if first[4] == EventType.START_EVENT_V3:
-                v1 = size == V1_HEADER_LENGTH + START_V3_BODY
-                self.format = LogFormat(
-                    version=1 if v1 else 3,
-                    header_length=V1_HEADER_LENGTH if v1 else HEADER_LENGTH,
-                )
+            return
+        self.format = first_format(self._stream)
 
     def _without_magic(self, magic: bytes) -> None:
         """Begin at the first sound event of a log whose first bytes are not a log's."""
@@ -156,6 +167,8 @@ class LogReader:
                 failure, stream.failure = stream.failure, None
                 raise failure
             return None
+        if len(head) >= V1_HEADER_LENGTH and self._starts_v3(head):
+            self.format = start_format(head)
         is_format = len(head) > 4 and head[4] == EventType.FORMAT_DESCRIPTION_EVENT
         header_length = HEADER_LENGTH if is_format else self.format.header_length
         if len(head) < min(header_length, HEADER_LENGTH):
@@ -166,12 +179,7 @@ class LogReader:
         if not any(head):
             raise self._zeros(pos)
         if header.size < header_length:
-            raise MalformedEventError(
-                self.name,
-                pos,
-                f"an event of {header.size} bytes is shorter than its header",
-                "event_size",
-            )
+            header = self._short(pos, header, head)
         there = stream.available(header.size)
         if there < header.size:
             raise stream.failure or TruncatedEventError(
@@ -188,6 +196,22 @@ class LogReader:
         self._recovery.learn(header, pos, self.format, event.checksum)
         stream.skip(header.size)
         return event
+
+    def _short(self, pos: int, header: EventHeader, head: bytes) -> EventHeader:
+        """The header of an event that is shorter than headers are said to be, or the error."""
+        reason = f"an event of {header.size} bytes is shorter than its header"
+        if header.length > HEADER_LENGTH:
+            reason += f"; the format description says that headers have {header.length} bytes"
+        error = MalformedEventError(self.name, pos, reason, "event_size")
+        if self._on_damage == "stop" or not HEADER_LENGTH <= header.size < header.length:
+            raise error
+        self._report(error, pos)
+        self.format = replace(self.format, header_length=HEADER_LENGTH)
+        return parse_header(head, HEADER_LENGTH)
+
+    def _starts_v3(self, head: bytes) -> bool:
+        """A start event of v1 or v3; no server writes one behind a format description."""
+        return head[4] == EventType.START_EVENT_V3 and not self.format.server_version
 
     def _zeros(self, pos: int) -> DamageError:
         """What to say of zero bytes where an event should begin; the stream moves over them."""

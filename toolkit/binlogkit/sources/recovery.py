@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from binlogkit.constants import HEADER_LENGTH, EventType
+from binlogkit.sources.crc import StretchCrc
 from binlogkit.sources.log_format import CHECKSUM_CRC32, CHECKSUM_OFF, LogFormat
 from binlogkit.sources.plausible import MODULUS, known_header, sane_header, shift_of
 from binlogkit.sources.raw import EventHeader, parse_header
@@ -37,6 +38,7 @@ class Recovery:
 
     def __init__(self, stream: ByteStream) -> None:
         self._stream = stream
+        self._crc = StretchCrc(stream)
         self._last = 0
         self.doubts = _DOUBTS
 
@@ -137,7 +139,7 @@ class Recovery:
             plain = replace(usual, checksum_algorithm=CHECKSUM_OFF)
             checked = replace(usual, checksum_algorithm=CHECKSUM_CRC32)
             formats = [checked, plain]
-        return Resync(self._stream, formats, frozenset((0, self._last)))
+        return Resync(self._stream, formats, frozenset((0, self._last)), self._crc)
 
     def _left(self, length: int) -> int:
         return self._stream.available(length)

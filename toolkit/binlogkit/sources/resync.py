@@ -18,13 +18,14 @@ written at the same place, look right in every respect; the order of GTIDs and s
 tells of them (analyses/verify).
 
 One pass: numpy sifts the headers, StretchCrc the checksums, so the time is linear in the bytes and
-in the number of candidates, whatever they claim. Memory: the largest size claimed, up to 1 GiB.
+in the number of candidates, whatever they claim, also over many damages. Memory: the largest size claimed, up to 1 GiB.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -46,9 +47,10 @@ from binlogkit.sources.stream import ByteStream
 
 __all__ = ["Resync"]
 
-WINDOW = 1 << 20
+FIRST_WINDOW, WINDOW = 1 << 12, 1 << 20
 PATIENCE = 64 << 20
 _FLAGS_OFFSET = 17
+Places: TypeAlias = "npt.NDArray[np.int64]"
 _KNOWN_TABLE = np.zeros(256, np.bool_)
 _KNOWN_TABLE[list(KNOWN_TYPES)] = True
 # Events in a row: without checksums; at a shift not seen before, with checksums and without; and
@@ -61,45 +63,47 @@ class Resync:
     """What is known of a log's events when its framing is lost.
 
     ``formats``: that may hold, likeliest first (more than one where the format description is
-    damaged); ``shifts``: seen so far.
+    damaged); ``shifts``: seen so far; ``crc``: of this stream, the same for every search.
     """
 
     stream: ByteStream
     formats: Sequence[LogFormat]
     shifts: frozenset[int]
+    crc: StretchCrc
 
     def sound_at(self, at: int) -> LogFormat | None:
         """The format in which a sound event begins ``at`` bytes ahead, None when there is none."""
-        return self._format_at(at, StretchCrc(self.stream))
+        return self._format_at(at)
 
-    def next(self, size: int = 0) -> LogFormat | None:
+    def next(self, event_size: int = 0) -> LogFormat | None:
         """Move to the next sound event behind the stream's place; its format.
 
-        ``size``: of the damaged event, where its header is believed: what stands in it at a known
-        shift is a value that looks like an event. Without a sound event the stream moves to its
-        end, and the answer is None.
+        ``event_size``: of the damaged event, where its header is believed: what stands in it at a
+        known shift is a value that looks like an event. Without a sound event the stream moves to
+        its end, and the answer is None.
         """
         stream = self.stream
-        inside = stream.offset + size
+        inside = stream.offset + event_size
         if stream.available(1):
             stream.skip(1)
         moved: tuple[int, LogFormat] | None = None  # the first at a shift never seen before
-        at, crc = 0, StretchCrc(stream)
+        at, size = 0, FIRST_WINDOW
         while stream.available(at + 1) > at:
-            window = stream.peek(2 * WINDOW, at)
-            for i in self._candidates(window, at, self.shifts):
+            window = stream.peek(size + WINDOW, at)
+            for i in self._candidates(window, at, size, self.shifts):
                 if stream.offset + at + i < inside:
                     continue
-                found = self._format_at(at + i, crc)
+                found = self._format_at(at + i)
                 if found is not None:
                     stream.skip(at + i)
                     return found
             if moved is None:
-                moved = self._moved(window, at, crc)
-            at += WINDOW
+                moved = self._moved(window, at, size)
+            at += size
+            size = min(2 * size, WINDOW)
             if moved is None:
                 stream.skip(min(at, stream.available(at)))
-                at, crc = 0, StretchCrc(stream)
+                at = 0
             elif at > moved[0] + PATIENCE:
                 break
         if moved is not None:
@@ -109,18 +113,18 @@ class Resync:
             stream.skip(left)
         return None
 
-    def _moved(self, window: bytes, at: int, crc: StretchCrc) -> tuple[int, LogFormat] | None:
-        for i in self._candidates(window, at, None):
+    def _moved(self, window: bytes, at: int, size: int) -> tuple[int, LogFormat] | None:
+        for i in self._candidates(window, at, size, None):
             for form in self.formats:
                 needed = _MOVED if form.checksummed(0) else _MOVED_PLAIN
-                if self._chain(at + i, form, None, needed, crc):
+                if self._chain(at + i, form, None, needed):
                     return at + i, form
         return None
 
-    def _format_at(self, at: int, crc: StretchCrc) -> LogFormat | None:
+    def _format_at(self, at: int) -> LogFormat | None:
         for form in self.formats:
             needed = 1 if form.checksummed(0) else _PLAIN
-            if form.version > 1 and self._chain(at, form, self.shifts, needed, crc):
+            if form.version > 1 and self._chain(at, form, self.shifts, needed):
                 return form
         return None
 
@@ -130,7 +134,6 @@ class Resync:
         form: LogFormat,
         shifts: frozenset[int] | None,
         needed: int,
-        crc: StretchCrc,
     ) -> bool:
         """Whether ``needed`` sound events follow each other, fewer before the log's end.
 
@@ -152,12 +155,12 @@ class Resync:
                     return False
             if self.stream.available(at + header.size) < at + header.size:
                 return count >= _AT_END
-            if not self._checks_out(at, header, form, crc):
+            if not self._checks_out(at, header, form):
                 return False
             at += header.size
         return True
 
-    def _checks_out(self, at: int, header: EventHeader, form: LogFormat, crc: StretchCrc) -> bool:
+    def _checks_out(self, at: int, header: EventHeader, form: LogFormat) -> bool:
         """Whether the checksum matches, or is none where the format has none."""
         checksummed = form.checksummed(header.type_code)
         if not checksummed and len(self.formats) == 1:
@@ -169,61 +172,62 @@ class Resync:
         if header.type_code == EventType.FORMAT_DESCRIPTION_EVENT:
             matches = crc_of(header, self.stream.peek(end - at, at), end - at) == stored
         else:
-            matches = crc.of(at, end) == stored
+            matches = self.crc.of(at, end) == stored
         return matches == checksummed
 
-    def _candidates(self, window: bytes, at: int, shifts: frozenset[int] | None) -> Iterator[int]:
-        """Where in the window's first half headers stand that could be an event's, in order.
+    def _candidates(
+        self, window: bytes, at: int, size: int, shifts: frozenset[int] | None
+    ) -> Iterator[int]:
+        """Where in the window's first ``size`` bytes headers stand that could be an event's.
 
         ``at``: where the window stands ahead of the stream's place; ``shifts``: those to look for;
         None for any, where the event behind must say the same.
         """
         version = self.formats[0].version
         length = V1_HEADER_LENGTH if version == 1 else HEADER_LENGTH
-        count = min(len(window) - length + 1, WINDOW)
+        count = min(len(window) - length + 1, size)
         if count <= 0:
             return
-        good = _KNOWN_TABLE[np.frombuffer(window, np.uint8, count, 4)]
-        sizes = _words(window, 9, count)
-        good &= (sizes >= length) & (sizes <= LARGEST)
+        found = np.nonzero(_KNOWN_TABLE[np.frombuffer(window, np.uint8, count, 4)])[0]
+        sizes = _words(window, 9, found)
+        good = (sizes >= length) & (sizes <= LARGEST)
         if version > 1:
-            flags = np.ndarray((count,), "<u2", window, _FLAGS_OFFSET, (1,))
-            good &= (flags & (~KNOWN_FLAGS & 0xFFFF)) == 0
-        found = np.nonzero(good)[0]
+            flags = np.ndarray((count,), np.dtype("<u2"), window, _FLAGS_OFFSET, (1,))
+            good &= (flags[found] & (~KNOWN_FLAGS & 0xFFFF)) == 0
+        found, sizes = found[good], sizes[good]
         if shifts is None:
-            found = _followed(window, found, length, version)
+            found = _followed(window, found, sizes, length, version)
         elif version > 1:
             ends = found + (self.stream.offset + at)
             if version != 3:
-                ends += sizes[found]
-            places = (ends - _words(window, 13, count)[found]) & MODULUS
+                ends += sizes
+            places = (ends - _words(window, 13, found)) & MODULUS
             found = found[np.isin(places, list(shifts))]
         yield from found.tolist()
 
 
-def _followed(
-    window: bytes, found: npt.NDArray[np.int64], length: int, version: int
-) -> npt.NDArray[np.int64]:
+def _followed(window: bytes, found: Places, sizes: Places, length: int, version: int) -> Places:
     """Those candidates behind which, in the window, a header stands at the same shift."""
-    count = len(window) - length + 1
-    sizes = _words(window, 9, count)
-    found = found[found + sizes[found] < count]
-    behind = found + sizes[found]
-    codes = np.frombuffer(window, np.uint8, count, 4)
-    good = _KNOWN_TABLE[codes[behind]] & (sizes[behind] >= length)
+    inside = found + sizes <= len(window) - length
+    found, sizes = found[inside], sizes[inside]
+    behind = found + sizes
+    following = _words(window, 9, behind)
+    codes = np.frombuffer(window, np.uint8)[behind + 4]
+    good = _KNOWN_TABLE[codes] & (following >= length)
     if version > 1:
-        log_pos = _words(window, 13, count)
-        step = sizes[found] if version == 3 else sizes[behind]
-        good &= log_pos[behind] == (log_pos[found] + step) & MODULUS
-        good &= log_pos[found] != 0
-    kept: npt.NDArray[np.int64] = found[good]
+        log_pos = _words(window, 13, found)
+        step = sizes if version == 3 else following
+        good &= _words(window, 13, behind) == (log_pos + step) & MODULUS
+        good &= log_pos != 0
+    kept: Places = found[good]
     return kept
 
 
-def _words(window: bytes, offset: int, count: int) -> npt.NDArray[np.int64]:
-    """The four bytes ``offset`` behind each of the window's first ``count`` bytes, as numbers."""
+def _words(window: bytes, offset: int, places: Places) -> Places:
+    """The four bytes ``offset`` behind each place, as numbers."""
+    count = len(window) - offset - 3
     words: npt.NDArray[np.uint32] = np.ndarray((count,), np.dtype("<u4"), window, offset, (1,))
-    return words.astype(np.int64)
+    return words[places].astype(np.int64)
 
 
 def _header(head: bytes, form: LogFormat) -> EventHeader | None:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any, BinaryIO, cast
 
 from binlogkit.errors import DamageError
-from binlogkit.sources.limits import limit, limit_error
+from binlogkit.limits import limit, limit_error
 
 __all__ = ["is_packed", "unpack"]
 

@@ -32,7 +32,7 @@ def scan_schema(plan: Plan) -> pa.Schema:
         return carried_schema(KINDS[plan.scan.kind].schema())
     if plan.changes is None:
         for split in plan.splits:  # one that is not there has no change either
-            with resolve(split.file, plan.scan.keys)[0].open():
+            with resolve(split.location or split.file, plan.scan.keys)[0].open():
                 pass
         raise UsageError(
             f"these logs have no row change of {plan.scan.table}, so its columns are not known: "

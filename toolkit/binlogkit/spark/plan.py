@@ -48,7 +48,8 @@ class Split:
 
     ``events``, ``transactions``: how many come before; ``known``: which of the plan's states holds
     what is known at its start, None for nothing; ``stop``: logical offset at which the file ended
-    when it was planned, None where it is read to its end, whatever that is by then.
+    when it was planned, None where it is read to its end, whatever that is by then; ``location``:
+    what opens it where that is not its name.
     """
 
     file: str
@@ -58,6 +59,7 @@ class Split:
     transactions: int = 0
     known: int | None = None
     stop: int | None = None
+    location: str | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,7 @@ class Plan:
     def walk(self, split: Split) -> SplitWalk:
         """A walk over one split that starts with what is known there."""
         known = None if split.known is None else self.known[split.known]
-        carriers = resolve(split.file, self.scan.keys)
+        carriers = resolve(split.location or split.file, self.scan.keys)
         return SplitWalk(carriers, self.options, split=split, known=known)
 
 
@@ -165,7 +167,10 @@ def make_plan(scan: ScanOptions, *, unite: bool = True) -> Plan:
         key_file=scan.key_file,
     )
     last = len(log.files) - 1
-    splits = [Split(name, i == 0, i == last) for i, name in enumerate(log.files)]
+    splits = [
+        Split(carrier.name, i == 0, i == last, location=carrier.location)
+        for i, carrier in enumerate(log.carriers)
+    ]
     # The last file matters to none behind it; but a table's schema, or what became of a prepared
     # transaction, may be in it.
     needed = log.carriers if scan.typed or scan.kind == "transactions" else log.carriers[:-1]

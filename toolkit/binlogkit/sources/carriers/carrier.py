@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import BinaryIO, cast
 
 from binlogkit.constants import BINLOG_MAGIC, ENCRYPTED_MAGIC
@@ -21,13 +21,15 @@ __all__ = ["Carrier", "is_log", "reason_of"]
 class Carrier:
     """One log: its name as given, how to open its bytes, and its size where that is known.
 
-    ``keys``: where the keys are, should it be encrypted.
+    ``keys``: where the keys are, should it be encrypted; ``location``: what opens it again where
+    that is not the name, because it has a secret in it.
     """
 
     name: str
-    opener: Callable[[], BinaryIO]
+    opener: Callable[[], BinaryIO] = field(repr=False)
     size: int | None = None
     keys: KeyFiles = NO_KEYS
+    location: str | None = field(default=None, repr=False)
 
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:

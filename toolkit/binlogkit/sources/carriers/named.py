@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 import sys
 from collections.abc import Iterable
 from dataclasses import replace
@@ -15,7 +14,7 @@ from binlogkit.errors import EmptyInputError, InputError
 from binlogkit.sources.carriers.carrier import Carrier, is_log
 from binlogkit.sources.carriers.file_objects import from_file
 from binlogkit.sources.carriers.order import GLOB, natural_key
-from binlogkit.sources.carriers.urls import from_url, is_url
+from binlogkit.sources.carriers.urls import from_url, index_names, is_url
 from binlogkit.sources.keyring import KeyFiles
 
 __all__ = ["Source", "resolve"]
@@ -57,8 +56,17 @@ def _several(sources: Iterable[Source]) -> list[Carrier]:
             errors.append(error)
             carriers.append(Carrier(error.file, partial(_refuse, error)))
     if len(errors) == len(carriers):
-        raise errors[0] if errors else EmptyInputError("<list>", "no log is named")
+        raise _together(errors)
     return carriers
+
+
+def _together(errors: list[InputError]) -> InputError:
+    if not errors:
+        return EmptyInputError("<list>", "no log is named")
+    first, *others = errors
+    for other in others:
+        first.and_also(other)
+    return first
 
 
 def _refuse(error: InputError) -> BinaryIO:
@@ -103,8 +111,7 @@ def _from_folder(path: Path) -> list[Carrier]:
 
 def _from_index(path: Path) -> list[Carrier]:
     """The logs of an index file; only names beside it count, wherever its lines point."""
-    lines = path.read_text("utf-8", "replace").splitlines()
-    names = [re.split(r"[/\\]", line.strip())[-1] for line in lines if line.strip()]
+    names = index_names(path.read_text("utf-8", "replace"))
     if not names:
         raise EmptyInputError(str(path), "the index lists no log")
     return [_from_path(path.parent / name) for name in names]

@@ -1,19 +1,33 @@
-"""URLs: whatever fsspec opens."""
+"""URLs: whatever fsspec opens, also through its caches and archives (``zip://x::https://…``).
+
+A name never shows a URL's secrets: the password before its host, and what a query holds as a
+signature or token. ``location`` keeps the whole, to open it again.
+"""
 
 from __future__ import annotations
 
+import io
 import re
+from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
+from pathlib import PurePosixPath
 from typing import Any, BinaryIO, cast
 
 from binlogkit.errors import EmptyInputError, InputError
-from binlogkit.sources.carriers.carrier import Carrier, reason_of
+from binlogkit.sources.carriers.carrier import Carrier, is_log, reason_of
 from binlogkit.sources.carriers.order import GLOB, natural_key
 
-__all__ = ["from_url", "is_url"]
+__all__ = ["from_url", "is_url", "without_secrets"]
 
-_URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.\-]+://")
+_URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.\-]+(?:::|://)")
+_PASSWORD = re.compile(r"(://[^/@:\s]*:)[^/@\s]+@")
+_TOKEN = re.compile(
+    r"([?&][^=&#\s]*(?:sig|token|secret|password|passwd|credential|key)[^=&#\s]*=)[^&#:\s]+",
+    re.IGNORECASE,
+)
+_HIDDEN = r"\1…"
+_INDEX = ".index"
+_MAX_INDEX = 64 << 20
 
 
 def is_url(name: str) -> bool:
@@ -21,20 +35,152 @@ def is_url(name: str) -> bool:
     return bool(_URL.match(name))
 
 
+def without_secrets(text: str) -> str:
+    """A URL, or a text with URLs in it, without passwords, signatures and tokens."""
+    return _TOKEN.sub(_HIDDEN, _PASSWORD.sub(rf"{_HIDDEN}@", text))
+
+
 def from_url(url: str) -> list[Carrier]:
-    """The logs at a URL. Errors: InputError, EmptyInputError."""
-    import fsspec
+    """The logs at a URL: one, or those of a folder, a glob or an index file.
 
+    Errors: :class:`InputError`, :class:`EmptyInputError`.
+    """
     try:
-        files = fsspec.open_files(url, "rb")
-    except (OSError, ValueError, ImportError) as exc:
-        raise InputError(url, f"cannot be opened: {reason_of(exc)}") from exc
-    if not files:
-        raise EmptyInputError(url, "no file matches")
-    ordered = sorted(files, key=lambda f: natural_key(Path(str(f.path))))
-    only = len(ordered) == 1 and not GLOB.search(url)
-    return [Carrier(url if only else str(f.full_name), partial(_open_remote, f)) for f in ordered]
+        return _Place(url).logs()
+    except (OSError, ValueError, ImportError, RuntimeError, KeyError) as exc:
+        raise InputError(without_secrets(url), f"cannot be opened: {_reason(exc)}") from None
 
 
-def _open_remote(file: Any) -> BinaryIO:
-    return cast(BinaryIO, file.open())
+def _reason(exc: Exception) -> str:
+    """The reason without the secrets that a library may quote; the cause is left out as well."""
+    return without_secrets(reason_of(exc))
+
+
+class _Place:
+    """A URL's file system and the path in it."""
+
+    def __init__(self, url: str) -> None:
+        from fsspec.core import url_to_fs
+
+        self._url = url
+        self._fs: Any
+        self._fs, self._path = url_to_fs(url)
+        first, *rest = url.split("::")
+        if "://" not in first and rest:  # a cache in front: simplecache::https://…
+            self._around, first, rest = f"{first}::", rest[0], rest[1:]
+        else:
+            self._around = ""
+        self._behind = "".join(f"::{part}" for part in rest)
+        self._first = first
+
+    def logs(self) -> list[Carrier]:
+        if self._has_wildcards() and not self._fs.exists(self._path):
+            return self._matches()
+        if self._is_folder():
+            return self._folder()
+        if self._path.endswith(_INDEX):
+            index = self._carrier(self._path, self._url)
+            if not is_log(index):
+                return self._index(index)
+        return [self._carrier(self._path, self._url)]
+
+    def _has_wildcards(self) -> bool:
+        """Over HTTP a question mark begins the query."""
+        path = self._path.partition("?")[0] if "http" in _protocols(self._fs) else self._path
+        return bool(GLOB.search(path))
+
+    def _is_folder(self) -> bool:
+        """Over HTTP only a name with a slash is one: to ask means to fetch the file."""
+        if "http" in _protocols(self._fs):
+            return self._path.endswith("/")
+        return bool(self._fs.isdir(self._path))
+
+    def _matches(self) -> list[Carrier]:
+        found = [p for p in self._fs.glob(self._path) if not self._fs.isdir(p)]
+        if not found:
+            raise EmptyInputError(without_secrets(self._url), "no file matches")
+        return self._in_order(found)
+
+    def _folder(self) -> list[Carrier]:
+        listed = self._fs.ls(self._path, detail=True)
+        found = self._in_order([f["name"] for f in listed if f["type"] == "file"])
+        logs = [carrier for carrier in found if is_log(carrier)]
+        if not logs:
+            raise EmptyInputError(without_secrets(self._url), "the folder holds no binary log")
+        return logs
+
+    def _index(self, index: Carrier) -> list[Carrier]:
+        """The logs that an index file lists, by their names beside it."""
+        with _open(self._fs, self._path) as file:
+            names = index_names(file.read(_MAX_INDEX).decode("utf-8", "replace"))
+        if not names:
+            raise EmptyInputError(index.name, "the index lists no log")
+        folder = self._path.rpartition("/")[0]
+        return [self._carrier(path, self._at(path)) for path in (f"{folder}/{n}" for n in names)]
+
+    def _in_order(self, paths: Sequence[str]) -> list[Carrier]:
+        ordered = sorted(paths, key=lambda p: natural_key(PurePosixPath(p)))
+        return [self._carrier(path, self._at(path)) for path in ordered]
+
+    def _at(self, path: str) -> str:
+        """The URL of another path of the same file system."""
+        if self._first.endswith(self._path):
+            first = self._first[: len(self._first) - len(self._path)] + path
+        else:
+            first = str(self._fs.unstrip_protocol(path))
+        return f"{self._around}{first}{self._behind}"
+
+    def _carrier(self, path: str, url: str) -> Carrier:
+        opener = partial(_open, self._fs, path)
+        return Carrier(without_secrets(url), opener, location=url)
+
+
+def index_names(text: str) -> list[str]:
+    """The file names in an index file, wherever its lines point."""
+    return [re.split(r"[/\\]", line.strip())[-1] for line in text.splitlines() if line.strip()]
+
+
+def _protocols(fs: Any) -> tuple[str, ...]:
+    """The schemes of a file system, and of the one behind a cache."""
+    inner = getattr(fs, "fs", None)
+    own = (fs.protocol,) if isinstance(fs.protocol, str) else tuple(fs.protocol)
+    return own + (_protocols(inner) if inner is not None else ())
+
+
+def _open(fs: Any, path: str) -> BinaryIO:
+    """Open a remote file. OSError without the secrets that the library's own may quote."""
+    try:
+        return cast(BinaryIO, _Remote(fs.open(path, "rb")))
+    except FileNotFoundError:
+        raise FileNotFoundError(2, "no such file") from None
+    except Exception as exc:  # noqa: BLE001 - every file system has errors of its own
+        raise OSError(_reason(exc)) from None
+
+
+class _Remote(io.RawIOBase):
+    """A remote file whose library's errors are OSErrors without secrets."""
+
+    def __init__(self, file: Any) -> None:
+        self._inner = file
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return bool(self._inner.seekable())
+
+    def tell(self) -> int:
+        return int(self._inner.tell())
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        return int(self._inner.seek(offset, whence))
+
+    def read(self, size: int = -1) -> bytes:
+        try:
+            return bytes(self._inner.read(size))
+        except Exception as exc:  # noqa: BLE001 - every file system has errors of its own
+            raise OSError(_reason(exc)) from None
+
+    def close(self) -> None:
+        self._inner.close()
+        super().close()

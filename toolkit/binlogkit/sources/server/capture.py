@@ -99,7 +99,7 @@ def capture(
     InputError (the folder was changed).
     """
     folder = CaptureFolder(out)
-    stop = stop or Stop()
+    stop = Stop() if stop is None else stop
     try:
         connect = partial(ReplicationClient, settings, folder.identity, heartbeat=_HEARTBEAT)
         place = _begin(folder, start or Start(), partial(_first_log, connect, gtids or b""))

@@ -142,7 +142,7 @@ class SteadyStream:
         self._wait = wait
         self._patience = patience
         self._uuid = uuid
-        self._stop = stop or Stop()
+        self._stop = Stop() if stop is None else stop
         self._lost = lost
         self._last_end: Place | None = None
 
@@ -153,6 +153,8 @@ class SteadyStream:
                 for item in self._once():
                     yield item
                     pause, deadline = _FIRST_WAIT, None
+                    if self._stop:
+                        return
                 if self._stop or (not self._wait and self._at_end()):
                     return
                 continue

@@ -17,7 +17,7 @@ from typing import BinaryIO
 
 from binlogkit.constants import HEADER_LENGTH
 from binlogkit.errors import DamageError
-from binlogkit.sources.limits import limit, limit_error
+from binlogkit.limits import limit, limit_error
 from binlogkit.sources.text.hex_rows import (
     MYSQLBINLOG,
     Row,

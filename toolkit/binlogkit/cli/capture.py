@@ -1,0 +1,136 @@
+"""``binlogkit capture``: a server's binary logs into a folder, byte for byte."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from binlogkit.cli.connection_options import connection_options, settings_of
+from binlogkit.cli.progress import PATIENCE
+from binlogkit.cli.status import FINDINGS, WELL, complain, note
+
+if TYPE_CHECKING:
+    from binlogkit.sources.server.capture import Captured, Progress
+    from binlogkit.sources.server.resume import Stop
+
+__all__ = ["command"]
+
+
+@click.command("capture")
+@connection_options
+@click.option("--out", required=True, metavar="DIR", help="The folder (made with mode 0700).")
+@click.option("--follow", is_flag=True, help="Go on until SIGINT or SIGTERM.")
+@click.option("--start-log", metavar="NAME", help="Begin with this log; else with the first one.")
+@click.option(
+    "--start-position",
+    type=int,
+    default=4,
+    metavar="POS",
+    help="Begin here in it; the log is then not the server's byte for byte.",
+)
+@click.option(
+    "--gtid-set",
+    metavar="SET",
+    help="Begin with the log that has the first transaction outside this set.",
+)
+@click.option(
+    "--reconnect",
+    type=click.FloatRange(min=0),
+    default=300.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Look for a lost server so long; 0: not at all.",
+)
+def command(**arguments: Any) -> int:
+    """Write the server's binary logs into a folder, each as the server has it.
+
+    A second run goes on where the last one ended, however it ended. The account needs REPLICATION
+    SLAVE, and REPLICATION CLIENT for the list of logs. The captured files are as secret as the
+    database; those of a server that encrypts its logs are not encrypted.
+    """
+    from binlogkit.log.capture import capture
+
+    server = settings_of(arguments)
+    with _signals() as stop, _meter() as progress:
+        done = capture(
+            server,
+            arguments["out"],
+            follow=arguments["follow"],
+            start_log=arguments["start_log"],
+            start_position=arguments["start_position"],
+            gtid_set=arguments["gtid_set"],
+            patience=arguments["reconnect"],
+            stop=stop,
+            progress=progress,
+            lost=lambda error: note(f"{error}; trying again"),
+        )
+    return _report(done)
+
+
+def _report(done: Captured) -> int:
+    logs = len(done.finished)
+    note(
+        f"{done.events} events, {done.size} bytes; {logs} {'log' if logs == 1 else 'logs'} "
+        f"finished; {done.file} up to {done.position}"
+    )
+    for place in done.bad_checksums:
+        complain(f"{place}: the event's checksum does not match; it is kept as the server sent it")
+    return FINDINGS if done.bad_checksums else WELL
+
+
+@contextmanager
+def _signals() -> Iterator[Stop]:
+    """SIGINT and SIGTERM end the capture between two events; a second one ends the program."""
+    from binlogkit.sources.server.resume import Stop
+
+    stop = Stop()
+
+    def ask(number: int, frame: object) -> None:
+        del number, frame
+        if stop:
+            raise KeyboardInterrupt
+        stop.now()
+
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def _meter() -> Iterator[Any]:
+    """What draws the progress on a terminal, from the second second on; None elsewhere."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, TextColumn, TransferSpeedColumn
+    from rich.progress import Progress as Bar
+
+    from binlogkit.errors import printable
+
+    bar = Bar(
+        TextColumn("{task.fields[place]}", markup=False), BarColumn(), DownloadColumn(),
+        TransferSpeedColumn(), console=Console(stderr=True), transient=True,
+    )  # fmt: skip
+    begun, task = time.monotonic(), bar.add_task("capturing", total=None, place="")
+
+    def draw(progress: Progress) -> None:
+        if time.monotonic() - begun > PATIENCE:
+            bar.start()
+            place = printable(f"{progress.file}:{progress.position}")
+            total = None if progress.total is None else max(progress.total, progress.done)
+            bar.update(task, completed=progress.done, total=total, place=place)
+
+    try:
+        yield draw
+    finally:
+        bar.stop()

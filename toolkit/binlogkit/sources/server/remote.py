@@ -1,0 +1,101 @@
+"""Logs of a running server as carriers: ``mysql://user@host:port/binlog.000012``, or all of them.
+
+A carrier reads its log from the server each time that it is opened, up to the log's end as it is
+then; its bytes are those that a capture would write. Settings of the connection: ``connection.py``.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from functools import partial
+from typing import BinaryIO, cast
+
+from binlogkit.constants import BINLOG_MAGIC
+from binlogkit.errors import EmptyInputError, InputError, ServerError
+from binlogkit.sources.carriers.carrier import Carrier
+from binlogkit.sources.connection import ServerSettings, parse_url
+from binlogkit.sources.server.client import Identity, ReplicationClient
+from binlogkit.sources.server.resume import Place, SteadyStream
+from binlogkit.sources.server.stream import FIRST_POSITION, FileStart, Item, StreamEvent
+
+__all__ = ["RemoteLog", "server_logs"]
+
+_PATIENCE = 60.0
+
+
+def server_logs(url: str) -> list[Carrier]:
+    """The log that the URL names, or all that the server has, oldest first.
+
+    Errors: UsageError, ServerError and its kinds, InputError (no such log, no right to list them).
+    """
+    settings, name = parse_url(url)
+    client = ReplicationClient(settings, Identity())
+    client.close()
+    logs = client.facts.logs
+    if logs is None and not name:
+        raise ServerError(
+            "this account may not list the logs (REPLICATION CLIENT); name one in the URL",
+            server=settings.name,
+        )
+    sizes: dict[str, int | None] = {log.name: log.size for log in logs or ()}
+    if name and logs is not None and name not in sizes:
+        raise InputError(f"mysql://{settings.name}/{name}", "the server has no such log")
+    wanted = [name] if name else list(sizes)
+    if not wanted:
+        raise EmptyInputError(f"mysql://{settings.name}/", "the server has no binary log")
+    return [
+        Carrier(f"mysql://{settings.name}/{log}", partial(_open, settings, log), sizes.get(log))
+        for log in wanted
+    ]
+
+
+def _open(settings: ServerSettings, name: str) -> BinaryIO:
+    return cast(BinaryIO, RemoteLog(settings, name))
+
+
+class RemoteLog(io.RawIOBase):
+    """The bytes of one log, read from its server; a lost connection is taken up again."""
+
+    def __init__(self, settings: ServerSettings, name: str) -> None:
+        connect = partial(ReplicationClient, settings, Identity())
+        place = Place(name, FIRST_POSITION)
+        self._name = name
+        self._items: Iterator[Item] = iter(SteadyStream(connect, place, patience=_PATIENCE))
+        self._left = memoryview(b"")
+        self._begun = self._ended = False
+
+    def readable(self) -> bool:
+        """It is there to be read."""
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        """Fill ``buffer`` as far as the next event goes."""
+        while not self._left and not self._ended:
+            self._left = memoryview(self._next())
+        target = memoryview(cast(bytearray, buffer))
+        count = min(len(target), len(self._left))
+        target[:count] = self._left[:count]
+        self._left = self._left[count:]
+        return count
+
+    def _next(self) -> bytes:
+        item = next(self._items, None)
+        if item is None or (isinstance(item, FileStart) and item.file != self._name):
+            self._ended = True
+            self._shut()
+        if not isinstance(item, StreamEvent) or item.made_up:
+            return b""
+        magic = b"" if self._begun else BINLOG_MAGIC
+        self._begun = True
+        return magic + item.data
+
+    def _shut(self) -> None:
+        close = getattr(self._items, "close", None)
+        if close is not None:
+            close()
+
+    def close(self) -> None:
+        """Leave the server."""
+        self._shut()
+        super().close()
