@@ -176,18 +176,13 @@ class Log:
                     yield Batch(batch.table, batch.schema_version, kept)
 
     def _windows(self, wanted: Filters) -> Iterator[list[Batch]]:
-        from binlogkit.frames.batches import record_batch
         from binlogkit.frames.schema import undecodable_cells
-        from binlogkit.rows.changes import read_windows
+        from binlogkit.frames.windows import read_batches
 
         self.undecodable = 0
-        for window in read_windows(self.walk(), wanted):
-            batches = []
-            for columns in window:
-                batch = record_batch(columns)
-                self.undecodable += undecodable_cells(batch)
-                batches.append(Batch(columns.schema.name, columns.schema.version, batch))
-            yield batches
+        for window in read_batches(self.walk(), wanted):
+            self.undecodable += sum(undecodable_cells(batch) for _, batch in window)
+            yield [Batch(schema.name, schema.version, batch) for schema, batch in window]
 
     # ---- frames -------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ order can be restored within a window (``seq``) and between windows (they come i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -126,10 +126,11 @@ def read_windows(
     walk: LogWalk,
     filters: Filters,
     *,
+    steps: Iterable[Step] | None = None,
     max_rows: int = MAX_ROWS,
     max_bytes: int = MAX_BYTES,
 ) -> Iterator[list[ColumnBatch]]:
-    """Windows of batches in log order; a damaged rows event is an error, or collected by ``walk``.
+    """Windows of batches in log order, of ``walk`` or of some of its ``steps``; a damaged rows event is an error, or collected by ``walk``.
 
     The row-value filter (``where``) is not applied here: the frames room does, which knows values.
     What was read before an error is handed over before it is raised.
@@ -137,7 +138,7 @@ def read_windows(
     decoders = Decoders()
     window = _Window(walk.options.source, max_rows, max_bytes)
     try:
-        for step in walk:
+        for step in walk if steps is None else steps:
             if not _wanted(step, filters):
                 continue
             assert step.schema is not None

@@ -147,6 +147,12 @@ class Filters:
             stop_time=None if stop_time is None else parse_time(stop_time, timezone),
         )
 
+    @property
+    def of_transactions(self) -> bool:
+        """Whether some of them ask for what an event's transaction knows."""
+        times = self.start_time is not None or self.stop_time is not None
+        return self.gtids is not None or bool(self.threads) or times
+
     def wants_table(self, db: str, table: str) -> bool:
         """Whether changes of this table are wanted."""
         if any(name(db, table) for name in self.exclude_tables):

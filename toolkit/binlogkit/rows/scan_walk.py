@@ -25,6 +25,7 @@ from binlogkit.events.format_description import FormatDescription
 from binlogkit.events.gtid import Gtid
 from binlogkit.events.payload import TransactionPayload, largest_inner, plain_stream
 from binlogkit.events.query import Query
+from binlogkit.events.statement_text import statement_text
 from binlogkit.rows.settling import settled
 from binlogkit.rows.transactions import GTID_TYPES
 from binlogkit.sources.carriers import Carrier
@@ -35,7 +36,7 @@ from binlogkit.sources.loose_events import LooseEvents
 from binlogkit.sources.raw import RawEvent, parse_header
 from binlogkit.sources.text.hex_image import HexImage
 
-__all__ = ["Facts", "ScanWalk", "Stretch"]
+__all__ = ["Facts", "Obstacle", "ScanWalk", "Stretch"]
 
 _ENTRY = np.dtype(list(ENTRY))
 _TRANSACTION = np.dtype(list(TRANSACTION))
@@ -57,7 +58,7 @@ _ROWS[[*range(23, 26), *range(30, 33), 39]] = True
 _DOUBTED = 4  # events in which a format description without checksums can be wrong
 
 
-class _Obstacle(Exception):
+class Obstacle(Exception):
     """What the scan is not made for; ``offset``: of the event that is to be read otherwise,
     ``inner``: of its inner events, so many were handed over (-1: not even the event itself)."""
 
@@ -93,11 +94,45 @@ class Stretch:
     outer: tuple[int, int] | None
     inner: int
 
+    @property
+    def place(self) -> tuple[int, int]:
+        """Where it begins: an offset, and of the payload there how many inner events, or -1."""
+        if self.outer is not None:
+            return self.outer[0], self.inner
+        return self.origin + int(self.entries["offset"][0]), -1
+
     def rows_pass(self) -> RowsPass:
         """What decodes the stretch's rows."""
         rows = RowsPass(self.scanner, self.index, self.data, self.origin, self.ordinal)
         rows.inner = self.inner
         return rows
+
+    def queries(self, query: str | None, tx: int) -> Iterator[tuple[int, str | None]]:
+        """Where the original statement changes that Rows_query events give: (entry, statement).
+
+        ``query``, ``tx``: that of the event before, and its transaction.
+        """
+        codes, numbers = self.entries["type"], self.entries["tx"]
+        if query is None and not (codes == EventType.ROWS_QUERY_LOG_EVENT).any():
+            return
+        for i, (code, number) in enumerate(zip(codes.tolist(), numbers.tolist(), strict=True)):
+            now = query if number == tx else None
+            tx = number
+            if code == EventType.ROWS_QUERY_LOG_EVENT:
+                now = self._query(i)
+            if now != query:
+                query = now
+                yield i, query
+            if query is not None and _ROWS[code] and self._ends_statement(i):
+                query = None
+                yield i + 1, None
+
+    def _query(self, i: int) -> str:
+        return statement_text(self.body(i)[1:], None)[0]
+
+    def _ends_statement(self, i: int) -> bool:
+        start = int(self.entries["offset"][i]) + self.scanner.header_length
+        return bool(self.data[start + self.scanner.table_id_width] & 1)
 
     def body(self, i: int) -> bytes:
         """The bytes of entry ``i`` behind its header, without checksum."""
@@ -146,7 +181,7 @@ class ScanWalk:
             chunks = Chunks(file)
             try:
                 yield from self._all(chunks)
-            except _Obstacle as obstacle:
+            except Obstacle as obstacle:
                 self.obstacle = (obstacle.offset, obstacle.inner)
         if self.obstacle is None:
             self.scanner.finish()
@@ -162,7 +197,7 @@ class ScanWalk:
     def _all(self, chunks: Chunks) -> Iterator[Stretch]:
         self._more(chunks)
         if bytes(chunks.buffer[:4]) != BINLOG_MAGIC or not self._begins(chunks):
-            raise _Obstacle(0)
+            raise Obstacle(0)
         chunks.start = len(BINLOG_MAGIC)
         take = False
         while True:
@@ -181,23 +216,23 @@ class ScanWalk:
                         self._take_format(chunks)
                     elif found != "look" or (yield from self._looked(index, chunks)):
                         stop = found
-            except _Obstacle as obstacle:
+            except Obstacle as obstacle:
                 yield from self._stretch(index, chunks, obstacle.offset)
                 raise
             yield from self._stretch(index, chunks)
             if stop in ("end", "cut"):
                 if not self._more(chunks):
                     if chunks.end > chunks.start:
-                        raise _Obstacle(chunks.origin + chunks.start)
+                        raise Obstacle(chunks.origin + chunks.start)
                     return
             elif stop != "look":
-                raise _Obstacle(chunks.origin + chunks.start)
+                raise Obstacle(chunks.origin + chunks.start)
 
     def _more(self, chunks: Chunks) -> bool:
         try:
             return chunks.more()
         except (DamageError, LimitError):
-            raise _Obstacle(chunks.origin + chunks.start) from None
+            raise Obstacle(chunks.origin + chunks.start) from None
 
     @staticmethod
     def _begins(chunks: Chunks) -> bool:
@@ -229,12 +264,12 @@ class ScanWalk:
         wrong = np.flatnonzero(ends != entries["log_pos"])
         if len(wrong):
             # Nothing of the stretch was handed over: it is read again as a whole.
-            raise _Obstacle(chunks.origin + int(entries["offset"][0]))
+            raise Obstacle(chunks.origin + int(entries["offset"][0]))
         for entry in entries[: self._doubts]:
             start = int(entry["offset"])
             data = bytes(chunks.buffer[start : start + int(entry["size"])])
             if ends_in_crc(parse_header(data, HEADER_LENGTH), data):
-                raise _Obstacle(chunks.origin + int(entries["offset"][0]))
+                raise Obstacle(chunks.origin + int(entries["offset"][0]))
         self._doubts = max(0, self._doubts - len(entries))
 
     # ---- what Python looks at -----------------------------------------------------------------
@@ -245,15 +280,15 @@ class ScanWalk:
         header = parse_header(head, HEADER_LENGTH)
         while chunks.end - chunks.start < header.size:
             if not self._more(chunks):
-                raise _Obstacle(pos)
+                raise Obstacle(pos)
         data = bytes(chunks.buffer[chunks.start : chunks.start + header.size])
         try:
             known = format_of(self.carrier.name, pos, data)
         except DamageError:
-            raise _Obstacle(pos) from None
+            raise Obstacle(pos) from None
         sealed = known.checksummed(EventType.FORMAT_DESCRIPTION_EVENT)
         if known.header_length != HEADER_LENGTH or (sealed and not ends_in_crc(header, data)):
-            raise _Obstacle(pos)
+            raise Obstacle(pos)
         self.format = known
         end = len(data) - (CHECKSUM_LENGTH if sealed else 0)
         raw = RawEvent(
@@ -265,7 +300,7 @@ class ScanWalk:
         if not isinstance(event.body, FormatDescription) or self.context.final_codes or any(
             lengths.get(int(code), usual[0]) not in usual for code, usual in _POST_HEADERS.items()
         ):
-            raise _Obstacle(pos)
+            raise Obstacle(pos)
         plain = not known.checksummed(EventType.QUERY_EVENT)
         self._doubts = _DOUBTED if plain and not sealed else 0
         self.scanner.checksums = not plain
@@ -282,7 +317,7 @@ class ScanWalk:
             return Event(raw, parser(Cursor(raw.body, raw.file, raw.pos), raw, self.context))
         except DamageError:
             inner = -1 if raw.inner is None else self._inner
-            raise _Obstacle(raw.pos, inner) from None
+            raise Obstacle(raw.pos, inner) from None
 
     def _looked(self, index: Index, chunks: Chunks) -> Any:
         """Read the event behind which the scan stopped; whether a new stretch must begin."""
@@ -328,7 +363,7 @@ class ScanWalk:
         try:
             yield from self._inside(outer, payload)
         except (DamageError, LimitError, ZstdError):
-            raise _Obstacle(outer.pos, self._inner) from None
+            raise Obstacle(outer.pos, self._inner) from None
         finally:
             scanner.checksums = checksums
             scanner.outer_pos = scanner.outer_end = -1
@@ -357,7 +392,7 @@ class ScanWalk:
         size = chunks.origin + chunks.end
         left = chunks.end > chunks.start
         if left or payload.uncompressed_size not in (None, size):
-            raise _Obstacle(outer.pos, self._inner)
+            raise Obstacle(outer.pos, self._inner)
 
     def _look_inside(self, index: Index, data: bytearray, outer: RawEvent) -> None:
         entry = np.frombuffer(index.tobytes(len(index) - 1), _ENTRY)[0]
@@ -369,7 +404,7 @@ class ScanWalk:
         )  # fmt: skip
         event = self._parsed(raw)
         if isinstance(event.body, TransactionPayload):
-            raise _Obstacle(outer.pos, self._inner)
+            raise Obstacle(outer.pos, self._inner)
         self._settle(index, 0, event)
         if self._look is not None:
             self._look(event, self.ordinal + len(index) - 1, index)

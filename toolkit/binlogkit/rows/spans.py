@@ -41,6 +41,11 @@ class Spans:
         self.number = number
         self._carried: tuple[Transaction, int] | None = None  # and how many logs it goes on over
 
+    @property
+    def carried(self) -> bool:
+        """Whether a transaction goes on into the next log."""
+        return self._carried is not None
+
     def of(self, events: Iterable[Event], following: Sequence[Log] = ()) -> Iterator[Span]:
         """The transactions of the next log, one that came over from the log before first.
 

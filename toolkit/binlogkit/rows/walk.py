@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from binlogkit._kernel.charsets import CHARSETS, COLLATIONS
 from binlogkit.errors import DamageError, InputError, MalformedEventError, UsageError
@@ -32,7 +33,14 @@ from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.log_reader import LogReader
 from binlogkit.sources.raw import RawEvent
 
-__all__ = ["LogWalk", "ReadOptions", "Step"]
+if TYPE_CHECKING:
+    from binlogkit.rows.pieces import Piece
+
+__all__ = ["LogWalk", "Place", "ReadOptions", "Step"]
+
+# An offset, and of the payload there how many inner events (-1: not even the payload's own).
+Place: TypeAlias = tuple[int, int]
+_Item = TypeVar("_Item")
 
 SEQ_SHIFT = 32
 # A rows event for this id carries no rows: it only ends a statement (server's sources, rpl).
@@ -109,25 +117,69 @@ class LogWalk:
         self._server_version = ""
         self._ahead = ahead
         self._interned: dict[object, TableSchema] = {}
+        self.generation = 0
         self._versions: dict[TableSchema, TableSchema] = {}
         self._columns = 0
         self._maps: dict[int, TableSchema] = {}
         self._in_statement = False
         self._unmapped: set[int] = set()
-        self._ordinal = 0
+        self.ordinal = 0
         self._transactions = 0
         self._spans: Spans | None = None
 
     def __iter__(self) -> Iterator[Step]:
         """The steps of all logs; an unreadable one is told after the others were read."""
+        return self._through(self._walk)
+
+    def pieces(self) -> Iterator[Piece | Step]:
+        """The same logs as stretches for the kernel; as steps from where it gives one up."""
+        from binlogkit.rows.pieces import pieces_of
+
+        return self._through(partial(pieces_of, self))
+
+    def _through(self, read: Callable[[Carrier, bool, bool], Iterator[_Item]]) -> Iterator[_Item]:
         last = len(self.carriers) - 1
         for i, carrier in enumerate(self.carriers):
             try:
-                yield from self._walk(carrier, i == 0, i == last)
+                yield from read(carrier, i == 0, i == last)
             except InputError as error:
                 self.unreadable = self.unreadable.and_also(error) if self.unreadable else error
         if self.unreadable is not None:
             raise self.unreadable
+
+    # ---- what the pieces need (rows/pieces.py) ------------------------------------------------
+
+    @property
+    def next_number(self) -> int | None:
+        """Of the next log's first transaction; None where one goes on into it (relay logs)."""
+        if self._spans is None:
+            return self._transactions
+        return None if self._spans.carried else self._spans.number
+
+    @next_number.setter
+    def next_number(self, number: int) -> None:
+        self._spans = Spans(number)
+
+    def steps_of(
+        self, carrier: Carrier, first: bool, last: bool, behind: Place = (0, -1)
+    ) -> Iterator[Step]:
+        """The steps of one log, from the place on up to which it was read otherwise."""
+        return self._walk(carrier, first, last, behind)
+
+    def look(self, step: Step) -> None:
+        """Take an event as a step does."""
+        self._take(step, step.event.body)
+
+    def schema_of(self, table_map: TableMap, file: str, offset: int) -> TableSchema:
+        """The schema of a table map here; DamageError where there is none."""
+        return self._schema(table_map, file, offset)
+
+    def tell_unmapped(self, file: str, pos: int, table_id: int) -> None:
+        """Rows without a table map."""
+        if table_id != DUMMY_TABLE_ID:
+            self._tell_unread(file, pos, table_id, _NO_MAP)
+
+    # --------------------------------------------------------------------------------------------
 
     def _events(self, carrier: Carrier, sink: Callable[[DamageError], None]) -> Iterator[Event]:
         mode = self.options.on_damage
@@ -161,19 +213,29 @@ class LogWalk:
         with suppress(DamageError, InputError):
             yield from self._events(carrier, lambda _: None)
 
-    def _walk(self, carrier: Carrier, first: bool, last: bool) -> Iterator[Step]:
+    def _walk(
+        self, carrier: Carrier, first: bool, last: bool, behind: Place = (0, -1)
+    ) -> Iterator[Step]:
+        """The steps of one log; ``behind``: the place up to which it was read otherwise."""
         ahead = self._transactions_of(carrier) if self._ahead else iter(())
         current = next(ahead, None)
         query: str | None = None
+        held: dict[int, Event] = {}  # table maps of the statement that was begun there
         for event in self._watched(carrier):
             raw = event.raw
             while current is not None and raw.pos >= current.end:
                 current = next(ahead, None)
                 query = None
-            step = Step(event, self._ordinal << SEQ_SHIFT, first, last)
+            if _place(raw) < behind:
+                query = _hold(held, event, query)
+                continue
+            for table_map in held.values():
+                self._take(Step(table_map, 0, first, last), table_map.body)
+            held.clear()
+            step = Step(event, self.ordinal << SEQ_SHIFT, first, last)
             if current is not None and current.start <= raw.pos:
                 step.transaction = current.transaction
-            self._ordinal += 1
+            self.ordinal += 1
             body = event.body
             if isinstance(body, RowsQuery):
                 query = body.query
@@ -203,9 +265,9 @@ class LogWalk:
             step.server_version = self._server_version
             self._in_statement = not body.flags & RowsFlag.STMT_END
             if step.schema is None and body.table_id != DUMMY_TABLE_ID:
-                self._tell_unread(raw, body.table_id, _NO_MAP)
+                self._tell_unread(raw.file, raw.pos, body.table_id, _NO_MAP)
         elif isinstance(body, EarlyRows):
-            self._tell_unread(raw, body.table_id, _EARLY)
+            self._tell_unread(raw.file, raw.pos, body.table_id, _EARLY)
         elif isinstance(body, (Load, CreateFile)):
             load = body if isinstance(body, Load) else body.load
             step.changes = [TableChange("statement_write", load.db, load.table)]
@@ -217,17 +279,17 @@ class LogWalk:
         self._maps.pop(table_map.table_id, None)
         self._unmapped.discard(table_map.table_id)
         if table_map.types and not table_map.nullable:
-            self._tell_unread(raw, table_map.table_id, _EARLY)  # a server before 5.1.4
+            self._tell_unread(raw.file, raw.pos, table_map.table_id, _EARLY)  # a server before 5.1.4
         else:
             self._maps[table_map.table_id] = self._schema(table_map, raw.file, raw.pos)
 
-    def _tell_unread(self, raw: RawEvent, table_id: int, reason: str) -> None:
+    def _tell_unread(self, file: str, pos: int, table_id: int, reason: str) -> None:
         """Rows that cannot be read though framing is sound: told once per table id."""
         if table_id in self._unmapped:
             return
         self._unmapped.add(table_id)
         text = reason.format(table_id=table_id)
-        self.damages.append(MalformedEventError(raw.file, raw.pos, text, "table_id"))
+        self.damages.append(MalformedEventError(file, pos, text, "table_id"))
 
     def _apply(self, body: Query | ExecuteLoadQuery) -> list[TableChange]:
         status = body.status_vars
@@ -244,6 +306,7 @@ class LogWalk:
         for change in changes:
             if change.action != "statement_write":
                 self._interned.clear()
+                self.generation += 1
                 self._tracked.add((change.db, change.table))
                 self._tracked.add((change.new_db or change.db, change.new_table))
         return changes
@@ -286,6 +349,21 @@ class LogWalk:
             )
         self._interned[key] = same or schema
         return same or schema
+
+
+def _place(raw: RawEvent) -> Place:
+    return (raw.pos, -1 if raw.inner is None else raw.inner)
+
+
+def _hold(held: dict[int, Event], event: Event, query: str | None) -> str | None:
+    """Keep what a statement began with; the original statement that counts behind ``event``."""
+    body = event.body
+    if isinstance(body, TableMap):
+        held[body.table_id] = event
+    elif isinstance(body, RowsEvent) and body.flags & RowsFlag.STMT_END:
+        held.clear()
+        return None
+    return body.query if isinstance(body, RowsQuery) else query
 
 
 def _collation(collation_id: int | None) -> str | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO
+
+from binlogkit.sources.lookahead import Lookahead
 
 __all__ = ["Chunks"]
 
@@ -39,9 +41,8 @@ class Chunks:
         return self.end > left
 
     def _read(self, room: memoryview) -> int:
-        readinto = getattr(self._file, "readinto", None)
-        if readinto is not None:
-            return cast(int, cast(Any, readinto)(room) or 0)
+        if isinstance(self._file, Lookahead):
+            return self._file.readinto(room)
         data = self._file.read(len(room))
         room[: len(data)] = data
         return len(data)

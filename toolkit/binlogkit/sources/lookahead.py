@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import io
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
+
+if TYPE_CHECKING:
+    from collections.abc import Buffer
 
 __all__ = ["Lookahead"]
 
@@ -35,6 +38,15 @@ class Lookahead(io.RawIOBase):
             size = len(self._ahead)
         data, self._ahead = self._ahead[:size], self._ahead[size:]
         return data
+
+    def readinto(self, room: Buffer) -> int:
+        """Into ``room``, without a copy where the file can do that."""
+        if not self._ahead and hasattr(self._inner, "readinto"):
+            return int(self._inner.readinto(room) or 0)
+        view = memoryview(room)
+        data = self.read(len(view))
+        view[: len(data)] = data
+        return len(data)
 
     def seekable(self) -> bool:
         return self._inner.seekable()

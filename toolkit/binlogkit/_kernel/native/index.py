@@ -148,6 +148,11 @@ class Transactions:
             self.count = 0
 
     @property
+    def number(self):
+        """What the next transaction will be numbered."""
+        return self.next_number
+
+    @property
     def entry_size(self):
         """Bytes of one transaction."""
         return cython.sizeof(Transaction)

@@ -6,13 +6,16 @@ import io
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 from binlogkit.constants import BINLOG_MAGIC, ENCRYPTED_MAGIC
 from binlogkit.errors import DamageError, InputError, LimitError
 from binlogkit.sources.content import recognised, unpacked
 from binlogkit.sources.keyring import NO_KEYS, KeyFiles
 from binlogkit.sources.lookahead import Lookahead
+
+if TYPE_CHECKING:
+    from collections.abc import Buffer
 
 __all__ = ["Carrier", "is_log", "reason_of"]
 
@@ -85,6 +88,18 @@ class _Reading(io.RawIOBase):
             return self._inner.read(size)
         except (OSError, ValueError) as exc:
             raise InputError(self._name, f"cannot be read: {reason_of(exc)}") from exc
+
+    def readinto(self, room: Buffer) -> int:
+        """Into ``room``, without a copy where the file can do that."""
+        if type(self._inner) is io.BufferedReader:
+            try:
+                return self._inner.readinto(room)
+            except (OSError, ValueError) as exc:
+                raise InputError(self._name, f"cannot be read: {reason_of(exc)}") from exc
+        view = memoryview(room)
+        data = self.read(len(view))
+        view[: len(data)] = data
+        return len(data)
 
     def seekable(self) -> bool:
         return bool(hasattr(self._inner, "seekable") and self._inner.seekable())

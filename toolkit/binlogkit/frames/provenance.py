@@ -1,0 +1,261 @@
+"""Where row changes come from, as the columns that a batch begins with.
+
+The kernel gives each row its event's facts as integers; what belongs to the row's transaction, log
+or original statement is kept once and joined here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from binlogkit._kernel.native.index import TRANSACTION
+from binlogkit.events.gtid_set import format_uuid
+from binlogkit.frames.batches import schema_of
+from binlogkit.frames.schema import PROVENANCE
+from binlogkit.rows.filters import Filters
+from binlogkit.rows.pieces import Piece
+from binlogkit.rows.scan_walk import Facts
+from binlogkit.rows.schema import TableSchema
+from binlogkit.rows.transactions import Transaction
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Known", "Provenance"]
+
+_TRANSACTION = np.dtype(list(TRANSACTION))
+_GTID, _COMMIT, _THREAD, _XID = 1, 4, 8, 16
+_SEQ_SHIFT = 32
+_MICROSECOND = 1_000_000
+_NONE = -1
+
+
+class Known:
+    """What is known of transactions, by number."""
+
+    def __init__(self) -> None:
+        self._records = np.empty(0, _TRANSACTION)
+        self._new: list[np.ndarray[Any, Any]] = []
+        self._ends: dict[int, tuple[int, int]] = {}  # number -> (has, xid) that was read ahead
+        self._facts = Facts()
+        self._closed = False
+
+    def add(self, records: np.ndarray[Any, Any], facts: Facts) -> None:
+        """Take what a piece tells; a transaction that was open comes again."""
+        self._facts = facts
+        self._closed = False
+        if len(records):
+            self._new.append(records)
+
+    def take(self, transaction: Transaction) -> None:
+        """Take a transaction that was read otherwise, with its end."""
+        has = 0 if transaction.xid is None else _XID
+        self._ends[transaction.number] = (has, transaction.xid or 0)
+
+    def take_ahead(self, records: np.ndarray[Any, Any], number: int) -> bool:
+        """Take the end of a transaction from ``records``, if it is among them."""
+        found = records[(records["number"] == number) & (records["open"] == 0)]
+        for record in found:
+            self._ends[number] = (int(record["has"]), int(record["xid"]))
+        return bool(len(found))
+
+    def close(self) -> None:
+        """No more is known of any."""
+        self._closed = True
+
+    def ended(self, number: int) -> bool:
+        """Whether all that can be known of a transaction is."""
+        if number < 0 or self._closed or number in self._ends:
+            return True
+        return not self._of(np.array([number]))["open"][0]
+
+    def forget(self) -> None:
+        """Nothing before the last transaction is asked for any more."""
+        self._join()
+        if not len(self._records):
+            return
+        number = int(self._records["number"][-1])
+        self._records = self._records[self._records["number"] >= number]
+        for kept in (self._ends, self._facts.gtids, self._facts.xa):
+            for old in [n for n in kept if n < number]:
+                del kept[old]
+
+    def _join(self) -> None:
+        if not self._new:
+            return
+        parts = [self._records]
+        for records in self._new:
+            parts[-1] = parts[-1][parts[-1]["number"] < records["number"][0]]
+            parts.append(records)
+        self._records, self._new = np.concatenate(parts), []
+
+    def _of(self, numbers: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """Their records; numbers follow one another without gaps."""
+        self._join()
+        return self._records[numbers - int(self._records["number"][0])]
+
+    def columns(self, numbers: np.ndarray[Any, Any]) -> dict[str, pa.Array]:
+        """``gtid``, ``commit_timestamp``, ``thread_id``, ``xid``, ``xa`` of transactions, sorted
+        by number; -1 for rows outside any."""
+        import pyarrow as pa
+
+        records = np.zeros(len(numbers), _TRANSACTION)
+        inside = numbers >= 0
+        records[inside] = self._of(numbers[inside]) if inside.any() else records[inside]
+        for i, number in enumerate(numbers.tolist()) if self._ends else ():
+            if number in self._ends:
+                has, records["xid"][i] = self._ends[number]
+                records["has"][i] |= has
+        told = {n: self._facts.gtids[n] for n in numbers.tolist() if n in self._facts.gtids}
+        commit = _nullable(records["commit_timestamp"], records["has"] & _COMMIT, pa.int64())
+        gtids = _gtids(records)
+        if told:
+            at = {number: i for i, number in enumerate(numbers.tolist())}
+            texts, moments = gtids.to_pylist(), commit.to_pylist()
+            for number, (gtid, moment) in told.items():
+                texts[at[number]], moments[at[number]] = gtid, moment
+            gtids, commit = pa.array(texts, pa.string()), pa.array(moments, pa.int64())
+        return {
+            "gtid": gtids,
+            "commit_timestamp": commit,
+            "thread_id": _nullable(records["thread_id"], records["has"] & _THREAD, pa.int64()),
+            "xid": _nullable(records["xid"], records["has"] & _XID, pa.uint64()),
+            "xa": pa.array([self._facts.xa.get(n) for n in numbers.tolist()], pa.string())
+            if self._facts.xa
+            else pa.nulls(len(numbers), pa.string()),
+        }
+
+    def wanted(
+        self, filters: Filters, tx: np.ndarray[Any, Any], timestamps: np.ndarray[Any, Any]
+    ) -> np.ndarray[Any, Any]:
+        """Which events the filters want by their transaction."""
+        numbers, places = np.unique(tx, return_inverse=True)
+        facts = self.columns(numbers)
+        good = np.ones(len(numbers), bool)
+        if filters.gtids is not None:
+            texts = facts["gtid"].to_pylist()
+            good &= [text is not None and text in filters.gtids for text in texts]
+        if filters.threads:
+            good &= [thread in filters.threads for thread in facts["thread_id"].to_pylist()]
+        wanted = good[places]
+        if filters.start_time is not None or filters.stop_time is not None:
+            commits = np.array(facts["commit_timestamp"].fill_null(_NONE))[places]
+            moments = np.where(commits < 0, timestamps.astype(np.int64) * _MICROSECOND, commits)
+            if filters.start_time is not None:
+                wanted &= moments >= filters.start_time
+            if filters.stop_time is not None:
+                wanted &= moments < filters.stop_time
+        return wanted
+
+
+def _nullable(values: np.ndarray[Any, Any], has: np.ndarray[Any, Any], kind: Any) -> pa.Array:
+    import pyarrow as pa
+
+    return pa.array(np.ascontiguousarray(values), kind, mask=has == 0)
+
+
+def _gtids(records: np.ndarray[Any, Any]) -> pa.Array:
+    """``uuid:number`` of each, null for an anonymous one."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    has = (records["has"] & _GTID) != 0
+    if not has.any():
+        return pa.nulls(len(records), pa.string())
+    numbers = pc.cast(pa.array(np.ascontiguousarray(records["gno"]), mask=~has), pa.string())
+    sids, places = np.unique(records["sid"], return_inverse=True)
+    uuids = pa.array([format_uuid(bytes(sid)) for sid in sids])
+    return pc.binary_join_element_wise(uuids.take(pa.array(places)), numbers, ":")
+
+
+class Provenance:
+    """The logs and original statements that rows came from, by the ordinals of their events."""
+
+    def __init__(self, source: str | None) -> None:
+        self._source = source
+        self._files: list[tuple[int, str]] = []
+        self._queries: list[tuple[int, str | None]] = []  # from this ordinal on
+        self._query: str | None = None
+        self._tx = _NONE
+
+    def add(self, piece: Piece) -> None:
+        """Take what a piece tells."""
+        stretch = piece.stretch
+        assert stretch is not None
+        if not self._files or self._files[-1][1] != piece.carrier.name:
+            self._files.append((stretch.ordinal, piece.carrier.name))
+        for i, query in stretch.queries(self._query, self._tx):
+            self._query = query
+            self._queries.append((stretch.ordinal + i, query))
+        self._tx = int(stretch.entries["tx"][-1])
+
+    def forget(self) -> None:
+        """No event up to here is asked for any more."""
+        del self._files[:-1], self._queries[:-1]
+
+    def batch(
+        self, schema: TableSchema, arrays: dict[str, pa.Array], known: Known
+    ) -> pa.RecordBatch:
+        """The rows in the canonical schema."""
+        import pyarrow as pa
+
+        kind = schema_of(schema)
+        rows = len(arrays["op"])
+        seq, tx = arrays["seq"].to_numpy(), arrays["tx"].to_numpy()
+        facts = dict(arrays)
+        numbers, places = np.unique(tx, return_inverse=True)
+        indices = pa.array(places.astype(np.int32))
+        for name, values in known.columns(numbers).items():
+            facts[name] = _spread(values, indices, kind.field(name).type)
+        ordinals = seq >> _SEQ_SHIFT
+        facts["file"] = _looked_up(self._files, ordinals)
+        facts["query"] = _looked_up(self._queries, ordinals)
+        facts["source"] = _constant(self._source, rows)
+        facts["db"], facts["table"] = _constant(schema.db, rows), _constant(schema.table, rows)
+        inner = arrays["inner"].to_numpy()
+        facts["inner"] = pa.array(inner.astype(np.int32), mask=inner < 0)
+        facts["row"] = pa.array(arrays["row"].to_numpy().astype(np.int32))
+        facts["tx"] = pa.array(tx, mask=tx < 0) if len(tx) and tx.min() < 0 else arrays["tx"]
+        names = (*PROVENANCE, "seq", "tx", "before", "after", "before_state", "after_state", "raw")
+        return pa.RecordBatch.from_arrays([facts[name] for name in names], schema=kind)
+
+
+def _spread(values: pa.Array, indices: pa.Array, kind: pa.DataType) -> pa.Array:
+    """The values of transactions, for their rows."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_dictionary(kind):
+        return values.take(indices)
+    coded = values.dictionary_encode()
+    return pa.DictionaryArray.from_arrays(pc.take(coded.indices, indices), coded.dictionary)
+
+
+def _constant(text: str | None, rows: int) -> pa.DictionaryArray:
+    import pyarrow as pa
+
+    if text is None:
+        return pa.nulls(rows, pa.dictionary(pa.int32(), pa.string()))
+    zeros = pa.array(np.zeros(rows, np.int32))
+    return pa.DictionaryArray.from_arrays(zeros, pa.array([text]))
+
+
+def _looked_up(
+    known: Sequence[tuple[int, str | None]], ordinals: np.ndarray[Any, Any]
+) -> pa.DictionaryArray:
+    """The text that counts at each ordinal."""
+    import pyarrow as pa
+
+    if not known:
+        return _constant(None, len(ordinals))
+    starts = np.array([start for start, _ in known])
+    places = np.searchsorted(starts, ordinals, side="right") - 1
+    used, indices = np.unique(places, return_inverse=True)
+    texts = pa.array([None if i < 0 else known[i][1] for i in used.tolist()], pa.string())
+    coded = texts.dictionary_encode()
+    return pa.DictionaryArray.from_arrays(
+        coded.indices.take(pa.array(indices.astype(np.int32))), coded.dictionary
+    )

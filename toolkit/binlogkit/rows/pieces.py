@@ -1,0 +1,161 @@
+"""Logs in pieces that the kernel decodes: stretches of events with their tables' schemas.
+
+A log whose framing, version or events the kernel's scan is not made for is read event by event
+from there on (``rows/walk.py``), as a whole or from the first such event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from binlogkit._kernel.cursor import Cursor
+from binlogkit._kernel.native.index import ENTRY, Index
+from binlogkit.constants import EventType
+from binlogkit.errors import DamageError
+from binlogkit.events.base import Event, parser_of
+from binlogkit.events.table_map import TableMap
+from binlogkit.rows.scan_walk import Facts, Obstacle, ScanWalk, Stretch
+from binlogkit.rows.schema import TableSchema
+from binlogkit.rows.spans import Spans
+from binlogkit.rows.walk import SEQ_SHIFT, LogWalk, Place, Step
+from binlogkit.sources.carriers import Carrier
+from binlogkit.sources.raw import EventHeader, RawEvent
+
+__all__ = ["Piece", "pieces_of", "transactions_ahead"]
+
+_ENTRY = np.dtype(list(ENTRY))
+_NO_MAP = 8
+_ID_WIDTH = 6
+
+
+@dataclass(slots=True)
+class Piece:
+    """A stretch of one log; None at the log's end, or where it goes on as steps.
+
+    ``schemas``: by slot, None for a table that is not known; ``transactions``: what began or went
+    on since the piece before, as the kernel's TRANSACTION, one that is open last; ``number``: of
+    the log's first transaction; ``whole``: whether no steps follow.
+    """
+
+    carrier: Carrier
+    first: bool
+    last: bool
+    server_version: str
+    facts: Facts
+    transactions: np.ndarray[Any, Any]
+    number: int
+    whole: bool
+    stretch: Stretch | None
+    schemas: list[TableSchema | None]
+
+
+class _Tables:
+    """The schemas of a log's table maps, by the slots that the scan gave them."""
+
+    def __init__(self, walk: LogWalk, carrier: Carrier) -> None:
+        self._walk = walk
+        self._carrier = carrier
+        self.scan: ScanWalk
+        self.schemas: list[TableSchema | None] = []
+        self._stale = False
+        self._seen = 0
+
+    def look(self, event: Event, ordinal: int, index: Index) -> bool:
+        """Take an event that changes what is known; tables before it are resolved first."""
+        walk = self._walk
+        known = walk.generation
+        self.resolve(np.frombuffer(index.tobytes(self._seen), _ENTRY), event.raw.pos)
+        self._seen = len(index)
+        walk.look(Step(event, ordinal << SEQ_SHIFT, False, False))
+        self._stale = self._stale or walk.generation != known
+        return self._stale
+
+    def begin(self) -> None:
+        """A new stretch begins."""
+        self._seen = 0
+        if self._stale:
+            self.schemas, self._stale = [], False
+
+    def resolve(self, entries: np.ndarray[Any, Any], pos: int) -> None:
+        """Resolve the tables of ``entries`` that are not known yet, in their order."""
+        maps = entries[entries["type"] == EventType.TABLE_MAP_EVENT]
+        slots, firsts = np.unique(maps["slot"], return_index=True)
+        for i in np.sort(firsts):
+            slot = int(maps["slot"][i])
+            self.schemas += [None] * (slot + 1 - len(self.schemas))
+            if self.schemas[slot] is None:
+                self.schemas[slot] = self._schema(slot, pos)
+
+    def _schema(self, slot: int, pos: int) -> TableSchema:
+        """Errors: Obstacle at ``pos``; the walk reads the event itself and tells more."""
+        body = bytes(_ID_WIDTH) + self.scan.scanner.maps.body(slot)
+        header = EventHeader(0, int(EventType.TABLE_MAP_EVENT), 0, len(body), 0, 0)
+        raw = RawEvent(self._carrier.name, pos, header, body)
+        parser = parser_of(raw.header.type_code)
+        assert parser is not None
+        try:
+            parsed = parser(Cursor(body, raw.file, pos), raw, self.scan.context)
+            assert isinstance(parsed, TableMap)
+            if parsed.types and not parsed.nullable:  # a server before 5.1.4
+                raise Obstacle(pos)
+            return self._walk.schema_of(parsed, raw.file, pos)
+        except DamageError:
+            raise Obstacle(pos) from None
+
+
+def pieces_of(
+    walk: LogWalk, carrier: Carrier, first: bool, last: bool
+) -> Iterator[Piece | Step]:
+    """The pieces of one log of ``walk``, and its steps from where they end."""
+    number = walk.next_number
+    if number is None:
+        yield from walk.steps_of(carrier, first, last)
+        return
+    tables = _Tables(walk, carrier)
+    scan = ScanWalk(carrier, tables.look, number=number, ordinal=walk.ordinal)
+    tables.scan = scan
+
+    behind: Place | None = None
+
+    def piece(stretch: Stretch | None) -> Piece:
+        return Piece(
+            carrier, first, last, scan.format.server_version, scan.facts, scan.transactions(),
+            number, behind is None, stretch, tables.schemas,
+        )  # fmt: skip
+
+    for stretch in scan:
+        try:
+            tables.resolve(stretch.entries, stretch.origin)
+        except Obstacle:
+            behind = stretch.place
+            break
+        _tell_unmapped(walk, stretch, carrier.name)
+        yield piece(stretch)
+        walk.ordinal = stretch.ordinal + len(stretch.entries)
+        tables.begin()
+    behind = behind or scan.obstacle
+    if behind is None:
+        walk.next_number = scan.scanner.transactions.number
+    yield piece(None)
+    if behind is not None:
+        yield from walk.steps_of(carrier, first, last, behind)
+
+
+def _tell_unmapped(walk: LogWalk, stretch: Stretch, file: str) -> None:
+    for i in np.flatnonzero(stretch.entries["notes"] & _NO_MAP):
+        entry = stretch.entries[i]
+        pos = stretch.outer[0] if stretch.outer else stretch.origin + int(entry["offset"])
+        table_id = int.from_bytes(stretch.body(i)[:_ID_WIDTH], "little")
+        walk.tell_unmapped(file, pos, table_id)
+
+
+def transactions_ahead(carrier: Carrier, number: int) -> Iterator[np.ndarray[Any, Any]]:
+    """The transactions of a log, numbered from ``number``, read ahead of their rows."""
+    scan = ScanWalk(carrier, None, number=number)
+    for _ in scan:
+        yield scan.transactions()
+    yield scan.transactions()
