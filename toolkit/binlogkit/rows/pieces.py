@@ -116,7 +116,9 @@ def pieces_of(
         yield from walk.steps_of(carrier, first, last)
         return
     tables = _Tables(walk, carrier)
-    scan = ScanWalk(carrier, tables.look, number=number, ordinal=walk.ordinal)
+    scan = ScanWalk(
+        carrier, tables.look, number=number, ordinal=walk.ordinal, facts=walk.facts
+    )
     tables.scan = scan
 
     behind: Place | None = None

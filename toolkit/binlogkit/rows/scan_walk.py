@@ -158,17 +158,16 @@ class ScanWalk:
         *,
         number: int = 0,
         ordinal: int = 0,
-        checksums: bool = True,
+        facts: Facts | None = None,
     ) -> None:
         self.carrier = carrier
         self.scanner = Scanner(number)
-        self.facts = Facts()
+        self.facts = facts or Facts()
         self.format = LogFormat()
         self.context = ParseContext()
         self.obstacle: tuple[int, int] | None = None
         self.ordinal = ordinal
         self._look = look
-        self._checksums = checksums
         self._doubts = 0
         self._inner = 0
         self._payload_chunks: Chunks | None = None

@@ -26,6 +26,7 @@ from binlogkit.limits import limit, over
 from binlogkit.rows.ddl import Catalog, TableChange
 from binlogkit.rows.losses import Loss, Losses
 from binlogkit.rows.resolve import resolve_schema
+from binlogkit.rows.scan_walk import Facts
 from binlogkit.rows.schema import Origin, TableDefinition, TableSchema
 from binlogkit.rows.spans import Span, Spans
 from binlogkit.rows.transactions import Transaction
@@ -124,6 +125,7 @@ class LogWalk:
         self._in_statement = False
         self._unmapped: set[int] = set()
         self.ordinal = 0
+        self.facts = Facts()
         self._transactions = 0
         self._spans: Spans | None = None
 
