@@ -190,7 +190,9 @@ def main() -> None:
     run = compare if chosen.compare else scan if chosen.scan else decode
     began = time.monotonic()
     found = run(chosen.seed, chosen.inputs)
-    print(f"{run.__name__}: {chosen.inputs} inputs, {found} sound, {time.monotonic() - began:.0f} s")
+    print(
+        f"{run.__name__}: {chosen.inputs} inputs, {found} sound, {time.monotonic() - began:.0f} s"
+    )
 
 
 if __name__ == "__main__":

@@ -80,18 +80,24 @@ def cell(source: random.Random, spec: CellSpec) -> bytes:
     if kind is T.NEWDECIMAL:
         whole, rest = divmod(spec.precision - spec.scale, 9)
         part, tail = divmod(spec.scale, 9)
-        sizes = [(rest + 1) // 2] * (rest > 0) + [4] * (whole + part) + [(tail + 1) // 2] * (tail > 0)
+        sizes = (
+            [(rest + 1) // 2] * (rest > 0) + [4] * (whole + part) + [(tail + 1) // 2] * (tail > 0)
+        )
         data = b"".join(bytes([source.randrange(4)]) + source.randbytes(n)[1:] for n in sizes)
         data = data[: sum(sizes)]
-        return bytes([data[0] | 0x80]) + data[1:] if source.random() < 0.5 else bytes(
-            255 - b for b in bytes([data[0] | 0x80]) + data[1:]
+        return (
+            bytes([data[0] | 0x80]) + data[1:]
+            if source.random() < 0.5
+            else bytes(255 - b for b in bytes([data[0] | 0x80]) + data[1:])
         )
     if kind is T.BIT:
         return _number(source, (spec.length + 7) // 8)
     if kind in (T.ENUM, T.SET):
         return source.randrange(6).to_bytes(spec.length, "little")
-    width = spec.length if kind not in (T.VARCHAR, T.VAR_STRING, T.STRING) else (
-        1 if spec.length <= 255 else 2
+    width = (
+        spec.length
+        if kind not in (T.VARCHAR, T.VAR_STRING, T.STRING)
+        else (1 if spec.length <= 255 else 2)
     )
     value = _content(source, spec)
     return len(value).to_bytes(max(width, 1), "little") + value

@@ -21,7 +21,6 @@ from cython.cimports.binlogkit._kernel.native.layout import (
     F_COLUMNS_PRESENT_AFTER,
     F_EXTRA_DATA,
     F_EXTRA_LENGTH,
-    F_EXTRA_TYPE,
     F_FLAGS,
     F_NDB,
     F_NDB_LENGTH,
@@ -47,7 +46,7 @@ from cython.cimports.binlogkit._kernel.native.layout import (
     values_p,
 )
 from cython.cimports.binlogkit._kernel.native.values import grow_rows, put_states, undo_row
-from cython.cimports.libc.stdint import int32_t, int64_t, uint8_t, uint16_t, uint64_t
+from cython.cimports.libc.stdint import int32_t, int64_t, uint16_t, uint64_t
 from cython.cimports.libc.string import memcmp, memcpy, memset
 
 _INSERT = cython.declare(cython.int, 0)

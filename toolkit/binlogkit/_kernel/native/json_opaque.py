@@ -2,14 +2,13 @@
 
 import cython
 from cython.cimports.binlogkit._kernel.native.json_out import (
-    JsonOut,
     invalid,
     json_out_p,
     put,
     put_integer,
 )
 from cython.cimports.binlogkit._kernel.native.layout import octets
-from cython.cimports.libc.stdint import int64_t, uint8_t, uint32_t, uint64_t
+from cython.cimports.libc.stdint import int64_t, uint32_t, uint64_t
 
 # enum_field_types
 _TIMESTAMP = cython.declare(cython.int, 7)
@@ -38,9 +37,7 @@ def _digits(out: cython.p_char, value: uint64_t, width: cython.int) -> cython.vo
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _group(
-    p: octets, size: cython.int, first: cython.bint, flip: uint32_t
-) -> uint32_t:
+def _group(p: octets, size: cython.int, first: cython.bint, flip: uint32_t) -> uint32_t:
     value: uint32_t = 0
     i: cython.int
     for i in range(size):

@@ -1,7 +1,6 @@
 """The scalars of a JSON document as the server prints them; see ``_kernel/json_binary.py``."""
 
 import cython
-from cython.cimports.binlogkit._kernel.native.json_out import JsonOut, json_out_p
 from cython.cimports.binlogkit._kernel.native.layout import (
     E_FULL,
     E_MEMORY,

@@ -15,7 +15,7 @@ from cython.cimports.binlogkit._kernel.native.json_out import (
     quoted,
 )
 from cython.cimports.binlogkit._kernel.native.layout import S_UNDECODABLE, S_VALUE, octets
-from cython.cimports.libc.stdint import int64_t, uint8_t, uint64_t
+from cython.cimports.libc.stdint import int64_t, uint64_t
 from cython.cimports.libc.string import memcpy
 
 # Types of values.
