@@ -32,6 +32,7 @@ extensions = [
         [str(path)],
         include_dirs=[str(ROOM)],
         define_macros=MACROS,
+        depends=[str(header) for header in ROOM.glob("*.h")],
         py_limited_api=True,
         extra_compile_args=["-O3", *WARNINGS, *sanitize],
         extra_link_args=sanitize,

@@ -88,17 +88,13 @@ def wide(server: Server, scale: float) -> None:
     server.query("FLUSH BINARY LOGS")
     for first in range(1, count, step):
         server.query(WIDE_ROW.format(first, first + step - 1))
-        server.query(
-            f"UPDATE bench.wide SET i = i + 1 WHERE id BETWEEN {first} AND {first + 1000}"
-        )
+        server.query(f"UPDATE bench.wide SET i = i + 1 WHERE id BETWEEN {first} AND {first + 1000}")
 
 
 def smalltx(server: Server, scale: float) -> None:
     count = int(90_000 * scale)
     server.query("CREATE DATABASE IF NOT EXISTS bench")
-    server.query(
-        "CREATE TABLE bench.small (id INT NOT NULL PRIMARY KEY, v INT, name VARCHAR(40))"
-    )
+    server.query("CREATE TABLE bench.small (id INT NOT NULL PRIMARY KEY, v INT, name VARCHAR(40))")
     with server.connect() as connection, connection.cursor() as cursor:
         cursor.execute("USE bench")
         cursor.execute(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from binlogkit._kernel.columns import MAX_BYTES, TablePlan
+from binlogkit._kernel.cursor import Cursor
 from binlogkit._kernel.native.builder import TableBuilder
 from binlogkit.errors import DamageError
 from binlogkit.events.base import Event, ParseContext, parser_of
@@ -18,7 +19,6 @@ from binlogkit.rows.changes import ColumnBatch
 from binlogkit.rows.images import RowDecoder
 from binlogkit.rows.plans import table_plan
 from binlogkit.rows.schema import TableSchema
-from binlogkit._kernel.cursor import Cursor
 from binlogkit.sources.raw import EventHeader, RawEvent
 
 COLUMNS = ("before", "after", "before_state", "after_state", "raw", "op")

@@ -232,7 +232,7 @@ def _as_stored(spec: CellSpec, out: int) -> ColumnPlan:
 
 
 def _json(spec: CellSpec, out: int) -> ColumnPlan:
-    return ColumnPlan(spec, "json", spec.length, out=out, by_codec=True)
+    return ColumnPlan(spec, "json", spec.length, out=out)
 
 
 @cache

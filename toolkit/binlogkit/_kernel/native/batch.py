@@ -48,8 +48,8 @@ class RowsPass:
     def run(self, builders: list, last=-1):
         """Decode up to entry ``last`` (exclusive; -1: all); None when there.
 
-        Else ``(slot,)`` of a builder that is full and must be taken, or ``(slot, code, field, wants,
-        left, row)`` of an event that is malformed; a further call goes on behind it.
+        Else ``(slot,)`` of a builder that is full and must be taken, or ``(slot, code, field,
+        wants, left, row)`` of an event that is malformed; a further call goes on behind it.
         """
         view: Py_buffer
         tables: cython.pointer(table_p)
@@ -59,12 +59,8 @@ class RowsPass:
         fault: cython.int = E_NONE
         slot: cython.int = -1
         stop: int64_t = self.index.count if last < 0 else min(last, self.index.count)
-        e: RowsAt
-        first: octets
         t: table_p
-        tables = cython.cast(
-            cython.pointer(table_p), calloc(slots + 1, cython.sizeof(table_p))
-        )
+        tables = cython.cast(cython.pointer(table_p), calloc(slots + 1, cython.sizeof(table_p)))
         if tables is cython.NULL:
             raise MemoryError
         try:
@@ -78,9 +74,7 @@ class RowsPass:
                 with cython.nogil:
                     while self.entry < stop:
                         fault, slot = E_NONE, -1
-                        fault = self.event(
-                            tables, slots, cython.cast(octets, view.buf), view.len
-                        )
+                        fault = self.event(tables, slots, cython.cast(octets, view.buf), view.len)
                         if fault != E_NONE:
                             slot = self.index.entries[self.entry].slot
                             break

@@ -10,7 +10,6 @@ from cython.cimports.binlogkit._kernel.native.layout import (
     E_MEMORY,
     E_NEEDS,
     E_NEEDS_LENGTH,
-    E_NONE,
     E_PACKED,
     E_SAYS,
     E_TYPE,
@@ -78,7 +77,7 @@ from cython.cimports.binlogkit._kernel.native.values import (
 )
 from cython.cimports.cpython.buffer import PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cython.cimports.libc.stdint import int64_t, uint8_t, uint16_t, uint32_t
-from cython.cimports.libc.stdlib import calloc, free, malloc
+from cython.cimports.libc.stdlib import calloc, free
 
 #: The kinds of columns by name, for the plan of a table.
 KINDS = {
@@ -298,7 +297,7 @@ class TableBuilder:
         i: cython.int
         fact: cython.int
         side: cython.int
-        k: int64_t
+        k: int64_t  # noqa: F842  (ruff does not see a comprehension use it)
         images = ([], [])
         states = []
         for side in range(2):

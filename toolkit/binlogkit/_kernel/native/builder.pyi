@@ -1,5 +1,7 @@
-from collections.abc import Buffer, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, TypeAlias
+
+from typing_extensions import Buffer
 
 from binlogkit._kernel.native.values import Block
 

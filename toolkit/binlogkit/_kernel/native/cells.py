@@ -12,7 +12,6 @@ from cython.cimports.binlogkit._kernel.native.layout import (
     E_TYPE,
     K_BAD,
     K_BIT,
-    K_BYTES,
     K_COPY1,
     K_COPY2,
     K_COPY4,
@@ -48,7 +47,6 @@ from cython.cimports.binlogkit._kernel.native.layout import (
     SLACK,
     column_p,
     octets,
-    table_p,
     values_p,
 )
 from cython.cimports.binlogkit._kernel.native.texts import put_points, valid_utf8
@@ -61,7 +59,6 @@ from cython.cimports.libc.stdint import (
     int64_t,
     uint8_t,
     uint16_t,
-    uint32_t,
     uint64_t,
 )
 from cython.cimports.libc.string import memcpy, memset
@@ -202,9 +199,7 @@ def _copy(out: cython.pointer(uint8_t), p: octets, size: int64_t, end: octets) -
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def _variable(
-    c: column_p, v: values_p, p: octets, size: int64_t, end: octets
-) -> cython.int:
+def _variable(c: column_p, v: values_p, p: octets, size: int64_t, end: octets) -> cython.int:
     """The state of a cell of variable length, its value behind ``v.used``; E_… below 0."""
     kind: cython.int = c.kind
     width: int64_t = size

@@ -30,6 +30,27 @@ static inline uint32_t binlogkit_crc_by_table(uint32_t crc, const uint8_t *p, si
         p += 16;
         size -= 16;
     }
+    if (size >= 8) {
+        uint32_t words[2];
+        memcpy(words, p, 8);
+        words[0] ^= crc;
+        crc = 0;
+        for (int i = 0; i < 2; i++) {
+            crc ^= table[7 - 4 * i][words[i] & 0xFF] ^ table[6 - 4 * i][words[i] >> 8 & 0xFF]
+                 ^ table[5 - 4 * i][words[i] >> 16 & 0xFF] ^ table[4 - 4 * i][words[i] >> 24];
+        }
+        p += 8;
+        size -= 8;
+    }
+    if (size >= 4) {
+        uint32_t word;
+        memcpy(&word, p, 4);
+        word ^= crc;
+        crc = table[3][word & 0xFF] ^ table[2][word >> 8 & 0xFF] ^ table[1][word >> 16 & 0xFF]
+            ^ table[0][word >> 24];
+        p += 4;
+        size -= 4;
+    }
     while (size--)
         crc = table[0][(crc ^ *p++) & 0xFF] ^ crc >> 8;
     return crc;
@@ -51,7 +72,7 @@ static inline BINLOGKIT_FOLDING __m128i binlogkit_lane(const uint8_t *p)
     return _mm_loadu_si128((const __m128i *)p);
 }
 
-/* size: at least 64, a multiple of 16 */
+/* size: at least 16, a multiple of 16 */
 static BINLOGKIT_FOLDING uint32_t binlogkit_crc_by_folding(
     uint32_t crc, const uint8_t *p, size_t size)
 {
@@ -60,17 +81,23 @@ static BINLOGKIT_FOLDING uint32_t binlogkit_crc_by_folding(
     const __m128i by_64 = _mm_set_epi64x(0, 0x163cd6124);
     const __m128i barrett = _mm_set_epi64x(0x1f7011641, 0x1db710641);
     const __m128i low_words = _mm_setr_epi32(-1, 0, -1, 0);
-    __m128i a = _mm_xor_si128(binlogkit_lane(p), _mm_cvtsi32_si128((int)crc));
-    __m128i b = binlogkit_lane(p + 16), c = binlogkit_lane(p + 32), d = binlogkit_lane(p + 48);
-    for (p += 64, size -= 64; size >= 64; p += 64, size -= 64) {
-        a = binlogkit_fold(a, by_512, binlogkit_lane(p));
-        b = binlogkit_fold(b, by_512, binlogkit_lane(p + 16));
-        c = binlogkit_fold(c, by_512, binlogkit_lane(p + 32));
-        d = binlogkit_fold(d, by_512, binlogkit_lane(p + 48));
+    __m128i a = _mm_xor_si128(binlogkit_lane(p), _mm_cvtsi32_si128((int)crc)), b;
+    if (size < 64) {
+        p += 16;
+        size -= 16;
+    } else {
+        __m128i c = binlogkit_lane(p + 32), d = binlogkit_lane(p + 48);
+        b = binlogkit_lane(p + 16);
+        for (p += 64, size -= 64; size >= 64; p += 64, size -= 64) {
+            a = binlogkit_fold(a, by_512, binlogkit_lane(p));
+            b = binlogkit_fold(b, by_512, binlogkit_lane(p + 16));
+            c = binlogkit_fold(c, by_512, binlogkit_lane(p + 32));
+            d = binlogkit_fold(d, by_512, binlogkit_lane(p + 48));
+        }
+        a = binlogkit_fold(a, by_128, b);
+        a = binlogkit_fold(a, by_128, c);
+        a = binlogkit_fold(a, by_128, d);
     }
-    a = binlogkit_fold(a, by_128, b);
-    a = binlogkit_fold(a, by_128, c);
-    a = binlogkit_fold(a, by_128, d);
     for (; size >= 16; p += 16, size -= 16)
         a = binlogkit_fold(a, by_128, binlogkit_lane(p));
     /* 128 bits to 64, to 32 */
@@ -112,7 +139,7 @@ static uint32_t binlogkit_crc32(uint32_t crc, const uint8_t *p, size_t size)
 {
     crc = ~crc;
 #if defined(BINLOGKIT_FOLDING)
-    if (binlogkit_crc_folds && size >= 64) {
+    if (binlogkit_crc_folds && size >= 32) {
         size_t folded = size & ~(size_t)15;
         crc = binlogkit_crc_by_folding(crc, p, folded);
         p += folded;

@@ -2,7 +2,7 @@
 
 import cython
 from cython.cimports.binlogkit._kernel.native.layout import octets, u128
-from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
+from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.libc.string import memcpy
 
 

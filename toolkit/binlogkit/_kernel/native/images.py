@@ -5,6 +5,7 @@ stored of the row is taken back.
 """
 
 import cython
+from cython.cimports.binlogkit._kernel.native.ascii import copy_ascii
 from cython.cimports.binlogkit._kernel.native.cells import cell, fail, json_diff
 from cython.cimports.binlogkit._kernel.native.layout import (
     E_COLUMN_COUNT,
@@ -20,7 +21,6 @@ from cython.cimports.binlogkit._kernel.native.layout import (
     F_COLUMNS_PRESENT_AFTER,
     F_EXTRA_DATA,
     F_EXTRA_LENGTH,
-    F_EXTRA_TYPE,
     F_FLAGS,
     F_NDB,
     F_NDB_LENGTH,
@@ -34,12 +34,19 @@ from cython.cimports.binlogkit._kernel.native.layout import (
     FACT_ROW,
     FACT_SEQ,
     FACTS,
+    K_COPY4,
+    K_COPY8,
+    K_UTF8MB3,
+    K_UTF8MB4,
+    MAX_DATA,
+    column_p,
     octets,
     rows_at_p,
     table_p,
+    values_p,
 )
 from cython.cimports.binlogkit._kernel.native.values import grow_rows, put_states, undo_row
-from cython.cimports.libc.stdint import int64_t, uint8_t, uint16_t, uint64_t
+from cython.cimports.libc.stdint import int32_t, int64_t, uint16_t, uint64_t
 from cython.cimports.libc.string import memcmp, memcpy, memset
 
 _INSERT = cython.declare(cython.int, 0)
@@ -149,6 +156,51 @@ def _take_bitmap(t: table_p, side: cython.int, bitmap: octets) -> cython.void:
 
 
 @cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _easy(t: table_p, side: cython.int, index: cython.int, p: octets, end: octets) -> octets:
+    """The commonest cells, where nothing stands in the way: integers, and text that is ASCII.
+
+    NULL, with nothing changed: not that easy.
+    """
+    c: column_p = t.columns + index
+    v: values_p = t.values[side] + index
+    kind: cython.int = c.kind
+    row: int64_t = t.rows
+    left: int64_t = end - p
+    size: int64_t
+    if v.rows != row:
+        return cython.NULL
+    if kind == K_COPY4 and left >= 4:
+        memcpy(v.data + row * 4, p, 4)
+        v.rows = row + 1
+        return p + 4
+    elif kind == K_COPY8 and left >= 8:
+        memcpy(v.data + row * 8, p, 8)
+        v.rows = row + 1
+        return p + 8
+    elif kind == K_UTF8MB4 or kind == K_UTF8MB3:
+        if left < 2 or c.width > 2:
+            return cython.NULL
+        size = p[0]
+        if c.width == 2:
+            size |= p[1] << 8
+        p += c.width
+        left -= c.width
+        if size > left or size > v.capacity - v.used or size > MAX_DATA - v.used:
+            return cython.NULL
+        if not copy_ascii(v.data + v.used, p, size):
+            return cython.NULL
+        v.used += size
+        t.bytes += size
+        v.offsets[row + 1] = cython.cast(int32_t, v.used)
+        v.rows = row + 1
+        return p + size
+    return cython.NULL
+
+
+@cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
 def _image(t: table_p, side: cython.int, p: octets, end: octets, diffs: cython.bint) -> octets:
@@ -158,6 +210,7 @@ def _image(t: table_p, side: cython.int, p: octets, end: octets, diffs: cython.b
     size: cython.int = (count + 7) >> 3
     raws: int64_t = t.raw_count
     nulls: octets = p
+    start: octets
     if not _need(t, F_NULL_BITMAP, size, p, end):
         return cython.NULL
     p += size
@@ -168,7 +221,10 @@ def _image(t: table_p, side: cython.int, p: octets, end: octets, diffs: cython.b
         if diffs and t.diffs[index]:
             p = json_diff(t, side, index, p, end)
         else:
-            p = cell(t, side, index, p, end)
+            start = p
+            p = _easy(t, side, index, start, end)
+            if p is cython.NULL:
+                p = cell(t, side, index, start, end)
         if p is cython.NULL:
             return cython.NULL
     if (not t.whole[side] or t.raw_count != raws) and t.wanted:

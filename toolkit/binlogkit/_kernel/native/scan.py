@@ -11,9 +11,7 @@ from cython.cimports.binlogkit._kernel.native.index import (
     N_LOOK,
     N_NEW_MAP,
     N_NO_MAP,
-    Entry,
     Index,
-    Transaction,
     Transactions,
     crc32,
     entry_p,
@@ -94,22 +92,15 @@ def _is_rows(code: cython.int) -> cython.bint:
 def _is_apart(code: cython.int) -> cython.bint:
     """STOP, ROTATE, SLAVE, HEARTBEAT, IGNORABLE, PREVIOUS_GTIDS and group replication's two:
     they begin and end no transaction."""
-    return (
-        3 <= code <= 4
-        or code == 7
-        or 27 <= code <= 28
-        or 35 <= code <= 37
-        or code == 41
-    )
+    return 3 <= code <= 4 or code == 7 or 27 <= code <= 28 or 35 <= code <= 37 or code == 41
 
 
 class Scanner:
     """Scans the buffers of one log in order.
 
     ``header_length``, ``checksums`` (of all but a format description, which has its own
-    ``format_checksum``) and ``table_id_width`` are as the format description says; ``verify``: whether
-    checksums are computed; ``maps`` and
-    ``transactions`` gather what was met.
+    ``format_checksum``) and ``table_id_width`` are as the format description says; ``verify``:
+    whether checksums are computed; ``maps`` and ``transactions`` gather what was met.
     """
 
     def __cinit__(self, number=0):
@@ -125,7 +116,7 @@ class Scanner:
 
         ``origin``: the log's offset of the buffer's first byte; ``offset`` is behind the last event
         that was taken. ``take_format``: the first event is a format description that Python knows;
-        ``unchecked``: the first event's checksum is known to be wrong, and it is taken all the same.
+        ``unchecked``: the first event's checksum is known to be wrong; it is taken all the same.
         """
         view: Py_buffer
         stop: cython.int
@@ -182,11 +173,7 @@ class Scanner:
                 tail = _CHECKSUM
                 if size < cython.cast(uint32_t, header + tail):
                     return STOP_SHORT
-                if (
-                    self.verify
-                    and not self.checksum_holds(p, size, code, flags)
-                    and not forced & 2
-                ):
+                if self.verify and not self.checksum_holds(p, size, code, flags) and not forced & 2:
                     return STOP_CHECKSUM
             e = index.add()
             if e is cython.NULL:

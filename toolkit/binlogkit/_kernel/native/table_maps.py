@@ -7,8 +7,8 @@ bodies are kept here, as copies, without the table id in front.
 import os
 
 import cython
-from cython.cimports.binlogkit._kernel.native.table_maps import Body, Place
 from cython.cimports.binlogkit._kernel.native.layout import octets
+from cython.cimports.binlogkit._kernel.native.table_maps import Body, Place
 from cython.cimports.libc.stdint import int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free, malloc, realloc
 from cython.cimports.libc.string import memcmp, memcpy
@@ -116,9 +116,7 @@ class TableMaps:
         size: int64_t = self.place_size
         old: cython.pointer(Place) = self.places
         place: cython.pointer(Place)
-        self.places = cython.cast(
-            cython.pointer(Place), calloc(2 * size, cython.sizeof(Place))
-        )
+        self.places = cython.cast(cython.pointer(Place), calloc(2 * size, cython.sizeof(Place)))
         if self.places is cython.NULL:
             self.places = old
             return False

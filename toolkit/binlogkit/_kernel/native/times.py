@@ -51,7 +51,9 @@ def _micros(p: octets, size: cython.int) -> uint64_t:
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def _days(year: uint64_t, month: uint64_t, day: uint64_t, out: cython.pointer(int64_t)) -> cython.int:
+def _days(
+    year: uint64_t, month: uint64_t, day: uint64_t, out: cython.pointer(int64_t)
+) -> cython.int:
     """Days since 1970-01-01, counted in years that begin in March."""
     last: uint64_t
     y: int64_t
@@ -71,7 +73,9 @@ def _days(year: uint64_t, month: uint64_t, day: uint64_t, out: cython.pointer(in
     y = cython.cast(int64_t, year) - (month <= 2)
     era = y // 400
     of_era = y - era * 400
-    of_year = (153 * ((cython.cast(int64_t, month) + 9) % 12) + 2) // 5 + cython.cast(int64_t, day) - 1
+    of_year = (
+        (153 * ((cython.cast(int64_t, month) + 9) % 12) + 2) // 5 + cython.cast(int64_t, day) - 1
+    )
     out[0] = era * 146_097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719_468
     return S_VALUE
 
@@ -166,9 +170,7 @@ def _time2(p: octets, size: cython.int, out: cython.pointer(int64_t)) -> cython.
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _timestamp(
-    seconds: uint64_t, micros: uint64_t, out: cython.pointer(int64_t)
-) -> cython.int:
+def _timestamp(seconds: uint64_t, micros: uint64_t, out: cython.pointer(int64_t)) -> cython.int:
     if micros > 999_999:
         return S_UNDECODABLE
     if seconds == 0:

@@ -16,7 +16,6 @@ from cython.cimports.binlogkit._kernel.native.layout import (
     SLACK,
     RawCell,
     Table,
-    Values,
     values_p,
 )
 from cython.cimports.binlogkit._kernel.native.memory import (
@@ -40,12 +39,14 @@ class Block:
     def address(self):
         return cython.cast(uintptr_t, self.memory)
 
+
 def block_of(memory, size):
     """A block that owns ``memory``."""
     block: Block = Block.__new__(Block)
     block.memory = cython.cast(cython.pointer(uint8_t), memory)
     block.size = size
     return block
+
 
 @cython.cfunc
 @cython.nogil
@@ -72,6 +73,7 @@ def _make(t: cython.pointer(Table), v: values_p) -> cython.bint:
     v.rows = 0
     return True
 
+
 def prepare(t, v, row):
     """Settle the rows before ``row`` as NULL; the first call makes the buffers."""
     i: int64_t
@@ -95,6 +97,7 @@ def prepare(t, v, row):
     v.rows = row
     return True
 
+
 def reserve(v, size):
     """Room for ``size`` more bytes of data."""
     wanted: int64_t = v.used + size + SLACK
@@ -109,6 +112,7 @@ def reserve(v, size):
     v.data = data
     v.capacity = buffer_size(data)
     return True
+
 
 @cython.cfunc
 @cython.nogil
@@ -136,6 +140,7 @@ def _grow(v: values_p, old: int64_t, new: int64_t) -> cython.bint:
         v.validity = cython.cast(cython.pointer(uint8_t), memory)
         memset(v.validity + ((old + 7) >> 3), 0xFF, ((new + 7) >> 3) - ((old + 7) >> 3))
     return True
+
 
 def grow_rows(t):
     """Room for more rows in every buffer that is there; capacities are multiples of 8."""
@@ -165,6 +170,7 @@ def grow_rows(t):
         t.ops = cython.cast(cython.pointer(uint8_t), memory)
     t.capacity = new
     return True
+
 
 def keep_raw(t, image, column, state, start, length):
     """Keep the stored bytes of a cell that has no Arrow value."""
@@ -200,6 +206,7 @@ def keep_raw(t, image, column, state, start, length):
     t.bytes += length + cython.sizeof(RawCell)
     return True
 
+
 def put_states(t, image, nulls, raws):
     """One state per column for an image in which a cell is neither value nor NULL.
 
@@ -228,6 +235,7 @@ def put_states(t, image, nulls, raws):
     t.bytes += t.wanted
     return True
 
+
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
@@ -236,6 +244,7 @@ def _cut(v: values_p, row: int64_t) -> cython.void:
         v.rows = row
         if not v.element:
             v.used = v.offsets[row]
+
 
 def undo_row(t, raws, heap, size):
     """Take back what was stored of the row that is not finished."""
@@ -248,6 +257,7 @@ def undo_row(t, raws, heap, size):
     t.raw_count = raws
     t.heap_used = heap
     t.bytes = size
+
 
 def release(v):
     """Free the buffers of a column."""

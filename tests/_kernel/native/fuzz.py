@@ -1,0 +1,199 @@
+"""The kernel on damaged input, at length: `python tests/_kernel/native/fuzz.py --inputs 1000000`.
+
+``--compare``: every input also through the reference decoder, and both must say the same. Without
+it, for a build with sanitizers (`tools/sanitized_kernel.sh`): each event in an allocation of its
+own of exactly its size, freed behind it. ``--scan``: damaged logs through the scan, and what it
+finds through the decoder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import random
+import sys
+import time
+from collections.abc import Callable
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from binlogkit._kernel.cursor import Cursor
+from binlogkit._kernel.native.batch import RowsPass
+from binlogkit._kernel.native.index import Index
+from binlogkit._kernel.native.scan import Scanner
+from binlogkit.constants import EventType
+from binlogkit.errors import DamageError
+from binlogkit.events.base import ParseContext, parser_of
+from binlogkit.rows.plans import table_plan
+from binlogkit.rows.resolve import resolve_schema
+from binlogkit.sources.raw import RawEvent, parse_header
+
+HERE = Path(__file__).parent
+GOLDEN = HERE.parents[1] / "_data"
+_FACTS = (4, 5, -1, 0, 6, 7, 0, 8)
+_libc = ctypes.CDLL(None)
+_libc.malloc.restype = ctypes.c_void_p
+_libc.malloc.argtypes = (ctypes.c_size_t,)
+_libc.free.argtypes = (ctypes.c_void_p,)
+
+
+def load(name: str) -> ModuleType:
+    """A module beside this one."""
+    spec = spec_from_file_location(f"binlogkit_native_{name}", HERE / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+class Allocation:
+    """Bytes in memory of exactly their size."""
+
+    def __init__(self, data: bytes) -> None:
+        self.address = _libc.malloc(max(len(data), 1))
+        ctypes.memmove(self.address, data, len(data))
+        self.buffer: Any = (ctypes.c_char * len(data)).from_address(self.address)
+
+    def free(self) -> None:
+        del self.buffer
+        _libc.free(self.address)
+
+
+def decode(seed: int, inputs: int) -> int:
+    """Damaged rows events through the kernel alone; how many it read to the end."""
+    events = load("row_events")
+    source = random.Random(seed)
+    sound = done = 0
+    while done < inputs:
+        specs = events.choose(source)
+        plan = table_plan(events.schema_of(specs))
+        builder = plan.builder(source.choice((1, 3, 200)), source.choice((1, 1000, 1 << 20)))
+        whole = [
+            events.body(source, specs, code, source.choice((0, 1, 2, 9))) for code in events.CODES
+        ]
+        for _ in range(100):
+            k = source.randrange(len(whole))
+            data = whole[k] if source.random() < 0.1 else events.mutated(source, whole[k])
+            code = events.CODES[k] if source.random() < 0.9 else source.choice(events.CODES)
+            place = Allocation(data)
+            at = row = 0
+            while True:
+                said = builder.add_event(
+                    place.buffer, 0, len(data), code, source.choice((6, 6, 6, 4)), _FACTS, at, row
+                )
+                if said is None or len(said) == 5:
+                    sound += said is None
+                    if said is not None:
+                        plan.fault(*said)
+                    break
+                at, row = said
+                builder.take()
+            place.free()
+            done += 1
+        builder.take()
+    return sound
+
+
+def compare(seed: int, inputs: int) -> int:
+    """The same through the reference too; AssertionError where they differ."""
+    events, twins = load("row_events"), load("twins")
+    source = random.Random(seed)
+    done = sound = 0
+    while done < inputs:
+        specs = events.choose(source)
+        schema = events.schema_of(specs)
+        bodies = []
+        for _ in range(60):
+            code = source.choice(events.CODES)
+            data = events.body(source, specs, code, source.choice((0, 1, 2, 3)))
+            if source.random() < 0.7:
+                data = events.mutated(source, data)
+            bodies.append(twins.rows_event(data, code))
+        version = source.choice(("8.0.31", "5.7.22"))
+        reference = twins.by_reference(schema, version, bodies)
+        kernel = twins.by_kernel(
+            schema, version, bodies, max_rows=source.choice((1, 7, 16_384)),
+            max_bytes=source.choice((1, 1 << 20)),
+        )  # fmt: skip
+        twins.same(reference, kernel)
+        done += len(bodies)
+        sound += len(bodies) - len(reference.faults)
+    return sound
+
+
+def scan(seed: int, inputs: int) -> int:
+    """Damaged logs through the scan and the decoder; how many events were indexed."""
+    events = load("row_events")
+    source = random.Random(seed)
+    logs = [p.read_bytes() for p in sorted(GOLDEN.glob("*/*/binlog.00000?")) if p.stat().st_size]
+    logs = [log for log in logs if len(log) < 40_000]
+    found = 0
+    for _ in range(inputs):
+        log = source.choice(logs)
+        start = 4
+        stop = min(len(log), start + source.choice((300, 2000, 40_000)))
+        data = events.mutated(source, log[start:stop])
+        place = Allocation(data)
+        found += _scan_one(source, place.buffer, len(data))
+        place.free()
+    return found
+
+
+def _scan_one(source: random.Random, buffer: Any, size: int) -> int:
+    scanner, index, at, take = Scanner(), Index(), 0, False
+    scanner.checksums = scanner.format_checksum = True
+    scanner.verify = source.random() < 0.1
+    scanner.table_id_width = source.choice((6, 6, 4))
+    while True:
+        said = scanner.scan(index, buffer, at, size, 4, take, source.random() < 0.3)
+        at, take = scanner.offset, said == "format"
+        if said == "look":
+            scanner.settle(index, 4, join=source.random() < 0.5, ends=source.random() < 0.2)
+            scanner.know_status(bytes(source.randrange(70)))
+        elif said != "format":
+            break
+    builders = [_builder(scanner, slot) for slot in range(scanner.maps.count)]
+    rows = RowsPass(scanner, index, buffer, 4)
+    while (said := rows.run(builders)) is not None:
+        if len(said) == 1:
+            builders[said[0]].take()
+    scanner.transactions.tobytes()
+    scanner.transactions.clear()
+    return len(index)
+
+
+def _builder(scanner: Scanner, slot: int) -> Any:
+    body = bytes(scanner.table_id_width) + scanner.maps.body(slot)
+    raw = RawEvent("log", 4, parse_header(bytes(19), 19), body)
+    context = ParseContext()
+    if scanner.table_id_width == 4:
+        context.post_header_lengths[EventType.TABLE_MAP_EVENT] = 6
+    parser: Callable[..., Any] | None = parser_of(EventType.TABLE_MAP_EVENT)
+    assert parser is not None
+    try:
+        raw = RawEvent("log", 4, raw.header, body)
+        return table_plan(resolve_schema(parser(Cursor(body), raw, context), slot)).builder(5)
+    except (DamageError, ValueError):
+        return None
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--inputs", type=int, default=100_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--compare", action="store_true")
+    parser.add_argument("--scan", action="store_true")
+    chosen = parser.parse_args()
+    run = compare if chosen.compare else scan if chosen.scan else decode
+    began = time.monotonic()
+    found = run(chosen.seed, chosen.inputs)
+    print(
+        f"{run.__name__}: {chosen.inputs} inputs, {found} sound, {time.monotonic() - began:.0f} s"
+    )
+
+
+if __name__ == "__main__":
+    main()

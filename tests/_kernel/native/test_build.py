@@ -1,0 +1,49 @@
+"""What was built: one file per module for every later Python, quick to import, as its stubs say."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import binlogkit._kernel.native as native
+
+ROOM = Path(native.__file__).parent
+MODULES = sorted(path.stem for path in ROOM.glob("*.py") if path.stem != "__init__")
+STUBS = sorted(path.stem for path in ROOM.glob("*.pyi"))
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_compiled_for_the_stable_abi(name: str) -> None:
+    module = importlib.import_module(f"binlogkit._kernel.native.{name}")
+    assert module.__file__ is not None
+    assert module.__file__.endswith((".abi3.so", ".pyd"))
+
+
+def test_the_kernel_imports_in_milliseconds() -> None:
+    program = (
+        "import time; t = time.perf_counter();"
+        "import binlogkit._kernel.native.batch, binlogkit._kernel.native.scan;"
+        "print(time.perf_counter() - t)"
+    )
+    done = [
+        float(
+            subprocess.run([sys.executable, "-c", program], capture_output=True, check=True).stdout
+        )
+        for _ in range(5)
+    ]
+    assert min(done) < 0.06
+
+
+def test_stubs_are_what_is_there() -> None:
+    names = [f"binlogkit._kernel.native.{name}" for name in STUBS]
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy.stubtest", *names, "--ignore-missing-stub"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

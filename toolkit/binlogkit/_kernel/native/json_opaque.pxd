@@ -1,0 +1,6 @@
+from libc.stdint cimport int64_t
+
+from binlogkit._kernel.native.json_out cimport JsonOut
+from binlogkit._kernel.native.layout cimport octets
+
+cdef bint put_opaque(JsonOut* o, int field_type, octets p, int64_t size) noexcept nogil
