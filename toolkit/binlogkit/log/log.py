@@ -297,6 +297,16 @@ class Log:
 
         return table_states(self, tables, **point)
 
+    def loaded_files(self, directory: str | Path) -> Iterator[dict[str, object]]:
+        """Write the files that LOAD DATA read into ``directory``, one record for each.
+
+        They are called by numbers; see log.loaded_files.write_loaded_files.
+        """
+        from binlogkit.log.loaded_files import write_loaded_files
+
+        events = (step.event for step in self.walk(ahead=False))
+        return write_loaded_files(events, Path(directory))
+
     def undo(self, **filters: Any) -> list[dict[str, Any]]:
         """Plans that take the chosen changes back, last first: what reports.sql makes a script of.
 
