@@ -253,14 +253,14 @@ tagged_gtids = st.builds(
     tag=tags,
     last_committed=sint(8),
     sequence_number=sint(8),
-    immediate_commit_timestamp=uint(8),
-    original_commit_timestamp=uint(8),
+    immediate_commit_timestamp=st.integers(0, 2**55 - 1),
+    original_commit_timestamp=st.integers(0, 2**55 - 1),
     transaction_length=uint(8),
     immediate_server_version=uint(8),
     original_server_version=uint(8),
     commit_group_ticket=maybe(uint(8)),
 )
-intervals = st.tuples(st.integers(1, 2**62), st.integers(0, 2**62)).map(lambda p: (p[0], sum(p)))
+intervals = st.tuples(st.integers(1, 2**62), st.integers(0, 2**61)).map(lambda p: (p[0], sum(p)))
 gtid_sets = st.dictionaries(
     st.builds(lambda sid, tag: f"{sid}:{tag}" if tag else sid, uuids, st.just("") | tags),
     st.lists(intervals, min_size=1, max_size=3),
