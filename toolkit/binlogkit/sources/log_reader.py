@@ -30,10 +30,10 @@ from binlogkit.errors import (
 )
 from binlogkit.sources.crc import crc_of, ends_in_crc
 from binlogkit.sources.first_event import first_format, start_format
-from binlogkit.sources.log_format import CHECKSUM_CRC32, LogFormat, format_of
+from binlogkit.sources.log_format import LogFormat, format_of
 from binlogkit.sources.loose_events import LooseEvents
 from binlogkit.sources.raw import V1_HEADER_LENGTH, EventHeader, RawEvent, parse_header
-from binlogkit.sources.recovery import Recovery
+from binlogkit.sources.recovery import Recovery, with_checksums
 from binlogkit.sources.stream import ByteStream
 from binlogkit.sources.text.hex_image import HexImage
 
@@ -180,6 +180,13 @@ class LogReader:
             raise self._zeros(pos)
         if header.size < header_length:
             header = self._short(pos, header, head)
+        if self._recovery.absurd(header, pos, self.format):
+            raise MalformedEventError(
+                self.name,
+                pos,
+                f"it claims {header.size} bytes, and its log_pos is {header.log_pos}",
+                "event_size",
+            )
         there = stream.available(header.size)
         if there < header.size:
             raise stream.failure or TruncatedEventError(
@@ -230,7 +237,7 @@ class LogReader:
         if not self._recovery.doubts or self.format.version < 4:
             return
         if not self.format.checksummed(header.type_code) and ends_in_crc(header, data):
-            self.format = replace(self.format, checksum_algorithm=CHECKSUM_CRC32)
+            self.format = with_checksums(self.format)
             self._recovery.doubts = 0
             error = MalformedEventError(
                 self.name,
