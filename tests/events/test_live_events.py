@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Iterator
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -83,11 +82,11 @@ def test_user_variables_of_every_type(statements: Server, tmp_path: Path) -> Non
         script += [f"SET @`v {n}` = {value}", f"INSERT INTO d.t (v) VALUES (LENGTH(@`v {n}`))"]
     script += ["SET @empty = NULL", "INSERT INTO d.t (v) VALUES (@empty)"]
     events = run(statements, tmp_path, *script)
-    for n, (_, kind, value, unsigned) in enumerate(VARIABLES):
+    for n, (_, kind, wanted, unsigned) in enumerate(VARIABLES):
         event = statement(events, f"(@`v {n}`)")
         (variable,) = (v for v in event.variables if isinstance(v, UserVar))
         shown = (variable.name, variable.var_type, variable.decoded, variable.unsigned)
-        assert shown == (f"v {n}", kind, value, unsigned)
+        assert shown == (f"v {n}", kind, wanted, unsigned)
     *_, nothing = statement(events, "(@empty)").variables
     assert nothing == UserVar("empty", True)
 
