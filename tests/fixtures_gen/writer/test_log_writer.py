@@ -10,7 +10,7 @@ import pytest
 
 from binlogkit.constants import EventFlag
 from binlogkit.events.base import Event
-from binlogkit.events.format_description import FormatDescription
+from binlogkit.events.format_description import FormatDescription, StartV3
 from binlogkit.events.query import Query
 from binlogkit.events.reader import read_events
 from binlogkit.events.status_vars import StatusVars
@@ -81,6 +81,17 @@ def test_a_copy_of_a_real_log_is_the_log(cell: str) -> None:
         log.copy(event)
     assert log.data == path.read_bytes()
     assert log.events == events
+
+
+@pytest.mark.parametrize(
+    ("start", "size"),
+    [(StartV3(1, "3.23.58", 0), 13 + 56), (StartV3(3, "4.1.22", 0), 19 + 56)],
+)
+def test_start_events_have_the_documents_sizes(start: StartV3, size: int) -> None:
+    """Seeds/002, "Binlog Versions": by these sizes the versions are told apart."""
+    log = LogWriter(start)
+    assert len(log.data) == 4 + size
+    assert read(bytes(log.data))[0].raw.version == start.binlog_version
 
 
 def test_events_stand_where_the_log_says() -> None:
