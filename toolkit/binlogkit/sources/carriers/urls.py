@@ -92,7 +92,7 @@ class _Place:
     def _is_folder(self) -> bool:
         """Over HTTP only a name with a slash is one: to ask means to fetch the file."""
         if "http" in _protocols(self._fs):
-            return self._path.endswith("/")
+            return bool(self._path.endswith("/"))
         return bool(self._fs.isdir(self._path))
 
     def _matches(self) -> list[Carrier]:
