@@ -1,4 +1,4 @@
-"""URLs: whatever fsspec opens, also through its caches and archives (``zip://x::https://…``).
+"""URLs: ``mysql://``, a server's logs, and whatever fsspec opens, also through its caches and archives (``zip://x::https://…``).
 
 A name never shows a URL's secrets: the password before its host, and what a query holds as a
 signature or token. ``location`` keeps the whole, to open it again.
@@ -43,8 +43,12 @@ def without_secrets(text: str) -> str:
 def from_url(url: str) -> list[Carrier]:
     """The logs at a URL: one, or those of a folder, a glob or an index file.
 
-    Errors: :class:`InputError`, :class:`EmptyInputError`.
+    Errors: :class:`InputError`, :class:`EmptyInputError`; of a server :class:`ServerError`.
     """
+    if url.lower().startswith("mysql://"):
+        from binlogkit.sources.server.remote import server_logs
+
+        return server_logs(url)
     try:
         return _Place(url).logs()
     except (OSError, ValueError, ImportError, RuntimeError, KeyError) as exc:
