@@ -29,10 +29,10 @@ class Lookahead(io.RawIOBase):
         return self._ahead[:length]
 
     def read(self, size: int = -1) -> bytes:
+        if size < 0:
+            return self.readall()
         if not self._ahead:
             return self._inner.read(size)
-        if size < 0:
-            size = len(self._ahead)
         data, self._ahead = self._ahead[:size], self._ahead[size:]
         return data
 
