@@ -276,7 +276,9 @@ def test_xa_transactions_on_8_0(tmp_path: Path) -> None:
     one_phase: Any = one
     shown = (two_phase.one_phase, two_phase.gtrid, two_phase.bqual)
     assert shown == (False, b"g'", b"\x00\xff")
-    assert two_phase.format_id & 0xFFFFFFFF == 4294967295
+    assert two_phase.format_id == 4294967295
+    outcomes = [t["outcome"] for t in bk.open(tmp_path / events[0].raw.file).transaction_records()]
+    assert outcomes == ["committed"] * len(outcomes) and len(outcomes) == 5
     assert (one_phase.one_phase, one_phase.gtrid, one_phase.format_id) == (True, b"one", 1)
 
 

@@ -335,7 +335,7 @@ EVENTS: dict[T, Strategy] = {
     T.VIEW_CHANGE_EVENT: st.builds(
         ViewChange, texts40, uint(8), st.lists(st.tuples(text(), data), max_size=3).map(tuple)
     ),
-    T.XA_PREPARE_LOG_EVENT: st.builds(XaPrepare, st.booleans(), sint(4), data, data),
+    T.XA_PREPARE_LOG_EVENT: st.builds(XaPrepare, st.booleans(), uint(4), data, data),
     T.PARTIAL_UPDATE_ROWS_EVENT: rows("update", partial=True),
     T.HEARTBEAT_LOG_EVENT_V2: st.builds(
         HeartbeatV2, maybe(text()), maybe(uint(8)),

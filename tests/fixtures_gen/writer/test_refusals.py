@@ -54,7 +54,7 @@ CASES: list[tuple[Any, Any, int | None, str]] = [
     ("8.0.31", replace(QUERY, thread_id=1 << 32), None, "thread_id"),
     ("8.0.31", replace(QUERY, schema="x" * 256), None, "schema_length"),
     ("8.0.31", Incident(1, "x" * 256), None, "message_length"),
-    ("8.0.31", XaPrepare(False, 1 << 31, b"", b""), None, "format_id"),
+    ("8.0.31", XaPrepare(False, 1 << 32, b"", b""), None, "format_id"),
     ("8.0.31", ViewChange("x" * 41, 0, ()), None, "view_id"),
     ("8.0.31", replace(ROWS, table_id=1 << 48), None, "table_id"),
     ("8.0.31", FormatDescription(4, "x" * 51, 0, 19, (), None), None, "server_version"),

@@ -8,7 +8,9 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from binlogkit.events.base import Event
+from binlogkit.events.control import Incident
 from binlogkit.events.format_description import FormatDescription
+from binlogkit.events.group import TransactionContext
 from binlogkit.events.rows import RowsEvent, RowsFlag
 from binlogkit.events.status_vars import StatusVars
 from binlogkit.events.table_map import OptionalMetadata
@@ -71,6 +73,8 @@ def _fields(body: object) -> dict[str, object]:
 _SHOWN: dict[type, dict[str, Callable[[Any], object]]] = {
     RowsEvent: {"flags": lambda body: _rows_flags(body.flags)},
     FormatDescription: {"post_header_lengths": lambda body: body.lengths_by_type},
+    Incident: {"incident": lambda body: body.incident},
+    TransactionContext: {"snapshot_gtids": lambda body: body.snapshot_gtids},
     UserVar: {"charset": lambda body: body.charset, "decoded": lambda body: body.decoded},
 }
 
