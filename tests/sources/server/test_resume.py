@@ -142,7 +142,10 @@ def test_an_end_before_the_end_is_not_believed() -> None:
     """A server that shuts down ends its dumps as if its log ended."""
 
     def script(dump: Dump) -> Iterable[bytes]:
-        return [*served(dump, "a.000001", "a.000002", stop=5 if len(server.dumps) == 1 else 99), END]
+        return [
+            *served(dump, "a.000001", "a.000002", stop=5 if len(server.dumps) == 1 else 99),
+            END,
+        ]
 
     with FakeServer(script, SIZES).running() as server:
         assert taken(steady(server)) == ALL

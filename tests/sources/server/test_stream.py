@@ -26,9 +26,7 @@ INTVAR = b"\x02" + bytes(8)
 FDE = format_description()
 
 
-def items(
-    packets: Iterable[bytes], *, gtid: bool = False, largest: int | None = None
-) -> list[Any]:
+def items(packets: Iterable[bytes], *, gtid: bool = False, largest: int | None = None) -> list[Any]:
     """What the client makes of a dump's packets."""
     with FakeServer(lambda _: packets).running() as server:
         client = ReplicationClient(server.settings, Identity())

@@ -1,5 +1,6 @@
-"""URLs: ``mysql://``, a server's logs, and whatever fsspec opens, also through its caches and archives (``zip://x::https://…``).
+"""URLs: ``mysql://``, a server's logs, and whatever fsspec opens.
 
+fsspec's caches and archives are URLs as well (``zip://x::https://…``).
 A name never shows a URL's secrets: the password before its host, and what a query holds as a
 signature or token. ``location`` keeps the whole, to open it again.
 """
