@@ -78,7 +78,7 @@ class LogReader:
         self._start_pos = start
         self._stop_pos = stop
         self._recovery = Recovery(self._stream)
-        self._format_pos = len(BINLOG_MAGIC)
+        self._unchecked: int | None = None  # the first event that no checksum vouches for
 
     def __iter__(self) -> Iterator[RawEvent]:
         if self._loose is not None:
@@ -171,13 +171,13 @@ class LogReader:
             self.format = start_format(head)
         is_format = len(head) > 4 and head[4] == EventType.FORMAT_DESCRIPTION_EVENT
         header_length = HEADER_LENGTH if is_format else self.format.header_length
+        if not any(head):
+            raise stream.failure or self._zeros(pos)
         if len(head) < min(header_length, HEADER_LENGTH):
             raise stream.failure or TruncatedEventError(
                 self.name, pos, f"the file ends {len(head)} bytes into an event's header"
             )
         header = parse_header(head, header_length)
-        if not any(head):
-            raise self._zeros(pos)
         if header.size < header_length:
             header = self._short(pos, header, head)
         if self._recovery.absurd(header, pos, self.format):
@@ -189,17 +189,22 @@ class LogReader:
             )
         there = stream.available(header.size)
         if there < header.size:
+            if not self._recovery.likely(header, pos, self.format):
+                what = f"type {header.type_code}, {header.size} bytes, log_pos {header.log_pos}"
+                raise MalformedEventError(self.name, pos, f"no event stands here ({what})")
             raise stream.failure or TruncatedEventError(
                 self.name, pos, f"the file ends {there} bytes into an event of {header.size}"
             )
         data = stream.peek(header.size)
         if is_format:
-            self.format, self._format_pos = format_of(self.name, pos, data), pos
+            self.format = format_of(self.name, pos, data)
         else:
             self._check_format(header, data)
         event = self._frame(pos, header, data)
         if is_format and event.checksum == "bad":
             self.format = replace(self.format, header_length=HEADER_LENGTH)
+        if event.checksum != "ok" and self._unchecked is None:
+            self._unchecked = pos
         self._recovery.learn(header, pos, self.format, event.checksum)
         stream.skip(header.size)
         return event
@@ -239,10 +244,12 @@ class LogReader:
         if not self.format.checksummed(header.type_code) and ends_in_crc(header, data):
             self.format = with_checksums(self.format)
             self._recovery.doubts = 0
+            if self._unchecked is None:  # the log begins in the middle
+                return
             error = MalformedEventError(
                 self.name,
-                self._format_pos,
-                "events have checksums, and no format description says so",
+                self._unchecked,
+                "it says nothing of checksums and has none that matches; those behind it have",
                 "checksum_algorithm",
             )
             if self._on_damage == "stop":

@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING
 from binlogkit.constants import HEADER_LENGTH, EventType
 from binlogkit.sources.crc import StretchCrc
 from binlogkit.sources.log_format import CHECKSUM_CRC32, CHECKSUM_OFF, LogFormat
-from binlogkit.sources.plausible import MODULUS, known_header, sane_header, shift_of
+from binlogkit.sources.plausible import (
+    KNOWN_TYPES,
+    MODULUS,
+    known_header,
+    sane_header,
+    shift_of,
+)
 from binlogkit.sources.raw import EventHeader, parse_header
 from binlogkit.sources.stream import ByteStream
 
@@ -79,6 +85,10 @@ class Recovery:
             if resync.sound_at(size) is not None:
                 return size
         return None
+
+    def likely(self, header: EventHeader, pos: int, log_format: LogFormat) -> bool:
+        """Whether a header may be an event's: of a known type, or where its ``log_pos`` says."""
+        return header.type_code in KNOWN_TYPES or self.consistent(header, pos, log_format)
 
     def absurd(self, header: EventHeader, pos: int, log_format: LogFormat) -> bool:
         """Whether an event claims more than is worth reading ahead to see whether it is there.

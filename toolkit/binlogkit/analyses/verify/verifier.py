@@ -144,16 +144,17 @@ def _lost(loss: Loss) -> Finding:
 
 def _code(error: DamageError, event: Event | None, own: bool) -> str:
     """The code of what reading met."""
-    if isinstance(error, ChecksumError):
-        return "bad_checksum" if own else "broken_framing"
-    if isinstance(error, TruncatedEventError):
-        return "cut_event" if event is None else "broken_framing"
+    stopped = event is None and error.end is None
     if isinstance(error, ZeroTailError):
         return "zeros_at_end"
+    if isinstance(error, ChecksumError):
+        return "bad_checksum" if own or stopped else "broken_framing"
+    if isinstance(error, TruncatedEventError):
+        return "cut_event" if event is None else "broken_framing"
     if error.field == "magic":
         return "bad_magic"
-    if own:
+    if own or (stopped and error.field not in (None, "event_size")):
         return "malformed_event"
     if isinstance(error, MalformedEventError):
-        return "broken_framing" if event is not None else "garbage_at_end"
+        return "broken_framing" if event is not None or stopped else "garbage_at_end"
     return "damaged_carrier"
