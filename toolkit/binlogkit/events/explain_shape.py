@@ -140,8 +140,8 @@ def meaning_of(part: Part, known: Field, stored: object = None) -> None:
         said = said or ("" if part.details else "none set")
     if known.codes is not None and number is not None:
         said = known.codes.get(number, "a code that has no name in this version")
-    meaning = f"{known.meaning} (since {known.since})" if known.since else known.meaning
-    part.meaning = f"{said}: {meaning}" if said and meaning else said or meaning
+    text = f"{said}: {known.meaning}" if said and known.meaning else said or known.meaning
+    part.meaning = f"{text} (since {known.since})" if text and known.since else text
 
 
 def _spliced(parts: list[Part]) -> list[Part]:

@@ -167,7 +167,7 @@ def _body(
     if parser is None:
         if start == end:
             return []
-        return [Part("body", start, end, meaning=_OPAQUE)]
+        return [Part("body", start, end, read.body, _OPAQUE)]
     recorder = Recorder(read.body, read.file, read.pos, base=start)
     section = get_type_hints(parser)["return"].__name__
     error: DamageError | None = None

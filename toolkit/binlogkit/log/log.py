@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from binlogkit.log.audit import Audit
+    from binlogkit.log.explain import Explanation
     from binlogkit.log.state import TableState
     from binlogkit.log.verify import Verification
     from binlogkit.rows.ddl import Catalog
@@ -341,6 +342,12 @@ class Log:
         from binlogkit.log.verify import verify_log
 
         return verify_log(self, rows=rows)
+
+    def explain(self, at: Any = None) -> Explanation:
+        """Events as annotated walks over their bytes; see :func:`binlogkit.explain`."""
+        from binlogkit.log.explain import Explanation, explanations
+
+        return Explanation(tuple(explanations(self, at)))
 
     def steps(self) -> Iterator[Step]:
         """The walk's steps up to damage, which is kept in ``damages``."""

@@ -201,7 +201,8 @@ def _default_charset(parts: list[Part], columns: list[Column]) -> None:
     for i, part in enumerate(parts):
         number = part.value if isinstance(part.value, int) else 0
         if i == 0:
-            part.meaning = f"{collation(number)}: of the columns of this kind, but for those below"
+            rest = ", but for those below" if len(parts) > 1 else ""
+            part.meaning = f"{collation(number)}: of every column of this kind{rest}"
         elif i % 2 and number < len(columns):
             part.meaning = f"{label_of(columns[number])}: the next number is its collation"
         elif i % 2:
