@@ -123,6 +123,16 @@ def test_a_series_in_several_folders(series: list[Path], tmp_path: Path, codes: 
     assert codes(bk.verify(names(series))) == []
 
 
+def test_relay_logs_that_cut_a_transaction(codes: Codes) -> None:
+    """5.6 goes on in the next file without a GTID, a BEGIN or a table map."""
+    folder = Path(__file__).parents[2] / "rows" / "_data" / "5.6.24-relay"
+    paths = sorted(folder.glob("relay.0*"))
+    assert codes(bk.verify(names(paths), rows=True)) == []
+    alone = bk.verify(names(paths[1:]))
+    assert set(codes(alone)) == {"rows_without_map", "no_begin"}
+    assert {f.place.file for f in alone.findings if f.grade == "damage"} == {str(paths[1])}
+
+
 def test_compressed_names_are_the_same_names() -> None:
     assert split_name("/a/binlog.000012.gz") == ("/a", "binlog", 12)
     assert split_name("C:\\logs\\mysql-bin.1000000") == ("C:/logs", "mysql-bin", 1_000_000)
