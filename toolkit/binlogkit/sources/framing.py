@@ -124,7 +124,8 @@ class Framer:
 
     def _packet(self) -> bytes | None:
         """The event of the next packet, or of several where one goes on in the next."""
-        spans, at = [], 0
+        spans: list[slice] = []
+        at = 0
         while True:
             start = at + _PACKET_HEADER
             length = int.from_bytes(self._data[at : at + 3], "little")

@@ -137,10 +137,12 @@ class LogReader:
 
     def _read_magic(self) -> None:
         magic = self._stream.read(len(BINLOG_MAGIC))
+        if len(magic) < len(BINLOG_MAGIC) and self._stream.failure is not None:
+            return  # told as the first event is asked for
         if not magic:
             raise EmptyInputError(self.name, "the file is empty")
         if magic == ENCRYPTED_MAGIC:
-            raise InputError(self.name, "the log is encrypted, and encrypted logs are not read yet")
+            raise InputError(self.name, "the log is encrypted, and was opened without its keys")
         if magic != BINLOG_MAGIC:
             self._without_magic(magic)
             return
