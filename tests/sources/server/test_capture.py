@@ -313,7 +313,7 @@ def test_purged_logs_are_a_gap(tmp_path: Path) -> None:
         server.query("RESET MASTER")
         for _ in range(4):
             server.query("FLUSH BINARY LOGS")
-        with pytest.raises(ReplicationError, match=r"binlog\.000005 is not the one"):
+        with pytest.raises(ReplicationError, match=r"binlog\.000005 (is not the one|has only)"):
             capture(settings_of(server), other)
 
 

@@ -17,7 +17,6 @@ from fake_server import (
     error,
     event,
     format_description,
-    log,
     rotate,
 )
 
