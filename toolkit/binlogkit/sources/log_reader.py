@@ -130,6 +130,7 @@ class LogReader:
     def _recover(self, error: DamageError) -> bool:
         """Go on at the next sound event; whether there is one."""
         head = self._stream.peek(HEADER_LENGTH)
+        error.offset = min(error.offset, self._stream.offset)  # of a cut carrier: the event's
         found = self._recovery.next(self.format, head, self._stream.offset)
         self._report(error, self._stream.offset)
         self.format = found or self.format
