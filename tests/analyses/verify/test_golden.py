@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import binlogkit as bk
@@ -24,3 +26,16 @@ def test_a_golden_log_is_well(case: golden.GoldenCase) -> None:
         assert {f.code for f in found.findings} >= {"in_use", "not_closed"}
     assert [joint.status for joint in found.joints] == ["continuous"] * (len(case.binlogs) - 1)
     assert sum(facts.events for facts in found.files) > 0
+
+
+def test_encrypted_logs_are_well_and_say_what_cannot_be_known() -> None:
+    """AES-CTR has no authentication."""
+    folder = Path(__file__).parents[2] / "_encrypted" / "9-row-encrypted"
+    for case in sorted(folder.iterdir()):
+        logs = sorted(case.glob("binlog.0*"))
+        keyring = next(p for p in case.iterdir() if p.name.startswith("keyring"))
+        found = bk.verify(
+            [str(log) for log in logs if log.suffix[1:].isdigit()], keyring=str(keyring)
+        )
+        assert found.well, found.records()
+        assert [f.code for f in found.findings].count("encrypted") == len(found.files) > 0
