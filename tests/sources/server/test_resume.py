@@ -106,15 +106,19 @@ def test_the_first_connection_is_tried_once() -> None:
 
 def test_another_log_under_the_same_name_is_noticed() -> None:
     place = Place("a.000001", FIRST + STEP, Anchor.of(FIRST, b"what was read before"))
-    with FakeServer(lambda d: [*served(d, "a.000001"), END], SIZES).running() as server:
-        with pytest.raises(ReplicationError, match="is not the one that was read before"):
-            list(steady(server, place))
+    with (
+        FakeServer(lambda d: [*served(d, "a.000001"), END], SIZES).running() as server,
+        pytest.raises(ReplicationError, match="is not the one that was read before"),
+    ):
+        list(steady(server, place))
 
 
 def test_another_server_is_noticed() -> None:
-    with FakeServer(lambda d: served(d, "a.000001"), SIZES).running() as server:
-        with pytest.raises(ReplicationError, match=f"it is server {UUID}, not other"):
-            list(steady(server, uuid="other"))
+    with (
+        FakeServer(lambda d: served(d, "a.000001"), SIZES).running() as server,
+        pytest.raises(ReplicationError, match=f"it is server {UUID}, not other"),
+    ):
+        list(steady(server, uuid="other"))
 
 
 def test_purged_logs_are_a_gap_unless_the_last_one_ended() -> None:
@@ -132,9 +136,11 @@ def test_purged_logs_are_a_gap_unless_the_last_one_ended() -> None:
 
 def test_a_server_that_may_not_list_its_logs_tells_by_its_answer() -> None:
     refusal = error(1236, "Could not find first log file name in binary log index file")
-    with FakeServer(lambda _: [refusal], denied=True).running() as server:
-        with pytest.raises(ReplicationError, match=r"Could not find .*\(a\.000003 at 900\)"):
-            list(steady(server, Place("a.000003", 900, Anchor(900, 20, b""))))
+    with (
+        FakeServer(lambda _: [refusal], denied=True).running() as server,
+        pytest.raises(ReplicationError, match=r"Could not find .*\(a\.000003 at 900\)"),
+    ):
+        list(steady(server, Place("a.000003", 900, Anchor(900, 20, b""))))
 
 
 def test_an_end_before_the_end_is_not_believed() -> None:
@@ -181,9 +187,11 @@ def test_a_position_inside_an_event_is_told() -> None:
     """5.7 refuses it, 8.0 sends what it finds there."""
     garbage = event(EventType.INTVAR_EVENT, BODIES[0], log_pos=128)
     head = [b"\0" + rotate("a.000001", 130), b"\0" + format_description(log_pos=0)]
-    with FakeServer(lambda _: [*head, b"\0" + garbage, END], SIZES).running() as server:
-        with pytest.raises(ReplicationError, match=r"no event begins at this position .*at 130"):
-            list(steady(server, Place("a.000001", 130)))
+    with (
+        FakeServer(lambda _: [*head, b"\0" + garbage, END], SIZES).running() as server,
+        pytest.raises(ReplicationError, match=r"no event begins at this position .*at 130"),
+    ):
+        list(steady(server, Place("a.000001", 130)))
 
 
 def test_stopping_wakes_a_reader_that_waits() -> None:

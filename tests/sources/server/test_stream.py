@@ -159,9 +159,11 @@ def test_another_protocol_is_told(greeting: bytes) -> None:
 
 
 def test_mariadb_is_refused() -> None:
-    with FakeServer(lambda _: (), version="5.5.5-10.11.2-MariaDB").running() as server:
-        with pytest.raises(ServerError, match="MariaDB's logs"):
-            ReplicationClient(server.settings, Identity())
+    with (
+        FakeServer(lambda _: (), version="5.5.5-10.11.2-MariaDB").running() as server,
+        pytest.raises(ServerError, match="MariaDB's logs"),
+    ):
+        ReplicationClient(server.settings, Identity())
 
 
 def test_what_a_session_says() -> None:
