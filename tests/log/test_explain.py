@@ -167,6 +167,19 @@ def test_a_cut_event(kept: int) -> None:
     assert walk.root.parts[0].field == "header"
 
 
+def test_a_text_that_ends_inside_an_event() -> None:
+    data = LOG.read_bytes()
+    text = data[4:140].hex()  # the second event is cut
+    with pytest.raises(DamageError, match="the bytes end 14 bytes into an event"):
+        bk.explain(text=text)
+    explained = bk.explain(text=text, on_damage="report")
+    assert [walk.root.field for walk in explained.events] == [
+        "FORMAT_DESCRIPTION_EVENT",
+        "damaged event",
+    ]
+    assert "14 bytes into" in explained.problems[0]
+
+
 def test_forms() -> None:
     explained = bk.explain(LOG, at=4)
     assert str(explained) == explained.text()
