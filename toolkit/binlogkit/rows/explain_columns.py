@@ -84,6 +84,8 @@ def _metadata(part: Part, recorder: Recorder, columns: Sequence[Column], problem
         column = by_number.get(leaf.field)
         if column is not None and leaf.size:
             leaf.field, leaf.meaning = label_of(column), _says(column)
+        elif leaf.size:
+            leaf.meaning = "does not fit the type of its column"
     part.parts = [leaf for leaf in recorder.parts if leaf.size]
     fill(part, problem=problem)
 
