@@ -21,7 +21,7 @@ from binlogkit.sources.raw import flag_names
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["EVENT_KEYS", "event_record", "event_records", "event_schema"]
+__all__ = ["EVENT_KEYS", "event_record", "event_records", "event_schema", "record_keys"]
 
 EVENT_KEYS = (
     "file", "pos", "end_pos", "inner", "size", "timestamp", "type", "code", "server_id", "flags",
@@ -98,6 +98,12 @@ def _rows_flags(flags: int) -> list[str | int]:
         for bit in (1 << i for i in range(16))
         if flags & bit
     ]
+
+
+def record_keys(body: type) -> list[str]:
+    """The keys of a body's record, in their order."""
+    stored = [f.name for f in fields(body) if f.metadata.get("record", True)]
+    return list(dict.fromkeys([*stored, *_SHOWN.get(body, {})]))
 
 
 def event_record(event: Event, gtid: str | None) -> dict[str, object]:
