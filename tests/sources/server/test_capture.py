@@ -15,11 +15,11 @@ import binlogkit as bk
 from binlogkit.errors import LogGapError, LostConnectionError, ReplicationError, ServerError
 from binlogkit.sources import mysqlbinlog
 from binlogkit.sources.connection import ServerSettings
-from binlogkit.sources.server.capture import capture
+from binlogkit.sources.server.capture import Start, capture
 from binlogkit.sources.server.client import Identity, ReplicationClient
 from binlogkit.sources.server.resume import Stop
 from binlogkit.sources.server.stream import FileStart, Heartbeat, StreamEvent
-from binlogkit_fixtures.servers import Server, local
+from binlogkit_fixtures.servers import Server, ServerSpec, local
 from binlogkit_fixtures.servers.local import LocalServer
 
 pytestmark = pytest.mark.server
@@ -148,7 +148,7 @@ def test_a_start_by_log_position_and_gtid(
     server.query("FLUSH BINARY LOGS")
     server.query(f"INSERT INTO {table} (b) VALUES ('two')")
     first, *rest = server.binlog_names()[-2:]
-    capture(settings_of(server), tmp_path / "log", start=bk_start(log=first))
+    capture(settings_of(server), tmp_path / "log", start=Start(first))
     assert same_as_the_server(server, tmp_path / "log", [first, *rest]) == 2
     bk.capture(settings_of(server), tmp_path / "gtid", gtid_set=done)
     assert same_as_the_server(server, tmp_path / "gtid", [first, *rest]) == 2
@@ -160,12 +160,6 @@ def test_a_start_by_log_position_and_gtid(
         bk.capture(
             settings_of(server), tmp_path / "no", start_log=rest[0], start_position=last["pos"] + 1
         )
-
-
-def bk_start(log: str) -> object:
-    from binlogkit.sources.server.capture import Start
-
-    return Start(log)
 
 
 @each_series
@@ -243,8 +237,9 @@ def test_a_server_that_is_killed_comes_back(
     series: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A follower finds it again; the crashed log differs in nothing once the server mended it."""
-    server = local.start_local(start_series_spec(series))
-    port, stop, told = server.port, Stop(), []
+    server = local.start_local(ServerSpec(series, {"sync-binlog": "1"}))
+    port, stop = server.port, Stop()
+    told: list[LostConnectionError] = []
     with server:
         server.query("CREATE DATABASE cap")
         make(server, "cap.t")
@@ -266,12 +261,6 @@ def test_a_server_that_is_killed_comes_back(
         assert not run.is_alive() and told
         capture(settings_of(server), tmp_path)
         assert same_as_the_server(server, tmp_path) == 3
-
-
-def start_series_spec(series: str) -> object:
-    from binlogkit_fixtures.servers import ServerSpec
-
-    return ServerSpec(series, {"sync-binlog": "1"})
 
 
 def revive(server: LocalServer) -> None:
@@ -364,7 +353,8 @@ def test_a_killed_dump_is_no_end(servers: Servers, tmp_path: Path) -> None:
     """An administrator's KILL: a follower comes again; one that may not is told."""
     server = servers("8.0")
     kill = "SELECT id FROM information_schema.processlist WHERE command LIKE 'Binlog Dump%'"
-    stop, told = Stop(), []
+    stop = Stop()
+    told: list[LostConnectionError] = []
 
     def watch() -> None:
         for _ in range(100):
