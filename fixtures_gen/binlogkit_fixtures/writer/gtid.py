@@ -173,7 +173,7 @@ def _tagged(packer: Packer, body: Gtid, target: Target) -> None:
     unsigned(packer, body.serialization_version or 1, "serialization_version")
     needed = packer.sub()
     unsigned(needed, body.last_non_ignorable_field or 0, "last_non_ignorable_field")
-    packer.raw(_size_of(packer, len(needed.data) + len(fields.data)))
+    packer.raw(_size_of(packer, len(needed.data) + len(fields.data) + len(packer.unread)))
     packer.raw(needed.data + fields.data)
 
 

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import io
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from binlogkit.constants import EventFlag
+from binlogkit.constants import EventFlag, EventType
 from binlogkit.events.base import Event
 from binlogkit.events.format_description import FormatDescription, StartV3
+from binlogkit.events.gtid import Gtid
 from binlogkit.events.query import Query
 from binlogkit.events.reader import read_events
 from binlogkit.events.status_vars import StatusVars
 from binlogkit.sources.log_reader import LogReader
 from binlogkit_fixtures import golden
-from binlogkit_fixtures.writer import LogWriter, format_description, post_header_lengths
+from binlogkit_fixtures.writer import (
+    EventWriter,
+    LogWriter,
+    format_description,
+    post_header_lengths,
+)
 
 CORPUS = Path(__file__).parents[4] / "shared" / "corpus"
 
@@ -92,6 +99,26 @@ def test_start_events_have_the_documents_sizes(start: StartV3, size: int) -> Non
     log = LogWriter(start)
     assert len(log.data) == 4 + size
     assert read(bytes(log.data))[0].raw.version == start.binlog_version
+
+
+def test_fields_of_a_later_server_are_kept() -> None:
+    """Behind the last known field, and behind the known part of a post-header."""
+    start = format_description("9.7.4")
+    lengths = list(start.post_header_lengths)
+    lengths[EventType.QUERY_EVENT - 1] += 2
+    log = LogWriter(replace(start, post_header_lengths=tuple(lengths)))
+    query = Query(1, 0, 0, "", StatusVars(), "BEGIN")
+    log.add(query, unread_post_header=b"\x01\x02")
+    tagged = Gtid(0, "12345678-1234-1234-1234-123456789abc", 1, tag="t")
+    later = b"\x18\x02"  # field 12, one number
+    log.add(tagged, unread=later)
+    _, first, second = read(bytes(log.data), log.name)
+    assert (first.unread_post_header, first.unread) == (b"\x01\x02", b"")
+    assert second.unread == later
+    # The size that the event says counts them.
+    assert second.raw.body[1] >> 1 == len(second.raw.body)
+    writer = EventWriter()
+    assert b"".join(writer.event(event) for event in read(bytes(log.data))) == log.data[4:]
 
 
 def test_events_stand_where_the_log_says() -> None:
