@@ -5,10 +5,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO_OUT ?= out/demo
 PYTEST_ARGS ?=
+FUZZ_ARGS ?= --all --seconds 60
 BENCH_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check unit golden bench clean
+.PHONY: help demo test check unit golden bench fuzz clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,6 +34,9 @@ golden: $(VENV)/.dev ## Make the golden logs in tests/_data again, with real ser
 
 bench: $(VENV)/.dev ## Every decoder over the same logs, side by side (an hour; BENCH_ARGS="oltp --rounds 3")
 	$(BIN)/python tests/benchmarks/run.py $(BENCH_ARGS)
+
+fuzz: $(VENV)/.dev ## Feed hostile input to every parser, a minute each (FUZZ_ARGS='query --runs 1000000')
+	$(BIN)/python tools/fuzz.py $(FUZZ_ARGS)
 
 clean: ## Remove what the other targets made
 	rm -rf $(VENV) out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

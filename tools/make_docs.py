@@ -1,7 +1,7 @@
 """Make again what is generated of the documents: ``python tools/make_docs.py``.
 
 - ``toolkit/binlogkit/schemas/*.schema.json``, from the code;
-- ``docs/conformance.md``, from the judge's rules;
+- ``docs/conformance.md``, from the judge's rules, and ``docs/events.md``, from the event types;
 - the outputs in the ``console`` blocks of README.md and docs/*.md: what stands after a line that
   begins with ``$ `` is what that command prints.
 
@@ -21,8 +21,13 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_type_hints
 
 from binlogkit.analyses.conformance.rules import EVENT_RULES, RULES, Kind, Rule
+from binlogkit.constants import MARIADB_EVENT_TYPES
+from binlogkit.events.base import parser_of
+from binlogkit.events.catalogue import EVENTS, FLAGS
+from binlogkit.frames.event_records import record_keys
 from binlogkit.schemas._generate import generate, render
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -149,11 +154,53 @@ def _rule(rule: Rule, source: str) -> str:
     return f"- **{rule.id}**{families}: {rule.text}.{own}\n"
 
 
+_EVENTS = """# The events
+
+Made from the code by `tools/make_docs.py`. Each type by its official name, the version that brought
+it, and the fields of its record (`fields` of `binlogkit events --format jsonl`, beside `log_pos`):
+what they mean is said in the JSON Schema `event` and in the classes of `binlogkit.events`. A type
+that is not here is kept: its `fields` are `body` and `reason`.
+
+Beside its own fields a record may have:
+
+- `variables`: of a statement, the INTVAR, RAND and USER_VAR events before it, in their order;
+- `file`: of EXECUTE_LOAD_QUERY, EXEC_LOAD and DELETE_FILE, what the log has of LOAD DATA's file:
+  `log.loaded_files(directory)` writes these files;
+- `unread`, `unread_post_header`: bytes behind the last field that is known, as a newer server may
+  add some.
+
+`log_pos` is 0 in a v1 log, the event's own start in v3, the next event's start in v4, always modulo
+2³²; `pos` and `end_pos` are the 64-bit place in the file. In a relay log `log_pos` is the source's;
+inside a compressed payload it is 0; before 5.1 was released it was counted from the transaction's
+start for the events inside one.
+
+"""
+
+
+def event_types() -> str:
+    """docs/events.md."""
+    parts = [_EVENTS, "| Code | Type | Written by | Meaning | Fields |\n|---|---|---|---|---|\n"]
+    for code, facts in EVENTS.items():
+        written = f"{facts.since} to {facts.until}" if facts.until else f"{facts.since} on"
+        written = "after 9.7" if "after" in facts.since else written
+        parser = parser_of(code)
+        names = record_keys(get_type_hints(parser)["return"]) if parser else []
+        shown = ", ".join(f"`{name}`" for name in names) or "none"
+        parts.append(f"| {int(code)} | {code.name} | {written} | {facts.meaning} | {shown} |\n")
+    own = ", ".join(f"{name} ({code})" for code, name in MARIADB_EVENT_TYPES.items())
+    parts.append(f"\nMariaDB's own, named and kept unread: {own}.\n")
+    parts.append("\n## Header flags\n\n| Bit | Name | Meaning |\n|---|---|---|\n")
+    for flag, meaning in FLAGS.items():
+        parts.append(f"| {int(flag):#06x} | {flag.name} | {meaning} |\n")
+    return "".join(parts)
+
+
 def generated() -> Iterator[tuple[Path, str]]:
     """Every generated file with its text; the schemas and the rules first."""
     for name, schema in generate().items():
         yield SCHEMAS / f"{name}.schema.json", render(schema)
     yield DOCS / "conformance.md", conformance()
+    yield DOCS / "events.md", event_types()
     for document in documents():
         text = document.read_text("utf-8")
         if any(block.info == "console" for block in blocks(text)):

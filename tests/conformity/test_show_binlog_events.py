@@ -13,6 +13,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import binlogkit as bk
 from binlogkit._kernel.charsets import charset_of
 from binlogkit._kernel.numbers import read_decimal
 from binlogkit.constants import EventFlag
@@ -51,6 +52,7 @@ NAMES = {
     "APPEND_BLOCK_EVENT": "Append_block",
     "TRANSACTION_PAYLOAD_EVENT": "Transaction_payload",
 }
+TYPES = {name: event_type for event_type, name in NAMES.items()}
 
 
 def quoted(name: str) -> str:
@@ -161,6 +163,10 @@ def test_every_line_is_said_again(case: Any) -> None:
         for line in case.manifest.events
     ]
     lines = [line for path in case.binlogs for line in ours(path)]
+    records = [record for path in case.binlogs for record in bk.open(path).event_records()]
+    assert [(r["type"], r["end_pos"], r["server_id"]) for r in records] == [
+        (TYPES[name], end_pos, server_id) for _, _, name, server_id, end_pos, _ in lines
+    ]
     if case.scenario == "shutdown":  # SHOW BINLOG EVENTS ran before the server stopped
         assert lines.pop()[2] == "Stop"
     assert lines == shown

@@ -119,7 +119,7 @@ def plain(name: str) -> bytes:
 )
 def test_without_checksums_a_flip_is_an_error_or_another_value(name: str) -> None:
     data = plain(name)
-    assert {event.checksum for event in read(data, "stop")[0]} <= {"none", "ok"}
+    assert [event.checksum for event in read(data, "stop")[0][:2]] == ["ok", "none"]
     for at, changed in flips(data, 3):
         for mode in ("stop", "report"):
             log = bk.open(changed, on_damage=mode)

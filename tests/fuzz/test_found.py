@@ -14,6 +14,7 @@ from binlogkit._kernel.json_diff import apply, parse_diffs
 from binlogkit.analyses.conformance import parse_decoded
 from binlogkit.errors import DamageError, MalformedEventError, UsageError
 from binlogkit.events.gtid_set import GtidSet
+from binlogkit.sources.framing import Framer, Framing
 
 SID = bytes(range(16))
 UUID = "00010203-0405-0607-0809-0a0b0c0d0e0f"
@@ -118,3 +119,14 @@ def test_text_with_numbers_that_mysqlbinlog_never_prints(line: bytes) -> None:
     assert events is not None
     with suppress(UsageError):
         assert all("xid" not in record["fields"] for record in events)
+
+
+def test_an_event_that_fills_its_packet_goes_on_in_an_empty_one() -> None:
+    """2**24 - 2 bytes and the status byte; fed in pieces, the packet is put together once."""
+    size = (1 << 24) - 2
+    event = bytes(4) + b"\2\1\0\0\0" + size.to_bytes(4, "little") * 2 + bytes(2)
+    event += bytes(size - len(event))
+    sent = b"\xff\xff\xff\1\0" + event + b"\0\0\0\2"
+    framer = Framer(Framing.PACKETS)
+    found = [e for i in range(0, len(sent), 1 << 16) for e in framer.feed(sent[i : i + (1 << 16)])]
+    assert found == [event] and not framer.broken and not framer.left

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from binlogkit.log.capture import capture as capture
     from binlogkit.log.explain import Explanation as Explanation
     from binlogkit.log.explain import explain as explain
+    from binlogkit.log.follow import follow as follow
     from binlogkit.log.verify import verify as verify
     from binlogkit.reports import plots as plot
     from binlogkit.reports import sql as sql
@@ -42,6 +43,7 @@ __all__ = [
     "conformance",
     "errors",
     "explain",
+    "follow",
     "open",
     "plot",
     "point_in_time",
@@ -61,6 +63,7 @@ _HOMES = {
     "conformance": ("binlogkit.analyses.conformance", None),
     "errors": ("binlogkit.errors", None),
     "explain": ("binlogkit.log.explain", "explain"),
+    "follow": ("binlogkit.log.follow", "follow"),
     "open": ("binlogkit.log", "open_log"),
     "plot": ("binlogkit.reports.plots", None),
     "point_in_time": ("binlogkit.analyses.point_in_time", None),

@@ -28,6 +28,10 @@ DEFAULTS = {
     # tables of a walk: each takes a byte of a table map and some hundred here.
     "COLUMNS": 4096,
     "SCHEMA_COLUMNS": 4_000_000,
+    # Characters, and words and signs, of a statement of which the tables are to be known: one of
+    # 4096 columns, or an ENUM of 65535 labels, stays below.
+    "STATEMENT": 4 << 20,
+    "WORDS": 250_000,
 }
 PREFIX = "BINLOGKIT_LIMIT_"
 

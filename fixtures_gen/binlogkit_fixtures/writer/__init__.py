@@ -11,7 +11,8 @@
 Every event of ``binlogkit.events`` can be written, for v1, v3 and v4 logs and relay logs, with or
 without checksums, behind headers of any length. What a format cannot say is an
 :class:`UnwritableError`. :class:`EventWriter` writes events that were read, byte by byte as they
-stood; packed integers are written in their shortest form, as servers do.
+stood. What no server writes is not kept: packed integers that are longer than they need be, a byte
+other than NUL behind a name, a truth value other than 0 and 1.
 """
 
 from __future__ import annotations

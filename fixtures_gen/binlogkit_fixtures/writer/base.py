@@ -70,7 +70,7 @@ def write_body(
     ``unread``, ``unread_post_header``: as in :class:`binlogkit.events.base.Event`.
     :class:`UnwritableError`: the format of ``target`` cannot say it.
     """
-    packer = Packer(event_type_name(target.type_code), unread_post_header)
+    packer = Packer(event_type_name(target.type_code), unread_post_header, unread)
     if isinstance(body, OpaqueEvent):
         packer.raw(body.body)
     else:

@@ -90,7 +90,7 @@ def _xid(packer: Packer, body: Xid, target: Target) -> None:
 @writes(XaPrepare, EventType.XA_PREPARE_LOG_EVENT)
 def _xa_prepare(packer: Packer, body: XaPrepare, target: Target) -> None:
     packer.flag(body.one_phase, "one_phase")
-    packer.sint(4, body.format_id, "format_id")
+    packer.uint(4, body.format_id, "format_id")
     packer.uint(4, len(body.gtrid), "gtrid_length")
     packer.uint(4, len(body.bqual), "bqual_length")
     packer.raw(body.gtrid + body.bqual)

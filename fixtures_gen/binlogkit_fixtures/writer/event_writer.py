@@ -39,15 +39,17 @@ class EventWriter:
 
     def body(self, event: Event) -> bytes:
         """Post-header and body alone; start events are obeyed from here on."""
-        code = event.raw.header.type_code
+        context = self.context
         if isinstance(event.body, StartV3 | FormatDescription):
-            self.context = context_after(event)
-        return write_body(
+            context = context_after(event)
+        data = write_body(
             event.body,
-            Target(code, self.context),
+            Target(event.raw.header.type_code, context),
             unread=event.unread,
             unread_post_header=event.unread_post_header,
         )
+        self.context = context
+        return data
 
     def event(self, event: Event) -> bytes:
         """The whole event: header, body, checksum.

@@ -6,10 +6,10 @@ Layouts: ``binlogkit.events.gtid``, ``gtid_set`` and ``gtid_tagged``; the server
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Callable
 
-from binlogkit._kernel.cursor import stored_bytes
 from binlogkit.constants import EventType
 from binlogkit.events.gtid import Gtid, PreviousGtids
 from binlogkit.events.gtid_set import Entry, GtidSet, set_of
@@ -23,6 +23,7 @@ _LOGICAL_CLOCK = 2
 _ORIGINAL_TIMESTAMP = 1 << 55
 _ORIGINAL_VERSION = 1 << 31
 _TAGGED_FORMAT = 1
+_TAG = re.compile(r"[a-z_][a-z0-9_]{0,31}")
 
 
 def _type(body: Gtid) -> EventType:
@@ -112,9 +113,20 @@ def _uuid_field(packer: Packer, body: Gtid) -> None:
 
 
 def _tag_field(packer: Packer, body: Gtid) -> None:
-    tag = stored_bytes(body.tag, "ascii")
+    _tag(packer, body.tag)
+
+
+def _tag(packer: Packer, tag: str) -> None:
+    if tag and not _TAG.fullmatch(tag):
+        raise packer.fail("tag", f"{tag!r} is no tag")
     unsigned(packer, len(tag), "tag_length")
-    packer.raw(tag)
+    packer.raw(tag.encode("ascii"))
+
+
+def _timestamp(packer: Packer, value: int, field: str) -> None:
+    if value >= _ORIGINAL_TIMESTAMP:
+        raise packer.fail(field, f"{value} microseconds do not fit 55 bits")
+    unsigned(packer, value, field)
 
 
 def _number(name: str, write: Callable[[Packer, int, str], None]) -> Callable[[Packer, Gtid], None]:
@@ -128,8 +140,8 @@ _TAGGED: tuple[tuple[str, Callable[[Packer, Gtid], None]], ...] = (
     ("tag", _tag_field),
     ("last_committed", _number("last_committed", signed)),
     ("sequence_number", _number("sequence_number", signed)),
-    ("immediate_commit_timestamp", _number("immediate_commit_timestamp", unsigned)),
-    ("original_commit_timestamp", _number("original_commit_timestamp", unsigned)),
+    ("immediate_commit_timestamp", _number("immediate_commit_timestamp", _timestamp)),
+    ("original_commit_timestamp", _number("original_commit_timestamp", _timestamp)),
     ("transaction_length", _number("transaction_length", unsigned)),
     ("immediate_server_version", _number("immediate_server_version", unsigned)),
     ("original_server_version", _number("original_server_version", unsigned)),
@@ -161,7 +173,7 @@ def _tagged(packer: Packer, body: Gtid, target: Target) -> None:
     unsigned(packer, body.serialization_version or 1, "serialization_version")
     needed = packer.sub()
     unsigned(needed, body.last_non_ignorable_field or 0, "last_non_ignorable_field")
-    packer.raw(_size_of(packer, len(needed.data) + len(fields.data)))
+    packer.raw(_size_of(packer, len(needed.data) + len(fields.data) + len(packer.unread)))
     packer.raw(needed.data + fields.data)
 
 
@@ -188,9 +200,7 @@ def _previous(packer: Packer, body: PreviousGtids, target: Target) -> None:
     for sid, tag, ranges in entries:
         packer.raw(_sid(packer, sid))
         if tagged:
-            text = stored_bytes(tag, "ascii")
-            unsigned(packer, len(text), "tag_length")
-            packer.raw(text)
+            _tag(packer, tag)
         packer.uint(8, len(ranges), "n_intervals")
         for start, end in ranges:
             packer.sint(8, start, "interval_start")

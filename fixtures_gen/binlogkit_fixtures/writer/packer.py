@@ -17,13 +17,15 @@ _PACKED = ((1 << 16, 252, 2), (1 << 24, 253, 3), (1 << 64, 254, 8))
 class Packer:
     """Bytes that grow at their end; every write names its field, for :class:`UnwritableError`.
 
-    ``post_header_rest``: see :meth:`end_post_header`.
+    ``post_header_rest``: see :meth:`end_post_header`; ``unread``: what will stand behind the last
+    field, for lengths that count it.
     """
 
-    __slots__ = ("data", "event", "post_header_rest")
+    __slots__ = ("data", "event", "post_header_rest", "unread")
 
-    def __init__(self, event: str, post_header_rest: bytes = b"") -> None:
+    def __init__(self, event: str, post_header_rest: bytes = b"", unread: bytes = b"") -> None:
         self.event = event
+        self.unread = unread
         self.data = bytearray()
         self.post_header_rest = post_header_rest
 

@@ -253,14 +253,14 @@ tagged_gtids = st.builds(
     tag=tags,
     last_committed=sint(8),
     sequence_number=sint(8),
-    immediate_commit_timestamp=uint(8),
-    original_commit_timestamp=uint(8),
+    immediate_commit_timestamp=st.integers(0, 2**55 - 1),
+    original_commit_timestamp=st.integers(0, 2**55 - 1),
     transaction_length=uint(8),
     immediate_server_version=uint(8),
     original_server_version=uint(8),
     commit_group_ticket=maybe(uint(8)),
 )
-intervals = st.tuples(st.integers(1, 2**62), st.integers(0, 2**62)).map(lambda p: (p[0], sum(p)))
+intervals = st.tuples(st.integers(1, 2**62), st.integers(0, 2**61)).map(lambda p: (p[0], sum(p)))
 gtid_sets = st.dictionaries(
     st.builds(lambda sid, tag: f"{sid}:{tag}" if tag else sid, uuids, st.just("") | tags),
     st.lists(intervals, min_size=1, max_size=3),
@@ -335,7 +335,7 @@ EVENTS: dict[T, Strategy] = {
     T.VIEW_CHANGE_EVENT: st.builds(
         ViewChange, texts40, uint(8), st.lists(st.tuples(text(), data), max_size=3).map(tuple)
     ),
-    T.XA_PREPARE_LOG_EVENT: st.builds(XaPrepare, st.booleans(), sint(4), data, data),
+    T.XA_PREPARE_LOG_EVENT: st.builds(XaPrepare, st.booleans(), uint(4), data, data),
     T.PARTIAL_UPDATE_ROWS_EVENT: rows("update", partial=True),
     T.HEARTBEAT_LOG_EVENT_V2: st.builds(
         HeartbeatV2, maybe(text()), maybe(uint(8)),

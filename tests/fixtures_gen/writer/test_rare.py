@@ -108,6 +108,31 @@ def test_rows_are_decoded(name: str, operations: list[str]) -> None:
     assert all(list(image.values())[1] in notes for image in images)
 
 
+# What `verify` says of each: what the log shows, and nothing else.
+VERIFIED = {
+    "3.23-v1": {"no_checksums"},
+    "4.1-v3": {"no_checksums"},
+    "5.0.2-short-query": {"no_checksums"},
+    "5.0-load": {"no_checksums", "in_use", "not_closed"},
+    "5.1.15-pre-ga-rows": {"no_checksums", "unread_rows"},
+    "5.1.4-drop6": {"no_checksums", "unread_rows", "not_closed"},
+    "5.1-v1-rows": {"no_checksums"},
+    "5.1-long-header": {"no_checksums", "not_closed"},
+    "5.6-incident": {"incident"},
+    "8.0-extra-data": set(),
+    "8.0-group-replication": set(),
+    "8.0-stream": {"no_format_description", "no_checksums", "not_closed", "relay_log"},
+    "8.0-payloads": set(),
+    "8.0-relay": {"relay_log"},
+    "10.5-mariadb": {"foreign_log", "unknown_event", "not_closed"},
+}
+
+
+@pytest.mark.parametrize("name", RARE)
+def test_they_are_sound(name: str) -> None:
+    assert {finding.code for finding in bk.verify(RARE[name].data).findings} == VERIFIED[name]
+
+
 # Where mysqlbinlog 9.7.4 gives up (the type of the first event that it does not read), and lines
 # that it prints of what it does.
 READ_BY_MYSQLBINLOG = [

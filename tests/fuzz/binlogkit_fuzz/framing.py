@@ -18,6 +18,7 @@ HEADER = 19
 FORMAT_DESCRIPTION = 15
 START_V3 = 1
 CRC = 4
+IN_USE = 1
 # By type from 1 on, as 8.0.31 and 9.7.4 write them.
 POST_HEADERS = bytes.fromhex(
     "000d0008000000000400040000006200041a08000000080808020000000a0a0a2a2a001234000a2800"
@@ -90,9 +91,16 @@ def join(pieces: Pieces) -> bytes:
             event += (part.flags & 0xFFFF).to_bytes(2, "little")
         event += part.body
         if crc:
-            event += zlib.crc32(event).to_bytes(CRC, "little")
+            event += _crc(event, part.code).to_bytes(CRC, "little")
         out += event
     return bytes(out)
+
+
+def _crc(event: bytes, code: int) -> int:
+    """Of a format description without its IN_USE flag, which the server sets and takes back."""
+    if code == FORMAT_DESCRIPTION:
+        event = event[:17] + bytes([event[17] & ~IN_USE & 0xFF]) + event[18:]
+    return zlib.crc32(event)
 
 
 def format_description(

@@ -19,7 +19,7 @@ from binlogkit.events.reader import read_events
 from binlogkit.frames.event_records import event_record
 from binlogkit.sources.log_reader import LogReader
 from binlogkit.sources.raw import EventHeader, RawEvent
-from binlogkit_fuzz import ends, seeds
+from binlogkit_fuzz import doors, ends, seeds
 from binlogkit_fuzz.framing import format_description
 from binlogkit_fuzz.invariants import check_record, documented, is_safe
 from binlogkit_fuzz.values import VALUE_TARGETS
@@ -133,7 +133,17 @@ _ENDS = [
     Target(name, run, seeds.small_logs, framed=True, slice=count, longest=4096)
     for name, (run, count) in ends.END_TARGETS.items()
 ]
-_VALUES = [Target(name, run, inputs) for name, (run, inputs) in VALUE_TARGETS.items()]
+_ENDS += [
+    Target(name, run, seeds.small_logs, framed=True, slice=count, longest=4096)
+    for name, run, count in (
+        ("log_explain", doors.explained, 60),
+        ("log_verify", doors.verified, 120),
+    )
+]
+_BESIDE = {**VALUE_TARGETS, **doors.DOOR_TARGETS}
+_VALUES = [Target(name, run, inputs) for name, (run, inputs) in _BESIDE.items()]
+_SLOWER = {"texts": 300, "compressed": 300, "packets": 300, "encryption": 300}
+_VALUES = [replace(t, slice=_SLOWER.get(t.name, t.slice), longest=4096) for t in _VALUES]
 
 TARGETS: dict[str, Target] = {
     target.name: target

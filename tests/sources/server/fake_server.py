@@ -102,6 +102,7 @@ class FakeServer:
         with suppress(OSError):
             while True:
                 line, _ = listener.accept()
+                line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 threading.Thread(target=self._serve, args=(line,), daemon=True).start()
 
     def _serve(self, line: socket.socket) -> None:

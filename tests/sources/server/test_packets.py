@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pymysql
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -98,6 +99,5 @@ def test_a_server_reads_them(servers: Callable[[str], Server], series: str) -> N
         assert listed == [(4_000_000_001, "über.example", 3399)]
         for code in (0x14, TableDump("mysql", "user").pack()[0]):
             session._execute_command(code, b"\x05mysql\x04user")
-            with pytest.raises(Exception, match="1047|1046") as caught:
+            with pytest.raises(pymysql.Error, match="1047"):  # ER_UNKNOWN_COM_ERROR
                 session._read_ok_packet()
-            assert caught.value.args[0] == 1047  # ER_UNKNOWN_COM_ERROR

@@ -29,6 +29,9 @@ __all__ = [
 ]
 
 
+_INCIDENTS = {0: "NONE", 1: "LOST_EVENTS"}
+
+
 @dataclass(frozen=True, slots=True)
 class Rotate:
     """The log goes on in ``name`` at ``position``."""
@@ -44,13 +47,18 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Incident:
-    """Something happened that is not in the log; type 1 is LOST_EVENTS.
+    """Something happened that is not in the log (5.1.7+).
 
     ``message``: None where the event ends before its length.
     """
 
     incident_type: int
     message: str | None
+
+    @property
+    def incident(self) -> str:
+        """The name of its type."""
+        return _INCIDENTS.get(self.incident_type, str(self.incident_type))
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +184,7 @@ def _xid(cursor: Cursor, raw: RawEvent, context: ParseContext) -> Xid:
 @reads(EventType.XA_PREPARE_LOG_EVENT)
 def _xa_prepare(cursor: Cursor, raw: RawEvent, context: ParseContext) -> XaPrepare:
     one_phase = bool(cursor.uint(1, "one_phase"))
-    format_id = cursor.sint(4, "format_id")
+    format_id = cursor.uint(4, "format_id")
     gtrid_length = cursor.uint(4, "gtrid_length")
     bqual_length = cursor.uint(4, "bqual_length")
     gtrid = cursor.read(gtrid_length, "gtrid")

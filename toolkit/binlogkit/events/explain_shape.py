@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
+from enum import Enum
 from typing import Any
 
 from binlogkit.events.explain_fields import Field, section_of
@@ -118,26 +119,29 @@ def _explain(
         own = part.field if section_of(part.field) or part.field in _ITEMS else section
         part.parts = shaped(part.parts, own, typed)
         fill(part)
-    elif len(typed.get(part.field, ())) == seen[part.field]:
+    stored = part.value
+    if not part.parts and len(typed.get(part.field, ())) == seen[part.field]:
         value = typed[part.field][at[part.field]]
-        part.value = part.value if value is None else value
+        part.value = stored if value is None else value
     at[part.field] += 1
     known = section_of(section).get(part.field)
     if known is not None:
-        meaning_of(part, known)
+        meaning_of(part, known, stored)
+    if isinstance(part.value, Enum):
+        part.value = part.value.name
 
 
-def meaning_of(part: Part, known: Field) -> None:
-    """Say what a part's value means."""
-    number = part.value if isinstance(part.value, int) else None
+def meaning_of(part: Part, known: Field, stored: object = None) -> None:
+    """Say what a part's value means; ``stored``: its number, where the value is none."""
+    number = next((v for v in (part.value, stored) if isinstance(v, int)), None)
     said = known.says(part.value) if known.says is not None and part.value is not None else ""
     if known.bits is not None and number is not None:
         part.details = bits_of(number, known.bits)
         said = said or ("" if part.details else "none set")
     if known.codes is not None and number is not None:
         said = known.codes.get(number, "a code that has no name in this version")
-    meaning = f"{known.meaning} (since {known.since})" if known.since else known.meaning
-    part.meaning = f"{said}: {meaning}" if said and meaning else said or meaning
+    text = f"{said}: {known.meaning}" if said and known.meaning else said or known.meaning
+    part.meaning = f"{text} (since {known.since})" if text and known.since else text
 
 
 def _spliced(parts: list[Part]) -> list[Part]:

@@ -102,6 +102,7 @@ ROWS_FLAGS: Bits = {
     0x0002: ("NO_FOREIGN_KEY_CHECKS", "foreign_key_checks was off"),
     0x0004: ("RELAXED_UNIQUE_CHECKS", "unique_checks was off"),
     0x0008: ("COMPLETE_ROWS", "the rows hold every column"),
+    0x0010: ("USE_SQL_FOREIGN_KEY", "the SQL layer did foreign keys: their rows are here (9.6)"),
 }
 TABLE_FLAGS: Bits = {
     0x0001: ("BIT_LEN_EXACT", "the lengths of BIT columns are exact: every server sets it"),

@@ -140,21 +140,17 @@ def _explain_header(part: Part, walk: EventWalk, read: RawEvent) -> None:
 
 def _log_pos(raw: RawEvent) -> str:
     """What ``log_pos`` means in this version, and whether it holds."""
-    here = raw.header.log_pos
-    if raw.version == 3:
-        where, meaning = raw.pos, "where this event begins (so in v3)"
-    else:
-        where, meaning = raw.pos + raw.header.size, "where the next event begins (so in v4)"
+    told = raw.header.log_pos
+    own = raw.version == 3
+    where = raw.pos if own else raw.pos + raw.header.size
+    meaning = "where this event begins (so in v3)" if own else "where the next event begins"
     if raw.inner is not None:
         return "inside a payload: not a place in the file"
-    if here == where % _WRAP:
+    if told == where % _WRAP:
         return meaning + (" modulo 2**32" if where >= _WRAP else "")
-    if not here:
+    if not told:
         return "0: the event was made for the network, or its place is not told"
-    reason = f"{meaning}; here that would be {where}"
-    if raw.header.flags & EventFlag.RELAY_LOG:
-        return f"{reason}: a relay log keeps the source's position"
-    return f"{reason}: in a relay log it is the source's position"
+    return f"{meaning}, in the log where it was written first: here that is {where}"
 
 
 def _body(
@@ -167,7 +163,7 @@ def _body(
     if parser is None:
         if start == end:
             return []
-        return [Part("body", start, end, meaning=_OPAQUE)]
+        return [Part("body", start, end, read.body, _OPAQUE)]
     recorder = Recorder(read.body, read.file, read.pos, base=start)
     section = get_type_hints(parser)["return"].__name__
     error: DamageError | None = None

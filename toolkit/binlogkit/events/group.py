@@ -13,7 +13,9 @@ from dataclasses import dataclass
 
 from binlogkit._kernel.cursor import Cursor, decoded
 from binlogkit.constants import EventType
+from binlogkit.errors import MalformedEventError
 from binlogkit.events.base import ParseContext, reads
+from binlogkit.events.gtid_set import GtidSet
 from binlogkit.sources.raw import RawEvent
 
 __all__ = ["TransactionContext", "ViewChange"]
@@ -34,6 +36,14 @@ class TransactionContext:
     snapshot_version: bytes
     write_set: tuple[bytes, ...]
     read_set: tuple[bytes, ...]
+
+    @property
+    def snapshot_gtids(self) -> str | None:
+        """``snapshot_version`` as the text of a GTID set; None where it is none."""
+        try:
+            return str(GtidSet.read(Cursor(self.snapshot_version)))
+        except MalformedEventError:
+            return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,9 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from binlogkit.events.base import Event
+from binlogkit.events.control import Incident
 from binlogkit.events.format_description import FormatDescription
+from binlogkit.events.group import TransactionContext
 from binlogkit.events.rows import RowsEvent, RowsFlag
 from binlogkit.events.status_vars import StatusVars
 from binlogkit.events.table_map import OptionalMetadata
@@ -19,7 +21,7 @@ from binlogkit.sources.raw import flag_names
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["EVENT_KEYS", "event_record", "event_records", "event_schema"]
+__all__ = ["EVENT_KEYS", "event_record", "event_records", "event_schema", "record_keys"]
 
 EVENT_KEYS = (
     "file", "pos", "end_pos", "inner", "size", "timestamp", "type", "code", "server_id", "flags",
@@ -71,6 +73,8 @@ def _fields(body: object) -> dict[str, object]:
 _SHOWN: dict[type, dict[str, Callable[[Any], object]]] = {
     RowsEvent: {"flags": lambda body: _rows_flags(body.flags)},
     FormatDescription: {"post_header_lengths": lambda body: body.lengths_by_type},
+    Incident: {"incident": lambda body: body.incident},
+    TransactionContext: {"snapshot_gtids": lambda body: body.snapshot_gtids},
     UserVar: {"charset": lambda body: body.charset, "decoded": lambda body: body.decoded},
 }
 
@@ -94,6 +98,12 @@ def _rows_flags(flags: int) -> list[str | int]:
         for bit in (1 << i for i in range(16))
         if flags & bit
     ]
+
+
+def record_keys(body: type) -> list[str]:
+    """The keys of a body's record, in their order."""
+    stored = [f.name for f in fields(body) if f.metadata.get("record", True)]
+    return list(dict.fromkeys([*stored, *_SHOWN.get(body, {})]))
 
 
 def event_record(event: Event, gtid: str | None) -> dict[str, object]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from binlogkit.log.audit import Audit
+    from binlogkit.log.explain import Explanation
     from binlogkit.log.state import TableState
     from binlogkit.log.verify import Verification
     from binlogkit.rows.ddl import Catalog
@@ -292,6 +293,16 @@ class Log:
 
         return table_states(self, tables, **point)
 
+    def loaded_files(self, directory: str | Path) -> Iterator[dict[str, object]]:
+        """Write the files that LOAD DATA read into ``directory``, one record for each.
+
+        They are called by numbers; see log.loaded_files.write_loaded_files.
+        """
+        from binlogkit.log.loaded_files import write_loaded_files
+
+        events = (step.event for step in self.walk(ahead=False))
+        return write_loaded_files(events, Path(directory))
+
     def undo(self, **filters: Any) -> list[dict[str, Any]]:
         """Plans that take the chosen changes back, last first: what reports.sql makes a script of.
 
@@ -326,6 +337,12 @@ class Log:
         from binlogkit.log.verify import verify_log
 
         return verify_log(self, rows=rows)
+
+    def explain(self, at: Any = None) -> Explanation:
+        """Events as annotated walks over their bytes; see :func:`binlogkit.explain`."""
+        from binlogkit.log.explain import Explanation, explanations
+
+        return Explanation(tuple(explanations(self, at)))
 
     def steps(self) -> Iterator[Step]:
         """The walk's steps up to damage, which is kept in ``damages``."""

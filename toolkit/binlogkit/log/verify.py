@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from binlogkit.analyses.verify import FINDINGS, FileFacts, Finding, Grade, Joint, Verifier
+from binlogkit.constants import ENCRYPTED_MAGIC
 from binlogkit.errors import DamageError, InputError, MalformedEventError
 from binlogkit.events.base import Event
 from binlogkit.events.early import EarlyRows
@@ -14,6 +15,7 @@ from binlogkit.events.rows import RowsEvent
 from binlogkit.events.table_map import TableMap
 from binlogkit.rows.images import Decoders
 from binlogkit.rows.walk import LogWalk, Step
+from binlogkit.sources.keyring import NO_KEYS
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -205,4 +207,11 @@ def _told_elsewhere(error: DamageError, step: Step) -> bool:
 
 
 def _is_encrypted(carrier: Carrier) -> bool:
-    return bool(getattr(carrier, "encrypted", False))
+    """Whether the file is encrypted; without keys it is not read at all."""
+    if carrier.keys == NO_KEYS:
+        return False
+    try:
+        with carrier.opener() as stored:
+            return stored.read(len(ENCRYPTED_MAGIC)) == ENCRYPTED_MAGIC
+    except OSError:  # the reading itself tells
+        return False

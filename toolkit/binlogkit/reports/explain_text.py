@@ -27,6 +27,7 @@ _LONGEST_VALUE = 400
 _MOST_LINES = 8  # of bytes
 _MOST_VALUE_LINES = 2  # of a value in its own column
 _VALUE = 4
+_NARROWEST = 10  # cells of a column that is broken into lines
 _GAP = "  "
 _HEADS = ("offset", "size", "bytes", "field", "value", "meaning")
 
@@ -108,9 +109,9 @@ def _widths(rows: Sequence[Sequence[str]], width: int) -> list[int]:
         for head, column in zip(_HEADS, zip(*rows, strict=True), strict=True)
     ]
     room = width - 1 - len(_GAP) * (len(natural) - 1) - sum(natural[:3])
-    field = min(natural[3], max(16, room * 2 // 5))
-    value = min(natural[4], max(12, (room - field) * 2 // 5))
-    return [*natural[:3], field, value, max(20, room - field - value)]
+    field = min(natural[3], max(_NARROWEST, room * 2 // 5))
+    value = min(natural[4], max(_NARROWEST, (room - field) * 2 // 5))
+    return [*natural[:3], field, value, max(_NARROWEST, room - field - value)]
 
 
 def _lines(row: Sequence[str], widths: Sequence[int]) -> Iterator[str]:

@@ -12,7 +12,7 @@ from binlogkit.events.explain_parts import Detail, Part, fill
 from binlogkit.events.explain_values import collation
 from binlogkit.events.explain_walk import EventWalk
 from binlogkit.events.table_map import TableMap
-from binlogkit.rows.resolve import CHARSET_SLOTS, LABELLED, NUMERIC, SIGN_BITS, read_columns
+from binlogkit.rows.resolve import LABELLED, NUMERIC, SIGN_BITS, charset_slots, read_columns
 from binlogkit.rows.schema import Column, TableSchema
 from binlogkit.rows.type_text import type_text
 
@@ -49,8 +49,9 @@ def explain_table_map(walk: EventWalk, schema: TableSchema | None) -> None:
         _metadata(metadata, recorder, columns, problem)
     _types(walk.root.find("column_types"), body, columns)
     _bits(walk.root.find("null_bits"), columns, _nullable, lowest_first=True)
+    slots = charset_slots(body)
     for part in _groups(walk.root):
-        _optional(part, columns)
+        _optional(part, columns, slots)
 
 
 def _groups(root: Part) -> list[Part]:
@@ -71,7 +72,7 @@ def _types(part: Part | None, body: TableMap, columns: Sequence[Column]) -> None
         name = ColumnType(code).name if known else "unknown"
         column = columns[index] if index < len(columns) else None
         leaf = Part(label_of(column) if column else f"@{index + 1}", at, at + 1, name)
-        leaf.meaning = column.mysql_type if column else ""
+        leaf.meaning = column.mysql_type if column else f"type {code}, which cannot be read on"
         if column is not None and column.type.name != name:
             leaf.meaning += f" (real type {column.type.name}, from the metadata)"
         part.parts.append(leaf)
@@ -83,6 +84,8 @@ def _metadata(part: Part, recorder: Recorder, columns: Sequence[Column], problem
         column = by_number.get(leaf.field)
         if column is not None and leaf.size:
             leaf.field, leaf.meaning = label_of(column), _says(column)
+        elif leaf.size:
+            leaf.meaning = "does not fit the type of its column"
     part.parts = [leaf for leaf in recorder.parts if leaf.size]
     fill(part, problem=problem)
 
@@ -162,8 +165,23 @@ def _visible(_column: Column, bit: int) -> str:
     return "visible" if bit else "invisible"
 
 
-def _optional(group: Part, columns: Sequence[Column]) -> None:
-    """Say of which column each value of a field of optional metadata is."""
+_KINDS: dict[str, Kinds] = {
+    "enum_and_set_default_charset": frozenset(LABELLED),
+    "enum_and_set_columns_charset": frozenset(LABELLED),
+    "column_names": frozenset(ColumnType),
+    "geometry_types": frozenset({ColumnType.GEOMETRY}),
+    "vector_dimensions": frozenset({ColumnType.VECTOR}),
+    "set_labels_count": frozenset({ColumnType.SET}),
+    "enum_labels_count": frozenset({ColumnType.ENUM}),
+}
+
+
+def _optional(group: Part, columns: Sequence[Column], slots: Kinds) -> None:
+    """Say of which column each value of a field of optional metadata is.
+
+    ``slots``: the types that have a place in the lists of character sets.
+    """
+    kinds_of = {"default_charset": slots, "columns_charset": slots} | _KINDS
     by_field: dict[str, list[Part]] = {}
     for part in group.parts[2:]:
         by_field.setdefault(part.field, []).append(part)
@@ -172,40 +190,21 @@ def _optional(group: Part, columns: Sequence[Column]) -> None:
             _bits(parts[0], _of(columns, SIGN_BITS), _unsigned, lowest_first=False)
         elif name == "visible":
             _bits(parts[0], columns, _visible, lowest_first=False)
-        elif name in _DEFAULTS:
-            _default_charset(parts, _of(columns, _DEFAULTS[name]))
+        elif name in ("default_charset", "enum_and_set_default_charset"):
+            _default_charset(parts, _of(columns, kinds_of[name]))
         elif name == "primary_key":
             _key(parts, columns, prefixes=group.parts[0].value == _PREFIX_KEY)
-        elif name in _EACH:
-            for part, column in zip(parts, _of(columns, _EACH[name]), strict=False):
+        elif name in kinds_of:
+            for part, column in zip(parts, _of(columns, kinds_of[name]), strict=False):
                 part.meaning = f"{label_of(column)}: {part.meaning}"
-    labels = {
-        "set_labels_count": frozenset({ColumnType.SET}),
-        "enum_labels_count": frozenset({ColumnType.ENUM}),
-    }
-    for name, kinds in labels.items():
-        for part, column in zip(by_field.get(name, []), _of(columns, kinds), strict=False):
-            part.meaning = f"{label_of(column)}: how many labels follow"
-
-
-_EACH: dict[str, Kinds] = {
-    "columns_charset": frozenset(CHARSET_SLOTS),
-    "enum_and_set_columns_charset": frozenset(LABELLED),
-    "column_names": frozenset(ColumnType),
-    "geometry_types": frozenset({ColumnType.GEOMETRY}),
-    "vector_dimensions": frozenset({ColumnType.VECTOR}),
-}
-_DEFAULTS: dict[str, Kinds] = {
-    "default_charset": frozenset(CHARSET_SLOTS),
-    "enum_and_set_default_charset": frozenset(LABELLED),
-}
 
 
 def _default_charset(parts: list[Part], columns: list[Column]) -> None:
     for i, part in enumerate(parts):
         number = part.value if isinstance(part.value, int) else 0
         if i == 0:
-            part.meaning = f"{collation(number)}: of the columns of this kind, but for those below"
+            rest = ", but for those below" if len(parts) > 1 else ""
+            part.meaning = f"{collation(number)}: of every column of this kind{rest}"
         elif i % 2 and number < len(columns):
             part.meaning = f"{label_of(columns[number])}: the next number is its collation"
         elif i % 2:

@@ -117,26 +117,33 @@ class ExplainingWalk(LogWalk):
             )
 
     def _damaged(self, error: DamageError, last: tuple[str, int]) -> Iterator[ExplainableEvent]:
-        """A range that is no event, told by an error behind the last event."""
-        if error.file == last[0] and error.offset <= last[1]:
-            return
-        carrier = next((c for c in self.carriers if c.name == error.file), None)
-        if carrier is None or error.end is None:
-            return
-        yield ExplainableEvent(
-            error.file, error.offset, None, error.end, None,
-            partial(self._fragment, carrier, error), error,
-        )  # fmt: skip
+        """A range that is no event, told by an error behind the last event.
 
-    def _fragment(self, carrier: Carrier, error: DamageError) -> EventWalk:
-        size = min((error.end or error.offset) - error.offset, _MOST_FRAGMENT)
+        Of a text only the place and the reason are known (sources/loose_events.py).
+        """
+        if error.end is None and type(error) is not DamageError:
+            return  # of an event, which has told it
+        if error.end is not None and error.file == last[0] and error.offset <= last[1]:
+            return
+        end = error.offset if error.end is None else error.end
+        yield ExplainableEvent(
+            error.file, error.offset, None, end, None, partial(self._fragment, error), error
+        )
+
+    def _fragment(self, error: DamageError) -> EventWalk:
+        data = b"" if error.end is None else self._bytes_of(error)
+        version = self._reader.format.version
+        return walk_fragment(
+            data, error.file, error.offset, version, self._context, str(error.reason)
+        )
+
+    def _bytes_of(self, error: DamageError) -> bytes:
+        """The first bytes of a damaged range."""
+        assert error.end is not None
+        carrier = next(c for c in self.carriers if c.name == error.file)
         with carrier.open() as file:
             stream = ByteStream(file)
             while stream.offset < error.offset:
                 if not stream.read(min(error.offset - stream.offset, _STEP)):
                     break
-            data = stream.read(size)
-        version = self._reader.format.version
-        return walk_fragment(
-            data, error.file, error.offset, version, self._context, str(error.reason)
-        )
+            return stream.read(min(error.end - error.offset, _MOST_FRAGMENT))

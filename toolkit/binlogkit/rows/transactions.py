@@ -18,6 +18,7 @@ from binlogkit.events.control import Incident, XaPrepare, Xid
 from binlogkit.events.early import EarlyRows
 from binlogkit.events.gtid import Gtid
 from binlogkit.events.load import CreateFile, DeleteFile, ExecLoad, Load
+from binlogkit.events.mariadb import MARIADB_GTID_EVENT, opens_transaction
 from binlogkit.events.payload import TransactionPayload
 from binlogkit.events.query import ExecuteLoadQuery, LoadBlock, Query, RowsQuery
 from binlogkit.events.rows import RowsEvent, RowsFlag
@@ -32,6 +33,7 @@ GTID_TYPES = (
     EventType.GTID_LOG_EVENT,
     EventType.ANONYMOUS_GTID_LOG_EVENT,
     EventType.GTID_TAGGED_LOG_EVENT,
+    MARIADB_GTID_EVENT,
 )
 
 
@@ -111,6 +113,7 @@ class TransactionTracker:
             _count(transaction, event)
             if isinstance(body, Gtid):
                 _take_gtid(transaction, body)
+            transaction.explicit = opens_transaction(code, body)
             return None
         if self.open is None and not belongs(body):
             return None

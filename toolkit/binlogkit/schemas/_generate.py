@@ -15,8 +15,10 @@ from binlogkit.constants import EventType, event_type_name
 from binlogkit.events import payload, reader
 from binlogkit.events.base import OpaqueEvent, parser_of
 from binlogkit.events.context import LoadedFile, Variable
+from binlogkit.events.control import Incident
 from binlogkit.events.explain_parts import Detail
 from binlogkit.events.format_description import FormatDescription
+from binlogkit.events.group import TransactionContext
 from binlogkit.events.load import CreateFile, DeleteFile, ExecLoad, Load
 from binlogkit.events.query import ExecuteLoadQuery, Query
 from binlogkit.events.rows import RowsEvent
@@ -198,6 +200,8 @@ _SHOWN: Mapping[type[Any], Schema] = {
     FormatDescription: {
         "post_header_lengths": {"type": "object", "additionalProperties": {"type": "integer"}}
     },
+    Incident: {"incident": {"type": "string"}},
+    TransactionContext: {"snapshot_gtids": {"type": ["string", "null"]}},
     UserVar: {
         "charset": {"type": ["string", "null"]},
         "decoded": {"type": ["string", "number", "null"]},

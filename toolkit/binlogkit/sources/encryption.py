@@ -175,6 +175,8 @@ class Decrypted(io.RawIOBase):
         return self._offset
 
     def read(self, size: int = -1) -> bytes:
+        if size < 0:
+            return self.readall()
         data = self._inner.read(size)
         self._offset += len(data)
         return bytes(self._cipher.update(data))

@@ -81,6 +81,13 @@ class Framer:
         """How many bytes are begun and not complete."""
         return len(self._data)
 
+    @property
+    def missing(self) -> int:
+        """How many bytes the bare event that is begun still needs at least."""
+        head = bytes(self._data[:HEADER_LENGTH])
+        whole = int.from_bytes(head[_SIZE], "little") if len(head) == HEADER_LENGTH else 0
+        return max(whole, HEADER_LENGTH) - len(self._data)
+
     def feed(self, data: bytes) -> Iterator[bytes]:
         """The next bytes."""
         self._data += data
@@ -117,19 +124,23 @@ class Framer:
 
     def _packet(self) -> bytes | None:
         """The event of the next packet, or of several where one goes on in the next."""
-        event, at = bytearray(), 0
+        spans: list[slice] = []
+        at = 0
         while True:
+            start = at + _PACKET_HEADER
             length = int.from_bytes(self._data[at : at + 3], "little")
-            if len(self._data) < at + _PACKET_HEADER + length or not length:
+            # Behind a full packet an empty one may follow: the event ended with the full one.
+            if len(self._data) < start + length or not (length or spans):
                 return None
-            event += self._data[at + _PACKET_HEADER : at + _PACKET_HEADER + length]
-            at += _PACKET_HEADER + length
+            spans.append(slice(start, start + length))
+            at = start + length
             if length < _MAX_PACKET:
                 break
-        if event[0] != _OK or not is_event(bytes(event[1 : HEADER_LENGTH + 1])):
+        event = b"".join(self._data[span] for span in spans)
+        if event[0] != _OK or not is_event(event[1 : HEADER_LENGTH + 1]):
             self._break(_no_event(event))
             return None
-        return self._taken(bytes(event[1:]), at)
+        return self._taken(event[1:], at)
 
     def _taken(self, event: bytes, length: int) -> bytes:
         del self._data[:length]
@@ -149,7 +160,7 @@ class Framer:
         self._data.clear()
 
 
-def _no_event(packet: bytearray) -> str:
+def _no_event(packet: bytes) -> str:
     if packet[0] == _ERROR:
         code, text = int.from_bytes(packet[1:3], "little"), packet[3:].decode("latin-1")
         return f"the server sent error {code}: {text}"

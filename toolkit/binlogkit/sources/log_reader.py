@@ -30,10 +30,10 @@ from binlogkit.errors import (
 )
 from binlogkit.sources.crc import crc_of, ends_in_crc
 from binlogkit.sources.first_event import first_format, start_format
-from binlogkit.sources.log_format import CHECKSUM_CRC32, LogFormat, format_of
+from binlogkit.sources.log_format import LogFormat, format_of
 from binlogkit.sources.loose_events import LooseEvents
 from binlogkit.sources.raw import V1_HEADER_LENGTH, EventHeader, RawEvent, parse_header
-from binlogkit.sources.recovery import Recovery
+from binlogkit.sources.recovery import Recovery, with_checksums
 from binlogkit.sources.stream import ByteStream
 from binlogkit.sources.text.hex_image import HexImage
 
@@ -78,7 +78,7 @@ class LogReader:
         self._start_pos = start
         self._stop_pos = stop
         self._recovery = Recovery(self._stream)
-        self._format_pos = len(BINLOG_MAGIC)
+        self._unchecked: int | None = None  # the first event that no checksum vouches for
 
     def __iter__(self) -> Iterator[RawEvent]:
         if self._loose is not None:
@@ -130,6 +130,7 @@ class LogReader:
     def _recover(self, error: DamageError) -> bool:
         """Go on at the next sound event; whether there is one."""
         head = self._stream.peek(HEADER_LENGTH)
+        error.offset = min(error.offset, self._stream.offset)  # of a cut carrier: the event's
         found = self._recovery.next(self.format, head, self._stream.offset)
         self._report(error, self._stream.offset)
         self.format = found or self.format
@@ -137,10 +138,12 @@ class LogReader:
 
     def _read_magic(self) -> None:
         magic = self._stream.read(len(BINLOG_MAGIC))
+        if len(magic) < len(BINLOG_MAGIC) and self._stream.failure is not None:
+            return  # told as the first event is asked for
         if not magic:
             raise EmptyInputError(self.name, "the file is empty")
         if magic == ENCRYPTED_MAGIC:
-            raise InputError(self.name, "the log is encrypted, and encrypted logs are not read yet")
+            raise InputError(self.name, "the log is encrypted, and was opened without its keys")
         if magic != BINLOG_MAGIC:
             self._without_magic(magic)
             return
@@ -171,28 +174,40 @@ class LogReader:
             self.format = start_format(head)
         is_format = len(head) > 4 and head[4] == EventType.FORMAT_DESCRIPTION_EVENT
         header_length = HEADER_LENGTH if is_format else self.format.header_length
+        if not any(head):
+            raise stream.failure or self._zeros(pos)
         if len(head) < min(header_length, HEADER_LENGTH):
             raise stream.failure or TruncatedEventError(
                 self.name, pos, f"the file ends {len(head)} bytes into an event's header"
             )
         header = parse_header(head, header_length)
-        if not any(head):
-            raise self._zeros(pos)
         if header.size < header_length:
             header = self._short(pos, header, head)
+        if self._recovery.absurd(header, pos, self.format):
+            raise MalformedEventError(
+                self.name,
+                pos,
+                f"it claims {header.size} bytes, and its log_pos is {header.log_pos}",
+                "event_size",
+            )
         there = stream.available(header.size)
         if there < header.size:
+            if not self._recovery.likely(header, pos, self.format):
+                what = f"type {header.type_code}, {header.size} bytes, log_pos {header.log_pos}"
+                raise MalformedEventError(self.name, pos, f"no event stands here ({what})")
             raise stream.failure or TruncatedEventError(
                 self.name, pos, f"the file ends {there} bytes into an event of {header.size}"
             )
         data = stream.peek(header.size)
         if is_format:
-            self.format, self._format_pos = format_of(self.name, pos, data), pos
+            self.format = format_of(self.name, pos, data)
         else:
             self._check_format(header, data)
         event = self._frame(pos, header, data)
         if is_format and event.checksum == "bad":
             self.format = replace(self.format, header_length=HEADER_LENGTH)
+        if event.checksum != "ok" and self._unchecked is None:
+            self._unchecked = pos
         self._recovery.learn(header, pos, self.format, event.checksum)
         stream.skip(header.size)
         return event
@@ -230,12 +245,14 @@ class LogReader:
         if not self._recovery.doubts or self.format.version < 4:
             return
         if not self.format.checksummed(header.type_code) and ends_in_crc(header, data):
-            self.format = replace(self.format, checksum_algorithm=CHECKSUM_CRC32)
+            self.format = with_checksums(self.format)
             self._recovery.doubts = 0
+            if self._unchecked is None:  # the log begins in the middle
+                return
             error = MalformedEventError(
                 self.name,
-                self._format_pos,
-                "events have checksums, and no format description says so",
+                self._unchecked,
+                "it says nothing of checksums and has none that matches; those behind it have",
                 "checksum_algorithm",
             )
             if self._on_damage == "stop":

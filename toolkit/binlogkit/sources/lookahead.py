@@ -8,15 +8,21 @@ from typing import TYPE_CHECKING, BinaryIO
 if TYPE_CHECKING:
     from collections.abc import Buffer
 
+from binlogkit.errors import DamageError
+
 __all__ = ["Lookahead"]
 
 
 class Lookahead(io.RawIOBase):
-    """``file`` from its place on; closing it closes ``file``."""
+    """``file`` from its place on; closing it closes ``file``.
+
+    Damage that is met while looking ahead is raised when reading comes to it.
+    """
 
     def __init__(self, file: BinaryIO) -> None:
         self._inner = file
         self._ahead = b""
+        self._failure: DamageError | None = None
 
     def readable(self) -> bool:
         return True
@@ -25,17 +31,29 @@ class Lookahead(io.RawIOBase):
         """The next ``length`` bytes, fewer only at the end."""
         parts = [self._ahead]
         missing = length - len(self._ahead)
-        while missing > 0 and (chunk := self._inner.read(missing)):
+        while missing > 0 and (chunk := self._more(missing)):
             parts.append(chunk)
             missing -= len(chunk)
         self._ahead = b"".join(parts)
         return self._ahead[:length]
 
+    def _more(self, length: int) -> bytes:
+        if self._failure is not None:
+            return b""
+        try:
+            return self._inner.read(length)
+        except DamageError as error:
+            self._failure = error
+            return b""
+
     def read(self, size: int = -1) -> bytes:
+        if size < 0:
+            return self.readall()
+        if not self._ahead and self._failure is not None:
+            failure, self._failure = self._failure, None
+            raise failure
         if not self._ahead:
             return self._inner.read(size)
-        if size < 0:
-            size = len(self._ahead)
         data, self._ahead = self._ahead[:size], self._ahead[size:]
         return data
 

@@ -15,19 +15,33 @@ from typing import TYPE_CHECKING
 from binlogkit.constants import HEADER_LENGTH, EventType
 from binlogkit.sources.crc import StretchCrc
 from binlogkit.sources.log_format import CHECKSUM_CRC32, CHECKSUM_OFF, LogFormat
-from binlogkit.sources.plausible import MODULUS, known_header, sane_header, shift_of
+from binlogkit.sources.plausible import (
+    KNOWN_TYPES,
+    MODULUS,
+    known_header,
+    sane_header,
+    shift_of,
+)
 from binlogkit.sources.raw import EventHeader, parse_header
 from binlogkit.sources.stream import ByteStream
 
 if TYPE_CHECKING:
     from binlogkit.sources.resync import Resync
 
-__all__ = ["Recovery"]
+__all__ = ["Recovery", "with_checksums"]
 
-_REACH = 64 << 20  # how far ahead log_pos alone is believed
+_REACH = 16 << 20  # how far ahead a size or a log_pos is believed that nothing else supports
 _CHAIN = 3
 _MADE_UP = (EventType.ROTATE_EVENT, EventType.FORMAT_DESCRIPTION_EVENT)  # may have no log_pos
 _DOUBTS = 4  # events after which a format description without checksums is believed
+
+
+def with_checksums(log_format: LogFormat) -> LogFormat:
+    """The format of events that have checksums though no sound format description says so.
+
+    The length of headers that a damaged one gives is not believed.
+    """
+    return replace(log_format, checksum_algorithm=CHECKSUM_CRC32, header_length=HEADER_LENGTH)
 
 
 class Recovery:
@@ -71,6 +85,20 @@ class Recovery:
             if resync.sound_at(size) is not None:
                 return size
         return None
+
+    def likely(self, header: EventHeader, pos: int, log_format: LogFormat) -> bool:
+        """Whether a header may be an event's: of a known type, or where its ``log_pos`` says."""
+        return header.type_code in KNOWN_TYPES or self.consistent(header, pos, log_format)
+
+    def absurd(self, header: EventHeader, pos: int, log_format: LogFormat) -> bool:
+        """Whether an event claims more than is worth reading ahead to see whether it is there.
+
+        Before 5.1 an event's ``log_pos`` inside a transaction counts from that one's beginning.
+        """
+        if header.size <= _REACH or self._left(_REACH) < _REACH:
+            return False
+        supported = header.log_pos == header.size or self.consistent(header, pos, log_format)
+        return not (supported and sane_header(header))
 
     def _followed(self, header: EventHeader, pos: int, log_format: LogFormat) -> bool:
         """Whether behind the event the log ends or a header stands in its right place."""
@@ -135,9 +163,8 @@ class Recovery:
 
         formats = [log_format]
         if self.doubts and log_format.version > 3:
-            usual = replace(log_format, header_length=HEADER_LENGTH)
-            plain = replace(usual, checksum_algorithm=CHECKSUM_OFF)
-            checked = replace(usual, checksum_algorithm=CHECKSUM_CRC32)
+            plain = replace(log_format, checksum_algorithm=CHECKSUM_OFF)
+            checked = with_checksums(log_format)
             formats = [checked, plain]
         return Resync(self._stream, formats, frozenset((0, self._last)), self._crc)
 

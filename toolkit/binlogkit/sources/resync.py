@@ -18,7 +18,8 @@ written at the same place, look right in every respect; the order of GTIDs and s
 tells of them (analyses/verify).
 
 One pass: numpy sifts the headers, StretchCrc the checksums, so the time is linear in the bytes and
-in the number of candidates, whatever they claim, also over many damages. Memory: the largest size claimed, up to 1 GiB.
+in the number of candidates, whatever they claim, also over many damages. Memory: what a candidate
+at a known shift claims, up to 1 GiB, where the log holds as much.
 """
 
 from __future__ import annotations

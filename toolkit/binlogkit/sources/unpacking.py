@@ -127,10 +127,10 @@ class _Unpacked(io.RawIOBase):
         return True
 
     def read(self, size: int = -1) -> bytes:
+        if size < 0:
+            return self.readall()
         while not self._plain and not self._ended:
             self._advance()
-        if size < 0:
-            size = len(self._plain)
         out, self._plain = self._plain[:size], self._plain[size:]
         self._offset += len(out)
         return out

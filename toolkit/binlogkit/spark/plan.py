@@ -203,6 +203,7 @@ class _Planner:
         self._prepared: dict[str, int] = {}
         self._transactions = 0
         self._declared = False
+        self._ordered = True
         self._end = 0
 
     def run(self, splits: Sequence[Split]) -> tuple[Split, ...]:
@@ -243,13 +244,13 @@ class _Planner:
         ]
 
     def _pass(self, carrier: Carrier) -> int | None:
-        """Walk over one log; the offset of its end, None where damage hides it."""
-        self._end, before = 0, len(self.walk.damages)
+        """Walk over one log; the offset of its end, None where damage or disorder hides it."""
+        self._end, self._ordered, before = 0, True, len(self.walk.damages)
         for transaction in track_transactions(self._events(carrier), self._transactions):
             self._transactions = transaction.number + 1
             self._decide(transaction)
         hidden = any(damage.offset >= self._end for damage in self.walk.damages[before:])
-        return None if hidden else self._end
+        return self._end if self._ordered and not hidden else None
 
     def _decide(self, transaction: Transaction) -> None:
         """Note what XA COMMIT and XA ROLLBACK decide (rows/ledger.py, _resolve)."""
@@ -264,8 +265,9 @@ class _Planner:
     def _events(self, carrier: Carrier) -> Iterator[Event]:
         for step in self.walk.steps(carrier):
             event = step.event
-            if event.raw.inner is None:
-                self._end = event.raw.pos + event.raw.header.size
+            if event.raw.inner is None:  # events pasted into a text may stand in any order
+                self._ordered = self._ordered and event.raw.pos >= self._end
+                self._end = max(self._end, event.raw.end_pos)
             body = event.body
             if isinstance(body, Query):
                 kind = statement_kind(body.query, body.status_vars.sql_mode)

@@ -51,25 +51,26 @@ _STATUS = StatusVars(
 )  # fmt: skip
 
 
-def _gtid(number: int, sid: str, length: int) -> Gtid:
-    """As 8.0.14 and on write it; ``length``: of the whole transaction."""
+def _gtid(number: int, place: int, sid: str, length: int) -> Gtid:
+    """As 8.0.14 and on write it; ``place``: in this log; ``length``: of the whole transaction."""
     time = (START + number) * 1_000_000
-    return Gtid(0, sid, number, number - 1, number, time, time, length, 80031, 80031)
+    return Gtid(0, sid, number, place - 1, place, time, time, length, 80031, 80031)
 
 
 def _transaction(
     log: LogWriter, number: int, write: Callable[[LogWriter], object], sid: str = _SOURCE
 ) -> None:
     """A GTID event, which says how long the transaction is, and what ``write`` writes behind it."""
+    place = 1 + sum(isinstance(event.body, Gtid) for event in log.events)
     length, measured = 0, 1
     while measured != length:  # the length's own length is part of it
         length = measured
         scratch = LogWriter("8.0.31", timestamp=START)
         start = len(scratch.data)
-        scratch.add(_gtid(number, sid, length))
+        scratch.add(_gtid(number, place, sid, length))
         write(scratch)
         measured = len(scratch.data) - start
-    log.add(_gtid(number, sid, length))
+    log.add(_gtid(number, place, sid, length))
     write(log)
 
 

@@ -61,8 +61,9 @@ def v3() -> LogWriter:
     log.add(DeleteFile(2), timestamp=START + 2)
     log.add(replace(_LOAD, terminated=b"<=>", options=("ignore",)), timestamp=START + 3)
     log.add(Slave(79, 3306, "source.example", "source-bin.000003"), timestamp=START + 4)
+    log.timestamp = START + 5
     log.add(query("CREATE TEMPORARY TABLE x (a INT)"), flags=EventFlag.THREAD_SPECIFIC)
-    log.add(Stop(), timestamp=START + 5)
+    log.add(Stop())
     return log
 
 

@@ -52,14 +52,14 @@ class RowsChecks:
             self._earlier[body.table_id] = (body.db, body.table)
             self._unmapped.discard(body.table_id)
             self.in_statement = True
-        elif isinstance(body, RowsEvent):
+        elif isinstance(body, (RowsEvent, EarlyRows)):
+            if isinstance(body, EarlyRows) and not self._early:
+                self._early = True
+                yield finding("unread_rows", place_of(event, number, gtid), event.type)
             yield from self._rows(event, body, number, gtid)
-        elif isinstance(body, EarlyRows) and not self._early:
-            self._early = True
-            yield finding("unread_rows", place_of(event, number, gtid), event.type)
 
     def _rows(
-        self, event: Event, body: RowsEvent, number: int, gtid: str | None
+        self, event: Event, body: RowsEvent | EarlyRows, number: int, gtid: str | None
     ) -> Iterator[Finding]:
         known = body.table_id in self._maps or body.table_id == DUMMY_TABLE_ID
         if not known and body.table_id not in self._unmapped:

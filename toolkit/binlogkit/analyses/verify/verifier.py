@@ -38,6 +38,9 @@ class Verifier:
         self._xa = XaLedger()
         self._ledger = SeriesLedger()
         self._series: Series | None = None
+        self._transactions: TransactionChecks | None = None
+        self._rows = RowsChecks()
+        self._carried: tuple[Series | None, TransactionChecks, RowsChecks] | None = None
 
     def begin(self, name: str, *, encrypted: bool = False) -> Iterator[Finding]:
         """The next file."""
@@ -45,7 +48,7 @@ class Verifier:
         self.files.append(self.facts)
         self._file = FileChecks(self.facts)
         self._rows = RowsChecks()
-        self._transactions: TransactionChecks | None = None
+        self._transactions = None
         self._losses = Losses()
         self._series = None
         self._given: Counter[str] = Counter()
@@ -81,7 +84,7 @@ class Verifier:
         if self._series is None:
             self._series = self._ledger.of(self.facts)
         if self._transactions is None:
-            self._transactions = TransactionChecks(self.facts, self._series.seen, self._xa)
+            self._transactions = self._first_of(self._series)
         for loss in self._losses.feed(event):
             yield _lost(loss)
         if event.raw.checksum == "bad":
@@ -98,11 +101,22 @@ class Verifier:
         if transactions.ended is not None:
             yield from self._rows.transaction_ends(event, number, gtid)
 
+    def _first_of(self, series: Series) -> TransactionChecks:
+        """The checks of transactions; a relay log may go on inside the one before."""
+        if self.facts.relay and self._carried is not None and self._carried[0] is series:
+            _, transactions, self._rows = self._carried
+            transactions.facts = self.facts
+            return transactions
+        return TransactionChecks(self.facts, series.seen, self._xa)
+
     def end_file(self) -> Iterator[Finding]:
         """The file ends."""
         cut = self._ends_in_damage()
         for found in self._ending(cut):
             yield from self._limited(found)
+        self._carried = None
+        if self._transactions is not None and self._transactions.open is not None and not cut:
+            self._carried = (self._series, self._transactions, self._rows)
         for code, count in sorted(self._given.items()):
             if count > MAX_OF_A_CODE:
                 text = f"{count - MAX_OF_A_CODE} more findings {code}"
@@ -144,16 +158,17 @@ def _lost(loss: Loss) -> Finding:
 
 def _code(error: DamageError, event: Event | None, own: bool) -> str:
     """The code of what reading met."""
-    if isinstance(error, ChecksumError):
-        return "bad_checksum" if own else "broken_framing"
-    if isinstance(error, TruncatedEventError):
-        return "cut_event" if event is None else "broken_framing"
+    stopped = event is None and error.end is None
     if isinstance(error, ZeroTailError):
         return "zeros_at_end"
+    if isinstance(error, ChecksumError):
+        return "bad_checksum" if own or stopped else "broken_framing"
+    if isinstance(error, TruncatedEventError):
+        return "cut_event" if event is None else "broken_framing"
     if error.field == "magic":
         return "bad_magic"
-    if own:
+    if own or (stopped and error.field not in (None, "event_size")):
         return "malformed_event"
     if isinstance(error, MalformedEventError):
-        return "broken_framing" if event is not None else "garbage_at_end"
+        return "broken_framing" if event is not None or stopped else "garbage_at_end"
     return "damaged_carrier"

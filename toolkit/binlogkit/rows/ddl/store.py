@@ -32,7 +32,9 @@ class Store:
         self._tables: dict[Name, Tracked] = {}
         self._definitions: dict[Name, TableDefinition] = {}
         self._unknown: dict[Name, str] = {}
-        self._children: set[Name] = set()  # tables with foreign keys
+        # What finds tables without looking at all of them: a statement costs what it changes.
+        self._children: dict[Name, set[Name]] = {}  # by parent, as the foreign key names it
+        self._in: dict[str, set[Name]] = {}  # known and unknown tables by database
 
     def copy(self) -> Store:
         """An independent store with the same content."""
@@ -42,7 +44,8 @@ class Store:
         twin._tables = dict(self._tables)
         twin._definitions = dict(self._definitions)
         twin._unknown = dict(self._unknown)
-        twin._children = set(self._children)
+        twin._children = {parent: set(keys) for parent, keys in self._children.items()}
+        twin._in = {db: set(keys) for db, keys in self._in.items()}
         return twin
 
     # -- names
@@ -91,26 +94,38 @@ class Store:
     def put(self, table: Tracked) -> None:
         """Enter or replace a table."""
         key = self._key((table.db, table.table))
+        self._unlink(key)
         self._tables[key] = table
         self._definitions[key] = table.definition()
         self._unknown.pop(key, None)
-        if table.foreign:
-            self._children.add(key)
-        else:
-            self._children.discard(key)
+        self._in.setdefault(key[0], set()).add(key)
+        for parent in _parents(table):
+            self._children.setdefault(parent, set()).add(key)
 
     def forget(self, name: Name) -> None:
         """Nothing is there any more, or nothing is known of it."""
         key = self._key(name)
+        self._unlink(key)
         self._tables.pop(key, None)
         self._definitions.pop(key, None)
         self._unknown.pop(key, None)
-        self._children.discard(key)
+        self._in.get(key[0], set()).discard(key)
+
+    def _unlink(self, key: Name) -> None:
+        """Forget of whom the table is a child."""
+        table = self._tables.get(key)
+        for parent in _parents(table) if table is not None else ():
+            self._children.get(parent, set()).discard(key)
+
+    def _mark(self, name: Name, reason: str) -> None:
+        key = self._key(name)
+        self._unknown[key] = reason
+        self._in.setdefault(key[0], set()).add(key)
 
     def lose(self, name: Name, reason: str) -> TableChange:
         """The table's schema is unknown from here."""
         self.forget(name)
-        self._unknown[self._key(name)] = reason
+        self._mark(name, reason)
         return TableChange("unknown", *name, reason=reason)
 
     def rename(self, old: Name, new: Name) -> TableChange:
@@ -121,10 +136,9 @@ class Store:
         if known is not None:
             self.put(_moved(known, new))
         elif reason is not None:
-            self._unknown[self._key(new)] = reason
-        for child in [self._tables[key] for key in self._children]:
-            if any((fk.db or child.db, fk.table) == old for fk in child.foreign):
-                self.put(_reparented(child, old, new))
+            self._mark(new, reason)
+        for key in sorted(self._children.get(old, ())):
+            self.put(_reparented(self._tables[key], old, new))
         return TableChange("rename", *old, *new, definition=self.definition(new), reason=reason)
 
     # -- databases
@@ -142,9 +156,14 @@ class Store:
     def forget_database(self, db: str) -> None:
         """The database is gone with its tables."""
         wanted = self.folded(db)
-        for key in [key for key in (*self._tables, *self._unknown) if key[0] == wanted]:
+        for key in self._in.pop(wanted, set()).copy():
             self.forget(key)
         self.databases.pop(wanted, None)
+
+
+def _parents(table: Tracked) -> set[Name]:
+    """The tables that the foreign keys of ``table`` name."""
+    return {(fk.db or table.db, fk.table) for fk in table.foreign}
 
 
 def _moved(table: Tracked, new: Name) -> Tracked:

@@ -18,15 +18,11 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from binlogkit.errors import SchemaError, printable
+from binlogkit.limits import limit, over
 from binlogkit.rows.ddl.modes import SqlMode
 from binlogkit.rows.ddl.scan import pieces
 
-__all__ = ["MAX_STATEMENT", "Lexeme", "Reader", "read"]
-
-#: Characters and tokens of a statement that are still read: a table of 4096 columns, or an ENUM of
-#: 65535 labels, stays below.
-MAX_STATEMENT = 4 << 20
-MAX_TOKENS = 250_000
+__all__ = ["Lexeme", "Reader", "read"]
 
 
 class _Words(MySQL.Tokenizer):
@@ -81,11 +77,12 @@ class Lexeme:
 def read(sql: str, mode: SqlMode, version: int) -> Reader:
     """A reader over the tokens of ``sql``.
 
-    SchemaError: an open quote, a text over MAX_STATEMENT or MAX_TOKENS, or what the tokenizer
+    SchemaError: an open quote, a text over the limits STATEMENT and WORDS, or what the tokenizer
     cannot cut.
     """
-    if len(sql) > MAX_STATEMENT:
-        raise SchemaError(f"the statement is longer than {MAX_STATEMENT} characters")
+    if len(sql) > (most := limit("STATEMENT")):
+        what = f"the statement is longer than {most} characters"
+        raise SchemaError(over("STATEMENT", what))
     text = _bounded(sql, mode, version)
     ansi = bool(mode & SqlMode.ANSI_QUOTES)
     bare = bool(mode & SqlMode.NO_BACKSLASH_ESCAPES)
@@ -102,11 +99,11 @@ _ABOUT_A_TOKEN = re.compile(r"[\w$]+|[^\s\w$]")
 def _bounded(sql: str, mode: SqlMode, version: int) -> str:
     """``sql`` without comments; SchemaError when it has more tokens than are read."""
     kept: list[str] = []
-    tokens = 0
+    tokens, most = 0, limit("WORDS")
     for kind, text, _ in pieces(sql, mode, version):
         tokens += 1 if kind == "quoted" else sum(1 for _ in _ABOUT_A_TOKEN.finditer(text))
-        if tokens > MAX_TOKENS:
-            raise SchemaError(f"the statement has more than {MAX_TOKENS} words and signs")
+        if tokens > most:
+            raise SchemaError(over("WORDS", f"the statement has more than {most} words and signs"))
         kept.append(text)
     return "".join(kept)
 

@@ -84,6 +84,8 @@ class _Reading(io.RawIOBase):
         return True
 
     def read(self, size: int = -1) -> bytes:
+        if size < 0:
+            return self.readall()
         try:
             return self._inner.read(size)
         except (OSError, ValueError) as exc:

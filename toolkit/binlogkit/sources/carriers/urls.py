@@ -1,5 +1,6 @@
-"""URLs: whatever fsspec opens, also through its caches and archives (``zip://x::https://…``).
+"""URLs: ``mysql://``, a server's logs, and whatever fsspec opens.
 
+fsspec's caches and archives are URLs as well (``zip://x::https://…``).
 A name never shows a URL's secrets: the password before its host, and what a query holds as a
 signature or token. ``location`` keeps the whole, to open it again.
 """
@@ -43,8 +44,12 @@ def without_secrets(text: str) -> str:
 def from_url(url: str) -> list[Carrier]:
     """The logs at a URL: one, or those of a folder, a glob or an index file.
 
-    Errors: :class:`InputError`, :class:`EmptyInputError`.
+    Errors: :class:`InputError`, :class:`EmptyInputError`; of a server :class:`ServerError`.
     """
+    if url.lower().startswith("mysql://"):
+        from binlogkit.sources.server.remote import server_logs
+
+        return server_logs(url)
     try:
         return _Place(url).logs()
     except (OSError, ValueError, ImportError, RuntimeError, KeyError) as exc:
@@ -92,7 +97,7 @@ class _Place:
     def _is_folder(self) -> bool:
         """Over HTTP only a name with a slash is one: to ask means to fetch the file."""
         if "http" in _protocols(self._fs):
-            return self._path.endswith("/")
+            return bool(self._path.endswith("/"))
         return bool(self._fs.isdir(self._path))
 
     def _matches(self) -> list[Carrier]:

@@ -115,8 +115,15 @@ class ReplicationClient:
         settings += [f"@{who}_uuid = '{self._identity.uuid}'" for who in ("slave", "replica")]
         self._query(f"SET {', '.join(settings)}, SESSION net_write_timeout = {_SLOW_READER}")
         self._command(RegisterSlave(self._identity.server_id))
-        with translated(self.server):
-            self._connection._read_ok_packet()
+        try:
+            with translated(self.server):
+                self._connection._read_ok_packet()
+        except ServerError as error:
+            if error.code not in _DENIED:
+                raise
+            raise ServerError(
+                "the account lacks the right REPLICATION SLAVE", server=self.server, code=error.code
+            ) from error
 
     def _query(self, sql: str) -> list[tuple[Any, ...]]:
         with translated(self.server), self._connection.cursor() as cursor:

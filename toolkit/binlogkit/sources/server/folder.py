@@ -19,13 +19,14 @@ import json
 import os
 import re
 import time
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from binlogkit.constants import BINLOG_MAGIC, HEADER_LENGTH, EventType
+from binlogkit.constants import BINLOG_MAGIC, CHECKSUM_LENGTH, HEADER_LENGTH, EventType
 from binlogkit.errors import InputError, ReplicationError, UsageError, WriteError
 from binlogkit.sources.log_format import LogFormat, format_of
 from binlogkit.sources.raw import parse_header
@@ -209,7 +210,7 @@ class CaptureFolder:
     def _begin(self, event: StreamEvent) -> None:
         if event.header.type_code != EventType.FORMAT_DESCRIPTION_EVENT:
             raise ReplicationError(f"{event.file} does not begin with a format description")
-        name, first = safe_name(event.file, INDEX), BINLOG_MAGIC + event.data
+        name, first = safe_name(event.file, INDEX), BINLOG_MAGIC + _sealed(event)
         path = self.path / name
         if name in self._names:
             raise ReplicationError(f"it begins {name} again")
@@ -321,6 +322,14 @@ def _locked(path: Path) -> int:
         os.close(lock)
         raise UsageError(f"{path.parent}: another capture is writing there") from exc
     return lock
+
+
+def _sealed(event: StreamEvent) -> bytes:
+    """A format description, with a checksum of its own when the server left its log's old one."""
+    if not event.made_up or not event.format.checksummed(event.header.type_code):
+        return event.data
+    plain = event.data[:-CHECKSUM_LENGTH]
+    return plain + zlib.crc32(plain).to_bytes(CHECKSUM_LENGTH, "little")
 
 
 def _whole_event(file: BinaryIO, left: int) -> bytes | None:

@@ -10,6 +10,7 @@ import io
 from collections.abc import Iterator
 from functools import partial
 from typing import BinaryIO, cast
+from urllib.parse import quote, urlsplit, urlunsplit
 
 from binlogkit.constants import BINLOG_MAGIC
 from binlogkit.errors import EmptyInputError, InputError, ServerError
@@ -45,7 +46,12 @@ def server_logs(url: str) -> list[Carrier]:
     if not wanted:
         raise EmptyInputError(f"mysql://{settings.name}/", "the server has no binary log")
     return [
-        Carrier(f"mysql://{settings.name}/{log}", partial(_open, settings, log), sizes.get(log))
+        Carrier(
+            f"mysql://{settings.name}/{log}",
+            partial(_open, settings, log),
+            sizes.get(log),
+            location=urlunsplit(urlsplit(url)._replace(path=f"/{quote(log)}")),
+        )
         for log in wanted
     ]
 

@@ -210,6 +210,14 @@ class SteadyStream:
     def _reachable(self, client: ReplicationClient) -> Place:
         """The place, or the start of the next log when its own ended and is purged."""
         place, names = self.place, client.facts.names
+        sizes = {log.name: log.size for log in client.facts.logs or ()}
+        size = sizes.get(place.file, place.position)
+        if size < place.position:
+            raise self._differs(
+                client,
+                f"its {place.file} has only {size} bytes: its logs were reset, "
+                "or a crash took what was read",
+            )
         if not place.file or not names or place.file in names:
             return place
         if place.next_file in names:

@@ -14,7 +14,7 @@ from binlogkit.sources.framing import Framer, Framing
 
 __all__ = ["Base64Events"]
 
-_GROUP = 4
+_GROUP, _GROUP_BYTES = 4, 3
 
 
 class Base64Events:
@@ -28,11 +28,22 @@ class Base64Events:
         self.broken = ""
         self.taken = 0
         self._chars = ""
+        self._padded = False
         self._framer = Framer(Framing.BARE)
 
     @property
     def cut(self) -> bool:
         return self._framer.cut
+
+    @property
+    def padded(self) -> bool:
+        """Whether padding came last."""
+        return self._padded
+
+    @property
+    def missing(self) -> int:
+        """How many characters the event that is begun still needs, without padding."""
+        return -(-self._framer.missing * _GROUP // _GROUP_BYTES) - len(self._chars)
 
     @property
     def left(self) -> bool:
@@ -42,6 +53,7 @@ class Base64Events:
     def feed(self, chars: str) -> Iterator[bytes]:
         """Base64 characters without padding."""
         self.taken += len(chars)
+        self._padded = self._padded and not chars
         self._chars += chars
         whole = len(self._chars) - len(self._chars) % _GROUP
         data, self._chars = binascii.a2b_base64(self._chars[:whole]), self._chars[whole:]
@@ -49,6 +61,7 @@ class Base64Events:
 
     def pad(self) -> Iterator[bytes]:
         """Padding: what was fed up to here is decoded."""
+        self._padded = True
         rest, self._chars = self._chars, ""
         if len(rest) == 1:
             self.broken = "the base64 text has one character too many, or lacks some"

@@ -33,6 +33,8 @@ _TOKEN = re.compile(rf"(?P<chars>[A-Za-z0-9+/]+)|(?P<pad>=+)|(?P<gap>{_GAP}+)|(?
 HOLDS_EVENTS = re.compile(rf"{STATEMENT.pattern}{_GAP}*[A-Za-z0-9+/]{{20}}", re.IGNORECASE)
 _HEADER_CHARS = 26  # of base64 hold 19 bytes
 _GROUP = 4
+_CHARS = re.compile(r"[A-Za-z0-9+/]+")
+_SHORT_LINE = 16  # characters: less is no line of base64, unless it is the last
 _RUN_END = re.compile(r"[A-Za-z0-9+/]*\Z")
 _RUN = re.compile(rf"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/]{{{_HEADER_CHARS},}}")
 _GO_ON = re.compile(rf"(?P<quote>{_QUOTE})|(?<![A-Za-z0-9+/])(?P<chars>[A-Za-z0-9+/]{{26,}})")
@@ -127,6 +129,8 @@ class BinlogText:
             return pieces
         if token is None:
             return self._end() if self._state is _State.BARE else self._bad_character()
+        if kind == "gap" and self._events.left and self._another(token.end()):
+            return self._cut(token.end())
         if kind == "pad":
             pieces = self._placed(self._events.pad())
         else:
@@ -136,6 +140,24 @@ class BinlogText:
             return pieces
         pieces.append(window.damage(self._events.broken))
         self._go_on(token.end())
+        return pieces
+
+    def _another(self, index: int) -> bool:
+        """Whether what follows a gap does not go on with the event that is begun."""
+        run = _CHARS.match(self._window.text, index)
+        if self._events.padded:
+            return run is not None and begins_event(_decoded(run[0]), whole=False)
+        window = self._window
+        sees_it = window.ended or index + _LONGEST_TOKEN < len(window.text)
+        if self._state is _State.STATEMENT or not sees_it:
+            return False
+        return run is None or len(run[0]) < min(self._events.missing, _SHORT_LINE)
+
+    def _cut(self, index: int) -> list[Piece]:
+        """An event is cut, and what follows is not its rest."""
+        pieces = self._placed(self._events.end())
+        pieces.append(self._window.damage(self._events.broken))
+        self._go_on(index)
         return pieces
 
     def _complete(self) -> bool:
@@ -180,8 +202,11 @@ class BinlogText:
     def _prose(self) -> bool:
         """Whether somebody only writes of a BINLOG statement: nothing in it is long enough."""
         window = self._window
-        few = self._state is _State.STATEMENT and self._events.taken < _HEADER_CHARS
-        return few and not _RUN.search(window.text, window.at, window.at + _LONGEST_TOKEN)
+        if self._state is _State.BARE or self._events.taken >= _HEADER_CHARS:
+            return False
+        end = window.at + _LONGEST_TOKEN
+        quote = re.compile(_QUOTE).search(window.text, window.at, end)
+        return not _RUN.search(window.text, window.at, quote.start() if quote else end)
 
     def _go_on(self, index: int) -> None:
         """Behind damage: where the next event's base64 begins, or behind the closing quote."""

@@ -40,13 +40,13 @@ class HexImage(io.RawIOBase):
         return True
 
     def read(self, size: int = -1) -> bytes:
+        if size < 0:
+            return self.readall()
         while not self._plain:
             item = next(self._dump, None)
             if item is None:
                 return b""
             self._take(item)
-        if size < 0:
-            size = len(self._plain)
         data, self._plain = self._plain[:size], self._plain[size:]
         self._offset += len(data)
         return data

@@ -19,6 +19,7 @@ __all__ = [
     "Style",
     "digits_of",
     "last_offset",
+    "offset_behind",
     "rows_of",
     "style_of",
 ]
@@ -62,7 +63,8 @@ class Style:
 
 
 _LEAD = r"[ \t]*(?:[>#*/]+[ \t]+)*"
-_DIGITS = r"[ \t]+(?=[0-9a-fA-F]{2})"
+# Behind the offset stand digits, or something with digits behind it: a damaged row.
+_DIGITS = r"[ \t]+(?=[0-9a-fA-F]{2}|\S{1,8}(?:[ \t]+[0-9a-fA-F]{2,8}(?=[ \t])){2})"
 XXD = Style(re.compile(rf"{_LEAD}(?:0x)?([0-9a-fA-F]{{4,16}}):{_DIGITS}"), spaced=True)
 LABELLED = Style(re.compile(rf"{_LEAD}([0-9a-fA-F]{{6,16}}){_DIGITS}"), words=True)
 MYSQLBINLOG = Style(re.compile(r"# ([0-9a-f]{8,16}) (?=[0-9a-f]{2} )"))
@@ -87,6 +89,12 @@ def _looks_right(rest: str, style: Style) -> bool:
     groups = re.split(r"[|>]|  " if style.spaced else r"[|>]", rest, maxsplit=1)[0].split()
     even = [g for g in groups[:_FEW] if _GROUP.fullmatch(g) and len(g) % 2 == 0]
     return bool(even) and len(even) == len(groups[:_FEW])
+
+
+def offset_behind(row: Row, base: int) -> str:
+    """The offset of the row that follows, as the dump would write it."""
+    number = int(row.offset, base) + len(row.data)
+    return format(number, {8: "o", 10: "d", 16: "x"}[base]).zfill(len(row.offset))
 
 
 def last_offset(line: str) -> str | None:

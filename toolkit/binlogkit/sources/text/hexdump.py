@@ -25,6 +25,7 @@ from binlogkit.sources.text.hex_rows import (
     Style,
     digits_of,
     last_offset,
+    offset_behind,
     row_begins,
     rows_of,
     style_of,
@@ -126,8 +127,10 @@ class Dump:
         elif (offset := last_offset(line)) is not None:
             yield from self._up_to(offset)
         elif self._row is not None and _BYTES.search(line):
+            following = offset_behind(self._row, self._base or _BASES[0])
+            yield self._row.data
             yield self.damage("the offset of a row cannot be read")
-            self._repeat, self._told = False, True
+            self._row, self._repeat, self._told = Row(following, b""), False, True
 
     def _up_to(self, offset: str) -> Iterator[Item]:
         """The row that waits, as far as the next ``offset``, and what stands for rows between."""

@@ -1,0 +1,156 @@
+"""Continuity over files: missing, repeated, out of order, renamed, of several series."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import binlogkit as bk
+from binlogkit.analyses.verify.file_facts import split_name
+from binlogkit.analyses.verify.gtid_ledger import GtidLedger
+from binlogkit.events.gtid_set import GtidSet
+
+CELL = "8.0-row-full"
+SID = "80808080-0080-11ee-8080-808080808080"
+PREVIOUS, ROTATE = 1, -1
+Codes = Callable[[Any], list[str]]
+
+
+@pytest.fixture
+def series(tmp_path: Path, pieces: Any, join: Any) -> list[Path]:
+    """Three logs of one server, 20 transactions each, as rotation leaves them."""
+    events = pieces(f"{CELL}/keys/binlog.000001")
+    starts = [i for i, piece in enumerate(events) if piece.type == "GTID_LOG_EVENT"]
+    paths = []
+    for n in range(3):
+        part = events[starts[20 * n] : starts[20 * n + 20]]
+        for i, piece in enumerate(p for p in part if p.type == "GTID_LOG_EVENT"):
+            at = 19 + 26
+            piece.data[at : at + 16] = i.to_bytes(8, "little") + (i + 1).to_bytes(8, "little")
+        piece_of = type(events[0])
+        head, previous = events[0], piece_of(bytearray(events[1].data[:19]), events[1].type)
+        previous.data += previous_gtids(20 * n)
+        rotate = piece_of(bytearray(events[-1].data[:27]), "ROTATE_EVENT")
+        rotate.data += f"binlog.{n + 2:06}".encode()
+        path = tmp_path / f"binlog.{n + 1:06}"
+        path.write_bytes(join([head, previous, *part, rotate]))
+        paths.append(path)
+    return paths
+
+
+def previous_gtids(last: int) -> bytes:
+    """The body of PREVIOUS_GTIDS for 1 to ``last``."""
+    if not last:
+        return (0).to_bytes(8, "little")
+    sid = bytes.fromhex(SID.replace("-", ""))
+    numbers = (1, 1, last + 1)
+    return (1).to_bytes(8, "little") + sid + b"".join(n.to_bytes(8, "little") for n in numbers)
+
+
+def names(paths: list[Path]) -> list[str]:
+    return [str(path) for path in paths]
+
+
+def test_a_whole_series_is_well(series: list[Path], codes: Codes) -> None:
+    found = bk.verify(names(series))
+    assert codes(found) == []
+    assert [joint.status for joint in found.joints] == ["continuous", "continuous"]
+
+
+def test_a_missing_file(series: list[Path], codes: Codes) -> None:
+    found = bk.verify(names([series[0], series[2]]))
+    assert codes(found) == ["file_missing", "gtid_gap"]
+    told = {f.code: f.found for f in found.findings}
+    assert "binlog.000002" in told["file_missing"]
+    assert f"{SID}:21-40" in told["gtid_gap"]
+    assert [joint.status for joint in found.joints] == ["gap"]
+
+
+def test_files_out_of_order(series: list[Path], codes: Codes) -> None:
+    found = bk.verify(names([series[1], series[0], series[2]]))
+    assert codes(found) == ["file_order"]
+    assert found.findings[-1].place.file == str(series[1])
+
+
+def test_a_file_given_twice(series: list[Path], codes: Codes) -> None:
+    found = bk.verify(names([series[0], series[0], series[1]]))
+    assert set(codes(found)) == {"file_repeated", "gtid_repeated"}
+    assert codes(found).count("gtid_repeated") == 20
+
+
+def test_a_copy_under_another_name(series: list[Path], tmp_path: Path, codes: Codes) -> None:
+    """Its GTIDs are there twice, whatever the name says."""
+    copy = tmp_path / "binlog.000004"
+    copy.write_bytes(series[2].read_bytes())
+    found = bk.verify(names([*series, copy]))
+    assert codes(found).count("gtid_repeated") == 20
+    assert "gtid_forgotten" in codes(found)
+
+
+def test_renamed_files_are_still_a_series(series: list[Path], tmp_path: Path, codes: Codes) -> None:
+    renamed = [
+        path.rename(tmp_path / name)
+        for path, name in zip(series, ("before", "then", "after"), strict=True)
+    ]
+    found = bk.verify(names(renamed))
+    assert codes(found) == []
+    assert [f.code for f in found.findings if f.code == "next_name"] == ["next_name"] * 2
+    mixed = bk.verify(names([renamed[2], renamed[0], renamed[1]]))
+    assert codes(mixed) == ["file_order"]
+
+
+def test_two_series_are_kept_apart(series: list[Path], tmp_path: Path, codes: Codes) -> None:
+    """A copy of the folder, as a replica's or a backup's would be: each is whole by itself."""
+    other = tmp_path / "copy"
+    other.mkdir()
+    copies = [other / path.name for path in series]
+    for path, copy in zip(series, copies, strict=True):
+        copy.write_bytes(path.read_bytes())
+    assert codes(bk.verify(names([*series, *copies]))) == []
+    mixed = [path for pair in zip(series, copies, strict=True) for path in pair]
+    assert codes(bk.verify(names(mixed))) == []
+    found = bk.verify(names([*series, copies[0], copies[2]]))
+    assert codes(found) == ["file_missing", "gtid_gap"]
+
+
+def test_a_series_in_several_folders(series: list[Path], tmp_path: Path, codes: Codes) -> None:
+    for n, path in enumerate(series):
+        (tmp_path / str(n)).mkdir()
+        series[n] = path.rename(tmp_path / str(n) / path.name)
+    assert codes(bk.verify(names(series))) == []
+
+
+def test_relay_logs_that_cut_a_transaction(codes: Codes) -> None:
+    """5.6 goes on in the next file without a GTID, a BEGIN or a table map."""
+    folder = Path(__file__).parents[2] / "rows" / "_data" / "5.6.24-relay"
+    paths = sorted(folder.glob("relay.0*"))
+    assert codes(bk.verify(names(paths), rows=True)) == []
+    alone = bk.verify(names(paths[1:]))
+    assert set(codes(alone)) == {"rows_without_map", "no_begin"}
+    assert {f.place.file for f in alone.findings if f.grade == "damage"} == {str(paths[1])}
+
+
+def test_compressed_names_are_the_same_names() -> None:
+    assert split_name("/a/binlog.000012.gz") == ("/a", "binlog", 12)
+    assert split_name("C:\\logs\\mysql-bin.1000000") == ("C:/logs", "mysql-bin", 1_000_000)
+    assert split_name("notes.txt") == ("", "notes.txt", None)
+
+
+def test_a_ledger_of_gtids_is_the_set_of_them() -> None:
+    from hypothesis import given
+    from hypothesis import strategies as st
+
+    @given(st.lists(st.tuples(st.sampled_from("ab"), st.integers(1, 30))))
+    def check(gtids: list[tuple[str, int]]) -> None:
+        ledger, seen = GtidLedger(), set()
+        sids = {"a": SID, "b": f"{SID}:tag"}
+        for source, number in gtids:
+            gtid = f"{sids[source]}:{number}"
+            assert ledger.add(gtid) == (gtid not in seen)
+            seen.add(gtid)
+        assert ledger.to_set() == GtidSet.of(seen)
+
+    check()

@@ -1,0 +1,181 @@
+"""``binlogkit capture`` as a process: options, status, signals, and kills at any moment."""
+
+from __future__ import annotations
+
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from binlogkit_fixtures.servers import Server, ServerSpec, start
+
+pytestmark = pytest.mark.server
+
+IN_USE = 4 + 17
+SECONDS = 60
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    """8.0 with a table that somebody writes to."""
+    with start(ServerSpec("8.0", {"max-binlog-size": "65536"})) as running:
+        running.query("CREATE DATABASE cap")
+        running.query("CREATE TABLE cap.t (a INT PRIMARY KEY AUTO_INCREMENT, b LONGBLOB)")
+        yield running
+
+
+@pytest.fixture
+def arguments(program: str, server: Server, tmp_path: Path) -> list[str]:
+    """The command, with an option file that holds the password."""
+    options = tmp_path / "my.cnf"
+    options.write_text(f"[client]\nuser = root\npassword = '{server.password}'\n")
+    options.chmod(0o600)
+    return [
+        program, "capture", "--host", "127.0.0.1", "--port", str(server.port),
+        "--defaults-file", str(options), "--out", str(tmp_path / "out"),
+    ]  # fmt: skip
+
+
+def ran(arguments: list[str], **options: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        arguments, capture_output=True, text=True, timeout=SECONDS, check=False,
+        stdin=subprocess.DEVNULL, **options,
+    )  # type: ignore[call-overload, no-any-return]  # fmt: skip
+
+
+def same_as_the_server(server: Server, out: Path) -> None:
+    names = server.binlog_names()
+    assert sorted(p.name for p in out.glob("binlog.0*")) == names
+    for name in names:
+        theirs = bytearray(server.read_file(name))
+        if name == names[-1]:
+            theirs[IN_USE] &= ~1
+        assert (out / name).read_bytes() == theirs, name
+
+
+def writes(server: Server, done: threading.Event, pause: float) -> None:
+    with server.connect() as session:
+        while not done.is_set():
+            session.query(f"INSERT INTO cap.t (b) VALUES (REPEAT('y', {random.randrange(9000)}))")
+            done.wait(pause)
+
+
+def test_a_capture_and_its_words(arguments: list[str], server: Server, tmp_path: Path) -> None:
+    done = ran(arguments)
+    assert (done.returncode, done.stdout) == (0, "")
+    last = server.binlog_names()[-1]
+    assert f"{last} up to {len(server.read_file(last))}" in done.stderr
+    assert done.stderr.startswith("note: ") and server.password not in done.stderr
+    same_as_the_server(server, tmp_path / "out")
+    again = ran(arguments)
+    assert (again.returncode, again.stdout) == (0, "")
+    assert again.stderr.startswith("note: 0 events, 0 bytes; 0 logs finished")
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_a_follower_ends_cleanly(
+    arguments: list[str], server: Server, tmp_path: Path, how: signal.Signals
+) -> None:
+    follower = subprocess.Popen([*arguments, "--follow"], stderr=subprocess.PIPE, text=True)
+    out, last = tmp_path / "out", server.binlog_names()[-1]
+    deadline = time.monotonic() + SECONDS
+    while not (out / last).exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    server.query("INSERT INTO cap.t (b) VALUES ('seen while it waits')")
+    while b"seen while it waits" not in (out / last).read_bytes() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    follower.send_signal(how)
+    _, said = follower.communicate(timeout=SECONDS)
+    assert follower.returncode == 0, said
+    assert said.count("\n") == 1 and said.startswith("note: ")
+    same_as_the_server(server, out)
+
+
+@pytest.mark.slow
+def test_twenty_kills_lose_and_double_nothing(
+    arguments: list[str], server: Server, tmp_path: Path
+) -> None:
+    """SIGKILL at random moments, while the server writes, rotates and flushes."""
+    seed = random.randrange(1 << 32)
+    moments = random.Random(seed)
+    out, done = tmp_path / "out", threading.Event()
+    writer = threading.Thread(target=writes, args=(server, done, 0.001))
+    writer.start()
+    killed = 0
+    try:
+        while killed < 20:
+            running = subprocess.Popen([*arguments, "--follow"], stderr=subprocess.DEVNULL)
+            # Most of the first 0.4 s are the interpreter's own.
+            time.sleep(moments.uniform(0.3, 1.2))
+            assert running.poll() is None, f"seed {seed}"
+            os.kill(running.pid, signal.SIGKILL)
+            running.wait()
+            killed += 1
+    finally:
+        done.set()
+        writer.join()
+    server.query("FLUSH BINARY LOGS")
+    last = ran(arguments)
+    assert last.returncode == 0, last.stderr
+    same_as_the_server(server, out)
+
+
+def test_no_room_is_told_and_survived(arguments: list[str], server: Server, tmp_path: Path) -> None:
+    """The system refuses a file of over 40,000 bytes (ulimit, as a full disk would)."""
+    done = threading.Event()
+    writer = threading.Thread(target=writes, args=(server, done, 0.0))
+    writer.start()
+    time.sleep(0.5)
+    done.set()
+    writer.join()
+    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000))  # noqa: E731
+    stopped = ran(arguments, preexec_fn=limit)
+    assert stopped.returncode == 2
+    assert "cannot be written: File too large" in stopped.stderr
+    assert stopped.stderr.count("\n") == 1
+    assert ran(arguments).returncode == 0
+    same_as_the_server(server, tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("more", "status", "words"),
+    [
+        (["--port", "1"], 2, "Can't connect"),
+        (["--start-log", "nope.000001"], 2, "it has no log nope.000001"),
+        (["--start-position", "900"], 2, "a position needs the log"),
+        (["--gtid-set", "nonsense"], 2, "not a GTID set"),
+        (["--gtid-set", "", "--start-log", "x.1"], 2, "not both"),
+        (["--ssl-ca", "/nowhere.pem"], 2, "the TLS files cannot be used"),
+        (["--defaults-file", "/nowhere.cnf"], 2, "cannot be read: No such file"),
+        (["--out", "/proc/nowhere"], 2, "cannot be written"),
+    ],
+)
+def test_what_goes_wrong_is_one_line(
+    run: Callable[..., object], arguments: list[str], more: list[str], status: int, words: str
+) -> None:
+    done = run(*arguments[1:], *more)
+    assert (done.status, done.out) == (status, b"")  # type: ignore[attr-defined]
+    assert words in done.complaint  # type: ignore[attr-defined]
+
+
+def test_the_password_is_nowhere(arguments: list[str], server: Server, tmp_path: Path) -> None:
+    """Not in the process's arguments, nor in what it says of itself, nor in the folder."""
+    follower = subprocess.Popen(
+        [*arguments, "--follow"], stderr=subprocess.PIPE, stdin=subprocess.DEVNULL
+    )
+    manifest, deadline = tmp_path / "out" / "capture.json", time.monotonic() + SECONDS
+    while not manifest.exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    told = Path(f"/proc/{follower.pid}/cmdline").read_bytes() if sys.platform == "linux" else b""
+    follower.send_signal(signal.SIGINT)
+    _, said = follower.communicate(timeout=SECONDS)
+    secret = server.password.encode()
+    assert secret not in told + said + manifest.read_bytes()

@@ -1,0 +1,19 @@
+"""What is said of each type and flag covers all of them, and agrees with the parsers."""
+
+from __future__ import annotations
+
+from binlogkit.constants import EventFlag, EventType
+from binlogkit.events import reader
+from binlogkit.events.base import parser_of
+from binlogkit.events.catalogue import EVENTS, FLAGS
+
+
+def test_every_type_and_flag_has_its_facts() -> None:
+    assert list(EVENTS) == list(EventType)
+    assert list(FLAGS) == list(EventFlag)
+    assert all(facts.since and facts.meaning for facts in EVENTS.values())
+
+
+def test_every_type_but_the_unknown_one_is_read() -> None:
+    assert reader
+    assert [code.name for code in EventType if parser_of(code) is None] == ["UNKNOWN_EVENT"]

@@ -1,0 +1,126 @@
+"""The files that LOAD DATA read, out of the blocks that the log has of them.
+
+Names in a log were typed by strangers: files are called by numbers, in a folder that the caller
+names, readable by its owner alone; nothing that is there is written over. Each block is written as
+it comes, so memory does not depend on a file's size.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from binlogkit.constants import EventType
+from binlogkit.errors import UsageError, printable
+from binlogkit.events.base import Event
+from binlogkit.events.load import CreateFile, DeleteFile, ExecLoad
+from binlogkit.events.query import ExecuteLoadQuery, LoadBlock
+
+__all__ = ["LOADED_FILE_KEYS", "write_loaded_files"]
+
+LOADED_FILE_KEYS = (
+    "file", "pos", "file_id", "name", "table", "query", "outcome", "whole", "size", "path",
+)  # fmt: skip
+
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+_MORE = os.O_WRONLY | os.O_APPEND
+_NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
+
+
+@dataclass(slots=True)
+class _Loading:
+    file: str
+    pos: int
+    path: Path
+    whole: bool
+    name: str | None = None
+    table: str | None = None
+    size: int = 0
+
+
+def write_loaded_files(events: Iterable[Event], directory: Path) -> Iterator[dict[str, object]]:
+    """One record for each file, when it ends: LOADED_FILE_KEYS.
+
+    ``outcome``: ``executed``, ``deleted`` (the statement failed) or ``open`` (the logs end before
+    it does); ``whole``: False where its first block is not in these logs; ``name``, ``table``: what
+    a log before 5.0.3 says; ``query``: what a later one does. Errors: UsageError where
+    ``directory`` cannot be written to, and those of reading.
+    """
+    writer = _Writer(directory)
+    for event in events:
+        yield from writer.take(event)
+    yield from writer.rest()
+
+
+class _Writer:
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._open: dict[int, _Loading] = {}
+        self._number = 0
+        try:
+            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as exc:
+            raise _unwritable(directory, exc) from exc
+
+    def take(self, event: Event) -> Iterator[dict[str, object]]:
+        """Write what the event has of a file; the record of the one that ends."""
+        body = event.body
+        if isinstance(body, CreateFile):
+            yield from self._again(body.file_id)
+            loading = self._begin(event, body.file_id, True)
+            loading.name, loading.table = body.load.file_name, f"{body.load.db}.{body.load.table}"
+            self._write(loading, body.data)
+        elif isinstance(body, LoadBlock):
+            first = event.raw.header.type_code == EventType.BEGIN_LOAD_QUERY_EVENT
+            if first:
+                yield from self._again(body.file_id)
+            known = self._open.get(body.file_id)
+            self._write(known or self._begin(event, body.file_id, first), body.data)
+        elif isinstance(body, (ExecuteLoadQuery, ExecLoad, DeleteFile)):
+            done = self._open.pop(body.file_id, None)
+            if done is not None:
+                query = body.query if isinstance(body, ExecuteLoadQuery) else None
+                outcome = "deleted" if isinstance(body, DeleteFile) else "executed"
+                yield _record(done, body.file_id, query, outcome)
+
+    def rest(self) -> Iterator[dict[str, object]]:
+        """The files that the logs end in."""
+        for file_id in list(self._open):
+            yield from self._again(file_id)
+
+    def _again(self, file_id: int) -> Iterator[dict[str, object]]:
+        left = self._open.pop(file_id, None)
+        if left is not None:
+            yield _record(left, file_id, None, "open")
+
+    def _begin(self, event: Event, file_id: int, whole: bool) -> _Loading:
+        self._number += 1
+        path = self._directory / f"{self._number:06}.data"
+        loading = self._open[file_id] = _Loading(event.raw.file, event.raw.pos, path, whole)
+        self._put(path, _NEW, b"")
+        return loading
+
+    def _write(self, loading: _Loading, data: bytes) -> None:
+        loading.size += len(data)
+        self._put(loading.path, _MORE, data)
+
+    def _put(self, path: Path, flags: int, data: bytes) -> None:
+        try:
+            with os.fdopen(os.open(path, flags | _NO_LINKS, 0o600), "ab") as file:
+                file.write(data)
+        except OSError as exc:
+            raise _unwritable(path, exc) from exc
+
+
+def _record(loading: _Loading, file_id: int, query: str | None, outcome: str) -> dict[str, object]:
+    values = (
+        loading.file, loading.pos, file_id, loading.name, loading.table, query, outcome,
+        loading.whole, loading.size, str(loading.path),
+    )  # fmt: skip
+    return dict(zip(LOADED_FILE_KEYS, values, strict=True))
+
+
+def _unwritable(path: Path, exc: OSError) -> UsageError:
+    return UsageError(f"{printable(str(path))} cannot be written: {exc.strerror or exc}")
