@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import TYPE_CHECKING, TypeAlias
 
 from binlogkit._kernel import numbers
 from binlogkit._kernel.cells import CellSpec, Decoder
@@ -18,13 +19,18 @@ from binlogkit._kernel.codecs import decoder_for
 from binlogkit._kernel.native.builder import FAULTS, FIELDS, KINDS, TableBuilder
 from binlogkit.constants import ColumnType as T
 
-__all__ = ["MAX_BYTES", "MAX_ROWS", "ColumnPlan", "Fault", "TablePlan", "plan_of"]
+if TYPE_CHECKING:
+    from binlogkit._kernel.native.values import Block
+
+__all__ = ["MAX_BYTES", "MAX_ROWS", "ColumnPlan", "Fault", "TablePlan", "TakenColumn", "plan_of"]
 
 MAX_ROWS = 16_384
 MAX_BYTES = 32 << 20
 DECIMAL128_DIGITS = 38
 _NO_POINT = 0xFFFE
-_VARIABLE = 0
+
+# NULLs, validity, offsets, data
+TakenColumn: TypeAlias = "tuple[int, Block | None, Block | None, Block]"
 
 
 @dataclass(frozen=True, slots=True)

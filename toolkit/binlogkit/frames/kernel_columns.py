@@ -22,7 +22,7 @@ from binlogkit.rows.schema import TableSchema
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from binlogkit._kernel.native.builder import TakenColumn
+    from binlogkit._kernel.columns import TakenColumn
 
 __all__ = ["change_columns"]
 

@@ -1,9 +1,11 @@
+cimport cython
 from libc.stdint cimport int64_t
 
 from binlogkit._kernel.native.index cimport Index
 from binlogkit._kernel.native.layout cimport octets, table_p
 from binlogkit._kernel.native.scan cimport Scanner
 
+@cython.final
 cdef class RowsPass:
     cdef readonly Scanner scanner
     cdef readonly Index index

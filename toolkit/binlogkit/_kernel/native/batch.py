@@ -37,7 +37,7 @@ class RowsPass:
     the index's first event in the walk.
     """
 
-    def __init__(self, scanner: Scanner, index: Index, data, origin, seq=0):
+    def __cinit__(self, scanner: Scanner, index: Index, data, origin, seq=0):
         self.scanner = scanner
         self.index = index
         self.data = data

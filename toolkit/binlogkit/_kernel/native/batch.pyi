@@ -1,14 +1,17 @@
+from typing import Self, final
+
 from typing_extensions import Buffer
 
 from binlogkit._kernel.native.builder import TableBuilder
 from binlogkit._kernel.native.index import Index
 from binlogkit._kernel.native.scan import Scanner
 
+@final
 class RowsPass:
     inner: int
-    def __init__(
-        self, scanner: Scanner, index: Index, data: Buffer, origin: int, seq: int = 0
-    ) -> None: ...
+    def __new__(
+        cls, scanner: Scanner, index: Index, data: Buffer, origin: int, seq: int = 0
+    ) -> Self: ...
     @property
     def scanner(self) -> Scanner: ...
     @property

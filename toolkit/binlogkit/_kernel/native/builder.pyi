@@ -1,5 +1,5 @@
 from collections.abc import Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Self, TypeAlias, final
 
 from typing_extensions import Buffer
 
@@ -11,12 +11,13 @@ FIELDS: Final[dict[int, str]]
 FACT_NAMES: Final[tuple[str, ...]]
 
 # nulls, validity, offsets, data
-TakenColumn: TypeAlias = tuple[int, Block | None, Block | None, Block]
+_Taken: TypeAlias = tuple[int, Block | None, Block | None, Block]
 
+@final
 class TableBuilder:
-    def __init__(
-        self, plan: Any, columns: Sequence[tuple[object, ...]], max_rows: int, max_bytes: int
-    ) -> None: ...
+    def __new__(
+        cls, plan: Any, columns: Sequence[tuple[object, ...]], max_rows: int, max_bytes: int
+    ) -> Self: ...
     @property
     def plan(self) -> Any: ...
     @property
@@ -38,8 +39,8 @@ class TableBuilder:
         int,
         list[Block],
         Block,
-        tuple[list[TakenColumn | None], list[TakenColumn | None]],
-        list[TakenColumn | None],
+        tuple[list[_Taken | None], list[_Taken | None]],
+        list[_Taken | None],
         list[tuple[int, int, int, int, int, int]],
         bytes,
     ]: ...

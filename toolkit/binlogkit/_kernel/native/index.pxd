@@ -1,3 +1,4 @@
+cimport cython
 from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
@@ -50,12 +51,14 @@ ctypedef struct Transaction:
 ctypedef Entry* entry_p
 ctypedef Transaction* transaction_p
 
+@cython.final
 cdef class Index:
     cdef Entry* entries
     cdef readonly int64_t count
     cdef int64_t capacity
     cdef Entry* add(self) noexcept nogil
 
+@cython.final
 cdef class Transactions:
     cdef Transaction* items
     cdef readonly int64_t count

@@ -1,10 +1,11 @@
-from typing import Final
+from typing import Final, Self, final
 
 from typing_extensions import Buffer
 
 ENTRY: Final[tuple[tuple[str, str], ...]]
 TRANSACTION: Final[tuple[tuple[str, str], ...]]
 
+@final
 class Index:
     @property
     def count(self) -> int: ...
@@ -14,8 +15,9 @@ class Index:
     def __len__(self) -> int: ...
     def tobytes(self) -> bytes: ...
 
+@final
 class Transactions:
-    def __init__(self, number: int = 0) -> None: ...
+    def __new__(cls, number: int = 0) -> Self: ...
     @property
     def count(self) -> int: ...
     @property

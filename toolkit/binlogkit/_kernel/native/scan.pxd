@@ -1,3 +1,4 @@
+cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from binlogkit._kernel.native.index cimport Entry, Index, Transaction, Transactions
@@ -31,6 +32,7 @@ cdef enum:
     STATUS_BLOCKS = 16
     STATUS_BYTES = 256
 
+@cython.final
 cdef class Scanner:
     cdef readonly TableMaps maps
     cdef readonly Transactions transactions

@@ -1,4 +1,4 @@
-from typing import Final
+from typing import Final, Self, final
 
 from typing_extensions import Buffer
 
@@ -7,6 +7,7 @@ from binlogkit._kernel.native.table_maps import TableMaps
 
 STOPS: Final[dict[int, str]]
 
+@final
 class Scanner:
     header_length: int
     checksums: bool
@@ -15,7 +16,7 @@ class Scanner:
     table_id_width: int
     outer_pos: int
     outer_end: int
-    def __init__(self, number: int = 0) -> None: ...
+    def __new__(cls, number: int = 0) -> Self: ...
     @property
     def maps(self) -> TableMaps: ...
     @property

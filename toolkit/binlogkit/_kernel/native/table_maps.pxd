@@ -1,3 +1,4 @@
+cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from binlogkit._kernel.native.layout cimport octets
@@ -12,6 +13,7 @@ ctypedef struct Place:
     int32_t slot  # -1: taken away
     int32_t used
 
+@cython.final
 cdef class TableMaps:
     cdef Body* bodies
     cdef readonly int32_t count

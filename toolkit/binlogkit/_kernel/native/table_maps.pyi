@@ -1,3 +1,6 @@
+from typing import final
+
+@final
 class TableMaps:
     @property
     def count(self) -> int: ...

@@ -1,3 +1,4 @@
+cimport cython
 from libc.stdint cimport int64_t, uint8_t
 
 from binlogkit._kernel.native.layout cimport Column, Table, Values, octets
@@ -14,6 +15,7 @@ cdef void release(Values* v) noexcept nogil
 cdef bint facts_of(Table* t) noexcept nogil
 cdef void give_back(void* memory) noexcept nogil
 
+@cython.final
 cdef class Block:
     cdef uint8_t* memory
     cdef readonly int64_t size

@@ -1,3 +1,6 @@
+from typing import final
+
+@final
 class Block:
     @property
     def size(self) -> int: ...
