@@ -66,6 +66,11 @@ class Known:
         """No more is known of any."""
         self._closed = True
 
+    def reset(self) -> None:
+        """Nothing of what was told is asked for any more."""
+        self._records, self._new = self._records[:0], []
+        self._ends.clear()
+
     def ended(self, number: int) -> bool:
         """Whether all that can be known of a transaction is."""
         if number < 0 or self._closed or number in self._ends:

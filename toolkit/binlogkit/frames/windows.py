@@ -246,3 +246,4 @@ class _Gather:
             self._known.take(step.transaction)
         self._known.close()
         yield from self._release()
+        self._known.reset()

@@ -61,6 +61,8 @@ class _Tables:
         self._carrier = carrier
         self.scan: ScanWalk
         self.schemas: list[TableSchema | None] = []
+        self._latest: dict[int, TableSchema] = {}
+        self.by_id: dict[int, TableSchema] = {}
         self._stale = False
         self._seen = 0
 
@@ -74,8 +76,7 @@ class _Tables:
         self._stale = self._stale or walk.generation != known
         return self._stale
 
-    def begin(self) -> None:
-        """A new stretch begins."""
+    def _begin(self) -> None:
         self._seen = 0
         if self._stale:
             self.schemas, self._stale = [], False
@@ -88,7 +89,13 @@ class _Tables:
             slot = int(maps["slot"][i])
             self.schemas += [None] * (slot + 1 - len(self.schemas))
             if self.schemas[slot] is None:
-                self.schemas[slot] = self._schema(slot, pos)
+                self.schemas[slot] = self._latest[slot] = self._schema(slot, pos)
+
+    def delivered(self) -> None:
+        """A stretch was handed over: what table ids stand for behind it."""
+        ids = self.scan.scanner.maps.ids()
+        self.by_id = {number: self._latest[slot] for number, slot in ids if slot in self._latest}
+        self._begin()
 
     def _schema(self, slot: int, pos: int) -> TableSchema:
         """Errors: Obstacle at ``pos``; the walk reads the event itself and tells more."""
@@ -138,12 +145,13 @@ def pieces_of(
         _tell_unmapped(walk, stretch, carrier.name)
         yield piece(stretch)
         walk.ordinal = stretch.ordinal + len(stretch.entries)
-        tables.begin()
+        tables.delivered()
     behind = behind or scan.obstacle
     if behind is None:
         walk.next_number = scan.scanner.transactions.number
     yield piece(None)
     if behind is not None:
+        walk.maps = tables.by_id
         yield from walk.steps_of(carrier, first, last, behind)
 
 

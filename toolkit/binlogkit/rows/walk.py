@@ -121,7 +121,7 @@ class LogWalk:
         self.generation = 0
         self._versions: dict[TableSchema, TableSchema] = {}
         self._columns = 0
-        self._maps: dict[int, TableSchema] = {}
+        self.maps: dict[int, TableSchema] = {}
         self._in_statement = False
         self._unmapped: set[int] = set()
         self.ordinal = 0
@@ -222,26 +222,20 @@ class LogWalk:
         ahead = self._transactions_of(carrier) if self._ahead else iter(())
         current = next(ahead, None)
         query: str | None = None
-        held: dict[int, Event] = {}  # table maps of the statement that was begun there
         for event in self._watched(carrier):
             raw = event.raw
             while current is not None and raw.pos >= current.end:
                 current = next(ahead, None)
                 query = None
             if _place(raw) < behind:
-                query = _hold(held, event, query)
+                query = _query_behind(event, query)
                 continue
-            for table_map in held.values():
-                self._take(Step(table_map, 0, first, last), table_map.body)
-            held.clear()
             step = Step(event, self.ordinal << SEQ_SHIFT, first, last)
             if current is not None and current.start <= raw.pos:
                 step.transaction = current.transaction
             self.ordinal += 1
             body = event.body
-            if isinstance(body, RowsQuery):
-                query = body.query
-            step.query = query
+            step.query = body.query if isinstance(body, RowsQuery) else query
             try:
                 self._take(step, body)
             except DamageError as error:
@@ -249,21 +243,20 @@ class LogWalk:
                     raise
                 self.damages.append(error)
             yield step
-            if isinstance(body, RowsEvent) and body.flags & RowsFlag.STMT_END:
-                query = None
+            query = _query_behind(event, query)
 
     def _take(self, step: Step, body: object) -> None:
         raw = step.event.raw
         if isinstance(body, (FormatDescription, StartV3)):
             if not self._in_statement:  # a relay log may end inside one, and the next go on with it
-                self._maps.clear()
+                self.maps.clear()
             self._unmapped.clear()
             self._server_version = body.server_version
             self._catalog.server_version = body.server_version
         elif isinstance(body, TableMap):
             self._take_map(raw, body)
         elif isinstance(body, RowsEvent):
-            step.schema = self._maps.get(body.table_id)
+            step.schema = self.maps.get(body.table_id)
             step.server_version = self._server_version
             self._in_statement = not body.flags & RowsFlag.STMT_END
             if step.schema is None and body.table_id != DUMMY_TABLE_ID:
@@ -278,12 +271,12 @@ class LogWalk:
 
     def _take_map(self, raw: RawEvent, table_map: TableMap) -> None:
         self._in_statement = True
-        self._maps.pop(table_map.table_id, None)
+        self.maps.pop(table_map.table_id, None)
         self._unmapped.discard(table_map.table_id)
         if table_map.types and not table_map.nullable:
             self._tell_unread(raw.file, raw.pos, table_map.table_id, _EARLY)  # a server before 5.1.4
         else:
-            self._maps[table_map.table_id] = self._schema(table_map, raw.file, raw.pos)
+            self.maps[table_map.table_id] = self._schema(table_map, raw.file, raw.pos)
 
     def _tell_unread(self, file: str, pos: int, table_id: int, reason: str) -> None:
         """Rows that cannot be read though framing is sound: told once per table id."""
@@ -357,13 +350,10 @@ def _place(raw: RawEvent) -> Place:
     return (raw.pos, -1 if raw.inner is None else raw.inner)
 
 
-def _hold(held: dict[int, Event], event: Event, query: str | None) -> str | None:
-    """Keep what a statement began with; the original statement that counts behind ``event``."""
+def _query_behind(event: Event, query: str | None) -> str | None:
+    """The original statement that counts behind ``event``."""
     body = event.body
-    if isinstance(body, TableMap):
-        held[body.table_id] = event
-    elif isinstance(body, RowsEvent) and body.flags & RowsFlag.STMT_END:
-        held.clear()
+    if isinstance(body, RowsEvent) and body.flags & RowsFlag.STMT_END:
         return None
     return body.query if isinstance(body, RowsQuery) else query
 

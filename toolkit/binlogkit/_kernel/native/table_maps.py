@@ -71,6 +71,15 @@ class TableMaps:
             raise IndexError(slot)
         return cython.cast(cython.p_char, self.bodies[slot].data)[: self.bodies[slot].size]
 
+    def ids(self):
+        """(table id, slot) of every id that stands for a map."""
+        i: int64_t
+        return [
+            (self.places[i].id, self.places[i].slot)
+            for i in range(self.place_size)
+            if self.places[i].used and self.places[i].slot >= 0
+        ]
+
     def forget_ids(self):
         """No id stands for a map any more; the maps stay known."""
         i: int64_t
