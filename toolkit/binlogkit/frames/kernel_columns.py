@@ -97,7 +97,9 @@ class _Batch:
     def __init__(self, schema: TableSchema, plan: TablePlan, rows: int) -> None:
         self.plan = plan
         self.rows = rows
-        self.fields = [column_field(schema.columns[i]) for i in plan.wanted]
+        if not plan.fields:
+            plan.fields = [column_field(schema.columns[i]) for i in plan.wanted]
+        self.fields = plan.fields
         self.labels = [schema.columns[i].labels for i in plan.wanted]
         self.columns: list[list[pa.Array]] = [[], []]
         self.states: list[pa.Array] = [None, None]
