@@ -45,4 +45,5 @@ setup(
     ext_modules=cythonize(
         extensions, include_path=["toolkit"], compiler_directives=DIRECTIVES, build_dir="build"
     ),
+    options={"bdist_wheel": {"py_limited_api": "cp311"}},
 )

@@ -11,11 +11,11 @@ import pytest
 import binlogkit._kernel
 
 ROOM = Path(binlogkit._kernel.__file__).parent
-MODULES = sorted(ROOM.glob("*.py"))
-CELLAR = ("binlogkit._kernel", "binlogkit.constants", "binlogkit.errors")
+MODULES = sorted(ROOM.rglob("*.py"))
+CELLAR = ("binlogkit._kernel", "binlogkit.constants", "binlogkit.errors", "cython")
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOM)))
 def test_only_the_cellar_and_the_standard_library(path: Path) -> None:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     names = [

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -15,6 +17,7 @@ from binlogkit.log.log import open_log
 
 GOLDEN = Path(__file__).parents[2] / "_data"
 CORPUS = Path(__file__).parents[4] / "shared" / "corpus"
+BOUNDARIES = Path(__file__).parents[1] / "boundary_cells.json"
 CELLS = sorted({path.parent.parent.name for path in GOLDEN.glob("*/*/binlog.00000?")})
 # How the same events are cut into batches: whole, by rows, by bytes.
 CUTS: tuple[dict[str, int], ...] = ({}, {"max_rows": 3}, {"max_bytes": 1})
@@ -57,6 +60,31 @@ def test_corpus(twins: ModuleType) -> None:
         except InputError:
             continue  # no log: the corpus holds texts too
     assert rows >= 40
+
+
+def test_boundary_cells(twins: ModuleType, row_events: ModuleType) -> None:
+    """The boundary values of every type, whose truth is real servers' SELECT (see beside)."""
+    stored = json.loads(BOUNDARIES.read_text(encoding="utf-8"))
+    cells = stored if isinstance(stored, list) else stored["cells"]
+    by_spec: dict[Any, list[bytes]] = defaultdict(list)
+    for record in cells:
+        meta = bytes.fromhex(record["meta"])
+        spec = replace(
+            row_events.resolved(record["type"], meta),
+            unsigned=record["unsigned"],
+            charset=record["charset"],
+            labels=None if record["labels"] is None else tuple(record["labels"]),
+        )
+        by_spec[spec].append(bytes.fromhex(record["cell"]))
+    assert len(by_spec) > 40
+    for spec, values in by_spec.items():
+        head = (7).to_bytes(6, "little") + b"\1\0\2\0\1\1"
+        events = [twins.rows_event(head + b"".join(b"\0" + value for value in values), 30)]
+        schema = row_events.schema_of([spec])
+        reference = twins.by_reference(schema, "8.0.31", events)
+        assert not reference.faults
+        assert len(reference.column("op")) == len(values)
+        twins.same(reference, twins.by_kernel(schema, "8.0.31", events))
 
 
 def test_a_difference_is_seen(twins: ModuleType) -> None:

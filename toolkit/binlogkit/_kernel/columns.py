@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from binlogkit._kernel import numbers
 from binlogkit._kernel.cells import CellSpec, Decoder
@@ -90,6 +90,8 @@ class Fault:
 class TablePlan:
     """The columns of one version of a table; ``names`` serve the faults.
 
+    ``fields``: kept for the frames room, which makes them once.
+
     ``wanted``: indexes of the columns asked for, in the table's order; None: all.
     """
 
@@ -105,6 +107,7 @@ class TablePlan:
         self.columns = [plan_of(spec, places.get(i, -1)) for i, spec in enumerate(specs)]
         self._described = [column.described() for column in self.columns]
         self._codecs: dict[int, Decoder] = {}
+        self.fields: list[Any] = []
 
     def builder(self, max_rows: int = MAX_ROWS, max_bytes: int = MAX_BYTES) -> TableBuilder:
         """Empty buffers for the table's rows."""

@@ -52,7 +52,7 @@ def change_columns(schema: TableSchema, builder: TableBuilder) -> dict[str, pa.A
         for name, block in zip(FACT_NAMES, facts, strict=True)
     }
     indices = pa.array(op.astype(np.int32))
-    arrays["op"] = pa.DictionaryArray.from_arrays(indices, pa.array(OPS))
+    arrays["op"] = pa.DictionaryArray.from_arrays(indices, pa.array(OPS), safe=False)
     arrays["before"] = batch.struct(_BEFORE, op == _INSERT)
     arrays["after"] = batch.struct(_AFTER, op == _DELETE)
     arrays["before_state"], arrays["after_state"] = batch.states
@@ -97,7 +97,9 @@ class _Batch:
     def __init__(self, schema: TableSchema, plan: TablePlan, rows: int) -> None:
         self.plan = plan
         self.rows = rows
-        self.fields = [column_field(schema.columns[i]) for i in plan.wanted]
+        if not plan.fields:
+            plan.fields = [column_field(schema.columns[i]) for i in plan.wanted]
+        self.fields = plan.fields
         self.labels = [schema.columns[i].labels for i in plan.wanted]
         self.columns: list[list[pa.Array]] = [[], []]
         self.states: list[pa.Array] = [None, None]
@@ -197,11 +199,12 @@ class _Batch:
         """One image; null where the change has none."""
         import pyarrow as pa
 
-        mask = pa.array(missing)
-        if not self.fields:
-            buffers = [pa.array(~missing).buffers()[1]]
-            return pa.StructArray.from_buffers(pa.struct([]), self.rows, buffers)
-        return pa.StructArray.from_arrays(self.columns[image], fields=self.fields, mask=mask)
+        validity = None
+        if missing.any():
+            validity = pa.py_buffer(np.packbits(~missing, bitorder="little"))
+        return pa.StructArray.from_buffers(
+            pa.struct(self.fields), self.rows, [validity], children=self.columns[image]
+        )
 
     def raw_array(self) -> pa.Array:
         """The raw cells per row."""

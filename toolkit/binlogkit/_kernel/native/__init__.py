@@ -5,3 +5,12 @@ that they share. Every reader of bytes takes ``(p, end)`` and returns the new ``
 the table's ``fault`` filled in; sizes are compared with what is left, and room is made before
 anything is written.
 """
+
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+
+if not any(Path(__file__).with_name(f"builder{suffix}").exists() for suffix in EXTENSION_SUFFIXES):
+    raise ImportError(
+        "binlogkit's compiled kernel is missing: pip builds it when it installs binlogkit and a C "
+        "compiler is there; in a source tree, `python setup.py build_ext --inplace` does"
+    )

@@ -203,6 +203,7 @@ class TableBuilder:
         for k, (digits, size) in enumerate(groups):
             c.digits[k] = digits
             c.sizes[k] = size
+            c.powers[k] = 10**digits
         c.groups = len(groups)
         if points is not None:
             c.points = cython.cast(cython.pointer(uint32_t), _zeroed(257, 4))

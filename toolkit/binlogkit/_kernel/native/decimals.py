@@ -10,20 +10,6 @@ from cython.cimports.libc.string import memcpy
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def _power(digits: cython.int) -> uint32_t:
-    value: uint32_t = 1
-    i: cython.int
-    if digits == 9:
-        return 1_000_000_000
-    for i in range(digits):
-        value *= 10
-    return value
-
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
 def _group(p: octets, size: cython.int, flip: uint32_t, first: cython.bint) -> uint32_t:
     """The digits of a group; the first bit of the first is the sign, inverted."""
     value: uint32_t = 0
@@ -43,7 +29,7 @@ def decimal128(c, p, out):
     flip: uint32_t = 0xFF if negative else 0
     for i in range(c.groups):
         group = _group(p, c.sizes[i], flip, i == 0)
-        power = _power(c.digits[i])
+        power = c.powers[i]
         if group >= power:
             return False
         number = number * power + group
@@ -62,18 +48,22 @@ def decimal256(c, p, out):
     power: uint32_t
     i: cython.int
     k: cython.int
+    used: cython.int = 1
     negative: cython.bint = not p[0] & 0x80
     flip: uint32_t = 0xFF if negative else 0
     for i in range(c.groups):
         group = _group(p, c.sizes[i], flip, i == 0)
-        power = _power(c.digits[i])
+        power = c.powers[i]
         if group >= power:
             return False
         carry = group
-        for k in range(4):
+        for k in range(used):
             carry += cython.cast(u128, limbs[k]) * power
             limbs[k] = cython.cast(uint64_t, carry)
             carry = carry >> 64
+        if carry and used < 4:
+            limbs[used] = cython.cast(uint64_t, carry)
+            used += 1
         p += c.sizes[i]
     if negative:
         carry = 1

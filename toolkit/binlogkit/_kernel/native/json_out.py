@@ -27,8 +27,8 @@ def invalid(o):
     return False
 
 
-def put(o, text, size):
-    """Append text of ASCII."""
+def put_slowly(o, text, size):
+    """Append text, or say why not."""
     o.room -= size
     if o.room < 0:
         return invalid(o)
@@ -71,12 +71,38 @@ def _escaped(byte: uint8_t, out: cython.p_char) -> cython.int:
     return 6
 
 
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _plain(o: json_out_p, p: octets, size: int64_t) -> cython.bint:
+    """A string in quotes that needs no escape and is ASCII; False, with nothing put: it is not."""
+    out: cython.pointer(uint8_t)
+    i: int64_t
+    byte: uint8_t
+    if size + 2 > o.room or size + 2 > MAX_DATA - o.v.used or size + 2 > o.v.capacity - o.v.used:
+        return False
+    out = o.v.data + o.v.used
+    out[0] = 0x22
+    for i in range(size):
+        byte = p[i]
+        if byte < 0x20 or byte >= 0x80 or byte == 0x22 or byte == 0x5C:
+            return False
+        out[i + 1] = byte
+    out[size + 1] = 0x22
+    o.v.used += size + 2
+    o.room -= size + 2
+    return True
+
+
 def quoted(o, p, size):
     """A string in double quotes, escaped; False also where it is no UTF-8."""
     end: octets = p + size
     start: octets
     extra: int64_t
     escape: cython.char[8]
+    if _plain(o, p, size):
+        return True
     if not put(o, b'"', 1):
         return False
     if not valid_utf8(p, size, True):

@@ -124,6 +124,7 @@ ctypedef struct Column:
     int groups
     uint8_t digits[MAX_GROUPS]
     uint8_t sizes[MAX_GROUPS]
+    uint32_t powers[MAX_GROUPS]  # 10 ** digits
     uint32_t* points  # SINGLE_BYTE: 256 characters
 
 ctypedef struct Values:
