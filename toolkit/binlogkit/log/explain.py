@@ -165,8 +165,9 @@ class _Search:
 
     def __init__(self, wanted: Sequence[_Wanted]) -> None:
         self._left = list(dict.fromkeys(wanted))
-        self._below: dict[str, list[int]] = {}
-        self._inner: dict[tuple[str, int], int] = {}
+        self._below: dict[_Wanted, int] = {}
+        self._above: dict[_Wanted, int] = {}
+        self._inner: dict[tuple[str, int], int] = {}  # events seen in payloads that are wanted
 
     @property
     def over(self) -> bool:
@@ -179,8 +180,12 @@ class _Search:
         if key in self._left:
             self._left.remove(key)
             return True
+        for wanted in self._left:
+            if wanted[:2] == key[:2]:
+                self._inner[key[:2]] = 0 if event.inner is None else event.inner + 1
+            elif wanted[0] == event.file:
+                self._near(wanted, event.pos)
         if event.inner is not None:
-            self._inner[key[:2]] = event.inner + 1
             return False
         for file, pos, _ in self._left:
             if file == event.file and event.pos < pos < event.end_pos:
@@ -193,19 +198,22 @@ class _Search:
                     f"{file}: no event starts at {pos}; it lies in {what}, {event.pos} to "
                     f"{event.end_pos}, which are the nearest positions"
                 )
-        starts = self._below.setdefault(event.file, [])
-        starts.append(event.pos)
         return False
+
+    def _near(self, wanted: _Wanted, start: int) -> None:
+        """Note where an event starts, if none is known that is nearer."""
+        if start < wanted[1]:
+            self._below[wanted] = max(start, self._below.get(wanted, start))
+        else:
+            self._above[wanted] = min(start, self._above.get(wanted, start))
 
     def missing(self) -> UsageError:
         """That there is no event at a wanted place, and which are the nearest."""
-        file, pos, inner = self._left[0]
-        starts = self._below.get(file, [])
-        if inner is not None and pos in starts:
-            count = self._inner.get((file, pos), 0)
+        wanted = file, pos, inner = self._left[0]
+        count = self._inner.get((file, pos))
+        if count is not None:
             held = f"holds the events 0 to {count - 1}" if count else "holds no events"
             return UsageError(f"{file}: no event starts at {pos}/{inner}: that at {pos} {held}")
-        near = [str(start) for start in starts if start < pos][-1:]
-        near += [str(start) for start in starts if start > pos][:1]
+        near = [str(starts[wanted]) for starts in (self._below, self._above) if wanted in starts]
         told = f"the nearest start at {' and '.join(near)}" if near else "there is none"
         return UsageError(f"{file}: no event starts at {pos}; {told}")
