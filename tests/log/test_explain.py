@@ -82,6 +82,11 @@ def test_a_log_or_a_text() -> None:
             bk.explain(**arguments)  # type: ignore[arg-type]
 
 
+def test_an_open_log_is_read_as_it_was_opened() -> None:
+    with pytest.raises(UsageError, match="as it was opened"):
+        bk.explain(bk.open(LOG), at=4, charset="latin1")
+
+
 @pytest.mark.parametrize("form", ["hex", "base64", "statement"])
 def test_text(form: str) -> None:
     """What stands in a file stands in a text of its events, positions and checksums included."""
@@ -201,3 +206,10 @@ def test_an_event_of_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [part.field for part in rows.parts] == ["row 0", "more rows"]
     assert (rows.parts[0].start, rows.parts[-1].end) == (all_rows.start, all_rows.end)
     assert short.notes and not short.problems
+
+
+def test_an_encrypted_log() -> None:
+    """Positions and bytes are those of the log inside."""
+    folder = Path(__file__).parents[1] / "_encrypted" / "9-row-encrypted" / "keys"
+    (walk,) = bk.explain(folder / "binlog.000001", at=4, keyring=folder / "keyring").events
+    assert walk.root.field == "FORMAT_DESCRIPTION_EVENT" and walk.raw.checksum == "ok"

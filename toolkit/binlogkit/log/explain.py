@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from binlogkit.constants import event_type_name
 from binlogkit.errors import UsageError
@@ -13,9 +13,6 @@ from binlogkit.events.explain_walk import EventWalk
 from binlogkit.log.log import Log, open_log
 from binlogkit.rows.explain_log import ExplainableEvent, ExplainingWalk
 from binlogkit.sources.carriers import Source
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 __all__ = ["Explanation", "Place", "explain", "explanations"]
 
@@ -81,10 +78,7 @@ def explain(
     *,
     at: Place | Iterable[Place] | None = None,
     text: str | None = None,
-    schema: str | Path | None = None,
-    schema_from: str | None = None,
-    charset: str | None = None,
-    on_damage: str = "stop",
+    **reading: Any,
 ) -> Explanation:
     """Events as annotated walks over their bytes.
 
@@ -100,13 +94,12 @@ def explain(
     if (source is None) == (text is None):
         raise UsageError("give a log or a text of events")
     if isinstance(source, Log):
-        log = source
-    else:
-        given: Source = text.encode("utf-8", "replace") if text is not None else source or ""
-        log = open_log(
-            given, schema=schema, schema_from=schema_from, charset=charset, on_damage=on_damage
-        )
-    return Explanation(tuple(explanations(log, at)))
+        if reading:
+            raise UsageError("a log that is open is read as it was opened")
+        return Explanation(tuple(explanations(source, at)))
+    given = text.encode("utf-8", "replace") if text is not None else source
+    assert given is not None
+    return Explanation(tuple(explanations(open_log(given, **reading), at)))
 
 
 def explanations(log: Log, at: Place | Iterable[Place] | None = None) -> Iterator[EventWalk]:
