@@ -150,7 +150,7 @@ def test_a_real_terminal_gets_only_our_own_colours(
 
 def _everything(leaders: Iterable[int]) -> list[bytes]:
     """What each terminal was sent until its other side closed."""
-    texts = {leader: b"" for leader in leaders}
+    texts = dict.fromkeys(leaders, b"")
     live = set(texts)
     while live:
         for leader in select.select(sorted(live), [], [])[0]:
