@@ -41,6 +41,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--seconds", type=int, help="time for each target")
     made.add_argument("--seed", type=int, default=20261121)
     made.add_argument("--timeout", type=int, default=10, help="seconds that one input may take")
+    made.add_argument("--out", type=Path, default=OUT, help="where corpora and findings go")
     made.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     made.add_argument("--log", type=Path, help="append a JSON line for each target")
     return made
@@ -56,7 +57,7 @@ def fuzz(name: str, arguments: argparse.Namespace) -> None:
     from binlogkit_fuzz import mutate, seeds
 
     target = TARGETS[name]
-    folder = OUT / name
+    folder = arguments.out / name
     corpus = folder / "corpus"
     corpus.mkdir(parents=True, exist_ok=True)
     for number, data in enumerate(target.seeds()):
@@ -87,15 +88,14 @@ def fuzz(name: str, arguments: argparse.Namespace) -> None:
 def run(name: str, arguments: argparse.Namespace) -> bool:
     """Run one target in a process of its own; whether it kept every promise."""
     command = [sys.executable, __file__, name, "--child", f"--seed={arguments.seed}"]
-    command += [f"--timeout={arguments.timeout}"]
+    command += [f"--timeout={arguments.timeout}", f"--out={arguments.out}"]
     command += [f"--runs={arguments.runs}"] if arguments.runs else []
     command += [f"--seconds={arguments.seconds}"] if arguments.seconds else []
     began = time.monotonic()
     status, last, said = None, {}, []
-    quiet = subprocess.DEVNULL
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=quiet, text=True)
-    assert process.stderr is not None
-    for line in process.stderr:
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert process.stdout is not None
+    for line in process.stdout:
         found = _STATUS.search(line)
         if found:
             rate = _RATE.search(line)

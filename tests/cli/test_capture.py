@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import resource
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -99,6 +101,22 @@ def test_a_follower_ends_cleanly(
     same_as_the_server(server, out)
 
 
+def test_its_progress_is_shown(
+    run: Callable[..., object],
+    arguments: list[str],
+    server: Server,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """On a terminal, where it takes over two seconds; here at once."""
+    monkeypatch.setattr("binlogkit.cli.capture.PATIENCE", 0.0)
+    monkeypatch.setenv("TERM", "xterm")
+    with monkeypatch.context() as patch:
+        patch.setattr(sys.stderr, "isatty", lambda: True)
+        done = run(*arguments[1:])
+    assert done.status == 0  # type: ignore[attr-defined]
+    assert "binlog.000001:4 " in done.err  # type: ignore[attr-defined]
+
+
 @pytest.mark.slow
 def test_twenty_kills_lose_and_double_nothing(
     arguments: list[str], server: Server, tmp_path: Path
@@ -179,3 +197,59 @@ def test_the_password_is_nowhere(arguments: list[str], server: Server, tmp_path:
     _, said = follower.communicate(timeout=SECONDS)
     secret = server.password.encode()
     assert secret not in told + said + manifest.read_bytes()
+
+
+def test_an_interrupted_capture_is_not_all(program: str, server: Server, tmp_path: Path) -> None:
+    """Without --follow a signal leaves it incomplete, and the status says so."""
+    stalled = ThreadingStall(server.port)
+    with stalled:
+        options = tmp_path / "my.cnf"
+        options.write_text(f"[client]\npassword = '{server.password}'\n")
+        arguments = [
+            program, "capture", "--host", "127.0.0.1", "--port", str(stalled.port), "--out",
+            str(tmp_path / "out"), "--defaults-file", str(options), "--ssl-mode", "disabled",
+        ]  # fmt: skip
+        running = subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True)
+        assert stalled.reached.wait(SECONDS)
+        time.sleep(0.3)
+        running.send_signal(signal.SIGINT)
+        _, said = running.communicate(timeout=SECONDS)
+    assert running.returncode == 130, said
+    assert [line for line in said.splitlines() if line] == [
+        "note: 0 events, 0 bytes; 0 logs finished; no log begun",
+        "binlogkit: interrupted",
+    ]
+
+
+class ThreadingStall:
+    """A line to the server that goes dead when the first log comes over it."""
+
+    def __init__(self, port: int) -> None:
+        self._open = [socket.create_server(("127.0.0.1", 0))]
+        self._listener = self._open[0]
+        self.port = self._listener.getsockname()[1]
+        self._target = port
+        self.reached = threading.Event()
+
+    def __enter__(self) -> ThreadingStall:
+        threading.Thread(target=self._serve, daemon=True).start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        for line in self._open:
+            line.close()
+
+    def _serve(self) -> None:
+        ours, _ = self._listener.accept()
+        theirs = socket.create_connection(("127.0.0.1", self._target))
+        self._open += [ours, theirs]
+        threading.Thread(target=self._forward, args=(ours, theirs), daemon=True).start()
+        while (data := theirs.recv(1 << 16)) and b"\x0f\x01\x00\x00\x00" not in data:
+            ours.sendall(data)
+        self.reached.set()
+
+    @staticmethod
+    def _forward(ours: socket.socket, theirs: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := ours.recv(1 << 16):
+                theirs.sendall(data)

@@ -42,7 +42,7 @@ CONTRACT = {
         "--start-position",
         "--gtid-set",
         "--reconnect",
-    },  # fmt: skip
+    },
     "conform": FILES | OUTPUT | {"--against", "--decoded", "--as", "--baseline"},
     "explain": FILES | OUTPUT | {"--at", "--text", "--html"},
     "verify": FILES | OUTPUT,

@@ -7,8 +7,9 @@ import io
 import os
 import pty
 import re
+import select
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ ESCAPE = b"\x1b[31m"  # colours what follows
 BIDI = "\u202e12".encode()  # turns the rest of the line around
 UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 ANSI = re.compile("\x1b\\[[0-9;]*m")
+#: Colours, the cursor hidden and shown, one line up, a line erased: what rich's live display sends.
+OUR_BAR = re.compile("\x1b\\[(?:[0-9;]*m|\\?25[lh]|1A|2K)|\r")
 
 
 @pytest.fixture(scope="module")
@@ -120,32 +123,45 @@ def test_errors_name_files_safely(run: Run, tmp_path: Path) -> None:
 def test_a_real_terminal_gets_only_our_own_colours(
     program: str, hostile: Path, command: list[str]
 ) -> None:
-    leader, follower = pty.openpty()
+    """Each stream has its own terminal: a progress bar may move the cursor of one of them."""
     name, *rest = command
+    leaders, followers = zip(pty.openpty(), pty.openpty(), strict=True)
     try:
         process = subprocess.Popen(
             [program, name, str(hostile), *rest],
             stdin=subprocess.DEVNULL,
-            stdout=follower,
-            stderr=follower,
+            stdout=followers[0],
+            stderr=followers[1],
             env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "120"},
         )
-        os.close(follower)
-        chunks = []
-        while True:
+        for follower in followers:
+            os.close(follower)
+        out, err = _everything(leaders)
+        assert process.wait(60) in (0, 1)
+    finally:
+        for leader in leaders:
+            os.close(leader)
+    assert ESCAPE not in out + err
+    shown = ANSI.sub("", out.decode("utf-8")).replace("\r\n", "")
+    assert len(shown) > 1000
+    assert not UNSAFE.search(shown)
+    assert not UNSAFE.search(OUR_BAR.sub("", err.decode("utf-8")).replace("\r\n", ""))
+
+
+def _everything(leaders: Iterable[int]) -> list[bytes]:
+    """What each terminal was sent until its other side closed."""
+    texts = dict.fromkeys(leaders, b"")
+    live = set(texts)
+    while live:
+        for leader in select.select(sorted(live), [], [])[0]:
             try:
                 chunk = os.read(leader, 1 << 16)
             except OSError:  # Linux: the other side is closed
-                break
+                chunk = b""
+            texts[leader] += chunk
             if not chunk:
-                break
-            chunks.append(chunk)
-        assert process.wait(60) in (0, 1)
-    finally:
-        os.close(leader)
-    shown = ANSI.sub("", b"".join(chunks).decode("utf-8")).replace("\r\n", "")
-    assert len(shown) > 1000
-    assert not UNSAFE.search(shown)
+                live.remove(leader)
+    return list(texts.values())
 
 
 def test_the_html_report_runs_nothing(

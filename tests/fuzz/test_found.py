@@ -130,3 +130,25 @@ def test_an_event_that_fills_its_packet_goes_on_in_an_empty_one() -> None:
     framer = Framer(Framing.PACKETS)
     found = [e for i in range(0, len(sent), 1 << 16) for e in framer.feed(sent[i : i + (1 << 16)])]
     assert found == [event] and not framer.broken and not framer.left
+
+
+def test_two_columns_of_one_name() -> None:
+    """A record has one place for both: the second value would hide the first."""
+    names = b"\1a\1a"
+    table_map = bytes(6) + b"\1\0\1d\0\1t\0\2\3\3\0\0\4" + bytes([len(names)]) + names
+    rows = bytes(6) + b"\1\0\2\0\2\xff\0\1\0\0\0\2\0\0\0"
+    data = log_of([(TABLE_MAP, table_map), (30, rows)])
+    with pytest.raises(DamageError, match="two columns of one name"):
+        list(bk.open(data).row_records())
+    log = bk.open(data, on_damage="report")
+    assert not list(log.row_records()) and log.damages
+
+
+def test_a_statement_that_makes_two_columns_of_one_name() -> None:
+    """No server runs it; a crafted log may hold it. The names are not believed."""
+    sql = bytes(8) + b"\1" + bytes(4) + b"d\0CREATE TABLE t (a INT, a INT)"
+    table_map = bytes(6) + b"\1\0\1d\0\1t\0\2\3\3\0\0"
+    rows = bytes(6) + b"\1\0\2\0\2\xff\0\1\0\0\0\2\0\0\0"
+    log = bk.open(log_of([(2, sql), (TABLE_MAP, table_map), (30, rows)]))
+    assert [row["after"] for row in log.row_records()] == [{"@1": 1, "@2": 2}]
+    assert "two columns of one name" in log.problems[0]

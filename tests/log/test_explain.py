@@ -11,6 +11,7 @@ import pytest
 
 import binlogkit as bk
 from binlogkit.errors import DamageError, UsageError
+from binlogkit.rows import explain_images
 from binlogkit_fixtures import golden
 
 LOG = golden.case("8.0-row-full", "keys").binlogs[0]
@@ -79,6 +80,11 @@ def test_a_log_or_a_text() -> None:
     for arguments in ({}, {"source": LOG, "text": "00"}):
         with pytest.raises(UsageError, match="give a log or a text"):
             bk.explain(**arguments)  # type: ignore[arg-type]
+
+
+def test_an_open_log_is_read_as_it_was_opened() -> None:
+    with pytest.raises(UsageError, match="as it was opened"):
+        bk.explain(bk.open(LOG), at=4, charset="latin1")
 
 
 @pytest.mark.parametrize("form", ["hex", "base64", "statement"])
@@ -187,3 +193,23 @@ def test_forms() -> None:
     assert "<table>" in explained._repr_html_()
     whole = "".join(str(r["raw"])[2:] for r in explained.records() if r["raw"] is not None)
     assert bytes.fromhex(whole) == explained.events[0].data
+
+
+def test_an_event_of_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond the limit rows are not taken apart, but no byte is left out."""
+    whole = bk.explain(LOG).events
+    walk = next(w for w in whole if (w.root.find("row 1")))
+    monkeypatch.setattr(explain_images, "MOST_CELLS", 1)
+    (short,) = bk.explain(LOG, at=walk.raw.pos).events
+    rows, all_rows = short.root.find("rows"), walk.root.find("rows")
+    assert rows is not None and all_rows is not None
+    assert [part.field for part in rows.parts] == ["row 0", "more rows"]
+    assert (rows.parts[0].start, rows.parts[-1].end) == (all_rows.start, all_rows.end)
+    assert short.notes and not short.problems
+
+
+def test_an_encrypted_log() -> None:
+    """Positions and bytes are those of the log inside."""
+    folder = Path(__file__).parents[1] / "_encrypted" / "9-row-encrypted" / "keys"
+    (walk,) = bk.explain(folder / "binlog.000001", at=4, keyring=folder / "keyring").events
+    assert walk.root.field == "FORMAT_DESCRIPTION_EVENT" and walk.raw.checksum == "ok"

@@ -87,6 +87,12 @@ def test_html_is_escaped(hostile: bk.Explanation) -> None:
     assert "default-src 'none'" in hostile.html()
 
 
+def test_a_notebook_shows_the_nesting() -> None:
+    html = bk.explain(LOG, at=4)._repr_html_()
+    assert "<td>header</td>" in html and "<td>&emsp;timestamp</td>" in html
+    assert "\\u" not in html
+
+
 def test_every_byte_leads_to_its_field() -> None:
     explained = bk.explain(LOG, at=[4, 126])
     page = Page(explained.html())

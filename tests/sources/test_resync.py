@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from binlogkit.errors import DamageError, NotABinlogError
@@ -110,6 +110,7 @@ def test_every_damaged_byte_of_the_format_description() -> None:
         events, damages = read(bytes(damaged))
         assert [identity(e) for e in events if e.pos >= EVENTS[LOG][0].end_pos] == later, at
         assert damages and all(d.offset == 4 for d in damages), at
+        assert damages[-1].end == EVENTS[LOG][0].end_pos, at
 
 
 def test_a_damaged_format_description_of_a_log_without_checksums() -> None:
@@ -138,7 +139,11 @@ def test_what_is_no_log_is_not_made_one() -> None:
 # ---- blocks --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("block", [bytes(4096), b"\xff" * 4096, os.urandom(4096)])
+@pytest.mark.parametrize(
+    "block",
+    [bytes(4096), b"\xff" * 4096, random.Random(7).randbytes(4096)],
+    ids=["zeros", "ones", "noise"],
+)
 @pytest.mark.parametrize("data", [LOG, PLAIN], ids=["checksums", "none"])
 def test_a_lost_block(data: bytes, block: bytes) -> None:
     whole = EVENTS[data]
@@ -302,6 +307,7 @@ def spoiled(kind: str, at: int, noise: bytes) -> range:
     return range(at, at + (1 if kind in ("flip", "insert") else len(noise)))
 
 
+@settings(deadline=None)
 @given(damage(len(LOG)))
 def test_every_sound_event_is_delivered_and_nothing_else(
     how: tuple[str, int, bytes, int],
@@ -328,6 +334,7 @@ def test_every_sound_event_is_delivered_and_nothing_else(
     )
 
 
+@settings(deadline=None)
 @given(st.lists(damage(len(LOG)), min_size=2, max_size=6))
 def test_several_damages(many: list[tuple[str, int, bytes, int]]) -> None:
     """Nothing is invented, and all bytes are either delivered or quarantined."""
@@ -346,6 +353,7 @@ def test_several_damages(many: list[tuple[str, int, bytes, int]]) -> None:
     assert reached == len(damaged)
 
 
+@settings(deadline=None)
 @given(damage(len(PLAIN)))
 def test_damage_without_checksums_raises_nothing(how: tuple[str, int, bytes, int]) -> None:
     kind, at, noise, other = how
@@ -359,6 +367,7 @@ def test_damage_without_checksums_raises_nothing(how: tuple[str, int, bytes, int
 # ---- cost ------------------------------------------------------------------------------------
 
 
+@settings(deadline=None)
 @given(st.binary(min_size=1, max_size=60_000), st.data())
 def test_crcs_of_stretches(data: bytes, draw: st.DataObject) -> None:
     """Any stretch, also after the stream moved on, has the CRC32 that zlib gives."""

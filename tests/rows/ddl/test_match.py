@@ -106,7 +106,13 @@ def column(index: int, code: T, meta: bytes) -> Column:
 
 def test_matches_names_the_first_contradiction() -> None:
     definition = TableDefinition(
-        "shop", "or\x1bders", (defined("INT"), defined("DECIMAL(10,2)"), defined("VARCHAR(5)"))
+        "shop",
+        "or\x1bders",
+        (
+            replace(defined("INT"), name="a"),
+            replace(defined("DECIMAL(10,2)"), name="b"),
+            defined("VARCHAR(5)"),
+        ),
     )
     good = [
         column(0, T.LONG, b""),
@@ -118,7 +124,7 @@ def test_matches_names_the_first_contradiction() -> None:
         "shop.or\\x1bders is defined with 3 columns, the table map has 2"
     )
     assert matches(definition, [good[0], column(1, T.NEWDECIMAL, b"\x0a\x03"), good[2]]) == (
-        "shop.or\\x1bders defines column 2, c, as decimal(10,2), "
+        "shop.or\\x1bders defines column 2, b, as decimal(10,2), "
         "the table map has NEWDECIMAL (precision 10, scale 3)"
     )
     assert matches(definition, [*good[:2], column(2, T.VARCHAR, b"\x05\x00")]) == (

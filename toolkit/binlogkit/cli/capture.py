@@ -56,12 +56,13 @@ def command(**arguments: Any) -> int:
     """
     from binlogkit.log.capture import capture
 
+    follow = arguments["follow"]
     server = settings_of(arguments)
     with _signals() as stop, _meter() as progress:
         done = capture(
             server,
             arguments["out"],
-            follow=arguments["follow"],
+            follow=follow,
             start_log=arguments["start_log"],
             start_position=arguments["start_position"],
             gtid_set=arguments["gtid_set"],
@@ -70,14 +71,18 @@ def command(**arguments: Any) -> int:
             progress=progress,
             lost=lambda error: note(f"{error}; trying again"),
         )
-    return _report(done)
+    status = _report(done)
+    if done.stopped and not follow:  # it is not all that the server has
+        raise KeyboardInterrupt
+    return status
 
 
 def _report(done: Captured) -> int:
     logs = len(done.finished)
+    reached = f"{done.file} up to {done.position}" if done.file else "no log begun"
     note(
         f"{done.events} events, {done.size} bytes; {logs} {'log' if logs == 1 else 'logs'} "
-        f"finished; {done.file} up to {done.position}"
+        f"finished; {reached}"
     )
     for place in done.bad_checksums:
         complain(f"{place}: the event's checksum does not match; it is kept as the server sent it")

@@ -57,6 +57,8 @@ def _pair(parts: list[Part]) -> bool:
 
 
 def _interval(parts: list[Part]) -> object:
+    if not _pair(parts):  # damage cut it
+        return None
     first, behind = (int(str(part.value)) for part in parts)
     return f"{first}-{behind - 1}" if behind - first > 1 else str(first)
 

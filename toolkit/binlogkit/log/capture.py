@@ -35,7 +35,7 @@ def capture(
 
     ``server``: ``mysql://user@host:port`` (password: environment variable BINLOGKIT_PASSWORD, or
     ``?defaults-file=…``) or settings; ``follow``: until ``stop.now()`` is called, else up to the
-    end of the last log; ``start_log``, ``start_position``: where a new capture begins (the first log,
+    end of the last log; ``start_log``, ``start_position``: where a new capture begins (first log,
     4); ``gtid_set``: begin with the log that has the first transaction outside the set;
     ``patience``: seconds to look for a lost server. Errors: UsageError, InputError, WriteError,
     ServerError: LostConnectionError, ReplicationError, LogGapError.

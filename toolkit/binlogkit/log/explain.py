@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from binlogkit.constants import event_type_name
 from binlogkit.errors import UsageError
@@ -13,9 +13,6 @@ from binlogkit.events.explain_walk import EventWalk
 from binlogkit.log.log import Log, open_log
 from binlogkit.rows.explain_log import ExplainableEvent, ExplainingWalk
 from binlogkit.sources.carriers import Source
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 __all__ = ["Explanation", "Place", "explain", "explanations"]
 
@@ -81,10 +78,7 @@ def explain(
     *,
     at: Place | Iterable[Place] | None = None,
     text: str | None = None,
-    schema: str | Path | None = None,
-    schema_from: str | None = None,
-    charset: str | None = None,
-    on_damage: str = "stop",
+    **reading: Any,
 ) -> Explanation:
     """Events as annotated walks over their bytes.
 
@@ -100,13 +94,12 @@ def explain(
     if (source is None) == (text is None):
         raise UsageError("give a log or a text of events")
     if isinstance(source, Log):
-        log = source
-    else:
-        given: Source = text.encode("utf-8", "replace") if text is not None else source or ""
-        log = open_log(
-            given, schema=schema, schema_from=schema_from, charset=charset, on_damage=on_damage
-        )
-    return Explanation(tuple(explanations(log, at)))
+        if reading:
+            raise UsageError("a log that is open is read as it was opened")
+        return Explanation(tuple(explanations(source, at)))
+    given = text.encode("utf-8", "replace") if text is not None else source
+    assert given is not None
+    return Explanation(tuple(explanations(open_log(given, **reading), at)))
 
 
 def explanations(log: Log, at: Place | Iterable[Place] | None = None) -> Iterator[EventWalk]:
@@ -165,8 +158,9 @@ class _Search:
 
     def __init__(self, wanted: Sequence[_Wanted]) -> None:
         self._left = list(dict.fromkeys(wanted))
-        self._below: dict[str, list[int]] = {}
-        self._inner: dict[tuple[str, int], int] = {}
+        self._below: dict[_Wanted, int] = {}
+        self._above: dict[_Wanted, int] = {}
+        self._inner: dict[tuple[str, int], int] = {}  # events seen in payloads that are wanted
 
     @property
     def over(self) -> bool:
@@ -179,8 +173,12 @@ class _Search:
         if key in self._left:
             self._left.remove(key)
             return True
+        for wanted in self._left:
+            if wanted[:2] == key[:2]:
+                self._inner[key[:2]] = 0 if event.inner is None else event.inner + 1
+            elif wanted[0] == event.file:
+                self._near(wanted, event.pos)
         if event.inner is not None:
-            self._inner[key[:2]] = event.inner + 1
             return False
         for file, pos, _ in self._left:
             if file == event.file and event.pos < pos < event.end_pos:
@@ -193,19 +191,22 @@ class _Search:
                     f"{file}: no event starts at {pos}; it lies in {what}, {event.pos} to "
                     f"{event.end_pos}, which are the nearest positions"
                 )
-        starts = self._below.setdefault(event.file, [])
-        starts.append(event.pos)
         return False
+
+    def _near(self, wanted: _Wanted, start: int) -> None:
+        """Note where an event starts, if none is known that is nearer."""
+        if start < wanted[1]:
+            self._below[wanted] = max(start, self._below.get(wanted, start))
+        else:
+            self._above[wanted] = min(start, self._above.get(wanted, start))
 
     def missing(self) -> UsageError:
         """That there is no event at a wanted place, and which are the nearest."""
-        file, pos, inner = self._left[0]
-        starts = self._below.get(file, [])
-        if inner is not None and pos in starts:
-            count = self._inner.get((file, pos), 0)
+        wanted = file, pos, inner = self._left[0]
+        count = self._inner.get((file, pos))
+        if count is not None:
             held = f"holds the events 0 to {count - 1}" if count else "holds no events"
             return UsageError(f"{file}: no event starts at {pos}/{inner}: that at {pos} {held}")
-        near = [str(start) for start in starts if start < pos][-1:]
-        near += [str(start) for start in starts if start > pos][:1]
+        near = [str(starts[wanted]) for starts in (self._below, self._above) if wanted in starts]
         told = f"the nearest start at {' and '.join(near)}" if near else "there is none"
         return UsageError(f"{file}: no event starts at {pos}; {told}")

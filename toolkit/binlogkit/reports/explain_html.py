@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from markupsafe import Markup, escape
+
 from binlogkit.errors import printable
 from binlogkit.reports.explain_text import heading, hex_lines, shown_value
 from binlogkit.reports.html import page
-from binlogkit.reports.model import Column, Table
-from binlogkit.reports.notebook import overview, table
+from binlogkit.reports.notebook import overview
 
 if TYPE_CHECKING:
     from binlogkit.events.explain_walk import EventWalk
@@ -23,6 +24,8 @@ __all__ = ["fragment", "render"]
 MOST_BYTES = 4096  # of an event in the dump
 MOST_ROWS = 5000  # of an event in the table
 _NOTEBOOK_ROWS = 300
+_COLUMNS = ("offset", "size", "bytes", "field", "value", "meaning")
+_INDENT = Markup("&emsp;")
 _PER_LINE = 16
 _TONES = 6
 _DEEPEST = 9
@@ -47,16 +50,30 @@ def render(walks: Sequence[EventWalk]) -> str:
 
 def fragment(walks: Sequence[EventWalk]) -> str:
     """What a notebook shows: a table per event, without style sheet."""
-    parts = []
-    columns = [Column(name) for name in ("offset", "size", "bytes", "field", "value", "meaning")]
+    parts = Markup("").join(Markup("<th>{}</th>").format(name) for name in _COLUMNS)
+    head = Markup("<thead><tr>{}</tr></thead>").format(parts)
+    out = []
     for walk in walks:
         name, where, *rest = heading(walk)
-        rows = [
-            {**row, "field": "\u2003" * (row["depth"] - 1) + row["field"]} for row in _rows(walk)
-        ]
-        parts.append(overview(name, [("where", where), *[("note", line) for line in rest]]))
-        parts.append(table(Table(rows, columns, limit=_NOTEBOOK_ROWS)))
-    return "".join(parts)
+        rows = list(_rows(walk))
+        out.append(overview(name, [("where", where), *[("note", line) for line in rest]]))
+        body = Markup("").join(map(_cells, rows[:_NOTEBOOK_ROWS]))
+        out.append(Markup("<table>{}<tbody>{}</tbody></table>").format(head, body))
+        if len(rows) > _NOTEBOOK_ROWS:
+            more = f"{len(rows) - _NOTEBOOK_ROWS:,} more fields are not shown here."
+            out.append(Markup("<p>{}</p>").format(more))
+    return "".join(out)
+
+
+def _cells(row: dict[str, Any]) -> Markup:
+    """A line of the notebook's table."""
+    texts = {name: escape(row[name]) for name in _COLUMNS}
+    texts["field"] = _INDENT * (row["depth"] - 1) + texts["field"]
+    texts["bytes"] = Markup("<code>{}</code>").format(
+        Markup("<br>").join(row["bytes"].replace(" ", "\u00a0").split("\n"))
+    )
+    cells = (Markup("<td>{}</td>").format(texts[name]) for name in _COLUMNS)
+    return Markup("<tr>{}</tr>").format(Markup("").join(cells))
 
 
 def _event(walk: EventWalk) -> dict[str, Any]:

@@ -28,6 +28,11 @@ from binlogkit.rows.schema import Column, Origin, TableSchema
 
 __all__ = ["explain_rows", "value_text"]
 
+#: Cells of an event, and bytes of a JSON document, that are explained one by one: a part takes some
+#: hundred bytes of memory, and an event can hold gigabytes.
+MOST_CELLS = 50_000
+MOST_JSON = 1 << 18
+_MORE = "not explained one by one: `binlogkit rows` shows them"
 _ONE_BYTE_LENGTH = 255
 _TEXTS = frozenset({T.VARCHAR, T.VAR_STRING, T.STRING})
 _LENGTHS_IN_FRONT = frozenset(
@@ -62,31 +67,40 @@ def explain_rows(walk: EventWalk, schema: TableSchema, server_version: str) -> N
         return
     decoder = _Recording(schema, server_version, body)
     recorder = Recorder(body.data, walk.raw.file, walk.raw.pos, base=part.start)
-    problem = ""
-    at = number = 0
-    rows = decoder.rows(Event(walk.raw, body), recorder)
-    while True:
+    problem = _take_rows(decoder, Event(walk.raw, body), recorder)
+    count = len(recorder.parts)
+    part.parts = recorder.parts or [Part("", part.start, part.start)]
+    if problem:
+        fill(part, "rest", "not read", problem)
+        walk.problems.append(problem)
+    else:
+        fill(part, "more rows", _MORE)
+    part.parts = [row for row in part.parts if row.field]
+    part.value = f"{count} row" if count == 1 else f"{count} rows"
+    part.meaning = f"of {schema.db}.{schema.table}"
+    if part.parts and part.parts[-1].field == "more rows":
+        walk.notes.append(f"of its rows the first {count} are explained one by one")
+    walk.problems += decoder.problems
+    _columns_present(walk, schema)
+
+
+def _take_rows(decoder: _Recording, event: Event, recorder: Recorder) -> str:
+    """Put what is read of each row together; why the reading ended early, else empty."""
+    assert isinstance(event.body, RowsEvent)
+    rows = decoder.rows(event, recorder)
+    problem, number, more = "", 0, True
+    while more and decoder.cells <= MOST_CELLS:
         try:
             more = next(rows, None) is not None
         except DamageError as error:
             problem = f"{error.field}: {error.reason}" if error.field else error.reason
             more = False
-        if len(recorder.parts) > at:
-            items = recorder.parts[at:]
-            row = Part(f"row {number}", items[0].start, items[-1].end, None, body.op, items)
-            recorder.parts[at:] = [row]
-            at += 1
+        items = recorder.parts[number:]
+        if items:
+            row = Part(f"row {number}", items[0].start, items[-1].end, None, event.body.op, items)
+            recorder.parts[number:] = [row]
             number += 1
-        if not more:
-            break
-    part.parts = recorder.parts or ([Part("", part.start, part.start)] if problem else [])
-    fill(part, "rest", "not read", problem)
-    part.parts = [row for row in part.parts if row.field]
-    part.value = f"{number} row" if number == 1 else f"{number} rows"
-    part.meaning = f"of {schema.db}.{schema.table}"
-    walk.problems += [problem] if problem else []
-    walk.problems += decoder.problems
-    _columns_present(walk, schema)
+    return problem
 
 
 def _columns_present(walk: EventWalk, schema: TableSchema) -> None:
@@ -106,6 +120,7 @@ class _Recording(RowDecoder):
     def __init__(self, schema: TableSchema, server_version: str, body: RowsEvent) -> None:
         super().__init__(schema, server_version)
         self.problems: list[str] = []
+        self.cells = 0
         self._after_image = body.before_columns is None
         self._cells: dict[int, Part] = {}
 
@@ -132,6 +147,7 @@ class _Recording(RowDecoder):
     ) -> Image:
         assert isinstance(cursor, Recorder)
         count, self._cells = len(cursor.parts), {}
+        self.cells += len(present)
         name = "after" if self._after_image else "before"
         try:
             return super()._image(cursor, present, diffs)
@@ -231,7 +247,8 @@ def _with_length(part: Part, column: Column, width: int, data: bytes) -> None:
     ]
     if column.type in (T.JSON, T.TYPED_ARRAY):
         content.field, content.meaning = "document", "binary JSON"
-        content.parts, content.problem = json_parts(data[width:], content.start)
+        if len(data) - width <= MOST_JSON:
+            content.parts, content.problem = json_parts(data[width:], content.start)
         content.value = None if content.parts else content.value
     else:
         content.meaning = f"in {column.charset}" if column.charset else ""

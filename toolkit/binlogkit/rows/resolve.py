@@ -177,6 +177,8 @@ def _with_metadata(
                 f"{len(optional.column_names)} names for {len(columns)} columns",
                 "column_names",
             )
+        if len(set(optional.column_names)) < len(columns):  # one value would hide the other
+            raise MalformedEventError(file, offset, "two columns of one name", "column_names")
         columns = [
             replace(c, name=name, name_origin=Origin.METADATA)
             for c, name in zip(columns, optional.column_names, strict=True)

@@ -1,9 +1,9 @@
 """Connections to MySQL servers: whom to ask, who asks, and how the line is kept private.
 
 A server is written ``mysql://user@host:port/`` with settings behind a ``?``, or is given by
-keywords (:func:`server_settings`). A password comes from the option file, from the environment variable
-BINLOGKIT_PASSWORD, or from a prompt on a terminal when the server asks for one; it is never an
-argument and stands in no repr and no message.
+keywords (:func:`server_settings`). A password comes from the option file, from the environment
+variable BINLOGKIT_PASSWORD, or from a prompt on a terminal when the server asks for one; it is
+never an argument and stands in no repr and no message.
 
 TLS (manual, "Configuring MySQL to Use Encrypted Connections"): ``ssl_mode`` is disabled, preferred
 (the default), required, verify_ca (the default with a CA) or verify_identity. Accounts of
@@ -46,8 +46,10 @@ _DEFAULT_PORT = 3306
 _ACCESS_DENIED = 1045
 #: Server and client numbers behind which another try may succeed: shutdown, too many connections,
 #: killed sessions, network errors, a server that is not there (manual, "Error Message Reference").
-LOST_CODES = frozenset((1040, 1053, 1077, 1078, 1079, 1080, 1152, 1158, 1159, 1160, 1161, 1184, 1203,
-                   1317, 1927, 2002, 2003, 2006, 2012, 2013, 2055, 3169, 4031))  # fmt: skip
+LOST_CODES = frozenset(
+    (1040, 1053, 1077, 1078, 1079, 1080, 1152, 1158, 1159, 1160, 1161, 1184, 1203, 1317, 1927,
+     2002, 2003, 2006, 2012, 2013, 2055, 3169, 4031)
+)  # fmt: skip
 _PROMPTED: dict[tuple[str, str], str] = {}
 
 

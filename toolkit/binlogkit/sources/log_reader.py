@@ -204,6 +204,9 @@ class LogReader:
         else:
             self._check_format(header, data)
         event = self._frame(pos, header, data)
+        if is_format and event.checksum == "none" and self._checksum_follows(header.size):
+            self._contradicted(pos, pos + header.size)
+            event = replace(event, checksum="bad")
         if is_format and event.checksum == "bad":
             self.format = replace(self.format, header_length=HEADER_LENGTH)
         if event.checksum != "ok" and self._unchecked is None:
@@ -249,17 +252,32 @@ class LogReader:
             self._recovery.doubts = 0
             if self._unchecked is None:  # the log begins in the middle
                 return
-            error = MalformedEventError(
-                self.name,
-                self._unchecked,
-                "it says nothing of checksums and has none that matches; those behind it have",
-                "checksum_algorithm",
-            )
-            if self._on_damage == "stop":
-                raise error
-            self._report(error, self._stream.offset)
+            self._contradicted(self._unchecked, self._stream.offset)
         elif self.format.checksummed(header.type_code) and not ends_in_crc(header, data):
             self.format = self._recovery.format_at(self.format) or self.format
+
+    def _checksum_follows(self, size: int) -> bool:
+        """Whether the event behind one of ``size`` bytes has a checksum that matches."""
+        head = self._stream.peek(HEADER_LENGTH, size)
+        if len(head) < HEADER_LENGTH:
+            return False
+        header = parse_header(head, HEADER_LENGTH)
+        return header.size <= len(_ZEROS) and ends_in_crc(
+            header, self._stream.peek(header.size, size)
+        )
+
+    def _contradicted(self, pos: int, end: int) -> None:
+        """The event at ``pos`` is damaged: checksums of those behind it match, and it has none."""
+        self.format = with_checksums(self.format)
+        error = MalformedEventError(
+            self.name,
+            pos,
+            "it says nothing of checksums and has none that matches; those behind it have",
+            "checksum_algorithm",
+        )
+        if self._on_damage == "stop":
+            raise error
+        self._report(error, end)
 
     def _frame(self, pos: int, header: EventHeader, data: bytes) -> RawEvent:
         """Take header and checksum off; a wrong checksum raises, or is marked and reported."""

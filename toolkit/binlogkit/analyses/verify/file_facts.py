@@ -24,6 +24,7 @@ _FORMATS = (EventType.FORMAT_DESCRIPTION_EVENT, EventType.START_EVENT_V3)
 _NUMBERED = re.compile(r"^(?P<stem>.+)\.(?P<number>\d{6,})$")
 _PACKED = (".gz", ".zst")
 _OLD = (5, 3, 0)  # 5.2 was an alpha of what became 6.0 and then nothing
+_ARTIFICIAL = int(EventFlag.ARTIFICIAL)
 _FIRST_FOREIGN = 160  # MariaDB's own types begin here
 
 
@@ -104,16 +105,17 @@ class FileChecks:
     def _framed(self, event: Event) -> Iterator[Finding]:
         facts, raw = self.facts, event.raw
         header = raw.header
-        at = place_of(event, self.number)
         facts.events += 1
         facts.checksums[raw.checksum] += 1
         facts.size = raw.end_pos
-        made_up = bool(header.flags & EventFlag.ARTIFICIAL) or not header.log_pos
+        made_up = bool(header.flags & _ARTIFICIAL) or not header.log_pos
         if self.number == 0:
-            yield from self._first(event, at)
+            yield from self._first(event, place_of(event, self.number))
         elif header.type_code in _FORMATS and not facts.relay:
+            at = place_of(event, self.number)
             yield finding("format_repeated", at, "a second format description")
         if facts.ended and not facts.relay and header.type_code not in _FORMATS:
+            at = place_of(event, self.number)
             yield finding("events_after_end", at, f"it stands behind {facts.ended}")
             facts.ended = None
         if raw.version == 1:
@@ -127,7 +129,7 @@ class FileChecks:
         elif not made_up:
             facts.ended = None
         if raw.checksum != "bad":
-            yield from self._position(event, at)
+            yield from self._position(event)
 
     def _first(self, event: Event, at: Place) -> Iterator[Finding]:
         facts, header = self.facts, event.raw.header
@@ -139,7 +141,7 @@ class FileChecks:
             facts.in_use = True
             yield finding("in_use", at, "the flag IN_USE is set")
 
-    def _position(self, event: Event, at: Place) -> Iterator[Finding]:
+    def _position(self, event: Event) -> Iterator[Finding]:
         """An event that does not stand where its header says; told where the distance changes.
 
         Relay logs keep the source's positions, and up to 4.1 a transaction's cache had its own.
@@ -149,6 +151,7 @@ class FileChecks:
         if shift is None or shift == self._shift:
             return
         self._shift = shift
+        at = place_of(event, self.number)
         if self.facts.relay or not shift:
             return
         if (
@@ -168,7 +171,7 @@ class FileChecks:
     def _note_time(self, event: Event) -> None:
         facts, header = self.facts, event.raw.header
         stamp = header.timestamp
-        if not stamp or event.raw.checksum == "bad" or header.flags & EventFlag.ARTIFICIAL:
+        if not stamp or event.raw.checksum == "bad" or header.flags & _ARTIFICIAL:
             return
         facts.first_timestamp = min(facts.first_timestamp or stamp, stamp)
         facts.last_timestamp = max(facts.last_timestamp or stamp, stamp)

@@ -31,6 +31,7 @@ __all__ = ["TransactionChecks", "XaLedger"]
 
 _BEGIN_ALWAYS = (5, 5, 0)  # servers before it write a single statement's XID without a BEGIN
 _BEGINS = (StatementKind.BEGIN, StatementKind.XA_START)
+_ENDS = (Xid, XaPrepare)
 _INSIDE = (
     StatementKind.SAVEPOINT,
     StatementKind.ROLLBACK_TO,
@@ -126,6 +127,10 @@ class TransactionChecks:
         kind = _kind(body)
         if running is None and not (is_gtid or belongs(body)):
             return
+        self._any, known = True, self._any
+        usual = running is not None and kind not in _BEGINS and not isinstance(body, _ENDS)
+        if usual and not is_gtid:
+            return
         at = place_of(event, number, body.gtid if isinstance(body, Gtid) else self.gtid)
         if is_gtid or (running is not None and running.explicit and kind in _BEGINS):
             if running is not None and not self._doubt:
@@ -141,17 +146,16 @@ class TransactionChecks:
             self._doubt = False
         elif running is None:
             self._start, self._length = at, None
-            yield from self._beginning(event, kind, at)
-        elif not running.explicit and isinstance(body, (Xid, XaPrepare)):
-            yield from self._without_begin(event, at)
-        self._any = True
+            yield from self._beginning(event, kind, at, known)
+        elif not running.explicit and isinstance(body, _ENDS):
+            yield from self._without_begin(event, at, known)
 
-    def _beginning(self, event: Event, kind: StatementKind | None, at: Place) -> Iterator[Finding]:
-        """A transaction begins without a GTID event."""
-        body = event.body
-        headless = isinstance(body, (Xid, XaPrepare)) or kind in (*_INSIDE, StatementKind.COMMIT)
-        if headless:
-            yield from self._without_begin(event, at)
+    def _beginning(
+        self, event: Event, kind: StatementKind | None, at: Place, known: bool
+    ) -> Iterator[Finding]:
+        """A transaction begins without a GTID event; ``known``: whether any was seen before."""
+        if isinstance(event.body, _ENDS) or kind in (*_INSIDE, StatementKind.COMMIT):
+            yield from self._without_begin(event, at, known)
         elif self.facts.has_gtid_events and self._numbered and not self._doubt:
             if self.facts.relay:
                 return
@@ -159,11 +163,11 @@ class TransactionChecks:
         if kind in _BEGINS:
             self._doubt = False
 
-    def _without_begin(self, event: Event, at: Place) -> Iterator[Finding]:
+    def _without_begin(self, event: Event, at: Place, known: bool) -> Iterator[Finding]:
         begins = version_tuple(self.facts.server_version or "") >= _BEGIN_ALWAYS
         if self._doubt or not begins:
             return
-        grade = Grade.NOTE if self.facts.relay and not self._any else None
+        grade = Grade.NOTE if self.facts.relay and not known else None
         yield finding("no_begin", at, f"{event.type} without a beginning before it", grade=grade)
 
     def _numbers(self, body: Gtid, at: Place) -> Iterator[Finding]:

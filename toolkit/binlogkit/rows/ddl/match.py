@@ -63,6 +63,8 @@ def matches(definition: TableDefinition, columns: Sequence[Column]) -> str | Non
                 f"{name} defines column {column.index + 1}, {printable(defined.name)}, "
                 f"as {_spelled(defined)}, the table map has {_told(column)}"
             )
+    if len({c.name for c in definition.columns}) < len(columns):
+        return f"{name} is defined with two columns of one name"
     return None
 
 
