@@ -40,6 +40,7 @@ class Known:
         self._records = np.empty(0, _TRANSACTION)
         self._new: list[np.ndarray[Any, Any]] = []
         self._ends: dict[int, tuple[int, int]] = {}  # number -> (has, xid) that was read ahead
+        self._told: dict[int, Transaction] = {}
         self._facts = Facts()
         self._closed = False
 
@@ -51,9 +52,8 @@ class Known:
             self._new.append(records)
 
     def take(self, transaction: Transaction) -> None:
-        """Take a transaction that was read otherwise, with its end."""
-        has = 0 if transaction.xid is None else _XID
-        self._ends[transaction.number] = (has, transaction.xid or 0)
+        """Take a transaction that was read event by event, beyond its part that was scanned."""
+        self._told[transaction.number] = transaction
 
     def take_ahead(self, records: np.ndarray[Any, Any], number: int) -> bool:
         """Take the end of a transaction from ``records``, if it is among them."""
@@ -70,6 +70,7 @@ class Known:
         """Nothing of what was told is asked for any more."""
         self._records, self._new = self._records[:0], []
         self._ends.clear()
+        self._told.clear()
 
     def ended(self, number: int) -> bool:
         """Whether all that can be known of a transaction is."""
@@ -114,24 +115,34 @@ class Known:
             if number in self._ends:
                 has, records["xid"][i] = self._ends[number]
                 records["has"][i] |= has
-        told = {n: self._facts.gtids[n] for n in numbers.tolist() if n in self._facts.gtids}
-        commit = _nullable(records["commit_timestamp"], records["has"] & _COMMIT, pa.int64())
-        gtids = _gtids(records)
-        if told:
-            at = {number: i for i, number in enumerate(numbers.tolist())}
-            texts, moments = gtids.to_pylist(), commit.to_pylist()
-            for number, (gtid, moment) in told.items():
-                texts[at[number]], moments[at[number]] = gtid, moment
-            gtids, commit = pa.array(texts, pa.string()), pa.array(moments, pa.int64())
-        return {
-            "gtid": gtids,
-            "commit_timestamp": commit,
+        columns = {
+            "gtid": _gtids(records),
+            "commit_timestamp": _nullable(
+                records["commit_timestamp"], records["has"] & _COMMIT, pa.int64()
+            ),
             "thread_id": _nullable(records["thread_id"], records["has"] & _THREAD, pa.int64()),
             "xid": _nullable(records["xid"], records["has"] & _XID, pa.uint64()),
-            "xa": pa.array([self._facts.xa.get(n) for n in numbers.tolist()], pa.string())
-            if self._facts.xa
-            else pa.nulls(len(numbers), pa.string()),
+            "xa": pa.nulls(len(numbers), pa.string()),
         }
+        return self._corrected(columns, numbers.tolist())
+
+    def _corrected(self, columns: dict[str, pa.Array], numbers: list[int]) -> dict[str, pa.Array]:
+        """The columns with what the kernel does not know of some transactions."""
+        import pyarrow as pa
+
+        facts = self._facts
+        rare = set(numbers) & (facts.gtids.keys() | facts.xa.keys() | self._told.keys())
+        if not rare:
+            return columns
+        values = {name: array.to_pylist() for name, array in columns.items()}
+        for i, number in enumerate(numbers):
+            if number in facts.gtids:
+                values["gtid"][i], values["commit_timestamp"][i] = facts.gtids[number]
+            if number in facts.xa:
+                values["xa"][i] = facts.xa[number]
+            for name in values if number in self._told else ():
+                values[name][i] = getattr(self._told[number], name)
+        return {name: pa.array(values[name], array.type) for name, array in columns.items()}
 
     def wanted(
         self, filters: Filters, tx: np.ndarray[Any, Any], timestamps: np.ndarray[Any, Any]

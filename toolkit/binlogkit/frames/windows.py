@@ -193,8 +193,10 @@ class _Gather:
         schema = piece.schemas[slot]
         assert schema is not None
         fault = self._builders[schema, piece.server_version].plan.fault(*what)
-        pos = stretch.outer[0] if stretch.outer else stretch.origin + int(
-            stretch.entries["offset"][i]
+        pos = (
+            stretch.outer[0]
+            if stretch.outer
+            else stretch.origin + int(stretch.entries["offset"][i])
         )
         error = MalformedEventError(piece.carrier.name, pos, fault.reason, fault.field)
         if self._walk.options.on_damage == "stop":
@@ -230,6 +232,7 @@ class _Gather:
                 (schema, self._provenance.batch(schema, arrays, self._known))
                 for schema, arrays in window
             ]
+
     def _look_ahead(self, number: int) -> None:
         """Read the log ahead up to the end of a transaction."""
         if self._ahead is None:

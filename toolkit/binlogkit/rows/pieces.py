@@ -114,18 +114,14 @@ class _Tables:
             raise Obstacle(pos) from None
 
 
-def pieces_of(
-    walk: LogWalk, carrier: Carrier, first: bool, last: bool
-) -> Iterator[Piece | Step]:
+def pieces_of(walk: LogWalk, carrier: Carrier, first: bool, last: bool) -> Iterator[Piece | Step]:
     """The pieces of one log of ``walk``, and its steps from where they end."""
     number = walk.next_number
     if number is None:
         yield from walk.steps_of(carrier, first, last)
         return
     tables = _Tables(walk, carrier)
-    scan = ScanWalk(
-        carrier, tables.look, number=number, ordinal=walk.ordinal, facts=walk.facts
-    )
+    scan = ScanWalk(carrier, tables.look, number=number, ordinal=walk.ordinal, facts=walk.facts)
     tables.scan = scan
 
     behind: Place | None = None

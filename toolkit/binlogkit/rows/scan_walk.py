@@ -296,8 +296,13 @@ class ScanWalk:
         )  # fmt: skip
         event = self._parsed(raw)
         lengths = self.context.post_header_lengths
-        if not isinstance(event.body, FormatDescription) or self.context.final_codes or any(
-            lengths.get(int(code), usual[0]) not in usual for code, usual in _POST_HEADERS.items()
+        if (
+            not isinstance(event.body, FormatDescription)
+            or self.context.final_codes
+            or any(
+                lengths.get(int(code), usual[0]) not in usual
+                for code, usual in _POST_HEADERS.items()
+            )
         ):
             raise Obstacle(pos)
         plain = not known.checksummed(EventType.QUERY_EVENT)

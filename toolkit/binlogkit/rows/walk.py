@@ -274,7 +274,9 @@ class LogWalk:
         self.maps.pop(table_map.table_id, None)
         self._unmapped.discard(table_map.table_id)
         if table_map.types and not table_map.nullable:
-            self._tell_unread(raw.file, raw.pos, table_map.table_id, _EARLY)  # a server before 5.1.4
+            self._tell_unread(
+                raw.file, raw.pos, table_map.table_id, _EARLY
+            )  # a server before 5.1.4
         else:
             self.maps[table_map.table_id] = self._schema(table_map, raw.file, raw.pos)
 
