@@ -80,3 +80,12 @@ def test_damage(run: Run, tmp_path: Path) -> None:
     beyond = run("explain", path, "--at", behind, "--on-damage", "report")
     assert beyond.status == 1 and f"at {behind}" in beyond.out.decode()
     assert str(hit) in beyond.err
+
+
+def test_a_text_that_ends_inside_an_event(run: Run) -> None:
+    """What is wrong is said once, and no table is drawn of bytes that are not there."""
+    done = run("explain", "--text", "32103568130100000044000000b00200000000")
+    assert done.status == 1
+    reason = "the bytes end 19 bytes into a TABLE_MAP_EVENT of 68"
+    assert done.out.decode().count(reason) == 1 and reason in done.complaint
+    assert "offset" not in done.out.decode()

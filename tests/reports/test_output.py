@@ -319,6 +319,32 @@ class TestDestination:
             write_records(events(3), Output("csv", tmp_path / "out"))
         assert (tmp_path / "out").read_text() == "file,pos\nb,0\nb,1\nb,2\n"
 
+    @pytest.mark.parametrize("format", FORMATS)
+    @pytest.mark.parametrize("count", [1, 3, 150])
+    def test_each_form_delivers_what_came_before(
+        self, format: str, count: int, tmp_path: Path
+    ) -> None:
+        """Also where less than a table's page or a row group was read."""
+        with pytest.raises(DamageError):
+            write_records(events(count), Output(format, tmp_path / "out"))
+        if format in {"parquet", "arrow"}:
+            positions = read_back(tmp_path / "out", format).column("pos").to_pylist()
+        elif format == "jsonl":
+            lines = (tmp_path / "out").read_text().splitlines()
+            positions = [json.loads(line)["pos"] for line in lines]
+        else:
+            lines = (tmp_path / "out").read_text().replace(",", " ").splitlines()
+            positions = [int(line.split()[1]) for line in lines[1:]]
+        assert positions == list(range(count))
+
+    @pytest.mark.parametrize("format", FORMATS)
+    def test_an_error_before_the_first_record_makes_no_file(
+        self, format: str, tmp_path: Path
+    ) -> None:
+        with pytest.raises(DamageError):
+            write_records(events(0), Output(format, tmp_path / "out"))
+        assert not list(tmp_path.iterdir())
+
     @pytest.mark.parametrize("format", ["parquet", "arrow"])
     def test_what_came_before_damage_is_readable(self, format: str, tmp_path: Path) -> None:
         schema = pa.schema([("pos", pa.int64())])

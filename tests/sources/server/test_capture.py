@@ -379,3 +379,25 @@ def test_the_first_item_names_the_log(servers: Servers) -> None:
     client = ReplicationClient(settings_of(server), Identity())
     assert next(client.dump("", 4, wait=False)) == FileStart(server.binlog_names()[0], 4)
     client.close()
+
+
+@each_series
+def test_a_server_forgets_who_was_there(servers: Servers, series: str) -> None:
+    """5.7.22 crashes in SHOW SLAVE HOSTS over who registered and left without a dump."""
+    server = servers(series)
+    show = "SHOW REPLICAS" if series in ("8.0", "9") else "SHOW SLAVE HOSTS"
+    who = Identity()
+    ReplicationClient(settings_of(server), who).close()
+    client = ReplicationClient(settings_of(server), who)
+    for item in client.dump("", 4, wait=True):
+        if isinstance(item, StreamEvent):
+            break
+    assert who.server_id in [row[0] for row in server.query(show)]
+    client.close()
+    patience = threading.Event()
+    for _ in range(100):
+        server.query("FLUSH BINARY LOGS")  # it notices when it has something to send
+        if who.server_id not in [row[0] for row in server.query(show)]:
+            return
+        patience.wait(0.1)
+    pytest.fail("the server still lists it")

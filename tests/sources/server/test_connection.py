@@ -105,7 +105,7 @@ def test_nobody_there() -> None:
 def test_what_is_used_of_pymysql() -> None:
     """Not public, so that another version may change it: the packets go over these."""
     found = pymysql.connections.Connection
-    for name in ("_read_bytes", "_execute_command", "_read_ok_packet", "_force_close"):
+    for name in ("_read_bytes", "_write_bytes", "_read_ok_packet", "_force_close"):
         assert callable(getattr(found, name)), name
     made = found(defer_connect=True)
     assert made._sock is None

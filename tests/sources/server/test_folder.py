@@ -115,7 +115,7 @@ def test_nothing_is_cut_before_the_server_has_what_follows(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     "name",
     [
-        "../evil.000001", "/tmp/evil.000001", "a/b.000001", "a\\b.000001", "..", ".", "",
+        "../evil.000001", "/evil.000001", "a/b.000001", "a\\b.000001", "..", ".", "",
         ".hidden.000001", "capture.json", "binlog.index", "a\nb.000001", "a\x00.000001",
         "n" * 249 + ".000001", "ü" * 125 + ".000001", "noextension", "a.\u0661",
     ],

@@ -97,6 +97,8 @@ def walk_fragment(
         raw = RawEvent(file, pos, EventHeader(0, 0, 0, 0, 0, 0, 0), data, version=version)
     root = Part("damaged event", 0, len(data), meaning=reason)
     walk = EventWalk(raw, data, root, problems=[reason])
+    if not data:
+        return walk
     recorder = Recorder(data, file, pos)
     for name, width in _FIELDS_V1 if version == 1 else _FIELDS_V3:
         if recorder.left >= width:

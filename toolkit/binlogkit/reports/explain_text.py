@@ -36,6 +36,8 @@ def render(walk: EventWalk, width: int | None = None) -> Iterator[str]:
     """The text of one event, in pieces that end with line ends; ``width``: of the screen."""
     yield from (f"{line}\n" for line in heading(walk))
     yield "\n"
+    if not walk.data:
+        return
     rows = list(_rows(walk, 4 if (width or _WIDTH) < _NARROW else 8))
     widths = _widths(rows, width or _WIDTH)
     yield _line(_HEADS, widths)
@@ -48,12 +50,12 @@ def heading(walk: EventWalk) -> list[str]:
     """What the event is, where it stands, what is wrong with it."""
     raw = walk.raw
     place = f"{raw.pos}" if raw.inner is None else f"{raw.pos}/{raw.inner}"
-    lines = [
-        printable(walk.root.meaning or walk.root.field),
-        f"{printable(raw.file)} at {place}: {len(walk.data):,} bytes",
-    ]
-    if raw.inner is None:
-        lines[-1] += f", up to {raw.pos + len(walk.data)}"
+    what = walk.root.meaning
+    what = walk.root.field if not what or what in walk.problems else what
+    lines = [printable(what), f"{printable(raw.file)} at {place}"]
+    if walk.data:
+        lines[-1] += f": {len(walk.data):,} bytes"
+        lines[-1] += f", up to {raw.pos + len(walk.data)}" if raw.inner is None else ""
     lines += [f"!! {printable(problem)}" for problem in walk.problems]
     return lines + [printable(note) for note in walk.notes]
 

@@ -15,9 +15,9 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from binlogkit.errors import UsageError
+from binlogkit.errors import BinlogKitError, UsageError
 from binlogkit.reports._columns import ABSENT, parse_columns, picker
 from binlogkit.reports._destination import ByteSink, destination, is_terminal
 from binlogkit.reports._values import json_text
@@ -39,6 +39,7 @@ __all__ = [
 ]
 
 FORMATS = ("table", "jsonl", "csv", "parquet", "arrow")
+_T = TypeVar("_T")
 _BINARY = frozenset({"parquet", "arrow"})
 
 
@@ -81,7 +82,23 @@ def write_records(
     unknown column, a file that cannot be written. SchemaError: a column's type changes in Parquet
     or Arrow. A closed pipe ends the writing quietly, and 0 is returned.
     """
-    first, stream = _peek(records)
+    readable = _UpToError(records)
+    first, stream = _peek(readable)
+    if first is None:
+        readable.complain()
+    count = _write_records(first, stream, output, names, view, schema)
+    readable.complain()
+    return count
+
+
+def _write_records(
+    first: Mapping[str, Any] | None,
+    stream: Iterator[Mapping[str, Any]],
+    output: Output,
+    names: Sequence[str] | None,
+    view: Sequence[str] | None,
+    schema: pa.Schema | None,
+) -> int:
     known = list(names if names is not None else first or ())
     columns = _chosen(output, known, view)
     with destination(output.path, binary=output.format in _BINARY) as sink:
@@ -110,6 +127,18 @@ def write_batches(
     values, and text columns named ``before``, ``after``, ``fields``, ``values`` or ``unknown``
     hold JSON. Errors as in :func:`write_records`.
     """
+    readable = _UpToError(batches)
+    count = _write_batches(schema, readable, output, view)
+    readable.complain()
+    return count
+
+
+def _write_batches(
+    schema: pa.Schema,
+    batches: Iterable[pa.RecordBatch],
+    output: Output,
+    view: Sequence[str] | None,
+) -> int:
     from binlogkit.reports import _arrow, _columnar
 
     columns = _chosen(output, schema.names, view)
@@ -133,6 +162,28 @@ def write_frame(frame: Any, output: Output, *, view: Sequence[str] | None = None
     reader = pa.RecordBatchReader.from_stream(frame)
     schema = reader.schema.remove_metadata()  # pandas' own, of no use to who reads the file
     return write_batches(schema, (b.replace_schema_metadata() for b in reader), output, view=view)
+
+
+class _UpToError(Iterable[_T]):
+    """What can be read before an error of our own, which is kept until that is written.
+
+    A page of a table, or a row group, must not be lost because the record behind it is damaged.
+    """
+
+    def __init__(self, items: Iterable[_T]) -> None:
+        self._items = items
+        self._error: BinlogKitError | None = None
+
+    def __iter__(self) -> Iterator[_T]:
+        try:
+            yield from self._items
+        except BinlogKitError as exc:
+            self._error = exc
+
+    def complain(self) -> None:
+        """Raise the error that ended the items, if one did."""
+        if self._error is not None:
+            raise self._error
 
 
 def _peek(records: Iterable[Mapping[str, Any]]) -> tuple[Mapping[str, Any] | None, Iterator[Any]]:

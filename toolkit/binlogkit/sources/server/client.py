@@ -27,7 +27,6 @@ from binlogkit.sources.server.packets import (
     BinlogDumpGtid,
     DumpFlag,
     RegisterSlave,
-    ReplicationCommand,
 )
 from binlogkit.sources.server.stream import EventStream, Item
 
@@ -114,10 +113,26 @@ class ReplicationClient:
                     for name, v in values.items()]  # fmt: skip
         settings += [f"@{who}_uuid = '{self._identity.uuid}'" for who in ("slave", "replica")]
         self._query(f"SET {', '.join(settings)}, SESSION net_write_timeout = {_SLOW_READER}")
-        self._command(RegisterSlave(self._identity.server_id))
+
+    def _query(self, sql: str) -> list[tuple[Any, ...]]:
+        with translated(self.server), self._connection.cursor() as cursor:
+            cursor.execute(sql)
+            return list(cursor.fetchall())
+
+    def _begin(self, dump: BinlogDump | BinlogDumpGtid) -> None:
+        """Register, and ask for the events in the same breath.
+
+        A server forgets who registered only when a dump ends. 5.7.22 crashes in SHOW SLAVE HOSTS
+        over one who left without.
+        """
+        register = RegisterSlave(self._identity.server_id).pack()
+        connection = self._connection
         try:
             with translated(self.server):
-                self._connection._read_ok_packet()
+                connection._write_bytes(_packet(register) + _packet(dump.pack()))
+                connection._next_seq_id = 1
+                connection._read_ok_packet()
+                connection._next_seq_id = 1
         except ServerError as error:
             if error.code not in _DENIED:
                 raise
@@ -125,27 +140,17 @@ class ReplicationClient:
                 "the account lacks the right REPLICATION SLAVE", server=self.server, code=error.code
             ) from error
 
-    def _query(self, sql: str) -> list[tuple[Any, ...]]:
-        with translated(self.server), self._connection.cursor() as cursor:
-            cursor.execute(sql)
-            return list(cursor.fetchall())
-
-    def _command(self, command: ReplicationCommand) -> None:
-        packet = command.pack()
-        with translated(self.server):
-            self._connection._execute_command(packet[0], packet[1:])
-
     def dump(self, file: str, position: int, *, wait: bool) -> Iterator[Item]:
         """The logs from ``position`` (under 4 GiB) of ``file`` on; of the first log for ``""``.
 
         ``wait``: for what will be written, else the end of the last log ends it.
         """
-        self._command(BinlogDump(file, position, self._identity.server_id, _flags(wait)))
+        self._begin(BinlogDump(file, position, self._identity.server_id, _flags(wait)))
         return iter(EventStream(self._connection, self.server, asked=(file, position)))
 
     def dump_gtid(self, gtid_set: bytes, *, wait: bool) -> Iterator[Item]:
         """The transactions that are not in ``gtid_set`` (wire form)."""
-        self._command(BinlogDumpGtid(gtid_set, self._identity.server_id, flags=_flags(wait)))
+        self._begin(BinlogDumpGtid(gtid_set, self._identity.server_id, flags=_flags(wait)))
         return iter(EventStream(self._connection, self.server, skips=True))
 
     def interrupt(self) -> None:
@@ -163,6 +168,11 @@ class ReplicationClient:
 def _log_size(row: tuple[Any, ...]) -> ServerLogSize:
     encrypted = len(row) > 2 and str(row[2]).lower() == "yes"
     return ServerLogSize(str(row[0]), int(row[1]) - _ENCRYPTION_HEADER * encrypted, encrypted)
+
+
+def _packet(payload: bytes) -> bytes:
+    """A command's packet: ``length:3 number:1``, the number being 0."""
+    return len(payload).to_bytes(4, "little") + payload
 
 
 def _flags(wait: bool) -> int:
