@@ -101,7 +101,8 @@ class Known:
     def _of(self, numbers: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """Their records; numbers follow one another without gaps."""
         self._join()
-        return self._records[numbers - int(self._records["number"][0])]
+        records: np.ndarray[Any, Any] = self._records[numbers - int(self._records["number"][0])]
+        return records
 
     def columns(self, numbers: np.ndarray[Any, Any]) -> dict[str, pa.Array]:
         """``gtid``, ``commit_timestamp``, ``thread_id``, ``xid``, ``xa`` of transactions, sorted

@@ -236,6 +236,7 @@ class _Gather:
     def _look_ahead(self, number: int) -> None:
         """Read the log ahead up to the end of a transaction."""
         if self._ahead is None:
+            assert self._log is not None
             self._ahead = transactions_ahead(*self._log)
         for records in self._ahead:
             if self._known.take_ahead(records, number):

@@ -130,7 +130,9 @@ def read_windows(
     max_rows: int = MAX_ROWS,
     max_bytes: int = MAX_BYTES,
 ) -> Iterator[list[ColumnBatch]]:
-    """Windows of batches in log order, of ``walk`` or of some of its ``steps``; a damaged rows event is an error, or collected by ``walk``.
+    """Windows of batches in log order, of ``walk`` or of some of its ``steps``.
+
+    A damaged rows event is an error, or collected by ``walk``.
 
     The row-value filter (``where``) is not applied here: the frames room does, which knows values.
     What was read before an error is handed over before it is raised.

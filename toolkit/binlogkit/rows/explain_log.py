@@ -99,13 +99,13 @@ class ExplainingWalk(LogWalk):
         walk = walk_event(stored, raw, self._context)
         body = walk.body
         if isinstance(body, TableMap):
-            explain_table_map(walk, self._maps.get(body.table_id))
+            explain_table_map(walk, self.maps.get(body.table_id))
         elif isinstance(body, RowsEvent):
             self._explain_rows(walk, body)
         return walk
 
     def _explain_rows(self, walk: EventWalk, body: RowsEvent) -> None:
-        schema = self._maps.get(body.table_id)
+        schema = self.maps.get(body.table_id)
         if schema is not None:
             explain_rows(walk, schema, self._server_version)
         elif body.table_id == DUMMY_TABLE_ID:

@@ -20,7 +20,6 @@ from binlogkit.events.base import Event, parser_of
 from binlogkit.events.table_map import TableMap
 from binlogkit.rows.scan_walk import Facts, Obstacle, ScanWalk, Stretch
 from binlogkit.rows.schema import TableSchema
-from binlogkit.rows.spans import Spans
 from binlogkit.rows.walk import SEQ_SHIFT, LogWalk, Place, Step
 from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.raw import EventHeader, RawEvent
@@ -84,7 +83,7 @@ class _Tables:
     def resolve(self, entries: np.ndarray[Any, Any], pos: int) -> None:
         """Resolve the tables of ``entries`` that are not known yet, in their order."""
         maps = entries[entries["type"] == EventType.TABLE_MAP_EVENT]
-        slots, firsts = np.unique(maps["slot"], return_index=True)
+        _, firsts = np.unique(maps["slot"], return_index=True)
         for i in np.sort(firsts):
             slot = int(maps["slot"][i])
             self.schemas += [None] * (slot + 1 - len(self.schemas))
@@ -152,7 +151,7 @@ def pieces_of(walk: LogWalk, carrier: Carrier, first: bool, last: bool) -> Itera
 
 
 def _tell_unmapped(walk: LogWalk, stretch: Stretch, file: str) -> None:
-    for i in np.flatnonzero(stretch.entries["notes"] & _NO_MAP):
+    for i in np.flatnonzero(stretch.entries["notes"] & _NO_MAP).tolist():
         entry = stretch.entries[i]
         pos = stretch.outer[0] if stretch.outer else stretch.origin + int(entry["offset"])
         table_id = int.from_bytes(stretch.body(i)[:_ID_WIDTH], "little")

@@ -27,7 +27,6 @@ from binlogkit.events.payload import TransactionPayload, largest_inner, plain_st
 from binlogkit.events.query import Query
 from binlogkit.events.statement_text import statement_text
 from binlogkit.rows.settling import settled
-from binlogkit.rows.transactions import GTID_TYPES
 from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.chunks import Chunks
 from binlogkit.sources.crc import ends_in_crc
@@ -146,7 +145,8 @@ class ScanWalk:
     """The stretches of one log.
 
     ``look``: is told every event that the scan leaves to Python, with its ordinal and the index of
-    what came before in this stretch; says whether it changed what tables are; ``number``: of the first transaction; ``ordinal``: of the first event.
+    what came before in this stretch; says whether it changed what tables are; ``number``: of the
+    first transaction; ``ordinal``: of the first event.
     ``obstacle``: None, or (offset, inner) from which the log must be read event by event: ``inner``
     events of the payload there were handed over, -1 where it is none.
     """

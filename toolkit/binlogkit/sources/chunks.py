@@ -21,7 +21,7 @@ class Chunks:
     def __init__(self, file: BinaryIO, used: Chunks | None = None) -> None:
         """``used``: chunks that are done with, whose buffer serves again."""
         self._file = file
-        self.buffer = bytearray(SIZE) if used is None else used.buffer
+        self.buffer: bytearray = bytearray(SIZE) if used is None else used.buffer
         self.start = self.end = self.origin = 0
 
     def more(self) -> bool:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING, BinaryIO
 
-if TYPE_CHECKING:
-    from collections.abc import Buffer
-
 from binlogkit.errors import DamageError
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 __all__ = ["Lookahead"]
 

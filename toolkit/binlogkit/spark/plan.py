@@ -103,14 +103,14 @@ class SplitWalk(LogWalk):
         super().__init__(carriers, options, ahead=ahead)
         self._split = split
         if split is not None:
-            self._ordinal, self._transactions = split.events, split.transactions
+            self.ordinal, self._transactions = split.events, split.transactions
         if known is not None:
             self._catalog, self._tracked = known.catalog.copy(), set(known.tracked)
 
     @property
     def events(self) -> int:
         """How many events were walked over, those before the start counted."""
-        return self._ordinal
+        return self.ordinal
 
     @property
     def known(self) -> Known:

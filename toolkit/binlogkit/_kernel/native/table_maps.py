@@ -74,11 +74,11 @@ class TableMaps:
     def ids(self):
         """(table id, slot) of every id that stands for a map."""
         i: int64_t
-        return [
-            (self.places[i].id, self.places[i].slot)
-            for i in range(self.place_size)
-            if self.places[i].used and self.places[i].slot >= 0
-        ]
+        found = []
+        for i in range(self.place_size):
+            if self.places[i].used and self.places[i].slot >= 0:
+                found.append((self.places[i].id, self.places[i].slot))
+        return found
 
     def forget_ids(self):
         """No id stands for a map any more; the maps stay known."""

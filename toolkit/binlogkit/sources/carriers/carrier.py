@@ -15,7 +15,7 @@ from binlogkit.sources.keyring import NO_KEYS, KeyFiles
 from binlogkit.sources.lookahead import Lookahead
 
 if TYPE_CHECKING:
-    from collections.abc import Buffer
+    from typing_extensions import Buffer
 
 __all__ = ["Carrier", "is_log", "reason_of"]
 
