@@ -9,6 +9,7 @@ wait, the log is read ahead to the transaction's end.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -31,12 +32,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from binlogkit._kernel.native.builder import TableBuilder
+    from binlogkit._kernel.native.runs import Runs
 
 __all__ = ["Window", "read_batches"]
 
 Window: TypeAlias = "list[tuple[TableSchema, pa.RecordBatch]]"
 
 WAITING = 96 << 20  # bytes of windows that may wait for their transaction's end
+_MOST = (1 << 63) - 1
 _KEPT = 64  # builders that are kept from one window to the next
 _UPDATES, _DELETES = (24, 31, 39), (25, 32)
 
@@ -82,6 +85,17 @@ def read_batches(
             return
 
 
+@dataclass(slots=True)
+class _Waiting:
+    """A window that was decoded; ``first``, ``last``: numbers of its transactions, -1 for rows
+    outside any; ``size``: bytes."""
+
+    tables: list[tuple[TableSchema, dict[str, pa.Array], Runs]]
+    first: int
+    last: int
+    size: int
+
+
 class _Gather:
     """What was decoded and is not handed over yet."""
 
@@ -98,7 +112,7 @@ class _Gather:
         self._columns = columns
         self._most = (max_rows, max_bytes)
         self._builders: dict[tuple[TableSchema, str], TableBuilder] = {}
-        self._windows: list[list[tuple[TableSchema, dict[str, pa.Array]]]] = []
+        self._windows: list[_Waiting] = []
         self._waiting = 0
         self._known = Known()
         self._provenance = Provenance(walk.options.source)
@@ -125,8 +139,14 @@ class _Gather:
                 stretch.index.leave_out(wanted.astype(np.uint8).tobytes())
             yield from self._decode(piece)
         yield from self._release()
-        if not self._windows and not any(b.rows for b in self._builders.values()):
-            self._known.forget()
+        self._forget()
+
+    def _forget(self) -> None:
+        """Nothing is kept of what was handed over."""
+        firsts = [w.first for w in self._windows[:1]]
+        firsts += [b.first_tx for b in self._builders.values() if b.rows]
+        self._known.forget(min(firsts, default=_MOST))
+        if not firsts:
             self._provenance.forget()
 
     def _wanted(self, piece: Piece) -> np.ndarray[Any, Any] | None:
@@ -207,30 +227,33 @@ class _Gather:
 
     def _flush(self) -> None:
         """Take what the builders hold as a window."""
-        window = []
+        window: list[tuple[TableSchema, dict[str, pa.Array], Runs]] = []
+        size, first, last = 0, _MOST, -1
         for (schema, _), builder in self._builders.items():
             if builder.rows:
-                arrays = change_columns(schema, builder)
-                window.append((schema, arrays))
-                self._waiting += sum(a.nbytes for a in arrays.values())
+                arrays, runs = change_columns(schema, builder)
+                window.append((schema, arrays, runs))
+                size += sum(a.nbytes for a in arrays.values())
+                first, last = min(first, runs.first_tx), max(last, runs.last_tx)
         if window:
-            self._windows.append(window)
+            self._windows.append(_Waiting(window, first, last, size))
+            self._waiting += size
         if len(self._builders) > _KEPT:
             self._builders.clear()
 
     def _release(self) -> Iterator[Window]:
         """The windows whose transactions have ended."""
         while self._windows:
-            last = max(int(np.max(arrays["tx"].to_numpy())) for _, arrays in self._windows[0])
-            if not self._known.ended(last):
+            waiting = self._windows[0]
+            if not self._known.ended(waiting.last):
                 if self._waiting < WAITING:
                     return
-                self._look_ahead(last)
-            window = self._windows.pop(0)
-            self._waiting -= sum(a.nbytes for _, arrays in window for a in arrays.values())
+                self._look_ahead(waiting.last)
+            del self._windows[0]
+            self._waiting -= waiting.size
             yield [
-                (schema, self._provenance.batch(schema, arrays, self._known))
-                for schema, arrays in window
+                (schema, self._provenance.batch(schema, arrays, runs, self._known))
+                for schema, arrays, runs in waiting.tables
             ]
 
     def _look_ahead(self, number: int) -> None:

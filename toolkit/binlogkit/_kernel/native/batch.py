@@ -1,7 +1,7 @@
 """The second pass: the rows events of an index, each into the buffers of its table."""
 
 import cython
-from cython.cimports.binlogkit._kernel.native.builder import TableBuilder, make_room
+from cython.cimports.binlogkit._kernel.native.builder import TableBuilder
 from cython.cimports.binlogkit._kernel.native.images import decode_rows
 from cython.cimports.binlogkit._kernel.native.index import (
     N_BAD_CHECKSUM,
@@ -67,7 +67,6 @@ class RowsPass:
             for i in range(slots):
                 if builders[i] is not None:
                     builder = builders[i]
-                    make_room(cython.address(builder.t))
                     tables[i] = cython.address(builder.t)
             PyObject_GetBuffer(self.data, cython.address(view), PyBUF_SIMPLE)
             try:

@@ -5,5 +5,3 @@ from binlogkit._kernel.native.layout cimport Table, table_p
 cdef class TableBuilder:
     cdef Table t
     cdef readonly object plan
-
-cdef int make_room(Table* t) except -1
