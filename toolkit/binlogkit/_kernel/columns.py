@@ -135,6 +135,7 @@ class TablePlan:
             "packed": f"{wants} does not start a packed integer",
             "column_count": f"{wants} columns, its table map has {len(self.columns)}",
             "extra_length": f"{wants} does not cover its own two bytes",
+            "ndb_length": f"{wants} does not cover its own byte and the format's",
         }.get(kind) or self.columns[field].reason
         return Fault(name, reason, row)
 

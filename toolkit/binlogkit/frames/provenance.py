@@ -211,12 +211,12 @@ class _PerTransaction:
         if not self.there.any():
             return nothing(name, kind, runs.rows)
         flags = np.ascontiguousarray(self.there).view(np.uint8)
-        nulls, validity = runs.valid(flags)
+        nulls, validity = runs.valid(flags.data)
         bits = None if validity is None else buffer(validity)
         if self.texts is None:
-            block = runs.spread(np.ascontiguousarray(self.values), 8)
+            block = runs.spread(np.ascontiguousarray(self.values).data, 8)
             return pa.Array.from_buffers(kind, runs.rows, [bits, buffer(block)], nulls)
-        block = runs.spread(np.ascontiguousarray(self.values), 4)
+        block = runs.spread(np.ascontiguousarray(self.values).data, 4)
         return pa.DictionaryArray.from_buffers(
             kind, runs.rows, [bits, buffer(block)], self.texts, nulls
         )
@@ -230,7 +230,7 @@ def _gtids(records: np.ndarray[Any, Any]) -> _PerTransaction:
     there = records["has"] & _GTID
     if not there.any():
         return _PerTransaction(np.zeros(count, np.int32), there)
-    offsets, characters = gtid_texts(np.ascontiguousarray(records), _GTID)
+    offsets, characters = gtid_texts(records.tobytes(), _GTID)
     texts = pa.Array.from_buffers(
         pa.string(), count, [None, buffer(offsets), buffer(characters)], 0
     )
@@ -347,6 +347,6 @@ def _looked_up(known: Sequence[tuple[int, str | None]], runs: Runs) -> pa.Dictio
         return _constant(texts[0].as_py(), rows)
     coded = texts.dictionary_encode()
     of_runs = coded.indices.take(pa.array(indices.astype(np.int32)))
-    of_rows = runs.spread_runs(np.arange(runs.count, dtype=np.int32))
+    of_rows = runs.spread_runs(np.arange(runs.count, dtype=np.int32).data)
     every = pa.Array.from_buffers(pa.int32(), rows, [None, buffer(of_rows)])
     return pa.DictionaryArray.from_arrays(of_runs.take(every), coded.dictionary)

@@ -45,7 +45,7 @@ _POST_HEADERS = {
     EventType.QUERY_EVENT: (13,),
     EventType.XID_EVENT: (0,),
     EventType.TABLE_MAP_EVENT: (8,),
-    **dict.fromkeys(range(23, 26), (8,)),
+    **dict.fromkeys(range(23, 26), (8, 0)),  # 0: a server that writes none (9.7)
     **dict.fromkeys(range(30, 33), (10,)),
     EventType.PARTIAL_UPDATE_ROWS_EVENT: (10,),
     EventType.GTID_LOG_EVENT: (25, 42),

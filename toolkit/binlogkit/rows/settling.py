@@ -6,6 +6,7 @@ from typing import Any
 
 from binlogkit.events.base import Event
 from binlogkit.events.gtid import Gtid
+from binlogkit.events.mariadb import opens_transaction
 from binlogkit.rows.transactions import GTID_TYPES, Outcome, Transaction, TransactionTracker
 
 __all__ = ["OUTCOMES", "effect_of", "settled"]
@@ -28,7 +29,9 @@ def settled(
     """
     raw, body = event.raw, event.body
     if raw.header.type_code in GTID_TYPES:
-        return {"start": True, "tagged": isinstance(body, Gtid) and body.gtid is not None}, None
+        tagged = isinstance(body, Gtid) and body.gtid is not None
+        explicit = opens_transaction(raw.header.type_code, body)
+        return {"start": True, "tagged": tagged, "explicit": explicit}, None
     tracker = TransactionTracker()
     if opened is not None:
         explicit, has_gtid = opened

@@ -16,4 +16,11 @@ cdef class RowsPass:
     cdef public int64_t inner  # of the index's first event in its payload
     cdef int64_t at
     cdef int64_t row
+    cdef int header_length
+    cdef int tail  # bytes of the checksum
+    cdef int table_id_width
+    cdef int64_t outer_pos
+    cdef int64_t outer_end
+    cdef bint running
+    cdef int decode(self, table_p* tables, int64_t slots, int64_t stop, int* slot) except? -1
     cdef int event(self, table_p* tables, int64_t slots, octets data, int64_t size) noexcept nogil

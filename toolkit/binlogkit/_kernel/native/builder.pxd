@@ -5,3 +5,6 @@ from binlogkit._kernel.native.layout cimport Table, table_p
 cdef class TableBuilder:
     cdef Table t
     cdef readonly object plan
+    cdef object user  # who fills it or empties it just now
+
+cdef int claim(TableBuilder builder, object user) except -1

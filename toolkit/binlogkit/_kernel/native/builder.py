@@ -8,6 +8,7 @@ from cython.cimports.binlogkit._kernel.native.layout import (
     E_EXTRA_LENGTH,
     E_FULL,
     E_MEMORY,
+    E_NDB_LENGTH,
     E_NEEDS,
     E_NEEDS_LENGTH,
     E_PACKED,
@@ -20,6 +21,7 @@ from cython.cimports.binlogkit._kernel.native.layout import (
     F_EXTRA_LENGTH,
     F_FLAGS,
     F_NDB,
+    F_NDB_FORMAT,
     F_NDB_LENGTH,
     F_NULL_BITMAP,
     F_PARTIAL_BITS,
@@ -122,6 +124,7 @@ FAULTS = {
     E_PACKED: "packed",
     E_COLUMN_COUNT: "column_count",
     E_EXTRA_LENGTH: "extra_length",
+    E_NDB_LENGTH: "ndb_length",
 }
 #: Fields of an event that are no column.
 FIELDS = {
@@ -130,6 +133,7 @@ FIELDS = {
     F_EXTRA_LENGTH: "extra_length",
     F_EXTRA_DATA: "extra_data",
     F_NDB_LENGTH: "ndb_length",
+    F_NDB_FORMAT: "ndb_format",
     F_NDB: "ndb",
     F_PARTITION_ID: "partition_id",
     F_SOURCE_PARTITION_ID: "source_partition_id",
@@ -143,6 +147,31 @@ FIELDS = {
 }
 _FIRST_ROWS = cython.declare(cython.int, 64)
 _MAX_COLUMNS = cython.declare(cython.int, 0xFFFF)
+_MAX_BATCH = cython.declare(int64_t, 1 << 30)  # so that 32-bit offsets tell every part of it
+# (bytes of a cell, without a temporal type's fraction; bytes of its Arrow value); -1: any number.
+_SIZES = {
+    K_COPY1: (1, 1),
+    K_COPY2: (2, 2),
+    K_COPY4: (4, 4),
+    K_COPY8: (8, 8),
+    K_INT24: (3, 4),
+    K_UINT24: (3, 4),
+    K_YEAR: (1, 2),
+    K_BIT: (-1, 8),
+    K_FLOAT: (4, 4),
+    K_DOUBLE: (8, 8),
+    K_DECIMAL128: (-1, 16),
+    K_DECIMAL256: (-1, 32),
+    K_DATE: (3, 4),
+    K_TIME2: (3, 8),
+    K_DATETIME2: (5, 8),
+    K_TIMESTAMP2: (4, 8),
+    K_OLD_TIME: (3, 8),
+    K_OLD_DATETIME: (8, 8),
+    K_OLD_TIMESTAMP: (4, 8),
+    K_ENUM: (-1, -1),
+    K_SET: (-1, 8),
+}
 
 
 class TableBuilder:
@@ -160,12 +189,12 @@ class TableBuilder:
         count: cython.int = len(columns)
         if count > _MAX_COLUMNS:
             raise ValueError("more columns than a table can have")
-        if max_rows < 1 or max_bytes < 1 or max_rows > 1 << 30:
+        if max_rows < 1 or max_bytes < 1 or max_rows > _MAX_BATCH:
             raise ValueError("a batch holds at least one row, and 2**30 at most")
         self.plan = plan
         t.count = count
         t.max_rows = max_rows
-        t.max_bytes = max_bytes
+        t.max_bytes = min(max_bytes, _MAX_BATCH)
         t.capacity = _FIRST_ROWS
         t.columns = cython.cast(column_p, _zeroed(count, cython.sizeof(Column)))
         t.diffs = cython.cast(cython.pointer(uint8_t), _zeroed(count, 1))
@@ -179,6 +208,10 @@ class TableBuilder:
                 t.values[side][i].rows = -1
         for i in range(count):
             self._define(i, columns[i])
+        if sorted([t.columns[i].out for i in range(count) if t.columns[i].out >= 0]) != list(
+            range(t.wanted)
+        ):
+            raise ValueError("columns asked for whose places are not 0, 1, 2 …")
 
     def _define(self, i: cython.int, described):
         c: column_p = cython.address(self.t.columns[i])
@@ -196,7 +229,7 @@ class TableBuilder:
             groups,
             points,
         ) = described
-        if len(groups) > MAX_GROUPS or c.width < 0 or c.width > 64 or not 0 <= c.fraction <= 3:
+        if len(groups) > MAX_GROUPS or not _can_be(c, groups, points):
             raise ValueError("a column that cannot be")
         for k, (digits, size) in enumerate(groups):
             c.digits[k] = digits
@@ -261,22 +294,28 @@ class TableBuilder:
         last: int64_t = end
         goes_on: int64_t = at
         t: table_p = cython.address(self.t)
+        if len(facts) != FACTS:
+            raise ValueError("as many facts as have names")
         for k in range(FACTS):
             e.facts[k] = facts[k]
         e.code = code
         e.table_id_width = table_id_width
         e.row = row
-        PyObject_GetBuffer(data, cython.address(view), PyBUF_SIMPLE)
+        claim(self, self)
         try:
-            if not 0 <= first <= goes_on + first <= last <= view.len:
-                raise ValueError("the event lies outside its buffer")
-            origin = cython.cast(octets, view.buf) + first
-            e.at = origin + goes_on if goes_on else cython.NULL
-            with cython.nogil:
-                done = decode_rows(t, cython.address(e), origin, origin + (last - first))
-            goes_on = e.at - origin if e.at is not cython.NULL else 0
+            PyObject_GetBuffer(data, cython.address(view), PyBUF_SIMPLE)
+            try:
+                if not (0 <= first <= last <= view.len and 0 <= goes_on <= last - first):
+                    raise ValueError("the event lies outside its buffer")
+                origin = cython.cast(octets, view.buf) + first
+                e.at = origin + goes_on if goes_on else cython.NULL
+                with cython.nogil:
+                    done = decode_rows(t, cython.address(e), origin, origin + (last - first))
+                goes_on = e.at - origin if e.at is not cython.NULL else 0
+            finally:
+                PyBuffer_Release(cython.address(view))
         finally:
-            PyBuffer_Release(cython.address(view))
+            self.user = None
         if done:
             return None
         if t.fault.code == E_MEMORY:
@@ -299,6 +338,8 @@ class TableBuilder:
         k: int64_t  # noqa: F842  (ruff does not see a comprehension use it)
         images = ([], [])
         states = []
+        # Should memory end on the way, what was taken is lost: the builder stays claimed.
+        claim(self, self)
         for side in range(2):
             for i in range(t.count):
                 if t.columns[i].out >= 0:
@@ -325,7 +366,52 @@ class TableBuilder:
         t.heap_capacity = 0
         while t.capacity > _FIRST_ROWS and t.capacity >= 2 * rows:
             t.capacity //= 2
+        self.user = None
         return rows, runs, images, states, raws, heap
+
+
+def claim(builder: TableBuilder, user):
+    """Keep a builder for one user, who sets ``user`` to None again. RuntimeError: it has one."""
+    if builder.user is not None:
+        raise RuntimeError("the builder is at work in another thread, or ran out of memory")
+    builder.user = user
+    return 0
+
+
+@cython.cfunc
+def _can_be(c: column_p, groups, points) -> cython.bint:
+    """Whether no cell of such a column is read or written beyond what belongs to it."""
+    kind: cython.int = c.kind
+    if kind == K_BAD:
+        return True
+    if kind == K_SKIP_FIXED:
+        return 0 <= c.width <= 64
+    if K_SKIP_PREFIXED <= kind < K_BAD:
+        return (
+            1 <= c.width <= 4
+            and (kind == K_SKIP_PREFIXED or c.element == 0)
+            and 0 <= c.limit <= 0xFFFF
+            and (kind != K_SINGLE_BYTE or points is not None)
+        )
+    if kind not in _SIZES or not 0 <= c.fraction <= 3:
+        return False
+    width, element = _SIZES[kind]
+    if kind == K_DECIMAL128 or kind == K_DECIMAL256:
+        digits = sum([digits for digits, _ in groups])
+        width = sum([size for _, size in groups])
+        if max([size for _, size in groups], default=5) > 4:
+            return False
+        if not 1 <= digits <= (38 if kind == K_DECIMAL128 else 65):
+            return False
+    elif kind == K_ENUM:
+        width, element = min(max(c.width, 1), 2), 2 if c.limit < 0 else 4
+    elif kind == K_SET:
+        width = min(max(c.width, 1), 8)
+    elif kind == K_BIT:
+        width = (c.limit + 7) // 8
+        if not 1 <= c.limit <= 64:
+            return False
+    return c.width == width + c.fraction and c.element == element
 
 
 @cython.cfunc

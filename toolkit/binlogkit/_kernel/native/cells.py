@@ -270,6 +270,7 @@ def cell(t, side, index, p, end):
         state = _variable(c, v, start, size, end)
         if state < 0:
             if state != -E_FULL or t.rows:
+                v.used = before
                 return fail(t, -state, index, 0, 0)
             state = S_NO_ARROW_VALUE  # more than an Arrow string can hold
         if state != S_VALUE:

@@ -13,6 +13,7 @@ from cython.cimports.binlogkit._kernel.native.layout import (
     E_EXTRA_LENGTH,
     E_FULL,
     E_MEMORY,
+    E_NDB_LENGTH,
     E_NEEDS,
     E_NONE,
     E_PACKED,
@@ -23,6 +24,7 @@ from cython.cimports.binlogkit._kernel.native.layout import (
     F_EXTRA_LENGTH,
     F_FLAGS,
     F_NDB,
+    F_NDB_FORMAT,
     F_NDB_LENGTH,
     F_NULL_BITMAP,
     F_PARTIAL_BITS,
@@ -66,7 +68,7 @@ _DELETE = cython.declare(cython.int, 2)
 def _need(t: table_p, field: cython.int, size: uint64_t, p: octets, end: octets) -> cython.bint:
     """Whether ``size`` bytes are left; else the fault says so."""
     left: int64_t = end - p
-    if size > cython.cast(uint64_t, left):
+    if left < 0 or size > cython.cast(uint64_t, left):
         fail(t, E_NEEDS, field, size, left)
         return False
     return True
@@ -105,6 +107,7 @@ def _extra(t: table_p, update: cython.bint, p: octets, end: octets) -> octets:
     """Step over V2's extra data, whose parts must fit it."""
     size: cython.int
     kind: cython.int
+    met: cython.int = 0
     stop: octets
     if not _need(t, F_EXTRA_LENGTH, 2, p, end):
         return cython.NULL
@@ -117,16 +120,24 @@ def _extra(t: table_p, update: cython.bint, p: octets, end: octets) -> octets:
     stop = p + (size - 2)
     while p < stop:
         kind = p[0]
+        if kind > 1 or met >> kind & 1:
+            return stop  # the rest is not known
+        met |= 1 << kind
         p += 1
         if kind == 0:
             if not _need(t, F_NDB_LENGTH, 1, p, stop):
                 return cython.NULL
-            size = p[0] - 1 if p[0] else 0
+            size = p[0]
             p += 1
-            if not _need(t, F_NDB, size, p, stop):
+            if size < 2:
+                return fail(t, E_NDB_LENGTH, F_NDB_LENGTH, size, stop - p)
+            if not _need(t, F_NDB_FORMAT, 1, p, stop):
                 return cython.NULL
-            p += size
-        elif kind == 1:
+            p += 1
+            if not _need(t, F_NDB, size - 2, p, stop):
+                return cython.NULL
+            p += size - 2
+        else:
             if not _need(t, F_PARTITION_ID, 2, p, stop):
                 return cython.NULL
             p += 2
@@ -134,8 +145,6 @@ def _extra(t: table_p, update: cython.bint, p: octets, end: octets) -> octets:
                 if not _need(t, F_SOURCE_PARTITION_ID, 2, p, stop):
                     return cython.NULL
                 p += 2
-        else:
-            p = stop
     return stop
 
 

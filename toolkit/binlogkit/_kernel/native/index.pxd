@@ -56,7 +56,10 @@ cdef class Index:
     cdef Entry* entries
     cdef readonly int64_t count
     cdef int64_t capacity
+    cdef int users  # who reads it just now; -1: it is written
     cdef Entry* add(self) noexcept nogil
+    cdef int begin_reading(self) except -1
+    cdef int check_idle(self) except -1
 
 @cython.final
 cdef class Transactions:
@@ -64,4 +67,6 @@ cdef class Transactions:
     cdef readonly int64_t count
     cdef int64_t capacity
     cdef int64_t next_number
+    cdef bint busy  # it is written just now
     cdef Transaction* add(self) noexcept nogil
+    cdef int check_idle(self) except -1

@@ -72,8 +72,22 @@ class Index:
         self.count += 1
         return self.entries + (self.count - 1)
 
+    def begin_reading(self):
+        """One reader more, who takes himself off ``users`` again; a writer counts -1, and alone."""
+        if self.users < 0:
+            raise RuntimeError("the index is being written in another thread")
+        self.users += 1
+        return 0
+
+    def check_idle(self):
+        """RuntimeError: somebody reads or writes the index just now."""
+        if self.users:
+            raise RuntimeError("the index is at work in another thread")
+        return 0
+
     def clear(self):
         """Forget the entries, keep their room."""
+        self.check_idle()
         self.count = 0
 
     def __len__(self):
@@ -82,6 +96,8 @@ class Index:
     def tobytes(self, start=0):
         """The entries from ``start`` on as ``ENTRY`` says."""
         first: cython.longlong = start
+        if self.users < 0:
+            self.check_idle()
         if not 0 <= first < self.count:
             return b""
         return cython.cast(cython.p_char, self.entries + first)[
@@ -92,6 +108,7 @@ class Index:
         """Take the table away from the entries for which ``wanted`` has a 0."""
         i: cython.longlong
         p: cython.p_char = wanted
+        self.check_idle()
         if len(wanted) > self.count:
             raise ValueError("more entries than there are")
         for i in range(len(wanted)):
@@ -133,14 +150,22 @@ class Transactions:
         self.count += 1
         return items
 
+    def check_idle(self):
+        """RuntimeError: a scan adds transactions just now."""
+        if self.busy:
+            raise RuntimeError("the transactions are being written in another thread")
+        return 0
+
     def tobytes(self):
         """The transactions as ``TRANSACTION`` says."""
+        self.check_idle()
         if not self.count:
             return b""
         return cython.cast(cython.p_char, self.items)[: self.count * cython.sizeof(Transaction)]
 
     def clear(self):
         """Forget those that have ended; an open one stays."""
+        self.check_idle()
         if self.count and self.items[self.count - 1].open:
             self.items[0] = self.items[self.count - 1]
             self.count = 1

@@ -70,17 +70,19 @@ cdef enum FaultCode:
     E_PACKED
     E_COLUMN_COUNT
     E_EXTRA_LENGTH
+    E_NDB_LENGTH
     E_FULL
     E_MEMORY
 
 # A fault's field: the column's index, or one of these.
 cdef enum Field:
-    F_TABLE_ID = -20
+    F_TABLE_ID = -24
     F_FLAGS
     F_EXTRA_LENGTH
     F_EXTRA_DATA
     F_EXTRA_TYPE
     F_NDB_LENGTH
+    F_NDB_FORMAT
     F_NDB
     F_PARTITION_ID
     F_SOURCE_PARTITION_ID

@@ -26,10 +26,11 @@ static int binlogkit_pool_count = 0;
 static size_t binlogkit_pool_bytes = 0;
 static int binlogkit_pool_lock = 0;
 
-static inline void binlogkit_lock(void)
+/* Whether the pool is ours now. Nobody waits for it: who does not get it does without, also in a
+ * process that was forked while a thread of its parent had it. */
+static inline int binlogkit_lock(void)
 {
-    while (__atomic_exchange_n(&binlogkit_pool_lock, 1, __ATOMIC_ACQUIRE))
-        ;
+    return BINLOGKIT_POOLED && !__atomic_exchange_n(&binlogkit_pool_lock, 1, __ATOMIC_ACQUIRE);
 }
 
 static inline void binlogkit_unlock(void)
@@ -50,10 +51,10 @@ static void *binlogkit_buffer_get(size_t size)
     uint8_t *memory = NULL;
     if (size > (size_t)1 << 62)
         return NULL;
-    if (BINLOGKIT_POOLED) {
+    if (BINLOGKIT_POOLED)
         size = (size + 63) & ~(size_t)63;
+    if (binlogkit_lock()) {
         int best = -1;
-        binlogkit_lock();
         for (int i = 0; i < binlogkit_pool_count; i++)
             if (binlogkit_pool[i].size >= size && binlogkit_pool[i].size / 4 <= size
                 && (best < 0 || binlogkit_pool[i].size < binlogkit_pool[best].size))
@@ -84,9 +85,8 @@ static void binlogkit_buffer_put(void *buffer)
         return;
     uint8_t *memory = (uint8_t *)buffer - BINLOGKIT_FRONT;
     size_t size = binlogkit_buffer_size(buffer);
-    if (BINLOGKIT_POOLED) {
+    if (binlogkit_lock()) {
         int kept = 0;
-        binlogkit_lock();
         if (binlogkit_pool_count < BINLOGKIT_POOL_SLOTS
             && size <= BINLOGKIT_POOL_BYTES - binlogkit_pool_bytes) {
             binlogkit_pool[binlogkit_pool_count].memory = memory;

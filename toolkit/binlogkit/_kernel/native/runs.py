@@ -208,19 +208,19 @@ class Runs:
 
 
 def runs_of(items, count, rows):
-    """Runs that own ``items``."""
+    """Runs that own ``items``, unless memory ends."""
     runs: Runs = Runs.__new__(Runs)
     i: int64_t
     tx: int64_t
-    runs.items = items
-    runs.rows = rows
+    last: int64_t = -1
     runs.places = cython.cast(
         cython.pointer(int32_t), malloc(max(count, 1) * cython.sizeof(int32_t))
     )
     if runs.places is cython.NULL:
         raise MemoryError
+    runs.items = items
     runs.count = count
-    last: int64_t = -1
+    runs.rows = rows
     for i in range(count):
         tx = items[i].facts[FACT_TX]
         if tx >= 0 and tx != last:

@@ -49,6 +49,10 @@ cdef class Scanner:
     cdef uint8_t[STATUS_BLOCKS][STATUS_BYTES] status
     cdef int[STATUS_BLOCKS] status_size
     cdef int status_next
+    cdef int length  # header_length and table_id_width as they were when the scan began
+    cdef int id_width
+    cdef int check_idle(self) except -1
+    cdef int check_format(self) except -1
     cdef int scan_events(
         self, Index index, octets data, int64_t at, int64_t end, int64_t origin, int forced
     ) noexcept nogil

@@ -124,21 +124,40 @@ class Scanner:
         last: int64_t = end
         base: int64_t = origin
         forced: cython.int = (1 if take_format else 0) | (2 if unchecked else 0)
-        if self.header_length < _HEADER or self.table_id_width not in (4, 6):
-            raise ValueError("no such format")
-        PyObject_GetBuffer(data, cython.address(view), PyBUF_SIMPLE)
+        self.check_idle()
+        self.check_format()
+        index.check_idle()
+        self.id_width, self.length = self.table_id_width, self.header_length
+        index.users = -1
+        self.maps.busy = self.transactions.busy = True
         try:
-            if not 0 <= first <= last <= view.len:
-                raise ValueError("the events lie outside their buffer")
-            with cython.nogil:
-                stop = self.scan_events(
-                    index, cython.cast(octets, view.buf), first, last, base, forced
-                )
+            PyObject_GetBuffer(data, cython.address(view), PyBUF_SIMPLE)
+            try:
+                if not 0 <= first <= last <= view.len:
+                    raise ValueError("the events lie outside their buffer")
+                with cython.nogil:
+                    stop = self.scan_events(
+                        index, cython.cast(octets, view.buf), first, last, base, forced
+                    )
+            finally:
+                PyBuffer_Release(cython.address(view))
         finally:
-            PyBuffer_Release(cython.address(view))
+            self.maps.busy = self.transactions.busy = False
+            index.users = 0
         if stop == STOP_MEMORY:
             raise MemoryError
         return STOPS[stop]
+
+    def check_idle(self):
+        """RuntimeError: it scans just now."""
+        self.maps.check_idle()
+        return self.transactions.check_idle()
+
+    def check_format(self):
+        """ValueError: no log has such a format."""
+        if not _HEADER <= self.header_length <= 0xFF or self.table_id_width not in (4, 6):
+            raise ValueError("no such format")
+        return 0
 
     def scan_events(self, index, data, at, end, origin, forced):
         """The loop of ``scan``; ``forced``: bit 0 take_format, bit 1 unchecked."""
@@ -161,7 +180,7 @@ class Scanner:
             code = p[4]
             size = cython.cast(uint32_t, _little(p + 9, 4))
             flags = p[17] | p[18] << 8
-            header = _HEADER if code == _FORMAT else self.header_length
+            header = _HEADER if code == _FORMAT else self.length
             if code == _FORMAT and not forced & 1:
                 return STOP_FORMAT
             if size < cython.cast(uint32_t, header):
@@ -255,7 +274,7 @@ class Scanner:
         t: transaction_p
         new: cython.bint = False
         slot: int32_t
-        width: cython.int = self.table_id_width
+        width: cython.int = self.id_width
         size: int64_t = end - p
         if code == _GTID or code == _ANONYMOUS:
             return self.take_gtid(e, p, end, pos)
@@ -402,6 +421,7 @@ class Scanner:
     def know_status(self, block: bytes):
         """Status variables that Python has read: a BEGIN or COMMIT with them needs no look."""
         view: Py_buffer
+        self.check_idle()
         if len(block) > STATUS_BYTES:
             return
         PyObject_GetBuffer(block, cython.address(view), PyBUF_SIMPLE)
@@ -424,6 +444,8 @@ class Scanner:
         t: transaction_p
         e: entry_p
         pos: int64_t
+        self.check_idle()
+        index.check_idle()
         if not index.count or not index.entries[index.count - 1].notes & N_LOOK:
             raise ValueError("no event waits for a decision")
         e = index.entries + (index.count - 1)
@@ -450,13 +472,17 @@ class Scanner:
     @property
     def open_transaction(self):
         """(explicit, has a GTID) of the transaction that is open, None where there is none."""
-        t: transaction_p = self.current()
+        t: transaction_p
+        self.check_idle()
+        t = self.current()
         if t is cython.NULL:
             return None
         return t.explicit != 0, t.has & HAS_GTID != 0
 
     def finish(self):
         """The log ends: a transaction that is open is cut."""
-        t: transaction_p = self.current()
+        t: transaction_p
+        self.check_idle()
+        t = self.current()
         if t is not cython.NULL:
             t.open = 0

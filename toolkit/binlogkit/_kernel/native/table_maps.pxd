@@ -23,6 +23,8 @@ cdef class TableMaps:
     cdef Place* places
     cdef int64_t place_size
     cdef int64_t place_count
+    cdef bint busy  # it is written just now
+    cdef int check_idle(self) except -1
     cdef int32_t slot_of(self, uint64_t table_id) noexcept nogil
     cdef bint put(self, uint64_t table_id, int32_t slot) noexcept nogil
     cdef int32_t intern(self, octets body, int64_t size, bint* new) noexcept nogil

@@ -7,15 +7,16 @@ bodies are kept here, as copies, without the table id in front.
 import os
 
 import cython
-from cython.cimports.binlogkit._kernel.native.layout import octets
+from cython.cimports.binlogkit._kernel.native.layout import octets, u128
 from cython.cimports.binlogkit._kernel.native.table_maps import Body, Place
 from cython.cimports.libc.stdint import int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free, malloc, realloc
 from cython.cimports.libc.string import memcmp, memcpy
 
 _FIRST = cython.declare(cython.int, 64)
-# A log that was made to be slow to read cannot know this.
+# A log that was made to be slow to read cannot know these.
 _SECRET = cython.declare(uint64_t, int.from_bytes(os.urandom(8), "little") | 1)
+_SALT = cython.declare(uint64_t, int.from_bytes(os.urandom(8), "little"))
 
 
 @cython.cfunc
@@ -23,8 +24,10 @@ _SECRET = cython.declare(uint64_t, int.from_bytes(os.urandom(8), "little") | 1)
 @cython.nogil
 @cython.exceptval(check=False)
 def _mixed(value: uint64_t) -> uint64_t:
-    value *= _SECRET
-    return value ^ value >> 32
+    # Both halves of the product: a difference in the highest bits of a factor, which the low half
+    # would keep as it is, depends on the secret too.
+    product: u128 = cython.cast(u128, value ^ _SALT) * _SECRET
+    return cython.cast(uint64_t, product) ^ cython.cast(uint64_t, product >> 64)
 
 
 @cython.cfunc
@@ -65,8 +68,15 @@ class TableMaps:
         free(self.by_hash)
         free(self.places)
 
+    def check_idle(self):
+        """RuntimeError: a scan adds maps just now."""
+        if self.busy:
+            raise RuntimeError("the table maps are being written in another thread")
+        return 0
+
     def body(self, slot: int32_t):
         """The body of a map behind its table id."""
+        self.check_idle()
         if not 0 <= slot < self.count:
             raise IndexError(slot)
         return cython.cast(cython.p_char, self.bodies[slot].data)[: self.bodies[slot].size]
@@ -75,6 +85,7 @@ class TableMaps:
         """(table id, slot) of every id that stands for a map."""
         i: int64_t
         found = []
+        self.check_idle()
         for i in range(self.place_size):
             if self.places[i].used and self.places[i].slot >= 0:
                 found.append((self.places[i].id, self.places[i].slot))
@@ -83,13 +94,16 @@ class TableMaps:
     def forget_ids(self):
         """No id stands for a map any more; the maps stay known."""
         i: int64_t
+        self.check_idle()
         for i in range(self.place_size):
             if self.places[i].used:
                 self.places[i].slot = -1
 
     def forget_id(self, table_id: uint64_t):
         """An id does not stand for a map any more."""
-        place: cython.pointer(Place) = self.find(table_id)
+        place: cython.pointer(Place)
+        self.check_idle()
+        place = self.find(table_id)
         if place.used:
             place.slot = -1
 
