@@ -6,19 +6,19 @@ or original statement is kept once and joined here.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from binlogkit._kernel.native.index import TRANSACTION
 from binlogkit.events.gtid_set import format_uuid
 from binlogkit.frames.batches import schema_of
 from binlogkit.frames.schema import PROVENANCE
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.pieces import Piece
-from binlogkit.rows.scan_walk import Facts
 from binlogkit.rows.schema import TableSchema
+from binlogkit.rows.stretches import TRANSACTIONS, Facts
 from binlogkit.rows.transactions import Transaction
 
 if TYPE_CHECKING:
@@ -26,23 +26,24 @@ if TYPE_CHECKING:
 
 __all__ = ["Known", "Provenance"]
 
-_TRANSACTION = np.dtype(list(TRANSACTION))
 _GTID, _COMMIT, _THREAD, _XID = 1, 4, 8, 16
 _SEQ_SHIFT = 32
 _MICROSECOND = 1_000_000
 _NONE = -1
+_MANY = 1024  # transactions that are worth forgetting
 
 
 class Known:
     """What is known of transactions, by number."""
 
     def __init__(self) -> None:
-        self._records = np.empty(0, _TRANSACTION)
+        self._records = np.empty(0, TRANSACTIONS)
         self._new: list[np.ndarray[Any, Any]] = []
         self._ends: dict[int, tuple[int, int]] = {}  # number -> (has, xid) that was read ahead
         self._told: dict[int, Transaction] = {}
         self._facts = Facts()
         self._closed = False
+        self._open = _NONE  # the last transaction, where it is open
 
     def add(self, records: np.ndarray[Any, Any], facts: Facts) -> None:
         """Take what a piece tells; a transaction that was open comes again."""
@@ -50,17 +51,22 @@ class Known:
         self._closed = False
         if len(records):
             self._new.append(records)
+            self._open = int(records["number"][-1]) if records["open"][-1] else _NONE
 
     def take(self, transaction: Transaction) -> None:
         """Take a transaction that was read event by event, beyond its part that was scanned."""
         self._told[transaction.number] = transaction
 
-    def take_ahead(self, records: np.ndarray[Any, Any], number: int) -> bool:
-        """Take the end of a transaction from ``records``, if it is among them."""
-        found = records[(records["number"] == number) & (records["open"] == 0)]
-        for record in found:
+    def take_ahead(self, found: np.ndarray[Any, Any] | Transaction, number: int) -> bool:
+        """Take what was read ahead of a transaction; whether it has ended there."""
+        if isinstance(found, Transaction):
+            if found.number == number:
+                self._ends[number] = (0 if found.xid is None else _XID, found.xid or 0)
+            return found.number >= number
+        ended = found[(found["number"] == number) & (found["open"] == 0)]
+        for record in ended:
             self._ends[number] = (int(record["has"]), int(record["xid"]))
-        return bool(len(found))
+        return bool(len(ended))
 
     def close(self) -> None:
         """No more is known of any."""
@@ -74,20 +80,19 @@ class Known:
 
     def ended(self, number: int) -> bool:
         """Whether all that can be known of a transaction is."""
-        if number < 0 or self._closed or number in self._ends:
-            return True
-        return not self._of(np.array([number]))["open"][0]
+        return self._closed or number != self._open or number < 0 or number in self._ends
 
-    def forget(self) -> None:
-        """Nothing before the last transaction is asked for any more."""
-        self._join()
-        if not len(self._records):
+    def forget(self, number: int) -> None:
+        """Nothing before this transaction is asked for any more."""
+        oldest = self._records if len(self._records) or not self._new else self._new[0]
+        old = number - int(oldest["number"][0]) if len(oldest) else 0
+        if old < _MANY or 2 * old < sum(map(len, self._new)) + len(self._records):
             return
-        number = int(self._records["number"][-1])
-        self._records = self._records[self._records["number"] >= number]
-        for kept in (self._ends, self._facts.gtids, self._facts.xa):
-            for old in [n for n in kept if n < number]:
-                del kept[old]
+        self._join()
+        self._records = self._records[old:].copy()
+        for facts in (self._ends, self._facts.gtids, self._facts.xa):
+            for known in [n for n in facts if n < number]:
+                del facts[known]
 
     def _join(self) -> None:
         if not self._new:
@@ -109,7 +114,7 @@ class Known:
         by number; -1 for rows outside any."""
         import pyarrow as pa
 
-        records = np.zeros(len(numbers), _TRANSACTION)
+        records = np.zeros(len(numbers), TRANSACTIONS)
         inside = numbers >= 0
         records[inside] = self._of(numbers[inside]) if inside.any() else records[inside]
         for i, number in enumerate(numbers.tolist()) if self._ends else ():
@@ -209,9 +214,10 @@ class Provenance:
             self._queries.append((stretch.ordinal + i, query))
         self._tx = int(stretch.entries["tx"][-1])
 
-    def forget(self) -> None:
-        """No event up to here is asked for any more."""
-        del self._files[:-1], self._queries[:-1]
+    def forget(self, ordinal: int) -> None:
+        """No event before this one is asked for any more."""
+        for known in (self._files, self._queries):
+            del known[: max(0, bisect_right(known, ordinal, key=_ordinal) - 1)]
 
     def batch(
         self, schema: TableSchema, arrays: dict[str, pa.Array], known: Known
@@ -238,6 +244,10 @@ class Provenance:
         facts["tx"] = pa.array(tx, mask=tx < 0) if len(tx) and tx.min() < 0 else arrays["tx"]
         names = (*PROVENANCE, "seq", "tx", "before", "after", "before_state", "after_state", "raw")
         return pa.RecordBatch.from_arrays([facts[name] for name in names], schema=kind)
+
+
+def _ordinal(known: tuple[int, str | None]) -> int:
+    return known[0]
 
 
 def _spread(values: pa.Array, indices: pa.Array, kind: pa.DataType) -> pa.Array:
