@@ -172,7 +172,7 @@ class LooseEvents(io.RawIOBase):
 
 
 def _misfit(name: str, pos: int, header: EventHeader, sent: int) -> DamageError:
-    """Of an event whose header does not agree with the packet around it, or does not fit into it."""
+    """Of an event whose header does not fit what was sent around it."""
     what = f"its size is {header.size} bytes, its header's {header.length}, {sent} were sent"
     return MalformedEventError(name, pos, what, "event_size")
 
