@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import shlex
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from binlogkit.errors import ServerError, UsageError
@@ -87,6 +88,8 @@ def start_server(
     if clock not in CLOCKS:
         raise UsageError(f"clock {clock!r} is none of {', '.join(CLOCKS)}")
     program = _own_program(spec) if runner != "docker" else None
+    if program is not None:  # Debian compiled a folder of its own in, which is nowhere else
+        spec = replace(spec, options={"secure-file-priv": "", **spec.options})
     local = program is not None or choose_runner(spec, runner) == "local"
     if encrypts(spec) and not local:
         raise UsageError("encrypted logs need the local runner: --runner local")

@@ -63,6 +63,15 @@ def same_as_the_server(server: Server, out: Path) -> None:
         assert (out / name).read_bytes() == theirs, name
 
 
+def caught_up(server: Server, out: Path) -> None:
+    """Wait until the capture has every byte that the server has."""
+    name = server.binlog_names()[-1]
+    size, deadline = len(server.read_file(name)), time.monotonic() + SECONDS
+    while not (out / name).exists() or (out / name).stat().st_size < size:
+        assert time.monotonic() < deadline, f"{name} never reached {size} bytes"
+        time.sleep(0.05)
+
+
 def writes(server: Server, done: threading.Event, pause: float) -> None:
     with server.connect() as session:
         while not done.is_set():
@@ -87,13 +96,10 @@ def test_a_follower_ends_cleanly(
     arguments: list[str], server: Server, tmp_path: Path, how: signal.Signals
 ) -> None:
     follower = subprocess.Popen([*arguments, "--follow"], stderr=subprocess.PIPE, text=True)
-    out, last = tmp_path / "out", server.binlog_names()[-1]
-    deadline = time.monotonic() + SECONDS
-    while not (out / last).exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
+    out = tmp_path / "out"
+    caught_up(server, out)
     server.query("INSERT INTO cap.t (b) VALUES ('seen while it waits')")
-    while b"seen while it waits" not in (out / last).read_bytes() and time.monotonic() < deadline:
-        time.sleep(0.05)
+    caught_up(server, out)
     follower.send_signal(how)
     _, said = follower.communicate(timeout=SECONDS)
     assert follower.returncode == 0, said

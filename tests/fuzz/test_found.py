@@ -152,3 +152,28 @@ def test_a_statement_that_makes_two_columns_of_one_name() -> None:
     log = bk.open(log_of([(2, sql), (TABLE_MAP, table_map), (30, rows)]))
     assert [row["after"] for row in log.row_records()] == [{"@1": 1, "@2": 2}]
     assert "two columns of one name" in log.problems[0]
+
+
+@pytest.mark.parametrize("mode", ["stop", "report"])
+@pytest.mark.parametrize(
+    ("size", "sent"), [(23, 24), (24, 23), (19, 27)], ids=["longer", "shorter", "with more"]
+)
+def test_a_packet_that_is_not_as_long_as_its_event(size: int, sent: int, mode: str) -> None:
+    """Without checksums nothing else tells: the bytes that were too many became the event's."""
+
+    def packet(event: bytes) -> bytes:
+        return (len(event) + 1).to_bytes(3, "little") + b"\1\0" + event
+
+    def stop_event(size: int, log_pos: int, sent: int) -> bytes:
+        head = bytes(4) + b"\3\1\0\0\0" + size.to_bytes(4, "little")
+        return (head + log_pos.to_bytes(4, "little") + bytes(2)).ljust(sent, b"\0")
+
+    sound = [packet(stop_event(19, pos, 19)) for pos in (119, 300)]
+    broken = packet(stop_event(size, 200, sent))
+    log = bk.open(sound[0] + broken + sound[1], on_damage=mode)
+    if mode == "stop":
+        with pytest.raises(MalformedEventError, match=f"{sent} were sent"):
+            list(log.event_records())
+    else:
+        assert [event["pos"] for event in log.event_records()] == [100, 281]
+        assert [(d.offset, d.field) for d in log.damages] == [(200 - sent, "event_size")]

@@ -118,7 +118,13 @@ def compare(seed: int, inputs: int) -> int:
             schema, version, bodies, max_rows=source.choice((1, 7, 16_384)),
             max_bytes=source.choice((1, 1 << 20)),
         )  # fmt: skip
-        twins.same(reference, kernel)
+        try:
+            twins.same(reference, kernel)
+        except AssertionError:
+            print(
+                f"{version}: {specs}", *((raw.header.type_code, raw.body.hex()) for raw in bodies)
+            )
+            raise
         done += len(bodies)
         sound += len(bodies) - len(reference.faults)
     return sound

@@ -34,9 +34,23 @@ SPECS = (
         (T.TINY_BLOB, 1), (T.BLOB, 2), (T.MEDIUM_BLOB, 3), (T.LONG_BLOB, 4))),
     *(CellSpec(t, length=n) for t in (T.JSON, T.GEOMETRY, T.VECTOR) for n in (1, 4)),
     CellSpec(T.JSON, length=4, as_5_7=True),
+    *(CellSpec(T.VARCHAR, length=40, charset=c)
+      for c in ("gbk", "gb18030", "ucs2", "utf16le", "utf32", "ujis", "big5", "latin7", "hebrew")),
     CellSpec(T.TYPED_ARRAY, length=4),
+)  # fmt: skip
+
+# What no table can have: the metadata of a log claims it.
+IMPOSSIBLE = (
+    CellSpec(T.TYPED_ARRAY, length=5),
     CellSpec(T.DECIMAL),
     CellSpec(T.VARCHAR, length=5, charset="klingon"),
+    *(CellSpec(t, length=n)
+      for t in (T.JSON, T.BLOB, T.GEOMETRY, T.VECTOR) for n in (0, 5, 8, 255)),
+    *(CellSpec(T.BIT, length=n) for n in (0, 65, 2047)),
+    *(CellSpec(t, length=n) for t in (T.ENUM, T.SET) for n in (0, 5, 9, 255)),
+    *(CellSpec(t, scale=f) for t in (T.TIME2, T.DATETIME2, T.TIMESTAMP2) for f in (7, 255)),
+    *(CellSpec(T.NEWDECIMAL, precision=p, scale=s)
+      for p, s in ((0, 0), (5, 6), (66, 0), (255, 255), (40, 31))),
 )  # fmt: skip
 
 # Documents in binary JSON: true, 1, -1.5, "ab", {}, [1, "a"], {"k": null}, a DECIMAL.
@@ -49,6 +63,15 @@ DOCUMENTS = (
     b"\x02\x02\x00\x0c\x00\x05\x01\x00\x0c\x0a\x00\x01a",
     b"\x00\x01\x00\x0c\x00\x0b\x00\x01\x00\x04\x00\x00k",
     b"\x0f\xf6\x04\x03\x02\x81\x17",
+)
+# How a document changes: $ replaced, $.k inserted, $.k and $[0] removed, two at a time.
+DIFFS = (
+    b"\x00\x01$\x02\x04\x01",
+    b"\x01\x03$.k\x03\x05\x01\x00",
+    b"\x02\x03$.k",
+    b"\x02\x04$[0]",
+    b"\x00\x03$.k\x02\x04\x01\x02\x04$[0]",
+    b"",
 )
 _FIXED = {
     T.TINY: 1, T.SHORT: 2, T.INT24: 3, T.LONG: 4, T.LONGLONG: 8, T.YEAR: 1, T.FLOAT: 4,
@@ -73,6 +96,8 @@ def schema_of(specs: list[CellSpec]) -> TableSchema:
 def cell(source: random.Random, spec: CellSpec) -> bytes:
     """A cell of a column, mostly one that a server could have written."""
     kind = spec.type
+    if spec in IMPOSSIBLE:
+        return source.randbytes(5)
     if kind in _FIXED:
         return _number(source, _FIXED[kind])
     if kind in _TEMPORAL:
@@ -99,16 +124,86 @@ def cell(source: random.Random, spec: CellSpec) -> bytes:
         if kind not in (T.VARCHAR, T.VAR_STRING, T.STRING)
         else (1 if spec.length <= 255 else 2)
     )
-    value = _content(source, spec)
+    value = _content(source, spec)[: (1 << 8 * max(width, 1)) - 1]
     return len(value).to_bytes(max(width, 1), "little") + value
 
 
 def _content(source: random.Random, spec: CellSpec) -> bytes:
     if spec.type in (T.JSON, T.TYPED_ARRAY):
-        return source.choice(DOCUMENTS) if source.random() < 0.8 else source.randbytes(3)
+        return _json(source)
     if source.random() < 0.1:
         return source.randbytes(source.randrange(60))
     return source.choice(TEXTS).encode()[:250]
+
+
+def _json(source: random.Random) -> bytes:
+    chance = source.random()
+    if chance < 0.3:
+        return source.choice(DOCUMENTS)
+    if chance < 0.35:
+        return source.randbytes(3)
+    kind, value = document(source, source.choice((0, 1, 3)))
+    data = bytes([kind]) + value
+    return mutated(source, data) if chance > 0.7 else data
+
+
+def document(source: random.Random, depth: int) -> tuple[int, bytes]:
+    """A value in binary JSON: its type and its bytes, objects and arrays with what they hold."""
+    chance = source.random()
+    if depth and chance < 0.6:
+        return _container(source, depth)
+    if chance < 0.75:
+        return 11, source.choice(
+            (source.randbytes(8), struct.pack("<d", source.randrange(10**6) / 100),
+             struct.pack("<d", source.random() * 10.0 ** source.randrange(-320, 300)),
+             struct.pack("<d", 2.0 ** source.randrange(-1074, 1023)))
+        )  # fmt: skip
+    if chance < 0.85:
+        text = source.choice((*TEXTS, '"', "a\n\x01\\", "x" * 200)).encode()
+        return 12, _counted(text)
+    if chance < 0.95:
+        return 15, bytes([source.choice((7, 10, 11, 12, 246, 252, 16))]) + _opaque(source)
+    kind = source.choice((4, 5, 6, 7, 8, 9, 10))
+    return kind, source.randbytes(8) if kind > 4 else bytes([source.randrange(4)])
+
+
+def _opaque(source: random.Random) -> bytes:
+    return _counted(
+        source.choice((
+            source.randbytes(8), source.randbytes(source.randrange(80)), b"\x04\x02\x81\x17",
+            bytes([source.randrange(90), source.randrange(40)]) + b"\x80" + bytes(45),
+            source.randbytes(3) + bytes((0, 0, source.randrange(2), 0, 0)),
+            ((26_349 << 22 | 21 << 17 | 14 << 12 | 59 << 6 | 7) << 24).to_bytes(8, "little"),
+        ))
+    )  # fmt: skip
+
+
+def _counted(data: bytes) -> bytes:
+    size = len(data)
+    head = bytes([size]) if size < 0x80 else bytes([size & 0x7F | 0x80, size >> 7])
+    return head + data
+
+
+def _container(source: random.Random, depth: int) -> tuple[int, bytes]:
+    wide, keyed = source.random() < 0.3, source.random() < 0.5
+    width = 4 if wide else 2
+    count = source.choice((0, 1, 2, 5))
+    keys = [source.choice(TEXTS).encode() for _ in range(count)] if keyed else []
+    values = [document(source, depth - 1) for _ in range(count)]
+    header = 2 * width + len(keys) * (width + 2) + count * (1 + width)
+    key_entries, value_entries, tail = b"", b"", b""
+    for key in keys:
+        at = header + len(tail)
+        key_entries += at.to_bytes(width, "little") + len(key).to_bytes(2, "little")
+        tail += key
+    for kind, data in values:
+        inlined = 4 <= kind <= (8 if wide else 6)
+        at = data[:width].ljust(width, b"\0") if inlined else None
+        value_entries += bytes([kind]) + (at or (header + len(tail)).to_bytes(width, "little"))
+        tail += b"" if inlined else data
+    size = header + len(tail)
+    head = count.to_bytes(width, "little") + size.to_bytes(4, "little")[:width]
+    return (0 if keyed else 2) + wide, head + key_entries + value_entries + tail
 
 
 def _number(source: random.Random, width: int) -> bytes:
@@ -134,6 +229,20 @@ def _temporal(source: random.Random, width: int, fraction: int, kind: T) -> byte
     return source.randbytes(4) + part
 
 
+# Extra data: none, a partition, NDB's, both, one that is too short, one that is not known, twice.
+EXTRAS = (
+    b"\x02\0",
+    b"\x02\0",
+    b"\x05\0\x01\x07\0",
+    b"\x07\0\x01\x07\0\x08\0",
+    b"\x06\0\0\x03\x01\x09",
+    b"\x09\0\0\x03\x01\x09\x01\x07\0",
+    b"\x04\0\0\x01",
+    b"\x05\0\x09ab",
+    b"\x08\0\x01\x07\0\x01\x07\0",
+)
+
+
 def body(source: random.Random, specs: list[CellSpec], code: int, rows: int) -> bytes:
     """A rows event behind its header, without checksum."""
     count = len(specs)
@@ -145,30 +254,46 @@ def body(source: random.Random, specs: list[CellSpec], code: int, rows: int) -> 
     ]
     data = (77).to_bytes(6, "little") + b"\x01\0"
     if code >= 30:
-        data += source.choice((b"\x02\0", b"\x02\0", b"\x05\0\x01\x07\0", b"\x04\0\0\x01"))
+        data += source.choice(EXTRAS)
     data += bytes([count]) if count <= 250 else b"\xfc" + count.to_bytes(2, "little")
     data += b"".join(c.to_bytes(size, "little") for c in columns)
     for _ in range(rows):
         for image, present in enumerate(columns):
+            diffs: frozenset[int] = frozenset()
             if code == PARTIAL and image == 1:
-                data += _options(source, specs)
-            data += _image(source, specs, present)
+                options, diffs = _options(source, specs)
+                data += options
+            data += _image(source, specs, present, diffs)
     return data
 
 
-def _options(source: random.Random, specs: list[CellSpec]) -> bytes:
-    count = sum(s.type is T.JSON for s in specs)
-    if source.random() < 0.5:
-        return b"\0"
-    return b"\x01" + bytes((count + 7) // 8)
+def _options(source: random.Random, specs: list[CellSpec]) -> tuple[bytes, frozenset[int]]:
+    """A partial image's first bytes, and the columns whose cells are diffs."""
+    columns = [i for i, s in enumerate(specs) if s.type is T.JSON]
+    if source.random() < 0.3:
+        return b"\0", frozenset()
+    bits = source.getrandbits(len(columns) or 1) & (1 << len(columns)) - 1
+    diffs = frozenset(c for k, c in enumerate(columns) if bits >> k & 1)
+    return b"\x01" + bits.to_bytes((len(columns) + 7) // 8, "little"), diffs
 
 
-def _image(source: random.Random, specs: list[CellSpec], present: int) -> bytes:
-    there = [s for i, s in enumerate(specs) if present >> i & 1]
+def _image(
+    source: random.Random, specs: list[CellSpec], present: int, diffs: frozenset[int]
+) -> bytes:
+    there = [(i in diffs, s) for i, s in enumerate(specs) if present >> i & 1]
     nulls = 0 if source.random() < 0.5 else source.getrandbits(len(there) or 1)
     nulls &= (1 << len(there)) - 1
-    cells = b"".join(cell(source, s) for i, s in enumerate(there) if not nulls >> i & 1)
+    cells = b"".join(
+        _diff(source) if diff else cell(source, s)
+        for i, (diff, s) in enumerate(there)
+        if not nulls >> i & 1
+    )
     return nulls.to_bytes((len(there) + 7) // 8, "little") + cells
+
+
+def _diff(source: random.Random) -> bytes:
+    data = source.choice(DIFFS) if source.random() < 0.8 else mutated(source, source.choice(DIFFS))
+    return len(data).to_bytes(4, "little") + data
 
 
 def mutated(source: random.Random, data: bytes) -> bytes:
@@ -190,7 +315,10 @@ def mutated(source: random.Random, data: bytes) -> bytes:
 
 def choose(source: random.Random) -> list[CellSpec]:
     """Columns of a table."""
-    return [source.choice(SPECS) for _ in range(source.choice((0, 1, 1, 2, 3, 5, 9, 17)))]
+    return [
+        source.choice(SPECS if source.random() < 0.98 else IMPOSSIBLE)
+        for _ in range(source.choice((0, 1, 1, 2, 3, 5, 9, 17)))
+    ]
 
 
 def resolved(code: int, meta: bytes) -> CellSpec:

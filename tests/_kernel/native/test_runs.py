@@ -36,7 +36,8 @@ def runs_of(events: list[tuple[int, int, int]]) -> Runs:
 
 
 def numbers(block: Block, kind: Any) -> list[int]:
-    return np.frombuffer(buffer(block), kind).tolist()
+    values: list[int] = np.frombuffer(buffer(block), kind).tolist()
+    return values
 
 
 def bits(found: tuple[int, Block | None], rows: int) -> list[bool]:
@@ -46,7 +47,7 @@ def bits(found: tuple[int, Block | None], rows: int) -> list[bool]:
         return [True] * rows
     there = np.unpackbits(np.frombuffer(buffer(block), np.uint8), bitorder="little")[:rows]
     assert rows - there.sum() == nulls
-    return there.astype(bool).tolist()
+    return [bool(bit) for bit in there]
 
 
 EVENTS = st.lists(st.tuples(st.sampled_from(sorted(CODES)), st.integers(1, 20), st.booleans()))

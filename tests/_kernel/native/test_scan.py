@@ -207,14 +207,14 @@ def test_rows_pass_hands_over_what_is_full(row_events: ModuleType) -> None:
     scanner, index = Scanner(), Index()
     assert scanner.scan(index, data, 0, len(data), 1000) == "end"
     plan = table_plan(row_events.schema_of([CellSpec(T.TINY)]))
-    builders = [plan.builder(4), None]
+    builder = plan.builder(4)
     rows = RowsPass(scanner, index, data, 1000, 50)
     taken = []
-    while (said := rows.run(builders)) is not None:
+    while (said := rows.run([builder, None])) is not None:
         assert said == (0,)
-        taken.append(builders[0].take()[0])
-    assert taken == [4, 4] and builders[0].rows == 2
-    runs = np.frombuffer(builders[0].take()[1].tobytes(), np.dtype(list(RUN)))
+        taken.append(builder.take()[0])
+    assert taken == [4, 4] and builder.rows == 2
+    runs = np.frombuffer(builder.take()[1].tobytes(), np.dtype(list(RUN)))
     first = len(table_map(1, b"a")) * 2 + 16 * len(write_rows(1))
     assert runs["pos"].tolist() == [1000 + first, 1000 + first + 2 * len(write_rows(1))]
     assert runs["seq"].tolist() == [(50 + 18) << 32, (50 + 20) << 32]

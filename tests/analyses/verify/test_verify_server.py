@@ -106,8 +106,8 @@ def test_the_logs_of_a_replica(version: str, tmp_path: Path, codes: Codes) -> No
     """Relay logs over rotations of the source and restarts of the receiver, and its own log."""
     replica_options = {**LOGGED, "server-id": "22", "relay-log": "relay", "relay-log-purge": "OFF"}
     with (
-        start(ServerSpec(version, {**LOGGED, "server-id": "11"})) as source,
-        start(ServerSpec(version, replica_options)) as replica,
+        start(ServerSpec(version, {**LOGGED, "server-id": "11"}), "local") as source,
+        start(ServerSpec(version, replica_options), "local") as replica,
     ):
         source.query("CREATE USER 'r'@'%' IDENTIFIED WITH mysql_native_password BY 'pw'")
         source.query("GRANT REPLICATION SLAVE ON *.* TO 'r'@'%'")

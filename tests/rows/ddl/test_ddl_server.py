@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +16,8 @@ from binlogkit.events.table_map import TableMap
 from binlogkit.rows.ddl import Catalog, from_server, matches
 from binlogkit.rows.resolve import resolve_schema
 from binlogkit.sources.log_reader import LogReader
-from binlogkit_fixtures.servers import Server, start
+from binlogkit_fixtures.clock import start_server
+from binlogkit_fixtures.servers import Server
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 
@@ -25,11 +25,7 @@ pytestmark = [pytest.mark.server, pytest.mark.slow]
 SELECTED = {"ddl.selected", "ddl.selected2", "ddl.selected3", "ddl.selected4"}
 
 
-#: A server of 9 is not to be had everywhere; its recording is.
-SERIES = ["5.7", "8.0", *(["9"] if "BINLOGKIT_MYSQLD_9" in os.environ else [])]
-
-
-@pytest.fixture(scope="module", params=SERIES)
+@pytest.fixture(scope="module", params=["5.7", "8.0", "9"])
 def series(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -44,7 +40,7 @@ def logged(
     """Format, server, snapshots by position, and the log, after one row went into each table."""
     spec = recorder.spec(series)
     spec = replace(spec, options={**spec.options, "binlog-format": request.param})
-    with start(spec) as server:
+    with start_server(spec, clock="real")[0] as server:
         snapshots = list(recorder.run(server, series))
         if request.param == "ROW":
             insert_everywhere(server)

@@ -36,5 +36,4 @@ def start_series(series: str, options: dict[str, str | None]) -> Server:
 _NEEDED: dict[str, dict[str, str | None]] = {
     "5.6": {"log-slave-updates": "ON"},
     "5.7": {"log-slave-updates": "ON"},
-    "9": {"secure-file-priv": ""},
 }

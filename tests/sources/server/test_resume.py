@@ -203,8 +203,12 @@ def test_stopping_wakes_a_reader_that_waits() -> None:
 
     stop = Stop()
     with FakeServer(script, SIZES).running() as server:
-        threading.Timer(0.3, stop.now).start()
-        begun = time.monotonic()
-        assert taken(steady(server, wait=True, stop=stop)) == ALL[:7]
-        assert time.monotonic() - begun < 5
+        items: list[Any] = []
+        for item in steady(server, wait=True, stop=stop):
+            items.append(item)
+            if len(taken(items)) == 7:
+                threading.Timer(0.1, stop.now).start()
+                begun = time.monotonic()
+        assert taken(items) == ALL[:7]
+        assert time.monotonic() - begun < 10
         quiet.set()

@@ -13,6 +13,7 @@ from importlib.metadata import entry_points
 import click
 
 from binlogkit import __version__
+from binlogkit.cli.progress import end_progress
 from binlogkit.cli.status import FINDINGS, UNREADABLE, complain
 from binlogkit.errors import (
     BinlogKitError,
@@ -95,4 +96,6 @@ def run(argv: list[str] | None = None) -> int:
         # The reader went away: what is left in the buffer has nowhere to go.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    finally:
+        end_progress()
     return status if isinstance(status, int) else 0

@@ -1,18 +1,26 @@
-"""A progress bar on standard error for reading that takes more than two seconds."""
+"""A progress bar on standard error for reading that takes more than two seconds.
+
+Damage, a filter and an interruption end reading early; the bar ends with the command, however that
+ends, and before anything else is said.
+"""
 
 from __future__ import annotations
 
 import io
+import math
+import os
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 
 if TYPE_CHECKING:
     from binlogkit.log import Log
 
-__all__ = ["with_progress"]
+__all__ = ["end_progress", "ended_by", "with_progress"]
 
+T = TypeVar("T")
 PATIENCE = 2.0
 _REFRESH = 0.2
 
@@ -40,6 +48,12 @@ class _Meter:
             self._open()
         self._bar.update(self._task, completed=done)
         if done >= self._total:
+            self.end()
+
+    def end(self) -> None:
+        """Take the bar away and give the cursor back; it does not come again."""
+        self._drawn = math.inf
+        if self._bar is not None:
             self._bar.stop()
 
     def _open(self) -> None:
@@ -48,10 +62,28 @@ class _Meter:
 
         self._bar = Progress(
             "reading", BarColumn(), DownloadColumn(), TimeRemainingColumn(),
-            console=Console(stderr=True), transient=True,
+            console=Console(stderr=True), transient=True, redirect_stdout=False,
+            redirect_stderr=False,
         )  # fmt: skip
         self._task = self._bar.add_task("reading", total=self._total)
         self._bar.start()
+
+
+_meters: list[_Meter] = []
+
+
+def end_progress() -> None:
+    """End what is drawn: reading is over, or other words follow on standard error."""
+    while _meters:
+        _meters.pop().end()
+
+
+def ended_by(records: Iterator[T], output: str | os.PathLike[str]) -> Iterator[T]:
+    """``records``, the first of which ends what is drawn where they go to the same terminal."""
+    for record in records:
+        if _meters and os.fspath(output) == "-" and sys.stdout.isatty():
+            end_progress()
+        yield record
 
 
 class _Counted(io.RawIOBase):
@@ -83,6 +115,7 @@ def with_progress(log: Log) -> Log:
     if not sys.stderr.isatty() or any(size is None for size in sizes):
         return log
     meter = _Meter(sum(size or 0 for size in sizes))
+    _meters.append(meter)
 
     def watched(number: int, opener: Any) -> Any:
         return lambda: cast(BinaryIO, _Counted(opener(), meter, number))

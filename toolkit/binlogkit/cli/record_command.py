@@ -15,6 +15,7 @@ from binlogkit.cli.options import (
     output_of,
     output_options,
 )
+from binlogkit.cli.progress import ended_by
 from binlogkit.cli.status import status_of
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ def record_command(
 
         output = output_of(arguments)
         log: Log = open_input(arguments)
-        write_records(read(log, **filters_of(arguments)), output, names=keys(), view=view)
+        records = ended_by(read(log, **filters_of(arguments)), output.path)
+        write_records(records, output, names=keys(), view=view)
         return status_of(log)
 
     command.__doc__ = meaning

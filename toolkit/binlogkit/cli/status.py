@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from binlogkit.cli.progress import end_progress
 from binlogkit.errors import printable
 
 if TYPE_CHECKING:
@@ -17,11 +18,13 @@ WELL, FINDINGS, UNREADABLE = 0, 1, 2
 
 def complain(text: str) -> None:
     """One line of what went wrong."""
+    end_progress()
     print(f"binlogkit: {printable(text)}", file=sys.stderr)
 
 
 def note(text: str) -> None:
     """One line that is no finding."""
+    end_progress()
     print(f"note: {printable(text)}", file=sys.stderr)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from binlogkit.cli.options import input_options, open_input, output_of, output_options
+from binlogkit.cli.progress import ended_by
 from binlogkit.cli.status import FINDINGS, WELL
 
 __all__ = ["command"]
@@ -40,7 +41,7 @@ def command(**arguments: Any) -> int:
             write(verification_report(found.records(), found.file_records(), unread), output.path)
     else:
         names = [column.name for column in COLUMNS]
-        records = (found.record() for found in stream)
+        records = ended_by((found.record() for found in stream), output.path)
         write_records(records, output, names=names, schema=findings_schema())
     if stream.unreadable is not None:
         raise stream.unreadable

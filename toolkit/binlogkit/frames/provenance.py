@@ -6,6 +6,7 @@ or original statement is kept once and joined here.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,8 +21,8 @@ from binlogkit.frames.kernel_columns import buffer, nothing
 from binlogkit.frames.schema import PROVENANCE
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.pieces import Piece
-from binlogkit.rows.scan_walk import Facts
 from binlogkit.rows.schema import TableSchema
+from binlogkit.rows.stretches import Facts
 from binlogkit.rows.transactions import Transaction
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class Known:
         self._told: dict[int, Transaction] = {}
         self._facts = Facts()
         self._closed = False
+        self._open = _NONE  # the last transaction, where it is open
 
     def add(self, records: np.ndarray[Any, Any], facts: Facts) -> None:
         """Take what a piece tells; a transaction that was open comes again."""
@@ -64,17 +66,22 @@ class Known:
                 self._parts.append(kept)
                 break
         self._parts.append(records)
+        self._open = int(records["number"][-1]) if records["open"][-1] else _NONE
 
     def take(self, transaction: Transaction) -> None:
         """Take a transaction that was read event by event, beyond its part that was scanned."""
         self._told[transaction.number] = transaction
 
-    def take_ahead(self, records: np.ndarray[Any, Any], number: int) -> bool:
-        """Take the end of a transaction from ``records``, if it is among them."""
-        found = records[(records["number"] == number) & (records["open"] == 0)]
-        for record in found:
+    def take_ahead(self, found: np.ndarray[Any, Any] | Transaction, number: int) -> bool:
+        """Take what was read ahead of a transaction; whether it has ended there."""
+        if isinstance(found, Transaction):
+            if found.number == number:
+                self._ends[number] = (0 if found.xid is None else _XID, found.xid or 0)
+            return found.number >= number
+        ended = found[(found["number"] == number) & (found["open"] == 0)]
+        for record in ended:
             self._ends[number] = (int(record["has"]), int(record["xid"]))
-        return bool(len(found))
+        return bool(len(ended))
 
     def close(self) -> None:
         """No more is known of any."""
@@ -88,12 +95,10 @@ class Known:
 
     def ended(self, number: int) -> bool:
         """Whether all that can be known of a transaction is."""
-        if number < 0 or self._closed or number in self._ends:
-            return True
-        return not self._of(np.array([number]))["open"][0]
+        return self._closed or number != self._open or number < 0 or number in self._ends
 
     def forget(self, number: int) -> None:
-        """Nothing before this transaction is asked for any more, nor before the last one."""
+        """Nothing before this transaction is asked for any more, but for a last one."""
         while len(self._parts) > 1 and self._parts[1]["number"][0] <= number:
             del self._parts[0]
         if not self._parts:
@@ -268,9 +273,10 @@ class Provenance:
             self._queries.append((stretch.ordinal + i, query))
         self._tx = int(stretch.entries["tx"][-1])
 
-    def forget(self) -> None:
-        """No event up to here is asked for any more."""
-        del self._files[:-1], self._queries[:-1]
+    def forget(self, ordinal: int) -> None:
+        """No event before this one is asked for any more."""
+        for known in (self._files, self._queries):
+            del known[: max(0, bisect_right(known, ordinal, key=_ordinal) - 1)]
 
     def batch(
         self, schema: TableSchema, arrays: dict[str, pa.Array], runs: Runs, known: Known
@@ -299,6 +305,10 @@ class Provenance:
                 self._schemas.clear()
             known = self._schemas[id(schema)] = (schema, schema_of(schema))
         return known[1]
+
+
+def _ordinal(known: tuple[int, str | None]) -> int:
+    return known[0]
 
 
 def _fact(runs: Runs, which: int, kind: pa.DataType) -> pa.Array:

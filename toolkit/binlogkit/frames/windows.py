@@ -8,6 +8,7 @@ wait, the log is read ahead to the transaction's end.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -25,12 +26,15 @@ from binlogkit.rows.filters import Filters
 from binlogkit.rows.pieces import Piece, transactions_ahead
 from binlogkit.rows.plans import table_plan
 from binlogkit.rows.schema import TableSchema
+from binlogkit.rows.stretches import ROWS_EVENTS
+from binlogkit.rows.transactions import Transaction
 from binlogkit.rows.walk import LogWalk, Step
 from binlogkit.sources.carriers import Carrier
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from binlogkit._kernel.columns import TablePlan
     from binlogkit._kernel.native.builder import TableBuilder
     from binlogkit._kernel.native.runs import Runs
 
@@ -39,7 +43,7 @@ __all__ = ["Window", "read_batches"]
 Window: TypeAlias = "list[tuple[TableSchema, pa.RecordBatch]]"
 
 WAITING = 96 << 20  # bytes of windows that may wait for their transaction's end
-_MOST = (1 << 63) - 1
+MAX_CELLS = 1 << 20  # of one table in a window: a row of no bytes can have 4096
 _KEPT = 64  # builders that are kept from one window to the next
 _UPDATES, _DELETES = (24, 31, 39), (25, 32)
 
@@ -71,27 +75,30 @@ def read_batches(
         try:
             item = held.pop() if held else next(pieces, None)
             if isinstance(item, Step):
-                yield from gather.settle(item)
+                yield from gather.settle()
                 for window in read_windows(walk, filters, steps=steps(item)):
                     yield [(batch.schema, record_batch(batch)) for batch in window]
                 continue
             if item is not None:
                 yield from gather.take(item)
         except (DamageError, InputError):
-            yield from gather.settle(None)
+            yield from gather.settle()
             raise
         if item is None:
-            yield from gather.settle(None)
+            yield from gather.settle()
             return
 
 
 @dataclass(slots=True)
 class _Waiting:
-    """A window that was decoded; ``first``, ``last``: numbers of its transactions, -1 for rows
-    outside any; ``size``: bytes."""
+    """A window whose transactions have not all ended.
+
+    ``first``: its first transaction and the ordinal of its first event, as a lower bound;
+    ``last``: its last transaction; ``size``: bytes.
+    """
 
     tables: list[tuple[TableSchema, dict[str, pa.Array], Runs]]
-    first: int
+    first: tuple[int, int]
     last: int
     size: int
 
@@ -111,12 +118,14 @@ class _Gather:
         self._filters = filters
         self._columns = columns
         self._most = (max_rows, max_bytes)
-        self._builders: dict[tuple[TableSchema, str], TableBuilder] = {}
-        self._windows: list[_Waiting] = []
+        # By the schema's identity, which the walk keeps one of, and the server's version.
+        self._builders: dict[tuple[int, str], tuple[TableSchema, TableBuilder]] = {}
+        self._windows: deque[_Waiting] = deque()
         self._waiting = 0
+        self._first = (0, 0)  # of what the builders hold, as a lower bound
         self._known = Known()
         self._provenance = Provenance(walk.options.source)
-        self._ahead: Iterator[np.ndarray[Any, Any]] | None = None
+        self._ahead: Iterator[np.ndarray[Any, Any] | Transaction] | None = None
         self._log: tuple[Carrier, int] | None = None
 
     # ---- pieces -------------------------------------------------------------------------------
@@ -132,22 +141,32 @@ class _Gather:
             if piece.whole:
                 self._known.close()
             return
+        if not self._rows():
+            self._first = self._begin_of(piece)
         self._provenance.add(piece)
         wanted = self._wanted(piece)
         if wanted is None or wanted.any():
             if wanted is not None:
                 stretch.index.leave_out(wanted.astype(np.uint8).tobytes())
-            yield from self._decode(piece)
+            yield from self._decode(piece, wanted)
         yield from self._release()
-        self._forget()
+        if not self._rows():
+            self._first = self._begin_of(piece, behind=True)
+        number, ordinal = min((w.first for w in self._windows), default=self._first)
+        self._known.forget(number)
+        self._provenance.forget(ordinal)
 
-    def _forget(self) -> None:
-        """Nothing is kept of what was handed over."""
-        firsts = [w.first for w in self._windows[:1]]
-        firsts += [b.first_tx for b in self._builders.values() if b.rows]
-        self._known.forget(min(firsts, default=_MOST))
-        if not firsts:
-            self._provenance.forget()
+    def _begin_of(self, piece: Piece, behind: bool = False) -> tuple[int, int]:
+        """The transaction that is open where a piece begins, or behind it, and the ordinal."""
+        stretch, numbers = piece.stretch, piece.transactions["number"]
+        assert stretch is not None
+        place = -1 if behind else 0
+        number = int(numbers[place]) if len(numbers) else self._first[0]
+        return number, stretch.ordinal + (len(stretch.entries) if behind else 0)
+
+    def _rows(self) -> int:
+        """Rows that the builders hold."""
+        return sum(builder.rows for _, builder in self._builders.values())
 
     def _wanted(self, piece: Piece) -> np.ndarray[Any, Any] | None:
         """Which events the filters want; None for all."""
@@ -173,38 +192,45 @@ class _Gather:
             checks.append(self._known.wanted(filters, entries["tx"], entries["timestamp"]))
         return np.logical_and.reduce(checks) if checks else None
 
-    def _decode(self, piece: Piece) -> Iterator[Window]:
+    def _decode(self, piece: Piece, wanted: np.ndarray[Any, Any] | None) -> Iterator[Window]:
         stretch = piece.stretch
         assert stretch is not None
+        used = ROWS_EVENTS[stretch.entries["type"]]
+        if wanted is not None:
+            used &= wanted
+        slots = np.unique(stretch.entries["slot"][used])
         rows = stretch.rows_pass()
         builders: list[TableBuilder | None] = []
         while True:
             if not builders:
-                builders = [self._builder(schema, piece) for schema in piece.schemas]
+                builders = [None] * len(piece.schemas)
+                for slot in slots[slots >= 0].tolist():
+                    builders[slot] = self._builder(piece.schemas[slot], piece)
             said = rows.run(builders, len(stretch.entries))
             if said is None:
                 break
             if len(said) == 1:
                 self._flush()
+                self._first = self._begin_of(piece)
                 builders = []
                 yield from self._release()
                 continue
             self._fault(piece, rows.entry - 1, said)
-        if sum(b.rows for b in self._builders.values()) >= self._most[0]:
+        if self._rows() >= self._most[0]:
             self._flush()
 
     def _builder(self, schema: TableSchema | None, piece: Piece) -> TableBuilder | None:
         if schema is None or not self._filters.wants_table(*schema.name):
             return None
-        key = (schema, piece.server_version)
-        builder = self._builders.get(key)
-        if builder is None:
+        key = (id(schema), piece.server_version)
+        if key not in self._builders:
             asked = None
             if self._columns is not None:
                 asked = [c.index for c in schema.columns if c.name in self._columns]
             plan = table_plan(schema, piece.server_version, asked)
-            builder = self._builders[key] = plan.builder(*self._most)
-        return builder
+            most_rows = min(self._most[0], MAX_CELLS // max(1, len(schema.columns)) or 1)
+            self._builders[key] = (schema, plan.builder(most_rows, self._most[1]))
+        return self._builders[key][1]
 
     def _fault(self, piece: Piece, i: int, said: tuple[int, ...]) -> None:
         stretch = piece.stretch
@@ -212,7 +238,8 @@ class _Gather:
         slot, *what = said
         schema = piece.schemas[slot]
         assert schema is not None
-        fault = self._builders[schema, piece.server_version].plan.fault(*what)
+        plan: TablePlan = self._builders[id(schema), piece.server_version][1].plan
+        fault = plan.fault(*what)
         pos = (
             stretch.outer[0]
             if stretch.outer
@@ -227,16 +254,15 @@ class _Gather:
 
     def _flush(self) -> None:
         """Take what the builders hold as a window."""
-        window: list[tuple[TableSchema, dict[str, pa.Array], Runs]] = []
-        size, first, last = 0, _MOST, -1
-        for (schema, _), builder in self._builders.items():
-            if builder.rows:
-                arrays, runs = change_columns(schema, builder)
-                window.append((schema, arrays, runs))
-                size += sum(a.nbytes for a in arrays.values())
-                first, last = min(first, runs.first_tx), max(last, runs.last_tx)
-        if window:
-            self._windows.append(_Waiting(window, first, last, size))
+        tables = [
+            (schema, *change_columns(schema, builder))
+            for schema, builder in self._builders.values()
+            if builder.rows
+        ]
+        if tables:
+            last = max(runs.last_tx for _, _, runs in tables)
+            size = sum(a.nbytes for _, arrays, _ in tables for a in arrays.values())
+            self._windows.append(_Waiting(tables, self._first, last, size))
             self._waiting += size
         if len(self._builders) > _KEPT:
             self._builders.clear()
@@ -244,33 +270,33 @@ class _Gather:
     def _release(self) -> Iterator[Window]:
         """The windows whose transactions have ended."""
         while self._windows:
-            waiting = self._windows[0]
-            if not self._known.ended(waiting.last):
+            last = self._windows[0].last
+            if not self._known.ended(last):
                 if self._waiting < WAITING:
                     return
-                self._look_ahead(waiting.last)
-            del self._windows[0]
-            self._waiting -= waiting.size
+                self._look_ahead(last)
+            window = self._windows.popleft()
+            self._waiting -= window.size
             yield [
                 (schema, self._provenance.batch(schema, arrays, runs, self._known))
-                for schema, arrays, runs in waiting.tables
+                for schema, arrays, runs in window.tables
             ]
 
     def _look_ahead(self, number: int) -> None:
         """Read the log ahead up to the end of a transaction."""
         if self._ahead is None:
             assert self._log is not None
-            self._ahead = transactions_ahead(*self._log)
-        for records in self._ahead:
-            if self._known.take_ahead(records, number):
+            self._ahead = transactions_ahead(self._walk, *self._log)
+        for found in self._ahead:
+            if self._known.take_ahead(found, number):
                 return
         self._known.close()
 
-    def settle(self, step: Step | None) -> Iterator[Window]:
-        """Hand over all that waits; ``step``: where the walk goes on event by event."""
+    def settle(self) -> Iterator[Window]:
+        """Hand over all that waits: the log ends, or the walk goes on event by event."""
         self._flush()
-        if step is not None and step.transaction is not None:
-            self._known.take(step.transaction)
+        if self._walk.interrupted is not None:
+            self._known.take(self._walk.interrupted)
         self._known.close()
         yield from self._release()
         self._known.reset()

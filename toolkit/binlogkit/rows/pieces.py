@@ -13,20 +13,21 @@ from typing import Any
 import numpy as np
 
 from binlogkit._kernel.cursor import Cursor
-from binlogkit._kernel.native.index import ENTRY, Index
+from binlogkit._kernel.native.index import Index
 from binlogkit.constants import EventType
 from binlogkit.errors import DamageError
 from binlogkit.events.base import Event, parser_of
 from binlogkit.events.table_map import TableMap
-from binlogkit.rows.scan_walk import Facts, Obstacle, ScanWalk, Stretch
+from binlogkit.rows.scan_walk import ScanWalk
 from binlogkit.rows.schema import TableSchema
+from binlogkit.rows.stretches import ENTRIES, Facts, Obstacle, Stretch
+from binlogkit.rows.transactions import Transaction
 from binlogkit.rows.walk import SEQ_SHIFT, LogWalk, Place, Step
 from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.raw import EventHeader, RawEvent
 
 __all__ = ["Piece", "pieces_of", "transactions_ahead"]
 
-_ENTRY = np.dtype(list(ENTRY))
 _NO_MAP = 8
 _ID_WIDTH = 6
 
@@ -61,7 +62,8 @@ class _Tables:
         self.scan: ScanWalk
         self.schemas: list[TableSchema | None] = []
         self._latest: dict[int, TableSchema] = {}
-        self.by_id: dict[int, TableSchema] = {}
+        self._before: dict[int, TableSchema | None] = {}  # what a slot was before this stretch
+        self._older: set[int] = set()  # slots whose schema is one of before the last change
         self._stale = False
         self._seen = 0
 
@@ -69,32 +71,68 @@ class _Tables:
         """Take an event that changes what is known; tables before it are resolved first."""
         walk = self._walk
         known = walk.generation
-        self.resolve(np.frombuffer(index.tobytes(self._seen), _ENTRY), event.raw.pos)
+        self.resolve(np.frombuffer(index.tobytes(self._seen), ENTRIES), event.raw.pos)
         self._seen = len(index)
         walk.look(Step(event, ordinal << SEQ_SHIFT, False, False))
         self._stale = self._stale or walk.generation != known
         return self._stale
 
-    def _begin(self) -> None:
-        self._seen = 0
-        if self._stale:
-            self.schemas, self._stale = [], False
-
     def resolve(self, entries: np.ndarray[Any, Any], pos: int) -> None:
         """Resolve the tables of ``entries`` that are not known yet, in their order."""
-        maps = entries[entries["type"] == EventType.TABLE_MAP_EVENT]
-        _, firsts = np.unique(maps["slot"], return_index=True)
-        for i in np.sort(firsts):
-            slot = int(maps["slot"][i])
-            self.schemas += [None] * (slot + 1 - len(self.schemas))
-            if self.schemas[slot] is None:
-                self.schemas[slot] = self._latest[slot] = self._schema(slot, pos)
+        slots = entries["slot"]
+        most = int(slots.max(initial=-1))
+        if most < 0:
+            return
+        self.schemas += [None] * (most + 1 - len(self.schemas))
+        used = np.zeros(most + 1, bool)
+        used[slots] = True  # -1 may say so of the last one, which is used
+        wanted = [
+            slot
+            for slot in np.flatnonzero(used).tolist()
+            if self.schemas[slot] is None or slot in self._older
+        ]
+        if not wanted:
+            return
+        mapped = entries["type"] == EventType.TABLE_MAP_EVENT
+        firsts = np.zeros(most + 1, np.int64)
+        firsts[slots[::-1]] = np.arange(len(slots))[::-1]
+        firsts[most] = np.argmax(slots == most)
+        again = np.zeros(most + 1, bool)
+        again[slots[mapped]] = True
+        for slot in sorted(wanted, key=firsts.__getitem__):
+            self._resolve(slot, bool(mapped[firsts[slot]]), bool(again[slot]), pos)
+
+    def _resolve(self, slot: int, mapped: bool, again: bool, pos: int) -> None:
+        """``mapped``: a table map comes before rows; ``again``: there is one at all."""
+        if mapped and slot not in self._older:
+            self._take(slot, self._schema(slot, pos))
+        elif slot in self._latest:
+            # The map stands before a change of tables, of which its rows know nothing.
+            if again:
+                raise Obstacle(pos)
+            self._take(slot, self._latest[slot])
+            self._older.add(slot)
+
+    def _take(self, slot: int, schema: TableSchema) -> None:
+        self._before.setdefault(slot, self._latest.get(slot))
+        self.schemas[slot] = self._latest[slot] = schema
 
     def delivered(self) -> None:
-        """A stretch was handed over: what table ids stand for behind it."""
-        ids = self.scan.scanner.maps.ids()
-        self.by_id = {number: self._latest[slot] for number, slot in ids if slot in self._latest}
-        self._begin()
+        """A stretch was handed over."""
+        self._seen = 0
+        self._before.clear()
+        if self._stale:
+            self.schemas, self._stale = [], False
+            self._older.clear()
+        elif self._older:
+            self.schemas = [None if i in self._older else s for i, s in enumerate(self.schemas)]
+            self._older.clear()
+
+    def by_id(self) -> dict[int, TableSchema]:
+        """What table ids stand for behind the last stretch that was handed over."""
+        latest = self._latest | self._before
+        found = {number: latest.get(slot) for number, slot in self.scan.scanner.maps.ids()}
+        return {number: schema for number, schema in found.items() if schema is not None}
 
     def _schema(self, slot: int, pos: int) -> TableSchema:
         """Errors: Obstacle at ``pos``; the walk reads the event itself and tells more."""
@@ -136,6 +174,7 @@ def pieces_of(walk: LogWalk, carrier: Carrier, first: bool, last: bool) -> Itera
             tables.resolve(stretch.entries, stretch.origin)
         except Obstacle:
             behind = stretch.place
+            scan.scanner.maps.back_to_mark()
             break
         _tell_unmapped(walk, stretch, carrier.name)
         yield piece(stretch)
@@ -145,8 +184,8 @@ def pieces_of(walk: LogWalk, carrier: Carrier, first: bool, last: bool) -> Itera
     if behind is None:
         walk.next_number = scan.scanner.transactions.number
     yield piece(None)
+    walk.maps = tables.by_id()
     if behind is not None:
-        walk.maps = tables.by_id
         yield from walk.steps_of(carrier, first, last, behind)
 
 
@@ -158,9 +197,18 @@ def _tell_unmapped(walk: LogWalk, stretch: Stretch, file: str) -> None:
         walk.tell_unmapped(file, pos, table_id)
 
 
-def transactions_ahead(carrier: Carrier, number: int) -> Iterator[np.ndarray[Any, Any]]:
-    """The transactions of a log, numbered from ``number``, read ahead of their rows."""
+def transactions_ahead(
+    walk: LogWalk, carrier: Carrier, number: int
+) -> Iterator[np.ndarray[Any, Any] | Transaction]:
+    """The transactions of a log of ``walk``, numbered from ``number``, read ahead of their rows.
+
+    As the kernel's TRANSACTION, those that are open again when more of them is known; one by one
+    where the log cannot be scanned.
+    """
     scan = ScanWalk(carrier, None, number=number)
     for _ in scan:
         yield scan.transactions()
-    yield scan.transactions()
+    if scan.obstacle is None:
+        yield scan.transactions()
+    else:
+        yield from walk.transactions_of(carrier, number)

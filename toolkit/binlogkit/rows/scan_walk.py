@@ -8,15 +8,13 @@ logs, longer post-headers, damage, is an obstacle: the walk goes on from there e
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from zstandard import ZstdError
 
 from binlogkit._kernel.cursor import Cursor
-from binlogkit._kernel.native.batch import RowsPass
-from binlogkit._kernel.native.index import ENTRY, TRANSACTION, Index
+from binlogkit._kernel.native.index import Index
 from binlogkit._kernel.native.scan import Scanner
 from binlogkit.constants import BINLOG_MAGIC, CHECKSUM_LENGTH, HEADER_LENGTH, EventFlag, EventType
 from binlogkit.errors import DamageError, LimitError
@@ -25,20 +23,19 @@ from binlogkit.events.format_description import FormatDescription
 from binlogkit.events.gtid import Gtid
 from binlogkit.events.payload import TransactionPayload, largest_inner, plain_stream
 from binlogkit.events.query import Query
-from binlogkit.events.statement_text import statement_text
 from binlogkit.rows.settling import settled
+from binlogkit.rows.stretches import ENTRIES, TRANSACTIONS, Facts, Obstacle, Stretch
 from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.chunks import Chunks
 from binlogkit.sources.crc import ends_in_crc
 from binlogkit.sources.log_format import LogFormat, format_of
 from binlogkit.sources.loose_events import LooseEvents
-from binlogkit.sources.raw import RawEvent, parse_header
+from binlogkit.sources.plausible import sane_header
+from binlogkit.sources.raw import EventHeader, RawEvent, parse_header
 from binlogkit.sources.text.hex_image import HexImage
 
-__all__ = ["Facts", "Obstacle", "ScanWalk", "Stretch"]
+__all__ = ["ScanWalk"]
 
-_ENTRY = np.dtype(list(ENTRY))
-_TRANSACTION = np.dtype(list(TRANSACTION))
 _MODULUS = 1 << 32
 # What the scan takes for granted of post-headers (server's sources, 5.1.18 to 9.7).
 _POST_HEADERS = {
@@ -52,93 +49,8 @@ _POST_HEADERS = {
     EventType.ANONYMOUS_GTID_LOG_EVENT: (25, 42),
     EventType.ROWS_QUERY_LOG_EVENT: (0,),
 }
-_ROWS = np.zeros(256, bool)
-_ROWS[[*range(23, 26), *range(30, 33), 39]] = True
+_REACH = 16 << 20  # bytes up to which an event's size is believed that nothing else supports
 _DOUBTED = 4  # events in which a format description without checksums can be wrong
-
-
-class Obstacle(Exception):
-    """What the scan is not made for; ``offset``: of the event that is to be read otherwise,
-    ``inner``: of its inner events, so many were handed over (-1: not even the event itself)."""
-
-    def __init__(self, offset: int, inner: int = -1) -> None:
-        super().__init__(offset)
-        self.offset = offset
-        self.inner = inner
-
-
-@dataclass(slots=True)
-class Facts:
-    """What Python alone knows of transactions, by number: GTIDs with tags, XA ids."""
-
-    gtids: dict[int, tuple[str | None, int | None]] = field(default_factory=dict)
-    xa: dict[int, str] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class Stretch:
-    """Events that lie end to end, in one buffer, or in one payload.
-
-    ``entries``: as the kernel's ENTRY; ``ordinal``: of the first in the walk; ``origin``: offset of
-    the buffer's first byte; ``outer``: (pos, end_pos) of the payload; ``inner``: of the first entry
-    in it.
-    """
-
-    scanner: Scanner
-    index: Index
-    data: Any
-    entries: np.ndarray[Any, Any]
-    ordinal: int
-    origin: int
-    outer: tuple[int, int] | None
-    inner: int
-
-    @property
-    def place(self) -> tuple[int, int]:
-        """Where it begins: an offset, and of the payload there how many inner events, or -1."""
-        if self.outer is not None:
-            return self.outer[0], self.inner
-        return self.origin + int(self.entries["offset"][0]), -1
-
-    def rows_pass(self) -> RowsPass:
-        """What decodes the stretch's rows."""
-        rows = RowsPass(self.scanner, self.index, self.data, self.origin, self.ordinal)
-        rows.inner = self.inner
-        return rows
-
-    def queries(self, query: str | None, tx: int) -> Iterator[tuple[int, str | None]]:
-        """Where the original statement changes that Rows_query events give: (entry, statement).
-
-        ``query``, ``tx``: that of the event before, and its transaction.
-        """
-        codes, numbers = self.entries["type"], self.entries["tx"]
-        if query is None and not (codes == EventType.ROWS_QUERY_LOG_EVENT).any():
-            return
-        for i, (code, number) in enumerate(zip(codes.tolist(), numbers.tolist(), strict=True)):
-            now = query if number == tx else None
-            tx = number
-            if code == EventType.ROWS_QUERY_LOG_EVENT:
-                now = self._query(i)
-            if now != query:
-                query = now
-                yield i, query
-            if query is not None and _ROWS[code] and self._ends_statement(i):
-                query = None
-                yield i + 1, None
-
-    def _query(self, i: int) -> str:
-        return statement_text(self.body(i)[1:], None)[0]
-
-    def _ends_statement(self, i: int) -> bool:
-        start = int(self.entries["offset"][i]) + self.scanner.header_length
-        return bool(self.data[start + self.scanner.table_id_width] & 1)
-
-    def body(self, i: int) -> bytes:
-        """The bytes of entry ``i`` behind its header, without checksum."""
-        entry = self.entries[i]
-        start = int(entry["offset"]) + self.scanner.header_length
-        tail = CHECKSUM_LENGTH if self.scanner.checksums else 0
-        return bytes(self.data[start : int(entry["offset"]) + int(entry["size"]) - tail])
 
 
 class ScanWalk:
@@ -169,6 +81,7 @@ class ScanWalk:
         self.ordinal = ordinal
         self._look = look
         self._doubts = 0
+        self._checked = 0  # entries of the stretch whose positions are
         self._inner = 0
         self._payload_chunks: Chunks | None = None
 
@@ -182,12 +95,13 @@ class ScanWalk:
                 yield from self._all(chunks)
             except Obstacle as obstacle:
                 self.obstacle = (obstacle.offset, obstacle.inner)
+                self.scanner.maps.back_to_mark()
         if self.obstacle is None:
             self.scanner.finish()
 
     def transactions(self) -> np.ndarray[Any, Any]:
         """The transactions since the last call; one that is open comes again."""
-        found = np.frombuffer(self.scanner.transactions.tobytes(), _TRANSACTION)
+        found = np.frombuffer(self.scanner.transactions.tobytes(), TRANSACTIONS)
         self.scanner.transactions.clear()
         return found
 
@@ -200,8 +114,8 @@ class ScanWalk:
         chunks.start = len(BINLOG_MAGIC)
         take = False
         while True:
-            index = Index()
-            stop = ""
+            index, stop = Index(), ""
+            self._checked = 0
             try:
                 while not stop:
                     found = self.scanner.scan(
@@ -209,18 +123,19 @@ class ScanWalk:
                     )
                     chunks.start, take = self.scanner.offset, found == "format"
                     if take:
-                        if len(index):
-                            yield from self._stretch(index, chunks)
-                            index.clear()
+                        self._check(index, chunks)
+                        yield from self._stretch(index, chunks)
+                        self._clear(index)
                         self._take_format(chunks)
                     elif found != "look" or (yield from self._looked(index, chunks)):
                         stop = found
+                self._check(index, chunks)
             except Obstacle as obstacle:
                 yield from self._stretch(index, chunks, obstacle.offset)
                 raise
             yield from self._stretch(index, chunks)
             if stop in ("end", "cut"):
-                if not self._more(chunks):
+                if _absurd(chunks) or not self._more(chunks):
                     if chunks.end > chunks.start:
                         raise Obstacle(chunks.origin + chunks.start)
                     return
@@ -244,32 +159,42 @@ class ScanWalk:
     def _stretch(
         self, index: Index, chunks: Chunks, before: int | None = None
     ) -> Iterator[Stretch]:
-        """Hand over what the scan took, up to the offset ``before``; without checksums, only what
-        ``log_pos`` agrees with."""
-        entries = np.frombuffer(index.tobytes(), _ENTRY)
+        """Hand over what the scan took, up to the offset ``before``."""
+        entries = np.frombuffer(index.tobytes(), ENTRIES)
         if before is not None:
             entries = entries[chunks.origin + entries["offset"] < before]
         if not len(entries):
             return
-        if not self.format.checksummed(EventType.QUERY_EVENT):
-            self._check_positions(entries, chunks)
         yield Stretch(
             self.scanner, index, chunks.buffer, entries, self.ordinal, chunks.origin, None, 0
         )
-        self.ordinal += len(entries)
+        self._handed_over(entries)
 
-    def _check_positions(self, entries: np.ndarray[Any, Any], chunks: Chunks) -> None:
-        ends = (chunks.origin + entries["offset"] + entries["size"]) % _MODULUS
-        wrong = np.flatnonzero(ends != entries["log_pos"])
-        if len(wrong):
-            # Nothing of the stretch was handed over: it is read again as a whole.
-            raise Obstacle(chunks.origin + int(entries["offset"][0]))
+    def _handed_over(self, entries: np.ndarray[Any, Any]) -> None:
+        self.ordinal += len(entries)
+        self.scanner.maps.mark()
+
+    def _check(self, index: Index, chunks: Chunks) -> None:
+        """Without checksums, a stretch is only believed where each ``log_pos`` agrees."""
+        if self.format.checksummed(EventType.QUERY_EVENT) or not len(index):
+            return
+        entries = np.frombuffer(index.tobytes(), ENTRIES)
+        begin = chunks.origin + int(entries["offset"][0])
+        entries = entries[self._checked :]
+        ends = chunks.origin + entries["offset"] + entries["size"]
+        if (ends % _MODULUS != entries["log_pos"]).any():
+            raise Obstacle(begin)
         for entry in entries[: self._doubts]:
             start = int(entry["offset"])
             data = bytes(chunks.buffer[start : start + int(entry["size"])])
             if ends_in_crc(parse_header(data, HEADER_LENGTH), data):
-                raise Obstacle(chunks.origin + int(entries["offset"][0]))
+                raise Obstacle(begin)
         self._doubts = max(0, self._doubts - len(entries))
+        self._checked = len(index)
+
+    def _clear(self, index: Index) -> None:
+        index.clear()
+        self._checked = 0
 
     # ---- what Python looks at -----------------------------------------------------------------
 
@@ -325,7 +250,8 @@ class ScanWalk:
 
     def _looked(self, index: Index, chunks: Chunks) -> Any:
         """Read the event behind which the scan stopped; whether a new stretch must begin."""
-        entry = np.frombuffer(index.tobytes(len(index) - 1), _ENTRY)[0]
+        self._check(index, chunks)
+        entry = np.frombuffer(index.tobytes(len(index) - 1), ENTRIES)[0]
         start, size = int(entry["offset"]), int(entry["size"])
         data = bytes(chunks.buffer[start : start + size])
         header = parse_header(data, HEADER_LENGTH)
@@ -340,7 +266,7 @@ class ScanWalk:
         changed = self._look is not None and self._look(event, ordinal, index)
         if isinstance(event.body, TransactionPayload):
             yield from self._stretch(index, chunks)
-            index.clear()
+            self._clear(index)
             yield from self._payload(raw, event.body)
             return False
         return changed
@@ -349,7 +275,7 @@ class ScanWalk:
         body = event.body
         effect, transaction = settled(event, self.scanner.open_transaction)
         self.scanner.settle(index, origin, **effect)
-        number = int(np.frombuffer(index.tobytes(len(index) - 1), _ENTRY)[0]["tx"])
+        number = int(np.frombuffer(index.tobytes(len(index) - 1), ENTRIES)[0]["tx"])
         if isinstance(body, Query):
             length = int.from_bytes(event.raw.body[11:13], "little")
             self.scanner.know_status(event.raw.body[13 : 13 + length])
@@ -383,13 +309,13 @@ class ScanWalk:
                 chunks.start = scanner.offset
                 if stop == "look":
                     self._look_inside(index, chunks.buffer, outer)
-            entries = np.frombuffer(index.tobytes(), _ENTRY)
+            entries = np.frombuffer(index.tobytes(), ENTRIES)
             if len(entries):
                 yield Stretch(
                     scanner, index, chunks.buffer, entries, self.ordinal, 0,
                     (outer.pos, outer.end_pos), self._inner,
                 )  # fmt: skip
-            self.ordinal += len(entries)
+                self._handed_over(entries)
             self._inner += len(entries)
             if stop not in ("end", "cut") or _claims(chunks) > most or not chunks.more():
                 break
@@ -399,7 +325,7 @@ class ScanWalk:
             raise Obstacle(outer.pos, self._inner)
 
     def _look_inside(self, index: Index, data: bytearray, outer: RawEvent) -> None:
-        entry = np.frombuffer(index.tobytes(len(index) - 1), _ENTRY)[0]
+        entry = np.frombuffer(index.tobytes(len(index) - 1), ENTRIES)[0]
         start, size = int(entry["offset"]), int(entry["size"])
         header = parse_header(bytes(data[start : start + HEADER_LENGTH]), HEADER_LENGTH)
         raw = RawEvent(
@@ -414,7 +340,21 @@ class ScanWalk:
             self._look(event, self.ordinal + len(index) - 1, index)
 
 
+def _head(chunks: Chunks) -> EventHeader | None:
+    """Of the event that is not there to its end, as far as that can be told."""
+    head = bytes(chunks.buffer[chunks.start : min(chunks.end, chunks.start + HEADER_LENGTH)])
+    return parse_header(head, HEADER_LENGTH) if len(head) == HEADER_LENGTH else None
+
+
 def _claims(chunks: Chunks) -> int:
-    """The size that the event at the end of what is there claims."""
-    head = chunks.buffer[chunks.start + 9 : min(chunks.end, chunks.start + 13)]
-    return int.from_bytes(head, "little") if len(head) == 4 else 0
+    head = _head(chunks)
+    return head.size if head else 0
+
+
+def _absurd(chunks: Chunks) -> bool:
+    """Whether an event claims more than is worth reading ahead to see whether it is there."""
+    head = _head(chunks)
+    if head is None or head.size <= _REACH:
+        return False
+    end = chunks.origin + chunks.start + head.size
+    return end % _MODULUS != head.log_pos or not sane_header(head)

@@ -26,10 +26,10 @@ from binlogkit.limits import limit, over
 from binlogkit.rows.ddl import Catalog, TableChange
 from binlogkit.rows.losses import Loss, Losses
 from binlogkit.rows.resolve import resolve_schema
-from binlogkit.rows.scan_walk import Facts
 from binlogkit.rows.schema import Origin, TableDefinition, TableSchema
 from binlogkit.rows.spans import Span, Spans
-from binlogkit.rows.transactions import Transaction
+from binlogkit.rows.stretches import Facts
+from binlogkit.rows.transactions import Transaction, track_transactions
 from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.log_reader import LogReader
 from binlogkit.sources.raw import RawEvent
@@ -126,6 +126,7 @@ class LogWalk:
         self._unmapped: set[int] = set()
         self.ordinal = 0
         self.facts = Facts()
+        self.interrupted: Transaction | None = None
         self._transactions = 0
         self._spans: Spans | None = None
 
@@ -165,8 +166,16 @@ class LogWalk:
     def steps_of(
         self, carrier: Carrier, first: bool, last: bool, behind: Place = (0, -1)
     ) -> Iterator[Step]:
-        """The steps of one log, from the place on up to which it was read otherwise."""
+        """The steps of one log, from the place on up to which it was read otherwise.
+
+        ``interrupted`` is then the transaction of the last event before that place.
+        """
+        self.interrupted = None
         return self._walk(carrier, first, last, behind)
+
+    def transactions_of(self, carrier: Carrier, number: int) -> Iterator[Transaction]:
+        """The transactions of one log, numbered from ``number``; damage that stops ends them."""
+        return track_transactions(self._quietly(carrier), number)
 
     def look(self, step: Step) -> None:
         """Take an event as a step does."""
@@ -229,10 +238,10 @@ class LogWalk:
                 query = None
             if _place(raw) < behind:
                 query = _query_behind(event, query)
+                self.interrupted = _over(current, raw)
                 continue
             step = Step(event, self.ordinal << SEQ_SHIFT, first, last)
-            if current is not None and current.start <= raw.pos:
-                step.transaction = current.transaction
+            step.transaction = _over(current, raw)
             self.ordinal += 1
             body = event.body
             step.query = body.query if isinstance(body, RowsQuery) else query
@@ -346,6 +355,11 @@ class LogWalk:
             )
         self._interned[key] = same or schema
         return same or schema
+
+
+def _over(span: Span | None, raw: RawEvent) -> Transaction | None:
+    """The transaction of an event that ``span`` does not end before."""
+    return span.transaction if span is not None and span.start <= raw.pos else None
 
 
 def _place(raw: RawEvent) -> Place:

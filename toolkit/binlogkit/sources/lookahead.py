@@ -59,7 +59,7 @@ class Lookahead(io.RawIOBase):
 
     def readinto(self, room: Buffer) -> int:
         """Into ``room``, without a copy where the file can do that."""
-        if not self._ahead and hasattr(self._inner, "readinto"):
+        if not self._ahead and self._failure is None and hasattr(self._inner, "readinto"):
             return int(self._inner.readinto(room) or 0)
         view = memoryview(room)
         data = self.read(len(view))

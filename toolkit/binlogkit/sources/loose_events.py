@@ -14,7 +14,7 @@ from __future__ import annotations
 import io
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from binlogkit.constants import CHECKSUM_LENGTH, HEADER_LENGTH, EventFlag, EventType
 from binlogkit.errors import ChecksumError, DamageError, InputError, MalformedEventError
@@ -94,8 +94,11 @@ class LooseEvents(io.RawIOBase):
             except DamageError as error:
                 tell(error)
                 continue
-            pos, end_pos, inner = places.of(header, piece, self.format.version)
-            if stop is None or pos < stop:
+            sent = replace(header, size=len(piece.data))
+            pos, end_pos, inner = places.of(sent, piece, self.format.version)
+            if header.size != sent.size or header.length > sent.size:
+                tell(_misfit(self._name, pos, header, sent.size))
+            elif stop is None or pos < stop:
                 yield self._event(piece.data, header, pos, end_pos, inner, tell)
 
     def _with_format(self) -> Iterator[Piece]:
@@ -166,6 +169,12 @@ class LooseEvents(io.RawIOBase):
         reason = f"the CRC32 of the event is {computed:#010x}, it says {stored:#010x}"
         tell(ChecksumError(self._name, pos, reason, "checksum"))
         return "bad"
+
+
+def _misfit(name: str, pos: int, header: EventHeader, sent: int) -> DamageError:
+    """Of an event whose header does not fit what was sent around it."""
+    what = f"its size is {header.size} bytes, its header's {header.length}, {sent} were sent"
+    return MalformedEventError(name, pos, what, "event_size")
 
 
 def _tells_format(piece: Piece) -> bool:

@@ -17,7 +17,7 @@ any case, with or without underscores:
 ``op``, ``gtid``, ``thread``, ``serverId``, ``where``, ``excludeTable``, ``startTime``,
 ``stopTime``, ``timezone``, ``startPosition``, ``stopPosition``
     the common filters; several values with commas or as a JSON list
-``schema``, ``schemaFrom``, ``charset``, ``onDamage``, ``name``
+``schema``, ``schemaFrom``, ``charset``, ``onDamage``, ``name``, ``keyring``, ``keyFile``
     as the arguments of :func:`binlogkit.open`; with ``onDamage=report`` the frame of
     ``records=damages`` holds what was gone past
 

@@ -13,6 +13,10 @@ ctypedef struct Place:
     int32_t slot  # -1: taken away
     int32_t used
 
+ctypedef struct Change:
+    uint64_t id
+    int32_t slot  # what it stood for before
+
 @cython.final
 cdef class TableMaps:
     cdef Body* bodies
@@ -23,11 +27,15 @@ cdef class TableMaps:
     cdef Place* places
     cdef int64_t place_size
     cdef int64_t place_count
+    cdef Change* changes
+    cdef int64_t change_count
+    cdef int64_t change_capacity
     cdef bint busy  # it is written just now
     cdef int check_idle(self) except -1
     cdef int32_t slot_of(self, uint64_t table_id) noexcept nogil
     cdef bint put(self, uint64_t table_id, int32_t slot) noexcept nogil
     cdef int32_t intern(self, octets body, int64_t size, bint* new) noexcept nogil
     cdef Place* find(self, uint64_t table_id) noexcept nogil
+    cdef bint note(self, uint64_t table_id, int32_t slot) noexcept nogil
     cdef bint widen(self) noexcept nogil
     cdef bint rehash(self) noexcept nogil

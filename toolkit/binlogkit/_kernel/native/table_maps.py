@@ -8,7 +8,7 @@ import os
 
 import cython
 from cython.cimports.binlogkit._kernel.native.layout import octets, u128
-from cython.cimports.binlogkit._kernel.native.table_maps import Body, Place
+from cython.cimports.binlogkit._kernel.native.table_maps import Body, Change, Place
 from cython.cimports.libc.stdint import int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free, malloc, realloc
 from cython.cimports.libc.string import memcmp, memcpy
@@ -67,6 +67,7 @@ class TableMaps:
         free(self.bodies)
         free(self.by_hash)
         free(self.places)
+        free(self.changes)
 
     def check_idle(self):
         """RuntimeError: a scan adds maps just now."""
@@ -91,9 +92,22 @@ class TableMaps:
                 found.append((self.places[i].id, self.places[i].slot))
         return found
 
+    def mark(self):
+        """Remember what the ids stand for now."""
+        self.change_count = 0
+
+    def back_to_mark(self):
+        """Let the ids stand for what they stood for at the mark, those forgotten since for none."""
+        while self.change_count:
+            self.change_count -= 1
+            self.find(self.changes[self.change_count].id).slot = self.changes[
+                self.change_count
+            ].slot
+
     def forget_ids(self):
         """No id stands for a map any more; the maps stay known."""
         i: int64_t
+        self.change_count = 0
         self.check_idle()
         for i in range(self.place_size):
             if self.places[i].used:
@@ -129,8 +143,30 @@ class TableMaps:
         if not place.used:
             place.used = 1
             place.id = table_id
+            place.slot = -1
             self.place_count += 1
-        place.slot = slot
+        if place.slot != slot:
+            if not self.note(table_id, place.slot):
+                return False
+            place.slot = slot
+        return True
+
+    def note(self, table_id, slot):
+        """Remember what an id stood for; False: no memory."""
+        size: int64_t
+        changes: cython.pointer(Change)
+        if self.change_count == self.change_capacity:
+            size = 2 * self.change_capacity if self.change_capacity else _FIRST
+            changes = cython.cast(
+                cython.pointer(Change), realloc(self.changes, size * cython.sizeof(Change))
+            )
+            if changes is cython.NULL:
+                return False
+            self.changes = changes
+            self.change_capacity = size
+        self.changes[self.change_count].id = table_id
+        self.changes[self.change_count].slot = slot
+        self.change_count += 1
         return True
 
     def widen(self):
