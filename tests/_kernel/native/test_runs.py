@@ -17,7 +17,7 @@ from binlogkit._kernel.native.index import TRANSACTION
 from binlogkit._kernel.native.runs import FACT_NAMES, RUN, Runs, gtid_texts
 from binlogkit._kernel.native.values import Block
 from binlogkit.constants import ColumnType as T
-from binlogkit.frames.kernel_columns import buffer
+from binlogkit.frames.arrays import buffer
 
 HAS_GTID = 1
 CODES = {30: 0, 31: 1, 32: 2}

@@ -14,8 +14,9 @@ from binlogkit._kernel.native.runs import FACT_NAMES
 from binlogkit.errors import DamageError
 from binlogkit.events.base import Event, ParseContext, parser_of
 from binlogkit.events.rows import RowsEvent
+from binlogkit.frames.arrays import buffer
 from binlogkit.frames.batches import record_batch
-from binlogkit.frames.kernel_columns import buffer, change_columns
+from binlogkit.frames.kernel_columns import change_columns
 from binlogkit.rows.changes import ColumnBatch
 from binlogkit.rows.images import RowDecoder
 from binlogkit.rows.plans import table_plan

@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from binlogkit._kernel.cells import NoArrowValue, Undecodable
-from binlogkit._kernel.columns import MAX_ROWS, TablePlan
+from binlogkit._kernel.columns import TablePlan
 from binlogkit._kernel.json_diff import apply, diff_text, parse_diffs
 from binlogkit._kernel.native.builder import TableBuilder
+from binlogkit.frames.arrays import buffer, integers, nothing, text_array
 from binlogkit.frames.arrow_types import column_field
 from binlogkit.frames.schema import OPS, CellState, raw_type
 from binlogkit.rows.schema import Column, TableSchema
@@ -24,9 +27,8 @@ if TYPE_CHECKING:
     from binlogkit._kernel.native.runs import Runs
     from binlogkit._kernel.native.values import Block
 
-__all__ = ["buffer", "change_columns", "nothing"]
+__all__ = ["change_columns"]
 
-_NOTHING: dict[str, pa.Array] = {}
 _BEFORE, _AFTER = 0, 1
 _INSERT, _DELETE = 0, 2
 
@@ -51,7 +53,7 @@ def change_columns(schema: TableSchema, builder: TableBuilder) -> tuple[dict[str
     kind = pa.dictionary(pa.int32(), pa.string())
     arrays = {
         "op": pa.DictionaryArray.from_buffers(
-            kind, rows, [None, buffer(runs.ops())], pa.array(OPS)
+            kind, rows, [None, buffer(runs.ops())], text_array(OPS)
         ),
         "before": batch.struct(_BEFORE, *runs.without(_INSERT)),
         "after": batch.struct(_AFTER, *runs.without(_DELETE)),
@@ -60,23 +62,6 @@ def change_columns(schema: TableSchema, builder: TableBuilder) -> tuple[dict[str
         "raw": batch.raw_array(),
     }
     return arrays, runs
-
-
-def buffer(block: Block) -> pa.Buffer:
-    """An Arrow buffer on a block of the kernel's."""
-    import pyarrow as pa
-
-    return pa.foreign_buffer(block.address, block.size, block)
-
-
-def nothing(name: str, kind: pa.DataType, rows: int) -> pa.Array:
-    """NULLs; those of one ``name``, which must be of one ``kind``, share their memory."""
-    import pyarrow as pa
-
-    known = _NOTHING.get(name)
-    if known is None or len(known) < rows:
-        known = _NOTHING[name] = pa.nulls(max(rows, MAX_ROWS), kind)
-    return known if len(known) == rows else known.slice(0, rows)
 
 
 def _array(kind: pa.DataType, rows: int, taken: TakenColumn) -> pa.Array:
@@ -124,9 +109,9 @@ class _Column:
             self.stored = pa.int32()
             # Index 0 is the empty string that the server stores for a value that is no member.
             names = ("", *(column.labels or ()))
-            self.places = pa.array(names, pa.string())
+            self.places = text_array(names)
             if len(set(names)) < len(names):
-                self.firsts = pa.array([names.index(name) for name in names], pa.int32())
+                self.firsts = integers(np.array([names.index(name) for name in names]))
         elif self.labels is not None:
             self.stored = pa.uint64()
 
@@ -280,7 +265,6 @@ def _labelled(indices: pa.Array, column: _Column) -> pa.DictionaryArray:
 
 
 def _sets(masks: pa.Array, labels: Sequence[str]) -> pa.Array:
-    import pyarrow as pa
     import pyarrow.compute as pc
 
     coded = pc.dictionary_encode(masks)
@@ -288,7 +272,7 @@ def _sets(masks: pa.Array, labels: Sequence[str]) -> pa.Array:
         ",".join(label for i, label in enumerate(labels) if mask >> i & 1)
         for mask in coded.dictionary.to_pylist()
     ]
-    return pc.take(pa.array(texts, pa.string()), coded.indices)
+    return pc.take(text_array(texts), coded.indices)
 
 
 def _replaced(column: pa.Array, texts: dict[int, str]) -> pa.Array:

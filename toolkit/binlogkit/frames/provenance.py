@@ -9,15 +9,20 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from binlogkit._kernel.columns import MAX_ROWS
 from binlogkit._kernel.native.runs import FACT_NAMES, RUN, Runs, gtid_texts
+from binlogkit.frames.arrays import (
+    buffer,
+    constant,
+    integers,
+    nothing,
+    places_of,
+    text_array,
+)
 from binlogkit.frames.batches import schema_of
-from binlogkit.frames.kernel_columns import buffer, nothing
 from binlogkit.frames.schema import PROVENANCE
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.pieces import Piece
@@ -191,12 +196,11 @@ class _PerTransaction:
 
     @classmethod
     def of(cls, values: list[Any]) -> _PerTransaction:
-        import pyarrow as pa
-
         there = np.array([value is not None for value in values], bool)
         if any(isinstance(value, str) for value in values):
-            coded = pa.array(values, pa.string()).dictionary_encode()
-            return cls(coded.indices.fill_null(0).to_numpy(), there, coded.dictionary)
+            coded = text_array(["" if value is None else value for value in values])
+            coded = coded.dictionary_encode()
+            return cls(places_of(coded), there, coded.dictionary)
         wide = any(value is not None and value > _MOST for value in values)
         numbers = [value or 0 for value in values]
         return cls(np.array(numbers, np.uint64 if wide else np.int64), there)
@@ -242,7 +246,7 @@ def _gtids(records: np.ndarray[Any, Any]) -> _PerTransaction:
     if there.all() and _ascend(records):
         return _PerTransaction(np.arange(count, dtype=np.int32), there, texts)
     coded = texts.dictionary_encode()
-    return _PerTransaction(coded.indices.to_numpy(), there, coded.dictionary)
+    return _PerTransaction(places_of(coded), there, coded.dictionary)
 
 
 def _ascend(records: np.ndarray[Any, Any]) -> bool:
@@ -294,8 +298,8 @@ class Provenance:
             facts[name] = column.array(runs, name, kind.field(name).type)
         facts["file"] = _looked_up(self._files, runs)
         facts["query"] = _looked_up(self._queries, runs)
-        facts["source"] = _constant(self._source, rows)
-        facts["db"], facts["table"] = _constant(schema.db, rows), _constant(schema.table, rows)
+        facts["source"] = constant(self._source, rows)
+        facts["db"], facts["table"] = constant(schema.db, rows), constant(schema.table, rows)
         return pa.RecordBatch.from_arrays([facts[name] for name in _NAMES], schema=kind)
 
     def _schema(self, schema: TableSchema) -> pa.Schema:
@@ -321,42 +325,24 @@ def _fact(runs: Runs, which: int, kind: pa.DataType) -> pa.Array:
     return pa.Array.from_buffers(kind, runs.rows, [bits, buffer(runs.fact(which))], nulls)
 
 
-def _constant(text: str | None, rows: int) -> pa.DictionaryArray:
-    """One text for all rows."""
-    import pyarrow as pa
-
-    kind = pa.dictionary(pa.int32(), pa.string())
-    if text is None:
-        return nothing("dictionary", kind, rows)
-    zeros = _zeros(max(rows, MAX_ROWS))
-    return pa.DictionaryArray.from_buffers(kind, rows, [None, zeros], pa.array([text]), 0)
-
-
-@lru_cache(4)
-def _zeros(rows: int) -> pa.Buffer:
-    import pyarrow as pa
-
-    return pa.py_buffer(bytes(4 * rows))
-
-
 def _looked_up(known: Sequence[tuple[int, str | None]], runs: Runs) -> pa.DictionaryArray:
     """The text that counts at each row's event; ``known``: texts from an ordinal on."""
     import pyarrow as pa
 
     rows = runs.rows
     if not known or not rows:
-        return _constant(None, rows)
+        return constant(None, rows)
     if len(known) == 1 and known[0][0] <= runs.first_seq >> _SEQ_SHIFT:
-        return _constant(known[0][1], rows)
+        return constant(known[0][1], rows)
     ordinals = np.frombuffer(runs.tobytes(), _RUN)["seq"] >> _SEQ_SHIFT
     starts = np.array([start for start, _ in known])
     places = np.searchsorted(starts, ordinals, side="right") - 1
     used, indices = np.unique(places, return_inverse=True)
-    texts = pa.array([None if i < 0 else known[i][1] for i in used.tolist()], pa.string())
-    if len(used) == 1:
-        return _constant(texts[0].as_py(), rows)
-    coded = texts.dictionary_encode()
-    of_runs = coded.indices.take(pa.array(indices.astype(np.int32)))
+    texts = [None if i < 0 else known[i][1] for i in used.tolist()]
+    if len(texts) == 1:
+        return constant(texts[0], rows)
+    coded = text_array(texts).dictionary_encode()
+    of_runs = coded.indices.take(integers(indices))
     of_rows = runs.spread_runs(np.arange(runs.count, dtype=np.int32).data)
     every = pa.Array.from_buffers(pa.int32(), rows, [None, buffer(of_rows)])
     return pa.DictionaryArray.from_arrays(of_runs.take(every), coded.dictionary)

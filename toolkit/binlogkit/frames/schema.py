@@ -169,12 +169,12 @@ def batch_schema(image: list[pa.Field], metadata: dict[bytes, bytes] | None = No
 
 def undecodable_cells(batch: pa.RecordBatch) -> int:
     """How many cells of a batch could not be decoded."""
-    import pyarrow.compute as pc
-
     count = 0
     for name in ("before_state", "after_state"):
         states = batch.column(name)
         if states.null_count < len(states):
+            import pyarrow.compute as pc
+
             flat = states.flatten()
             count += pc.sum(pc.equal(flat, int(CellState.UNDECODABLE))).as_py() or 0
     return count

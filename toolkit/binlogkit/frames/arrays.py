@@ -1,0 +1,94 @@
+"""Arrow arrays on the kernel's memory, and the few others that most batches have.
+
+``pyarrow.array`` and ``to_numpy`` load pandas where it is installed, which takes longer than a log
+of some size: nothing here uses them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from binlogkit._kernel.columns import MAX_ROWS
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from binlogkit._kernel.native.values import Block
+
+__all__ = ["buffer", "constant", "integers", "nothing", "places_of", "text_array"]
+
+_NOTHING: dict[str, pa.Array] = {}
+
+
+def buffer(block: Block) -> pa.Buffer:
+    """An Arrow buffer on a block of the kernel's."""
+    import pyarrow as pa
+
+    return pa.foreign_buffer(block.address, block.size, block)
+
+
+def nothing(name: str, kind: pa.DataType, rows: int) -> pa.Array:
+    """NULLs; those of one ``name``, which must be of one ``kind``, share their memory."""
+    import pyarrow as pa
+
+    known = _NOTHING.get(name)
+    if known is None or len(known) < rows:
+        known = _NOTHING[name] = pa.nulls(max(rows, MAX_ROWS), kind)
+    return known if len(known) == rows else known.slice(0, rows)
+
+
+def integers(values: np.ndarray[Any, Any]) -> pa.Array:
+    """int32 values."""
+    import pyarrow as pa
+
+    stored = pa.py_buffer(values.astype(np.int32).tobytes())
+    return pa.Array.from_buffers(pa.int32(), len(values), [None, stored], 0)
+
+
+def places_of(coded: pa.DictionaryArray) -> np.ndarray[Any, Any]:
+    """The int32 places of an array without NULLs that was encoded as a whole."""
+    return np.frombuffer(coded.indices.buffers()[1], np.int32, len(coded))
+
+
+def text_array(values: Sequence[str | None]) -> pa.Array:
+    """Text; None is NULL."""
+    import pyarrow as pa
+
+    stored = [b"" if value is None else value.encode() for value in values]
+    ends = np.zeros(len(stored) + 1, np.int64)
+    np.cumsum([len(text) for text in stored], out=ends[1:])
+    if ends[-1] > np.iinfo(np.int32).max:
+        return pa.array(values, pa.string())
+    bits = None
+    if None in values:
+        there = np.array([value is not None for value in values])
+        bits = pa.py_buffer(np.packbits(there, bitorder="little").tobytes())
+    offsets, data = pa.py_buffer(ends.astype(np.int32).tobytes()), pa.py_buffer(b"".join(stored))
+    return pa.Array.from_buffers(pa.string(), len(stored), [bits, offsets, data])
+
+
+def constant(text: str | None, rows: int) -> pa.DictionaryArray:
+    """One text for all rows."""
+    import pyarrow as pa
+
+    kind = pa.dictionary(pa.int32(), pa.string())
+    if text is None:
+        return nothing("dictionary", kind, rows)
+    zeros = _zeros(max(rows, MAX_ROWS))
+    return pa.DictionaryArray.from_buffers(kind, rows, [None, zeros], _one(text), 0)
+
+
+@lru_cache(4)
+def _zeros(rows: int) -> pa.Buffer:
+    import pyarrow as pa
+
+    return pa.py_buffer(bytes(4 * rows))
+
+
+@lru_cache(64)
+def _one(text: str) -> pa.Array:
+    return text_array([text])
