@@ -9,28 +9,30 @@ from binlogkit.sources.lookahead import Lookahead
 __all__ = ["Chunks"]
 
 SIZE = 8 << 20
+_FIRST = 1 << 16  # bytes of the buffer before there are more in the log
 
 
 class Chunks:
     """``buffer[start:end]`` holds the bytes that were not taken yet; ``origin``: the log's offset
     of the buffer's first byte.
 
-    The buffer grows only where one event fills it, by bytes that are there.
+    The buffer grows by bytes that are there: to ``SIZE``, further only where one event fills it.
     """
 
     def __init__(self, file: BinaryIO, used: Chunks | None = None) -> None:
         """``used``: chunks that are done with, whose buffer serves again."""
         self._file = file
-        self.buffer: bytearray = bytearray(SIZE) if used is None else used.buffer
+        self.buffer: bytearray = bytearray(min(_FIRST, SIZE)) if used is None else used.buffer
         self.start = self.end = self.origin = 0
 
     def more(self) -> bool:
         """Read on behind what was not taken; whether anything came."""
-        left = self.end - self.start
-        if left == len(self.buffer):
-            self.buffer += bytes(left)
-        elif self.start:
+        left, size = self.end - self.start, len(self.buffer)
+        full = self.end == size
+        if self.start:
             self.buffer[:left] = self.buffer[self.start : self.end]
+        if left == size or (full and size < SIZE):
+            self.buffer += bytes(size)
         self.origin += self.start
         self.start, self.end = 0, left
         while self.end < len(self.buffer):
