@@ -15,7 +15,6 @@ import resource
 import statistics
 import time
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa  # noqa: F401  (its import is not measured)
@@ -134,9 +133,9 @@ class Pipeline:
 
     def _take(self, slot: int) -> None:
         began = used()
-        columns: dict[str, Any] = change_columns(self.schemas[slot], self.builders[slot])
+        _, runs = change_columns(self.schemas[slot], self.builders[slot])
         self.seconds["arrow"] += used() - began
-        self.rows += len(columns["op"])
+        self.rows += runs.rows
         self.batches += 1
 
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from binlogkit._kernel.native import index as native_index
 from binlogkit._kernel.native.batch import RowsPass
 from binlogkit._kernel.native.index import ENTRY, TRANSACTION, Index, Transactions, crc
+from binlogkit._kernel.native.runs import RUN
 from binlogkit._kernel.native.scan import Scanner
 from binlogkit.errors import BinlogKitError
 from binlogkit.events.early import final_codes
@@ -206,23 +207,17 @@ def test_rows_pass_hands_over_what_is_full(row_events: ModuleType) -> None:
     scanner, index = Scanner(), Index()
     assert scanner.scan(index, data, 0, len(data), 1000) == "end"
     plan = table_plan(row_events.schema_of([CellSpec(T.TINY)]))
-    builders = [plan.builder(4), None]
+    builder = plan.builder(4)
     rows = RowsPass(scanner, index, data, 1000, 50)
     taken = []
-    while (said := rows.run(builders)) is not None:
+    while (said := rows.run([builder, None])) is not None:
         assert said == (0,)
-        taken.append(builders[0].take()[0])
-    assert taken == [4, 4] and builders[0].rows == 2
-    facts = builders[0].take()[1]
-    import pyarrow as pa
-
-    pos = pa.foreign_buffer(facts[0].address, facts[0].size, facts[0])
+        taken.append(builder.take()[0])
+    assert taken == [4, 4] and builder.rows == 2
+    runs = np.frombuffer(builder.take()[1].tobytes(), np.dtype(list(RUN)))
     first = len(table_map(1, b"a")) * 2 + 16 * len(write_rows(1))
-    assert np.frombuffer(pos, np.int64).tolist() == [
-        1000 + first, 1000 + first + 2 * len(write_rows(1)),
-    ]  # fmt: skip
-    seq = pa.foreign_buffer(facts[6].address, facts[6].size, facts[6])
-    assert np.frombuffer(seq, np.int64).tolist() == [(50 + 18) << 32, (50 + 20) << 32]
+    assert runs["pos"].tolist() == [1000 + first, 1000 + first + 2 * len(write_rows(1))]
+    assert runs["seq"].tolist() == [(50 + 18) << 32, (50 + 20) << 32]
 
 
 def test_a_malformed_event_is_told_and_passed(row_events: ModuleType) -> None:

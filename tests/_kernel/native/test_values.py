@@ -26,7 +26,7 @@ def through_kernel(spec: CellSpec, cells: list[bytes]) -> list[object]:
     builder = TablePlan([spec], ["c"]).builder(1 << 20, 1 << 30)
     data = HEAD + b"".join(b"\0" + cell for cell in cells)
     assert builder.add_event(data, 0, len(data), 30, 6, (0,) * 8, 0, 0) is None
-    rows, _, _, images, _, _, _ = builder.take()
+    rows, _, images, _, _, _ = builder.take()
     assert rows == len(cells)
     taken = images[1][0]
     if taken is None:

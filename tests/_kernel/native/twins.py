@@ -10,11 +10,12 @@ import pyarrow as pa
 from binlogkit._kernel.columns import MAX_BYTES, TablePlan
 from binlogkit._kernel.cursor import Cursor
 from binlogkit._kernel.native.builder import TableBuilder
+from binlogkit._kernel.native.runs import FACT_NAMES
 from binlogkit.errors import DamageError
 from binlogkit.events.base import Event, ParseContext, parser_of
 from binlogkit.events.rows import RowsEvent
 from binlogkit.frames.batches import record_batch
-from binlogkit.frames.kernel_columns import change_columns
+from binlogkit.frames.kernel_columns import buffer, change_columns
 from binlogkit.rows.changes import ColumnBatch
 from binlogkit.rows.images import RowDecoder
 from binlogkit.rows.plans import table_plan
@@ -94,9 +95,17 @@ def by_kernel(
                 break
             at, row = said
             assert builder.rows, "full, and holds nothing"
-            outcome.add(change_columns(schema, builder))
-    outcome.add(change_columns(schema, builder))
+            outcome.add(_taken(schema, builder))
+    outcome.add(_taken(schema, builder))
     return outcome
+
+
+def _taken(schema: TableSchema, builder: TableBuilder) -> dict[str, pa.Array]:
+    arrays, runs = change_columns(schema, builder)
+    for which, name in enumerate(FACT_NAMES):
+        kind = pa.int32() if name in ("inner", "row") else pa.int64()
+        arrays[name] = pa.Array.from_buffers(kind, runs.rows, [None, buffer(runs.fact(which))])
+    return arrays
 
 
 def same(reference: Outcome, kernel: Outcome) -> None:

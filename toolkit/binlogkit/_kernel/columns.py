@@ -90,7 +90,7 @@ class Fault:
 class TablePlan:
     """The columns of one version of a table; ``names`` serve the faults.
 
-    ``fields``: kept for the frames room, which makes them once.
+    ``layout``: kept for the frames room, which makes it once.
 
     ``wanted``: indexes of the columns asked for, in the table's order; None: all.
     """
@@ -107,7 +107,7 @@ class TablePlan:
         self.columns = [plan_of(spec, places.get(i, -1)) for i, spec in enumerate(specs)]
         self._described = [column.described() for column in self.columns]
         self._codecs: dict[int, Decoder] = {}
-        self.fields: list[Any] = []
+        self.layout: Any = None
 
     def builder(self, max_rows: int = MAX_ROWS, max_bytes: int = MAX_BYTES) -> TableBuilder:
         """Empty buffers for the table's rows."""

@@ -7,75 +7,86 @@ codecs read, the words beside a cell that has no Arrow value, and partial JSON u
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from binlogkit._kernel.cells import NoArrowValue, Undecodable
-from binlogkit._kernel.columns import TablePlan
+from binlogkit._kernel.columns import MAX_ROWS, TablePlan
 from binlogkit._kernel.json_diff import apply, diff_text, parse_diffs
-from binlogkit._kernel.native.builder import FACT_NAMES, TableBuilder
+from binlogkit._kernel.native.builder import TableBuilder
 from binlogkit.frames.arrow_types import column_field
-from binlogkit.frames.schema import OPS, CellState
-from binlogkit.rows.schema import TableSchema
+from binlogkit.frames.schema import OPS, CellState, raw_type
+from binlogkit.rows.schema import Column, TableSchema
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from binlogkit._kernel.columns import TakenColumn
+    from binlogkit._kernel.native.runs import Runs
+    from binlogkit._kernel.native.values import Block
 
-__all__ = ["change_columns"]
+__all__ = ["buffer", "change_columns", "nothing"]
 
+_NOTHING: dict[str, pa.Array] = {}
 _BEFORE, _AFTER = 0, 1
 _INSERT, _DELETE = 0, 2
 
 
-def change_columns(schema: TableSchema, builder: TableBuilder) -> dict[str, pa.Array]:
+def change_columns(schema: TableSchema, builder: TableBuilder) -> tuple[dict[str, pa.Array], Runs]:
     """What ``builder`` holds of a table's row changes, as columns of the canonical batch.
 
-    The facts of ``FACT_NAMES`` as int64, ``op``, the images, their states and the raw cells. With
+    ``op``, the images, their states and the raw cells; and the events that the rows came from. With
     columns left out, images, states and the raw cells' numbers are those of the columns asked for.
     """
     import pyarrow as pa
 
     plan: TablePlan = builder.plan
-    rows, facts, ops, images, states, raws, heap = builder.take()
-    op = np.frombuffer(_buffer(ops), np.uint8) if rows else np.empty(0, np.uint8)
+    rows, runs, images, states, raws, heap = builder.take()
     batch = _Batch(schema, plan, rows)
     for image, columns in enumerate(images):
         batch.columns[image] = [batch.column(image, i, c) for i, c in enumerate(columns)]
         batch.states[image] = _states(states[image], rows)
-    batch.take_raws(raws, heap)
+    if raws:
+        batch.take_raws(raws, heap)
     batch.settle()
+    kind = pa.dictionary(pa.int32(), pa.string())
     arrays = {
-        name: pa.Array.from_buffers(pa.int64(), rows, [None, _buffer(block)])
-        for name, block in zip(FACT_NAMES, facts, strict=True)
+        "op": pa.DictionaryArray.from_buffers(
+            kind, rows, [None, buffer(runs.ops())], pa.array(OPS)
+        ),
+        "before": batch.struct(_BEFORE, *runs.without(_INSERT)),
+        "after": batch.struct(_AFTER, *runs.without(_DELETE)),
+        "before_state": batch.states[_BEFORE],
+        "after_state": batch.states[_AFTER],
+        "raw": batch.raw_array(),
     }
-    indices = pa.array(op.astype(np.int32))
-    arrays["op"] = pa.DictionaryArray.from_arrays(indices, pa.array(OPS), safe=False)
-    arrays["before"] = batch.struct(_BEFORE, op == _INSERT)
-    arrays["after"] = batch.struct(_AFTER, op == _DELETE)
-    arrays["before_state"], arrays["after_state"] = batch.states
-    arrays["raw"] = batch.raw_array()
-    return arrays
+    return arrays, runs
 
 
-def _buffer(block: Any) -> pa.Buffer:
+def buffer(block: Block) -> pa.Buffer:
+    """An Arrow buffer on a block of the kernel's."""
     import pyarrow as pa
 
     return pa.foreign_buffer(block.address, block.size, block)
 
 
-def _array(kind: pa.DataType, rows: int, taken: TakenColumn | None) -> pa.Array:
+def nothing(name: str, kind: pa.DataType, rows: int) -> pa.Array:
+    """NULLs; those of one ``name``, which must be of one ``kind``, share their memory."""
     import pyarrow as pa
 
-    if taken is None:
-        return pa.nulls(rows, kind)
+    known = _NOTHING.get(name)
+    if known is None or len(known) < rows:
+        known = _NOTHING[name] = pa.nulls(max(rows, MAX_ROWS), kind)
+    return known if len(known) == rows else known.slice(0, rows)
+
+
+def _array(kind: pa.DataType, rows: int, taken: TakenColumn) -> pa.Array:
+    import pyarrow as pa
+
     nulls, validity, offsets, data = taken
-    buffers = [None if validity is None else _buffer(validity)]
+    buffers = [None if validity is None else buffer(validity)]
     if offsets is not None:
-        buffers.append(_buffer(offsets))
-    return pa.Array.from_buffers(kind, rows, [*buffers, _buffer(data)], null_count=nulls)
+        buffers.append(buffer(offsets))
+    return pa.Array.from_buffers(kind, rows, [*buffers, buffer(data)], null_count=nulls)
 
 
 def _states(taken: TakenColumn | None, rows: int) -> pa.Array:
@@ -83,12 +94,52 @@ def _states(taken: TakenColumn | None, rows: int) -> pa.Array:
 
     kind = pa.list_(pa.uint8())
     if taken is None:
-        return pa.nulls(rows, kind)
+        return nothing("states", kind, rows)
     nulls, validity, offsets, data = taken
     assert offsets is not None
-    values = pa.Array.from_buffers(pa.uint8(), data.size, [None, _buffer(data)])
-    buffers = [None if validity is None else _buffer(validity), _buffer(offsets)]
+    values = pa.Array.from_buffers(pa.uint8(), data.size, [None, buffer(data)])
+    buffers = [None if validity is None else buffer(validity), buffer(offsets)]
     return pa.ListArray.from_buffers(kind, rows, buffers, null_count=nulls, children=[values])
+
+
+class _Column:
+    """How the arrays of one column are made; ``stored``: as what type the kernel has them.
+
+    ``places``: of an ENUM the text of each index; ``firsts``: the first index of the same text,
+    where two have one.
+    """
+
+    def __init__(self, column: Column, by_codec: bool) -> None:
+        import pyarrow as pa
+
+        self.field = column_field(column)
+        self.kind = self.field.type
+        self.name = str(self.kind)
+        self.labels = column.labels
+        self.by_codec = by_codec
+        self.stored = pa.binary() if by_codec else self.kind
+        self.places: pa.Array | None = None
+        self.firsts: pa.Array | None = None
+        if pa.types.is_dictionary(self.kind):
+            self.stored = pa.int32()
+            # Index 0 is the empty string that the server stores for a value that is no member.
+            names = ("", *(column.labels or ()))
+            self.places = pa.array(names, pa.string())
+            if len(set(names)) < len(names):
+                self.firsts = pa.array([names.index(name) for name in names], pa.int32())
+        elif self.labels is not None:
+            self.stored = pa.uint64()
+
+
+class _Layout:
+    """The columns that are asked for, and the struct that they make."""
+
+    def __init__(self, schema: TableSchema, plan: TablePlan) -> None:
+        import pyarrow as pa
+
+        self.columns = [_Column(schema.columns[i], plan.columns[i].by_codec) for i in plan.wanted]
+        self.image = pa.struct([column.field for column in self.columns])
+        self.canonical: pa.Schema | None = None
 
 
 class _Batch:
@@ -97,10 +148,9 @@ class _Batch:
     def __init__(self, schema: TableSchema, plan: TablePlan, rows: int) -> None:
         self.plan = plan
         self.rows = rows
-        if not plan.fields:
-            plan.fields = [column_field(schema.columns[i]) for i in plan.wanted]
-        self.fields = plan.fields
-        self.labels = [schema.columns[i].labels for i in plan.wanted]
+        if plan.layout is None:
+            plan.layout = _Layout(schema, plan)
+        self.layout: _Layout = plan.layout
         self.columns: list[list[pa.Array]] = [[], []]
         self.states: list[pa.Array] = [None, None]
         self.raws: dict[tuple[int, int, int], tuple[int, bytes, str]] = {}
@@ -108,17 +158,18 @@ class _Batch:
 
     def column(self, image: int, out: int, taken: TakenColumn | None) -> pa.Array:
         """The array of one column of an image."""
-        import pyarrow as pa
-
-        kind = self.fields[out].type
-        labels = self.labels[out]
-        if self.plan.columns[self.plan.wanted[out]].by_codec:
-            return self._decoded(image, out, kind, _array(pa.binary(), self.rows, taken))
-        if pa.types.is_dictionary(kind):
-            return _labelled(_array(pa.int32(), self.rows, taken), labels or ())
-        if labels is not None:
-            return _sets(_array(pa.uint64(), self.rows, taken), labels)
-        return _array(kind, self.rows, taken)
+        column = self.layout.columns[out]
+        if taken is None and column.places is not None:
+            return _labelled(nothing("int32", column.stored, self.rows), column)
+        if taken is None:
+            return nothing(column.name, column.kind, self.rows)
+        if column.by_codec:
+            return self._decoded(image, out, column.kind, _array(column.stored, self.rows, taken))
+        if column.places is not None:
+            return _labelled(_array(column.stored, self.rows, taken), column)
+        if column.labels is not None:
+            return _sets(_array(column.stored, self.rows, taken), column.labels)
+        return _array(column.kind, self.rows, taken)
 
     def _decoded(self, image: int, out: int, kind: pa.DataType, stored: pa.Array) -> pa.Array:
         import pyarrow as pa
@@ -195,52 +246,37 @@ class _Batch:
             known[row] = states if max(states) > CellState.NULL else None
         return pa.array(known, pa.list_(pa.uint8()))
 
-    def struct(self, image: int, missing: np.ndarray[Any, Any]) -> pa.StructArray:
-        """One image; null where the change has none."""
+    def struct(self, image: int, missing: int, there: Block | None) -> pa.StructArray:
+        """One image; null where the change has none: ``missing`` times, where ``there`` has a 0."""
         import pyarrow as pa
 
-        validity = None
-        if missing.any():
-            validity = pa.py_buffer(np.packbits(~missing, bitorder="little"))
+        validity = None if there is None else buffer(there)
         return pa.StructArray.from_buffers(
-            pa.struct(self.fields), self.rows, [validity], children=self.columns[image]
+            self.layout.image, self.rows, [validity], missing, children=self.columns[image]
         )
 
     def raw_array(self) -> pa.Array:
         """The raw cells per row."""
         import pyarrow as pa
 
-        kind = pa.list_(
-            pa.struct(
-                [
-                    pa.field("image", pa.uint8()),
-                    pa.field("column", pa.uint16()),
-                    pa.field("bytes", pa.binary()),
-                    pa.field("text", pa.string()),
-                ]
-            )
-        )
         if not self.raws:
-            return pa.nulls(self.rows, kind)
+            return nothing("raw", raw_type(), self.rows)
         cells: list[list[dict[str, object]] | None] = [None] * self.rows
         for (row, image, out), (_, raw, text) in sorted(self.raws.items()):
             of_row = cells[row]
             if of_row is None:
                 of_row = cells[row] = []
             of_row.append({"image": image, "column": out, "bytes": raw, "text": text})
-        return pa.array(cells, kind)
+        return pa.array(cells, raw_type())
 
 
-def _labelled(indices: pa.Array, labels: Sequence[str]) -> pa.DictionaryArray:
+def _labelled(indices: pa.Array, column: _Column) -> pa.DictionaryArray:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    # Index 0 is the empty string that the server stores for a value that is no member.
-    names = ("", *labels)
-    if len(set(names)) < len(names):
-        first = pa.array([names.index(name) for name in names], pa.int32())
-        indices = pc.take(first, indices)
-    return pa.DictionaryArray.from_arrays(indices, pa.array(names, pa.string()))
+    if column.firsts is not None:
+        indices = pc.take(column.firsts, indices)
+    return pa.DictionaryArray.from_arrays(indices, column.places, safe=False)
 
 
 def _sets(masks: pa.Array, labels: Sequence[str]) -> pa.Array:

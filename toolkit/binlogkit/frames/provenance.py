@@ -8,17 +8,21 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from binlogkit.events.gtid_set import format_uuid
+from binlogkit._kernel.columns import MAX_ROWS
+from binlogkit._kernel.native.runs import FACT_NAMES, RUN, Runs, gtid_texts
 from binlogkit.frames.batches import schema_of
+from binlogkit.frames.kernel_columns import buffer, nothing
 from binlogkit.frames.schema import PROVENANCE
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.pieces import Piece
 from binlogkit.rows.schema import TableSchema
-from binlogkit.rows.stretches import TRANSACTIONS, Facts
+from binlogkit.rows.stretches import Facts
 from binlogkit.rows.transactions import Transaction
 
 if TYPE_CHECKING:
@@ -30,15 +34,19 @@ _GTID, _COMMIT, _THREAD, _XID = 1, 4, 8, 16
 _SEQ_SHIFT = 32
 _MICROSECOND = 1_000_000
 _NONE = -1
-_MANY = 1024  # transactions that are worth forgetting
+_MOST = (1 << 63) - 1
+_KEPT = 64  # schemas
+_RUN = np.dtype(list(RUN))
+_JOINED = ("gtid", "commit_timestamp", "thread_id", "xid", "xa")
+_NAMES = (*PROVENANCE, "seq", "tx", "before", "after", "before_state", "after_state", "raw")
 
 
 class Known:
     """What is known of transactions, by number."""
 
     def __init__(self) -> None:
-        self._records = np.empty(0, TRANSACTIONS)
-        self._new: list[np.ndarray[Any, Any]] = []
+        # In order, without gaps: what each piece told, less a last one that came again.
+        self._parts: list[np.ndarray[Any, Any]] = []
         self._ends: dict[int, tuple[int, int]] = {}  # number -> (has, xid) that was read ahead
         self._told: dict[int, Transaction] = {}
         self._facts = Facts()
@@ -49,9 +57,16 @@ class Known:
         """Take what a piece tells; a transaction that was open comes again."""
         self._facts = facts
         self._closed = False
-        if len(records):
-            self._new.append(records)
-            self._open = int(records["number"][-1]) if records["open"][-1] else _NONE
+        if not len(records):
+            return
+        while self._parts and self._parts[-1]["number"][-1] >= records["number"][0]:
+            last = self._parts.pop()
+            kept = last[: int(records["number"][0]) - int(last["number"][0])]
+            if len(kept):
+                self._parts.append(kept)
+                break
+        self._parts.append(records)
+        self._open = int(records["number"][-1]) if records["open"][-1] else _NONE
 
     def take(self, transaction: Transaction) -> None:
         """Take a transaction that was read event by event, beyond its part that was scanned."""
@@ -74,7 +89,7 @@ class Known:
 
     def reset(self) -> None:
         """Nothing of what was told is asked for any more."""
-        self._records, self._new = self._records[:0], []
+        self._parts.clear()
         self._ends.clear()
         self._told.clear()
 
@@ -83,88 +98,81 @@ class Known:
         return self._closed or number != self._open or number < 0 or number in self._ends
 
     def forget(self, number: int) -> None:
-        """Nothing before this transaction is asked for any more."""
-        oldest = self._records if len(self._records) or not self._new else self._new[0]
-        old = number - int(oldest["number"][0]) if len(oldest) else 0
-        if old < _MANY or 2 * old < sum(map(len, self._new)) + len(self._records):
+        """Nothing before this transaction is asked for any more, but for a last one."""
+        while len(self._parts) > 1 and self._parts[1]["number"][0] <= number:
+            del self._parts[0]
+        if not self._parts:
             return
-        self._join()
-        self._records = self._records[old:].copy()
-        for facts in (self._ends, self._facts.gtids, self._facts.xa):
-            for known in [n for n in facts if n < number]:
-                del facts[known]
-
-    def _join(self) -> None:
-        if not self._new:
-            return
-        parts = [self._records]
-        for records in self._new:
-            parts[-1] = parts[-1][parts[-1]["number"] < records["number"][0]]
-            parts.append(records)
-        self._records, self._new = np.concatenate(parts), []
+        number = min(number, int(self._parts[0]["number"][0]))
+        for kept in (self._ends, self._facts.gtids, self._facts.xa):
+            for old in [n for n in kept if n < number]:
+                del kept[old]
 
     def _of(self, numbers: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """Their records; numbers follow one another without gaps."""
-        self._join()
-        records: np.ndarray[Any, Any] = self._records[numbers - int(self._records["number"][0])]
-        return records
+        """Their records; the numbers are sorted, and known."""
+        first, last = int(numbers[0]), int(numbers[-1])
+        found = []
+        for part in self._parts:
+            start = int(part["number"][0])
+            if start <= last and start + len(part) > first:
+                found.append(part[max(first - start, 0) : last - start + 1])
+        records: np.ndarray[Any, Any] = found[0] if len(found) == 1 else np.concatenate(found)
+        return records if len(records) == len(numbers) else records[numbers - first]
 
-    def columns(self, numbers: np.ndarray[Any, Any]) -> dict[str, pa.Array]:
-        """``gtid``, ``commit_timestamp``, ``thread_id``, ``xid``, ``xa`` of transactions, sorted
-        by number; -1 for rows outside any."""
-        import pyarrow as pa
-
-        records = np.zeros(len(numbers), TRANSACTIONS)
-        inside = numbers >= 0
-        records[inside] = self._of(numbers[inside]) if inside.any() else records[inside]
-        for i, number in enumerate(numbers.tolist()) if self._ends else ():
-            if number in self._ends:
-                has, records["xid"][i] = self._ends[number]
-                records["has"][i] |= has
+    def columns(self, numbers: np.ndarray[Any, Any]) -> dict[str, _PerTransaction]:
+        """``gtid``, ``commit_timestamp``, ``thread_id``, ``xid``, ``xa`` of transactions that are
+        sorted by number."""
+        if not len(numbers):
+            return {name: _PerTransaction.of([]) for name in _JOINED}
+        records = self._of(numbers)
+        has = records["has"]
         columns = {
             "gtid": _gtids(records),
-            "commit_timestamp": _nullable(
-                records["commit_timestamp"], records["has"] & _COMMIT, pa.int64()
-            ),
-            "thread_id": _nullable(records["thread_id"], records["has"] & _THREAD, pa.int64()),
-            "xid": _nullable(records["xid"], records["has"] & _XID, pa.uint64()),
-            "xa": pa.nulls(len(numbers), pa.string()),
+            "commit_timestamp": _PerTransaction(records["commit_timestamp"], has & _COMMIT),
+            "thread_id": _PerTransaction(records["thread_id"], has & _THREAD),
+            "xid": _PerTransaction(records["xid"], has & _XID),
+            "xa": _PerTransaction(np.zeros(len(numbers), np.int32), np.zeros(len(numbers), bool)),
         }
-        return self._corrected(columns, numbers.tolist())
+        if self._ends or self._told or self._facts.gtids or self._facts.xa:
+            self._correct(columns, numbers.tolist())
+        return columns
 
-    def _corrected(self, columns: dict[str, pa.Array], numbers: list[int]) -> dict[str, pa.Array]:
-        """The columns with what the kernel does not know of some transactions."""
-        import pyarrow as pa
-
+    def _correct(self, columns: dict[str, _PerTransaction], numbers: list[int]) -> None:
+        """Put into the columns what the kernel does not know of some transactions."""
         facts = self._facts
-        rare = set(numbers) & (facts.gtids.keys() | facts.xa.keys() | self._told.keys())
-        if not rare:
-            return columns
-        values = {name: array.to_pylist() for name, array in columns.items()}
+        rare = facts.gtids.keys() | facts.xa.keys() | self._told.keys() | self._ends.keys()
+        if rare.isdisjoint(numbers):
+            return
+        values = {name: column.to_list() for name, column in columns.items()}
         for i, number in enumerate(numbers):
             if number in facts.gtids:
                 values["gtid"][i], values["commit_timestamp"][i] = facts.gtids[number]
             if number in facts.xa:
                 values["xa"][i] = facts.xa[number]
+            if number in self._ends and self._ends[number][0] & _XID:
+                values["xid"][i] = self._ends[number][1]
             for name in values if number in self._told else ():
                 values[name][i] = getattr(self._told[number], name)
-        return {name: pa.array(values[name], array.type) for name, array in columns.items()}
+        columns.update((name, _PerTransaction.of(values[name])) for name in values)
 
     def wanted(
         self, filters: Filters, tx: np.ndarray[Any, Any], timestamps: np.ndarray[Any, Any]
     ) -> np.ndarray[Any, Any]:
         """Which events the filters want by their transaction."""
         numbers, places = np.unique(tx, return_inverse=True)
-        facts = self.columns(numbers)
+        outside = [None] * int(np.count_nonzero(numbers < 0))
+        facts = self.columns(numbers[len(outside) :])
         good = np.ones(len(numbers), bool)
         if filters.gtids is not None:
-            texts = facts["gtid"].to_pylist()
+            texts = outside + facts["gtid"].to_list()
             good &= [text is not None and text in filters.gtids for text in texts]
         if filters.threads:
-            good &= [thread in filters.threads for thread in facts["thread_id"].to_pylist()]
+            threads = outside + facts["thread_id"].to_list()
+            good &= [thread in filters.threads for thread in threads]
         wanted = good[places]
         if filters.start_time is not None or filters.stop_time is not None:
-            commits = np.array(facts["commit_timestamp"].fill_null(_NONE))[places]
+            known = outside + facts["commit_timestamp"].to_list()
+            commits = np.array([_NONE if moment is None else moment for moment in known])[places]
             moments = np.where(commits < 0, timestamps.astype(np.int64) * _MICROSECOND, commits)
             if filters.start_time is not None:
                 wanted &= moments >= filters.start_time
@@ -173,24 +181,74 @@ class Known:
         return wanted
 
 
-def _nullable(values: np.ndarray[Any, Any], has: np.ndarray[Any, Any], kind: Any) -> pa.Array:
+@dataclass(frozen=True, slots=True)
+class _PerTransaction:
+    """A value per transaction, where ``there`` is not 0; of ``texts`` the places."""
+
+    values: np.ndarray[Any, Any]
+    there: np.ndarray[Any, Any]
+    texts: pa.Array | None = None
+
+    @classmethod
+    def of(cls, values: list[Any]) -> _PerTransaction:
+        import pyarrow as pa
+
+        there = np.array([value is not None for value in values], bool)
+        if any(isinstance(value, str) for value in values):
+            coded = pa.array(values, pa.string()).dictionary_encode()
+            return cls(coded.indices.fill_null(0).to_numpy(), there, coded.dictionary)
+        wide = any(value is not None and value > _MOST for value in values)
+        numbers = [value or 0 for value in values]
+        return cls(np.array(numbers, np.uint64 if wide else np.int64), there)
+
+    def to_list(self) -> list[Any]:
+        """The values, None where there is none."""
+        values = self.values.tolist()
+        if self.texts is not None:
+            texts = self.texts.to_pylist()
+            values = [texts[i] for i in values]
+        return [v if t else None for v, t in zip(values, self.there.tolist(), strict=True)]
+
+    def array(self, runs: Runs, name: str, kind: pa.DataType) -> pa.Array:
+        """The values of the rows."""
+        import pyarrow as pa
+
+        if not self.there.any():
+            return nothing(name, kind, runs.rows)
+        flags = np.ascontiguousarray(self.there).view(np.uint8)
+        nulls, validity = runs.valid(flags.data)
+        bits = None if validity is None else buffer(validity)
+        if self.texts is None:
+            block = runs.spread(np.ascontiguousarray(self.values).data, 8)
+            return pa.Array.from_buffers(kind, runs.rows, [bits, buffer(block)], nulls)
+        block = runs.spread(np.ascontiguousarray(self.values).data, 4)
+        return pa.DictionaryArray.from_buffers(
+            kind, runs.rows, [bits, buffer(block)], self.texts, nulls
+        )
+
+
+def _gtids(records: np.ndarray[Any, Any]) -> _PerTransaction:
+    """``uuid:number`` of each, none for an anonymous one."""
     import pyarrow as pa
 
-    return pa.array(np.ascontiguousarray(values), kind, mask=has == 0)
+    count = len(records)
+    there = records["has"] & _GTID
+    if not there.any():
+        return _PerTransaction(np.zeros(count, np.int32), there)
+    offsets, characters = gtid_texts(records.tobytes(), _GTID)
+    texts = pa.Array.from_buffers(
+        pa.string(), count, [None, buffer(offsets), buffer(characters)], 0
+    )
+    if there.all() and _ascend(records):
+        return _PerTransaction(np.arange(count, dtype=np.int32), there, texts)
+    coded = texts.dictionary_encode()
+    return _PerTransaction(coded.indices.to_numpy(), there, coded.dictionary)
 
 
-def _gtids(records: np.ndarray[Any, Any]) -> pa.Array:
-    """``uuid:number`` of each, null for an anonymous one."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    has = (records["has"] & _GTID) != 0
-    if not has.any():
-        return pa.nulls(len(records), pa.string())
-    numbers = pc.cast(pa.array(np.ascontiguousarray(records["gno"]), mask=~has), pa.string())
-    sids, places = np.unique(records["sid"], return_inverse=True)
-    uuids = pa.array([format_uuid(bytes(sid)) for sid in sids])
-    return pc.binary_join_element_wise(uuids.take(pa.array(places)), numbers, ":")
+def _ascend(records: np.ndarray[Any, Any]) -> bool:
+    """Whether all are of one source, their numbers growing: then none is there twice."""
+    sids = np.ascontiguousarray(records["sid"]).view("<u8").reshape(-1, 2)
+    return bool((sids == sids[0]).all() and (np.diff(records["gno"]) > 0).all())
 
 
 class Provenance:
@@ -198,6 +256,7 @@ class Provenance:
 
     def __init__(self, source: str | None) -> None:
         self._source = source
+        self._schemas: dict[int, tuple[TableSchema, pa.Schema]] = {}
         self._files: list[tuple[int, str]] = []
         self._queries: list[tuple[int, str | None]] = []  # from this ordinal on
         self._query: str | None = None
@@ -220,69 +279,84 @@ class Provenance:
             del known[: max(0, bisect_right(known, ordinal, key=_ordinal) - 1)]
 
     def batch(
-        self, schema: TableSchema, arrays: dict[str, pa.Array], known: Known
+        self, schema: TableSchema, arrays: dict[str, pa.Array], runs: Runs, known: Known
     ) -> pa.RecordBatch:
         """The rows in the canonical schema."""
         import pyarrow as pa
 
-        kind = schema_of(schema)
-        rows = len(arrays["op"])
-        seq, tx = arrays["seq"].to_numpy(), arrays["tx"].to_numpy()
+        kind = self._schema(schema)
+        rows = runs.rows
         facts = dict(arrays)
-        numbers, places = np.unique(tx, return_inverse=True)
-        indices = pa.array(places.astype(np.int32))
-        for name, values in known.columns(numbers).items():
-            facts[name] = _spread(values, indices, kind.field(name).type)
-        ordinals = seq >> _SEQ_SHIFT
-        facts["file"] = _looked_up(self._files, ordinals)
-        facts["query"] = _looked_up(self._queries, ordinals)
+        for which, name in enumerate(FACT_NAMES):
+            facts[name] = _fact(runs, which, kind.field(name).type)
+        numbers = np.frombuffer(runs.numbers(), np.int64)
+        for name, column in known.columns(numbers).items():
+            facts[name] = column.array(runs, name, kind.field(name).type)
+        facts["file"] = _looked_up(self._files, runs)
+        facts["query"] = _looked_up(self._queries, runs)
         facts["source"] = _constant(self._source, rows)
         facts["db"], facts["table"] = _constant(schema.db, rows), _constant(schema.table, rows)
-        inner = arrays["inner"].to_numpy()
-        facts["inner"] = pa.array(inner.astype(np.int32), mask=inner < 0)
-        facts["row"] = pa.array(arrays["row"].to_numpy().astype(np.int32))
-        facts["tx"] = pa.array(tx, mask=tx < 0) if len(tx) and tx.min() < 0 else arrays["tx"]
-        names = (*PROVENANCE, "seq", "tx", "before", "after", "before_state", "after_state", "raw")
-        return pa.RecordBatch.from_arrays([facts[name] for name in names], schema=kind)
+        return pa.RecordBatch.from_arrays([facts[name] for name in _NAMES], schema=kind)
+
+    def _schema(self, schema: TableSchema) -> pa.Schema:
+        known = self._schemas.get(id(schema))
+        if known is None or known[0] is not schema:
+            if len(self._schemas) > _KEPT:
+                self._schemas.clear()
+            known = self._schemas[id(schema)] = (schema, schema_of(schema))
+        return known[1]
 
 
 def _ordinal(known: tuple[int, str | None]) -> int:
     return known[0]
 
 
-def _spread(values: pa.Array, indices: pa.Array, kind: pa.DataType) -> pa.Array:
-    """The values of transactions, for their rows."""
+def _fact(runs: Runs, which: int, kind: pa.DataType) -> pa.Array:
     import pyarrow as pa
-    import pyarrow.compute as pc
 
-    if not pa.types.is_dictionary(kind):
-        return values.take(indices)
-    coded = values.dictionary_encode()
-    return pa.DictionaryArray.from_arrays(pc.take(coded.indices, indices), coded.dictionary)
+    nulls, validity = runs.missing(which)
+    if nulls == runs.rows:
+        return nothing(FACT_NAMES[which], kind, nulls)
+    bits = None if validity is None else buffer(validity)
+    return pa.Array.from_buffers(kind, runs.rows, [bits, buffer(runs.fact(which))], nulls)
 
 
 def _constant(text: str | None, rows: int) -> pa.DictionaryArray:
+    """One text for all rows."""
     import pyarrow as pa
 
+    kind = pa.dictionary(pa.int32(), pa.string())
     if text is None:
-        return pa.nulls(rows, pa.dictionary(pa.int32(), pa.string()))
-    zeros = pa.array(np.zeros(rows, np.int32))
-    return pa.DictionaryArray.from_arrays(zeros, pa.array([text]))
+        return nothing("dictionary", kind, rows)
+    zeros = _zeros(max(rows, MAX_ROWS))
+    return pa.DictionaryArray.from_buffers(kind, rows, [None, zeros], pa.array([text]), 0)
 
 
-def _looked_up(
-    known: Sequence[tuple[int, str | None]], ordinals: np.ndarray[Any, Any]
-) -> pa.DictionaryArray:
-    """The text that counts at each ordinal."""
+@lru_cache(4)
+def _zeros(rows: int) -> pa.Buffer:
     import pyarrow as pa
 
-    if not known:
-        return _constant(None, len(ordinals))
+    return pa.py_buffer(bytes(4 * rows))
+
+
+def _looked_up(known: Sequence[tuple[int, str | None]], runs: Runs) -> pa.DictionaryArray:
+    """The text that counts at each row's event; ``known``: texts from an ordinal on."""
+    import pyarrow as pa
+
+    rows = runs.rows
+    if not known or not rows:
+        return _constant(None, rows)
+    if len(known) == 1 and known[0][0] <= runs.first_seq >> _SEQ_SHIFT:
+        return _constant(known[0][1], rows)
+    ordinals = np.frombuffer(runs.tobytes(), _RUN)["seq"] >> _SEQ_SHIFT
     starts = np.array([start for start, _ in known])
     places = np.searchsorted(starts, ordinals, side="right") - 1
     used, indices = np.unique(places, return_inverse=True)
     texts = pa.array([None if i < 0 else known[i][1] for i in used.tolist()], pa.string())
+    if len(used) == 1:
+        return _constant(texts[0].as_py(), rows)
     coded = texts.dictionary_encode()
-    return pa.DictionaryArray.from_arrays(
-        coded.indices.take(pa.array(indices.astype(np.int32))), coded.dictionary
-    )
+    of_runs = coded.indices.take(pa.array(indices.astype(np.int32)))
+    of_rows = runs.spread_runs(np.arange(runs.count, dtype=np.int32).data)
+    every = pa.Array.from_buffers(pa.int32(), rows, [None, buffer(of_rows)])
+    return pa.DictionaryArray.from_arrays(of_runs.take(every), coded.dictionary)

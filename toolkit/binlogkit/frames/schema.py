@@ -36,6 +36,7 @@ __all__ = [
     "CellState",
     "batch_schema",
     "provenance_fields",
+    "raw_type",
     "undecodable_cells",
 ]
 
@@ -126,6 +127,22 @@ def provenance_fields() -> list[pa.Field]:
     ]
 
 
+def raw_type() -> pa.DataType:
+    """The Arrow type of ``raw``."""
+    import pyarrow as pa
+
+    return pa.list_(
+        pa.struct(
+            [
+                pa.field("image", pa.uint8()),
+                pa.field("column", pa.uint16()),
+                pa.field("bytes", pa.binary()),
+                pa.field("text", pa.string()),
+            ]
+        )
+    )
+
+
 def batch_schema(image: list[pa.Field], metadata: dict[bytes, bytes] | None = None) -> pa.Schema:
     """The schema of a batch whose two images have the fields ``image``.
 
@@ -135,14 +152,6 @@ def batch_schema(image: list[pa.Field], metadata: dict[bytes, bytes] | None = No
     """
     import pyarrow as pa
 
-    raw = pa.struct(
-        [
-            pa.field("image", pa.uint8()),
-            pa.field("column", pa.uint16()),
-            pa.field("bytes", pa.binary()),
-            pa.field("text", pa.string()),
-        ]
-    )
     return pa.schema(
         [
             *provenance_fields(),
@@ -152,7 +161,7 @@ def batch_schema(image: list[pa.Field], metadata: dict[bytes, bytes] | None = No
             pa.field("after", pa.struct(image)),
             pa.field("before_state", pa.list_(pa.uint8())),
             pa.field("after_state", pa.list_(pa.uint8())),
-            pa.field("raw", pa.list_(raw)),
+            pa.field("raw", raw_type()),
         ],
         metadata=metadata,
     )

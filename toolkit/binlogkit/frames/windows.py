@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from binlogkit._kernel.columns import TablePlan
     from binlogkit._kernel.native.builder import TableBuilder
+    from binlogkit._kernel.native.runs import Runs
 
 __all__ = ["Window", "read_batches"]
 
@@ -96,7 +97,7 @@ class _Waiting:
     ``last``: its last transaction; ``size``: bytes.
     """
 
-    tables: list[tuple[TableSchema, dict[str, pa.Array]]]
+    tables: list[tuple[TableSchema, dict[str, pa.Array], Runs]]
     first: tuple[int, int]
     last: int
     size: int
@@ -254,13 +255,13 @@ class _Gather:
     def _flush(self) -> None:
         """Take what the builders hold as a window."""
         tables = [
-            (schema, change_columns(schema, builder))
+            (schema, *change_columns(schema, builder))
             for schema, builder in self._builders.values()
             if builder.rows
         ]
         if tables:
-            last = max(int(np.max(arrays["tx"].to_numpy())) for _, arrays in tables)
-            size = sum(a.nbytes for _, arrays in tables for a in arrays.values())
+            last = max(runs.last_tx for _, _, runs in tables)
+            size = sum(a.nbytes for _, arrays, _ in tables for a in arrays.values())
             self._windows.append(_Waiting(tables, self._first, last, size))
             self._waiting += size
         if len(self._builders) > _KEPT:
@@ -277,8 +278,8 @@ class _Gather:
             window = self._windows.popleft()
             self._waiting -= window.size
             yield [
-                (schema, self._provenance.batch(schema, arrays, self._known))
-                for schema, arrays in window.tables
+                (schema, self._provenance.batch(schema, arrays, runs, self._known))
+                for schema, arrays, runs in window.tables
             ]
 
     def _look_ahead(self, number: int) -> None:

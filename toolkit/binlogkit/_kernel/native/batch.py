@@ -1,7 +1,7 @@
 """The second pass: the rows events of an index, each into the buffers of its table."""
 
 import cython
-from cython.cimports.binlogkit._kernel.native.builder import TableBuilder, claim, make_room
+from cython.cimports.binlogkit._kernel.native.builder import TableBuilder, claim
 from cython.cimports.binlogkit._kernel.native.cells import fail
 from cython.cimports.binlogkit._kernel.native.images import decode_rows
 from cython.cimports.binlogkit._kernel.native.index import (
@@ -91,7 +91,6 @@ class RowsPass:
                 if builder.user is not held:
                     claim(builder, held)
                     held.append(builder)
-                make_room(cython.address(builder.t))
                 tables[i] = cython.address(builder.t)
             fault = self.decode(tables, slots, stop, cython.address(slot))
             if fault == E_NONE:

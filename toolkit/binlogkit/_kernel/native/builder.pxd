@@ -8,5 +8,3 @@ cdef class TableBuilder:
     cdef object user  # who fills it or empties it just now
 
 cdef int claim(TableBuilder builder, object user) except -1
-
-cdef int make_room(Table* t) except -1

@@ -70,9 +70,9 @@ from cython.cimports.binlogkit._kernel.native.layout import (
     table_p,
     values_p,
 )
+from cython.cimports.binlogkit._kernel.native.runs import first_tx_of, runs_of
 from cython.cimports.binlogkit._kernel.native.values import (
     block_of,
-    facts_of,
     give_back,
     prepare,
     release,
@@ -145,8 +145,6 @@ FIELDS = {
     F_PARTIAL_BITS: "partial_bits",
     F_ROWS: "rows",
 }
-#: The names of the facts of a row, in the order in which they are handed over.
-FACT_NAMES = ("pos", "end_pos", "inner", "row", "timestamp", "server_id", "seq", "tx")
 _FIRST_ROWS = cython.declare(cython.int, 64)
 _MAX_COLUMNS = cython.declare(cython.int, 0xFFFF)
 _MAX_BATCH = cython.declare(int64_t, 1 << 30)  # so that 32-bit offsets tell every part of it
@@ -252,7 +250,6 @@ class TableBuilder:
     def __dealloc__(self):
         side: cython.int
         i: cython.int
-        fact: cython.int
         t: table_p = cython.address(self.t)
         for side in range(2):
             if t.values[side] is not cython.NULL:
@@ -265,9 +262,7 @@ class TableBuilder:
         if t.columns is not cython.NULL:
             for i in range(t.count):
                 free(t.columns[i].points)
-        for fact in range(FACTS):
-            give_back(t.facts[fact])
-        give_back(t.ops)
+        give_back(t.runs)
         free(t.columns)
         free(t.diffs)
         free(t.raws)
@@ -278,12 +273,17 @@ class TableBuilder:
         """Rows that wait to be taken."""
         return self.t.rows
 
+    @property
+    def first_tx(self):
+        """The number of the first transaction of the rows that wait, -1 for none."""
+        return first_tx_of(self.t.runs, self.t.run_count)
+
     def add_event(self, data, start, end, code, table_id_width, facts, at, row):
         """Decode the rows of one event, ``data[start:end]`` without header and checksum.
 
-        ``facts``: in the order of FACT_NAMES; ``at``, ``row``: 0 at first, else what the last call
-        said. Returns None when the event is done, ``(at, row)`` when the buffers are full, or
-        ``(fault, field, wants, left, row)``.
+        ``facts``: in the order of ``runs.FACT_NAMES``; ``at``, ``row``: 0 at first, else what the
+        last call said. Returns None when the event is done, ``(at, row)`` when the buffers are
+        full, or ``(fault, field, wants, left, row)``.
         """
         view: Py_buffer
         e: RowsAt
@@ -303,7 +303,6 @@ class TableBuilder:
         e.row = row
         claim(self, self)
         try:
-            make_room(t)
             PyObject_GetBuffer(data, cython.address(view), PyBUF_SIMPLE)
             try:
                 if not (0 <= first <= last <= view.len and 0 <= goes_on <= last - first):
@@ -328,14 +327,13 @@ class TableBuilder:
     def take(self):
         """Hand over what was gathered, and begin anew.
 
-        Returns ``(rows, facts, ops, images, states, raws, heap)``: a block per fact; per image and
+        Returns ``(rows, runs, images, states, raws, heap)``: the events of the rows; per image and
         column asked for (nulls, validity, offsets, data) or None where there is no value at all;
         the states of both images in that form; the raw cells as tuples, and their bytes.
         """
         t: table_p = cython.address(self.t)
         rows: int64_t = t.rows
         i: cython.int
-        fact: cython.int
         side: cython.int
         k: int64_t  # noqa: F842  (ruff does not see a comprehension use it)
         images = ([], [])
@@ -359,12 +357,9 @@ class TableBuilder:
             for k in range(t.raw_count)
         ]
         heap = cython.cast(cython.pointer(cython.char), t.heap)[: t.heap_used] if raws else b""
-        facts = []
-        for fact in range(FACTS):
-            facts.append(block_of(t.facts[fact], rows * 8))
-            t.facts[fact] = cython.NULL
-        ops = block_of(t.ops, rows)
-        t.ops = cython.NULL
+        runs = runs_of(t.runs, t.run_count, rows)
+        t.runs = cython.NULL
+        t.run_count = t.run_capacity = 0
         t.rows = t.raw_count = t.heap_used = t.bytes = 0
         free(t.heap)
         t.heap = cython.NULL
@@ -372,7 +367,7 @@ class TableBuilder:
         while t.capacity > _FIRST_ROWS and t.capacity >= 2 * rows:
             t.capacity //= 2
         self.user = None
-        return rows, facts, ops, images, states, raws, heap
+        return rows, runs, images, states, raws, heap
 
 
 def claim(builder: TableBuilder, user):
@@ -417,13 +412,6 @@ def _can_be(c: column_p, groups, points) -> cython.bint:
         if not 1 <= c.limit <= 64:
             return False
     return c.width == width + c.fraction and c.element == element
-
-
-def make_room(t):
-    """The buffers of the facts, which every row has."""
-    if not facts_of(t):
-        raise MemoryError
-    return 0
 
 
 @cython.cfunc

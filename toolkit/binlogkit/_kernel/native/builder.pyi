@@ -3,12 +3,12 @@ from typing import Any, Final, Self, TypeAlias, final
 
 from typing_extensions import Buffer
 
+from binlogkit._kernel.native.runs import Runs
 from binlogkit._kernel.native.values import Block
 
 KINDS: Final[dict[str, int]]
 FAULTS: Final[dict[int, str]]
 FIELDS: Final[dict[int, str]]
-FACT_NAMES: Final[tuple[str, ...]]
 
 # nulls, validity, offsets, data
 _Taken: TypeAlias = tuple[int, Block | None, Block | None, Block]
@@ -22,6 +22,8 @@ class TableBuilder:
     def plan(self) -> Any: ...
     @property
     def rows(self) -> int: ...
+    @property
+    def first_tx(self) -> int: ...
     def add_event(
         self,
         data: Buffer,
@@ -37,8 +39,7 @@ class TableBuilder:
         self,
     ) -> tuple[
         int,
-        list[Block],
-        Block,
+        Runs,
         tuple[list[_Taken | None], list[_Taken | None]],
         list[_Taken | None],
         list[tuple[int, int, int, int, int, int]],

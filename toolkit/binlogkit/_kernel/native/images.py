@@ -35,7 +35,6 @@ from cython.cimports.binlogkit._kernel.native.layout import (
     F_VALUE_OPTIONS,
     FACT_ROW,
     FACT_SEQ,
-    FACTS,
     K_COPY4,
     K_COPY8,
     K_UTF8MB3,
@@ -44,10 +43,16 @@ from cython.cimports.binlogkit._kernel.native.layout import (
     column_p,
     octets,
     rows_at_p,
+    run_p,
     table_p,
     values_p,
 )
-from cython.cimports.binlogkit._kernel.native.values import grow_rows, put_states, undo_row
+from cython.cimports.binlogkit._kernel.native.values import (
+    grow_rows,
+    grow_runs,
+    put_states,
+    undo_row,
+)
 from cython.cimports.libc.stdint import int32_t, int64_t, uint16_t, uint64_t
 from cython.cimports.libc.string import memcmp, memcpy, memset
 
@@ -274,24 +279,16 @@ def _after(t: table_p, partial: cython.bint, p: octets, end: octets) -> octets:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _facts(t: table_p, e: rows_at_p, first: int64_t, op: cython.int) -> cython.void:
-    """What the event tells of its rows from ``first`` on."""
-    i: int64_t
-    k: cython.int
-    value: int64_t
-    column: cython.pointer(int64_t)
-    for k in range(FACTS):
-        column = t.facts[k]
-        value = e.facts[k]
-        if k == FACT_ROW or k == FACT_SEQ:
-            value += e.row - (t.rows - first)
-            for i in range(first, t.rows):
-                column[i] = value + (i - first)
-        else:
-            for i in range(first, t.rows):
-                column[i] = value
-    if t.rows > first:
-        memset(t.ops + first, op, t.rows - first)
+def _put_run(t: table_p, e: rows_at_p, first: int64_t, op: cython.int) -> cython.void:
+    """What the event tells of its rows from ``first`` on; there is room for a run."""
+    run: run_p = t.runs + t.run_count
+    done: int64_t = e.row - (t.rows - first)
+    run.first = first
+    run.op = op
+    memcpy(run.facts, e.facts, cython.sizeof(run.facts))
+    run.facts[FACT_ROW] += done
+    run.facts[FACT_SEQ] += done
+    t.run_count += 1
 
 
 @cython.cfunc
@@ -345,6 +342,9 @@ def decode_rows(t, e, p, end):
     start: octets
     op: cython.int = _UPDATE
     t.fault.code = E_NONE
+    if t.run_count == t.run_capacity and not grow_runs(t):
+        fail(t, E_MEMORY, F_ROWS, 0, 0)
+        return False
     if e.code == 23 or e.code == 30:
         op = _INSERT
     elif e.code == 25 or e.code == 32:
@@ -378,5 +378,6 @@ def decode_rows(t, e, p, end):
         e.row += 1
         t.rows += 1
         empty = False
-    _facts(t, e, first, op)
+    if t.rows > first:
+        _put_run(t, e, first, op)
     return t.fault.code == E_NONE

@@ -94,7 +94,7 @@ cdef enum Field:
     F_PARTIAL_BITS
     F_ROWS
 
-# The facts of a row that its event tells, each an int64 per row.
+# The facts of a row that its event tells.
 cdef enum:
     FACT_POS
     FACT_END_POS
@@ -110,6 +110,7 @@ cdef enum:
     MAX_GROUPS = 9
     FIRST_BYTES = 1024
     FIRST_RAWS = 16
+    FIRST_RUNS = 64
     MAX_DATA = 0x7FFF0000  # bytes that 32-bit offsets can tell
     NO_POINT = 0xFFFE  # a byte that is no character of its set
     SLACK = 32  # bytes of data beyond what is used: short text is copied as so many bytes
@@ -153,6 +154,12 @@ ctypedef struct Fault:
     uint64_t wants
     int64_t left
 
+# The rows that one event gave, with the facts of the first.
+ctypedef struct Run:
+    int64_t first
+    int64_t facts[FACTS]
+    int64_t op
+
 ctypedef struct Table:
     int count
     int wanted
@@ -172,8 +179,9 @@ ctypedef struct Table:
     uint8_t* heap
     int64_t heap_used
     int64_t heap_capacity
-    int64_t* facts[FACTS]
-    uint8_t* ops
+    Run* runs
+    int64_t run_count
+    int64_t run_capacity
     uint16_t* present[2]
     int present_count[2]
     int whole[2]
@@ -193,3 +201,4 @@ ctypedef Column* column_p
 ctypedef Values* values_p
 ctypedef Table* table_p
 ctypedef RowsAt* rows_at_p
+ctypedef Run* run_p

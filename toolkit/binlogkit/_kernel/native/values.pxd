@@ -12,7 +12,8 @@ cdef bint keep_raw(
 cdef bint put_states(Table* t, int image, octets nulls, int64_t raws) noexcept nogil
 cdef void undo_row(Table* t, int64_t raws, int64_t heap, int64_t size) noexcept nogil
 cdef void release(Values* v) noexcept nogil
-cdef bint facts_of(Table* t) noexcept nogil
+cdef bint grow_runs(Table* t) noexcept nogil
+cdef void* take_buffer(int64_t size) noexcept nogil
 cdef void give_back(void* memory) noexcept nogil
 
 @cython.final

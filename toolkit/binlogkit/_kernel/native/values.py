@@ -7,15 +7,17 @@ rows between. ``Values.rows`` counts the settled rows, -1 before there is any bu
 
 import cython
 from cython.cimports.binlogkit._kernel.native.layout import (
-    FACTS,
     FIRST_BYTES,
     FIRST_RAWS,
+    FIRST_RUNS,
     S_NOT_IN_IMAGE,
     S_NULL,
     S_VALUE,
     SLACK,
     RawCell,
+    Run,
     Table,
+    run_p,
     values_p,
 )
 from cython.cimports.binlogkit._kernel.native.memory import (
@@ -145,9 +147,7 @@ def _grow(v: values_p, old: int64_t, new: int64_t) -> cython.bint:
 def grow_rows(t):
     """Room for more rows in every buffer that is there; capacities are multiples of 8."""
     i: cython.int
-    fact: cython.int
     side: cython.int
-    memory: cython.p_void
     new: int64_t = t.capacity * 2
     for side in range(2):
         for i in range(t.count):
@@ -155,19 +155,6 @@ def grow_rows(t):
                 return False
         if not _grow(cython.address(t.states[side]), t.capacity, new):
             return False
-    for fact in range(FACTS):
-        if t.facts[fact] is not cython.NULL:
-            memory = buffer_grow(
-                t.facts[fact], t.rows * cython.sizeof(int64_t), new * cython.sizeof(int64_t)
-            )
-            if memory is cython.NULL:
-                return False
-            t.facts[fact] = cython.cast(cython.pointer(int64_t), memory)
-    if t.ops is not cython.NULL:
-        memory = buffer_grow(t.ops, t.rows, new)
-        if memory is cython.NULL:
-            return False
-        t.ops = cython.cast(cython.pointer(uint8_t), memory)
     t.capacity = new
     return True
 
@@ -270,20 +257,22 @@ def release(v):
     v.rows = -1
 
 
-def facts_of(t):
-    """The buffers of the facts, which every row has; False: no memory."""
-    fact: cython.int
-    if t.ops is not cython.NULL:
-        return True
-    for fact in range(FACTS):
-        if t.facts[fact] is cython.NULL:
-            t.facts[fact] = cython.cast(
-                cython.pointer(int64_t), buffer_get(t.capacity * cython.sizeof(int64_t))
-            )
-            if t.facts[fact] is cython.NULL:
-                return False
-    t.ops = cython.cast(cython.pointer(uint8_t), buffer_get(t.capacity))
-    return t.ops is not cython.NULL
+def grow_runs(t):
+    """Room for one more run; False: no memory."""
+    size: int64_t = max(2 * t.run_capacity, FIRST_RUNS)
+    memory: cython.p_void = buffer_grow(
+        t.runs, t.run_count * cython.sizeof(Run), size * cython.sizeof(Run)
+    )
+    if memory is cython.NULL:
+        return False
+    t.runs = cython.cast(run_p, memory)
+    t.run_capacity = size
+    return True
+
+
+def take_buffer(size):
+    """A buffer from the pool, or NULL."""
+    return buffer_get(size)
 
 
 def give_back(memory):

@@ -1,0 +1,443 @@
+"""The rows of a batch by the events that they came from: a run is what one event gave.
+
+A row's facts are those of its event, so a run keeps them once; the columns that tell them are
+written when the batch is handed over.
+"""
+
+import cython
+from cython.cimports.binlogkit._kernel.native.index import Transaction
+from cython.cimports.binlogkit._kernel.native.layout import (
+    FACT_INNER,
+    FACT_ROW,
+    FACT_SEQ,
+    FACT_TX,
+    FACTS,
+    Run,
+)
+from cython.cimports.binlogkit._kernel.native.values import Block, block_of, give_back, take_buffer
+from cython.cimports.cpython.buffer import PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cython.cimports.libc.stdint import int32_t, int64_t, uint8_t, uint64_t
+from cython.cimports.libc.stdlib import free, malloc
+from cython.cimports.libc.string import memcmp, memcpy, memset
+
+#: The layout of a run, for numpy: its first row, and the facts of that row.
+RUN = (
+    ("first", "<i8"),
+    ("pos", "<i8"),
+    ("end_pos", "<i8"),
+    ("inner", "<i8"),
+    ("row", "<i8"),
+    ("timestamp", "<i8"),
+    ("server_id", "<i8"),
+    ("seq", "<i8"),
+    ("tx", "<i8"),
+    ("op", "<i8"),
+)
+#: The facts that a run has, in the order of ``Runs.fact``.
+FACT_NAMES = ("pos", "end_pos", "inner", "row", "timestamp", "server_id", "seq", "tx")
+_GTID_BYTES = cython.declare(cython.int, 57)  # of 36 characters, a colon and a number
+
+
+class Runs:
+    """Runs in the order of their rows; ``transactions``: how many the rows belong to.
+
+    The events of a transaction follow one another, so that its runs do.
+    """
+
+    def __dealloc__(self):
+        give_back(self.items)
+        free(self.places)
+
+    def tobytes(self):
+        """As ``RUN`` says."""
+        if not self.count:
+            return b""
+        return cython.cast(cython.p_char, self.items)[: self.count * cython.sizeof(Run)]
+
+    def numbers(self):
+        """The number of each transaction as int64, in order."""
+        i: int64_t
+        block: Block = _block(self.transactions * 8)
+        out: cython.pointer(int64_t) = cython.cast(cython.pointer(int64_t), block.memory)
+        for i in range(self.count):
+            if self.places[i] >= 0:
+                out[self.places[i]] = self.items[i].facts[FACT_TX]
+        return cython.cast(cython.p_char, block.memory)[: self.transactions * 8]
+
+    def fact(self, which: cython.int):
+        """A fact per row: int64, ``inner`` and ``row`` as int32."""
+        if not 0 <= which < FACTS:
+            raise IndexError(which)
+        narrow: cython.bint = which == FACT_INNER or which == FACT_ROW
+        block: Block = _block(self.rows * (4 if narrow else 8))
+        if narrow:
+            _put_narrow(self, which, cython.cast(cython.pointer(int32_t), block.memory))
+        else:
+            _put_wide(self, which, cython.cast(cython.pointer(int64_t), block.memory))
+        return block
+
+    def missing(self, which: cython.int):
+        """(how many rows, their 0 bits) of the runs whose fact is below 0; no bits for none."""
+        i: int64_t
+        nulls: int64_t = 0
+        if not 0 <= which < FACTS:
+            raise IndexError(which)
+        for i in range(self.count):
+            if self.items[i].facts[which] < 0:
+                nulls += _behind(self, i) - self.items[i].first
+        if not nulls:
+            return 0, None
+        block: Block = _ones(self.rows)
+        for i in range(self.count):
+            if self.items[i].facts[which] < 0:
+                _clear(block.memory, self.items[i].first, _behind(self, i))
+        return nulls, block
+
+    @property
+    def first_seq(self):
+        """The place in the walk of the first row, -1 for no row."""
+        return self.items[0].facts[FACT_SEQ] if self.count else -1
+
+    @property
+    def first_tx(self):
+        """The first transaction's number, -1 for none."""
+        return first_tx_of(self.items, self.count)
+
+    @property
+    def last_tx(self):
+        """The last transaction's number, -1 for none."""
+        i: int64_t
+        for i in range(self.count - 1, -1, -1):
+            if self.items[i].facts[FACT_TX] >= 0:
+                return self.items[i].facts[FACT_TX]
+        return -1
+
+    def ops(self):
+        """What each row's event does, as int32."""
+        i: int64_t
+        k: int64_t
+        block: Block = _block(self.rows * 4)
+        out: cython.pointer(int32_t) = cython.cast(cython.pointer(int32_t), block.memory)
+        with cython.nogil:
+            for i in range(self.count):
+                value: int32_t = cython.cast(int32_t, self.items[i].op)
+                for k in range(self.items[i].first, _behind(self, i)):
+                    out[k] = value
+        return block
+
+    def without(self, op: int64_t):
+        """(how many rows, their 0 bits) of the runs that do ``op``; no bits where none does."""
+        i: int64_t
+        nulls: int64_t = 0
+        for i in range(self.count):
+            if self.items[i].op == op:
+                nulls += _behind(self, i) - self.items[i].first
+        if not nulls:
+            return 0, None
+        block: Block = _ones(self.rows)
+        for i in range(self.count):
+            if self.items[i].op == op:
+                _clear(block.memory, self.items[i].first, _behind(self, i))
+        return nulls, block
+
+    def spread(self, values, element: cython.int):
+        """``values``, of 4 or 8 bytes per transaction, per row; 0 outside any."""
+        view: Py_buffer
+        block: Block = _block(self.rows * element)
+        if element != 4 and element != 8:
+            raise ValueError("no such width")
+        PyObject_GetBuffer(values, cython.address(view), PyBUF_SIMPLE)
+        try:
+            if view.len < self.transactions * element:
+                raise ValueError("a value per transaction is needed")
+            with cython.nogil:
+                if element == 4:
+                    _spread4(self, cython.cast(cython.pointer(int32_t), view.buf), block.memory)
+                else:
+                    _spread8(self, cython.cast(cython.pointer(int64_t), view.buf), block.memory)
+        finally:
+            PyBuffer_Release(cython.address(view))
+        return block
+
+    def spread_runs(self, values):
+        """``values``, an int32 per run, per row."""
+        i: int64_t
+        k: int64_t
+        value: int32_t
+        view: Py_buffer
+        block: Block = _block(self.rows * 4)
+        out: cython.pointer(int32_t) = cython.cast(cython.pointer(int32_t), block.memory)
+        PyObject_GetBuffer(values, cython.address(view), PyBUF_SIMPLE)
+        try:
+            if view.len < self.count * 4:
+                raise ValueError("a value per run is needed")
+            for i in range(self.count):
+                value = cython.cast(cython.pointer(int32_t), view.buf)[i]
+                for k in range(self.items[i].first, _behind(self, i)):
+                    out[k] = value
+        finally:
+            PyBuffer_Release(cython.address(view))
+        return block
+
+    def valid(self, there):
+        """(NULLs, validity) of the rows of transactions for which ``there`` has no 0 byte.
+
+        A row outside any transaction has none; no validity where there is no NULL.
+        """
+        i: int64_t
+        nulls: int64_t = 0
+        view: Py_buffer
+        flags: cython.pointer(uint8_t)
+        PyObject_GetBuffer(there, cython.address(view), PyBUF_SIMPLE)
+        try:
+            if view.len < self.transactions:
+                raise ValueError("a flag per transaction is needed")
+            flags = cython.cast(cython.pointer(uint8_t), view.buf)
+            for i in range(self.count):
+                if self.places[i] < 0 or not flags[self.places[i]]:
+                    nulls += _behind(self, i) - self.items[i].first
+            if not nulls:
+                return 0, None
+            block: Block = _ones(self.rows)
+            for i in range(self.count):
+                if self.places[i] < 0 or not flags[self.places[i]]:
+                    _clear(block.memory, self.items[i].first, _behind(self, i))
+        finally:
+            PyBuffer_Release(cython.address(view))
+        return nulls, block
+
+
+def runs_of(items, count, rows):
+    """Runs that own ``items``, unless memory ends."""
+    runs: Runs = Runs.__new__(Runs)
+    i: int64_t
+    tx: int64_t
+    last: int64_t = -1
+    runs.places = cython.cast(
+        cython.pointer(int32_t), malloc(max(count, 1) * cython.sizeof(int32_t))
+    )
+    if runs.places is cython.NULL:
+        raise MemoryError
+    runs.items = items
+    runs.count = count
+    runs.rows = rows
+    for i in range(count):
+        tx = items[i].facts[FACT_TX]
+        if tx >= 0 and tx != last:
+            last = tx
+            runs.transactions += 1
+        runs.places[i] = cython.cast(int32_t, runs.transactions - 1) if tx >= 0 else -1
+    return runs
+
+
+def first_tx_of(items, count):
+    """The number of the first run's transaction that is in one, or -1."""
+    i: int64_t
+    for i in range(count):
+        if items[i].facts[FACT_TX] >= 0:
+            return items[i].facts[FACT_TX]
+    return -1
+
+
+def gtid_texts(records, has: cython.int):
+    """(offsets, characters) of the GTIDs of transactions (``index.TRANSACTION``), as
+    ``uuid:number``; empty where the bit ``has`` is not set."""
+    view: Py_buffer
+    PyObject_GetBuffer(records, cython.address(view), PyBUF_SIMPLE)
+    try:
+        count: int64_t = view.len // cython.sizeof(Transaction)
+        if count * _GTID_BYTES > 0x7FFFFFFF:
+            raise ValueError("more than 32-bit offsets can tell")
+        offsets: Block = _block((count + 1) * 4)
+        texts: Block = _block(count * _GTID_BYTES)
+        used: int64_t = _put_gtids(
+            cython.cast(cython.pointer(Transaction), view.buf),
+            count,
+            has,
+            cython.cast(cython.pointer(int32_t), offsets.memory),
+            texts.memory,
+        )
+        texts.size = used
+    finally:
+        PyBuffer_Release(cython.address(view))
+    return offsets, texts
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _put_gtids(
+    t: cython.pointer(Transaction),
+    count: int64_t,
+    has: cython.int,
+    offsets: cython.pointer(int32_t),
+    out: cython.pointer(uint8_t),
+) -> int64_t:
+    i: int64_t
+    start: cython.pointer(uint8_t) = out
+    known: cython.bint = False
+    uuid: uint8_t[36]
+    sid: cython.pointer(uint8_t) = cython.NULL
+    offsets[0] = 0
+    for i in range(count):
+        if t[i].has & has:
+            if not known or memcmp(sid, t[i].sid, 16) != 0:
+                sid = t[i].sid
+                _put_uuid(uuid, sid)
+                known = True
+            memcpy(out, uuid, 36)
+            out[36] = 58  # colon
+            out = _put_number(out + 37, t[i].gno)
+        offsets[i + 1] = cython.cast(int32_t, out - start)
+    return out - start
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _put_uuid(out: cython.pointer(uint8_t), sid: cython.pointer(uint8_t)) -> cython.void:
+    i: cython.int
+    half: cython.int
+    digit: cython.int
+    for i in range(16):
+        if i == 4 or i == 6 or i == 8 or i == 10:
+            out[0] = 45  # hyphen
+            out += 1
+        for half in range(2):
+            digit = sid[i] >> 4 if half == 0 else sid[i] & 15
+            out[half] = cython.cast(uint8_t, 48 + digit if digit < 10 else 87 + digit)
+        out += 2
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _put_number(out: cython.pointer(uint8_t), number: int64_t) -> cython.pointer(uint8_t):
+    digits: uint8_t[20]
+    count: cython.int = 0
+    rest: uint64_t = cython.cast(uint64_t, number)
+    if number < 0:
+        rest = 0 - rest
+        out[0] = 45  # hyphen
+        out += 1
+    while True:
+        digits[count] = cython.cast(uint8_t, 48 + rest % 10)
+        count += 1
+        rest //= 10
+        if rest == 0:
+            break
+    while count:
+        count -= 1
+        out[0] = digits[count]
+        out += 1
+    return out
+
+
+@cython.cfunc
+def _block(size: int64_t) -> Block:
+    memory: cython.p_void = take_buffer(max(size, 1))
+    if memory is cython.NULL:
+        raise MemoryError
+    return block_of(memory, size)
+
+
+@cython.cfunc
+def _ones(rows: int64_t) -> Block:
+    block: Block = _block((rows + 7) >> 3)
+    memset(block.memory, 0xFF, block.size)
+    return block
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _clear(bits: cython.pointer(uint8_t), first: int64_t, behind: int64_t) -> cython.void:
+    i: int64_t = first
+    while i < behind and i & 7:
+        bits[i >> 3] &= ~(1 << (i & 7))
+        i += 1
+    if behind - i >= 8:
+        memset(bits + (i >> 3), 0, (behind - i) >> 3)
+        i += (behind - i) & ~7
+    while i < behind:
+        bits[i >> 3] &= ~(1 << (i & 7))
+        i += 1
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _behind(runs: Runs, i: int64_t) -> int64_t:
+    """The row behind a run."""
+    return runs.items[i + 1].first if i + 1 < runs.count else runs.rows
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _put_wide(runs: Runs, which: cython.int, out: cython.pointer(int64_t)) -> cython.void:
+    i: int64_t
+    k: int64_t
+    first: int64_t
+    behind: int64_t
+    value: int64_t
+    step: int64_t = 1 if which == FACT_SEQ else 0
+    for i in range(runs.count):
+        first, behind = runs.items[i].first, _behind(runs, i)
+        value = runs.items[i].facts[which]
+        if step:
+            for k in range(first, behind):
+                out[k] = value + (k - first)
+        else:
+            for k in range(first, behind):
+                out[k] = value
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _put_narrow(runs: Runs, which: cython.int, out: cython.pointer(int32_t)) -> cython.void:
+    i: int64_t
+    k: int64_t
+    first: int64_t
+    behind: int64_t
+    value: int32_t
+    for i in range(runs.count):
+        first, behind = runs.items[i].first, _behind(runs, i)
+        value = cython.cast(int32_t, runs.items[i].facts[which])
+        if which == FACT_ROW:
+            for k in range(first, behind):
+                out[k] = value + cython.cast(int32_t, k - first)
+        else:
+            for k in range(first, behind):
+                out[k] = value
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _spread4(runs: Runs, values: cython.pointer(int32_t), to: cython.p_void) -> cython.void:
+    i: int64_t
+    k: int64_t
+    value: int32_t
+    out: cython.pointer(int32_t) = cython.cast(cython.pointer(int32_t), to)
+    for i in range(runs.count):
+        value = values[runs.places[i]] if runs.places[i] >= 0 else 0
+        for k in range(runs.items[i].first, _behind(runs, i)):
+            out[k] = value
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _spread8(runs: Runs, values: cython.pointer(int64_t), to: cython.p_void) -> cython.void:
+    i: int64_t
+    k: int64_t
+    value: int64_t
+    out: cython.pointer(int64_t) = cython.cast(cython.pointer(int64_t), to)
+    for i in range(runs.count):
+        value = values[runs.places[i]] if runs.places[i] >= 0 else 0
+        for k in range(runs.items[i].first, _behind(runs, i)):
+            out[k] = value
