@@ -50,11 +50,13 @@ def _integers() -> list[Case]:
         cases.append(
             Case(f"{name} UNSIGNED", "text_form", ("0", str(high), str(high + 1), str(top)))
         )
+    cases.append(Case("INT(5) UNSIGNED ZEROFILL", "number", ("0", "7", "4294967295")))
     return cases
 
 
 def _decimals() -> list[Case]:
     shapes = ((1, 0), (5, 2), (9, 0), (9, 9), (10, 1), (18, 9), (19, 10), (30, 30), (65, 0))
+    shapes += ((38, 0), (38, 19), (39, 0), (39, 30))  # about what 128 bits hold
     cases = []
     for precision, scale in (*shapes, (65, 30)):
         nines = "9" * precision
@@ -80,6 +82,7 @@ def _floats() -> list[Case]:
             ("0", "0.1", "-2.5", "1.7976931348623157E+308", "2.2250738585072014E-308", "5e-324"),
         ),
         Case("FLOAT(7,3)", "float", ("-999.99", "1234.567")),
+        Case("DOUBLE(12,2) UNSIGNED", "float", ("0", "0.01", "9999999999.99")),
     ]
 
 

@@ -49,3 +49,8 @@ def server(request: pytest.FixtureRequest) -> Iterator[Server]:
 @pytest.fixture(scope="session")
 def json_documents() -> ModuleType:
     return _load("json_documents")
+
+
+@pytest.fixture(scope="session")
+def json_changes() -> ModuleType:
+    return _load("json_changes")
