@@ -69,16 +69,22 @@ class _Tables:
 
     def look(self, event: Event, ordinal: int, index: Index) -> bool:
         """Take an event that changes what is known; tables before it are resolved first."""
-        walk = self._walk
+        walk, raw = self._walk, event.raw
         known = walk.generation
-        self.resolve(np.frombuffer(index.tobytes(self._seen), ENTRIES), event.raw.pos)
+        entries = np.frombuffer(index.tobytes(self._seen), ENTRIES)
+        if len(entries):  # the event is the last of them
+            inside = raw.inner is not None
+            self.resolve(entries, raw.pos - int(entries["offset"][-1]), raw.pos if inside else None)
         self._seen = len(index)
         walk.look(Step(event, ordinal << SEQ_SHIFT, False, False))
         self._stale = self._stale or walk.generation != known
         return self._stale
 
-    def resolve(self, entries: np.ndarray[Any, Any], pos: int) -> None:
-        """Resolve the tables of ``entries`` that are not known yet, in their order."""
+    def resolve(self, entries: np.ndarray[Any, Any], origin: int, outer: int | None) -> None:
+        """Resolve the tables of ``entries`` that are not known yet, in their order.
+
+        ``origin``: the log's offset of their buffer, ``outer``: that of the payload they are in.
+        """
         slots = entries["slot"]
         most = int(slots.max(initial=-1))
         if most < 0:
@@ -100,7 +106,9 @@ class _Tables:
         again = np.zeros(most + 1, bool)
         again[slots[mapped]] = True
         for slot in sorted(wanted, key=firsts.__getitem__):
-            self._resolve(slot, bool(mapped[firsts[slot]]), bool(again[slot]), pos)
+            first = int(firsts[slot])
+            pos = origin + int(entries["offset"][first]) if outer is None else outer
+            self._resolve(slot, bool(mapped[first]), bool(again[slot]), pos)
 
     def _resolve(self, slot: int, mapped: bool, again: bool, pos: int) -> None:
         """``mapped``: a table map comes before rows; ``again``: there is one at all."""
@@ -171,7 +179,8 @@ def pieces_of(walk: LogWalk, carrier: Carrier, first: bool, last: bool) -> Itera
 
     for stretch in scan:
         try:
-            tables.resolve(stretch.entries, stretch.origin)
+            outer = stretch.outer[0] if stretch.outer else None
+            tables.resolve(stretch.entries, stretch.origin, outer)
         except Obstacle:
             behind = stretch.place
             scan.scanner.maps.back_to_mark()

@@ -337,7 +337,10 @@ class ScanWalk:
             raise Obstacle(outer.pos, self._inner)
         self._settle(index, 0, event)
         if self._look is not None:
-            self._look(event, self.ordinal + len(index) - 1, index)
+            try:
+                self._look(event, self.ordinal + len(index) - 1, index)
+            except Obstacle:
+                raise Obstacle(outer.pos, self._inner) from None
 
 
 def _head(chunks: Chunks) -> EventHeader | None:
