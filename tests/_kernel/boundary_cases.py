@@ -165,7 +165,7 @@ def _labels() -> list[Case]:
     return cases
 
 
-_SAMPLES = {
+SAMPLES = {
     "armscii8": "Հայ", "ascii": "ASCII~", "big5": "中文碁", "cp1250": "Žluťoučký",
     "cp1251": "Привет", "cp1256": "سلام", "cp1257": "ąčęė",
     "cp850": "é½¼", "cp852": "Łódź", "cp866": "Привет",
@@ -187,7 +187,7 @@ def _strings() -> list[Case]:
             ("''", f"CONVERT(_utf8mb4 X'{text.encode().hex()}' USING {charset})"),
             charset,
         )
-        for charset, text in _SAMPLES.items()
+        for charset, text in SAMPLES.items()
     ]
     long = "REPEAT(_utf8mb4 X'C3A9', {})"
     for column, charset, values in (
