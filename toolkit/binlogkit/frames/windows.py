@@ -20,8 +20,9 @@ from binlogkit._kernel.columns import MAX_BYTES, MAX_ROWS
 from binlogkit.errors import DamageError, InputError, MalformedEventError
 from binlogkit.frames.batches import record_batch
 from binlogkit.frames.kernel_columns import change_columns
+from binlogkit.frames.projection import projected
 from binlogkit.frames.provenance import Known, Provenance
-from binlogkit.rows.changes import read_windows
+from binlogkit.rows.changes import ColumnBatch, read_windows
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.pieces import Piece, transactions_ahead
 from binlogkit.rows.plans import table_plan
@@ -77,7 +78,7 @@ def read_batches(
             if isinstance(item, Step):
                 yield from gather.settle()
                 for window in read_windows(walk, filters, steps=steps(item)):
-                    yield [(batch.schema, record_batch(batch)) for batch in window]
+                    yield [(batch.schema, _projected(batch, columns)) for batch in window]
                 continue
             if item is not None:
                 yield from gather.take(item)
@@ -87,6 +88,11 @@ def read_batches(
         if item is None:
             yield from gather.settle()
             return
+
+
+def _projected(batch: ColumnBatch, columns: frozenset[str] | None) -> pa.RecordBatch:
+    whole = record_batch(batch)
+    return whole if columns is None else projected(whole, columns)
 
 
 @dataclass(slots=True)
@@ -124,7 +130,7 @@ class _Gather:
         self._waiting = 0
         self._first = (0, 0)  # of what the builders hold, as a lower bound
         self._known = Known()
-        self._provenance = Provenance(walk.options.source)
+        self._provenance = Provenance(walk.options.source, columns)
         self._ahead: Iterator[np.ndarray[Any, Any] | Transaction] | None = None
         self._log: tuple[Carrier, int] | None = None
 
