@@ -70,5 +70,8 @@ def extensions() -> list[Extension]:
 
 setup(
     ext_modules=[] if TELLING & set(sys.argv[1:]) else extensions(),
-    options={"bdist_wheel": {"py_limited_api": "cp311"}},
+    options={
+        "bdist_wheel": {"py_limited_api": "cp311"},
+        "build_ext": {"parallel": os.cpu_count() or 1},
+    },
 )

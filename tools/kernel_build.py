@@ -44,8 +44,8 @@ ZIG = "ziglang>=0.13"
 ZIG_FLAGS = ["-mcpu=baseline", "-fno-sanitize=all"]
 NO_COMPILER = """\
 binlogkit's kernel is written in Python that is compiled through C, and no C compiler is here.
-Install one, gcc or clang (Debian, Ubuntu: sudo apt-get install gcc), or `pip install ziglang`,
-which brings one as a Python package."""
+Install one (Debian and Ubuntu: sudo apt-get install gcc), or `pip install ziglang`, which is one
+as a Python package."""
 NO_HEADERS = """\
 binlogkit's kernel is compiled, and Python's C headers are not here: no {path}
 Install them: python{version}-dev or python3-dev on Debian and Ubuntu, python3-devel on Fedora and
