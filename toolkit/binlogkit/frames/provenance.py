@@ -274,6 +274,11 @@ class Provenance:
             self._queries.append((stretch.ordinal + i, query))
         self._tx = int(stretch.entries["tx"][-1])
 
+    @property
+    def size(self) -> int:
+        """The characters of the statements that are kept."""
+        return sum(len(query) for _, query in self._queries if query is not None)
+
     def forget(self, ordinal: int) -> None:
         """No event before this one is asked for any more."""
         for known in (self._files, self._queries):

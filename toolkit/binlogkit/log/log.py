@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,6 +55,7 @@ def open_log(
     name: str | None = None,
     keyring: str | Path | None = None,
     key_file: str | Path | None = None,
+    threads: int | None = None,
 ) -> Log:
     """A log, or several in order.
 
@@ -64,13 +65,16 @@ def open_log(
     variable BINLOGKIT_PASSWORD); ``charset``: of text whose character set nothing tells;
     ``on_damage``: ``stop`` or ``report``; ``name``: the ``source`` column; ``keyring``,
     ``key_file``: names of the server's keyring file, or of a file with one key, for encrypted logs
-    (else the environment variables BINLOGKIT_KEYRING and BINLOGKIT_KEY_FILE).
+    (else the environment variables BINLOGKIT_KEYRING and BINLOGKIT_KEY_FILE); ``threads``: that
+    decode row changes, 1 for none beside the caller's (else the environment variable
+    BINLOGKIT_THREADS, else one per processor up to four): what comes, and in which order, is the
+    same with any number.
     Errors: InputError, EmptyInputError, UsageError.
     """
     if on_damage not in ("stop", "report"):
         raise UsageError(f"on_damage is stop or report, not {on_damage!r}")
     carriers = resolve(source, key_files(keyring, key_file))
-    options = _options(schema, schema_from, charset, on_damage, name)
+    options = replace(_options(schema, schema_from, charset, on_damage, name), threads=threads)
     return Log(carriers, options)
 
 
@@ -176,6 +180,10 @@ class Log:
 
         ``columns``: names of the tables' columns that the images are to have; others are stepped
         over, not decoded. UsageError, at the end, for a name that no table read has.
+
+        At most 700 MB are held at once with four threads, 400 MB with one, beside four times the
+        largest event and 1 KB for each column of each version of a table, whatever the log's and
+        its transactions' size (docs/performance.md).
         """
         wanted = Filters.build(**_with_table(table, filters))
         from binlogkit.frames.projection import projected

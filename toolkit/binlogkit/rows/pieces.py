@@ -7,7 +7,7 @@ from there on (``rows/walk.py``), as a whole or from the first such event.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from binlogkit.rows.stretches import ENTRIES, Facts, Obstacle, Stretch
 from binlogkit.rows.transactions import Transaction
 from binlogkit.rows.walk import SEQ_SHIFT, LogWalk, Place, Step
 from binlogkit.sources.carriers import Carrier
+from binlogkit.sources.chunks import Submit
 from binlogkit.sources.raw import EventHeader, RawEvent
 
 __all__ = ["Piece", "pieces_of", "transactions_ahead"]
@@ -51,6 +52,7 @@ class Piece:
     whole: bool
     stretch: Stretch | None
     schemas: list[TableSchema | None]
+    damages: list[DamageError] = field(default_factory=list)
 
 
 class _Tables:
@@ -159,22 +161,30 @@ class _Tables:
             raise Obstacle(pos) from None
 
 
-def pieces_of(walk: LogWalk, carrier: Carrier, first: bool, last: bool) -> Iterator[Piece | Step]:
+def pieces_of(
+    walk: LogWalk, ahead: Submit | None, carrier: Carrier, first: bool, last: bool
+) -> Iterator[Piece | Step]:
     """The pieces of one log of ``walk``, and its steps from where they end."""
     number = walk.next_number
     if number is None:
         yield from walk.steps_of(carrier, first, last)
         return
     tables = _Tables(walk, carrier)
-    scan = ScanWalk(carrier, tables.look, number=number, ordinal=walk.ordinal, facts=walk.facts)
+    scan = ScanWalk(
+        carrier, tables.look, number=number, ordinal=walk.ordinal, facts=walk.facts, ahead=ahead
+    )
     tables.scan = scan
 
     behind: Place | None = None
 
+    told = len(walk.damages)
+
     def piece(stretch: Stretch | None) -> Piece:
+        damages = walk.damages[told:]
+        del walk.damages[told:]
         return Piece(
             carrier, first, last, scan.format.server_version, scan.facts, scan.transactions(),
-            number, behind is None, stretch, tables.schemas,
+            number, behind is None, stretch, tables.schemas, damages,
         )  # fmt: skip
 
     for stretch in scan:
@@ -187,6 +197,7 @@ def pieces_of(walk: LogWalk, carrier: Carrier, first: bool, last: bool) -> Itera
             break
         _tell_unmapped(walk, stretch, carrier.name)
         yield piece(stretch)
+        told = len(walk.damages)
         walk.ordinal = stretch.ordinal + len(stretch.entries)
         tables.delivered()
     behind = behind or scan.obstacle
