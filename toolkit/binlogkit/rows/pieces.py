@@ -160,6 +160,21 @@ class _Tables:
         except DamageError:
             raise Obstacle(pos) from None
 
+    def check_unmapped(self, stretch: Stretch) -> None:
+        """Read the rows events that the kernel leaves out, whose table is not known.
+
+        Errors: Obstacle: one cannot be read; the walk reads it itself and tells more.
+        """
+        for i in np.flatnonzero(stretch.entries["notes"] & _NO_MAP).tolist():
+            code, body = int(stretch.entries["type"][i]), stretch.body(i)
+            raw = RawEvent(self._carrier.name, 0, EventHeader(0, code, 0, len(body), 0, 0), body)
+            parser = parser_of(code)
+            assert parser is not None
+            try:
+                parser(Cursor(body), raw, self.scan.context)
+            except DamageError:
+                raise Obstacle(stretch.place[0]) from None
+
 
 def pieces_of(
     walk: LogWalk, ahead: Submit | None, carrier: Carrier, first: bool, last: bool
@@ -191,6 +206,7 @@ def pieces_of(
         try:
             outer = stretch.outer[0] if stretch.outer else None
             tables.resolve(stretch.entries, stretch.origin, outer)
+            tables.check_unmapped(stretch)
         except Obstacle:
             behind = stretch.place
             scan.scanner.maps.back_to_mark()
