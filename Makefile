@@ -9,7 +9,10 @@ FUZZ_ARGS ?= --all --seconds 60
 BENCH_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check unit golden bench fuzz clean
+.PHONY: help demo test check unit golden bench fuzz kernel clean
+
+KERNEL := $(wildcard toolkit/binlogkit/_kernel/native/*.py toolkit/binlogkit/_kernel/native/*.pxd \
+  toolkit/binlogkit/_kernel/native/*.h) setup.py tools/kernel_build.py
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -17,7 +20,7 @@ help: ## List the targets
 demo: $(VENV)/.demo ## Run the main job on real MySQL servers and show what comes out
 	$(BIN)/python -m binlogkit_fixtures.demo --out $(DEMO_OUT)
 
-test: $(VENV)/.dev check ## Everything that proves the project: lint, types, layers, all tests
+test: $(VENV)/.kernel check ## Everything that proves the project: lint, types, layers, all tests
 	$(BIN)/python -m pytest -n 2 --dist loadfile $(PYTEST_ARGS)
 
 check: $(VENV)/.dev ## Lint, formatting, strict types, direction of dependencies
@@ -26,17 +29,19 @@ check: $(VENV)/.dev ## Lint, formatting, strict types, direction of dependencies
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
-unit: $(VENV)/.dev ## The quick tests only: no servers, no Spark, no notebooks
+unit: $(VENV)/.kernel ## The quick tests only: no servers, no Spark, no notebooks
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not server and not oracle and not spark and not notebook and not slow" $(PYTEST_ARGS)
 
-golden: $(VENV)/.dev ## Make the golden logs in tests/_data again, with real servers
+golden: $(VENV)/.kernel ## Make the golden logs in tests/_data again, with real servers
 	$(BIN)/binlogkit fixtures regenerate-golden
 
-bench: $(VENV)/.dev ## Every decoder over the same logs, side by side (an hour; BENCH_ARGS="oltp --rounds 3")
+bench: $(VENV)/.kernel ## Every decoder over the same logs, side by side (an hour; BENCH_ARGS="oltp --rounds 3")
 	$(BIN)/python tests/benchmarks/run.py $(BENCH_ARGS)
 
-fuzz: $(VENV)/.dev ## Feed hostile input to every parser, a minute each (FUZZ_ARGS='query --runs 1000000')
+fuzz: $(VENV)/.kernel ## Feed hostile input to every parser, a minute each (FUZZ_ARGS='query --runs 1000000')
 	$(BIN)/python tools/fuzz.py $(FUZZ_ARGS)
+
+kernel: $(VENV)/.kernel ## Compile the kernel again where its sources changed
 
 clean: ## Remove what the other targets made
 	rm -rf $(VENV) out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
@@ -68,4 +73,9 @@ $(VENV)/.dev: $(VENV)/.base pyproject.toml
 	@$(BIN)/python -m pip install --quiet --editable '.[all]' --group dev 2>/dev/null || \
 	  $(BIN)/python -m pip install --editable '.[all]' --group dev
 	@$(ROOTS)
-	@touch $@ $(VENV)/.demo
+	@touch $@ $(VENV)/.demo $(VENV)/.kernel
+
+# An install has compiled it; only what changed since is compiled here.
+$(VENV)/.kernel: $(KERNEL) | $(VENV)/.dev
+	@if ! test -e $@ || test -n "$$(find $(KERNEL) -newer $@)"; then \
+	  echo "compiling the kernel …"; $(BIN)/python setup.py --quiet build_ext --inplace && touch $@; fi

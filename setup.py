@@ -1,21 +1,33 @@
 """Builds the compiled kernel; everything else about the package is in pyproject.toml.
 
-``BINLOGKIT_SANITIZE=1`` builds it with AddressSanitizer and UndefinedBehaviorSanitizer.
+``BINLOGKIT_SANITIZE=1`` builds it with AddressSanitizer and UndefinedBehaviorSanitizer. The C that
+Cython makes is never kept with the sources: it belongs to the Cython that made it, which the build
+requires.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
-from Cython.Build import cythonize
 from setuptools import Extension, setup
+
+sys.path.insert(0, str(Path(__file__).parent / "tools"))
+import kernel_build
 
 ROOM = Path("toolkit/binlogkit/_kernel/native")
 # The stable ABI of Python 3.11: one build serves every later version.
 MACROS = [("Py_LIMITED_API", "0x030B0000"), ("CYTHON_LIMITED_API", "1")]
 WARNINGS = ["-Wall", "-Wextra", "-Wno-unused-parameter"]
-SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-O1", "-g"]
+# Python's own flags let integers wrap around, where the sanitizers should say so.
+SANITIZE = [
+    "-fsanitize=address,undefined,float-cast-overflow",
+    "-fno-sanitize-recover=all",
+    "-fno-wrapv",
+    "-O1",
+    "-g",
+]
 DIRECTIVES = {
     "language_level": 3,
     "boundscheck": False,
@@ -25,25 +37,41 @@ DIRECTIVES = {
     "embedsignature": False,
 }
 
-sanitize = SANITIZE if os.environ.get("BINLOGKIT_SANITIZE") else []
-extensions = [
-    Extension(
-        f"binlogkit._kernel.native.{path.stem}",
-        [str(path)],
-        include_dirs=[str(ROOM)],
-        define_macros=MACROS,
-        depends=[str(header) for header in ROOM.glob("*.h")],
-        py_limited_api=True,
-        extra_compile_args=["-O3", *WARNINGS, *sanitize],
-        extra_link_args=sanitize,
+# Commands that only tell what there is, which pip runs first.
+TELLING = {"egg_info", "dist_info", "sdist", "--version", "--name", "clean"}
+
+
+def extensions() -> list[Extension]:
+    """One per Python file of the kernel."""
+    kernel_build.check_headers()
+    sanitize = SANITIZE if os.environ.get("BINLOGKIT_SANITIZE") else []
+    chosen = kernel_build.choose_compiler()
+    found = [
+        Extension(
+            f"binlogkit._kernel.native.{path.stem}",
+            [str(path)],
+            include_dirs=[str(ROOM)],
+            define_macros=MACROS,
+            depends=[str(header) for header in ROOM.glob("*.h")],
+            py_limited_api=True,
+            extra_compile_args=["-O3", *WARNINGS, *chosen, *sanitize],
+            extra_link_args=sanitize,
+        )
+        for path in sorted(ROOM.glob("*.py"))
+        if path.stem != "__init__"
+    ]
+    from Cython.Build import cythonize
+
+    made: list[Extension] = cythonize(
+        found, include_path=["toolkit"], compiler_directives=DIRECTIVES, build_dir="build"
     )
-    for path in sorted(ROOM.glob("*.py"))
-    if path.stem != "__init__"
-]
+    return made
+
 
 setup(
-    ext_modules=cythonize(
-        extensions, include_path=["toolkit"], compiler_directives=DIRECTIVES, build_dir="build"
-    ),
-    options={"bdist_wheel": {"py_limited_api": "cp311"}},
+    ext_modules=[] if TELLING & set(sys.argv[1:]) else extensions(),
+    options={
+        "bdist_wheel": {"py_limited_api": "cp311"},
+        "build_ext": {"parallel": os.cpu_count() or 1},
+    },
 )

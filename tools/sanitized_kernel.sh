@@ -11,7 +11,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 python=${PYTHON:-${root}/.venv/bin/python}
 
 mkdir -p "${folder}"
-tar -C "${root}" --exclude='*.so' -c toolkit fixtures_gen tests setup.py pyproject.toml README.md |
+tar -C "${root}" --exclude='*.so' -c toolkit fixtures_gen tests tools setup.py pyproject.toml README.md |
     tar -C "${folder}" -x
 cd "${folder}"
 BINLOGKIT_SANITIZE=1 "${python}" setup.py --quiet build_ext --inplace

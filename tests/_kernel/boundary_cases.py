@@ -50,11 +50,13 @@ def _integers() -> list[Case]:
         cases.append(
             Case(f"{name} UNSIGNED", "text_form", ("0", str(high), str(high + 1), str(top)))
         )
+    cases.append(Case("INT(5) UNSIGNED ZEROFILL", "number", ("0", "7", "4294967295")))
     return cases
 
 
 def _decimals() -> list[Case]:
     shapes = ((1, 0), (5, 2), (9, 0), (9, 9), (10, 1), (18, 9), (19, 10), (30, 30), (65, 0))
+    shapes += ((38, 0), (38, 19), (39, 0), (39, 30))  # about what 128 bits hold
     cases = []
     for precision, scale in (*shapes, (65, 30)):
         nines = "9" * precision
@@ -80,6 +82,7 @@ def _floats() -> list[Case]:
             ("0", "0.1", "-2.5", "1.7976931348623157E+308", "2.2250738585072014E-308", "5e-324"),
         ),
         Case("FLOAT(7,3)", "float", ("-999.99", "1234.567")),
+        Case("DOUBLE(12,2) UNSIGNED", "float", ("0", "0.01", "9999999999.99")),
     ]
 
 
@@ -162,7 +165,7 @@ def _labels() -> list[Case]:
     return cases
 
 
-_SAMPLES = {
+SAMPLES = {
     "armscii8": "Հայ", "ascii": "ASCII~", "big5": "中文碁", "cp1250": "Žluťoučký",
     "cp1251": "Привет", "cp1256": "سلام", "cp1257": "ąčęė",
     "cp850": "é½¼", "cp852": "Łódź", "cp866": "Привет",
@@ -184,7 +187,7 @@ def _strings() -> list[Case]:
             ("''", f"CONVERT(_utf8mb4 X'{text.encode().hex()}' USING {charset})"),
             charset,
         )
-        for charset, text in _SAMPLES.items()
+        for charset, text in SAMPLES.items()
     ]
     long = "REPEAT(_utf8mb4 X'C3A9', {})"
     for column, charset, values in (

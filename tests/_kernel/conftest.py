@@ -10,7 +10,8 @@ from types import ModuleType
 
 import pytest
 
-from binlogkit_fixtures.servers import Server, ServerSpec, start
+from binlogkit_fixtures.clock import start_server
+from binlogkit_fixtures.servers import Server, ServerSpec
 
 HERE = Path(__file__).parent
 
@@ -39,13 +40,24 @@ def cell_checks() -> ModuleType:
     return _load("cell_checks")
 
 
-@pytest.fixture(scope="session", params=["5.7", "8.0"])
+@pytest.fixture(scope="session", params=["5.7", "8.0", "9"])
 def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    """A real server of each series, one at a time."""
-    with start(ServerSpec(request.param, {"binlog-format": "ROW"})) as running:
+    """A real server of each series, one at a time; the newest is Debian's, as a process."""
+    spec = ServerSpec(request.param, {"binlog-format": "ROW", "secure-file-priv": ""})
+    with start_server(spec, "auto", "real")[0] as running:
         yield running
 
 
 @pytest.fixture(scope="session")
 def json_documents() -> ModuleType:
     return _load("json_documents")
+
+
+@pytest.fixture(scope="session")
+def json_changes() -> ModuleType:
+    return _load("json_changes")
+
+
+@pytest.fixture(scope="session")
+def kernel_cells() -> ModuleType:
+    return _load("kernel_cells")

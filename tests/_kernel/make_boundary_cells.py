@@ -20,12 +20,13 @@ from binlogkit_fixtures.servers import ServerSpec, start
 
 TARGET = Path(__file__).with_name("boundary_cells.json")
 _MAX_CELL = 600  # longer ones are for the live tests
+OPTIONS = {"binlog-format": "ROW", "secure-file-priv": ""}
 
 
 def main(series: list[str]) -> None:
     found: dict[str, list[str]] = {}
     for wanted in series:
-        with start(ServerSpec(wanted, {"binlog-format": "ROW"})) as server:
+        with start(ServerSpec(wanted, OPTIONS)) as server:
             for case in boundary_cases.CASES:
                 if tuple(map(int, case.since.split("."))) > _version(server.version):
                     continue

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -32,6 +33,20 @@ def as_8_0_prints(cell: dict[str, Any]) -> bool:
 def test_value_is_the_servers(column: str, cell_checks: ModuleType) -> None:
     cells = [c for c in COLUMNS[column] if as_8_0_prints(c)]
     assert [cell_checks.decoded(c) for c in cells] == [c["answer"] for c in cells]
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+def test_the_kernel_stores_the_servers_value(
+    column: str, cell_checks: ModuleType, kernel_cells: ModuleType
+) -> None:
+    by_spec = defaultdict(list)
+    for record in COLUMNS[column]:
+        spec = replace(cell_checks.spec_of(record), as_5_7=not as_8_0_prints(record))
+        by_spec[spec].append(record)
+    for spec, records in by_spec.items():
+        stored = kernel_cells.through_kernel(spec, [bytes.fromhex(r["cell"]) for r in records])
+        found = [cell_checks.in_servers_form(spec, cell.as_codec()) for cell in stored]
+        assert found == [record["answer"] for record in records]
 
 
 def test_5_7_prints_json_as_json_binary_says() -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_BYTES", "MAX_ROWS", "ColumnPlan", "Fault", "TablePlan", "TakenColumn", "plan_of"]
 
-MAX_ROWS = 16_384
+MAX_ROWS = 65_536
 MAX_BYTES = 32 << 20
 DECIMAL128_DIGITS = 38
 _NO_POINT = 0xFFFE

@@ -258,8 +258,9 @@ def _ascend(records: np.ndarray[Any, Any]) -> bool:
 class Provenance:
     """The logs and original statements that rows came from, by the ordinals of their events."""
 
-    def __init__(self, source: str | None) -> None:
+    def __init__(self, source: str | None, columns: frozenset[str] | None = None) -> None:
         self._source = source
+        self._columns = columns
         self._schemas: dict[int, tuple[TableSchema, pa.Schema]] = {}
         self._files: list[tuple[int, str]] = []
         self._queries: list[tuple[int, str | None]] = []  # from this ordinal on
@@ -276,6 +277,11 @@ class Provenance:
             self._query = query
             self._queries.append((stretch.ordinal + i, query))
         self._tx = int(stretch.entries["tx"][-1])
+
+    @property
+    def size(self) -> int:
+        """The characters of the statements that are kept."""
+        return sum(len(query) for _, query in self._queries if query is not None)
 
     def forget(self, ordinal: int) -> None:
         """No event before this one is asked for any more."""
@@ -307,7 +313,7 @@ class Provenance:
         if known is None or known[0] is not schema:
             if len(self._schemas) > _KEPT:
                 self._schemas.clear()
-            known = self._schemas[id(schema)] = (schema, schema_of(schema))
+            known = self._schemas[id(schema)] = (schema, schema_of(schema, self._columns))
         return known[1]
 
 

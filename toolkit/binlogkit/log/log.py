@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,6 +55,7 @@ def open_log(
     name: str | None = None,
     keyring: str | Path | None = None,
     key_file: str | Path | None = None,
+    threads: int | None = None,
 ) -> Log:
     """A log, or several in order.
 
@@ -64,13 +65,16 @@ def open_log(
     variable BINLOGKIT_PASSWORD); ``charset``: of text whose character set nothing tells;
     ``on_damage``: ``stop`` or ``report``; ``name``: the ``source`` column; ``keyring``,
     ``key_file``: names of the server's keyring file, or of a file with one key, for encrypted logs
-    (else the environment variables BINLOGKIT_KEYRING and BINLOGKIT_KEY_FILE).
+    (else the environment variables BINLOGKIT_KEYRING and BINLOGKIT_KEY_FILE); ``threads``: that
+    decode row changes, 1 for none beside the caller's (else the environment variable
+    BINLOGKIT_THREADS, else one per processor up to four): what comes, and in which order, is the
+    same with any number.
     Errors: InputError, EmptyInputError, UsageError.
     """
     if on_damage not in ("stop", "report"):
         raise UsageError(f"on_damage is stop or report, not {on_damage!r}")
     carriers = resolve(source, key_files(keyring, key_file))
-    options = _options(schema, schema_from, charset, on_damage, name)
+    options = replace(_options(schema, schema_from, charset, on_damage, name), threads=threads)
     return Log(carriers, options)
 
 
@@ -144,7 +148,7 @@ class Log:
         from binlogkit.frames.records import matches, window_records
 
         wanted = Filters.build(**filters)
-        for window in self._windows(wanted):
+        for window in self._windows(self.walk(), wanted):
             for record in window_records([b.batch for b in window]):
                 if matches(record, wanted.where):
                     yield record
@@ -165,23 +169,47 @@ class Log:
 
     # ---- batches ------------------------------------------------------------------------
 
-    def batches(self, table: str | Iterable[str] | None = None, **filters: Any) -> Iterator[Batch]:
-        """Row changes in bounded memory: every table's, in log order per table, or those named."""
+    def batches(
+        self,
+        table: str | Iterable[str] | None = None,
+        *,
+        columns: Iterable[str] | None = None,
+        **filters: Any,
+    ) -> Iterator[Batch]:
+        """Row changes in bounded memory: every table's, in log order per table, or those named.
+
+        ``columns``: names of the tables' columns that the images are to have; others are stepped
+        over, not decoded. UsageError, at the end, for a name that no table read has.
+
+        At most 700 MB are held at once with four threads, 400 MB with one, beside four times the
+        largest event and 1 KB for each column of each version of a table, whatever the log's and
+        its transactions' size (docs/performance.md).
+        """
         wanted = Filters.build(**_with_table(table, filters))
+        from binlogkit.frames.projection import projected
         from binlogkit.frames.records import matching
 
-        for window in self._windows(wanted):
+        asked = _column_names(columns)
+        decoded = None if asked is None else asked | {column for column, _ in wanted.where}
+        walk = self.walk()
+        for window in self._windows(walk, wanted, decoded):
             for batch in window:
                 kept = matching(batch.batch, wanted.where)
                 if kept.num_rows:
+                    if asked is not None:
+                        kept = projected(kept, asked)
                     yield Batch(batch.table, batch.schema_version, kept)
+        if asked is not None:
+            _no_others(asked, walk, wanted)
 
-    def _windows(self, wanted: Filters) -> Iterator[list[Batch]]:
+    def _windows(
+        self, walk: LogWalk, wanted: Filters, columns: frozenset[str] | None = None
+    ) -> Iterator[list[Batch]]:
         from binlogkit.frames.schema import undecodable_cells
         from binlogkit.frames.windows import read_batches
 
         self.undecodable = 0
-        for window in read_batches(self.walk(), wanted):
+        for window in read_batches(walk, wanted, columns=columns):
             self.undecodable += sum(undecodable_cells(batch) for _, batch in window)
             yield [Batch(schema.name, schema.version, batch) for schema, batch in window]
 
@@ -195,12 +223,20 @@ class Log:
         records = (nested_as_text(r) for r in self.event_records(**filters))
         return to_engine(table_of(records, event_schema()), engine)
 
-    def rows(self, table: str | None = None, *, engine: str = "pandas", **filters: Any) -> Any:
+    def rows(
+        self,
+        table: str | None = None,
+        *,
+        engine: str = "pandas",
+        columns: Iterable[str] | None = None,
+        **filters: Any,
+    ) -> Any:
         """Row changes as a frame.
 
         Without ``table`` every change, ``before`` and ``after`` as JSON text (contract's values).
         With it typed columns ``before.id``, ``after.id`` …, the versions of the table's schema
-        united by name; :class:`SchemaError` names the versions that cannot be.
+        united by name; :class:`SchemaError` names the versions that cannot be. ``columns``: only
+        these of the table's, as in :meth:`batches`; they need a ``table``.
         """
         from binlogkit.frames.tables import (
             flat_table,
@@ -211,15 +247,23 @@ class Log:
         )
 
         if table is None:
+            if columns is not None:
+                raise UsageError("columns are those of a table: name it")
             records = (nested_as_text(r) for r in self.row_records(**filters))
             return to_engine(table_of(records, generic_schema()), engine)
-        return to_engine(flat_table(self.changes(table, **filters)), engine)
+        return to_engine(flat_table(self.changes(table, columns=columns, **filters)), engine)
 
-    def changes(self, table: str, **filters: Any) -> pa.Table:
-        """One table's changes in the canonical batch schema: what the analyses take."""
+    def changes(
+        self, table: str, *, columns: Iterable[str] | None = None, **filters: Any
+    ) -> pa.Table:
+        """One table's changes in the canonical batch schema: what the analyses take.
+
+        ``columns``: as in :meth:`batches`.
+        """
         from binlogkit.frames.tables import united
 
-        return united([b.batch for b in self.batches(table, **filters)], table)
+        found = self.batches(table, columns=columns, **filters)
+        return united([b.batch for b in found], table)
 
     def transactions(self, *, engine: str = "pandas", **filters: Any) -> Any:
         """The transactions as a frame, one row each, with the outcome."""
@@ -384,6 +428,22 @@ def _query(connection: Any, sql: str) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(sql)
         return list(cursor.fetchall())
+
+
+def _column_names(columns: Iterable[str] | None) -> frozenset[str] | None:
+    if isinstance(columns, str):
+        raise UsageError(f"columns are a list of names, not {columns!r}")
+    return None if columns is None else frozenset(columns)
+
+
+def _no_others(columns: frozenset[str], walk: LogWalk, wanted: Filters) -> None:
+    """UsageError for names that no table that was read has; without such tables none is wrong."""
+    found = [s for n, known in walk.schemas.items() if wanted.wants_table(*n) for s in known]
+    names = {column.name for schema in found for column in schema.columns}
+    others = sorted(columns - names) if found else []
+    if others:
+        there = ", ".join(sorted(names))
+        raise UsageError(f"there is no column {', '.join(others)}; there are {there}")
 
 
 def _with_table(table: str | Iterable[str] | None, filters: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from there on (``rows/walk.py``), as a whole or from the first such event.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from binlogkit.rows.stretches import ENTRIES, Facts, Obstacle, Stretch
 from binlogkit.rows.transactions import Transaction
 from binlogkit.rows.walk import SEQ_SHIFT, LogWalk, Place, Step
 from binlogkit.sources.carriers import Carrier
+from binlogkit.sources.chunks import Submit
 from binlogkit.sources.raw import EventHeader, RawEvent
 
 __all__ = ["Piece", "pieces_of", "transactions_ahead"]
@@ -51,6 +52,7 @@ class Piece:
     whole: bool
     stretch: Stretch | None
     schemas: list[TableSchema | None]
+    damages: list[DamageError] = field(default_factory=list)
 
 
 class _Tables:
@@ -69,16 +71,22 @@ class _Tables:
 
     def look(self, event: Event, ordinal: int, index: Index) -> bool:
         """Take an event that changes what is known; tables before it are resolved first."""
-        walk = self._walk
+        walk, raw = self._walk, event.raw
         known = walk.generation
-        self.resolve(np.frombuffer(index.tobytes(self._seen), ENTRIES), event.raw.pos)
+        entries = np.frombuffer(index.tobytes(self._seen), ENTRIES)
+        if len(entries):  # the event is the last of them
+            inside = raw.inner is not None
+            self.resolve(entries, raw.pos - int(entries["offset"][-1]), raw.pos if inside else None)
         self._seen = len(index)
         walk.look(Step(event, ordinal << SEQ_SHIFT, False, False))
         self._stale = self._stale or walk.generation != known
         return self._stale
 
-    def resolve(self, entries: np.ndarray[Any, Any], pos: int) -> None:
-        """Resolve the tables of ``entries`` that are not known yet, in their order."""
+    def resolve(self, entries: np.ndarray[Any, Any], origin: int, outer: int | None) -> None:
+        """Resolve the tables of ``entries`` that are not known yet, in their order.
+
+        ``origin``: the log's offset of their buffer, ``outer``: that of the payload they are in.
+        """
         slots = entries["slot"]
         most = int(slots.max(initial=-1))
         if most < 0:
@@ -100,7 +108,9 @@ class _Tables:
         again = np.zeros(most + 1, bool)
         again[slots[mapped]] = True
         for slot in sorted(wanted, key=firsts.__getitem__):
-            self._resolve(slot, bool(mapped[firsts[slot]]), bool(again[slot]), pos)
+            first = int(firsts[slot])
+            pos = origin + int(entries["offset"][first]) if outer is None else outer
+            self._resolve(slot, bool(mapped[first]), bool(again[slot]), pos)
 
     def _resolve(self, slot: int, mapped: bool, again: bool, pos: int) -> None:
         """``mapped``: a table map comes before rows; ``again``: there is one at all."""
@@ -150,34 +160,60 @@ class _Tables:
         except DamageError:
             raise Obstacle(pos) from None
 
+    def check_unmapped(self, stretch: Stretch) -> None:
+        """Read the rows events that the kernel leaves out, whose table is not known.
 
-def pieces_of(walk: LogWalk, carrier: Carrier, first: bool, last: bool) -> Iterator[Piece | Step]:
+        Errors: Obstacle: one cannot be read; the walk reads it itself and tells more.
+        """
+        for i in np.flatnonzero(stretch.entries["notes"] & _NO_MAP).tolist():
+            code, body = int(stretch.entries["type"][i]), stretch.body(i)
+            raw = RawEvent(self._carrier.name, 0, EventHeader(0, code, 0, len(body), 0, 0), body)
+            parser = parser_of(code)
+            assert parser is not None
+            try:
+                parser(Cursor(body), raw, self.scan.context)
+            except DamageError:
+                raise Obstacle(stretch.place[0]) from None
+
+
+def pieces_of(
+    walk: LogWalk, ahead: Submit | None, carrier: Carrier, first: bool, last: bool
+) -> Iterator[Piece | Step]:
     """The pieces of one log of ``walk``, and its steps from where they end."""
     number = walk.next_number
     if number is None:
         yield from walk.steps_of(carrier, first, last)
         return
     tables = _Tables(walk, carrier)
-    scan = ScanWalk(carrier, tables.look, number=number, ordinal=walk.ordinal, facts=walk.facts)
+    scan = ScanWalk(
+        carrier, tables.look, number=number, ordinal=walk.ordinal, facts=walk.facts, ahead=ahead
+    )
     tables.scan = scan
 
     behind: Place | None = None
 
+    told = len(walk.damages)
+
     def piece(stretch: Stretch | None) -> Piece:
+        damages = walk.damages[told:]
+        del walk.damages[told:]
         return Piece(
             carrier, first, last, scan.format.server_version, scan.facts, scan.transactions(),
-            number, behind is None, stretch, tables.schemas,
+            number, behind is None, stretch, tables.schemas, damages,
         )  # fmt: skip
 
     for stretch in scan:
         try:
-            tables.resolve(stretch.entries, stretch.origin)
+            outer = stretch.outer[0] if stretch.outer else None
+            tables.resolve(stretch.entries, stretch.origin, outer)
+            tables.check_unmapped(stretch)
         except Obstacle:
             behind = stretch.place
             scan.scanner.maps.back_to_mark()
             break
         _tell_unmapped(walk, stretch, carrier.name)
         yield piece(stretch)
+        told = len(walk.damages)
         walk.ordinal = stretch.ordinal + len(stretch.entries)
         tables.delivered()
     behind = behind or scan.obstacle

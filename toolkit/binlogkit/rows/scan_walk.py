@@ -26,7 +26,7 @@ from binlogkit.events.query import Query
 from binlogkit.rows.settling import settled
 from binlogkit.rows.stretches import ENTRIES, TRANSACTIONS, Facts, Obstacle, Stretch
 from binlogkit.sources.carriers import Carrier
-from binlogkit.sources.chunks import Chunks
+from binlogkit.sources.chunks import SIZE, Chunks, Submit
 from binlogkit.sources.crc import ends_in_crc
 from binlogkit.sources.log_format import LogFormat, format_of
 from binlogkit.sources.loose_events import LooseEvents
@@ -71,6 +71,7 @@ class ScanWalk:
         number: int = 0,
         ordinal: int = 0,
         facts: Facts | None = None,
+        ahead: Submit | None = None,
     ) -> None:
         self.carrier = carrier
         self.scanner = Scanner(number)
@@ -80,9 +81,11 @@ class ScanWalk:
         self.obstacle: tuple[int, int] | None = None
         self.ordinal = ordinal
         self._look = look
+        self._read_ahead = ahead
         self._doubts = 0
         self._checked = 0  # entries of the stretch whose positions are
         self._inner = 0
+        self._index = Index()
         self._payload_chunks: Chunks | None = None
 
     def __iter__(self) -> Iterator[Stretch]:
@@ -90,12 +93,14 @@ class ScanWalk:
             if isinstance(file, (LooseEvents, HexImage)):
                 self.obstacle = (0, -1)
                 return
-            chunks = Chunks(file)
+            chunks = Chunks(file, ahead=self._read_ahead if file.seekable() else None)
             try:
                 yield from self._all(chunks)
             except Obstacle as obstacle:
                 self.obstacle = (obstacle.offset, obstacle.inner)
                 self.scanner.maps.back_to_mark()
+            finally:
+                chunks.close()
         if self.obstacle is None:
             self.scanner.finish()
 
@@ -114,10 +119,11 @@ class ScanWalk:
         chunks.start = len(BINLOG_MAGIC)
         take = False
         while True:
-            index, stop = Index(), ""
-            self._checked = 0
+            self._clear()
+            stop = ""
             try:
                 while not stop:
+                    index = self._index
                     found = self.scanner.scan(
                         index, chunks.buffer, chunks.start, chunks.end, chunks.origin, take
                     )
@@ -125,15 +131,15 @@ class ScanWalk:
                     if take:
                         self._check(index, chunks)
                         yield from self._stretch(index, chunks)
-                        self._clear(index)
+                        self._clear()
                         self._take_format(chunks)
                     elif found != "look" or (yield from self._looked(index, chunks)):
                         stop = found
-                self._check(index, chunks)
+                self._check(self._index, chunks)
             except Obstacle as obstacle:
-                yield from self._stretch(index, chunks, obstacle.offset)
+                yield from self._stretch(self._index, chunks, obstacle.offset)
                 raise
-            yield from self._stretch(index, chunks)
+            yield from self._stretch(self._index, chunks)
             if stop in ("end", "cut"):
                 if _absurd(chunks) or not self._more(chunks):
                     if chunks.end > chunks.start:
@@ -166,8 +172,9 @@ class ScanWalk:
         if not len(entries):
             return
         yield Stretch(
-            self.scanner, index, chunks.buffer, entries, self.ordinal, chunks.origin, None, 0
-        )
+            self.scanner, index, chunks.buffer, entries, self.ordinal, chunks.origin, None, 0,
+            chunks,
+        )  # fmt: skip
         self._handed_over(entries)
 
     def _handed_over(self, entries: np.ndarray[Any, Any]) -> None:
@@ -192,8 +199,9 @@ class ScanWalk:
         self._doubts = max(0, self._doubts - len(entries))
         self._checked = len(index)
 
-    def _clear(self, index: Index) -> None:
-        index.clear()
+    def _clear(self) -> None:
+        """Begin a new index: what was handed over may still be read."""
+        self._index = Index()
         self._checked = 0
 
     # ---- what Python looks at -----------------------------------------------------------------
@@ -266,7 +274,7 @@ class ScanWalk:
         changed = self._look is not None and self._look(event, ordinal, index)
         if isinstance(event.body, TransactionPayload):
             yield from self._stretch(index, chunks)
-            self._clear(index)
+            self._clear()
             yield from self._payload(raw, event.body)
             return False
         return changed
@@ -300,7 +308,9 @@ class ScanWalk:
 
     def _inside(self, outer: RawEvent, payload: TransactionPayload) -> Iterator[Stretch]:
         scanner = self.scanner
-        chunks = self._payload_chunks = Chunks(plain_stream(outer, payload), self._payload_chunks)
+        expected = SIZE if payload.uncompressed_size is None else payload.uncompressed_size
+        plain = plain_stream(outer, payload)
+        chunks = self._payload_chunks = Chunks(plain, self._payload_chunks, expected=expected)
         most = largest_inner(payload)
         while True:
             index, stop = Index(), ""
@@ -313,7 +323,7 @@ class ScanWalk:
             if len(entries):
                 yield Stretch(
                     scanner, index, chunks.buffer, entries, self.ordinal, 0,
-                    (outer.pos, outer.end_pos), self._inner,
+                    (outer.pos, outer.end_pos), self._inner, chunks,
                 )  # fmt: skip
                 self._handed_over(entries)
             self._inner += len(entries)
@@ -337,7 +347,10 @@ class ScanWalk:
             raise Obstacle(outer.pos, self._inner)
         self._settle(index, 0, event)
         if self._look is not None:
-            self._look(event, self.ordinal + len(index) - 1, index)
+            try:
+                self._look(event, self.ordinal + len(index) - 1, index)
+            except Obstacle:
+                raise Obstacle(outer.pos, self._inner) from None
 
 
 def _head(chunks: Chunks) -> EventHeader | None:

@@ -13,6 +13,7 @@ from binlogkit._kernel.native.index import ENTRY, TRANSACTION, Index
 from binlogkit._kernel.native.scan import Scanner
 from binlogkit.constants import CHECKSUM_LENGTH, EventType
 from binlogkit.events.statement_text import statement_text
+from binlogkit.sources.chunks import Chunks
 
 __all__ = ["ENTRIES", "ROWS_EVENTS", "TRANSACTIONS", "Facts", "Obstacle", "Stretch"]
 
@@ -22,6 +23,8 @@ TRANSACTIONS = np.dtype(list(TRANSACTION))
 #: Whether a type code is a rows event's.
 ROWS_EVENTS = np.zeros(256, bool)
 ROWS_EVENTS[[*range(23, 26), *range(30, 33), EventType.PARTIAL_UPDATE_ROWS_EVENT]] = True
+
+_COPIED = 1 << 20  # bytes that are rather copied than kept
 
 
 class Obstacle(Exception):
@@ -59,6 +62,7 @@ class Stretch:
     origin: int
     outer: tuple[int, int] | None
     inner: int
+    chunks: Chunks
 
     @property
     def place(self) -> tuple[int, int]:
@@ -66,6 +70,19 @@ class Stretch:
         if self.outer is not None:
             return self.outer[0], self.inner
         return self.origin + int(self.entries["offset"][0]), -1
+
+    def keep(self) -> None:
+        """Let the bytes stay as they are while the log is read on, until ``let_go``."""
+        if self.data is not self.chunks.buffer:
+            return
+        last = self.entries[-1]
+        end = int(last["offset"]) + int(last["size"])
+        self.data = self.chunks.lend() if end > _COPIED else bytes(memoryview(self.data)[:end])
+
+    def let_go(self) -> None:
+        """What was kept is not read any more."""
+        if isinstance(self.data, bytearray):
+            self.chunks.give_back(self.data)
 
     def rows_pass(self) -> RowsPass:
         """What decodes the stretch's rows."""

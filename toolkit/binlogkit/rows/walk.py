@@ -6,7 +6,7 @@ end, so that a row knows the XID and outcome that the log tells only later; memo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -36,6 +36,7 @@ from binlogkit.sources.raw import RawEvent
 
 if TYPE_CHECKING:
     from binlogkit.rows.pieces import Piece
+    from binlogkit.sources.chunks import Submit
 
 __all__ = ["LogWalk", "Place", "ReadOptions", "Step"]
 
@@ -61,7 +62,8 @@ class ReadOptions:
     """How to read.
 
     ``on_damage``: ``stop`` or ``report``; ``catalog``: what a schema file or a server says, and
-    ``catalog_origin`` which of them; ``charset``: for text whose character set nothing tells.
+    ``catalog_origin`` which of them; ``charset``: for text whose character set nothing tells;
+    ``threads``: how many decode rows, None for as many as there are processors, up to four.
     """
 
     on_damage: str = "stop"
@@ -69,6 +71,7 @@ class ReadOptions:
     catalog_origin: Origin = Origin.SCHEMA_FILE
     charset: str | None = None
     source: str | None = None
+    threads: int | None = None
 
     def __post_init__(self) -> None:
         if self.charset is not None and self.charset not in (*CHARSETS, "utf8"):
@@ -134,13 +137,18 @@ class LogWalk:
         """The steps of all logs; an unreadable one is told after the others were read."""
         return self._through(self._walk)
 
-    def pieces(self) -> Iterator[Piece | Step]:
-        """The same logs as stretches for the kernel; as steps from where it gives one up."""
+    def pieces(self, ahead: Submit | None = None) -> Generator[Piece | Step, None, None]:
+        """The same logs as stretches for the kernel; as steps from where it gives one up.
+
+        ``ahead``: lets their bytes be read in another thread.
+        """
         from binlogkit.rows.pieces import pieces_of
 
-        return self._through(partial(pieces_of, self))
+        return self._through(partial(pieces_of, self, ahead))
 
-    def _through(self, read: Callable[[Carrier, bool, bool], Iterator[_Item]]) -> Iterator[_Item]:
+    def _through(
+        self, read: Callable[[Carrier, bool, bool], Iterator[_Item]]
+    ) -> Generator[_Item, None, None]:
         last = len(self.carriers) - 1
         for i, carrier in enumerate(self.carriers):
             try:

@@ -1,48 +1,175 @@
-"""A log's bytes in one buffer that is used again and again, for the kernel's scan."""
+"""A log's bytes in a buffer that is used again and again, for the kernel's scan.
+
+What reads a buffer later, in another thread, borrows it; the next bytes then go to another one.
+With ``ahead`` another thread reads them while these are scanned.
+"""
 
 from __future__ import annotations
 
-from typing import BinaryIO
+import io
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import BinaryIO, TypeAlias, cast
 
-from binlogkit.sources.lookahead import Lookahead
-
-__all__ = ["Chunks"]
+__all__ = ["Chunks", "Submit"]
 
 SIZE = 8 << 20
+_FIRST = 1 << 16  # bytes of the buffer before there are more in the log
+HEAD = 256 << 10  # room in front of what is read ahead, for the event that was cut
+_SPARE = 8  # buffers that nobody uses and that are kept for the next bytes
+_SIZE_AT = 9  # where an event's header has the event's size
+_SLACK = 64 << 10
+
+Submit: TypeAlias = "Callable[[Callable[[], int]], Future[int]]"
 
 
 class Chunks:
     """``buffer[start:end]`` holds the bytes that were not taken yet; ``origin``: the log's offset
     of the buffer's first byte.
 
-    The buffer grows only where one event fills it, by bytes that are there.
+    The buffer grows only where one event fills it, by bytes that are there and up to what the event
+    claims, and is of its usual size again behind it.
     """
 
-    def __init__(self, file: BinaryIO, used: Chunks | None = None) -> None:
-        """``used``: chunks that are done with, whose buffer serves again."""
+    def __init__(
+        self,
+        file: BinaryIO,
+        used: Chunks | None = None,
+        ahead: Submit | None = None,
+        expected: int = SIZE,
+    ) -> None:
+        """``used``: chunks that are done with, whose buffers serve again, behind what they hold
+        where the bytes ``expected`` fit there; ``ahead``: lets a call be made in another thread."""
         self._file = file
-        self.buffer: bytearray = bytearray(SIZE) if used is None else used.buffer
-        self.start = self.end = self.origin = 0
+        # One that only has read() inherits a readinto() that does nothing but raise.
+        own = getattr(type(file), "readinto", io.RawIOBase.readinto)
+        self._fills = own is not io.RawIOBase.readinto
+        self._submit = ahead
+        self._coming: tuple[bytearray, Future[int]] | None = None
+        self._begun = self._ended = False
+        self._spare: list[bytearray] = []
+        self._lent: dict[int, int] = {}
+        self.buffer = bytearray()
+        self.start = 0
+        if used is not None:
+            self._spare, self._lent = used._spare, used._lent
+            self.buffer, used.buffer = used.buffer, self.buffer
+            if len(self.buffer) == SIZE and expected <= SIZE - used.end:
+                self.start = used.end
+        self.end, self.origin = self.start, -self.start
+        if not self.start and (id(self.buffer) in self._lent or len(self.buffer) != SIZE):
+            self.buffer = self._spare.pop() if self._spare else bytearray(min(_FIRST, SIZE))
+
+    def lend(self) -> bytearray:
+        """The buffer, which stays as it is until it is given back as often as it was lent."""
+        self._lent[id(self.buffer)] = self._lent.get(id(self.buffer), 0) + 1
+        return self.buffer
+
+    def give_back(self, buffer: bytearray) -> None:
+        """Take a buffer that was lent."""
+        left = self._lent.pop(id(buffer)) - 1
+        if left:
+            self._lent[id(buffer)] = left
+        elif buffer is not self.buffer:
+            self._keep(buffer)
+
+    def close(self) -> None:
+        """Nothing more is read; what is being read ahead is waited for."""
+        coming, self._coming = self._coming, None
+        if coming is not None and not coming[1].cancel():
+            coming[1].exception()
 
     def more(self) -> bool:
         """Read on behind what was not taken; whether anything came."""
         left = self.end - self.start
-        if left == len(self.buffer):
-            self.buffer += bytes(left)
-        elif self.start:
-            self.buffer[:left] = self.buffer[self.start : self.end]
+        coming, self._coming = self._coming, None
+        if self._ended and coming is None:
+            return False
+        count = 0 if coming is None else coming[1].result()
+        if not self._begun:
+            self._begin()
+        elif left > HEAD:
+            self._add_room(left)
+            if coming is not None:
+                self.buffer[left : left + count] = memoryview(coming[0])[HEAD : HEAD + count]
+                self._keep(coming[0])
+            self.end += count
+            self.end += self._fill(self.end)
+        else:
+            rest = bytes(memoryview(self.buffer)[self.start : self.end])
+            start = HEAD - left
+            fresh = self._room() if coming is None else coming[0]
+            if coming is None:
+                count = self._fill(HEAD, fresh)
+            fresh[start:HEAD] = rest
+            if fresh is not self.buffer:
+                self._keep(self.buffer)
+            self.origin += self.start - start
+            self.buffer, self.start, self.end = fresh, start, HEAD + count
+        came = self.end - self.start > left
+        if self._submit is not None and not self._ended:
+            buffer = self._another()
+            self._coming = buffer, self._submit(lambda: self._fill(HEAD, buffer))
+        return came
+
+    def _begin(self) -> None:
+        """The first bytes: into a small buffer, if they fit there."""
+        self._begun = True
+        self.end += self._fill(self.end)
+        if not self._ended and len(self.buffer) < SIZE:
+            fresh = self._another()
+            fresh[: self.end] = self.buffer
+            self.buffer = fresh
+            self.end += self._fill(self.end)
+
+    # ---- room ---------------------------------------------------------------------------------
+
+    def _add_room(self, left: int) -> None:
+        """Let what was not taken begin the buffer, with room behind it: as much again, and not
+        more than the event wants, where it is larger than a usual chunk."""
+        head = self.buffer[self.start + _SIZE_AT : self.start + _SIZE_AT + 4]
+        claim = int.from_bytes(head, "little") + _SLACK
+        size = left + max(SIZE - HEAD, min(left, claim - left))
+        if self.start or id(self.buffer) in self._lent:
+            fresh = bytearray(size)
+            fresh[:left] = memoryview(self.buffer)[self.start : self.end]
+            self._keep(self.buffer)
+            self.buffer = fresh
+        elif size > len(self.buffer):
+            self.buffer += bytes(size - len(self.buffer))
         self.origin += self.start
         self.start, self.end = 0, left
-        while self.end < len(self.buffer):
-            count = self._read(memoryview(self.buffer)[self.end :])
-            if not count:
-                break
-            self.end += count
-        return self.end > left
+
+    def _room(self) -> bytearray:
+        """The buffer itself, if nobody has borrowed it, or another one."""
+        borrowed = id(self.buffer) in self._lent
+        return self._another() if borrowed or len(self.buffer) != SIZE else self.buffer
+
+    def _another(self) -> bytearray:
+        return self._spare.pop() if self._spare else bytearray(SIZE)
+
+    def _keep(self, buffer: bytearray) -> None:
+        """Keep a buffer for other bytes, if nobody has borrowed it."""
+        usual = len(buffer) == SIZE and len(self._spare) < _SPARE
+        if usual and id(buffer) not in self._lent:
+            self._spare.append(buffer)
+
+    # ---- reading ------------------------------------------------------------------------------
+
+    def _fill(self, start: int, buffer: bytearray | None = None) -> int:
+        """Read into the buffer from ``start`` on, until it is full or no byte is left; how many
+        came."""
+        room = memoryview(self.buffer if buffer is None else buffer)[start:]
+        done = 0
+        while done < len(room) and not self._ended:
+            count = self._read(room[done : done + SIZE])
+            done += count
+            self._ended = not count
+        return done
 
     def _read(self, room: memoryview) -> int:
-        if isinstance(self._file, Lookahead):
-            return self._file.readinto(room)
+        if self._fills:
+            return cast(io.RawIOBase, self._file).readinto(room) or 0
         data = self._file.read(len(room))
         room[: len(data)] = data
         return len(data)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 from binlogkit.errors import DamageError
 
@@ -23,6 +23,9 @@ class Lookahead(io.RawIOBase):
         self._inner = file
         self._ahead = b""
         self._failure: DamageError | None = None
+        # One that only has read() inherits a readinto() that does nothing but raise.
+        own = getattr(type(file), "readinto", io.RawIOBase.readinto)
+        self._fills = own is not io.RawIOBase.readinto
 
     def readable(self) -> bool:
         return True
@@ -59,8 +62,8 @@ class Lookahead(io.RawIOBase):
 
     def readinto(self, room: Buffer) -> int:
         """Into ``room``, without a copy where the file can do that."""
-        if not self._ahead and self._failure is None and hasattr(self._inner, "readinto"):
-            return int(self._inner.readinto(room) or 0)
+        if not self._ahead and self._failure is None and self._fills:
+            return cast(io.RawIOBase, self._inner).readinto(room) or 0
         view = memoryview(room)
         data = self.read(len(view))
         view[: len(data)] = data

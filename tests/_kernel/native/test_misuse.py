@@ -1,0 +1,259 @@
+"""What a caller, another thread or a lack of memory could do to the kernel's buffers: an error."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from binlogkit._kernel.cells import CellSpec
+from binlogkit._kernel.columns import TablePlan
+from binlogkit._kernel.native.batch import RowsPass
+from binlogkit._kernel.native.builder import KINDS, TableBuilder
+from binlogkit._kernel.native.index import Index
+from binlogkit._kernel.native.scan import Scanner
+from binlogkit.constants import ColumnType as T
+
+FACTS = (0,) * 8
+ROWS_HEAD = (7).to_bytes(6, "little") + b"\1\0\2\0"
+
+
+def described(kind: str, **changed: Any) -> tuple[Any, ...]:
+    """A column as TableBuilder takes it."""
+    fields = {
+        "out": 0, "is_json": False, "width": 4, "fraction": 0, "flag": 0, "limit": 0, "element": 4,
+        "groups": (), "points": None,
+    }  # fmt: skip
+    return (KINDS[kind], *(fields | changed).values())
+
+
+def event(code: int, body: bytes) -> bytes:
+    return bytes(4) + bytes([code]) + bytes(4) + (len(body) + 19).to_bytes(4, "little") + (
+        bytes(6) + body
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        described("copy4", width=8),
+        described("copy8", width=8, element=4),
+        described("bit", width=9, limit=65, element=8),
+        described("bit", width=1, limit=0, element=8),
+        described("set", width=9, element=8),
+        described("enum", width=3, element=2, limit=-1),
+        described("enum", width=1, element=2, limit=3),
+        described("time2", width=3, fraction=3, element=8),
+        described("time2", width=7, fraction=4, element=8),
+        described("decimal128", width=4, element=16),
+        described("decimal128", width=20, element=16, groups=((9, 4),) * 5),
+        described("decimal256", width=9, element=32, groups=((9, 9),)),
+        described("decimal256", width=40, element=32, groups=((9, 4),) * 10),
+        described("bytes", width=5, element=0),
+        described("bytes", width=0, element=0),
+        described("padded", width=1, element=0, limit=1 << 40),
+        described("json", width=8, element=0),
+        described("skip_prefixed", width=9),
+        described("skip_fixed", width=-1),
+        described("copy4", out=1),
+        described("copy4", out=7),
+    ],
+)
+def test_columns_that_cannot_be(column: tuple[Any, ...]) -> None:
+    with pytest.raises(ValueError, match=r"cannot be|places"):
+        TableBuilder(None, (column,), 1, 1)
+
+
+def test_two_columns_of_one_place() -> None:
+    with pytest.raises(ValueError, match="places"):
+        TableBuilder(None, (described("copy4"), described("copy4")), 1, 1)
+
+
+@pytest.mark.parametrize("facts", [(), (0,) * 7, (0,) * 9])
+def test_facts_that_are_not_as_many(facts: tuple[int, ...]) -> None:
+    builder = TablePlan([CellSpec(T.TINY)], ["t"]).builder()
+    with pytest.raises(ValueError, match="as many facts"):
+        builder.add_event(b"", 0, 0, 30, 6, facts, 0, 0)
+
+
+@pytest.mark.parametrize("at", [-1, 11, (1 << 63) - 1])
+def test_going_on_outside_the_event(at: int) -> None:
+    builder = TablePlan([CellSpec(T.TINY)], ["t"]).builder()
+    with pytest.raises(ValueError, match="outside"):
+        builder.add_event(bytes(20), 5, 15, 30, 6, FACTS, at, 0)
+
+
+def scanned(*events: bytes) -> tuple[Scanner, Index, bytes]:
+    scanner, index, data = Scanner(), Index(), b"".join(events)
+    scanner.checksums = False
+    assert scanner.scan(index, data, 0, len(data), 4) in ("end", "look")
+    return scanner, index, data
+
+
+def test_an_event_shorter_than_the_format_that_it_is_read_with() -> None:
+    """The scan took them by another header's length: there is nothing to read."""
+    scanner, index, data = scanned(event(19, bytes(20)), event(30, ROWS_HEAD + b"\1\1\0\5"))
+    plan = TablePlan([CellSpec(T.TINY)], ["t"])
+    for length, checksums in ((200, False), (30, True), (255, True)):
+        scanner.header_length, scanner.checksums = length, checksums
+        rows, builder = RowsPass(scanner, index, data, 4), plan.builder()
+        index_of_map = rows.run([builder])
+        assert index_of_map is None or plan.fault(*index_of_map[1:]).reason.startswith("needs")
+        assert builder.rows == 0
+
+
+@pytest.mark.parametrize(("length", "width"), [(18, 6), (256, 6), (-1, 6), (19, 5), (19, 1000)])
+def test_no_format_of_any_log(length: int, width: int) -> None:
+    scanner, index, data = scanned(event(16, bytes(8)))
+    scanner.header_length, scanner.table_id_width = length, width
+    with pytest.raises(ValueError, match="no such format"):
+        scanner.scan(index, data, 0, len(data), 4)
+    with pytest.raises(ValueError, match="no such format"):
+        RowsPass(scanner, index, data, 4)
+
+
+@pytest.mark.parametrize("seq", [-1, 1 << 31, (1 << 31) - 1])
+def test_more_events_than_can_be_numbered(seq: int) -> None:
+    scanner, index, data = scanned(event(16, bytes(8)), event(16, bytes(8)))
+    with pytest.raises(OverflowError, match=r"2\*\*31 events|negative"):
+        RowsPass(scanner, index, data, 4, seq)
+
+
+def refused(work: Callable[[], object], meanwhile: Callable[[], object]) -> set[type[Exception]]:
+    """What ``meanwhile`` raises again and again while another thread does ``work``."""
+    met: set[type[Exception]] = set()
+    for _ in range(50):
+        thread = threading.Thread(target=work)
+        thread.start()
+        while thread.is_alive() and not met:
+            try:
+                meanwhile()
+            except (RuntimeError, BufferError) as error:
+                met.add(type(error))
+        thread.join()
+        if met:
+            break
+    return met
+
+
+def test_a_builder_at_work_in_another_thread() -> None:
+    plan = TablePlan([CellSpec(T.LONG, unsigned=True)], ["n"])
+    builder = plan.builder(1 << 24, 1 << 30)
+    data = bytearray(ROWS_HEAD + b"\1\1" + b"\0\1\2\3\4" * 3_000_000)
+    size = len(data)
+
+    def work() -> None:
+        with contextlib.suppress(RuntimeError):  # the other one was first
+            builder.add_event(data, 0, size, 30, 6, FACTS, 0, 0)
+
+    assert refused(work, builder.take) == {RuntimeError}
+    assert refused(work, lambda: data.append(0)) == {BufferError}
+    builder.take()
+    work()
+    assert builder.take()[0] == 3_000_000
+
+
+def test_a_scan_in_another_thread() -> None:
+    scanner, index = Scanner(), Index()
+    scanner.checksums = False
+    data = event(19, bytes(20)) + event(16, bytes(8)) * 400_000
+    scanner.scan(index, data, 0, 39, 4)
+
+    def work() -> None:
+        index.clear()
+        scanner.scan(index, data, 0, len(data), 4)
+
+    for meanwhile in (
+        index.tobytes, index.clear, lambda: index.leave_out(b""), scanner.transactions.tobytes,
+        scanner.transactions.clear, lambda: scanner.maps.body(0), scanner.maps.ids,
+        scanner.maps.forget_ids, scanner.finish, lambda: scanner.know_status(b""),
+    ):  # fmt: skip
+        assert refused(work, meanwhile) == {RuntimeError}
+
+
+def test_one_builder_for_two_passes() -> None:
+    """The second is refused; a builder twice in one list is its own."""
+    body = ROWS_HEAD + b"\1\1" + b"\0\1" * 3_000_000
+    scanner, index, data = scanned(event(19, (7).to_bytes(6, "little") + b"map"), event(30, body))
+    builder = TablePlan([CellSpec(T.TINY)], ["t"]).builder(1 << 24, 1 << 30)
+    passes = [RowsPass(scanner, index, data, 4) for _ in range(2)]
+
+    def work() -> None:
+        with contextlib.suppress(RuntimeError):
+            passes[0].run([builder, builder])
+
+    refused(work, lambda: passes[1].run([builder]))
+    assert builder.rows in (3_000_000, 6_000_000)
+
+
+MEMORY = """
+import resource, sys
+from binlogkit._kernel.cells import CellSpec
+from binlogkit._kernel.columns import TablePlan
+from binlogkit.constants import ColumnType as T
+
+plan = TablePlan([CellSpec(T.LONG_BLOB, length=4, charset=c) for c in ("binary", "latin1")], "ab")
+size = 8 << 20
+cell = size.to_bytes(4, "little") + bytes(size)
+data = (7).to_bytes(6, "little") + bytes((1, 0, 2, 0, 2, 3)) + (b"\\0" + cell + cell) * 2
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+failed = 0
+for more in range(0, 288 << 20, 16 << 20):
+    resource.setrlimit(resource.RLIMIT_AS, (used + more, resource.RLIM_INFINITY))
+    builder = plan.builder(100, 1 << 30)
+    try:
+        at = row = 0
+        while (said := builder.add_event(data, 0, len(data), 30, 6, (0,) * 8, at, row)) is not None:
+            at, row = said
+        rows = builder.take()[0]
+    except MemoryError:
+        failed += 1
+    else:
+        assert rows == 2
+    del builder
+print(failed)
+"""
+
+
+@pytest.mark.skipif("libasan" in os.environ.get("LD_PRELOAD", ""), reason="it maps terabytes")
+def test_memory_that_ends_at_any_time() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", MEMORY], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert 1 <= int(done.stdout) < 18
+
+
+def colliding(count: int) -> list[bytes]:
+    """Table maps that differ in pairs of words whose differences a plain product keeps.
+
+    A difference in the highest bit of a word stays one in any product with an odd number.
+    """
+    pairs = [
+        (bytes(16), (1 << 63).to_bytes(8, "little") + (1 << 63 | 1 << 31).to_bytes(8, "little"))
+    ]
+    bodies = itertools.product(*(pairs * (count.bit_length() - 1)))
+    return [b"".join(words) for words in bodies]
+
+
+def test_no_log_makes_table_maps_slow_to_find() -> None:
+    def seconds(bodies: list[bytes]) -> float:
+        data = b"".join(event(19, i.to_bytes(6, "little") + b) for i, b in enumerate(bodies))
+        scanner = Scanner()
+        scanner.checksums = False
+        began = time.process_time()
+        assert scanner.scan(Index(), data, 0, len(data), 4) == "end"
+        assert scanner.maps.count == len(bodies)
+        return time.process_time() - began
+
+    made = colliding(1 << 14)
+    usual = [i.to_bytes(len(made[0]), "little") for i in range(len(made))]
+    assert min(seconds(made) for _ in range(3)) < 0.02 + 8 * min(seconds(usual) for _ in range(3))

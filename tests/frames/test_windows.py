@@ -1,0 +1,200 @@
+"""Row changes through the kernel are those that are read event by event, for every log."""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from binlogkit_fuzz import framing, seeds
+from readings import assert_same, by_kernel, read
+
+import binlogkit as bk
+from binlogkit.frames import windows
+from binlogkit.frames.windows import read_batches
+from binlogkit.rows.filters import Filters
+from binlogkit.rows.pieces import Piece
+from binlogkit.sources import chunks
+
+SECONDS = "BINLOGKIT_FUZZ_SECONDS"
+SMALL = 150_000  # bytes of a log that is damaged again and again
+MODES = ("stop", "report")
+
+
+def series() -> Iterator[tuple[str, list[str]]]:
+    """The golden logs that belong together, and other projects' by themselves."""
+    for folder in sorted({path.parent for path in seeds.DATA.glob("*/*/binlog.0*")}):
+        logs = sorted(str(path) for path in folder.glob("binlog.0*") if path.suffix[1:].isdigit())
+        yield str(folder.relative_to(seeds.DATA)), logs
+    for path in sorted(seeds.CORPUS.glob("*/*")):
+        if path.is_file():
+            yield path.name, [str(path)]
+
+
+ALL = dict(series())
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_log(name: str) -> None:
+    for mode in MODES:
+        assert_same(ALL[name], mode)
+
+
+def test_sound_logs_are_scanned_to_their_end() -> None:
+    """What a server since 5.6 writes is no obstacle, encrypted or compressed."""
+    names = [name for name in ALL if "/" in name and not name.endswith(("damage", "crash"))]
+    assert len(names) > 90
+    for name in names[::4]:
+        pieces = list(bk.open(ALL[name]).walk().pieces())
+        assert all(isinstance(piece, Piece) for piece in pieces), name
+
+
+def damaged(data: bytes, chance: random.Random) -> bytes:
+    """One of the ways in which logs break."""
+    broken = bytearray(data)
+    if len(broken) <= 200:
+        return data
+    at, size = chance.randrange(4, len(broken)), chance.randrange(1, 60)
+    match chance.choice(("none", "flip", "flip", "cut", "zero", "insert", "drop")):
+        case "flip":
+            broken[at] ^= 1 << chance.randrange(8)
+        case "cut":
+            del broken[at:]
+        case "zero":
+            broken[at : at + size] = bytes(len(broken[at : at + size]))
+        case "insert":
+            broken[at:at] = chance.randbytes(size)
+        case "drop":
+            del broken[at : at + size]
+    return bytes(broken)
+
+
+def filters(length: int, chance: random.Random) -> dict[str, Any]:
+    uuid = "3e11fa47-71ca-11e1-9e33-c80aa9429562"
+    if chance.random() < 0.6:
+        return {}
+    return chance.choice(
+        (
+            {"op": "update"},
+            {"op": ["insert", "delete"]},
+            {"server_id": 1},
+            {"start_position": chance.randrange(length)},
+            {"stop_position": chance.randrange(length)},
+            {"start_time": 1_700_000_000 + chance.randrange(10**7)},
+            {"stop_time": 1_767_225_600 + chance.randrange(10_000)},
+            {"thread": chance.randrange(1, 30)},
+            {"table": "account"},
+            {"exclude_table": "account"},
+            {"gtid": f"{uuid}:1-{chance.randrange(1, 40)}"},
+        )
+    )
+
+
+def one_round(chance: random.Random, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = chance.choice([n for n, data in seeds.logs().items() if len(data) <= SMALL])
+    plain = seeds.logs()[name]
+    data = damaged(plain, chance)
+    monkeypatch.setattr(chunks, "SIZE", chance.choice((64, 200, 1000, 5000, 1 << 20)))
+    chosen = filters(len(data), chance)
+    source: Any = data if chance.random() < 0.6 else [data, plain]
+    for mode in MODES:
+        assert_same(source, mode, **chosen)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_damaged_logs_in_chunks_with_filters(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    chance = random.Random(seed)
+    for _ in range(4):
+        one_round(chance, monkeypatch)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(SECONDS not in os.environ, reason=f"by hand: set {SECONDS}")
+def test_damaged_logs_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    seed = time.time_ns()
+    chance, end = random.Random(seed), time.monotonic() + float(os.environ[SECONDS])
+    print(f"seed {seed}")
+    while time.monotonic() < end:
+        one_round(chance, monkeypatch)
+
+
+def test_no_checksums_and_positions_that_are_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A statement that changes tables is not applied twice where the scan gives up behind it."""
+    name = next(n for n in ALL if n.startswith("5.6-row-full/"))
+    for logs in (ALL[name], next(ALL[n] for n in ALL if "alter" in n or "ddl" in n)):
+        pieces = framing.split(Path(logs[0]).read_bytes())
+        first, *others = pieces.parts
+        first = replace(first, body=first.body[:-1] + b"\0")
+        plain = framing.join(framing.Pieces([first, *others], checksums=False))
+        for at in range(200, len(plain), max(1, len(plain) // 7)):
+            monkeypatch.setattr(chunks, "SIZE", 1 << 20)
+            moved = bytearray(plain)
+            moved[at] ^= 0x10
+            for mode in MODES:
+                assert_same(bytes(moved), mode)
+
+
+LARGE = str(seeds.DATA / "8.0-row-full" / "transactions" / "binlog.000001")
+
+
+def test_windows_hold_as_many_rows_as_they_may() -> None:
+    walk, most = bk.open(LARGE).walk(), 7
+    counts = [
+        [batch.num_rows for _, batch in window]
+        for window in read_batches(walk, Filters(), max_rows=most)
+    ]
+    assert max(map(max, counts)) == most
+    assert sum(map(sum, counts)) == sum(b.batch.num_rows for b in bk.open(LARGE).batches())
+
+
+def test_windows_hold_as_many_bytes_as_they_may() -> None:
+    walk = bk.open(LARGE).walk()
+    sizes = [
+        batch.num_rows
+        for window in read_batches(walk, Filters(), max_bytes=200)
+        for _, batch in window
+    ]
+    assert len(sizes) > 5
+    assert sum(sizes) == sum(b.batch.num_rows for b in bk.open(LARGE).batches())
+
+
+def test_windows_hold_as_many_cells_as_they_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(windows, "MAX_CELLS", 50)
+    for window in read_batches(bk.open(LARGE).walk(), Filters()):
+        for schema, batch in window:
+            assert batch.num_rows <= max(1, 50 // len(schema.columns))
+
+
+def multi_xid() -> str:
+    """A log with a transaction that is more than one rows event long."""
+    for logs in ALL.values():
+        for record in bk.open(logs, on_damage="report").transaction_records():
+            rows = int(record["inserts"]) + int(record["updates"])  # type: ignore[call-overload]
+            if rows > 5 and record["xid"] is not None:
+                return logs[0]
+    raise AssertionError("no such log")
+
+
+@pytest.mark.parametrize("on_damage", MODES)
+def test_a_transaction_too_long_to_wait_for_is_read_ahead(
+    monkeypatch: pytest.MonkeyPatch, on_damage: str
+) -> None:
+    """Also where damage stands between its rows and its end."""
+    path = multi_xid()
+    data = bytearray(Path(path).read_bytes())
+    broken = bytearray(data)
+    broken[-60] ^= 1
+    for log in (bytes(data), bytes(broken)):
+        slow = assert_same(log, on_damage)
+        monkeypatch.setattr(windows, "WAITING", 1)
+        monkeypatch.setattr(chunks, "SIZE", 300)
+        monkeypatch.setattr(windows, "MAX_CELLS", 8)
+        fast = read(by_kernel, log, on_damage)
+        monkeypatch.undo()
+        assert dict(fast.rows) == dict(slow.rows)
+        assert (fast.error, fast.damages) == (slow.error, slow.damages)

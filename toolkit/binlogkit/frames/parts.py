@@ -1,0 +1,203 @@
+"""Pieces of a log -> parts, gathered into the shares that are decoded together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from binlogkit.frames.provenance import Known
+from binlogkit.frames.shares import PROVENANCE_ARRAYS, SHARE_ARRAYS, Builders, Part, Share
+from binlogkit.rows.filters import Filters
+from binlogkit.rows.pieces import Piece
+from binlogkit.rows.plans import table_plan
+from binlogkit.rows.schema import TableSchema
+from binlogkit.rows.stretches import ROWS_EVENTS
+
+if TYPE_CHECKING:
+    from binlogkit._kernel.native.builder import TableBuilder
+
+__all__ = ["Parts"]
+
+_KEPT_BUILDERS, _KEPT_COLUMNS = 64, 4096  # that are kept from one share to the next
+_MAX_CELLS = 1 << 20  # of one table in a window: a row of no bytes can have 4096
+_UPDATES, _DELETES = (24, 31, 39), (25, 32)
+
+
+class Parts:
+    """Makes shares of pieces; ``columns``: names of the columns wanted, None for all; ``most``:
+    rows and bytes of a batch; ``borrow``: whether shares are decoded later than their pieces come.
+    """
+
+    def __init__(
+        self,
+        filters: Filters,
+        columns: frozenset[str] | None,
+        most: tuple[int, int],
+        *,
+        stop_at_fault: bool,
+        borrow: bool,
+    ) -> None:
+        self._filters = filters
+        self._columns = columns
+        self._most = most
+        self._stop_at_fault = stop_at_fault
+        self._borrow = borrow
+        self._unused: list[Builders] = []
+        self.share: Share | None = None
+
+    def add(self, piece: Piece, known: Known) -> Iterator[Share]:
+        """Take a piece; the shares that it goes to, each as often as something was added to it."""
+        wanted = self._wanted(piece, known)
+        if piece.damages or wanted is None or wanted.any():
+            for part, share in self._cut(piece, wanted):
+                share.parts.append(part)
+                if share.full:
+                    self.close()
+                yield share
+
+    def close(self) -> Share | None:
+        """No part comes any more to the share that is open."""
+        share, self.share = self.share, None
+        if share is not None:
+            share.closed = True
+        return share
+
+    def take_back(self, share: Share) -> None:
+        """Let the builders of a share that is done serve another one."""
+        builders = share.builders
+        columns = sum(len(schema.columns) for schema, _ in builders)
+        if len(builders) <= _KEPT_BUILDERS and columns <= _KEPT_COLUMNS:
+            self._unused.append(builders)
+
+    # ---- which events -------------------------------------------------------------------------
+
+    def _wanted(self, piece: Piece, known: Known) -> np.ndarray[Any, Any] | None:
+        """Which events the filters want; None for all."""
+        filters, stretch = self._filters, piece.stretch
+        assert stretch is not None
+        entries = stretch.entries
+        checks = []
+        if filters.ops:
+            codes = entries["type"]
+            op = np.where(np.isin(codes, _UPDATES), 1, np.where(np.isin(codes, _DELETES), 2, 0))
+            names = ("insert", "update", "delete")
+            checks.append(np.isin(op, [i for i, name in enumerate(names) if name in filters.ops]))
+        pos = entries["offset"] + stretch.origin
+        if stretch.outer is not None:
+            pos = np.full(len(entries), stretch.outer[0])
+        if piece.first and filters.start_position is not None:
+            checks.append(pos >= filters.start_position)
+        if piece.last and filters.stop_position is not None:
+            checks.append(pos < filters.stop_position)
+        if filters.server_ids:
+            checks.append(np.isin(entries["server_id"], list(filters.server_ids)))
+        if filters.of_transactions:
+            checks.append(known.wanted(filters, entries["tx"], entries["timestamp"]))
+        return np.logical_and.reduce(checks) if checks else None
+
+    # ---- parts --------------------------------------------------------------------------------
+
+    def _cut(self, piece: Piece, wanted: np.ndarray[Any, Any] | None) -> Iterator[Any]:
+        """The parts of a piece, with their shares: as many tables in each as a share may have."""
+        stretch = piece.stretch
+        assert stretch is not None
+        entries = stretch.entries
+        rows = np.flatnonzero(ROWS_EVENTS[entries["type"]] & (entries["slot"] >= 0))
+        if wanted is not None:
+            rows = rows[wanted[rows]]
+        slots = entries["slot"][rows]
+        tables = {slot: self._table(piece, slot) for slot in np.unique(slots).tolist()}
+        schemas = {slot: schema for slot, schema in tables.items() if schema is not None}
+        if not schemas and not piece.damages:
+            return
+        first = 0
+        for last in self._ends(rows, slots, schemas, len(entries)):
+            share = self._share(piece, first)
+            here = schemas
+            if (first, last) != (0, len(entries)):
+                there = set(slots[(rows >= first) & (rows < last)].tolist())
+                here = {slot: schema for slot, schema in schemas.items() if slot in there}
+            yield self._part(piece, share, first, last, here), share
+            first = last
+
+    def _table(self, piece: Piece, slot: int) -> TableSchema | None:
+        schema = piece.schemas[slot] if slot < len(piece.schemas) else None
+        return schema if schema is not None and self._filters.wants_table(*schema.name) else None
+
+    def _ends(
+        self,
+        rows: np.ndarray[Any, Any],
+        slots: np.ndarray[Any, Any],
+        schemas: dict[int, TableSchema],
+        count: int,
+    ) -> Iterator[int]:
+        """Behind which entries a part ends."""
+        tables = self.share.tables if self.share is not None else set()
+        arrays = self.share.arrays if self.share is not None else 0
+        new = sum(_arrays(schema) for schema in set(schemas.values()) - tables)
+        if arrays + new > SHARE_ARRAYS:
+            here = set(tables)
+            for entry, slot in zip(rows.tolist(), slots.tolist(), strict=True):
+                schema = schemas.get(slot)
+                if schema is None or schema in here:
+                    continue
+                cost = _arrays(schema)
+                if here and arrays + cost > SHARE_ARRAYS:
+                    yield entry
+                    here, arrays = set(), 0
+                here.add(schema)
+                arrays += cost
+        yield count
+
+    def _share(self, piece: Piece, first: int) -> Share:
+        """The share that is open, or a new one that begins with an entry."""
+        if self.share is None:
+            stretch = piece.stretch
+            assert stretch is not None
+            numbers = stretch.entries["tx"][first:]
+            inside = numbers[numbers >= 0]
+            self.share = Share(
+                self._unused.pop() if self._unused else {},
+                self._stop_at_fault,
+                stretch.ordinal + first,
+                int(inside[0]) if len(inside) else -1,
+            )
+        return self.share
+
+    def _part(
+        self, piece: Piece, share: Share, first: int, last: int, schemas: dict[int, TableSchema]
+    ) -> Part:
+        stretch = piece.stretch
+        assert stretch is not None
+        if self._borrow:
+            stretch.keep()
+        rows = stretch.rows_pass()
+        rows.run([], first)
+        builders: list[TableBuilder | None] = [None] * (max(schemas, default=-1) + 1)
+        for slot, schema in schemas.items():
+            builders[slot] = self._builder(share.builders, schema, piece.server_version)
+            if schema not in share.tables:
+                share.tables.add(schema)
+                share.arrays += _arrays(schema)
+        if last > first:
+            begin, end = stretch.entries[first], stretch.entries[last - 1]
+            share.size += int(end["offset"]) + int(end["size"]) - int(begin["offset"])
+        damages, piece.damages = piece.damages, []
+        return Part(piece, rows, last, builders, damages, self._borrow)
+
+    def _builder(self, builders: Builders, schema: TableSchema, version: str) -> TableBuilder:
+        builder = builders.get((schema, version))
+        if builder is None:
+            asked = None
+            if self._columns is not None:
+                asked = [c.index for c in schema.columns if c.name in self._columns]
+            plan = table_plan(schema, version, asked)
+            rows = min(self._most[0], max(_MAX_CELLS // max(len(schema.columns), 1), 1))
+            builder = builders[schema, version] = plan.builder(rows, self._most[1])
+        return builder
+
+
+def _arrays(schema: TableSchema) -> int:
+    return 2 * len(schema.columns) + PROVENANCE_ARRAYS

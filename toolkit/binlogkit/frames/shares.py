@@ -1,0 +1,224 @@
+"""The rows of a log decoded share by share: one after the other, or several at once in threads.
+
+A share is some megabytes of events, and of not too many tables; it becomes a window, or a few.
+Where shares and windows end, the log and the limits alone tell, however many threads there are.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from binlogkit.errors import DamageError, UsageError
+from binlogkit.frames.kernel_columns import change_columns
+from binlogkit.rows.pieces import Piece
+from binlogkit.rows.schema import TableSchema
+from binlogkit.sources.chunks import Submit
+
+if TYPE_CHECKING:
+    from binlogkit._kernel.native.batch import RowsPass
+    from binlogkit._kernel.native.builder import TableBuilder
+    from binlogkit._kernel.native.runs import Runs
+
+__all__ = ["Builders", "Decoded", "Faulty", "Found", "Part", "Share", "Workers", "thread_count"]
+
+SHARE_BYTES = 4 << 20  # of events, behind which a share is closed
+SHARE_ARRAYS = 50_000  # columns of all its tables, before and after
+PROVENANCE_ARRAYS = 24
+AT_ONCE = 32 << 20  # bytes of windows behind which a thread waits until they are taken
+_MOST_THREADS, _MOST_ASKED = 4, 99
+_SMALL = 48 << 20  # bytes of logs that one thread has read when others have only begun
+_VARIABLE = "BINLOGKIT_THREADS"
+
+Found: TypeAlias = "Decoded | Faulty | list[DamageError]"
+Builders: TypeAlias = "dict[tuple[TableSchema, str], TableBuilder]"
+
+
+def thread_count(asked: int | None, size: int | None = None) -> int:
+    """How many threads decode: as asked for, as the environment says, else one for each processor
+    that this process may use, up to four.
+
+    ``size``: of the logs; small ones are read sooner by one. UsageError: it is no such number.
+    """
+    if asked is not None:
+        if not 0 < asked <= _MOST_ASKED:
+            raise UsageError(f"threads is a number from 1 to {_MOST_ASKED}, not {asked}")
+        return asked
+    text = os.environ.get(_VARIABLE)
+    if text is None:
+        if size is not None and size < _SMALL:
+            return 1
+        usable = getattr(os, "sched_getaffinity", None)
+        count = len(usable(0)) if usable else os.cpu_count() or 1
+        return min(count, _MOST_THREADS)
+    if not (text.isascii() and text.isdecimal() and len(text) <= 2 and int(text)):
+        raise UsageError(f"{_VARIABLE} is a number from 1 to {_MOST_ASKED}, not {text!r}")
+    return int(text)
+
+
+@dataclass(slots=True)
+class Part:
+    """Events of one piece, up to entry ``last``.
+
+    ``builders``: by slot, None for a table that is not wanted; ``damages``: what the walk told of
+    the piece; ``kept``: whether its stretch was kept and is to be let go.
+    """
+
+    piece: Piece
+    rows: RowsPass
+    last: int
+    builders: list[TableBuilder | None]
+    damages: list[DamageError]
+    kept: bool = False
+
+
+@dataclass(slots=True)
+class Decoded:
+    """A window: the columns of some tables' changes; ``last``: the last transaction in it."""
+
+    share: Share
+    tables: list[tuple[TableSchema, dict[str, Any], Runs]]
+    size: int
+    last: int
+
+
+@dataclass(slots=True)
+class Faulty:
+    """An event whose rows could not be read to its end: entry ``i`` of a part, and why."""
+
+    part: Part
+    i: int
+    said: tuple[int, ...]
+
+
+@dataclass(slots=True)
+class Share:
+    """Parts that are decoded together into ``builders``.
+
+    ``ordinal``, ``tx``: of the first event, and its transaction; ``size``, ``arrays``: what fills
+    it; ``closed``: no part comes any more; ``done``: everything was handed over.
+    """
+
+    builders: Builders
+    stop_at_fault: bool
+    ordinal: int
+    tx: int
+    size: int = 0
+    arrays: int = 0
+    tables: set[TableSchema] = field(default_factory=set)
+    closed: bool = False
+    done: bool = False
+    parts: deque[Part] = field(default_factory=deque)
+    decoded: list[Part] = field(default_factory=list)
+    started: bool = False  # by a worker, who goes on with it
+    running: Future[list[Found]] | None = None
+
+    @property
+    def full(self) -> bool:
+        """Whether it is to be closed."""
+        return self.size >= SHARE_BYTES or self.arrays >= SHARE_ARRAYS
+
+    def run(self, most: int) -> list[Found]:
+        """Decode on, until there are windows of ``most`` bytes, or no more parts."""
+        found: list[Found] = []
+        size = 0
+        while self.parts:
+            part = self.parts[0]
+            if part.damages:
+                found.append(part.damages)
+                part.damages = []
+            said = part.rows.run(part.builders, part.last)
+            if said is None:
+                self.parts.popleft()
+                if part.kept:
+                    self.decoded.append(part)
+                continue
+            if len(said) > 1:
+                if self.stop_at_fault:
+                    found += self._taken()
+                    self.done = True
+                found.append(Faulty(part, part.rows.entry - 1, said))
+                if self.done:
+                    return found
+                continue
+            for window in self._taken():
+                found.append(window)
+                size += window.size
+            if size >= most:
+                return found
+        if self.closed:
+            found += self._taken()
+            self.done = True
+        return found
+
+    def _taken(self) -> list[Decoded]:
+        """What the builders hold."""
+        tables = [
+            (schema, *change_columns(schema, builder))
+            for (schema, _), builder in self.builders.items()
+            if builder.rows
+        ]
+        if not tables:
+            return []
+        tables.sort(key=lambda table: table[2].first_seq)
+        size = sum(array.nbytes for _, arrays, _ in tables for array in arrays.values())
+        last = max(runs.last_tx for _, _, runs in tables)
+        return [Decoded(self, tables, size, last)]
+
+    def release(self) -> None:
+        """Let go of the buffers that its parts stand on."""
+        for part in (*self.decoded, *self.parts):
+            if part.kept and part.piece.stretch is not None:
+                part.piece.stretch.let_go()
+        self.decoded.clear()
+        self.parts.clear()
+
+
+class Workers:
+    """What runs shares: the caller himself, or ``threads`` threads, of which none is left behind
+    ``close``."""
+
+    def __init__(self, threads: int) -> None:
+        self.threads = threads
+        self._pool: ThreadPoolExecutor | None = None
+        self._reader: ThreadPoolExecutor | None = None
+
+    @property
+    def ahead(self) -> int:
+        """How many shares are decoded before the first of them is taken."""
+        return self.threads if self.threads > 1 else 0
+
+    @property
+    def read_ahead(self) -> Submit | None:
+        """What lets a log be read in another thread."""
+        return self._read if self.threads > 1 else None
+
+    def _read(self, call: Callable[[], int]) -> Future[int]:
+        if self._reader is None:
+            self._reader = ThreadPoolExecutor(1, "binlogkit-read")
+        return self._reader.submit(call)
+
+    def start(self, share: Share) -> None:
+        """Let a closed share be decoded; the last one of a log is left to the caller."""
+        if self.threads > 1:
+            if self._pool is None:
+                self._pool = ThreadPoolExecutor(self.threads, "binlogkit-rows")
+            share.started = True
+            share.running = self._pool.submit(share.run, AT_ONCE)
+
+    def result(self, share: Share) -> list[Found]:
+        """What a share gives next."""
+        if share.running is None:
+            return share.run(1)
+        running, share.running = share.running, None
+        return running.result()
+
+    def close(self) -> None:
+        """End the threads; what they are at is finished first."""
+        for pool in (self._pool, self._reader):
+            if pool is not None:
+                pool.shutdown(wait=True, cancel_futures=True)
