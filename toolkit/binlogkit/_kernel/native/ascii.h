@@ -8,38 +8,59 @@
 
 #define BINLOGKIT_HIGH 0x8080808080808080ull
 
-/* Copies size bytes; nonzero when they are ASCII. */
+typedef uint64_t binlogkit_pair __attribute__((vector_size(16)));
+
+static inline binlogkit_pair binlogkit_copy_16(uint8_t *out, const uint8_t *p)
+{
+    binlogkit_pair pair;
+    memcpy(&pair, p, 16);
+    memcpy(out, &pair, 16);
+    return pair;
+}
+
+static inline uint64_t binlogkit_copy_8(uint8_t *out, const uint8_t *p)
+{
+    uint64_t word;
+    memcpy(&word, p, 8);
+    memcpy(out, &word, 8);
+    return word;
+}
+
+static inline uint64_t binlogkit_copy_4(uint8_t *out, const uint8_t *p)
+{
+    uint32_t word;
+    memcpy(&word, p, 4);
+    memcpy(out, &word, 4);
+    return word;
+}
+
+/* Copies size bytes; nonzero when they are ASCII. What does not fill a word is copied with the last
+ * whole word, which overlaps the one before. */
 static inline int binlogkit_copy_ascii(uint8_t *out, const uint8_t *p, size_t size)
 {
-    uint64_t words[4], seen = 0;
-    while (size >= 32) {
-        memcpy(words, p, 32);
-        memcpy(out, words, 32);
-        seen |= words[0] | words[1] | words[2] | words[3];
-        p += 32;
-        out += 32;
-        size -= 32;
-    }
-    while (size >= 8) {
-        memcpy(words, p, 8);
-        memcpy(out, words, 8);
-        seen |= words[0];
-        p += 8;
-        out += 8;
-        size -= 8;
-    }
-    if (size >= 4) {
-        uint32_t word;
-        memcpy(&word, p, 4);
-        memcpy(out, &word, 4);
-        seen |= (uint64_t)word;
-        p += 4;
-        out += 4;
-        size -= 4;
-    }
-    while (size--) {
-        seen |= *p;
-        *out++ = *p++;
+    uint64_t seen = 0;
+    if (size >= 16) {
+        binlogkit_pair first = {0, 0}, second = {0, 0};
+        size_t at = 0;
+        for (; size - at >= 32; at += 32) {
+            first |= binlogkit_copy_16(out + at, p + at);
+            second |= binlogkit_copy_16(out + at + 16, p + at + 16);
+        }
+        if (size - at > 16)
+            first |= binlogkit_copy_16(out + at, p + at);
+        if (size > at)
+            second |= binlogkit_copy_16(out + size - 16, p + size - 16);
+        first |= second;
+        seen = first[0] | first[1];
+    } else if (size >= 8) {
+        seen = binlogkit_copy_8(out, p) | binlogkit_copy_8(out + size - 8, p + size - 8);
+    } else if (size >= 4) {
+        seen = binlogkit_copy_4(out, p) | binlogkit_copy_4(out + size - 4, p + size - 4);
+    } else {
+        while (size--) {
+            seen |= *p;
+            *out++ = *p++;
+        }
     }
     return !(seen & BINLOGKIT_HIGH);
 }

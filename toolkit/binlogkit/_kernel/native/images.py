@@ -35,10 +35,20 @@ from cython.cimports.binlogkit._kernel.native.layout import (
     F_VALUE_OPTIONS,
     FACT_ROW,
     FACT_SEQ,
+    K_BYTES,
+    K_COPY1,
+    K_COPY2,
     K_COPY4,
     K_COPY8,
+    K_DOUBLE,
+    K_ENUM,
+    K_FLOAT,
+    K_INT24,
+    K_PADDED,
+    K_SKIP_FIXED,
+    K_SKIP_PREFIXED,
     K_UTF8MB3,
-    K_UTF8MB4,
+    K_YEAR,
     MAX_DATA,
     column_p,
     octets,
@@ -53,9 +63,11 @@ from cython.cimports.binlogkit._kernel.native.values import (
     put_states,
     undo_row,
 )
-from cython.cimports.libc.stdint import int32_t, int64_t, uint16_t, uint64_t
+from cython.cimports.libc.stdint import int16_t, int32_t, int64_t, uint8_t, uint16_t, uint64_t
 from cython.cimports.libc.string import memcmp, memcpy, memset
 
+_FLOAT_EXPONENT = cython.declare(uint64_t, 0x7F800000)
+_DOUBLE_EXPONENT = cython.declare(uint64_t, 0x7FF0000000000000)
 _INSERT = cython.declare(cython.int, 0)
 _UPDATE = cython.declare(cython.int, 1)
 _DELETE = cython.declare(cython.int, 2)
@@ -173,8 +185,53 @@ def _take_bitmap(t: table_p, side: cython.int, bitmap: octets) -> cython.void:
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
+def _easy_fixed(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.bint:
+    """The value of a cell of fixed width at ``out``; False: ``cell`` must look."""
+    kind: cython.int = c.kind
+    small: int32_t
+    short: int16_t
+    bits: uint64_t = 0
+    if kind == K_COPY4:
+        memcpy(out, p, 4)
+    elif kind == K_COPY8:
+        memcpy(out, p, 8)
+    elif kind == K_COPY1:
+        out[0] = p[0]
+    elif kind == K_COPY2:
+        memcpy(out, p, 2)
+    elif kind == K_INT24:
+        small = p[0] | p[1] << 8 | p[2] << 16
+        small = (small ^ 0x800000) - 0x800000
+        memcpy(out, cython.address(small), 4)
+    elif kind == K_YEAR:
+        short = cython.cast(int16_t, p[0] + 1900 if p[0] else 0)
+        memcpy(out, cython.address(short), 2)
+    elif kind == K_FLOAT:
+        memcpy(cython.address(bits), p, 4)
+        if bits & _FLOAT_EXPONENT == _FLOAT_EXPONENT:
+            return False
+        memcpy(out, p, 4)
+    elif kind == K_DOUBLE:
+        memcpy(cython.address(bits), p, 8)
+        if bits & _DOUBLE_EXPONENT == _DOUBLE_EXPONENT:
+            return False
+        memcpy(out, p, 8)
+    elif kind == K_ENUM:
+        small = p[0] if c.width == 1 else p[0] | p[1] << 8
+        if small > c.limit:  # also where the labels are not known
+            return False
+        memcpy(out, cython.address(small), 4)
+    else:
+        return False
+    return True
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
 def _easy(t: table_p, side: cython.int, index: cython.int, p: octets, end: octets) -> octets:
-    """The commonest cells, where nothing stands in the way: integers, and text that is ASCII.
+    """The commonest cells, where nothing stands in the way: numbers, bytes, text that is ASCII.
 
     NULL, with nothing changed: not that easy.
     """
@@ -184,34 +241,35 @@ def _easy(t: table_p, side: cython.int, index: cython.int, p: octets, end: octet
     row: int64_t = t.rows
     left: int64_t = end - p
     size: int64_t
-    if v.rows != row:
+    if left < c.width or c.width > 8:
         return cython.NULL
-    if kind == K_COPY4 and left >= 4:
-        memcpy(v.data + row * 4, p, 4)
-        v.rows = row + 1
-        return p + 4
-    elif kind == K_COPY8 and left >= 8:
-        memcpy(v.data + row * 8, p, 8)
-        v.rows = row + 1
-        return p + 8
-    elif kind == K_UTF8MB4 or kind == K_UTF8MB3:
-        if left < 2 or c.width > 2:
+    if kind == K_SKIP_FIXED:
+        return p + c.width
+    if kind < K_SKIP_PREFIXED:
+        if v.rows != row or not _easy_fixed(c, p, v.data + row * v.element):
             return cython.NULL
-        size = p[0]
-        if c.width == 2:
-            size |= p[1] << 8
-        p += c.width
-        left -= c.width
-        if size > left or size > v.capacity - v.used or size > MAX_DATA - v.used:
-            return cython.NULL
-        if not copy_ascii(v.data + v.used, p, size):
-            return cython.NULL
-        v.used += size
-        t.bytes += size
-        v.offsets[row + 1] = cython.cast(int32_t, v.used)
         v.rows = row + 1
+        return p + c.width
+    if kind > K_UTF8MB3 or kind == K_PADDED or c.width > 2:
+        return cython.NULL
+    size = p[0]
+    if c.width == 2:
+        size |= p[1] << 8
+    p += c.width
+    left -= c.width
+    if size > left:
+        return cython.NULL
+    if kind == K_SKIP_PREFIXED:
         return p + size
-    return cython.NULL
+    if v.rows != row or size > v.capacity - v.used or size > MAX_DATA - v.used:
+        return cython.NULL
+    if not copy_ascii(v.data + v.used, p, size) and kind != K_BYTES:
+        return cython.NULL
+    v.used += size
+    t.bytes += size
+    v.offsets[row + 1] = cython.cast(int32_t, v.used)
+    v.rows = row + 1
+    return p + size
 
 
 @cython.cfunc
