@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
+from types import ModuleType
 
 import pytest
 
+from binlogkit._kernel.cells import CellSpec
 from binlogkit._kernel.charsets import CHARSETS, COLLATIONS, decode
+from binlogkit.constants import ColumnType as T
+from binlogkit.frames.schema import CellState
 from binlogkit_fixtures.servers import Server
 
 pytestmark = pytest.mark.server
@@ -79,15 +83,32 @@ def ours(charset: str, code: bytes) -> str:
 
 
 @pytest.mark.parametrize("charset", [c for c in CHARSETS if c != "binary"])
-def test_every_code(server: Server, charset: str) -> None:
+def test_every_code(server: Server, charset: str, kernel_cells: ModuleType) -> None:
     name = "utf8" if charset == "utf8mb3" and server.version.startswith("5.") else charset
     wanted = units(charset) if charset.startswith(("ucs", "utf16", "utf32")) else codes(charset)
+    found = list(answers(server, name, wanted))
     different = {
         code: (theirs, mine)
-        for code, theirs in answers(server, name, wanted)
+        for code, theirs in found
         if (mine := ours(charset, code)) != theirs and not known(theirs, mine)
     }
     assert not different
+    assert not differences(kernel_cells, charset, found)
+
+
+def differences(
+    kernel: ModuleType, charset: str, found: list[tuple[bytes, str]]
+) -> dict[bytes, tuple[str, str | None]]:
+    """Code -> (the server's text, the kernel's)."""
+    spec = CellSpec(T.VARCHAR, length=9, charset=charset)
+    stored = kernel.through_kernel(spec, [bytes([len(code)]) + code for code, _ in found])
+    out = {}
+    for (code, theirs), cell in zip(found, stored, strict=True):
+        mine = cell.value if cell.state == CellState.VALUE else ""
+        assert cell.value is not None or cell.raw["bytes"] == code
+        if mine != theirs and not known(theirs, mine):
+            out[code] = (theirs, mine)
+    return out
 
 
 def known(theirs: str, mine: str) -> bool:

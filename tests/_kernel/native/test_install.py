@@ -18,7 +18,7 @@ import pathlib, binlogkit, binlogkit_fixtures, binlogkit._kernel.native.builder 
 print(builder.__file__)
 golden = pathlib.Path(binlogkit_fixtures.__file__).parent / "_golden"
 for log in sorted(golden.glob("8.0-row-*/types/binlog.00000?")):
-    for record in binlogkit.open(log).rows():
+    for record in binlogkit.open(log).row_records():
         print(record["pos"], record["op"], record["before"], record["after"])
 """
 

@@ -85,16 +85,6 @@ def _is_rows(code: cython.int) -> cython.bint:
     return 23 <= code <= 25 or 30 <= code <= 32 or code == 39
 
 
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _is_apart(code: cython.int) -> cython.bint:
-    """STOP, ROTATE, SLAVE, HEARTBEAT, IGNORABLE, PREVIOUS_GTIDS and group replication's two:
-    they begin and end no transaction."""
-    return 3 <= code <= 4 or code == 7 or 27 <= code <= 28 or 35 <= code <= 37 or code == 41
-
-
 class Scanner:
     """Scans the buffers of one log in order.
 
@@ -281,7 +271,7 @@ class Scanner:
         if code == _QUERY:
             return self.take_query(e, p, end, pos)
         t = self.current()
-        if code == _FORMAT or _is_apart(code):
+        if code == _FORMAT:
             if t is not cython.NULL:
                 self.count(t, e, pos)
             return True
@@ -333,7 +323,12 @@ class Scanner:
             has = HAS_GTID
         sid: octets = p + 1
         p += 25
-        if end - p >= 17 and p[0] == 2:
+        if p == end or p[0] != 2:
+            p = end  # another clock, or none: what is behind it is not known
+        elif end - p < 17:
+            e.notes |= N_LOOK
+            return True
+        else:
             has |= HAS_CLOCK
             p += 17
         if end - p >= 7:
@@ -350,8 +345,8 @@ class Scanner:
         if p < end:  # transaction_length
             width = 0
             if p[0] > 250:
-                width = 2 if p[0] == 252 else 3 if p[0] == 253 else 8 if p[0] == 254 else 0x100
-            if width >= end - p:
+                width = 2 if p[0] == 252 else 3 if p[0] == 253 else 8
+            if p[0] == 251 or p[0] == 255 or width >= end - p:
                 e.notes |= N_LOOK
                 return True
             p += 1 + width
