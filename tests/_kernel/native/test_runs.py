@@ -8,7 +8,7 @@ from uuid import UUID
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from binlogkit._kernel.cells import CellSpec
@@ -50,9 +50,10 @@ def bits(found: tuple[int, Block | None], rows: int) -> list[bool]:
     return [bool(bit) for bit in there]
 
 
-EVENTS = st.lists(st.tuples(st.sampled_from(sorted(CODES)), st.integers(1, 20), st.booleans()))
+EVENTS = st.lists(st.tuples(st.sampled_from(sorted(CODES)), st.integers(1, 20), st.booleans()), max_size=12)
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(EVENTS, st.data())
 def test_every_row_has_what_its_run_tells(
     events: list[tuple[int, int, bool]], data: st.DataObject
