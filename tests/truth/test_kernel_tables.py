@@ -124,3 +124,32 @@ def test_keys_over_the_members_of_documents(
     assert [row["c"] for row in rows] == ['{"a": [1, 2], "b": ["x"]}', "{}", *['{"a": [3]}'] * 2]
     assert all(row.keys() == {"id", "c"} for row in rows)
     assert kernel_reads.difference([path]) == (4, "")
+
+
+def test_a_table_that_changes_between_its_rows(
+    server: Server, kernel_reads: ModuleType, tmp_path: Path
+) -> None:
+    server.query("CREATE TABLE d.t (id INT PRIMARY KEY, c INT)")
+    server.query("INSERT INTO d.t VALUES (1, -5)")
+    name = "t"
+    for change, row in (
+        ("MODIFY c VARCHAR(20) CHARACTER SET latin1", "(2, X'E9')"),
+        ("ADD a DECIMAL(40,2) FIRST", "(1.50, 3, 'x')"),
+        ("RENAME TO d.u", "(2, 4, 'y')"),
+        ("DROP c", "(3.25, 5)"),
+    ):
+        server.query(f"ALTER TABLE d.{name} {change}")
+        name = "u" if change.startswith("RENAME") else name
+        server.query(f"INSERT INTO d.{name} VALUES {row}")
+    path = str(kernel_reads.flushed(server, tmp_path))
+    batches = kernel_reads.kernel_alone(bk.open(path))
+    assert len(batches) == 5
+    rows = sorted((r["seq"], r["after"]) for b in batches for r in b.batch.to_pylist())
+    assert [{k: str(v) for k, v in after.items()} for _, after in rows] == [
+        {"id": "1", "c": "-5"},
+        {"id": "2", "c": "é"},
+        {"a": "1.50", "id": "3", "c": "x"},
+        {"a": "2.00", "id": "4", "c": "y"},
+        {"a": "3.25", "id": "5"},
+    ]
+    assert kernel_reads.difference([path]) == (5, "")
