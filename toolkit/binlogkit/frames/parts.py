@@ -51,6 +51,8 @@ class Parts:
         """Take a piece; the shares that it goes to, each as often as something was added to it."""
         wanted = self._wanted(piece, known)
         if piece.damages or wanted is None or wanted.any():
+            if wanted is not None and piece.stretch is not None:
+                piece.stretch.index.leave_out(wanted.astype(np.uint8).tobytes())
             for part, share in self._cut(piece, wanted):
                 share.parts.append(part)
                 if share.full:
