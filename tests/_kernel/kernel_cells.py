@@ -64,7 +64,7 @@ def _after(spec: CellSpec, data: bytes, code: int) -> list[KernelCell]:
     builder = table_plan(schema, "5.7.22" if spec.as_5_7 else "8.0.31").builder(1 << 20, 1 << 30)
     said = builder.add_event(data, 0, len(data), code, TABLE_ID_WIDTH, (0,) * 8, 0, 0)
     assert said is None, said
-    arrays = change_columns(schema, builder)
+    arrays, _ = change_columns(schema, builder)
     images = arrays["after"]
     images.validate(full=True)
     states = arrays["after_state"].to_pylist()

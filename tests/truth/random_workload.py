@@ -98,7 +98,7 @@ class Workload:
     """Runs random units on a server.
 
     ``formats``: binlog_format values that sessions choose from; ``wide``: columns that a table may
-    have.
+    have; ``partial``: whether documents may be logged as diffs.
     """
 
     def __init__(
@@ -112,6 +112,7 @@ class Workload:
         wide: int = 10,
         flush: bool = True,
         gtids: bool = True,
+        partial: bool = True,
     ) -> None:
         self.random = Random(seed)
         self.server = server
@@ -121,6 +122,7 @@ class Workload:
         self.formats, self.images, self.wide, self.flush = formats, images, wide, flush
         self.ddl = ddl
         self.gtids = gtids
+        self.partial = partial
         self.units: list[Unit] = []
         self.marks: list[Mark] = []
         self.journal: list[str] = []
@@ -215,7 +217,7 @@ class Workload:
             f"foreign_key_checks = {pick([1, 1, 0])}",
             f"unique_checks = {pick([1, 1, 0])}",
         ]
-        if self.version >= (8, 0, 3):
+        if self.version >= (8, 0, 3) and self.partial:
             settings.append(f"binlog_row_value_options = '{pick(['', 'PARTIAL_JSON'])}'")
         if self.version >= (8, 0, 20):
             settings.append(f"binlog_transaction_compression = {pick(['ON', 'OFF', 'OFF'])}")
