@@ -49,8 +49,10 @@ class Chunks:
         self._begun = self._ended = False
         self._spare: list[bytearray] = []
         self._lent: dict[int, int] = {}
-        self.buffer = bytearray()
+        self.buffer: bytearray = bytearray()
         self.start = 0
+        self.end: int
+        self.origin: int
         if used is not None:
             self._spare, self._lent = used._spare, used._lent
             self.buffer, used.buffer = used.buffer, self.buffer
