@@ -15,7 +15,7 @@ from binlogkit_fuzz import framing, seeds
 from readings import assert_same, by_kernel, read
 
 import binlogkit as bk
-from binlogkit.frames import windows
+from binlogkit.frames import parts, windows
 from binlogkit.frames.windows import read_batches
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.pieces import Piece
@@ -100,6 +100,7 @@ def one_round(chance: random.Random, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = seeds.logs()[name]
     data = damaged(plain, chance)
     monkeypatch.setattr(chunks, "SIZE", chance.choice((64, 200, 1000, 5000, 1 << 20)))
+    monkeypatch.setattr(chunks, "HEAD", chunks.SIZE // 4)
     chosen = filters(len(data), chance)
     source: Any = data if chance.random() < 0.6 else [data, plain]
     for mode in MODES:
@@ -133,6 +134,7 @@ def test_no_checksums_and_positions_that_are_wrong(monkeypatch: pytest.MonkeyPat
         plain = framing.join(framing.Pieces([first, *others], checksums=False))
         for at in range(200, len(plain), max(1, len(plain) // 7)):
             monkeypatch.setattr(chunks, "SIZE", 1 << 20)
+            monkeypatch.setattr(chunks, "HEAD", chunks.SIZE // 4)
             moved = bytearray(plain)
             moved[at] ^= 0x10
             for mode in MODES:
@@ -164,7 +166,7 @@ def test_windows_hold_as_many_bytes_as_they_may() -> None:
 
 
 def test_windows_hold_as_many_cells_as_they_may(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(windows, "MAX_CELLS", 50)
+    monkeypatch.setattr(parts, "_MAX_CELLS", 50)
     for window in read_batches(bk.open(LARGE).walk(), Filters()):
         for schema, batch in window:
             assert batch.num_rows <= max(1, 50 // len(schema.columns))
@@ -193,7 +195,8 @@ def test_a_transaction_too_long_to_wait_for_is_read_ahead(
         slow = assert_same(log, on_damage)
         monkeypatch.setattr(windows, "WAITING", 1)
         monkeypatch.setattr(chunks, "SIZE", 300)
-        monkeypatch.setattr(windows, "MAX_CELLS", 8)
+        monkeypatch.setattr(chunks, "HEAD", chunks.SIZE // 4)
+        monkeypatch.setattr(parts, "_MAX_CELLS", 8)
         fast = read(by_kernel, log, on_damage)
         monkeypatch.undo()
         assert dict(fast.rows) == dict(slow.rows)
