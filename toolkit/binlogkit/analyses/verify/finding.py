@@ -119,6 +119,12 @@ CODES: dict[str, Code] = {
         " joined to the log or left over from another one."),
     "no_checksums": Code(_N, "Without checksums changed bytes inside an event cannot be found"
         " unless they break its structure."),
+    "no_file": Code(_N, "Not a log file, but events out of a text, a dump or packets: what those"
+        " leave out is not here. mysqlbinlog prints GTIDs, BEGIN, COMMIT, ROLLBACK, XIDs,"
+        " statements and table definitions as SQL and comments, which are not read back."),
+    "rows_alone": Code(_N, "No GTID, BEGIN or end stands around these rows: each statement is taken"
+        " as a transaction, and as committed. Whether it was, in which transaction, and who made it"
+        " cannot be known from here."),
     "encrypted": Code(_N, "The log is encrypted without authentication (AES-CTR): who had the file"
         " could change bits of it; checksums find accidents, not intent."),
     "foreign_log": Code(_N, "Another product's log: its own events are kept unread, and what they"
