@@ -56,7 +56,8 @@ def command(**arguments: Any) -> int:
     if html is not None:
         explanation = Explanation(tuple(walks))
         _write(html, explanation.html())
-        note(f"the explanation is {html}")
+        if html != "-":
+            note(f"the explanation is {html}")
     elif output.format == "table" and output.columns is None:
         from binlogkit.reports.explain_text import write
 
