@@ -143,7 +143,7 @@ _ENDS += [
 _BESIDE = {**VALUE_TARGETS, **doors.DOOR_TARGETS}
 _VALUES = [Target(name, run, inputs) for name, (run, inputs) in _BESIDE.items()]
 _SLOWER = {"texts": 300, "compressed": 300, "packets": 300, "encryption": 300}
-_AS_MOST_SEEDS = {"ddl": 1024, "images": 1024, "texts": 1536, "compressed": 1024, "packets": 1024}
+_AS_MOST_SEEDS = {"ddl": 1024, "images": 1024, "texts": 1024, "compressed": 1024, "packets": 1024}
 _VALUES = [
     replace(t, slice=_SLOWER.get(t.name, t.slice), longest=_AS_MOST_SEEDS.get(t.name, 4096))
     for t in _VALUES
