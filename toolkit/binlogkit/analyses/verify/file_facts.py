@@ -187,6 +187,8 @@ class FileChecks:
         """What the whole file shows. ``cut``: its last bytes are damaged or were not read."""
         facts, whole = self.facts, Place(self.facts.name)
         tail = Place(facts.name, facts.size, facts.size)
+        if not facts.events and not facts.damages and not facts.loose:
+            yield finding("no_events", whole, "the file holds no event")
         if facts.loose:
             yield finding("no_file", whole, f"{facts.events} events without a log file around them")
         if facts.loose and facts.alone:

@@ -109,6 +109,8 @@ CODES: dict[str, Code] = {
         " is missing or in doubt, and with it what later rows say of the state before."),
     "no_format_description": Code(_W, "The log does not begin with a description of itself (the"
         " file's beginning is missing): which server wrote it, and how, is inferred."),
+    "no_events": Code(_W, "The server stopped before it wrote the log's first event, or all of it"
+        " was cut off: what the log held, if anything, is missing."),
     "format_repeated": Code(_W, "Files were joined, or a part of another log stands here: positions"
         " and transactions before and behind it need not belong together."),
     "in_use": Code(_N, "The server had the log open when it was copied, or crashed: later"
