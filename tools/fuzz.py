@@ -13,6 +13,7 @@ import json
 import os
 import re
 import resource
+import signal
 import subprocess
 import sys
 import time
@@ -30,6 +31,9 @@ INSTRUMENTED = ["binlogkit"]
 LEFT_OUT = ["binlogkit._kernel.charset_data"]
 CARRIERS = ("framing", "texts", "compressed", "packets")
 BEHIND_CARRIERS = ("analyses", "events", "frames", "log", "reports", "rows")
+# What a few bytes may stand for, lowered: an input is to be quick, and to reach the limits.
+LIMITS = {"BINLOGKIT_LIMIT_WINDOW": str(1 << 20), "BINLOGKIT_LIMIT_REPEATED": str(1 << 16)}
+INTERRUPTED = 72  # libFuzzer's exit status; 70 is an input over its time, 71 over its memory
 _STATUS = re.compile(r"#(\d+)\s+\w+.*?cov: (\d+) ft: (\d+) corp: (\d+)")
 _RATE = re.compile(r"exec/s: (\d+)")
 
@@ -105,9 +109,12 @@ def run(name: str, arguments: argparse.Namespace) -> bool:
     command += [f"--timeout={arguments.timeout}", f"--out={arguments.out}"]
     command += [f"--runs={arguments.runs}"] if arguments.runs else []
     command += [f"--seconds={arguments.seconds}"] if arguments.seconds else []
+    environment = {**LIMITS, **os.environ}
     began = time.monotonic()
     status, last, said = None, {}, []
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    process = subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
     assert process.stdout is not None
     for line in process.stdout:
         found = _STATUS.search(line)
@@ -120,6 +127,8 @@ def run(name: str, arguments: argparse.Namespace) -> bool:
             said.append(line)
     status = process.wait()
     result = {"target": name, **last, "seconds": round(time.monotonic() - began), "status": status}
+    if status in (INTERRUPTED, -signal.SIGTERM, -signal.SIGINT):
+        result["interrupted"] = True
     print(json.dumps(result), flush=True)
     if arguments.log:
         with arguments.log.open("a", encoding="utf-8") as log:

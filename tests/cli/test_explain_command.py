@@ -24,6 +24,15 @@ def test_an_event(run: Run) -> None:
     assert done.out.decode() == bk.explain(LOG, at=4).text()
 
 
+@pytest.mark.parametrize("places", [("4", "126"), ("4", "126", "157")], ids=len)
+def test_several_events(run: Run, places: tuple[str, ...]) -> None:
+    """Two places are no position in a payload, in a tuple neither."""
+    done = run("explain", LOG, *(word for place in places for word in ("--at", place)))
+    assert (done.status, done.err) == (0, "")
+    assert done.out.decode() == bk.explain(LOG, at=[int(place) for place in places]).text()
+    assert bk.explain(LOG, at=places).text() == done.out.decode()
+
+
 def test_records(run: Run) -> None:
     done = run("explain", LOG, "--at", 4, "--format", "jsonl")
     wanted = [json.loads(json.dumps(r)) for r in bk.explain(LOG, at=4).records()]

@@ -102,4 +102,5 @@ def test_formats_and_statuses_are_told(run: Run) -> None:
 def test_usage_errors_show_how(run: Run) -> None:
     done = run("rows", "--tabel", "x", "y")
     assert done.status == 2
-    assert "Usage: binlogkit rows" in done.err and "--table" in done.err
+    assert "--tabel" in done.complaint and "--table" in done.complaint
+    assert done.complaint.endswith("(see binlogkit rows --help)")

@@ -257,6 +257,11 @@ def test_rows_that_no_checksum_vouches_for_are_decoded() -> None:
     assert "malformed_event" in [f.code for f in found.findings]
 
 
+def test_a_log_without_events_is_not_well() -> None:
+    (found,) = bk.verify(b"\xfebin").findings
+    assert (str(found.grade), found.code) == ("warning", "no_events")
+
+
 def test_findings_of_one_kind_are_bounded(pieces: Any, join: Any) -> None:
     """What an adversary repeats a thousand times more is counted."""
     log = pieces(LOG)

@@ -143,9 +143,9 @@ _ENDS += [
 _BESIDE = {**VALUE_TARGETS, **doors.DOOR_TARGETS}
 _VALUES = [Target(name, run, inputs) for name, (run, inputs) in _BESIDE.items()]
 _SLOWER = {"texts": 300, "compressed": 300, "packets": 300, "encryption": 300}
-_SHORTER = {"ddl": 1536, "texts": 1536, "compressed": 1024, "packets": 1024}  # as most seeds are
+_AS_MOST_SEEDS = {"ddl": 1024, "images": 1024, "texts": 1024, "compressed": 1024, "packets": 1024}
 _VALUES = [
-    replace(t, slice=_SLOWER.get(t.name, t.slice), longest=_SHORTER.get(t.name, 4096))
+    replace(t, slice=_SLOWER.get(t.name, t.slice), longest=_AS_MOST_SEEDS.get(t.name, 4096))
     for t in _VALUES
 ]
 

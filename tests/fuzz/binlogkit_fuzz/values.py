@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from decimal import Decimal
-from functools import cache
+from functools import cache, lru_cache
 
 from binlogkit._kernel.charsets import CHARSETS
 from binlogkit._kernel.codecs import (
@@ -38,6 +38,7 @@ from binlogkit.rows.changes import ColumnBatch
 from binlogkit.rows.ddl import Catalog, load_schema, statement_kind, written_tables
 from binlogkit.rows.images import RowDecoder
 from binlogkit.rows.resolve import resolve_schema
+from binlogkit.rows.schema import TableSchema
 from binlogkit.sources.raw import EventHeader, RawEvent
 from binlogkit_fuzz import seeds
 from binlogkit_fuzz.framing import Part
@@ -193,10 +194,16 @@ def _parsed(code: int, body: bytes) -> Event:
     return Event(raw, parser(Cursor(body, "fuzz", 4), raw, ParseContext()))
 
 
+@lru_cache(maxsize=1024)  # most mutations change the rows, and table maps have a target
+def _schema(table_map: bytes) -> TableSchema:
+    mapped = _parsed(19, table_map).body
+    assert isinstance(mapped, TableMap)
+    return resolve_schema(mapped, 0, (), file="fuzz", offset=4)
+
+
 def _decode(table_map: bytes, code: int, rows: bytes, version: str) -> None:
-    mapped, event = _parsed(19, table_map).body, _parsed(code, rows)
-    assert isinstance(mapped, TableMap) and isinstance(event.body, RowsEvent)
-    schema = resolve_schema(mapped, 0, (), file="fuzz", offset=4)
+    schema, event = _schema(table_map), _parsed(code, rows)
+    assert isinstance(event.body, RowsEvent)
     batch = ColumnBatch.empty(schema, None)
     head = ("fuzz", 4, len(rows), None)
     try:

@@ -69,15 +69,26 @@ def main(argv: list[str] | None = None) -> None:
     sys.exit(run(argv))
 
 
+def _usage(exc: click.ClickException) -> str:
+    """What is wrong with the command line, and where it is told how it would be right."""
+    context = getattr(exc, "ctx", None)
+    words = " ".join(exc.format_message().split())
+    return f"{words} (see {context.command_path} --help)" if context else words
+
+
 def run(argv: list[str] | None = None) -> int:
     """Run the command line; the exit status."""
     try:
         status = cli.main(args=argv, prog_name="binlogkit", standalone_mode=False)
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except click.exceptions.Exit as exc:
         return exc.exit_code
-    except click.ClickException as exc:
+    except click.exceptions.NoArgsIsHelpError as exc:
         exc.show()
+        return UNREADABLE
+    except click.ClickException as exc:
+        complain(_usage(exc))
         return UNREADABLE
     except (click.Abort, KeyboardInterrupt):
         complain("interrupted")

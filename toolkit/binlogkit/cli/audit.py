@@ -58,7 +58,8 @@ def command(**arguments: Any) -> int:
         from binlogkit.reports.html import render
 
         _write(html, render(report_of(audit, title)))
-        note(f"the report is {html}")
+        if html != "-":
+            note(f"the report is {html}")
     if output.format == "table" and not sections:
         if html is None:
             from binlogkit.reports.text import write

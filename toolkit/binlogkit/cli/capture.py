@@ -113,7 +113,7 @@ def _signals() -> Iterator[Stop]:
 @contextmanager
 def _meter() -> Iterator[Any]:
     """What draws the progress on a terminal, from the second second on; None elsewhere."""
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console

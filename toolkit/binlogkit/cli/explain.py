@@ -52,11 +52,12 @@ def command(**arguments: Any) -> int:
     at, html = arguments.pop("at"), arguments.pop("html")
     log = _opened(arguments)
     told = _Told()
-    walks = told.watching(explanations(log, at or None))
+    walks = told.watching(explanations(log, list(at) or None))
     if html is not None:
         explanation = Explanation(tuple(walks))
         _write(html, explanation.html())
-        note(f"the explanation is {html}")
+        if html != "-":
+            note(f"the explanation is {html}")
     elif output.format == "table" and output.columns is None:
         from binlogkit.reports.explain_text import write
 

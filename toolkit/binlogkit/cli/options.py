@@ -69,6 +69,8 @@ input_options = _apply(
     click.argument("files", nargs=-1, required=True, metavar="FILE..."), reading_options
 )
 
+_COUNT = click.IntRange(min=0)
+
 filter_options = _apply(
     click.option("--table", multiple=True, metavar="DB.T", help="Only these tables (repeatable)."),
     click.option("--exclude-table", multiple=True, metavar="DB.T", help="Not these tables."),
@@ -76,14 +78,19 @@ filter_options = _apply(
         "--op", multiple=True, type=click.Choice(["insert", "update", "delete"]), help="Only these."
     ),
     click.option("--gtid", metavar="SET", help="Only transactions of this GTID set."),
-    click.option("--thread", type=int, multiple=True, help="Only these connection ids."),
-    click.option("--server-id", type=int, multiple=True, help="Only these server ids."),
+    click.option("--thread", type=_COUNT, multiple=True, help="Only these connection ids."),
+    click.option("--server-id", type=_COUNT, multiple=True, help="Only these server ids."),
     click.option(
         "--where", multiple=True, metavar="COLUMN=VALUE", help="Only rows with this value."
     ),
-    click.option("--start-position", type=int, metavar="POS", help="From here in the first file."),
     click.option(
-        "--stop-position", type=int, metavar="POS", help="Up to here in the last file, exclusive."
+        "--start-position", type=_COUNT, metavar="POS", help="From here in the first file."
+    ),
+    click.option(
+        "--stop-position",
+        type=_COUNT,
+        metavar="POS",
+        help="Up to here in the last file, exclusive.",
     ),
     click.option("--start-time", metavar="TIME", help="ISO 8601, UTC unless it carries an offset."),
     click.option("--stop-time", metavar="TIME", help="Likewise, exclusive."),

@@ -81,7 +81,7 @@ def end_progress() -> None:
 def ended_by(records: Iterator[T], output: str | os.PathLike[str]) -> Iterator[T]:
     """``records``, the first of which ends what is drawn where they go to the same terminal."""
     for record in records:
-        if _meters and os.fspath(output) == "-" and sys.stdout.isatty():
+        if _meters and os.fspath(output) == "-" and sys.stdout and sys.stdout.isatty():
             end_progress()
         yield record
 
@@ -112,7 +112,7 @@ class _Counted(io.RawIOBase):
 def with_progress(log: Log) -> Log:
     """``log``, watched where standard error is a terminal and the logs' sizes are known."""
     sizes = [carrier.size for carrier in log.carriers]
-    if not sys.stderr.isatty() or any(size is None for size in sizes):
+    if sys.stderr is None or not sys.stderr.isatty() or any(size is None for size in sizes):
         return log
     meter = _Meter(sum(size or 0 for size in sizes))
     _meters.append(meter)

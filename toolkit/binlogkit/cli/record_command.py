@@ -45,7 +45,8 @@ def record_command(
         output = output_of(arguments)
         log: Log = open_input(arguments)
         records = ended_by(read(log, **filters_of(arguments)), output.path)
-        write_records(records, output, names=keys(), view=view)
+        shown = ["file", *view] if len(log.carriers) > 1 and "file" not in view else view
+        write_records(records, output, names=keys(), view=shown)
         return status_of(log)
 
     command.__doc__ = meaning

@@ -18,14 +18,18 @@ WELL, FINDINGS, UNREADABLE = 0, 1, 2
 
 def complain(text: str) -> None:
     """One line of what went wrong."""
-    end_progress()
-    print(f"binlogkit: {printable(text)}", file=sys.stderr)
+    _say(f"binlogkit: {printable(text)}")
 
 
 def note(text: str) -> None:
     """One line that is no finding."""
+    _say(f"note: {printable(text)}")
+
+
+def _say(line: str) -> None:
     end_progress()
-    print(f"note: {printable(text)}", file=sys.stderr)
+    if sys.stderr is not None:
+        print(line, file=sys.stderr)
 
 
 def status_of(log: Log) -> int:
@@ -36,6 +40,13 @@ def status_of(log: Log) -> int:
         complain(str(loss))
     for problem in log.problems:
         complain(problem)
+    for name, alone in log.loose.items():
+        if alone:
+            rows = "1 statement's rows stand" if alone == 1 else f"{alone} statements' rows stand"
+            note(
+                f"{name}: {rows} without a transaction around them; each is taken as one, and as "
+                "committed"
+            )
     if log.undecodable:
         cells = "cell" if log.undecodable == 1 else "cells"
         complain(f"{log.undecodable} {cells} could not be decoded")

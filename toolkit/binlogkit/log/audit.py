@@ -81,7 +81,13 @@ def audit_log(log: Log, **filters: Any) -> Audit:
         "settings": audit.settings(statements),
         "formats": audit.formats(transactions),
         "bursts": audit.bursts(changes),
-        "limits": audit.limits(transactions, changes, boundaries=boundaries, cascades=cascades),
+        "limits": audit.limits(
+            transactions,
+            changes,
+            boundaries=boundaries,
+            cascades=cascades,
+            loose={f.name: f.alone for f in verification.files if f.loose},
+        ),
     }
     return Audit(sections, log.files)
 

@@ -125,7 +125,8 @@ _Wanted: TypeAlias = tuple[str, int, "int | None"]
 
 
 def _several(at: Any) -> Sequence[Any]:
-    if isinstance(at, int | str) or (isinstance(at, tuple) and len(at) == 2):
+    pair = isinstance(at, tuple) and len(at) == 2 and all(isinstance(n, int) for n in at)
+    if isinstance(at, int | str) or pair:
         return [at]
     return list(at)
 

@@ -112,7 +112,8 @@ class Log:
     """One log, or several read together in order.
 
     ``damages``: what the last read met and, with ``on_damage="report"``, went past; ``losses``:
-    what may be missing there; ``problems``: definitions that contradict the log, in sentences.
+    what may be missing there; ``problems``: definitions that contradict the log, in sentences;
+    ``loose``: texts and the like, how many statements in each have only their rows there.
     """
 
     def __init__(self, carriers: Sequence[Carrier], options: ReadOptions | None = None) -> None:
@@ -121,6 +122,7 @@ class Log:
         self.damages: list[DamageError] = []
         self.losses: list[Loss] = []
         self.problems: list[str] = []
+        self.loose: dict[str, int] = {}
         self.undecodable = 0
 
     @property
@@ -132,6 +134,7 @@ class Log:
         """A new walk over the log; what it meets is kept in ``damages`` and ``problems``."""
         walk = LogWalk(self.carriers, self.options, ahead=ahead)
         self.damages, self.problems, self.losses = walk.damages, walk.problems, walk.losses
+        self.loose = walk.loose
         return walk
 
     # ---- streams of records -------------------------------------------------------------

@@ -51,7 +51,7 @@ class Verification:
         """What was learned of each file, as records."""
         return [
             {
-                "file": f.name, "kind": "relay log" if f.relay else "binary log",
+                "file": f.name, "kind": _kind(f),
                 "server_version": f.server_version, "server_id": f.server_id, "events": f.events,
                 "size": f.size, "ok": f.checksums["ok"], "bad": f.checksums["bad"],
                 "none": f.checksums["none"], "ended": f.ended, "damages": f.damages,
@@ -76,6 +76,12 @@ class Verification:
 
         facts = [(str(g), str(sum(f.grade == g for f in self.findings))) for g in Grade]
         return overview("verification", facts, self.records())
+
+
+def _kind(file: FileFacts) -> str:
+    if file.loose:
+        return "loose events"
+    return "relay log" if file.relay else "binary log"
 
 
 def findings_schema() -> pa.Schema:
@@ -113,6 +119,7 @@ class FindingStream:
         self._verifier = Verifier()
         self._decoders = Decoders()
         self._vouched = False
+        self._loose: dict[str, int] = {}
         self.unreadable: InputError | None = None
         self.worst = Grade.NOTE
 
@@ -158,6 +165,7 @@ class FindingStream:
             yield from self._check_rows(step)
         if not begun:
             yield from verifier.begin(carrier.name, encrypted=_is_encrypted(carrier))
+        verifier.facts.loose = carrier.name in self._loose
 
     def _events(
         self, carrier: Carrier
@@ -169,6 +177,7 @@ class FindingStream:
                 yield step.event, self._fresh(walk, step), step
         except DamageError as error:
             walk.damages.append(error)
+        self._loose |= walk.loose
         rest = self._fresh(walk, None)
         if rest:
             yield None, rest, None

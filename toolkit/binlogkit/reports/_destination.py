@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Protocol
 
-from binlogkit.errors import BinlogKitError, UsageError, printable
+from binlogkit.errors import BinlogKitError, UsageError, WriteError, printable
 
 __all__ = ["ByteSink", "destination", "is_terminal"]
 
@@ -65,8 +65,11 @@ def destination(output: str | os.PathLike[str], *, binary: bool = False) -> Iter
         manager = _direct(Path(name))
     else:
         manager = _renamed(Path(name))
-    with manager as sink:
-        yield sink
+    try:
+        with manager as sink:
+            yield sink
+    except OSError as exc:  # a full disk
+        raise WriteError("standard output" if name == "-" else name, exc.strerror or "") from exc
 
 
 def _special(path: Path) -> bool:
@@ -85,6 +88,8 @@ def _special(path: Path) -> bool:
 @contextmanager
 def _standard_output(binary: bool) -> Iterator[ByteSink]:
     stream = sys.stdout
+    if stream is None:
+        raise UsageError("standard output is closed; name a file with --output")
     buffer: ByteSink | None = getattr(stream, "buffer", None)
     if buffer is None and binary:
         raise UsageError("standard output takes no bytes here; name a file with --output")
@@ -98,6 +103,9 @@ def _standard_output(binary: bool) -> Iterator[ByteSink]:
     except BinlogKitError:
         with suppress(BrokenPipeError):
             sink.flush()
+        raise
+    except OSError:
+        _silence()
         raise
 
 
@@ -128,8 +136,8 @@ def _direct(path: Path) -> Iterator[ByteSink]:
 
 
 def _drop(sink: IO[bytes]) -> None:
-    """Close a sink whose reader may be gone; a second time does nothing."""
-    with suppress(BrokenPipeError):
+    """Close a sink whose reader or room may be gone; a second time does nothing."""
+    with suppress(OSError):
         sink.close()
 
 

@@ -53,7 +53,8 @@ class Transaction:
     ``number``: 0, 1, … over all logs read together; ``timestamp``, ``end_timestamp``: seconds of
     its first and last event; commit timestamps: µs; ``size``: bytes; ``format``: how its changes
     are logged (row, statement, mixed, none); ``statements``: QUERY events other than BEGIN, COMMIT
-    and their like; ``resolved_file``, ``resolved_pos``: where a prepared one was decided.
+    and their like; ``resolved_file``, ``resolved_pos``: where a prepared one was decided;
+    ``alone``: its rows stand without GTID, BEGIN and end, and count as committed.
     """
 
     number: int
@@ -88,6 +89,7 @@ class Transaction:
     first_query: str | None = None
     tables: dict[tuple[str, str], None] = field(default_factory=dict)
     explicit: bool = False
+    alone: bool = False
 
     @property
     def format(self) -> str:
@@ -159,6 +161,7 @@ class TransactionTracker:
             transaction.row_events += 1
             ends = bool(body.flags & RowsFlag.STMT_END) and not transaction.explicit
             if ends and transaction.gtid is None:
+                transaction.alone = True
                 transaction.outcome = Outcome.COMMITTED
                 return True
         elif isinstance(body, RowsQuery):

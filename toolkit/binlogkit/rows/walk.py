@@ -32,6 +32,7 @@ from binlogkit.rows.stretches import Facts
 from binlogkit.rows.transactions import Transaction, track_transactions
 from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.log_reader import LogReader
+from binlogkit.sources.loose_events import LooseEvents
 from binlogkit.sources.raw import RawEvent
 
 if TYPE_CHECKING:
@@ -102,8 +103,10 @@ class Step:
 class LogWalk:
     """Walks over carriers in order; ``damages`` and ``problems`` collect what it met.
 
-    ``losses``: what may be missing where damage was gone past. With ``ahead`` False no second
-    reader runs, transactions are what is known at the event, and losses are not looked for.
+    ``loose``: carriers of events without a file around them, and how many statements in each
+    have nothing but their rows there; ``losses``: what may be missing where damage was gone past.
+    With ``ahead`` False no second reader runs, transactions are what is known at the event, and
+    losses are not looked for.
     """
 
     def __init__(
@@ -114,6 +117,7 @@ class LogWalk:
         self.damages: list[DamageError] = []
         self.losses: list[Loss] = []
         self.problems: list[str] = []
+        self.loose: dict[str, int] = {}
         self.unreadable: InputError | None = None
         self.schemas: dict[tuple[str, str], list[TableSchema]] = {}
         self._catalog = self.options.catalog.copy() if self.options.catalog else Catalog()
@@ -203,6 +207,8 @@ class LogWalk:
     def _events(self, carrier: Carrier, sink: Callable[[DamageError], None]) -> Iterator[Event]:
         mode = self.options.on_damage
         with carrier.open() as file:
+            if isinstance(file, LooseEvents):
+                self.loose.setdefault(carrier.name, 0)
             reader = LogReader(carrier.name, file, on_damage=mode, sink=sink)
             yield from read_events(reader, on_damage=mode, sink=sink)
 
@@ -261,6 +267,10 @@ class LogWalk:
                 self.damages.append(error)
             yield step
             query = _query_behind(event, query)
+            if isinstance(body, RowsEvent) and body.flags & RowsFlag.STMT_END:
+                alone = step.transaction is not None and step.transaction.alone
+                if alone and carrier.name in self.loose:
+                    self.loose[carrier.name] += 1
 
     def _take(self, step: Step, body: object) -> None:
         raw = step.event.raw

@@ -5,7 +5,7 @@ A limit *applies* where the log itself proves it, and *may apply* where a log co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -38,12 +38,14 @@ def limits(
     boundaries: IntoFrameT | None = None,
     cascades: Collection[str] = (),
     transactional: bool | None = None,
+    loose: Mapping[str, int] | None = None,
 ) -> IntoFrameT:
     """The list of what this log cannot show (:data:`LIMITS`), in a fixed order.
 
     ``changes``: typed, of any number of tables, or generic. ``cascades``: tables that a schema
     says are changed by foreign keys. ``transactional``: whether all tables' engines are known to
-    be transactional (the log does not say).
+    be transactional (the log does not say). ``loose``: files that are texts, dumps or packets of
+    events, and how many statements in each have nothing but their rows there.
     """
     import pyarrow as pa
 
@@ -54,6 +56,7 @@ def limits(
         tuple(cascades),
         transactional,
         missing_gtids(transactions),
+        dict(loose or {}),
     )
     rows = []
     for name, meaning, judge in _RULES:
@@ -84,6 +87,7 @@ class _Evidence:
     cascades: tuple[str, ...]
     transactional: bool | None
     holes: Any
+    loose: dict[str, int]
 
 
 _APPLIES = "applies"
@@ -118,6 +122,15 @@ def _transactions(
         return _Verdict(_APPLIES, evidence.format(n=number), file, pos) if number else None
 
     return judge
+
+
+def _left_out(found: _Evidence) -> _Verdict | None:
+    if not found.loose:
+        return None
+    alone = sum(found.loose.values())
+    file = next((name for name, n in found.loose.items() if n), next(iter(found.loose)))
+    evidence = f"{alone} statements have nothing but their rows here"
+    return _Verdict(_APPLIES, evidence if alone else "there is no log file around the events", file)
 
 
 def _cells(state: CellState, evidence: str) -> Callable[[_Evidence], _Verdict | None]:
@@ -226,6 +239,13 @@ _RULES: tuple[tuple[str, str, Callable[[_Evidence], _Verdict | None]], ...] = (
             "{n} transactions hold changes in statement format",
             "format",
         ),
+    ),
+    (
+        "left_out",
+        "What a text, dump or packets left out of the log: mysqlbinlog prints GTIDs, BEGIN, COMMIT,"
+        " ROLLBACK and statements as SQL, which is not read back. Rows that stand alone are taken"
+        " as committed, each statement as one transaction.",
+        _left_out,
     ),
     (
         "rolled_back_rows",

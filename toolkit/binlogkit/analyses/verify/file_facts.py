@@ -43,7 +43,8 @@ class FileFacts:
 
     ``server_id``: of the first event; ``gtids``, ``previous``: of the transactions in it and, where
     it says so, before it; ``next_name``: what its ROTATE names; ``ended``: type of the last event
-    that ends a log; ``damages``: how many damaged ranges.
+    that ends a log; ``damages``: how many damaged ranges; ``loose``: events without a file around
+    them; ``alone``: statements in it that have nothing but their rows there.
     """
 
     name: str
@@ -64,6 +65,8 @@ class FileFacts:
     ended: str | None = None
     damages: int = 0
     servers: dict[int, None] = field(default_factory=dict)
+    loose: bool = False
+    alone: int = 0
 
     @property
     def has_gtid_events(self) -> bool:
@@ -184,7 +187,13 @@ class FileChecks:
         """What the whole file shows. ``cut``: its last bytes are damaged or were not read."""
         facts, whole = self.facts, Place(self.facts.name)
         tail = Place(facts.name, facts.size, facts.size)
-        if facts.ended is None and not cut and facts.events:
+        if not facts.events and not facts.damages and not facts.loose:
+            yield finding("no_events", whole, "the file holds no event")
+        if facts.loose:
+            yield finding("no_file", whole, f"{facts.events} events without a log file around them")
+        if facts.loose and facts.alone:
+            yield finding("rows_alone", whole, f"the rows of {facts.alone} statements")
+        if facts.ended is None and not cut and facts.events and not facts.loose:
             yield finding("not_closed", tail, "the log ends without STOP or ROTATE")
         unchecked = facts.checksums["none"]
         if unchecked:

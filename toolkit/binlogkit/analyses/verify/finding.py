@@ -109,6 +109,8 @@ CODES: dict[str, Code] = {
         " is missing or in doubt, and with it what later rows say of the state before."),
     "no_format_description": Code(_W, "The log does not begin with a description of itself (the"
         " file's beginning is missing): which server wrote it, and how, is inferred."),
+    "no_events": Code(_W, "The server stopped before it wrote the log's first event, or all of it"
+        " was cut off: what the log held, if anything, is missing."),
     "format_repeated": Code(_W, "Files were joined, or a part of another log stands here: positions"
         " and transactions before and behind it need not belong together."),
     "in_use": Code(_N, "The server had the log open when it was copied, or crashed: later"
@@ -119,6 +121,12 @@ CODES: dict[str, Code] = {
         " joined to the log or left over from another one."),
     "no_checksums": Code(_N, "Without checksums changed bytes inside an event cannot be found"
         " unless they break its structure."),
+    "no_file": Code(_N, "Not a log file, but events out of a text, a dump or packets: what those"
+        " leave out is not here. mysqlbinlog prints GTIDs, BEGIN, COMMIT, ROLLBACK, XIDs,"
+        " statements and table definitions as SQL and comments, which are not read back."),
+    "rows_alone": Code(_N, "No GTID, BEGIN or end stands around these rows: each statement is taken"
+        " as a transaction, and as committed. Whether it was, in which transaction, and who made it"
+        " cannot be known from here."),
     "encrypted": Code(_N, "The log is encrypted without authentication (AES-CTR): who had the file"
         " could change bits of it; checksums find accidents, not intent."),
     "foreign_log": Code(_N, "Another product's log: its own events are kept unread, and what they"

@@ -105,6 +105,7 @@ class TransactionChecks:
         yield from self._start_of(event, number)
         self.ended = self._tracker.feed(event)
         if self.ended is not None:
+            self.facts.alone += self.ended.alone
             yield from self._end_of(self.ended, event, number)
 
     def end(self, *, cut: bool) -> Iterator[Finding]:

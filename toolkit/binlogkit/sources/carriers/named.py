@@ -74,6 +74,8 @@ def _refuse(error: InputError) -> BinaryIO:
 
 
 def _from_name(name: str) -> list[Carrier]:
+    if not name:
+        raise EmptyInputError("''", "no log is named")
     if name == "-":
         return [from_file(sys.stdin.buffer)]
     if is_url(name):
@@ -92,7 +94,8 @@ def _from_name(name: str) -> list[Carrier]:
         return [_from_path(p) for p in found]
     if path.exists() and not path.is_file():  # a pipe, as a shell's <(…) gives it
         with path.open("rb") as stream:
-            return [replace(from_file(cast(BinaryIO, stream)), name=name)]
+            if not stream.seekable():
+                return [replace(from_file(cast(BinaryIO, stream)), name=name)]
     return [replace(_from_path(path), name=name)]
 
 
