@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import random
+from concurrent.futures import ThreadPoolExecutor
 from typing import BinaryIO, cast
 
 import pytest
@@ -76,8 +77,17 @@ def test_nothing_is_there() -> None:
 def test_a_small_log_has_a_small_buffer() -> None:
     found = Chunks(io.BytesIO(DATA[:1000]))
     while found.more():
+<<<<<<< ours
         assert len(found.buffer) < len(DATA)
     again = Chunks(io.BytesIO(b"more"), found)
+=======
+        sizes.append(len(found.buffer))
+        found.start = found.end
+    assert sizes[-1] <= 2 * len(DATA)
+    used = found.buffer
+    again = Chunks(io.BytesIO(b"more"), found)
+    assert again.buffer is used
+>>>>>>> theirs
     assert again.more()
     assert bytes(again.buffer[again.start : again.end]) == b"more"
 
@@ -113,4 +123,32 @@ def test_damage_that_was_met_while_looking_ahead_is_raised() -> None:
     found = Chunks(cast(BinaryIO, file))
     with pytest.raises(DamageError, match="broken"):
         found.more()
+<<<<<<< ours
     assert found.start == 0
+=======
+    assert bytes(found.buffer[found.start : 5]) == b"12345"
+
+
+@pytest.mark.parametrize("step", [1, 64, 300, 5000])
+def test_what_is_lent_stays_and_what_is_read_ahead_comes_in_order(
+    monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
+    monkeypatch.setattr(chunks, "SIZE", 1 << 10)
+    data = DATA[: 2000 if step == 1 else 50_000]
+    with ThreadPoolExecutor(1) as pool:
+        found = Chunks(io.BytesIO(data), ahead=pool.submit)
+        whole, lent = bytearray(), []
+        while found.more():
+            begin = found.start
+            found.start += (found.end - begin) // step * step
+            whole += found.buffer[begin : found.start]
+            lent.append((found.lend(), begin, bytes(found.buffer[begin : found.start])))
+            if len(lent) > 3:
+                buffer, at, there = lent.pop(0)
+                assert buffer[at : at + len(there)] == there
+                found.give_back(buffer)
+        found.close()
+    assert whole + found.buffer[found.start : found.end] == data
+    for buffer, at, there in lent:
+        assert buffer[at : at + len(there)] == there
+>>>>>>> theirs

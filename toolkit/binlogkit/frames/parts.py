@@ -16,11 +16,13 @@ from binlogkit.rows.schema import TableSchema
 from binlogkit.rows.stretches import ROWS_EVENTS
 
 if TYPE_CHECKING:
+    from binlogkit._kernel.columns import TablePlan
     from binlogkit._kernel.native.builder import TableBuilder
 
 __all__ = ["Parts"]
 
 _KEPT_BUILDERS, _KEPT_COLUMNS = 64, 4096  # that are kept from one share to the next
+_PLANNED_COLUMNS = 200_000  # of the tables whose plans are kept
 _MAX_CELLS = 1 << 20  # of one table in a window: a row of no bytes can have 4096
 _UPDATES, _DELETES = (24, 31, 39), (25, 32)
 
@@ -46,6 +48,9 @@ class Parts:
         self._borrow = borrow
         self._unused: list[Builders] = []
         self.share: Share | None = None
+        # By the schema's identity, which the walk keeps one of.
+        self._plans: dict[tuple[int, str], tuple[TableSchema, TablePlan]] = {}
+        self._planned = 0
 
     def add(self, piece: Piece, known: Known) -> Iterator[Share]:
         """Take a piece; the shares that it goes to, each as often as something was added to it."""
@@ -192,13 +197,26 @@ class Parts:
     def _builder(self, builders: Builders, schema: TableSchema, version: str) -> TableBuilder:
         builder = builders.get((schema, version))
         if builder is None:
-            asked = None
-            if self._columns is not None:
-                asked = [c.index for c in schema.columns if c.name in self._columns]
-            plan = table_plan(schema, version, asked)
+            plan = self._plan(schema, version)
             rows = min(self._most[0], max(_MAX_CELLS // max(len(schema.columns), 1), 1))
             builder = builders[schema, version] = plan.builder(rows, self._most[1])
         return builder
+
+    def _plan(self, schema: TableSchema, version: str) -> TablePlan:
+        """How a table is read; plans are kept, as long as they are not too many."""
+        known = self._plans.get((id(schema), version))
+        if known is not None:
+            return known[1]
+        asked = None
+        if self._columns is not None:
+            asked = [c.index for c in schema.columns if c.name in self._columns]
+        self._planned += len(schema.columns)
+        if self._planned > _PLANNED_COLUMNS:
+            self._plans.clear()
+            self._planned = len(schema.columns)
+        plan = table_plan(schema, version, asked)
+        self._plans[id(schema), version] = (schema, plan)
+        return plan
 
 
 def _arrays(schema: TableSchema) -> int:

@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 __all__ = ["Builders", "Decoded", "Faulty", "Found", "Part", "Share", "Workers", "thread_count"]
 
 SHARE_BYTES = 4 << 20  # of events, behind which a share is closed
-SHARE_ARRAYS = 50_000  # columns of all its tables, before and after
+SHARE_ARRAYS = 20_000  # columns of all its tables, before and after
 PROVENANCE_ARRAYS = 24
+_OF_AN_ARRAY = 1 << 10  # bytes that an Arrow array takes beside its values
 AT_ONCE = 32 << 20  # bytes of windows behind which a thread waits until they are taken
 _MOST_THREADS, _MOST_ASKED = 4, 99
 _SMALL = 48 << 20  # bytes of logs that one thread has read when others have only begun
@@ -166,6 +167,7 @@ class Share:
             return []
         tables.sort(key=lambda table: table[2].first_seq)
         size = sum(array.nbytes for _, arrays, _ in tables for array in arrays.values())
+        size += _OF_AN_ARRAY * self.arrays
         last = max(runs.last_tx for _, _, runs in tables)
         return [Decoded(self, tables, size, last)]
 

@@ -184,9 +184,9 @@ class Log:
         ``columns``: names of the tables' columns that the images are to have; others are stepped
         over, not decoded. UsageError, at the end, for a name that no table read has.
 
-        At most 700 MB are held at once with four threads, 400 MB with one, beside four times the
-        largest event and 1 KB for each column of each version of a table, whatever the log's and
-        its transactions' size (docs/performance.md).
+        About 400 MB are held at most with one thread, 80 MB more with each other, beside twice the
+        largest row, ten times the largest other event and 1 KB for each column of each version of
+        a table, whatever the log's and its transactions' size (docs/performance.md).
         """
         wanted = Filters.build(**_with_table(table, filters))
         from binlogkit.frames.projection import projected

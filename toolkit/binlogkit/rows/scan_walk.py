@@ -261,11 +261,12 @@ class ScanWalk:
         self._check(index, chunks)
         entry = np.frombuffer(index.tobytes(len(index) - 1), ENTRIES)[0]
         start, size = int(entry["offset"]), int(entry["size"])
-        data = bytes(chunks.buffer[start : start + size])
-        header = parse_header(data, HEADER_LENGTH)
+        header = parse_header(bytes(chunks.buffer[start : start + HEADER_LENGTH]), HEADER_LENGTH)
         tail = CHECKSUM_LENGTH if self.scanner.checksums else 0
+        with memoryview(chunks.buffer) as whole:
+            body = bytes(whole[start + HEADER_LENGTH : start + size - tail])
         raw = RawEvent(
-            self.carrier.name, chunks.origin + start, header, data[HEADER_LENGTH : size - tail],
+            self.carrier.name, chunks.origin + start, header, body,
             "ok" if tail else "none",
         )  # fmt: skip
         ordinal = self.ordinal + len(index) - 1

@@ -15,7 +15,7 @@ __all__ = ["Chunks", "Submit"]
 
 SIZE = 8 << 20
 _FIRST = 1 << 16  # bytes of the buffer before there are more in the log
-HEAD = 256 << 10  # room in front of what is read ahead, for the event that was cut
+_HEAD = 32  # the part of a buffer in front of what is read, for an event that was cut
 _SPARE = 8  # buffers that nobody uses and that are kept for the next bytes
 _SIZE_AT = 9  # where an event's header has the event's size
 _SLACK = 64 << 10
@@ -49,17 +49,24 @@ class Chunks:
         self._begun = self._ended = False
         self._spare: list[bytearray] = []
         self._lent: dict[int, int] = {}
+<<<<<<< ours
         self.buffer: bytearray = bytearray()
         self.start = 0
         self.end: int
         self.origin: int
+=======
+        self.buffer = bytearray()
+        self.start: int = 0
+        self.end: int = 0
+>>>>>>> theirs
         if used is not None:
             self._spare, self._lent = used._spare, used._lent
             self.buffer, used.buffer = used.buffer, self.buffer
             if len(self.buffer) == SIZE and expected <= SIZE - used.end:
                 self.start = used.end
         self.end, self.origin = self.start, -self.start
-        if not self.start and (id(self.buffer) in self._lent or len(self.buffer) != SIZE):
+        fit = 0 < len(self.buffer) <= SIZE and id(self.buffer) not in self._lent
+        if not self.start and not fit:
             self.buffer = self._spare.pop() if self._spare else bytearray(min(_FIRST, SIZE))
 
     def lend(self) -> bytearray:
@@ -83,45 +90,43 @@ class Chunks:
 
     def more(self) -> bool:
         """Read on behind what was not taken; whether anything came."""
-        left = self.end - self.start
+        left, front = self.end - self.start, SIZE // _HEAD
         coming, self._coming = self._coming, None
         if self._ended and coming is None:
             return False
         count = 0 if coming is None else coming[1].result()
         if not self._begun:
             self._begin()
-        elif left > HEAD:
+        elif left > front:
             self._add_room(left)
             if coming is not None:
-                self.buffer[left : left + count] = memoryview(coming[0])[HEAD : HEAD + count]
+                self.buffer[left : left + count] = memoryview(coming[0])[front : front + count]
                 self._keep(coming[0])
             self.end += count
             self.end += self._fill(self.end)
         else:
             rest = bytes(memoryview(self.buffer)[self.start : self.end])
-            start = HEAD - left
+            start = front - left
             fresh = self._room() if coming is None else coming[0]
             if coming is None:
-                count = self._fill(HEAD, fresh)
-            fresh[start:HEAD] = rest
+                count = self._fill(front, fresh)
+            fresh[start:front] = rest
             if fresh is not self.buffer:
                 self._keep(self.buffer)
             self.origin += self.start - start
-            self.buffer, self.start, self.end = fresh, start, HEAD + count
+            self.buffer, self.start, self.end = fresh, start, front + count
         came = self.end - self.start > left
         if self._submit is not None and not self._ended:
             buffer = self._another()
-            self._coming = buffer, self._submit(lambda: self._fill(HEAD, buffer))
+            self._coming = buffer, self._submit(lambda: self._fill(front, buffer))
         return came
 
     def _begin(self) -> None:
         """The first bytes: into a small buffer, if they fit there."""
         self._begun = True
         self.end += self._fill(self.end)
-        if not self._ended and len(self.buffer) < SIZE:
-            fresh = self._another()
-            fresh[: self.end] = self.buffer
-            self.buffer = fresh
+        while not self._ended and len(self.buffer) < SIZE:
+            self.buffer += bytes(min(len(self.buffer), SIZE - len(self.buffer)))
             self.end += self._fill(self.end)
 
     # ---- room ---------------------------------------------------------------------------------
@@ -131,7 +136,7 @@ class Chunks:
         more than the event wants, where it is larger than a usual chunk."""
         head = self.buffer[self.start + _SIZE_AT : self.start + _SIZE_AT + 4]
         claim = int.from_bytes(head, "little") + _SLACK
-        size = left + max(SIZE - HEAD, min(left, claim - left))
+        size = left + max(SIZE - SIZE // _HEAD, min(left, claim - left))
         if self.start or id(self.buffer) in self._lent:
             fresh = bytearray(size)
             fresh[:left] = memoryview(self.buffer)[self.start : self.end]
