@@ -59,7 +59,6 @@ def taken(file: object, step: int) -> bytes:
 @pytest.mark.parametrize("step", [1, 63, 64, 65, 5000])
 def test_every_byte_once(monkeypatch: pytest.MonkeyPatch, size: int, step: int) -> None:
     monkeypatch.setattr(chunks, "SIZE", size)
-    monkeypatch.setattr(chunks, "HEAD", chunks.SIZE // 4)
     data = DATA[: 2000 if step == 1 else 20_000]
     for most in (1, 7, 1 << 20):
         assert taken(Dribble(data, most), step) == data
@@ -77,24 +76,14 @@ def test_nothing_is_there() -> None:
 def test_a_small_log_has_a_small_buffer() -> None:
     found = Chunks(io.BytesIO(DATA[:1000]))
     while found.more():
-<<<<<<< ours
         assert len(found.buffer) < len(DATA)
     again = Chunks(io.BytesIO(b"more"), found)
-=======
-        sizes.append(len(found.buffer))
-        found.start = found.end
-    assert sizes[-1] <= 2 * len(DATA)
-    used = found.buffer
-    again = Chunks(io.BytesIO(b"more"), found)
-    assert again.buffer is used
->>>>>>> theirs
     assert again.more()
     assert bytes(again.buffer[again.start : again.end]) == b"more"
 
 
 def test_the_buffer_does_not_grow_beyond_its_size(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chunks, "SIZE", 1 << 12)
-    monkeypatch.setattr(chunks, "HEAD", 1 << 10)
     found = Chunks(io.BytesIO(DATA))
     while found.more():
         found.start = found.end
@@ -123,10 +112,7 @@ def test_damage_that_was_met_while_looking_ahead_is_raised() -> None:
     found = Chunks(cast(BinaryIO, file))
     with pytest.raises(DamageError, match="broken"):
         found.more()
-<<<<<<< ours
     assert found.start == 0
-=======
-    assert bytes(found.buffer[found.start : 5]) == b"12345"
 
 
 @pytest.mark.parametrize("step", [1, 64, 300, 5000])
@@ -151,4 +137,3 @@ def test_what_is_lent_stays_and_what_is_read_ahead_comes_in_order(
     assert whole + found.buffer[found.start : found.end] == data
     for buffer, at, there in lent:
         assert buffer[at : at + len(there)] == there
->>>>>>> theirs

@@ -49,16 +49,9 @@ class Chunks:
         self._begun = self._ended = False
         self._spare: list[bytearray] = []
         self._lent: dict[int, int] = {}
-<<<<<<< ours
-        self.buffer: bytearray = bytearray()
-        self.start = 0
-        self.end: int
-        self.origin: int
-=======
         self.buffer = bytearray()
         self.start: int = 0
         self.end: int = 0
->>>>>>> theirs
         if used is not None:
             self._spare, self._lent = used._spare, used._lent
             self.buffer, used.buffer = used.buffer, self.buffer
