@@ -48,7 +48,6 @@ def places(data: bytes) -> list[int]:
 @pytest.mark.parametrize("size", [64, 300, 5000, 1 << 20])
 def test_every_event_once_in_its_order(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     monkeypatch.setattr(chunks, "SIZE", size)
-    monkeypatch.setattr(chunks, "HEAD", chunks.SIZE // 4)
     for data in (LOG, PAYLOADS):
         walk, found = scanned(data)
         assert walk.obstacle is None
@@ -63,7 +62,6 @@ def test_damage_is_an_obstacle_behind_all_that_is_sound(
     monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
     monkeypatch.setattr(chunks, "SIZE", size)
-    monkeypatch.setattr(chunks, "HEAD", chunks.SIZE // 4)
     starts = places(LOG)
     for at in starts[1::9]:
         broken = LOG[: at + 20] + bytes([LOG[at + 20] ^ 1]) + LOG[at + 21 :]
@@ -99,7 +97,6 @@ def test_what_the_scan_is_not_made_for(data: bytes) -> None:
 def test_a_size_that_nothing_supports_is_not_read_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
     """An event that claims a gigabyte, in a log in which so much might follow."""
     monkeypatch.setattr(chunks, "SIZE", 1000)
-    monkeypatch.setattr(chunks, "HEAD", chunks.SIZE // 4)
     at = places(LOG)[5]
     claims = LOG[: at + 9] + (1 << 30).to_bytes(4, "little") + LOG[at + 13 :]
     walk = ScanWalk(resolve(claims + bytes(1 << 16))[0], None)
