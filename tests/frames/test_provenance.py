@@ -97,7 +97,6 @@ def test_a_log_that_is_read_by_small_windows_is_not_remembered(
 
     monkeypatch.setattr(Known, "forget", seen)
     monkeypatch.setattr(chunks, "SIZE", 500)
-    monkeypatch.setattr(chunks, "HEAD", chunks.SIZE // 4)
     monkeypatch.setattr(shares, "SHARE_BYTES", 1)
     log = seeds.logs()["8.0-row-full/transactions/binlog.000001"]
     rows = sum(b.batch.num_rows for b in bk.open([log] * 5).batches())

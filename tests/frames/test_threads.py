@@ -42,7 +42,7 @@ def written(batch: pa.RecordBatch) -> bytes:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, batch.schema) as out:
         out.write_batch(batch)
-    return sink.getvalue().to_pybytes()
+    return bytes(sink.getvalue())
 
 
 def read(source: Any, threads: int, **options: Any) -> tuple[list[list[bytes]], list[str]]:

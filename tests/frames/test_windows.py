@@ -100,7 +100,6 @@ def one_round(chance: random.Random, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = seeds.logs()[name]
     data = damaged(plain, chance)
     monkeypatch.setattr(chunks, "SIZE", chance.choice((64, 200, 1000, 5000, 1 << 20)))
-    monkeypatch.setattr(chunks, "HEAD", chunks.SIZE // 4)
     chosen = filters(len(data), chance)
     source: Any = data if chance.random() < 0.6 else [data, plain]
     for mode in MODES:
@@ -134,7 +133,6 @@ def test_no_checksums_and_positions_that_are_wrong(monkeypatch: pytest.MonkeyPat
         plain = framing.join(framing.Pieces([first, *others], checksums=False))
         for at in range(200, len(plain), max(1, len(plain) // 7)):
             monkeypatch.setattr(chunks, "SIZE", 1 << 20)
-            monkeypatch.setattr(chunks, "HEAD", chunks.SIZE // 4)
             moved = bytearray(plain)
             moved[at] ^= 0x10
             for mode in MODES:
@@ -195,7 +193,6 @@ def test_a_transaction_too_long_to_wait_for_is_read_ahead(
         slow = assert_same(log, on_damage)
         monkeypatch.setattr(windows, "WAITING", 1)
         monkeypatch.setattr(chunks, "SIZE", 300)
-        monkeypatch.setattr(chunks, "HEAD", chunks.SIZE // 4)
         monkeypatch.setattr(parts, "_MAX_CELLS", 8)
         fast = read(by_kernel, log, on_damage)
         monkeypatch.undo()

@@ -39,7 +39,6 @@ def test_each_rows_event_has_the_schema_of_its_time(
     monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
     monkeypatch.setattr(chunks, "SIZE", size)
-    monkeypatch.setattr(chunks, "HEAD", chunks.SIZE // 4)
     for data in (LOG, DDL):
         found: list[tuple[int, tuple[str, str, int] | None]] = []
         for piece in walk_of(data).pieces():
