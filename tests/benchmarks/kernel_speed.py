@@ -2,10 +2,11 @@
 
     python tests/benchmarks/kernel_speed.py LOG … [--columns N,M] [--runs 5]
 
-CPU seconds (user and system) of the thread, median of the runs: ``memcpy`` of the file in chunks, ``crc`` (CRC-32
-of all bytes), ``hop`` (scan without checksums), ``scan`` (with them), ``decode`` (scanned before,
-rows to buffers), ``arrow`` (the buffers to record columns); ``all``: everything in one pass, file
-reading left out; ``user``: the user seconds of ``all``. Logs as ``make_logs.py`` writes them.
+CPU seconds (user and system) of the thread, median of the runs: ``memcpy`` of the file in chunks,
+``crc`` (CRC-32 of all bytes), ``hop`` (scan without checksums), ``scan`` (with them), ``decode``
+(scanned before, rows to buffers), ``arrow`` (the buffers to record columns); ``all``: everything in
+one pass, file reading left out; ``user``: the user seconds of ``all``. Logs as ``make_logs.py``
+writes them.
 """
 
 from __future__ import annotations

@@ -50,7 +50,9 @@ def bits(found: tuple[int, Block | None], rows: int) -> list[bool]:
     return [bool(bit) for bit in there]
 
 
-EVENTS = st.lists(st.tuples(st.sampled_from(sorted(CODES)), st.integers(1, 20), st.booleans()), max_size=12)
+EVENTS = st.lists(
+    st.tuples(st.sampled_from(sorted(CODES)), st.integers(1, 20), st.booleans()), max_size=12
+)
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow])
