@@ -1,9 +1,10 @@
 """`make bench`: every decoder over the same logs, side by side in one run.
 
-For each log a table: user CPU and wall seconds of whole processes (median, least and most of
-several rounds, the decoders taking turns), peak memory, and how much slower than binlogkit. What
-each decoder counted stands beside it. The floors are what any decoder must do at least: copy the
-bytes, and compute their CRC32.
+For each log a table: user CPU, user and system CPU, and wall seconds of whole processes (medians of
+several rounds, the decoders taking turns), peak memory, and how many times the user CPU of
+binlogkit's decode call that is. What each decoder counted stands beside it. The decode call is
+measured in a process that has loaded what is loaded once; as a fresh process binlogkit has a row of
+its own, imports included. The floors are what any decoder must do at least (floors.py).
 """
 
 from __future__ import annotations
@@ -23,12 +24,11 @@ import logs
 import peers
 
 HERE = Path(__file__).parent
-_FLOORS = {
-    "memcpy": "d = open({path!r}, 'rb').read(); b = bytearray(len(d)); s = time.process_time(); "
-    "b[:] = d; t = time.process_time() - s",
-    "CRC32": "import zlib; d = open({path!r}, 'rb').read(); s = time.process_time(); "
-    "zlib.crc32(d); t = time.process_time() - s",
-}
+_OURS = (sys.executable, str(HERE / "ours.py"))
+_CALLS = ("--repeat", "4", "--threads")
+_ONE, _TWO, _FRESH = "decode call", "decode call, 2 threads", "fresh process"
+_TWO_COLUMNS = "decode call, 2 columns"
+_SLOW = 40.0  # seconds of wall: a decoder that takes longer runs once
 
 
 @dataclass
@@ -36,21 +36,24 @@ class Figures:
     """What one decoder took for one log: a number per round."""
 
     user: list[float] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)
     wall: list[float] = field(default_factory=list)
     peak: list[int] = field(default_factory=list)
-    alone: list[float] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     failure: str = ""
 
 
 def _once(command: list[str], figures: Figures) -> str:
+    # Installed modules are compiled before: the fresh process must not do that either.
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     with tempfile.TemporaryFile() as out:
         start = time.perf_counter()
-        child = subprocess.Popen(command, stdout=out, stderr=subprocess.DEVNULL)
+        child = subprocess.Popen(command, stdout=out, stderr=subprocess.DEVNULL, env=environment)
         _, status, usage = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(status)
         figures.wall.append(time.perf_counter() - start)
         figures.user.append(usage.ru_utime)
+        figures.cpu.append(usage.ru_utime + usage.ru_stime)
         figures.peak.append(usage.ru_maxrss // 1024)
         if child.returncode:
             figures.failure = f"exit status {child.returncode}"
@@ -58,60 +61,65 @@ def _once(command: list[str], figures: Figures) -> str:
         return out.read().decode("utf-8", "replace")
 
 
+def _decoders(found: list[peers.Peer], name: str) -> list[peers.Peer]:
+    ours = [
+        peers.Peer(_ONE, "", (*_OURS, *_CALLS, "1")),
+        peers.Peer(_TWO, "", (*_OURS, *_CALLS, "2")),
+        peers.Peer(_FRESH, "", (*_OURS, "--threads", "1")),
+    ]
+    if name.startswith("wide"):
+        ours.append(peers.Peer(_TWO_COLUMNS, "", (*_OURS, *_CALLS, "1", "--columns", "id,v")))
+    return [*ours, *found]
+
+
 def _measure(log: Path, decoders: list[peers.Peer], rounds: int) -> dict[str, Figures]:
     found = {decoder.name: Figures() for decoder in decoders}
     for _ in range(rounds):
         for decoder in decoders:
             figures = found[decoder.name]
+            if figures.wall and max(figures.wall) > _SLOW:
+                continue
             text = _once([*decoder.command, str(log)], figures)
             if figures.failure or not text:
                 continue
             said = decoder.counts(text) if decoder.counts else json.loads(text.splitlines()[-1])
             figures.counts = {k: said[k] for k in ("changes", "values")}
-            if "user" in said:
-                figures.alone.append(said["user"])
+            if "--repeat" in decoder.command:
+                for name in ("user", "cpu", "wall"):
+                    getattr(figures, name)[-1] = said[name]
     return found
 
 
-def _floor(code: str, path: Path, rounds: int) -> float:
-    script = "import time; " + code.format(path=str(path)) + "; print(t)"
-    taken = [
-        float(subprocess.run([sys.executable, "-c", script], capture_output=True, text=True,
-                             check=True).stdout)
-        for _ in range(rounds)
-    ]  # fmt: skip
-    return statistics.median(taken)
-
-
-def _spread(values: list[float]) -> str:
-    middle = statistics.median(values)
-    return f"{middle:.3f} ({min(values):.3f}-{max(values):.3f})"
+def _floors(log: Path, rounds: int) -> dict[str, float]:
+    taken: dict[str, list[float]] = {}
+    for _ in range(rounds):
+        text = _once([sys.executable, str(HERE / "floors.py"), str(log)], Figures())
+        for name, seconds in json.loads(text).items():
+            taken.setdefault(name, []).append(seconds)
+    return {name: statistics.median(seconds) for name, seconds in taken.items()}
 
 
 def _report(log: Path, found: dict[str, Figures], floors: dict[str, float]) -> None:
+    alone = statistics.median(found[_ONE].user)
     print(f"\n{log.name}: {log.stat().st_size:,} bytes")
-    ours = found["binlogkit"]
-    whole = statistics.median(ours.user)
-    alone = statistics.median(ours.alone) if ours.alone else None
-    print(f"  {'decoder':<30}{'user s':>24}{'wall s':>24}{'MB':>7}{'x ours':>8}  counted")
+    print("| | user s | least-most | CPU s | wall s | MB | times our user s | counted |")
+    print("|---|--:|--:|--:|--:|--:|--:|---|")
     for name, figures in found.items():
-        counted = figures.failure or f"{figures.counts['changes']:,} changes"
+        user = statistics.median(figures.user)
+        counted = figures.failure
+        if figures.counts:
+            counted += f" {figures.counts['changes']:,} changes"
         if figures.counts.get("values"):
             counted += f", {figures.counts['values']:,} values"
-        ratio = statistics.median(figures.user) / whole
+        shown = f"**binlogkit**, {name}" if name in (_ONE, _TWO, _FRESH, _TWO_COLUMNS) else name
         print(
-            f"  {name:<30}{_spread(figures.user):>24}{_spread(figures.wall):>24}"
-            f"{max(figures.peak):>7,}{ratio:>8.1f}  {counted}"
+            f"| {shown} | {user:.3f} | {min(figures.user):.3f}-{max(figures.user):.3f} | "
+            f"{statistics.median(figures.cpu):.3f} | {statistics.median(figures.wall):.2f} | "
+            f"{max(figures.peak):,} | {user / alone:.1f} | {counted.strip()} |"
         )
-    if alone is not None:
-        print(f"  binlogkit, the decoding alone: {alone:.3f} s of user CPU; times that:", end="")
-        for name, figures in found.items():
-            if name != "binlogkit":
-                print(f" {name} {statistics.median(figures.user) / alone:.1f}", end=";")
-        print()
     for name, seconds in floors.items():
-        share = f", ours is {alone / seconds:.1f} times that" if alone and seconds else ""
-        print(f"  floor {name}: {seconds:.3f} s{share}")
+        print(f"| floor: {name} | {seconds:.3f} | | | | | {seconds / alone:.2f} | |")
+    sys.stdout.flush()
 
 
 def main() -> None:
@@ -123,18 +131,15 @@ def main() -> None:
     parser.add_argument("--share", type=float, default=1.0, help="of the logs' full size")
     parser.add_argument("--without", action="append", default=[], help="a decoder to leave out")
     wanted = parser.parse_args()
-    ours = peers.Peer("binlogkit", "", (sys.executable, str(HERE / "ours.py")))
-    decoders = [ours, *(p for p in peers.build(wanted.out) if p.name not in wanted.without)]
-    print("versions: " + ", ".join(f"{p.name} {p.version}" for p in decoders[1:]))
+    built = [p for p in peers.build(wanted.out) if p.name not in wanted.without]
+    print("versions: " + ", ".join(f"{p.name} {p.version}" for p in built))
     for name in wanted.names or logs.NAMES:
         log = logs.make(name, wanted.out / "logs", wanted.share)
         log.read_bytes()  # into the page cache
-        found = _measure(log, decoders, wanted.rounds)
-        counted = Figures()
-        text = _once([*ours.command, "--count", str(log)], counted)
-        found["binlogkit"].counts = json.loads(text)
-        floors = {kind: _floor(code, log, wanted.rounds) for kind, code in _FLOORS.items()}
-        _report(log, found, floors)
+        counted = json.loads(_once([*_OURS, "--count", str(log)], Figures()))
+        found = _measure(log, _decoders(built, name), wanted.rounds)
+        found[_ONE].counts = {k: counted[k] for k in ("changes", "values")}
+        _report(log, found, _floors(log, wanted.rounds))
 
 
 if __name__ == "__main__":
