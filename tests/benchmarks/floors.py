@@ -15,12 +15,13 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import zstandard
 
-from binlogkit._kernel.native.index import Index, crc
+from binlogkit._kernel.native.index import ENTRY, Index, crc
 from binlogkit._kernel.native.scan import Scanner
 
-_HEADER, _FORMAT, _PAYLOAD = 19, 15, 40
+_HEADER, _QUERY, _PAYLOAD = 19, 2, 40
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
 
@@ -46,6 +47,7 @@ def _copy(data: memoryview) -> Callable[[], None]:
 def _hop(data: memoryview) -> Callable[[], None]:
     def run() -> None:
         scanner, index, at = Scanner(), Index(), 4
+        scanner.checksums = scanner.format_checksum = True
         scanner.verify = False
         take, stop = False, ""
         while stop != "end":
@@ -53,8 +55,18 @@ def _hop(data: memoryview) -> Callable[[], None]:
             at, take = scanner.offset, stop == "format"
             if stop == "look":
                 scanner.settle(index, 0)
+                _know(scanner, index, data)
 
     return run
+
+
+def _know(scanner: Scanner, index: Index, data: memoryview) -> None:
+    """A statement's variables, so that the next BEGIN with them is hopped over."""
+    entry = np.frombuffer(index.tobytes(len(index) - 1), np.dtype(list(ENTRY)))[0]
+    if entry["type"] == _QUERY:
+        start = int(entry["offset"]) + _HEADER
+        length = int.from_bytes(data[start + 11 : start + 13], "little")
+        scanner.know_status(bytes(data[start + 13 : start + 13 + length]))
 
 
 def _unpack(data: memoryview) -> Callable[[], None]:
