@@ -33,7 +33,8 @@ CARRIERS = ("framing", "texts", "compressed", "packets")
 BEHIND_CARRIERS = ("analyses", "events", "frames", "log", "reports", "rows")
 # What a few bytes may stand for, lowered: an input is to be quick, and to reach the limits.
 LIMITS = {"BINLOGKIT_LIMIT_WINDOW": str(1 << 20), "BINLOGKIT_LIMIT_REPEATED": str(1 << 16)}
-INTERRUPTED = 72  # libFuzzer's exit status; 70 is an input over its time, 71 over its memory
+WAIT = 30  # times as long may pass on a busy machine before an input counts as hanging
+INTERRUPTED = 72  # the exit status of libFuzzer; 70 is an input that hangs, 71 one over its memory
 _STATUS = re.compile(r"#(\d+)\s+\w+.*?cov: (\d+) ft: (\d+) corp: (\d+)")
 _RATE = re.compile(r"exec/s: (\d+)")
 
@@ -47,7 +48,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--runs", type=int, help="inputs for each target")
     made.add_argument("--seconds", type=int, help="time for each target")
     made.add_argument("--seed", type=int, default=20261121)
-    made.add_argument("--timeout", type=int, default=10, help="seconds that one input may take")
+    made.add_argument("--timeout", type=int, default=10, help="CPU seconds of one input")
     made.add_argument("--out", type=Path, default=OUT, help="where corpora and findings go")
     made.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     made.add_argument("--log", type=Path, help="append a JSON line for each target")
@@ -81,7 +82,7 @@ def fuzz(name: str, arguments: argparse.Namespace) -> None:
         (corpus / f"seed-{number:05}").write_bytes(data[: target.longest])
     argv = [
         sys.argv[0], str(corpus), f"-artifact_prefix={folder}/", f"-seed={arguments.seed}",
-        f"-timeout={arguments.timeout}", f"-max_len={target.longest}", "-rss_limit_mb=0",
+        f"-timeout={WAIT * arguments.timeout}", f"-max_len={target.longest}", "-rss_limit_mb=0",
         "-print_final_stats=1", "-reload=0", "-len_control=0",
     ]  # fmt: skip
     if arguments.runs:
@@ -97,7 +98,15 @@ def fuzz(name: str, arguments: argparse.Namespace) -> None:
             return mutate.mutate_log(data, Random(seed), longest, pool, atheris.Mutate)
 
         options["custom_mutator"] = mutated
-    atheris.Setup(argv, target.run, enable_python_coverage=True, **options)
+
+    def timed(data: bytes) -> None:
+        began = time.process_time()
+        target.run(data)
+        took = time.process_time() - began
+        if took > arguments.timeout:
+            raise TimeoutError(f"the input took {took:.1f} seconds")
+
+    atheris.Setup(argv, timed, enable_python_coverage=True, **options)
     used = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     resource.setrlimit(resource.RLIMIT_AS, (used + ADDRESS_SPACE, used + ADDRESS_SPACE))
     atheris.Fuzz()

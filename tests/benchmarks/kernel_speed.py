@@ -6,7 +6,8 @@ CPU seconds (user and system) of the thread, median of the runs: ``memcpy`` of t
 ``crc`` (CRC-32 of all bytes), ``hop`` (scan without checksums), ``scan`` (with them), ``decode``
 (scanned before, rows to buffers), ``arrow`` (the buffers to record columns); ``all``: everything
 in one pass, file reading left out; ``user``: the user seconds of ``all``. Logs as ``make_logs.py``
-writes them. """
+writes them.
+"""
 
 from __future__ import annotations
 

@@ -55,6 +55,26 @@ def test_a_broken_promise_is_kept_and_told(tmp_path: Path) -> None:
     assert list((tmp_path / "metadata").glob("crash-*"))
 
 
+@needs_atheris
+def test_an_input_that_takes_too_long_is_told(tmp_path: Path) -> None:
+    """By the CPU time that it takes: a busy machine is no hang."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import time\n"
+        "import binlogkit._kernel.metadata as m\n"
+        "def slow(*_):\n"
+        "    end = time.process_time() + 1.2\n"
+        "    while time.process_time() < end:\n"
+        "        pass\n"
+        "m.resolve = slow\n",
+        encoding="utf-8",
+    )
+    arguments = ("metadata", "--runs", "3000", "--timeout", "1", "--out", str(tmp_path))
+    done = run(*arguments, PYTHONPATH=str(tmp_path))
+    assert done.returncode == 1
+    assert "TimeoutError: the input took 1." in done.stderr
+    assert list((tmp_path / "metadata").glob("crash-*"))
+
+
 def test_targets_are_listed() -> None:
     done = run("--list")
     assert done.returncode == 0 and "query" in done.stdout.split()

@@ -94,7 +94,8 @@ def test_no_field_of_a_header_allocates(name: str) -> None:
             head = bytes(4) + b"\1" + bytes(4) + size.to_bytes(4, "little") + bytes(header - 13)
             logs.append(MAGIC + (head + body) * 2)
     for data in logs:
-        read_all(data)
+        read_all(data)  # what is loaded once, with damage or without, is not counted
+        read_all(MAGIC + next(claims(data[len(MAGIC) :])))
         for changed in claims(data[len(MAGIC) :]):
             taken = peak(lambda changed=changed: read_all(MAGIC + changed))  # type: ignore[misc]
             assert taken < CONSTANT + FACTOR * len(data), changed.hex()

@@ -213,6 +213,7 @@ def logs(seed: int, inputs: int) -> int:
             assert fast.error == slow.error
             # A stretch's unmapped rows are told before the rest of it is decoded.
             assert slow.error or sorted(fast.damages) == sorted(slow.damages)
+            assert fast.losses == slow.losses
             if slow.error:  # the scan may have met the XID behind them
                 for record in chain(*fast.rows.values(), *slow.rows.values()):
                     del record["xid"]

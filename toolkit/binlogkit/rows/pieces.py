@@ -141,7 +141,7 @@ class _Tables:
     def by_id(self) -> dict[int, TableSchema]:
         """What table ids stand for behind the last stretch that was handed over."""
         latest = self._latest | self._before
-        found = {number: latest.get(slot) for number, slot in self.scan.scanner.maps.ids()}
+        found = {number: latest.get(slot) for number, slot in self.scan.table_ids().items()}
         return {number: schema for number, schema in found.items() if schema is not None}
 
     def _schema(self, slot: int, pos: int) -> TableSchema:

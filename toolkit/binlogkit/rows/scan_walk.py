@@ -23,6 +23,7 @@ from binlogkit.events.format_description import FormatDescription
 from binlogkit.events.gtid import Gtid
 from binlogkit.events.payload import TransactionPayload, largest_inner, plain_stream
 from binlogkit.events.query import Query
+from binlogkit.events.rows import RowsEvent
 from binlogkit.rows.settling import settled
 from binlogkit.rows.stretches import ENTRIES, TRANSACTIONS, Facts, Obstacle, Stretch
 from binlogkit.sources.carriers import Carrier
@@ -79,6 +80,7 @@ class ScanWalk:
         self.format = LogFormat()
         self.context = ParseContext()
         self.obstacle: tuple[int, int] | None = None
+        self.ids: dict[int, int] | None = None
         self.ordinal = ordinal
         self._look = look
         self._read_ahead = ahead
@@ -171,15 +173,29 @@ class ScanWalk:
             entries = entries[chunks.origin + entries["offset"] < before]
         if not len(entries):
             return
+        mapped = _mapped(entries, chunks.buffer) if before is not None else {}
         yield Stretch(
             self.scanner, index, chunks.buffer, entries, self.ordinal, chunks.origin, None, 0,
             chunks,
         )  # fmt: skip
-        self._handed_over(entries)
+        if before is None:
+            self._handed_over(entries)
+        else:
+            self._handed_over_in_part(len(entries), mapped)
 
     def _handed_over(self, entries: np.ndarray[Any, Any]) -> None:
         self.ordinal += len(entries)
         self.scanner.maps.mark()
+
+    def _handed_over_in_part(self, count: int, mapped: dict[int, int]) -> None:
+        """Table ids stand for what they did behind the part, not where the scan has come to."""
+        self.ordinal += count
+        self.scanner.maps.back_to_mark()
+        self.ids = self.table_ids() | mapped
+
+    def table_ids(self) -> dict[int, int]:
+        """The slots of the table ids, behind what was handed over."""
+        return dict(self.scanner.maps.ids()) if self.ids is None else self.ids
 
     def _check(self, index: Index, chunks: Chunks) -> None:
         """Without checksums, a stretch is only believed where each ``log_pos`` agrees."""
@@ -271,6 +287,8 @@ class ScanWalk:
         )  # fmt: skip
         ordinal = self.ordinal + len(index) - 1
         event = self._parsed(raw)
+        if isinstance(event.body, RowsEvent):
+            raise Obstacle(raw.pos)
         self._settle(index, chunks.origin, event)
         changed = self._look is not None and self._look(event, ordinal, index)
         if isinstance(event.body, TransactionPayload):
@@ -344,7 +362,7 @@ class ScanWalk:
             "none", self._inner + len(index) - 1, outer.end_pos,
         )  # fmt: skip
         event = self._parsed(raw)
-        if isinstance(event.body, TransactionPayload):
+        if isinstance(event.body, (TransactionPayload, RowsEvent)):
             raise Obstacle(outer.pos, self._inner)
         self._settle(index, 0, event)
         if self._look is not None:
@@ -352,6 +370,14 @@ class ScanWalk:
                 self._look(event, self.ordinal + len(index) - 1, index)
             except Obstacle:
                 raise Obstacle(outer.pos, self._inner) from None
+
+
+def _mapped(entries: np.ndarray[Any, Any], data: bytearray) -> dict[int, int]:
+    """The slots of the table ids that the table maps among ``entries`` give."""
+    maps = entries[entries["type"] == EventType.TABLE_MAP_EVENT]
+    starts = (maps["offset"] + HEADER_LENGTH).tolist()
+    numbers = [int.from_bytes(data[start : start + 6], "little") for start in starts]
+    return dict(zip(numbers, maps["slot"].tolist(), strict=True))
 
 
 def _head(chunks: Chunks) -> EventHeader | None:

@@ -132,9 +132,18 @@ class LogReader:
         head = self._stream.peek(HEADER_LENGTH)
         error.offset = min(error.offset, self._stream.offset)  # of a cut carrier: the event's
         found = self._recovery.next(self.format, head, self._stream.offset)
+        self._tell_unchecked(found, error.offset)
         self._report(error, self._stream.offset)
         self.format = found or self.format
         return found is not None
+
+    def _tell_unchecked(self, found: LogFormat | None, end: int) -> None:
+        """The events up to ``end`` had no checksums, and those found behind damage have."""
+        code = EventType.QUERY_EVENT
+        if self._unchecked is None or found is None or self.format.version < 4:
+            return
+        if found.checksummed(code) and not self.format.checksummed(code):
+            self._contradicted(self._unchecked, end)
 
     def _read_magic(self) -> None:
         magic = self._stream.read(len(BINLOG_MAGIC))

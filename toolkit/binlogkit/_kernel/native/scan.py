@@ -85,6 +85,64 @@ def _is_rows(code: cython.int) -> cython.bint:
     return 23 <= code <= 25 or 30 <= code <= 32 or code == 39
 
 
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _extra_holds(update: cython.bint, p: octets, end: octets) -> cython.bint:
+    """Whether V2's extra data fits its parts; what is behind an unknown one is not known."""
+    kind: cython.int
+    size: cython.int
+    met: cython.int = 0
+    while p < end:
+        kind = p[0]
+        if kind > 1 or met >> kind & 1:
+            return True
+        met |= 1 << kind
+        p += 1
+        if kind == 0:
+            if end - p < 2 or p[0] < 2:
+                return False
+            size = p[0]
+        else:
+            size = 4 if update else 2
+        if size > end - p:
+            return False
+        p += size
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _rows_begin(code: cython.int, p: octets, end: octets) -> cython.bint:
+    """Whether what comes before the rows of an event is whole; ``p``: behind its flags."""
+    update: cython.bint = code == 24 or code == 31 or code == 39
+    size: cython.int
+    count: uint64_t
+    if code >= 30:
+        if end - p < 2:
+            return False
+        size = p[0] | p[1] << 8
+        if size < 2 or size > end - p or not _extra_holds(update, p + 2, p + size):
+            return False
+        p += size
+    if p == end:
+        return False
+    count = p[0]
+    p += 1
+    if count > 250:
+        if count == 251 or count == 255:
+            return False
+        size = 2 if count == 252 else 3 if count == 253 else 8
+        if end - p < size:
+            return False
+        count = _little(p, size)
+        p += size
+    if count > cython.cast(uint64_t, end - p) << 3:
+        return False
+    return cython.cast(int64_t, count + 7 >> 3) << update <= end - p
+
+
 class Scanner:
     """Scans the buffers of one log in order.
 
@@ -282,7 +340,7 @@ class Scanner:
             e.slot = slot
             if new:
                 e.notes |= N_NEW_MAP
-        elif _is_rows(code) and size >= width + 2:
+        elif _is_rows(code) and size >= width + 2 and _rows_begin(code, p + width + 2, end):
             e.slot = self.maps.slot_of(_little(p, width))
             if e.slot < 0:
                 e.notes |= N_NO_MAP
