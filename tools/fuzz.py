@@ -47,6 +47,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--all", action="store_true", help="every target, one after the other")
     made.add_argument("--runs", type=int, help="inputs for each target")
     made.add_argument("--seconds", type=int, help="time for each target")
+    made.add_argument("--longest", type=int, help="bytes of an input, where less than the target's")
     made.add_argument("--seed", type=int, default=20261121)
     made.add_argument("--timeout", type=int, default=10, help="CPU seconds of one input")
     made.add_argument("--out", type=Path, default=OUT, help="where corpora and findings go")
@@ -75,14 +76,15 @@ def fuzz(name: str, arguments: argparse.Namespace) -> None:
     from binlogkit_fuzz import mutate, seeds
 
     target = TARGETS[name]
+    longest = min(target.longest, arguments.longest or target.longest)
     folder = arguments.out / name
     corpus = folder / "corpus"
     corpus.mkdir(parents=True, exist_ok=True)
     for number, data in enumerate(target.seeds()):
-        (corpus / f"seed-{number:05}").write_bytes(data[: target.longest])
+        (corpus / f"seed-{number:05}").write_bytes(data[:longest])
     argv = [
         sys.argv[0], str(corpus), f"-artifact_prefix={folder}/", f"-seed={arguments.seed}",
-        f"-timeout={WAIT * arguments.timeout}", f"-max_len={target.longest}", "-rss_limit_mb=0",
+        f"-timeout={WAIT * arguments.timeout}", f"-max_len={longest}", "-rss_limit_mb=0",
         "-print_final_stats=1", "-reload=0", "-len_control=0",
     ]  # fmt: skip
     if arguments.runs:
@@ -92,7 +94,7 @@ def fuzz(name: str, arguments: argparse.Namespace) -> None:
     options = {}
     if target.framed:
         parts = [part for code in range(43) for part in seeds.events_of(code)]
-        pool = [part for part in parts if len(part.body) < target.longest // 4]
+        pool = [part for part in parts if len(part.body) < longest // 4]
 
         def mutated(data: bytes, longest: int, seed: int) -> bytes:
             return mutate.mutate_log(data, Random(seed), longest, pool, atheris.Mutate)
@@ -117,6 +119,7 @@ def run(name: str, arguments: argparse.Namespace) -> bool:
     command = [sys.executable, __file__, name, "--child", f"--seed={arguments.seed}"]
     command += [f"--timeout={arguments.timeout}", f"--out={arguments.out}"]
     command += [f"--runs={arguments.runs}"] if arguments.runs else []
+    command += [f"--longest={arguments.longest}"] if arguments.longest else []
     command += [f"--seconds={arguments.seconds}"] if arguments.seconds else []
     environment = {**LIMITS, **os.environ}
     began = time.monotonic()
