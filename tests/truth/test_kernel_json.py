@@ -1,6 +1,6 @@
 """JSON as text, document by document: the kernel's is the server's own.
 
-``BINLOGKIT_JSON_DOCUMENTS``: how many documents each server stores (2,000 unless it says more).
+``BINLOGKIT_JSON_DOCUMENTS``: how many documents each server stores (400 unless it says more).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from binlogkit_fixtures.servers import Server
 
 pytestmark = pytest.mark.server
 
-COUNT = int(os.environ.get("BINLOGKIT_JSON_DOCUMENTS", "2000"))
+COUNT = int(os.environ.get("BINLOGKIT_JSON_DOCUMENTS", "400"))
 AT_ONCE = 100
 SEED = 20261121
 
