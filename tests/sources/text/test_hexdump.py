@@ -217,6 +217,17 @@ def test_a_squeezed_gap_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         events(text.encode())
 
 
+@pytest.mark.parametrize("column", [5, 11], ids=["offset", "digits"])
+def test_a_row_that_cannot_be_read_and_is_repeated(column: int) -> None:
+    """A ``*`` says again what nobody knows: as many bytes are missing, and reading ends."""
+    lines = _changed(hexdump_c(LOG, squeeze=False), 301, column, "x").splitlines()
+    text = "\n".join([*lines[:301], "*", *lines[305:]]).encode()
+    log = bk.open(text, on_damage="report")
+    found = [event["pos"] for event in log.event_records()]
+    assert found[-1] == events(LOG)[-1]["pos"]
+    assert log.damages[0].offset == 0x12C0
+
+
 def test_a_long_line_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BINLOGKIT_LIMIT_TEXT_LINE", "300000")
     text = (LOG * 30).hex()

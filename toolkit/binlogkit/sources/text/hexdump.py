@@ -143,12 +143,14 @@ class Dump:
             count = int(offset, self._base) - int(row.offset, self._base)
         except ValueError:
             count = -1
-        if count <= 0 or (not self._repeat and count > len(row.data) + _MAX_MISSING):
+        # What a row said that could not be read, `*` cannot say again.
+        repeat = self._repeat and bool(row.data)
+        if count <= 0 or (not repeat and count > len(row.data) + _MAX_MISSING):
             yield from self._flush()
             return
         yield row.data[:count]
         missing = count - len(row.data)
-        if missing > 0 and self._repeat:
+        if missing > 0 and repeat:
             yield from self._repetition(row.data, missing)
         elif missing > 0:
             if not self._told:
@@ -161,7 +163,7 @@ class Dump:
         if self._repeated > limit("REPEATED"):
             what = f"`*` stands for {self._repeated} bytes"
             raise limit_error(self._window.name, "REPEATED", what)
-        part = data * max(1, _PART // max(1, len(data)))
+        part = data * max(1, _PART // len(data))
         while count > 0:
             yield part[:count]
             count -= len(part)
