@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 import click
 
+from binlogkit.cli.status import note
 from binlogkit.errors import UsageError
 from binlogkit.reports.output import FORMATS, Output, parse_columns
 
@@ -31,6 +34,25 @@ def _apply(*decorators: Callable[[F], F]) -> Callable[[F], F]:
         return function
 
     return wrap
+
+
+class _Notes(logging.Handler):
+    """What the library logs, as notes on standard error."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        note(record.getMessage())
+
+
+def _listen(context: click.Context, _: click.Parameter, verbose: bool) -> None:
+    """Let the library's log be heard until the command ends."""
+    if not verbose:
+        return
+    logger, handler = logging.getLogger("binlogkit"), _Notes()
+    before = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    context.call_on_close(partial(logger.setLevel, before))
+    context.call_on_close(partial(logger.removeHandler, handler))
 
 
 reading_options = _apply(
@@ -62,6 +84,14 @@ reading_options = _apply(
         default="stop",
         show_default=True,
         help="report: quarantine the damaged range, go on, and tell.",
+    ),
+    click.option(
+        "-v",
+        "--verbose",
+        is_flag=True,
+        expose_value=False,
+        callback=_listen,
+        help="Tell also what of the rows was read slowly, in Python, and why.",
     ),
 )
 

@@ -23,6 +23,7 @@ from binlogkit.frames.projection import projected
 from binlogkit.frames.provenance import Known, Provenance
 from binlogkit.frames.shares import Decoded, Faulty, Share, Workers, thread_count
 from binlogkit.rows.changes import ColumnBatch, read_windows
+from binlogkit.rows.detours import count_rows
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.pieces import Piece, transactions_ahead
 from binlogkit.rows.schema import TableSchema
@@ -88,8 +89,7 @@ def _windows(
             item = held.pop() if held else next(pieces, None)
             if isinstance(item, Step):
                 yield from gather.settle()
-                for window in read_windows(walk, filters, steps=steps(item)):
-                    yield [(batch.schema, _projected(batch, columns)) for batch in window]
+                yield from _read_in_python(walk, filters, columns, steps(item))
                 continue
             if item is not None:
                 yield from gather.take(item)
@@ -99,6 +99,21 @@ def _windows(
         if item is None:
             yield from gather.settle()
             return
+
+
+def _read_in_python(
+    walk: LogWalk, filters: Filters, columns: frozenset[str] | None, steps: Iterator[Step]
+) -> Iterator[Window]:
+    """The windows of the steps that the walk has begun to give."""
+    begun = len(walk.detours) - 1
+    try:
+        for window in read_windows(walk, filters, steps=steps):
+            for batch in window:
+                count_rows(walk.detours, (str(row[0]) for row in batch.provenance))
+            yield [(batch.schema, _projected(batch, columns)) for batch in window]
+    finally:
+        for detour in walk.detours[begun:]:
+            detour.tell()
 
 
 def _projected(batch: ColumnBatch, columns: frozenset[str] | None) -> pa.RecordBatch:

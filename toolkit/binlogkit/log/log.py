@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from binlogkit.log.state import TableState
     from binlogkit.log.verify import Verification
     from binlogkit.rows.ddl import Catalog
+    from binlogkit.rows.detours import Detour
     from binlogkit.rows.losses import Loss
 
 __all__ = ["Batch", "Log", "open_log"]
@@ -113,7 +114,9 @@ class Log:
 
     ``damages``: what the last read met and, with ``on_damage="report"``, went past; ``losses``:
     what may be missing there; ``problems``: definitions that contradict the log, in sentences;
-    ``loose``: texts and the like, how many statements in each have only their rows there.
+    ``loose``: texts and the like, how many statements in each have only their rows there;
+    ``detours``: where the last read of row changes left the compiled kernel for Python, 50 to 100
+    times slower, each with its cause and what was read so (rows/detours.py).
     """
 
     def __init__(self, carriers: Sequence[Carrier], options: ReadOptions | None = None) -> None:
@@ -123,6 +126,7 @@ class Log:
         self.losses: list[Loss] = []
         self.problems: list[str] = []
         self.loose: dict[str, int] = {}
+        self.detours: list[Detour] = []
         self.undecodable = 0
 
     @property
@@ -134,7 +138,7 @@ class Log:
         """A new walk over the log; what it meets is kept in ``damages`` and ``problems``."""
         walk = LogWalk(self.carriers, self.options, ahead=ahead)
         self.damages, self.problems, self.losses = walk.damages, walk.problems, walk.losses
-        self.loose = walk.loose
+        self.loose, self.detours = walk.loose, walk.detours
         return walk
 
     # ---- streams of records -------------------------------------------------------------

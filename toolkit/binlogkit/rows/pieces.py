@@ -18,6 +18,7 @@ from binlogkit.constants import EventType
 from binlogkit.errors import DamageError
 from binlogkit.events.base import Event, parser_of
 from binlogkit.events.table_map import TableMap
+from binlogkit.rows.detours import Cause, Detour, counted
 from binlogkit.rows.scan_walk import ScanWalk
 from binlogkit.rows.schema import TableSchema
 from binlogkit.rows.stretches import ENTRIES, Facts, Obstacle, Stretch
@@ -119,7 +120,7 @@ class _Tables:
         elif slot in self._latest:
             # The map stands before a change of tables, of which its rows know nothing.
             if again:
-                raise Obstacle(pos)
+                raise Obstacle(pos, cause=Cause.TABLE_CHANGE)
             self._take(slot, self._latest[slot])
             self._older.add(slot)
 
@@ -155,7 +156,7 @@ class _Tables:
             parsed = parser(Cursor(body, raw.file, pos), raw, self.scan.context)
             assert isinstance(parsed, TableMap)
             if parsed.types and not parsed.nullable:  # a server before 5.1.4
-                raise Obstacle(pos)
+                raise Obstacle(pos, cause=Cause.OTHER_FORMAT)
             return self._walk.schema_of(parsed, raw.file, pos)
         except DamageError:
             raise Obstacle(pos) from None
@@ -182,7 +183,8 @@ def pieces_of(
     """The pieces of one log of ``walk``, and its steps from where they end."""
     number = walk.next_number
     if number is None:
-        yield from walk.steps_of(carrier, first, last)
+        detour = Detour(carrier.name, 0, -1, Cause.CONTINUED)
+        yield from counted(detour, walk.steps_of(carrier, first, last), walk.detours)
         return
     tables = _Tables(walk, carrier)
     scan = ScanWalk(
@@ -191,7 +193,7 @@ def pieces_of(
     tables.scan = scan
 
     behind: Place | None = None
-
+    cause: Cause | None = None
     told = len(walk.damages)
 
     def piece(stretch: Stretch | None) -> Piece:
@@ -207,8 +209,8 @@ def pieces_of(
             outer = stretch.outer[0] if stretch.outer else None
             tables.resolve(stretch.entries, stretch.origin, outer)
             tables.check_unmapped(stretch)
-        except Obstacle:
-            behind = stretch.place
+        except Obstacle as obstacle:
+            behind, cause = stretch.place, obstacle.cause
             scan.scanner.maps.back_to_mark()
             break
         _tell_unmapped(walk, stretch, carrier.name)
@@ -222,7 +224,8 @@ def pieces_of(
     yield piece(None)
     walk.maps = tables.by_id()
     if behind is not None:
-        yield from walk.steps_of(carrier, first, last, behind)
+        detour = Detour(carrier.name, *behind, cause or scan.cause)
+        yield from counted(detour, walk.steps_of(carrier, first, last, behind), walk.detours)
 
 
 def _tell_unmapped(walk: LogWalk, stretch: Stretch, file: str) -> None:

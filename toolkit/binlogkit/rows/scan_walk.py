@@ -24,6 +24,7 @@ from binlogkit.events.gtid import Gtid
 from binlogkit.events.payload import TransactionPayload, largest_inner, plain_stream
 from binlogkit.events.query import Query
 from binlogkit.events.rows import RowsEvent
+from binlogkit.rows.detours import Cause
 from binlogkit.rows.settling import settled
 from binlogkit.rows.stretches import ENTRIES, TRANSACTIONS, Facts, Obstacle, Stretch
 from binlogkit.sources.carriers import Carrier
@@ -61,7 +62,7 @@ class ScanWalk:
     what came before in this stretch; says whether it changed what tables are; ``number``: of the
     first transaction; ``ordinal``: of the first event.
     ``obstacle``: None, or (offset, inner) from which the log must be read event by event: ``inner``
-    events of the payload there were handed over, -1 where it is none.
+    events of the payload there were handed over, -1 where it is none; ``cause``: of that.
     """
 
     def __init__(
@@ -80,6 +81,7 @@ class ScanWalk:
         self.format = LogFormat()
         self.context = ParseContext()
         self.obstacle: tuple[int, int] | None = None
+        self.cause = Cause.DAMAGE
         self.ids: dict[int, int] | None = None
         self.ordinal = ordinal
         self._look = look
@@ -93,13 +95,13 @@ class ScanWalk:
     def __iter__(self) -> Iterator[Stretch]:
         with self.carrier.open() as file:
             if isinstance(file, (LooseEvents, HexImage)):
-                self.obstacle = (0, -1)
+                self.obstacle, self.cause = (0, -1), Cause.LOOSE_EVENTS
                 return
             chunks = Chunks(file, ahead=self._read_ahead if file.seekable() else None)
             try:
                 yield from self._all(chunks)
             except Obstacle as obstacle:
-                self.obstacle = (obstacle.offset, obstacle.inner)
+                self.obstacle, self.cause = (obstacle.offset, obstacle.inner), obstacle.cause
                 self.scanner.maps.back_to_mark()
             finally:
                 chunks.close()
@@ -116,8 +118,7 @@ class ScanWalk:
 
     def _all(self, chunks: Chunks) -> Iterator[Stretch]:
         self._more(chunks)
-        if bytes(chunks.buffer[:4]) != BINLOG_MAGIC or not self._begins(chunks):
-            raise Obstacle(0)
+        self._check_start(chunks)
         chunks.start = len(BINLOG_MAGIC)
         take = False
         while True:
@@ -157,12 +158,15 @@ class ScanWalk:
             raise Obstacle(chunks.origin + chunks.start) from None
 
     @staticmethod
-    def _begins(chunks: Chunks) -> bool:
-        """Whether the first event is a v4 log's, and no relay log's."""
+    def _check_start(chunks: Chunks) -> None:
+        """Obstacle: the first event is not a v4 log's, or it is a relay log's."""
         head = bytes(chunks.buffer[4 : min(chunks.end, 4 + HEADER_LENGTH)])
-        if len(head) < HEADER_LENGTH or head[4] != EventType.FORMAT_DESCRIPTION_EVENT:
-            return False
-        return not parse_header(head, HEADER_LENGTH).flags & EventFlag.RELAY_LOG
+        if bytes(chunks.buffer[:4]) != BINLOG_MAGIC or len(head) < HEADER_LENGTH:
+            raise Obstacle(0)
+        if head[4] != EventType.FORMAT_DESCRIPTION_EVENT:
+            raise Obstacle(0, cause=Cause.OLD_FORMAT)
+        if parse_header(head, HEADER_LENGTH).flags & EventFlag.RELAY_LOG:
+            raise Obstacle(0, cause=Cause.RELAY_LOG)
 
     def _stretch(
         self, index: Index, chunks: Chunks, before: int | None = None
@@ -206,7 +210,7 @@ class ScanWalk:
         entries = entries[self._checked :]
         ends = chunks.origin + entries["offset"] + entries["size"]
         if (ends % _MODULUS != entries["log_pos"]).any():
-            raise Obstacle(begin)
+            raise Obstacle(begin, cause=Cause.POSITIONS)
         for entry in entries[: self._doubts]:
             start = int(entry["offset"])
             data = bytes(chunks.buffer[start : start + int(entry["size"])])
@@ -235,8 +239,10 @@ class ScanWalk:
         except DamageError:
             raise Obstacle(pos) from None
         sealed = known.checksummed(EventType.FORMAT_DESCRIPTION_EVENT)
-        if known.header_length != HEADER_LENGTH or (sealed and not ends_in_crc(header, data)):
+        if sealed and not ends_in_crc(header, data):
             raise Obstacle(pos)
+        if known.header_length != HEADER_LENGTH:
+            raise Obstacle(pos, cause=Cause.OTHER_FORMAT)
         self.format = known
         end = len(data) - (CHECKSUM_LENGTH if sealed else 0)
         raw = RawEvent(
@@ -253,7 +259,7 @@ class ScanWalk:
                 for code, usual in _POST_HEADERS.items()
             )
         ):
-            raise Obstacle(pos)
+            raise Obstacle(pos, cause=Cause.OTHER_FORMAT)
         plain = not known.checksummed(EventType.QUERY_EVENT)
         self._doubts = _DOUBTED if plain and not sealed else 0
         self.scanner.checksums = not plain
@@ -368,8 +374,8 @@ class ScanWalk:
         if self._look is not None:
             try:
                 self._look(event, self.ordinal + len(index) - 1, index)
-            except Obstacle:
-                raise Obstacle(outer.pos, self._inner) from None
+            except Obstacle as obstacle:
+                raise Obstacle(outer.pos, self._inner, obstacle.cause) from None
 
 
 def _mapped(entries: np.ndarray[Any, Any], data: bytearray) -> dict[int, int]:

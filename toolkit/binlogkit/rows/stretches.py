@@ -13,6 +13,7 @@ from binlogkit._kernel.native.index import ENTRY, TRANSACTION, Index
 from binlogkit._kernel.native.scan import Scanner
 from binlogkit.constants import CHECKSUM_LENGTH, EventType
 from binlogkit.events.statement_text import statement_text
+from binlogkit.rows.detours import Cause
 from binlogkit.sources.chunks import Chunks
 
 __all__ = ["ENTRIES", "ROWS_EVENTS", "TRANSACTIONS", "Facts", "Obstacle", "Stretch"]
@@ -31,10 +32,11 @@ class Obstacle(Exception):
     """What the scan is not made for; ``offset``: of the event that is to be read otherwise,
     ``inner``: of its inner events, so many were handed over (-1: not even the event itself)."""
 
-    def __init__(self, offset: int, inner: int = -1) -> None:
+    def __init__(self, offset: int, inner: int = -1, cause: Cause = Cause.DAMAGE) -> None:
         super().__init__(offset)
         self.offset = offset
         self.inner = inner
+        self.cause = cause
 
 
 @dataclass(slots=True)

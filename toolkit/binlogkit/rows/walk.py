@@ -24,6 +24,7 @@ from binlogkit.events.rows import RowsEvent, RowsFlag
 from binlogkit.events.table_map import TableMap
 from binlogkit.limits import limit, over
 from binlogkit.rows.ddl import Catalog, TableChange
+from binlogkit.rows.detours import Detour
 from binlogkit.rows.losses import Loss, Losses
 from binlogkit.rows.resolve import resolve_schema
 from binlogkit.rows.schema import Origin, TableDefinition, TableSchema
@@ -104,7 +105,8 @@ class LogWalk:
     """Walks over carriers in order; ``damages`` and ``problems`` collect what it met.
 
     ``loose``: carriers of events without a file around them, and how many statements in each
-    have nothing but their rows there; ``losses``: what may be missing where damage was gone past.
+    have nothing but their rows there; ``losses``: what may be missing where damage was gone past;
+    ``detours``: what of ``pieces`` came as steps.
     With ``ahead`` False no second reader runs, transactions are what is known at the event, and
     losses are not looked for.
     """
@@ -116,6 +118,7 @@ class LogWalk:
         self.options = options or ReadOptions()
         self.damages: list[DamageError] = []
         self.losses: list[Loss] = []
+        self.detours: list[Detour] = []
         self.problems: list[str] = []
         self.loose: dict[str, int] = {}
         self.unreadable: InputError | None = None
