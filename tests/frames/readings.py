@@ -35,7 +35,8 @@ class Reading:
 
 
 def by_kernel(walk: LogWalk, wanted: Filters) -> Windows:
-    yield from read_batches(walk, wanted)
+    for window in read_batches(walk, wanted):
+        yield list(window)
 
 
 def by_events(walk: LogWalk, wanted: Filters) -> Windows:

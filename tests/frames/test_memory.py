@@ -23,7 +23,13 @@ def bench() -> Any:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("case", "scale", "most"),
-    [("transaction", 0.1, 400), ("payload", 0.1, 450), ("maps", 0.05, 300), ("row", 0.05, 500)],
+    [
+        ("transaction", 0.1, 400),
+        ("payload", 0.1, 450),
+        ("maps", 0.05, 300),
+        ("row", 0.05, 500),
+        ("tables", 0.1, 250),
+    ],
 )
 def test_peak(tmp_path: Path, case: str, scale: float, most: int) -> None:
     found = bench().measured(case, scale, 2, str(tmp_path))

@@ -10,7 +10,7 @@ from binlogkit_fuzz import seeds
 
 import binlogkit as bk
 from binlogkit.frames import shares
-from binlogkit.frames.provenance import Known
+from binlogkit.frames.known import Known
 from binlogkit.rows.stretches import TRANSACTIONS, Facts
 from binlogkit.rows.transactions import Transaction
 from binlogkit.sources import chunks
@@ -98,6 +98,7 @@ def test_a_log_that_is_read_by_small_windows_is_not_remembered(
     monkeypatch.setattr(Known, "forget", seen)
     monkeypatch.setattr(chunks, "SIZE", 500)
     monkeypatch.setattr(shares, "SHARE_BYTES", 1)
+    monkeypatch.setattr(shares, "SHARE_BYTES_A_TABLE", 0)
     log = seeds.logs()["8.0-row-full/transactions/binlog.000001"]
     rows = sum(b.batch.num_rows for b in bk.open([log] * 5).batches())
     assert rows > 200

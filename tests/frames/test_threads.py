@@ -34,6 +34,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chunks and shares so small that a log of some KB keeps several threads at work."""
     monkeypatch.setattr(chunks, "SIZE", 1 << 13)
     monkeypatch.setattr(shares, "SHARE_BYTES", 1 << 12)
+    monkeypatch.setattr(shares, "SHARE_BYTES_A_TABLE", 0)
     monkeypatch.setattr(shares, "AT_ONCE", 1 << 12)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from binlogkit._kernel import numbers
@@ -104,14 +104,17 @@ class TablePlan:
         self.names = list(names)
         self.wanted = list(range(len(specs))) if wanted is None else sorted(set(wanted))
         places = {column: out for out, column in enumerate(self.wanted)}
-        self.columns = [plan_of(spec, places.get(i, -1)) for i, spec in enumerate(specs)]
-        self._described = [column.described() for column in self.columns]
+        self.columns = [
+            (plan_of if spec.labels else _shared)(spec, places.get(i, -1))
+            for i, spec in enumerate(specs)
+        ]
         self._codecs: dict[int, Decoder] = {}
         self.layout: Any = None
 
     def builder(self, max_rows: int = MAX_ROWS, max_bytes: int = MAX_BYTES) -> TableBuilder:
         """Empty buffers for the table's rows."""
-        return TableBuilder(self, self._described, max_rows, max_bytes)
+        described = [column.described() for column in self.columns]
+        return TableBuilder(self, described, max_rows, max_bytes)
 
     def read(self, out: int, raw: bytes) -> object:
         """The codec's value of a cell of the ``out``-th column asked for."""
@@ -147,6 +150,10 @@ def plan_of(spec: CellSpec, out: int = 0) -> ColumnPlan:
     except ValueError as exc:
         return ColumnPlan(spec, "bad", out=out, element=1, reason=str(exc))
     return _PLANS[spec.type](spec, out)
+
+
+#: The same for a column of each of the tables that are alike.
+_shared = lru_cache(4096)(plan_of)
 
 
 _PREFIXED = frozenset({"bytes", "padded", "utf8mb4", "utf8mb3", "single_byte", "json"})

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from binlogkit._kernel.native.values import Block
 
-__all__ = ["buffer", "constant", "integers", "nothing", "places_of", "text_array"]
+__all__ = ["buffer", "constant", "integers", "nothing", "places_of", "text_array", "text_places"]
 
 _NOTHING: dict[str, pa.Array] = {}
 
@@ -71,15 +71,24 @@ def text_array(values: Sequence[str | None]) -> pa.Array:
     return pa.Array.from_buffers(pa.string(), len(stored), [bits, offsets, data])
 
 
-def constant(text: str | None, rows: int) -> pa.DictionaryArray:
-    """One text for all rows."""
+@lru_cache(1)
+def text_places() -> pa.DataType:
+    """The type of text that repeats."""
     import pyarrow as pa
 
-    kind = pa.dictionary(pa.int32(), pa.string())
+    return pa.dictionary(pa.int32(), pa.string())
+
+
+def constant(text: str | pa.Array | None, rows: int) -> pa.DictionaryArray:
+    """One text for all rows; it may be given as an array of one."""
+    import pyarrow as pa
+
+    kind = text_places()
     if text is None:
         return nothing("dictionary", kind, rows)
+    one = _one(text) if isinstance(text, str) else text
     zeros = _zeros(max(rows, MAX_ROWS))
-    return pa.DictionaryArray.from_buffers(kind, rows, [None, zeros], _one(text), 0)
+    return pa.DictionaryArray.from_buffers(kind, rows, [None, zeros], one, 0)
 
 
 @lru_cache(4)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from binlogkit.constants import ColumnType
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["column_field", "column_kind"]
 
 DECIMAL128_DIGITS = 38
+_KEPT = 4096  # fields
 _INTEGER_BITS = {
     ColumnType.TINY: 8,
     ColumnType.SHORT: 16,
@@ -51,20 +53,21 @@ def column_kind(column: Column) -> str:
     return "binary" if column.charset == "binary" else "text"
 
 
-def _arrow_type(column: Column, kind: str) -> pa.DataType:
+@lru_cache(_KEPT)
+def _arrow_type(
+    kind: str, code: ColumnType, unsigned: bool, precision: int, scale: int, labelled: bool
+) -> pa.DataType:
     import pyarrow as pa
 
     if kind == "integer":
-        bits = _INTEGER_BITS[column.type]
-        return getattr(pa, f"{'u' if column.unsigned else ''}int{bits}")()
+        return getattr(pa, f"{'u' if unsigned else ''}int{_INTEGER_BITS[code]}")()
     if kind == "decimal":
-        wide = column.precision > DECIMAL128_DIGITS
-        make = pa.decimal256 if wide else pa.decimal128
-        return make(column.precision, column.scale)
+        make = pa.decimal256 if precision > DECIMAL128_DIGITS else pa.decimal128
+        return make(precision, scale)
     if kind == "enum":
-        return pa.uint16() if column.labels is None else pa.dictionary(pa.int32(), pa.string())
+        return pa.dictionary(pa.int32(), pa.string()) if labelled else pa.uint16()
     if kind == "set":
-        return pa.uint64() if column.labels is None else pa.string()
+        return pa.string() if labelled else pa.uint64()
     return {
         "float": pa.float32(),
         "double": pa.float64(),
@@ -84,21 +87,38 @@ def _arrow_type(column: Column, kind: str) -> pa.DataType:
 
 def column_field(column: Column) -> pa.Field:
     """The field of a column in ``before`` and ``after``; metadata as frames/schema.py says."""
+    kind = column_kind(column)
+    facts = (
+        ("kind", kind),
+        ("mysql_type", column.mysql_type),
+        ("scale", str(column.scale)),
+        ("unsigned", "1" if column.unsigned else "0"),
+        ("charset", column.charset or ""),
+        ("name_origin", column.name_origin),
+        ("sign_origin", column.sign_origin),
+        ("charset_origin", column.charset_origin),
+        ("labels_origin", column.labels_origin),
+        ("generated", column.generated or ""),
+        ("visible", "1" if column.visible else "0"),
+    )
+    return (_shared_field if column.small else _field)(
+        column.name,
+        (kind, column.type, column.unsigned, column.precision, column.scale,
+         column.labels is not None),
+        facts,
+    )  # fmt: skip
+
+
+def _field(
+    name: str,
+    kind: tuple[str, ColumnType, bool, int, int, bool],
+    facts: tuple[tuple[str, str], ...],
+) -> pa.Field:
     import pyarrow as pa
 
-    kind = column_kind(column)
-    facts = {
-        "kind": kind,
-        "mysql_type": column.mysql_type,
-        "scale": str(column.scale),
-        "unsigned": "1" if column.unsigned else "0",
-        "charset": column.charset or "",
-        "name_origin": column.name_origin,
-        "sign_origin": column.sign_origin,
-        "charset_origin": column.charset_origin,
-        "labels_origin": column.labels_origin,
-        "generated": column.generated or "",
-        "visible": "1" if column.visible else "0",
-    }
-    metadata = {f"binlogkit:{k}".encode(): str(v).encode() for k, v in facts.items()}
-    return pa.field(column.name, _arrow_type(column, kind), metadata=metadata)
+    metadata = {f"binlogkit:{key}".encode(): str(value).encode() for key, value in facts}
+    return pa.field(name, _arrow_type(*kind), metadata=metadata)
+
+
+#: The same for a column of each of the tables that are alike.
+_shared_field = lru_cache(_KEPT)(_field)

@@ -23,8 +23,8 @@ _FACTS = (
 )  # fmt: skip
 
 
-def schema_of(schema: TableSchema, columns: frozenset[str] | None = None) -> pa.Schema:
-    """The canonical batch schema of one version of a table; ``columns``: names, None for all."""
+def schema_of(schema: TableSchema, columns: Sequence[int] | None = None) -> pa.Schema:
+    """The canonical batch schema of one version of a table; ``columns``: indexes, None for all."""
     facts = {
         "table": json.dumps([schema.db, schema.table]),
         "schema_version": str(schema.version),
@@ -33,7 +33,7 @@ def schema_of(schema: TableSchema, columns: frozenset[str] | None = None) -> pa.
         "key_origin": str(schema.key_origin),
     }
     metadata = {f"binlogkit:{k}".encode(): v.encode() for k, v in facts.items()}
-    wanted = [c for c in schema.columns if columns is None or c.name in columns]
+    wanted = schema.columns if columns is None else [schema.columns[i] for i in columns]
     return batch_schema([column_field(c) for c in wanted], metadata)
 
 

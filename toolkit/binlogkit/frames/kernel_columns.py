@@ -7,18 +7,17 @@ codecs read, the words beside a cell that has no Arrow value, and partial JSON u
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from binlogkit._kernel.cells import NoArrowValue, Undecodable
 from binlogkit._kernel.columns import TablePlan
 from binlogkit._kernel.json_diff import apply, diff_text, parse_diffs
 from binlogkit._kernel.native.builder import TableBuilder
-from binlogkit.frames.arrays import buffer, integers, nothing, text_array
-from binlogkit.frames.arrow_types import column_field
+from binlogkit.frames.arrays import buffer, nothing, text_array, text_places
+from binlogkit.frames.layouts import ColumnLayout, Layout, layout_of
 from binlogkit.frames.schema import OPS, CellState, raw_type
-from binlogkit.rows.schema import Column, TableSchema
+from binlogkit.rows.schema import TableSchema
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from binlogkit._kernel.native.runs import Runs
     from binlogkit._kernel.native.values import Block
 
-__all__ = ["change_columns"]
+__all__ = ["Taken", "change_columns"]
 
 _BEFORE, _AFTER = 0, 1
 _INSERT, _DELETE = 0, 2
@@ -39,29 +38,81 @@ def change_columns(schema: TableSchema, builder: TableBuilder) -> tuple[dict[str
     ``op``, the images, their states and the raw cells; and the events that the rows came from. With
     columns left out, images, states and the raw cells' numbers are those of the columns asked for.
     """
+    taken = Taken(schema, builder)
+    return taken.columns(), taken.runs
+
+
+class Taken:
+    """What a builder held: its buffers, of which the columns are made when they are asked for."""
+
+    __slots__ = (
+        "_columns",
+        "_heap",
+        "_images",
+        "_raws",
+        "_states",
+        "plan",
+        "rows",
+        "runs",
+        "schema",
+    )
+
+    def __init__(self, schema: TableSchema, builder: TableBuilder) -> None:
+        self.schema = schema
+        self.plan: TablePlan = builder.plan
+        taken = builder.take()
+        self.rows, self.runs, self._images, self._states, self._raws, self._heap = taken
+        self._columns: dict[str, pa.Array] | None = None
+
+    @property
+    def layout(self) -> Layout:
+        """How the table's arrays are made."""
+        return layout_of(self.schema, self.plan)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the buffers."""
+        parts = [part for image in self._images for part in image if part is not None]
+        parts += [part for part in self._states if part is not None]
+        blocks = [block for part in parts for block in part[1:] if block is not None]
+        return sum([block.size for block in blocks], len(self._heap))
+
+    def columns(self) -> dict[str, pa.Array]:
+        """``op``, the images, their states and the raw cells."""
+        if self._columns is None:
+            self._columns = self._made()
+        return self._columns
+
+    def _made(self) -> dict[str, pa.Array]:
+        batch = _Batch(self.layout, self.plan, self.rows)
+        for image, columns in enumerate(self._images):
+            batch.columns[image] = [batch.column(image, i, c) for i, c in enumerate(columns)]
+            batch.states[image] = _states(self._states[image], self.rows)
+        if self._raws:
+            batch.take_raws(self._raws, self._heap)
+        if batch.raws:
+            batch.settle()
+        runs = self.runs
+        return {
+            "op": _operations(runs),
+            "before": batch.struct(_BEFORE, *runs.without(_INSERT)),
+            "after": batch.struct(_AFTER, *runs.without(_DELETE)),
+            "before_state": batch.states[_BEFORE],
+            "after_state": batch.states[_AFTER],
+            "raw": batch.raw_array(),
+        }
+
+
+def _operations(runs: Runs) -> pa.DictionaryArray:
     import pyarrow as pa
 
-    plan: TablePlan = builder.plan
-    rows, runs, images, states, raws, heap = builder.take()
-    batch = _Batch(schema, plan, rows)
-    for image, columns in enumerate(images):
-        batch.columns[image] = [batch.column(image, i, c) for i, c in enumerate(columns)]
-        batch.states[image] = _states(states[image], rows)
-    if raws:
-        batch.take_raws(raws, heap)
-    batch.settle()
-    kind = pa.dictionary(pa.int32(), pa.string())
-    arrays = {
-        "op": pa.DictionaryArray.from_buffers(
-            kind, rows, [None, buffer(runs.ops())], text_array(OPS)
-        ),
-        "before": batch.struct(_BEFORE, *runs.without(_INSERT)),
-        "after": batch.struct(_AFTER, *runs.without(_DELETE)),
-        "before_state": batch.states[_BEFORE],
-        "after_state": batch.states[_AFTER],
-        "raw": batch.raw_array(),
-    }
-    return arrays, runs
+    indices = [None, buffer(runs.ops())]
+    return pa.DictionaryArray.from_buffers(text_places(), runs.rows, indices, _names_of_ops())
+
+
+@lru_cache(1)
+def _names_of_ops() -> pa.Array:
+    return text_array(OPS)
 
 
 def _array(kind: pa.DataType, rows: int, taken: TakenColumn) -> pa.Array:
@@ -87,55 +138,13 @@ def _states(taken: TakenColumn | None, rows: int) -> pa.Array:
     return pa.ListArray.from_buffers(kind, rows, buffers, null_count=nulls, children=[values])
 
 
-class _Column:
-    """How the arrays of one column are made; ``stored``: as what type the kernel has them.
-
-    ``places``: of an ENUM the text of each index; ``firsts``: the first index of the same text,
-    where two have one.
-    """
-
-    def __init__(self, column: Column, by_codec: bool) -> None:
-        import pyarrow as pa
-
-        self.field = column_field(column)
-        self.kind = self.field.type
-        self.name = str(self.kind)
-        self.labels = column.labels
-        self.by_codec = by_codec
-        self.stored = pa.binary() if by_codec else self.kind
-        self.places: pa.Array | None = None
-        self.firsts: pa.Array | None = None
-        if pa.types.is_dictionary(self.kind):
-            self.stored = pa.int32()
-            # Index 0 is the empty string that the server stores for a value that is no member.
-            names = ("", *(column.labels or ()))
-            self.places = text_array(names)
-            if len(set(names)) < len(names):
-                self.firsts = integers(np.array([names.index(name) for name in names]))
-        elif self.labels is not None:
-            self.stored = pa.uint64()
-
-
-class _Layout:
-    """The columns that are asked for, and the struct that they make."""
-
-    def __init__(self, schema: TableSchema, plan: TablePlan) -> None:
-        import pyarrow as pa
-
-        self.columns = [_Column(schema.columns[i], plan.columns[i].by_codec) for i in plan.wanted]
-        self.image = pa.struct([column.field for column in self.columns])
-        self.canonical: pa.Schema | None = None
-
-
 class _Batch:
     """One batch under construction; ``raws``: (row, image, column) -> (state, bytes, text)."""
 
-    def __init__(self, schema: TableSchema, plan: TablePlan, rows: int) -> None:
+    def __init__(self, layout: Layout, plan: TablePlan, rows: int) -> None:
         self.plan = plan
         self.rows = rows
-        if plan.layout is None:
-            plan.layout = _Layout(schema, plan)
-        self.layout: _Layout = plan.layout
+        self.layout = layout
         self.columns: list[list[pa.Array]] = [[], []]
         self.states: list[pa.Array] = [None, None]
         self.raws: dict[tuple[int, int, int], tuple[int, bytes, str]] = {}
@@ -255,7 +264,7 @@ class _Batch:
         return pa.array(cells, raw_type())
 
 
-def _labelled(indices: pa.Array, column: _Column) -> pa.DictionaryArray:
+def _labelled(indices: pa.Array, column: ColumnLayout) -> pa.DictionaryArray:
     import pyarrow as pa
     import pyarrow.compute as pc
 

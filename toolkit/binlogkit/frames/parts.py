@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from binlogkit.frames.provenance import Known
-from binlogkit.frames.shares import PROVENANCE_ARRAYS, SHARE_ARRAYS, Builders, Part, Share
+from binlogkit.frames.known import Known
+from binlogkit.frames.shares import SHARE_COLUMNS, Builders, Part, Share
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.pieces import Piece
 from binlogkit.rows.plans import table_plan
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 __all__ = ["Parts"]
 
-_KEPT_BUILDERS, _KEPT_COLUMNS = 64, 4096  # that are kept from one share to the next
-_PLANNED_COLUMNS = 200_000  # of the tables whose plans are kept
+_PLANNED_COLUMNS = SHARE_COLUMNS  # of the tables whose plans are kept
 _MAX_CELLS = 1 << 20  # of one table in a window: a row of no bytes can have 4096
 _UPDATES, _DELETES = (24, 31, 39), (25, 32)
 
 
 class Parts:
     """Makes shares of pieces; ``columns``: names of the columns wanted, None for all; ``most``:
-    rows and bytes of a batch; ``borrow``: whether shares are decoded later than their pieces come.
+    rows and bytes of a batch; ``most_of_share``: bytes of events; ``borrow``: whether shares are
+    decoded later than their pieces come.
     """
 
     def __init__(
@@ -38,15 +38,17 @@ class Parts:
         columns: frozenset[str] | None,
         most: tuple[int, int],
         *,
+        most_of_share: int,
         stop_at_fault: bool,
         borrow: bool,
     ) -> None:
         self._filters = filters
         self._columns = columns
         self._most = most
+        self._most_of_share = most_of_share
         self._stop_at_fault = stop_at_fault
         self._borrow = borrow
-        self._unused: list[Builders] = []
+        self._unused: list[tuple[int, Builders]] = []  # and their columns
         self.share: Share | None = None
         # By the schema's identity, which the walk keeps one of.
         self._plans: dict[tuple[int, str], tuple[TableSchema, TablePlan]] = {}
@@ -73,10 +75,9 @@ class Parts:
 
     def take_back(self, share: Share) -> None:
         """Let the builders of a share that is done serve another one."""
-        builders = share.builders
-        columns = sum(len(schema.columns) for schema, _ in builders)
-        if len(builders) <= _KEPT_BUILDERS and columns <= _KEPT_COLUMNS:
-            self._unused.append(builders)
+        columns = sum(len(schema.columns) for schema, _ in share.builders.values())
+        if sum(kept for kept, _ in self._unused) + columns <= SHARE_COLUMNS:
+            self._unused.append((columns, share.builders))
 
     # ---- which events -------------------------------------------------------------------------
 
@@ -115,7 +116,9 @@ class Parts:
         if wanted is not None:
             rows = rows[wanted[rows]]
         slots = entries["slot"][rows]
-        tables = {slot: self._table(piece, slot) for slot in np.unique(slots).tolist()}
+        there = np.zeros(int(slots.max(initial=-1)) + 1, bool)
+        there[slots] = True
+        tables = {slot: self._table(piece, slot) for slot in np.flatnonzero(there).tolist()}
         schemas = {slot: schema for slot, schema in tables.items() if schema is not None}
         if not schemas and not piece.damages:
             return
@@ -124,8 +127,8 @@ class Parts:
             share = self._share(piece, first)
             here = schemas
             if (first, last) != (0, len(entries)):
-                there = set(slots[(rows >= first) & (rows < last)].tolist())
-                here = {slot: schema for slot, schema in schemas.items() if slot in there}
+                own = set(slots[(rows >= first) & (rows < last)].tolist())
+                here = {slot: schema for slot, schema in schemas.items() if slot in own}
             yield self._part(piece, share, first, last, here), share
             first = last
 
@@ -142,20 +145,20 @@ class Parts:
     ) -> Iterator[int]:
         """Behind which entries a part ends."""
         tables = self.share.tables if self.share is not None else set()
-        arrays = self.share.arrays if self.share is not None else 0
-        new = sum(_arrays(schema) for schema in set(schemas.values()) - tables)
-        if arrays + new > SHARE_ARRAYS:
+        columns = self.share.columns if self.share is not None else 0
+        found = {id(schema): len(schema.columns) for schema in schemas.values()}
+        if columns + sum(found[new] for new in found.keys() - tables) > SHARE_COLUMNS:
             here = set(tables)
             for entry, slot in zip(rows.tolist(), slots.tolist(), strict=True):
                 schema = schemas.get(slot)
-                if schema is None or schema in here:
+                if schema is None or id(schema) in here:
                     continue
-                cost = _arrays(schema)
-                if here and arrays + cost > SHARE_ARRAYS:
+                cost = len(schema.columns)
+                if here and columns + cost > SHARE_COLUMNS:
                     yield entry
-                    here, arrays = set(), 0
-                here.add(schema)
-                arrays += cost
+                    here, columns = set(), 0
+                here.add(id(schema))
+                columns += cost
         yield count
 
     def _share(self, piece: Piece, first: int) -> Share:
@@ -166,10 +169,11 @@ class Parts:
             numbers = stretch.entries["tx"][first:]
             inside = numbers[numbers >= 0]
             self.share = Share(
-                self._unused.pop() if self._unused else {},
+                self._unused.pop()[1] if self._unused else {},
                 self._stop_at_fault,
                 stretch.ordinal + first,
                 int(inside[0]) if len(inside) else -1,
+                self._most_of_share,
             )
         return self.share
 
@@ -185,22 +189,24 @@ class Parts:
         builders: list[TableBuilder | None] = [None] * (max(schemas, default=-1) + 1)
         for slot, schema in schemas.items():
             builders[slot] = self._builder(share.builders, schema, piece.server_version)
-            if schema not in share.tables:
-                share.tables.add(schema)
-                share.arrays += _arrays(schema)
+            if id(schema) not in share.tables:
+                share.tables.add(id(schema))
+                share.columns += len(schema.columns)
+        size = 0
         if last > first:
             begin, end = stretch.entries[first], stretch.entries[last - 1]
-            share.size += int(end["offset"]) + int(end["size"]) - int(begin["offset"])
+            size = int(end["offset"]) + int(end["size"]) - int(begin["offset"])
+        share.size += size
         damages, piece.damages = piece.damages, []
-        return Part(piece, rows, last, builders, damages, self._borrow)
+        return Part(piece, rows, last, size, builders, damages, self._borrow)
 
     def _builder(self, builders: Builders, schema: TableSchema, version: str) -> TableBuilder:
-        builder = builders.get((schema, version))
-        if builder is None:
+        known = builders.get((id(schema), version))
+        if known is None:
             plan = self._plan(schema, version)
             rows = min(self._most[0], max(_MAX_CELLS // max(len(schema.columns), 1), 1))
-            builder = builders[schema, version] = plan.builder(rows, self._most[1])
-        return builder
+            known = builders[id(schema), version] = schema, plan.builder(rows, self._most[1])
+        return known[1]
 
     def _plan(self, schema: TableSchema, version: str) -> TablePlan:
         """How a table is read; plans are kept, as long as they are not too many."""
@@ -217,7 +223,3 @@ class Parts:
         plan = table_plan(schema, version, asked)
         self._plans[id(schema), version] = (schema, plan)
         return plan
-
-
-def _arrays(schema: TableSchema) -> int:
-    return 2 * len(schema.columns) + PROVENANCE_ARRAYS

@@ -24,6 +24,7 @@ Schema metadata: ``binlogkit:table`` (JSON list of db and table), ``binlogkit:sc
 from __future__ import annotations
 
 from enum import IntEnum
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ __all__ = [
     "PROVENANCE",
     "CellState",
     "batch_schema",
+    "common_types",
     "provenance_fields",
     "raw_type",
     "undecodable_cells",
@@ -127,6 +129,7 @@ def provenance_fields() -> list[pa.Field]:
     ]
 
 
+@lru_cache(1)
 def raw_type() -> pa.DataType:
     """The Arrow type of ``raw``."""
     import pyarrow as pa
@@ -152,19 +155,33 @@ def batch_schema(image: list[pa.Field], metadata: dict[bytes, bytes] | None = No
     """
     import pyarrow as pa
 
+    images = pa.struct(image)
+    first, last = _common_fields()
     return pa.schema(
+        [*first, pa.field("before", images), pa.field("after", images), *last], metadata=metadata
+    )
+
+
+@lru_cache(1)
+def _common_fields() -> tuple[list[pa.Field], list[pa.Field]]:
+    """What all batches have in front of the images, and behind them."""
+    import pyarrow as pa
+
+    states = pa.list_(pa.uint8())
+    return (
+        [*provenance_fields(), pa.field("seq", pa.int64()), pa.field("tx", pa.int64())],
         [
-            *provenance_fields(),
-            pa.field("seq", pa.int64()),
-            pa.field("tx", pa.int64()),
-            pa.field("before", pa.struct(image)),
-            pa.field("after", pa.struct(image)),
-            pa.field("before_state", pa.list_(pa.uint8())),
-            pa.field("after_state", pa.list_(pa.uint8())),
+            pa.field("before_state", states),
+            pa.field("after_state", states),
             pa.field("raw", raw_type()),
         ],
-        metadata=metadata,
     )
+
+
+@lru_cache(1)
+def common_types() -> dict[str, pa.DataType]:
+    """The types of a batch's columns, but for the images."""
+    return {field.name: field.type for fields in _common_fields() for field in fields}
 
 
 def undecodable_cells(batch: pa.RecordBatch) -> int:

@@ -11,10 +11,10 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from binlogkit.errors import DamageError, UsageError
-from binlogkit.frames.kernel_columns import change_columns
+from binlogkit.frames.kernel_columns import Taken
 from binlogkit.rows.pieces import Piece
 from binlogkit.rows.schema import TableSchema
 from binlogkit.sources.chunks import Submit
@@ -22,21 +22,24 @@ from binlogkit.sources.chunks import Submit
 if TYPE_CHECKING:
     from binlogkit._kernel.native.batch import RowsPass
     from binlogkit._kernel.native.builder import TableBuilder
-    from binlogkit._kernel.native.runs import Runs
 
 __all__ = ["Builders", "Decoded", "Faulty", "Found", "Part", "Share", "Workers", "thread_count"]
 
 SHARE_BYTES = 4 << 20  # of events, behind which a share is closed
-SHARE_ARRAYS = 20_000  # columns of all its tables, before and after
-PROVENANCE_ARRAYS = 24
-_OF_AN_ARRAY = 1 << 10  # bytes that an Arrow array takes beside its values
+SHARE_BYTES_A_TABLE = 8 << 10  # more of them for each table, so that its batch has some rows
+SHARE_MOST, SHARE_MOST_SORTED = 48 << 20, 16 << 20  # bytes of events
+SHARE_COLUMNS = 250_000  # of all its tables
+_CELLS_APART = 4 << 20  # bytes of events between two looks at how many cells there are
+_MOST_CELLS = 8 << 20  # of all tables in a window
+_AT_ONCE_TABLES = 64  # of a window whose arrays are made when it is decoded
 AT_ONCE = 32 << 20  # bytes of windows behind which a thread waits until they are taken
 _MOST_THREADS, _MOST_ASKED = 4, 99
 _SMALL = 48 << 20  # bytes of logs that one thread has read when others have only begun
 _VARIABLE = "BINLOGKIT_THREADS"
 
 Found: TypeAlias = "Decoded | Faulty | list[DamageError]"
-Builders: TypeAlias = "dict[tuple[TableSchema, str], TableBuilder]"
+# By the identity of a schema, which the walk keeps one of, and the server's version.
+Builders: TypeAlias = "dict[tuple[int, str], tuple[TableSchema, TableBuilder]]"
 
 
 def thread_count(asked: int | None, size: int | None = None) -> int:
@@ -63,7 +66,7 @@ def thread_count(asked: int | None, size: int | None = None) -> int:
 
 @dataclass(slots=True)
 class Part:
-    """Events of one piece, up to entry ``last``.
+    """Events of one piece, up to entry ``last``, of ``size`` bytes.
 
     ``builders``: by slot, None for a table that is not wanted; ``damages``: what the walk told of
     the piece; ``kept``: whether its stretch was kept and is to be let go.
@@ -72,6 +75,7 @@ class Part:
     piece: Piece
     rows: RowsPass
     last: int
+    size: int
     builders: list[TableBuilder | None]
     damages: list[DamageError]
     kept: bool = False
@@ -79,10 +83,10 @@ class Part:
 
 @dataclass(slots=True)
 class Decoded:
-    """A window: the columns of some tables' changes; ``last``: the last transaction in it."""
+    """A window: what was taken of some tables' changes; ``last``: the last transaction in it."""
 
     share: Share
-    tables: list[tuple[TableSchema, dict[str, Any], Runs]]
+    tables: deque[Taken]
     size: int
     last: int
 
@@ -100,28 +104,32 @@ class Faulty:
 class Share:
     """Parts that are decoded together into ``builders``.
 
-    ``ordinal``, ``tx``: of the first event, and its transaction; ``size``, ``arrays``: what fills
-    it; ``closed``: no part comes any more; ``done``: everything was handed over.
+    ``ordinal``, ``tx``: of the first event, and its transaction; ``size``, ``tables`` (by
+    identity), ``columns``: what fills it; ``most``: bytes that it takes at most; ``closed``: no
+    part comes any more; ``done``: everything was handed over.
     """
 
     builders: Builders
     stop_at_fault: bool
     ordinal: int
     tx: int
+    most: int = SHARE_MOST
     size: int = 0
-    arrays: int = 0
-    tables: set[TableSchema] = field(default_factory=set)
+    columns: int = 0
+    tables: set[int] = field(default_factory=set)
     closed: bool = False
     done: bool = False
     parts: deque[Part] = field(default_factory=deque)
     decoded: list[Part] = field(default_factory=list)
     started: bool = False  # by a worker, who goes on with it
     running: Future[list[Found]] | None = None
+    unseen: int = 0  # bytes of events that were decoded since the cells were counted
 
     @property
     def full(self) -> bool:
         """Whether it is to be closed."""
-        return self.size >= SHARE_BYTES or self.arrays >= SHARE_ARRAYS
+        wanted = min(SHARE_BYTES + SHARE_BYTES_A_TABLE * len(self.tables), self.most)
+        return self.size >= wanted or self.columns >= SHARE_COLUMNS
 
     def run(self, most: int) -> list[Found]:
         """Decode on, until there are windows of ``most`` bytes, or no more parts."""
@@ -137,8 +145,10 @@ class Share:
                 self.parts.popleft()
                 if part.kept:
                     self.decoded.append(part)
-                continue
-            if len(said) > 1:
+                self.unseen += part.size
+                if not self._has_enough():
+                    continue
+            elif len(said) > 1:
                 if self.stop_at_fault:
                     found += self._taken()
                     self.done = True
@@ -156,20 +166,26 @@ class Share:
             self.done = True
         return found
 
+    def _has_enough(self) -> bool:
+        """Whether the builders hold as many cells as a window has at most."""
+        if self.unseen < _CELLS_APART:
+            return False
+        self.unseen = 0
+        held = (builder.rows * len(schema.columns) for schema, builder in self.builders.values())
+        return sum(held) >= _MOST_CELLS
+
     def _taken(self) -> list[Decoded]:
         """What the builders hold."""
-        tables = [
-            (schema, *change_columns(schema, builder))
-            for (schema, _), builder in self.builders.items()
-            if builder.rows
-        ]
+        tables = [Taken(*pair) for pair in self.builders.values() if pair[1].rows]
         if not tables:
             return []
-        tables.sort(key=lambda table: table[2].first_seq)
-        size = sum(array.nbytes for _, arrays, _ in tables for array in arrays.values())
-        size += _OF_AN_ARRAY * self.arrays
-        last = max(runs.last_tx for _, _, runs in tables)
-        return [Decoded(self, tables, size, last)]
+        tables.sort(key=_place)
+        if len(tables) <= _AT_ONCE_TABLES:
+            for taken in tables:
+                taken.columns()
+        size = sum(taken.size for taken in tables)
+        last = max(taken.runs.last_tx for taken in tables)
+        return [Decoded(self, deque(tables), size, last)]
 
     def release(self) -> None:
         """Let go of the buffers that its parts stand on."""
@@ -178,6 +194,10 @@ class Share:
                 part.piece.stretch.let_go()
         self.decoded.clear()
         self.parts.clear()
+
+
+def _place(taken: Taken) -> int:
+    return taken.runs.first_seq
 
 
 class Workers:

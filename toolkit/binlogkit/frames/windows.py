@@ -9,7 +9,7 @@ behind their rows; where too much would wait, the log is read ahead to the trans
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -18,10 +18,20 @@ import numpy as np
 from binlogkit._kernel.columns import MAX_BYTES, MAX_ROWS
 from binlogkit.errors import DamageError, InputError, MalformedEventError
 from binlogkit.frames.batches import record_batch
+from binlogkit.frames.known import Known
 from binlogkit.frames.parts import Parts
 from binlogkit.frames.projection import projected
-from binlogkit.frames.provenance import Known, Provenance
-from binlogkit.frames.shares import Decoded, Faulty, Share, Workers, thread_count
+from binlogkit.frames.provenance import Provenance
+from binlogkit.frames.shares import (
+    SHARE_COLUMNS,
+    SHARE_MOST,
+    SHARE_MOST_SORTED,
+    Decoded,
+    Faulty,
+    Share,
+    Workers,
+    thread_count,
+)
 from binlogkit.rows.changes import ColumnBatch, read_windows
 from binlogkit.rows.detours import count_rows
 from binlogkit.rows.filters import Filters
@@ -36,9 +46,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Window", "read_batches"]
 
-Window: TypeAlias = "list[tuple[TableSchema, pa.RecordBatch]]"
+Window: TypeAlias = "Iterable[tuple[TableSchema, pa.RecordBatch]]"
 
 WAITING = 96 << 20  # bytes of windows that may wait for their transaction's end
+IN_HAND = 96 << 20  # bytes of events in shares behind which the first one is waited for
 
 
 def read_batches(
@@ -49,8 +60,12 @@ def read_batches(
     max_rows: int = MAX_ROWS,
     max_bytes: int = MAX_BYTES,
     threads: int | None = None,
+    to_sort: bool = False,
 ) -> Iterator[Window]:
     """Windows of (schema, batch), in log order; see ``rows/changes.py`` for errors and filters.
+
+    A window can be gone through once, before the next one is asked for. The more tables there are,
+    the longer it is, but where the rows of all are ``to_sort``: they are held together then.
 
     ``columns``: names of the columns wanted, None for all; the others are stepped over;
     ``threads``: that decode, by default as ``walk.options`` or the environment say; the windows
@@ -59,7 +74,8 @@ def read_batches(
     sizes = [carrier.size for carrier in walk.carriers]
     size = None if None in sizes else sum(filter(None, sizes))
     workers = Workers(thread_count(threads or walk.options.threads, size))
-    gather = _Gather(walk, filters, columns, (max_rows, max_bytes), workers)
+    most = SHARE_MOST_SORTED if to_sort else SHARE_MOST
+    gather = _Gather(walk, filters, columns, (max_rows, max_bytes, most), workers)
     pieces = walk.pieces(workers.read_ahead)
     try:
         yield from _windows(walk, filters, columns, gather, pieces)
@@ -129,20 +145,20 @@ class _Gather:
         walk: LogWalk,
         filters: Filters,
         columns: frozenset[str] | None,
-        most: tuple[int, int],
+        most: tuple[int, int, int],
         workers: Workers,
     ) -> None:
         self._walk = walk
         self._workers = workers
         self._parts = Parts(
-            filters, columns, most,
+            filters, columns, most[:2], most_of_share=most[2],
             stop_at_fault=walk.options.on_damage == "stop", borrow=workers.ahead > 0,
         )  # fmt: skip
         self._shares: deque[Share] = deque()
         self._windows: deque[Decoded] = deque()
         self._waiting = 0
         self._known = Known()
-        self._provenance = Provenance(walk.options.source, columns)
+        self._provenance = Provenance(walk.options.source)
         self._ahead: Iterator[np.ndarray[Any, Any] | Transaction] | None = None
         self._log: tuple[Carrier, int] | None = None
 
@@ -164,12 +180,23 @@ class _Gather:
             if share.closed:
                 self._shares.append(share)
                 self._workers.start(share)
-                while len(self._shares) > self._workers.ahead:
+                while self._too_many():
                     yield from self._finish()
             while share.parts and not self._workers.ahead:
                 yield from self._decode(share)
         yield from self._release()
         self._forget(piece)
+
+    def _too_many(self) -> bool:
+        """Whether more is in hand than is decoded at once."""
+        shares = self._shares
+        return len(shares) > self._workers.ahead or (
+            len(shares) > 1
+            and (
+                sum(share.size for share in shares) > IN_HAND
+                or sum(share.columns for share in shares) > SHARE_COLUMNS
+            )
+        )
 
     def _finish(self) -> Iterator[Window]:
         """Hand over the first share, to its end."""
@@ -230,10 +257,7 @@ class _Gather:
                 self._look_ahead(window.last)
             self._windows.popleft()
             self._waiting -= window.size
-            yield [
-                (schema, self._provenance.batch(schema, arrays, runs, self._known))
-                for schema, arrays, runs in window.tables
-            ]
+            yield self._provenance.batches(window.tables, self._known)
 
     def _look_ahead(self, number: int) -> None:
         """Read the log ahead up to the end of a transaction."""

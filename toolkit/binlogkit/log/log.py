@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from binlogkit.rows.ddl import Catalog
     from binlogkit.rows.detours import Detour
     from binlogkit.rows.losses import Loss
+    from binlogkit.rows.schema import TableSchema
 
 __all__ = ["Batch", "Log", "open_log"]
 
@@ -155,7 +156,7 @@ class Log:
         from binlogkit.frames.records import matches, window_records
 
         wanted = Filters.build(**filters)
-        for window in self._windows(self.walk(), wanted):
+        for window in self._windows(self.walk(), wanted, to_sort=True):
             for record in window_records([b.batch for b in window]):
                 if matches(record, wanted.where):
                     yield record
@@ -210,15 +211,25 @@ class Log:
             _no_others(asked, walk, wanted)
 
     def _windows(
-        self, walk: LogWalk, wanted: Filters, columns: frozenset[str] | None = None
-    ) -> Iterator[list[Batch]]:
+        self,
+        walk: LogWalk,
+        wanted: Filters,
+        columns: frozenset[str] | None = None,
+        *,
+        to_sort: bool = False,
+    ) -> Iterator[Iterable[Batch]]:
         from binlogkit.frames.schema import undecodable_cells
         from binlogkit.frames.windows import read_batches
 
         self.undecodable = 0
-        for window in read_batches(walk, wanted, columns=columns):
-            self.undecodable += sum(undecodable_cells(batch) for _, batch in window)
-            yield [Batch(schema.name, schema.version, batch) for schema, batch in window]
+
+        def counted(window: Iterable[tuple[TableSchema, pa.RecordBatch]]) -> Iterator[Batch]:
+            for schema, batch in window:
+                self.undecodable += undecodable_cells(batch)
+                yield Batch(schema.name, schema.version, batch)
+
+        for window in read_batches(walk, wanted, columns=columns, to_sort=to_sort):
+            yield counted(window)
 
     # ---- frames -------------------------------------------------------------------------
 

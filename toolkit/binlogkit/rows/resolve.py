@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from binlogkit._kernel.charsets import COLLATIONS, decode
 from binlogkit._kernel.cursor import Cursor
@@ -80,8 +81,7 @@ def resolve_schema(
         columns = [_defined(c, d, origin) for c, d in zip(columns, definition.columns, strict=True)]
     if table_map.optional is not None:
         columns = _with_metadata(columns, table_map, table_map.optional, file, offset)
-    columns = [_assumed(c, charset) for c in columns]
-    columns = [replace(c, mysql_type=type_text(c)) for c in columns]
+    columns = [(_shared if c.small else _completed)(c, charset) for c in columns]
     key, kind, key_origin = _key(columns, table_map.optional, chosen)
     return TableSchema(
         table_map.db,
@@ -220,12 +220,17 @@ def _label(charset: str | None, stored: bytes) -> str:
         return stored.decode("utf-8", "backslashreplace")
 
 
-def _assumed(column: Column, charset: str | None) -> Column:
+def _completed(column: Column, charset: str | None) -> Column:
+    """The column with what nothing told assumed."""
     if column.type in NUMERIC and column.sign_origin == Origin.TABLE_MAP:
         column = replace(column, sign_origin=Origin.ASSUMED)
     if column.type in CHARACTER and column.charset_origin == Origin.TABLE_MAP:
         column = replace(column, charset=charset, charset_origin=Origin.ASSUMED)
-    return column
+    return replace(column, mysql_type=type_text(column))
+
+
+#: The same for a column of each of the tables that are alike.
+_shared = lru_cache(4096)(_completed)
 
 
 def _key(

@@ -14,6 +14,8 @@ from binlogkit.constants import ColumnType
 
 __all__ = ["Column", "ColumnDefinition", "Origin", "TableDefinition", "TableSchema"]
 
+NAME_LENGTH = 64  # characters of a column's name (manual, "Identifier Length Limits")
+
 
 class Origin(StrEnum):
     """Where a fact about a column comes from."""
@@ -103,6 +105,11 @@ class Column:
     sign_origin: Origin = Origin.TABLE_MAP
     charset_origin: Origin = Origin.TABLE_MAP
     labels_origin: Origin = Origin.TABLE_MAP
+
+    @property
+    def small(self) -> bool:
+        """Whether what is made for it may be kept for other tables: no labels, a usual name."""
+        return self.labels is None and len(self.name) <= NAME_LENGTH
 
 
 @dataclass(frozen=True, slots=True)

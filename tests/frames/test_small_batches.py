@@ -1,0 +1,94 @@
+"""Thousands of tables in turns: batches with rows in them, made together, as if one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_memory import bench
+
+import binlogkit as bk
+from binlogkit.frames import parts, provenance, shares, small_batches
+
+DATA = Path(__file__).parents[1] / "_data"
+LOGS = [str(path) for path in sorted(DATA.glob("8.0-row-full*/*/binlog.000001"))]
+TABLES, TURNS = 30, 20
+
+
+@pytest.fixture(scope="module")
+def turns(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A log that writes a row to each table in turn."""
+    path = tmp_path_factory.mktemp("logs") / "turns.000001"
+    module = bench()
+    with path.open("wb") as file:
+        module.many_tables(module.Log(file), TABLES / 10_000)
+    return str(path)
+
+
+def test_a_table_has_one_batch_for_many_turns(turns: str) -> None:
+    batches = list(bk.open(turns).batches())
+    assert [batch.batch.num_rows for batch in batches] == [TURNS] * TABLES
+    assert {batch.table for batch in batches} == {("d", f"t{i}") for i in range(TABLES)}
+
+
+def test_windows_are_longer_the_more_tables_there_are() -> None:
+    def takes(tables: int, most: int = shares.SHARE_MOST) -> int:
+        share = shares.Share({}, False, 0, 0, most, tables=set(range(tables)))
+        return next(size for size in range(0, 1 << 27, 1 << 20) if _full(share, size))
+
+    assert takes(1) < takes(1_000) < takes(10_000) == takes(100_000) == shares.SHARE_MOST
+    assert takes(10_000, shares.SHARE_MOST_SORTED) == shares.SHARE_MOST_SORTED
+
+
+def _full(share: shares.Share, size: int) -> bool:
+    share.size = size
+    return share.full
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_share_is_closed_by_its_columns(
+    turns: str, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = rows(turns)
+    for module in (shares, parts):
+        monkeypatch.setattr(module, "SHARE_COLUMNS", 7 * 20)
+    batches = list(bk.open(turns, threads=threads).batches())
+    assert len(batches) == TABLES * TURNS
+    assert rows(turns, threads=threads) == whole
+
+
+def test_records_come_in_the_logs_order(turns: str) -> None:
+    records = [(r["pos"], r["table"]) for r in bk.open(turns).row_records()]
+    assert records == sorted(records)
+    assert [table for _, table in records] == [f"t{i}" for i in range(TABLES)] * TURNS
+
+
+def rows(source: Any, **options: Any) -> list[dict[str, Any]]:
+    """All rows, in the log's order."""
+    found = [row for b in bk.open(source, **options).batches() for row in b.batch.to_pylist()]
+    return sorted(found, key=lambda row: int(row["seq"]))
+
+
+def test_together_they_are_as_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+
+    def counted(*given: Any) -> Iterator[Any] | None:
+        made = small_batches.facts_of_many(*given)
+        calls.append(made is not None)
+        return made
+
+    monkeypatch.setattr(provenance, "facts_of_many", counted)
+    together = [rows(log) for log in LOGS]
+    assert calls.count(True) > 4
+    monkeypatch.setattr(provenance, "facts_of_many", lambda *given: None)
+    assert [rows(log) for log in LOGS] == together
+
+
+def test_a_small_batch_has_its_own_gtids() -> None:
+    for log in LOGS:
+        for b in bk.open(log).batches():
+            gtids = b.batch.column("gtid")
+            b.batch.validate(full=True)
+            assert set(gtids.dictionary.to_pylist()) == set(gtids.to_pylist()) - {None}

@@ -1,0 +1,290 @@
+"""What is known of transactions, by number: the facts that all their rows share.
+
+A piece of the log tells those that begin or go on in it; how one ends stands behind its rows.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from binlogkit._kernel.native.runs import Runs, gtid_texts
+from binlogkit.frames.arrays import buffer, nothing, places_of, text_array
+from binlogkit.rows.filters import Filters
+from binlogkit.rows.stretches import Facts
+from binlogkit.rows.transactions import Transaction
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = [
+    "COMMIT",
+    "GTID",
+    "THREAD",
+    "XID",
+    "Known",
+    "PerTransaction",
+    "ascending",
+    "gtid_array",
+]
+
+#: What a transaction of the kernel's has: bits of ``has``.
+GTID, COMMIT, THREAD, XID = 1, 4, 8, 16
+_MICROSECOND = 1_000_000
+_NONE = -1
+_MOST = (1 << 63) - 1
+_SPARSE = 16  # transactions for each that is asked for
+_JOINED = ("gtid", "commit_timestamp", "thread_id", "xid", "xa")
+
+
+class Known:
+    """What is known of transactions, by number."""
+
+    def __init__(self) -> None:
+        # In order, without gaps: what each piece told, less a last one that came again.
+        self._parts: list[np.ndarray[Any, Any]] = []
+        self._ends: dict[int, tuple[int, int]] = {}  # number -> (has, xid) that was read ahead
+        self._told: dict[int, Transaction] = {}
+        self._facts = Facts()
+        self._closed = False
+        self._open = _NONE  # the last transaction, where it is open
+
+    def add(self, records: np.ndarray[Any, Any], facts: Facts) -> None:
+        """Take what a piece tells; a transaction that was open comes again."""
+        self._facts = facts
+        self._closed = False
+        if not len(records):
+            return
+        while self._parts and self._parts[-1]["number"][-1] >= records["number"][0]:
+            last = self._parts.pop()
+            kept = last[: int(records["number"][0]) - int(last["number"][0])]
+            if len(kept):
+                self._parts.append(kept)
+                break
+        self._parts.append(records)
+        self._open = int(records["number"][-1]) if records["open"][-1] else _NONE
+
+    def take(self, transaction: Transaction) -> None:
+        """Take a transaction that was read event by event, beyond its part that was scanned."""
+        self._told[transaction.number] = transaction
+
+    def take_ahead(self, found: np.ndarray[Any, Any] | Transaction, number: int) -> bool:
+        """Take what was read ahead of a transaction; whether it has ended there."""
+        if isinstance(found, Transaction):
+            if found.number == number:
+                self._ends[number] = (0 if found.xid is None else XID, found.xid or 0)
+            return found.number >= number
+        ended = found[(found["number"] == number) & (found["open"] == 0)]
+        for record in ended:
+            self._ends[number] = (int(record["has"]), int(record["xid"]))
+        return bool(len(ended))
+
+    def close(self) -> None:
+        """No more is known of any."""
+        self._closed = True
+
+    def reset(self) -> None:
+        """Nothing of what was told is asked for any more."""
+        self._parts.clear()
+        self._ends.clear()
+        self._told.clear()
+
+    def ended(self, number: int) -> bool:
+        """Whether all that can be known of a transaction is."""
+        return self._closed or number != self._open or number < 0 or number in self._ends
+
+    def forget(self, number: int) -> None:
+        """Nothing before this transaction is asked for any more, but for a last one."""
+        while len(self._parts) > 1 and self._parts[1]["number"][0] <= number:
+            del self._parts[0]
+        if not self._parts:
+            return
+        number = min(number, int(self._parts[0]["number"][0]))
+        for kept in (self._ends, self._facts.gtids, self._facts.xa):
+            for old in [n for n in kept if n < number]:
+                del kept[old]
+
+    def _records(self, numbers: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """Their records, in any order of the numbers, which are known."""
+        order = np.argsort(numbers, kind="stable")
+        wanted = numbers[order]
+        parts = self._between(int(wanted[0]), int(wanted[-1]))
+        starts = [int(part["number"][0]) for part in parts]
+        shares = np.split(wanted, np.searchsorted(wanted, starts[1:]))
+        found = np.empty(len(numbers), parts[0].dtype)
+        found[order] = np.concatenate(
+            [part[share - start] for part, start, share in zip(parts, starts, shares, strict=True)]
+        )
+        return found
+
+    def _of(self, numbers: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """Their records; the numbers are sorted, and known."""
+        first, last = int(numbers[0]), int(numbers[-1])
+        if last - first > _SPARSE * len(numbers):
+            return self._records(numbers)
+        found = []
+        for part in self._between(first, last):
+            start = int(part["number"][0])
+            found.append(part[max(first - start, 0) : last - start + 1])
+        records: np.ndarray[Any, Any] = found[0] if len(found) == 1 else np.concatenate(found)
+        return records if len(records) == len(numbers) else records[numbers - first]
+
+    def _between(self, first: int, last: int) -> list[np.ndarray[Any, Any]]:
+        """The parts that tell of these transactions and those between them."""
+        begin = max(0, bisect_right(self._parts, first, key=_first) - 1)
+        return self._parts[begin : bisect_right(self._parts, last, lo=begin, key=_first)]
+
+    def columns(self, numbers: np.ndarray[Any, Any]) -> dict[str, PerTransaction]:
+        """``gtid``, ``commit_timestamp``, ``thread_id``, ``xid``, ``xa`` of transactions that are
+        sorted by number."""
+        if not len(numbers):
+            return {name: PerTransaction.of([]) for name in _JOINED}
+        records = self._of(numbers)
+        has = records["has"]
+        columns = {
+            "gtid": _gtids(records),
+            "commit_timestamp": PerTransaction(records["commit_timestamp"], has & COMMIT),
+            "thread_id": PerTransaction(records["thread_id"], has & THREAD),
+            "xid": PerTransaction(records["xid"], has & XID),
+            "xa": PerTransaction(np.zeros(len(numbers), np.int32), np.zeros(len(numbers), bool)),
+        }
+        if self._ends or self._told or self._facts.gtids or self._facts.xa:
+            self._correct(columns, numbers.tolist())
+        return columns
+
+    def plain(self, numbers: np.ndarray[Any, Any]) -> np.ndarray[Any, Any] | None:
+        """The records of transactions in any order, None where one has more facts than its own."""
+        rare = self._ends or self._told or self._facts.gtids or self._facts.xa
+        return None if rare and self._special(numbers.tolist()) else self._records(numbers)
+
+    def _special(self, numbers: list[int]) -> bool:
+        """Whether more is known of one of them than its record tells."""
+        facts = (self._facts.gtids, self._facts.xa, self._told, self._ends)
+        return any(known and not known.keys().isdisjoint(numbers) for known in facts)
+
+    def _correct(self, columns: dict[str, PerTransaction], numbers: list[int]) -> None:
+        """Put into the columns what the kernel does not know of some transactions."""
+        facts = self._facts
+        if not self._special(numbers):
+            return
+        values = {name: column.to_list() for name, column in columns.items()}
+        for i, number in enumerate(numbers):
+            if number in facts.gtids:
+                values["gtid"][i], values["commit_timestamp"][i] = facts.gtids[number]
+            if number in facts.xa:
+                values["xa"][i] = facts.xa[number]
+            if number in self._ends and self._ends[number][0] & XID:
+                values["xid"][i] = self._ends[number][1]
+            for name in values if number in self._told else ():
+                values[name][i] = getattr(self._told[number], name)
+        columns.update((name, PerTransaction.of(values[name])) for name in values)
+
+    def wanted(
+        self, filters: Filters, tx: np.ndarray[Any, Any], timestamps: np.ndarray[Any, Any]
+    ) -> np.ndarray[Any, Any]:
+        """Which events the filters want by their transaction."""
+        numbers, places = np.unique(tx, return_inverse=True)
+        outside = [None] * int(np.count_nonzero(numbers < 0))
+        facts = self.columns(numbers[len(outside) :])
+        good = np.ones(len(numbers), bool)
+        if filters.gtids is not None:
+            texts = outside + facts["gtid"].to_list()
+            good &= [text is not None and text in filters.gtids for text in texts]
+        if filters.threads:
+            threads = outside + facts["thread_id"].to_list()
+            good &= [thread in filters.threads for thread in threads]
+        wanted = good[places]
+        if filters.start_time is not None or filters.stop_time is not None:
+            known = outside + facts["commit_timestamp"].to_list()
+            commits = np.array([_NONE if moment is None else moment for moment in known])[places]
+            moments = np.where(commits < 0, timestamps.astype(np.int64) * _MICROSECOND, commits)
+            if filters.start_time is not None:
+                wanted &= moments >= filters.start_time
+            if filters.stop_time is not None:
+                wanted &= moments < filters.stop_time
+        return wanted
+
+
+def _first(part: np.ndarray[Any, Any]) -> int:
+    return int(part["number"][0])
+
+
+@dataclass(frozen=True, slots=True)
+class PerTransaction:
+    """A value per transaction, where ``there`` is not 0; of ``texts`` the places."""
+
+    values: np.ndarray[Any, Any]
+    there: np.ndarray[Any, Any]
+    texts: pa.Array | None = None
+
+    @classmethod
+    def of(cls, values: list[Any]) -> PerTransaction:
+        there = np.array([value is not None for value in values], bool)
+        if any(isinstance(value, str) for value in values):
+            coded = text_array(["" if value is None else value for value in values])
+            coded = coded.dictionary_encode()
+            return cls(places_of(coded), there, coded.dictionary)
+        wide = any(value is not None and value > _MOST for value in values)
+        numbers = [value or 0 for value in values]
+        return cls(np.array(numbers, np.uint64 if wide else np.int64), there)
+
+    def to_list(self) -> list[Any]:
+        """The values, None where there is none."""
+        values = self.values.tolist()
+        if self.texts is not None:
+            texts = self.texts.to_pylist()
+            values = [texts[i] for i in values]
+        return [v if t else None for v, t in zip(values, self.there.tolist(), strict=True)]
+
+    def array(self, runs: Runs, name: str, kind: pa.DataType) -> pa.Array:
+        """The values of the rows."""
+        import pyarrow as pa
+
+        if not self.there.any():
+            return nothing(name, kind, runs.rows)
+        flags = np.ascontiguousarray(self.there).view(np.uint8)
+        nulls, validity = runs.valid(flags.data)
+        bits = None if validity is None else buffer(validity)
+        if self.texts is None:
+            block = runs.spread(np.ascontiguousarray(self.values).data, 8)
+            return pa.Array.from_buffers(kind, runs.rows, [bits, buffer(block)], nulls)
+        block = runs.spread(np.ascontiguousarray(self.values).data, 4)
+        return pa.DictionaryArray.from_buffers(
+            kind, runs.rows, [bits, buffer(block)], self.texts, nulls
+        )
+
+
+def _gtids(records: np.ndarray[Any, Any]) -> PerTransaction:
+    """``uuid:number`` of each, none for an anonymous one."""
+    count = len(records)
+    there = records["has"] & GTID
+    if not there.any():
+        return PerTransaction(np.zeros(count, np.int32), there)
+    texts = gtid_array(records)
+    if there.all() and ascending(records):
+        return PerTransaction(np.arange(count, dtype=np.int32), there, texts)
+    coded = texts.dictionary_encode()
+    return PerTransaction(places_of(coded), there, coded.dictionary)
+
+
+def gtid_array(records: np.ndarray[Any, Any]) -> pa.Array:
+    """``uuid:number`` of each transaction; empty for an anonymous one."""
+    import pyarrow as pa
+
+    offsets, characters = gtid_texts(records.tobytes(), GTID)
+    buffers = [None, buffer(offsets), buffer(characters)]
+    return pa.Array.from_buffers(pa.string(), len(records), buffers, 0)
+
+
+def ascending(records: np.ndarray[Any, Any], first: np.ndarray[Any, Any] | bool = False) -> bool:
+    """Whether all are of one source, their numbers growing: then none is there twice.
+
+    ``first``: where another series begins.
+    """
+    sids = np.ascontiguousarray(records["sid"]).view("<u8").reshape(-1, 2)
+    grows = np.ones(len(records), bool)
+    grows[1:] = (sids[1:] == sids[:-1]).all(axis=1) & (np.diff(records["gno"]) > 0)
+    return bool((grows | first).all())
