@@ -202,6 +202,18 @@ def test_digits_in_lines_with_a_wrong_one() -> None:
         events(text.encode())
 
 
+@pytest.mark.parametrize("line", ["100x12", "12345678X'12"])
+def test_prefixes_inside_of_digits(line: str) -> None:
+    """No bytes are read out of it; between lines of digits it is damage."""
+    import io
+
+    assert list(Dump("text", io.BytesIO(line.encode()))) == []  # type: ignore[arg-type]
+    lines = xxd_plain(LOG).splitlines()
+    text = "\n".join([*lines[:5], line, *lines[6:]]).encode()
+    with pytest.raises(DamageError, match="line 6, column [0-9]+ of the text"):
+        events(text)
+
+
 def test_squeezed_rows_without_offsets() -> None:
     text = EVENT.hex(" ") + "\n*\n" + NEXT.hex(" ")
     with pytest.raises(DamageError, match="without offsets nothing tells how many"):

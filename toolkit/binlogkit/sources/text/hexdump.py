@@ -182,9 +182,9 @@ class Dump:
         if line.strip() == "*" and self._digits:
             yield self.damage("rows are left out (*), and without offsets nothing tells how many")
             return
-        if _ONLY_DIGITS.fullmatch(line) and line.strip():
+        if (digits := _digits_alone(line)) is not None:
             self._digits = True
-            yield digits_of(line)
+            yield digits
             return
         runs = list(_RUN.finditer(line))
         if not runs and self._digits and (damage := self._bad_digits(line)):
@@ -205,6 +205,16 @@ class Dump:
             digits_of(line)
         except RowError as error:
             return self.damage(str(error), error.index)
+        return None
+
+
+def _digits_alone(line: str) -> bytes | None:
+    """The bytes of a line of nothing but hex digits; None where it holds other text or none."""
+    if not line.strip() or not _ONLY_DIGITS.fullmatch(line):
+        return None
+    try:
+        return digits_of(line)
+    except RowError:  # in pairs only where a prefix stands inside a group: 100x12
         return None
 
 
