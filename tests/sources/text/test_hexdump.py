@@ -202,7 +202,7 @@ def test_digits_in_lines_with_a_wrong_one() -> None:
         events(text.encode())
 
 
-@pytest.mark.parametrize("line", ["100x12", "12345678X'12"])
+@pytest.mark.parametrize("line", ["100x12", "1234567x'12"])
 def test_prefixes_inside_of_digits(line: str) -> None:
     """No bytes are read out of it; between lines of digits it is damage."""
     import io
@@ -210,7 +210,7 @@ def test_prefixes_inside_of_digits(line: str) -> None:
     assert list(Dump("text", io.BytesIO(line.encode()))) == []  # type: ignore[arg-type]
     lines = xxd_plain(LOG).splitlines()
     text = "\n".join([*lines[:5], line, *lines[6:]]).encode()
-    with pytest.raises(DamageError, match="line 6, column [0-9]+ of the text"):
+    with pytest.raises(DamageError, match=r"line 6, column \d+ of the text"):
         events(text)
 
 
