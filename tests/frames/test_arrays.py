@@ -8,11 +8,19 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from binlogkit._kernel.columns import MAX_ROWS
-from binlogkit.frames.arrays import constant, integers, nothing, places_of, text_array
+from binlogkit.frames.arrays import (
+    constant,
+    integers,
+    nothing,
+    one_number,
+    places_of,
+    text_array,
+)
 
 DATA = Path(__file__).parent.parent / "_data"
 LOG = DATA / "8.0-row-full" / "keys" / "binlog.000001"
@@ -59,3 +67,10 @@ def test_batches_of_common_tables_load_no_pandas() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("rows", [1, 5, MAX_ROWS, MAX_ROWS + 3])
+def test_one_number_for_all_rows(rows: int) -> None:
+    made = one_number(-7, rows)
+    made.validate(full=True)
+    assert made.to_pylist() == [-7] * rows

@@ -19,7 +19,20 @@ if TYPE_CHECKING:
 
     from binlogkit._kernel.native.values import Block
 
-__all__ = ["buffer", "constant", "integers", "nothing", "places_of", "text_array", "text_places"]
+__all__ = [
+    "FEW",
+    "buffer",
+    "constant",
+    "integers",
+    "nothing",
+    "one_number",
+    "places_of",
+    "text_array",
+    "text_places",
+]
+
+#: Rows for each value that is known of them, from where looking at the values costs little.
+FEW = 8
 
 _NOTHING: dict[str, pa.Array] = {}
 
@@ -39,6 +52,20 @@ def nothing(name: str, kind: pa.DataType, rows: int) -> pa.Array:
     if known is None or len(known) < rows:
         known = _NOTHING[name] = pa.nulls(max(rows, MAX_ROWS), kind)
     return known if len(known) == rows else known.slice(0, rows)
+
+
+def one_number(value: int, rows: int) -> pa.Array:
+    """One int64 for all rows; those of one number share their memory."""
+    known = _numbers(value, max(rows, MAX_ROWS))
+    return known if len(known) == rows else known.slice(0, rows)
+
+
+@lru_cache(8)
+def _numbers(value: int, rows: int) -> pa.Array:
+    import pyarrow as pa
+
+    stored = pa.py_buffer(np.full(rows, value, np.int64))
+    return pa.Array.from_buffers(pa.int64(), rows, [None, stored], 0)
 
 
 def integers(values: np.ndarray[Any, Any]) -> pa.Array:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from binlogkit._kernel.native.runs import Runs, gtid_texts
-from binlogkit.frames.arrays import buffer, nothing, places_of, text_array
+from binlogkit.frames.arrays import FEW, buffer, nothing, one_number, places_of, text_array
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.stretches import Facts
 from binlogkit.rows.transactions import Transaction
@@ -247,6 +247,10 @@ class PerTransaction:
             return nothing(name, kind, runs.rows)
         flags = np.ascontiguousarray(self.there).view(np.uint8)
         nulls, validity = runs.valid(flags.data)
+        values = self.values
+        often = not nulls and kind == pa.int64() and runs.rows >= FEW * len(values)
+        if often and (values == values[0]).all():
+            return one_number(int(values[0]), runs.rows)
         bits = None if validity is None else buffer(validity)
         if self.texts is None:
             block = runs.spread(np.ascontiguousarray(self.values).data, 8)
@@ -274,7 +278,7 @@ def gtid_array(records: np.ndarray[Any, Any]) -> pa.Array:
     """``uuid:number`` of each transaction; empty for an anonymous one."""
     import pyarrow as pa
 
-    offsets, characters = gtid_texts(records.tobytes(), GTID)
+    offsets, characters = gtid_texts(np.ascontiguousarray(records).data, GTID)
     buffers = [None, buffer(offsets), buffer(characters)]
     return pa.Array.from_buffers(pa.string(), len(records), buffers, 0)
 

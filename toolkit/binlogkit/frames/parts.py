@@ -92,13 +92,10 @@ class Parts:
             op = np.where(np.isin(codes, _UPDATES), 1, np.where(np.isin(codes, _DELETES), 2, 0))
             names = ("insert", "update", "delete")
             checks.append(np.isin(op, [i for i, name in enumerate(names) if name in filters.ops]))
-        pos = entries["offset"] + stretch.origin
-        if stretch.outer is not None:
-            pos = np.full(len(entries), stretch.outer[0])
         if piece.first and filters.start_position is not None:
-            checks.append(pos >= filters.start_position)
+            checks.append(stretch.positions >= filters.start_position)
         if piece.last and filters.stop_position is not None:
-            checks.append(pos < filters.stop_position)
+            checks.append(stretch.positions < filters.stop_position)
         if filters.server_ids:
             checks.append(np.isin(entries["server_id"], list(filters.server_ids)))
         if filters.of_transactions:
@@ -166,13 +163,13 @@ class Parts:
         if self.share is None:
             stretch = piece.stretch
             assert stretch is not None
-            numbers = stretch.entries["tx"][first:]
-            inside = numbers[numbers >= 0]
+            numbers = stretch.entries["tx"]
+            at = first + int(np.argmax(numbers[first:] >= 0))
             self.share = Share(
                 self._unused.pop()[1] if self._unused else {},
                 self._stop_at_fault,
                 stretch.ordinal + first,
-                int(inside[0]) if len(inside) else -1,
+                int(numbers[at]),
                 self._most_of_share,
             )
         return self.share

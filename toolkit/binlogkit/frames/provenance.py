@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from binlogkit._kernel.native.runs import FACT_NAMES, RUN, Runs
-from binlogkit.frames.arrays import buffer, constant, integers, nothing, text_array
+from binlogkit.frames.arrays import FEW, buffer, constant, integers, nothing, one_number, text_array
 from binlogkit.frames.kernel_columns import Taken
 from binlogkit.frames.known import Known
 from binlogkit.frames.schema import PROVENANCE, common_types
@@ -29,6 +29,7 @@ __all__ = ["Provenance"]
 
 _NONE = -1
 _SEQ_SHIFT = 32
+_OFTEN_SAME = ("timestamp", "server_id")
 _RUN = np.dtype(list(RUN))
 _NAMES = (*PROVENANCE, "seq", "tx", "before", "after", "before_state", "after_state", "raw")
 
@@ -101,11 +102,30 @@ def _one_by_one(many: Sequence[Runs], known: Known) -> Iterator[dict[str, pa.Arr
     """For each of ``many`` the columns that its events and transactions tell."""
     types = common_types()
     for runs in many:
-        facts = {name: _fact(runs, i, types[name]) for i, name in enumerate(FACT_NAMES)}
+        same = _same(runs)
+        facts = {
+            name: one_number(same[name], runs.rows)
+            if name in same
+            else _fact(runs, which, types[name])
+            for which, name in enumerate(FACT_NAMES)
+        }
         numbers = np.frombuffer(runs.numbers(), np.int64)
         for name, column in known.columns(numbers).items():
             facts[name] = column.array(runs, name, types[name])
         yield facts
+
+
+def _same(runs: Runs) -> dict[str, int]:
+    """What all rows have in common of what often is; not looked for where that takes as long as
+    writing it."""
+    if runs.rows < FEW * runs.count:
+        return {}
+    events = np.frombuffer(runs.tobytes(), _RUN)
+    return {
+        name: int(events[name][0])
+        for name in _OFTEN_SAME
+        if (events[name] == events[name][0]).all()
+    }
 
 
 def _ordinal(known: tuple[int, str | None]) -> int:

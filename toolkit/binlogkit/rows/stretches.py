@@ -73,6 +73,14 @@ class Stretch:
             return self.outer[0], self.inner
         return self.origin + int(self.entries["offset"][0]), -1
 
+    @property
+    def positions(self) -> np.ndarray[Any, Any]:
+        """Where each event begins; in a payload where that does."""
+        if self.outer is not None:
+            return np.full(len(self.entries), self.outer[0])
+        positions: np.ndarray[Any, Any] = self.entries["offset"] + self.origin
+        return positions
+
     def keep(self) -> None:
         """Let the bytes stay as they are while the log is read on, until ``let_go``."""
         if self.data is not self.chunks.buffer:
