@@ -1,77 +1,17 @@
-"""Tokens of one statement, and a reader that walks over them.
-
-sqlglot's MySQL tokenizer does the cutting, with its keyword table taken out: which word is a
-keyword is a matter of place in MySQL's grammar, so every unquoted word stays a word here. The
-parser above it is not used: it takes only part of MySQL's DDL (NATIONAL VARCHAR, SERIAL, CONVERT
-TO, partition clauses … fail or come back opaque) and recurses; one way of reading for every
-statement is easier to trust than two.
-"""
+"""Tokens of one statement, and a reader that walks over them."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import ClassVar, NoReturn
-
-from sqlglot.dialects.mysql import MySQL
-from sqlglot.errors import SqlglotError
-from sqlglot.tokenizer_core import Token, TokenType
+from typing import NoReturn
 
 from binlogkit.errors import SchemaError, printable
 from binlogkit.limits import limit, over
+from binlogkit.rows.ddl.lexemes import Lexeme, ordinary
 from binlogkit.rows.ddl.modes import SqlMode
 from binlogkit.rows.ddl.scan import pieces
 
 __all__ = ["Lexeme", "Reader", "read"]
-
-
-class _Words(MySQL.Tokenizer):
-    KEYWORDS: ClassVar[dict[str, TokenType]] = {}
-    COMMANDS: ClassVar[set[TokenType]] = set()
-
-
-class _AnsiWords(_Words):
-    QUOTES: ClassVar[list[tuple[str, str] | str]] = ["'"]
-    IDENTIFIERS: ClassVar[list[str | tuple[str, str]]] = ["`", '"']
-    STRING_ESCAPES: ClassVar[list[str]] = ["'", "\\"]
-
-
-class _PlainWords(_Words):
-    STRING_ESCAPES: ClassVar[list[str]] = ["'", '"']
-
-
-class _AnsiPlainWords(_AnsiWords):
-    STRING_ESCAPES: ClassVar[list[str]] = ["'"]
-
-
-_TOKENIZERS: dict[tuple[bool, bool], type[MySQL.Tokenizer]] = {
-    (False, False): _Words,
-    (True, False): _AnsiWords,
-    (False, True): _PlainWords,
-    (True, True): _AnsiPlainWords,
-}
-
-_STRINGS = {TokenType.STRING: "string", TokenType.NATIONAL_STRING: "string"}
-_KINDS = {
-    **_STRINGS,
-    TokenType.IDENTIFIER: "name",
-    TokenType.NUMBER: "number",
-    TokenType.HEX_STRING: "hex",
-    TokenType.BIT_STRING: "bits",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Lexeme:
-    """One token. ``kind``: word, name (quoted), string, number, hex, bits, or sign.
-
-    ``text``: without quotes, escapes resolved; ``word``: upper case for an unquoted word or a
-    sign, else empty.
-    """
-
-    kind: str
-    text: str
-    word: str
 
 
 def read(sql: str, mode: SqlMode, version: int) -> Reader:
@@ -84,13 +24,14 @@ def read(sql: str, mode: SqlMode, version: int) -> Reader:
         what = f"the statement is longer than {most} characters"
         raise SchemaError(over("STATEMENT", what))
     text = _bounded(sql, mode, version)
-    ansi = bool(mode & SqlMode.ANSI_QUOTES)
-    bare = bool(mode & SqlMode.NO_BACKSLASH_ESCAPES)
-    try:
-        tokens = _TOKENIZERS[ansi, bare](dialect="mysql").tokenize(text)
-    except SqlglotError as exc:
-        raise SchemaError("the statement cannot be cut into tokens") from exc
-    return Reader(_joined([_lexeme(token, text) for token in tokens], tokens))
+    lexemes = ordinary(text)
+    if lexemes is None:
+        from binlogkit.rows.ddl.cutting import cut
+
+        ansi = bool(mode & SqlMode.ANSI_QUOTES)
+        bare = bool(mode & SqlMode.NO_BACKSLASH_ESCAPES)
+        lexemes = cut(text, ansi_quotes=ansi, no_escapes=bare)
+    return Reader(lexemes)
 
 
 _ABOUT_A_TOKEN = re.compile(r"[\w$]+|[^\s\w$]")
@@ -106,43 +47,6 @@ def _bounded(sql: str, mode: SqlMode, version: int) -> str:
             raise SchemaError(over("WORDS", f"the statement has more than {most} words and signs"))
         kept.append(text)
     return "".join(kept)
-
-
-_NUMBER = re.compile(r"\d*\.?\d*(?:[eE][+-]?\d+)?")
-
-
-# Manual, "Hexadecimal Literals": "a leading 0x is case-sensitive"; likewise 0b.
-_LITERAL = re.compile(r"0x[0-9a-fA-F]+|0b[01]+")
-
-
-def _joined(lexemes: list[Lexeme], tokens: list[Token]) -> list[Lexeme]:
-    """Put together what is one word in MySQL but not in sqlglot: ``1$a``, ``0E$a``."""
-    result: list[Lexeme] = []
-    for index, lexeme in enumerate(lexemes):
-        if lexeme.kind == "word" and index:
-            before, after = tokens[index - 1], tokens[index]
-            if before.token_type is TokenType.NUMBER and before.end + 1 == after.start:
-                result[-1] = Lexeme("word", result[-1].text + lexeme.text, "")
-                continue
-        result.append(lexeme)
-    return result
-
-
-def _lexeme(token: Token, text: str) -> Lexeme:
-    kind = _KINDS.get(token.token_type)
-    if kind == "name" and text[token.start] not in '`"':
-        kind = "word"  # 0xzz, 0b12: words that begin like a number
-        return Lexeme(kind, text[token.start : token.end + 1], "")
-    written = text[token.start : token.end + 1]
-    if kind in ("hex", "bits") and written[0] == "0" and not _LITERAL.fullmatch(written):
-        return Lexeme("word", written, "")  # 0X_c: only a lower-case 0x or 0b begins a literal
-    if kind == "number" and not _NUMBER.fullmatch(token.text):
-        kind = "word"  # 2e, 5days
-    if kind is not None:
-        return Lexeme(kind, token.text, "")
-    if token.token_type is TokenType.VAR or token.text[:1].isalnum():
-        return Lexeme("word", token.text, token.text.upper())
-    return Lexeme("sign", token.text, token.text)
 
 
 class Reader:
