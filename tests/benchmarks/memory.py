@@ -169,8 +169,9 @@ def many_maps(log: Log, scale: float) -> None:
         log.commit(i)
 
 
-def payload(log: Log, scale: float) -> None:
-    """A payload of some 20 MB that stands for 2 GB."""
+def payload(log: Log, scale: float, marks: int = 0) -> None:
+    """A payload of some hundred KB that stands for 2 GB; ``marks``: rows in each event of 400 KB
+    that do not compress."""
     rows = b"".join(small_row(i % 40) for i in range(30_000))
 
     def inner() -> Iterator[bytes]:
@@ -181,8 +182,10 @@ def payload(log: Log, scale: float) -> None:
             yield event_head(code, 19 + len(body), 0) + body
         sent = 0
         while sent < 2000 * MB * scale:
-            mark = b"\0\1\0\0\0\x40" + os.urandom(32).hex().encode()
-            body = rows_head(1, 2, end=False) + rows + mark * 60
+            noise = b"".join(
+                b"\0\1\0\0\0\x40" + os.urandom(32).hex().encode() for _ in range(marks)
+            )
+            body = rows_head(1, 2, end=False) + rows + noise
             yield event_head(_WRITE, 19 + len(body), 0) + body
             sent += len(body)
         body = rows_head(1, 2) + small_row(1)
@@ -200,6 +203,11 @@ def payload(log: Log, scale: float) -> None:
         for kind, value in ((2, b"\0"), (3, packed(size)), (1, packed(len(data))))
     ]
     log.event(_PAYLOAD, *fields, b"\0", data)
+
+
+def hundredfold(log: Log, scale: float) -> None:
+    """A payload of some 20 MB that stands for 2 GB."""
+    payload(log, scale, marks=100)
 
 
 def other_events(log: Log, scale: float) -> None:
@@ -220,6 +228,7 @@ CASES: dict[str, Callable[[Log, float], None]] = {
     "tables": many_tables,
     "maps": many_maps,
     "payload": payload,
+    "hundredfold": hundredfold,
     "statements": other_events,
 }
 
