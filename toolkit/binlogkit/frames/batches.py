@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from binlogkit.frames.arrow_types import column_field
 from binlogkit.frames.schema import PROVENANCE, batch_schema
-from binlogkit.rows.changes import ColumnBatch, ImageColumns
 from binlogkit.rows.schema import TableSchema
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from binlogkit.rows.changes import ColumnBatch, ImageColumns
 
 __all__ = ["record_batch", "schema_of"]
 

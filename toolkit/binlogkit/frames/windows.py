@@ -17,10 +17,8 @@ import numpy as np
 
 from binlogkit._kernel.columns import MAX_BYTES, MAX_ROWS
 from binlogkit.errors import DamageError, InputError, MalformedEventError
-from binlogkit.frames.batches import record_batch
 from binlogkit.frames.known import Known
 from binlogkit.frames.parts import Parts
-from binlogkit.frames.projection import projected
 from binlogkit.frames.provenance import Provenance
 from binlogkit.frames.shares import (
     SHARE_COLUMNS,
@@ -32,7 +30,6 @@ from binlogkit.frames.shares import (
     Workers,
     thread_count,
 )
-from binlogkit.rows.changes import ColumnBatch, read_windows
 from binlogkit.rows.detours import count_rows
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.pieces import Piece, transactions_ahead
@@ -43,6 +40,8 @@ from binlogkit.sources.carriers import Carrier
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from binlogkit.rows.changes import ColumnBatch
 
 __all__ = ["Window", "read_batches"]
 
@@ -121,6 +120,8 @@ def _read_in_python(
     walk: LogWalk, filters: Filters, columns: frozenset[str] | None, steps: Iterator[Step]
 ) -> Iterator[Window]:
     """The windows of the steps that the walk has begun to give."""
+    from binlogkit.rows.changes import read_windows
+
     begun = len(walk.detours) - 1
     try:
         for window in read_windows(walk, filters, steps=steps):
@@ -133,6 +134,9 @@ def _read_in_python(
 
 
 def _projected(batch: ColumnBatch, columns: frozenset[str] | None) -> pa.RecordBatch:
+    from binlogkit.frames.batches import record_batch
+    from binlogkit.frames.projection import projected
+
     whole = record_batch(batch)
     return whole if columns is None else projected(whole, columns)
 

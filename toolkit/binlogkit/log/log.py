@@ -88,8 +88,6 @@ def _options(
     name: str | None,
 ) -> ReadOptions:
     from binlogkit.rows.schema import Origin
-    from binlogkit.sources.connection import connect
-    from binlogkit.sources.schema_source import read_schema_text
 
     if schema is not None and schema_from is not None:
         raise UsageError("give a schema file or a server to take the schema from, not both")
@@ -97,6 +95,7 @@ def _options(
     catalog = schema
     if isinstance(catalog, (str, Path)):
         from binlogkit.rows.ddl import load_schema
+        from binlogkit.sources.schema_source import read_schema_text
 
         path = str(catalog)
         catalog = load_schema(read_schema_text(path))
@@ -104,6 +103,7 @@ def _options(
             raise InputError(path, "no table is defined in it")
     if schema_from is not None:
         from binlogkit.rows.ddl import from_server
+        from binlogkit.sources.connection import connect
 
         with connect(schema_from) as connection:
             catalog, origin = from_server(lambda sql: _query(connection, sql)), Origin.SERVER

@@ -31,10 +31,9 @@ from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.chunks import SIZE, Chunks, Submit
 from binlogkit.sources.crc import ends_in_crc
 from binlogkit.sources.log_format import LogFormat, format_of
-from binlogkit.sources.loose_events import LooseEvents
+from binlogkit.sources.loose_events import LooseEvents, ShownFile
 from binlogkit.sources.plausible import sane_header
 from binlogkit.sources.raw import EventHeader, RawEvent, parse_header
-from binlogkit.sources.text.hex_image import HexImage
 
 __all__ = ["ScanWalk"]
 
@@ -94,7 +93,7 @@ class ScanWalk:
 
     def __iter__(self) -> Iterator[Stretch]:
         with self.carrier.open() as file:
-            if isinstance(file, (LooseEvents, HexImage)):
+            if isinstance(file, (LooseEvents, ShownFile)):
                 self.obstacle, self.cause = (0, -1), Cause.LOOSE_EVENTS
                 return
             chunks = Chunks(file, ahead=self._read_ahead if file.seekable() else None)

@@ -7,35 +7,22 @@ told by content alone, never by a name.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import BinaryIO, cast
 
 from binlogkit.constants import BINLOG_MAGIC, ENCRYPTED_MAGIC
-from binlogkit.errors import DamageError, NotABinlogError, TruncatedEventError
+from binlogkit.errors import DamageError, TruncatedEventError
 from binlogkit.limits import limit, limit_error
-from binlogkit.sources.encryption import decrypted
 from binlogkit.sources.framing import Framer, Framing, framing_of
 from binlogkit.sources.keyring import KeyFiles
 from binlogkit.sources.lookahead import Lookahead
-from binlogkit.sources.loose_events import LooseEvent, LooseEvents, Piece
-from binlogkit.sources.text.binlog_statements import HOLDS_EVENTS, BinlogText
-from binlogkit.sources.text.hex_image import HexImage, Shown, dumped_events, shown
-from binlogkit.sources.text.hexdump import EVENT_DUMP
-from binlogkit.sources.text.scanner import decoder_of
+from binlogkit.sources.loose_events import LooseEvent, LooseEvents, Piece, ShownFile
 from binlogkit.sources.unpacking import MAGIC_LENGTH, is_packed, unpack
 
 __all__ = ["recognised", "unpacked"]
 
 _HEAD = 1 << 20  # bytes in which a text shows what it is
 _CHUNK = 1 << 16
-_ONLY_TEXT = "not a binary log: a text without BINLOG statements, base64 or hexdump of events"
-_DECODED_MARK = "DELIMITER /*!*/;"
-_DECODED = (
-    "mysqlbinlog's text without BINLOG statements (--base64-output=decode-rows or never), which "
-    "cannot be read back: give the log itself"
-)
-_UTF16_MARK = 2  # bytes
-_CONTROL = bytes(b for b in range(32) if chr(b) not in "\t\n\r\f\x1b")
 
 
 def unpacked(file: Lookahead, name: str) -> Lookahead:
@@ -59,9 +46,11 @@ def recognised(file: Lookahead, name: str, keys: KeyFiles) -> BinaryIO:
         if magic in (b"", BINLOG_MAGIC):
             return cast(BinaryIO, file)
         if magic == ENCRYPTED_MAGIC:
+            from binlogkit.sources.encryption import decrypted
+
             return cast(BinaryIO, decrypted(file, name, keys))
         inside = _other(file, name)
-        if not isinstance(inside, HexImage):
+        if not isinstance(inside, ShownFile):
             return inside
         if inside.peek(len(BINLOG_MAGIC)) == BINLOG_MAGIC:
             return cast(BinaryIO, inside)
@@ -75,43 +64,10 @@ def _other(file: Lookahead, name: str) -> BinaryIO:
     whole = len(head) < _HEAD
     framing = framing_of(head, whole=whole)
     if framing is not None:
-        return _loose(name, _framed(name, plain, framing))
-    if not _is_text(head):
-        return plain
-    text = _decoded(head)
-    statements = HOLDS_EVENTS.search(text) is not None
-    if not statements or EVENT_DUMP.search(text):
-        dumps = shown(name, head, whole=whole)
-        if dumps is Shown.IMAGE:
-            return cast(BinaryIO, HexImage(name, plain))
-        if dumps is Shown.EVENTS:
-            return _loose(name, dumped_events(name, plain))
-    pieces = BinlogText(name, plain, bare=not statements)
-    return _loose(name, _some(name, pieces, text))
+        return cast(BinaryIO, LooseEvents(name, _framed(name, plain, framing)))
+    from binlogkit.sources.text.content import events_in_text
 
-
-def _some(name: str, pieces: Iterable[Piece], text: str) -> Iterator[Piece]:
-    """The pieces; NotABinlogError when there are none."""
-    none = True
-    for piece in pieces:
-        none = False
-        yield piece
-    if none:
-        raise NotABinlogError(name, _DECODED if _DECODED_MARK in text else _ONLY_TEXT)
-
-
-def _loose(name: str, pieces: Iterable[Piece]) -> BinaryIO:
-    return cast(BinaryIO, LooseEvents(name, pieces))
-
-
-def _is_text(head: bytes) -> bool:
-    mark, _ = decoder_of(head[:4])
-    return mark == _UTF16_MARK or head.translate(None, _CONTROL) == head
-
-
-def _decoded(head: bytes) -> str:
-    mark, decoder = decoder_of(head)
-    return decoder.decode(head[mark:])
+    return events_in_text(plain, name, head, whole=whole)
 
 
 def _framed(name: str, file: BinaryIO, framing: Framing) -> Iterator[Piece]:

@@ -31,11 +31,10 @@ from binlogkit.errors import (
 from binlogkit.sources.crc import crc_of, ends_in_crc
 from binlogkit.sources.first_event import first_format, start_format
 from binlogkit.sources.log_format import LogFormat, format_of
-from binlogkit.sources.loose_events import LooseEvents
+from binlogkit.sources.loose_events import LooseEvents, ShownFile
 from binlogkit.sources.raw import V1_HEADER_LENGTH, EventHeader, RawEvent, parse_header
 from binlogkit.sources.recovery import Recovery, with_checksums
 from binlogkit.sources.stream import ByteStream
-from binlogkit.sources.text.hex_image import HexImage
 
 __all__ = ["LogReader", "crc_of"]
 
@@ -71,7 +70,7 @@ class LogReader:
         self.name = name
         self.format = LogFormat()
         self._loose = file if isinstance(file, LooseEvents) else None
-        self._dump = file if isinstance(file, HexImage) else None
+        self._dump = file if isinstance(file, ShownFile) else None
         self._stream = ByteStream(file)
         self._on_damage = on_damage
         self._sink = sink

@@ -50,6 +50,20 @@ class LooseEvent:
 Piece = LooseEvent | DamageError
 
 
+class ShownFile(io.RawIOBase):
+    """A file whose bytes a text shows; ``strict``: damage in the text is raised, else kept."""
+
+    strict = False
+
+    def peek(self, size: int) -> bytes:
+        """The first bytes, which are read again."""
+        raise NotImplementedError
+
+    def damage_before(self, offset: int) -> list[DamageError]:
+        """The damage in what the text shows up to ``offset``, which is told once."""
+        raise NotImplementedError
+
+
 class LooseEvents(io.RawIOBase):
     """An opened carrier of events without a file around them; LogReader asks it for its events.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from binlogkit.errors import SchemaError
 from binlogkit.rows.ddl.changes import TableChange
 from binlogkit.rows.ddl.charsets import Collated, collated
@@ -9,12 +11,13 @@ from binlogkit.rows.ddl.kind import StatementKind, statement_kind
 from binlogkit.rows.ddl.modes import SqlMode, version_number
 from binlogkit.rows.ddl.scan import leading_words
 from binlogkit.rows.ddl.session import Session
-from binlogkit.rows.ddl.statements import Handler, handler_for
 from binlogkit.rows.ddl.store import Store
 from binlogkit.rows.ddl.table import Tracked
 from binlogkit.rows.ddl.tokens import Reader, read
-from binlogkit.rows.ddl.written import written_tables
 from binlogkit.rows.schema import TableDefinition
+
+if TYPE_CHECKING:
+    from binlogkit.rows.ddl.statements import Handler
 
 __all__ = ["Catalog"]
 
@@ -111,6 +114,8 @@ class Catalog:
         )
         if kind is StatementKind.DML:
             return self._written(sql, session)
+        from binlogkit.rows.ddl.statements import handler_for
+
         handler = handler_for(leading_words(sql, 2, session.mode, session.version))
         return [] if handler is None else self._handled(handler, sql, session)
 
@@ -139,6 +144,8 @@ class Catalog:
         return self._store.lose(name, reason)
 
     def _written(self, sql: str, session: Session) -> list[TableChange]:
+        from binlogkit.rows.ddl.written import written_tables
+
         names = written_tables(sql, session.default_db, int(session.mode), session.version)
         if names is None:
             reason = "the statement does not tell which tables it writes"

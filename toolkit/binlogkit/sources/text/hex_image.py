@@ -11,7 +11,7 @@ from typing import BinaryIO, cast
 from binlogkit.constants import BINLOG_MAGIC, ENCRYPTED_MAGIC, HEADER_LENGTH
 from binlogkit.errors import DamageError
 from binlogkit.sources.framing import Framer, framing_of
-from binlogkit.sources.loose_events import LooseEvent, Piece
+from binlogkit.sources.loose_events import LooseEvent, Piece, ShownFile
 from binlogkit.sources.text.hexdump import Dump, Item, NewDump
 from binlogkit.sources.unpacking import is_packed
 
@@ -20,7 +20,7 @@ __all__ = ["HexImage", "Shown", "dumped_events", "shown"]
 _ENOUGH = 1 << 12  # bytes show what they are
 
 
-class HexImage(io.RawIOBase):
+class HexImage(ShownFile):
     """The file whose bytes a dump shows, and the damage in the dump.
 
     What could not be read stands as zeros, so that positions hold, and is kept in damage whose
