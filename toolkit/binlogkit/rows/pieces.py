@@ -188,8 +188,9 @@ def pieces_of(
         return
     tables = _Tables(walk, carrier)
     scan = ScanWalk(
-        carrier, tables.look, number=number, ordinal=walk.ordinal, facts=walk.facts, ahead=ahead
-    )
+        carrier, tables.look, number=number, ordinal=walk.ordinal, facts=walk.facts, ahead=ahead,
+        begin=walk.begin,
+    )  # fmt: skip
     tables.scan = scan
 
     behind: Place | None = None
@@ -224,6 +225,7 @@ def pieces_of(
     yield piece(None)
     walk.maps = tables.by_id()
     if behind is not None:
+        behind = max(behind, (walk.begin, -1))
         detour = Detour(carrier.name, *behind, cause or scan.cause)
         yield from counted(detour, walk.steps_of(carrier, first, last, behind), walk.detours)
 
@@ -244,7 +246,7 @@ def transactions_ahead(
     As the kernel's TRANSACTION, those that are open again when more of them is known; one by one
     where the log cannot be scanned.
     """
-    scan = ScanWalk(carrier, None, number=number)
+    scan = ScanWalk(carrier, None, number=number, begin=walk.begin)
     for _ in scan:
         yield scan.transactions()
     if scan.obstacle is None:

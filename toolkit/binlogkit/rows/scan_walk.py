@@ -59,7 +59,8 @@ class ScanWalk:
 
     ``look``: is told every event that the scan leaves to Python, with its ordinal and the index of
     what came before in this stretch; says whether it changed what tables are; ``number``: of the
-    first transaction; ``ordinal``: of the first event.
+    first transaction; ``ordinal``: of the first event; ``begin``: its offset, where that is not the
+    log's first: a transaction's, in a file that can seek.
     ``obstacle``: None, or (offset, inner) from which the log must be read event by event: ``inner``
     events of the payload there were handed over, -1 where it is none; ``cause``: of that.
     """
@@ -73,6 +74,7 @@ class ScanWalk:
         ordinal: int = 0,
         facts: Facts | None = None,
         ahead: Submit | None = None,
+        begin: int = 0,
     ) -> None:
         self.carrier = carrier
         self.scanner = Scanner(number)
@@ -85,6 +87,7 @@ class ScanWalk:
         self.ordinal = ordinal
         self._look = look
         self._read_ahead = ahead
+        self._begin = begin
         self._doubts = 0
         self._checked = 0  # entries of the stretch whose positions are
         self._inner = 0
@@ -135,6 +138,9 @@ class ScanWalk:
                         yield from self._stretch(index, chunks)
                         self._clear()
                         self._take_format(chunks)
+                        if chunks.origin + chunks.start < self._begin:
+                            chunks.skip_to(self._begin)
+                            take = False
                     elif found != "look" or (yield from self._looked(index, chunks)):
                         stop = found
                 self._check(self._index, chunks)

@@ -108,7 +108,8 @@ class LogWalk:
     have nothing but their rows there; ``losses``: what may be missing where damage was gone past;
     ``detours``: what of ``pieces`` came as steps.
     With ``ahead`` False no second reader runs, transactions are what is known at the event, and
-    losses are not looked for.
+    losses are not looked for. ``begin``: offset of the first event that is read of a log, but for
+    its format description, and no transaction is open there; 0 for all.
     """
 
     def __init__(
@@ -122,6 +123,7 @@ class LogWalk:
         self.problems: list[str] = []
         self.loose: dict[str, int] = {}
         self.unreadable: InputError | None = None
+        self.begin = 0
         self.schemas: dict[tuple[str, str], list[TableSchema]] = {}
         self._catalog = self.options.catalog.copy() if self.options.catalog else Catalog()
         self._tracked: set[tuple[str | None, str | None]] = set()
@@ -156,14 +158,17 @@ class LogWalk:
     def _through(
         self, read: Callable[[Carrier, bool, bool], Iterator[_Item]]
     ) -> Generator[_Item, None, None]:
-        last = len(self.carriers) - 1
         for i, carrier in enumerate(self.carriers):
             try:
-                yield from read(carrier, i == 0, i == last)
+                yield from read(carrier, *self._ends(i))
             except InputError as error:
                 self.unreadable = self.unreadable.and_also(error) if self.unreadable else error
         if self.unreadable is not None:
             raise self.unreadable
+
+    def _ends(self, i: int) -> tuple[bool, bool]:
+        """Whether a log is the first, and the last."""
+        return i == 0, i == len(self.carriers) - 1
 
     # ---- what the pieces need (rows/pieces.py) ------------------------------------------------
 

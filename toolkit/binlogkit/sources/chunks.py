@@ -81,6 +81,13 @@ class Chunks:
         if coming is not None and not coming[1].cancel():
             coming[1].exception()
 
+    def skip_to(self, offset: int) -> None:
+        """Go on with the bytes from ``offset`` of the log on; its file can seek."""
+        self.close()
+        self._file.seek(offset)
+        self.start = self.end = 0
+        self.origin, self._ended = offset, False
+
     def more(self) -> bool:
         """Read on behind what was not taken; whether anything came."""
         left, front = self.end - self.start, SIZE // _HEAD

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from binlogkit.errors import DamageError, InputError, UsageError
 from binlogkit.sources.carriers import resolve
 from binlogkit.spark.kinds import KINDS, Kind
-from binlogkit.spark.plan import Plan, Split
+from binlogkit.spark.plan import Plan
+from binlogkit.spark.split_walk import Split
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -81,17 +82,26 @@ def decode(plan: Plan, split: Split, schema: pa.Schema) -> Iterator[pa.RecordBat
 
 def _typed(plan: Plan, split: Split, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """One table's changes in the canonical form, as far as Spark carries it."""
-    from binlogkit.frames.batches import record_batch
     from binlogkit.frames.records import matching
-    from binlogkit.rows.changes import read_windows
+    from binlogkit.frames.windows import read_batches
     from binlogkit.spark.carried import carry
 
     wanted = plan.scan.wanted()
-    for window in read_windows(plan.walk(split), wanted):
-        for columns in window:
-            batch = matching(record_batch(columns), wanted.where)
+    columns = _columns(schema)
+    if columns is not None:
+        columns |= {column for column, _ in wanted.where}
+    for window in read_batches(plan.walk(split), wanted, columns=columns):
+        for _, found in window:
+            batch = matching(found, wanted.where)
             if batch.num_rows:
                 yield carry(batch, schema)
+
+
+def _columns(schema: pa.Schema) -> frozenset[str] | None:
+    """The table's columns that are wanted, None for all; states and raw cells are of those of the
+    images in ``schema``."""
+    images = [name for name in ("before", "after") if name in schema.names]
+    return frozenset(child.name for name in images for child in schema.field(name).type) or None
 
 
 def _records(kind: Kind, plan: Plan, split: Split, schema: pa.Schema) -> Iterator[pa.RecordBatch]:

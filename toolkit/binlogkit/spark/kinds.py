@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from binlogkit.errors import DamageError
-from binlogkit.spark.plan import Plan, Split
+from binlogkit.spark.plan import Plan
+from binlogkit.spark.split_walk import Split
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,14 +38,13 @@ def _rows_schema() -> pa.Schema:
 
 def _rows(plan: Plan, split: Split) -> Iterator[Record]:
     """Every change in the generic form, the images as JSON text."""
-    from binlogkit.frames.batches import record_batch
     from binlogkit.frames.records import matches, window_records
     from binlogkit.frames.tables import nested_as_text
-    from binlogkit.rows.changes import read_windows
+    from binlogkit.frames.windows import read_batches
 
     wanted = plan.scan.wanted()
-    for window in read_windows(plan.walk(split), wanted):
-        for record in window_records([record_batch(columns) for columns in window]):
+    for window in read_batches(plan.walk(split), wanted):
+        for record in window_records([batch for _, batch in window]):
             if matches(record, wanted.where):
                 yield nested_as_text(record)
 
@@ -58,16 +58,14 @@ def _changes_schema() -> pa.Schema:
 
 def _changes(plan: Plan, split: Split) -> Iterator[Record]:
     """The generic rows with their ``source``, ``seq`` and ``tx``: what analyses order by."""
-    from binlogkit.frames.batches import record_batch
     from binlogkit.frames.records import matches, row_records
     from binlogkit.frames.tables import nested_as_text
-    from binlogkit.rows.changes import read_windows
+    from binlogkit.frames.windows import read_batches
 
     wanted = plan.scan.wanted()
-    for window in read_windows(plan.walk(split), wanted):
+    for window in read_batches(plan.walk(split), wanted):
         found = []
-        for columns in window:
-            batch = record_batch(columns)
+        for _, batch in window:
             numbers = batch.column("tx").to_pylist()
             for (seq, record), tx in zip(row_records(batch), numbers, strict=True):
                 if matches(record, wanted.where):
@@ -163,11 +161,11 @@ def _damages_schema() -> pa.Schema:
 
 def _damages(plan: Plan, split: Split) -> Iterator[Record]:
     """What ``onDamage=report`` goes past, in every row and event; ``error``: the error's class."""
-    from binlogkit.rows.changes import read_windows
+    from binlogkit.frames.windows import read_batches
 
     options = replace(plan.options, on_damage="report")
     walk = replace(plan, options=options).walk(split)
-    for _ in read_windows(walk, plan.scan.wanted()):
+    for _ in read_batches(walk, plan.scan.wanted()):
         pass
     yield from map(_damage_record, _in_order(walk.damages))
 

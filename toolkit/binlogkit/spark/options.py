@@ -54,7 +54,12 @@ class ScanOptions:
     @property
     def typed(self) -> bool:
         """Whether it is one table's changes that are wanted, column by column."""
-        return self.table is not None and self.kind in ("rows", "changes")
+        return self.table is not None and self.of_rows
+
+    @property
+    def of_rows(self) -> bool:
+        """Whether it is row changes that are wanted."""
+        return self.kind in ("rows", "changes")
 
     def wanted(self) -> Filters:
         """The filters, with the table; UsageError for what means nothing."""

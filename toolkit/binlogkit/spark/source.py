@@ -17,7 +17,8 @@ from pyspark.sql.types import DataType, StructField, StructType
 
 from binlogkit.spark.decode import check_schema, decode, scan_schema
 from binlogkit.spark.options import parse_options
-from binlogkit.spark.plan import Plan, Split, make_plan
+from binlogkit.spark.plan import Plan, make_plan
+from binlogkit.spark.split_walk import Split
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -72,7 +73,7 @@ class _Reader(DataSourceReader):
         self._schema = schema
 
     def partitions(self) -> list[InputPartition]:
-        """One partition per log file."""
+        """One partition per split."""
         return [_Partition(split) for split in self._plan.splits]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
