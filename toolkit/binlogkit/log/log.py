@@ -187,7 +187,9 @@ class Log:
         """Row changes in bounded memory: every table's, in log order per table, or those named.
 
         ``columns``: names of the tables' columns that the images are to have; others are stepped
-        over, not decoded. UsageError, at the end, for a name that no table read has.
+        over, not decoded: that their values end inside the row is checked, not what they are.
+        UsageError, at the end, for a name that no table read has. What filters leave out is not
+        decoded either (rows/filters.py): no damage inside of it is told.
 
         About 400 MB are held at most with one thread, 80 MB more with each other, beside twice the
         largest row, ten times the largest other event and 1 KB for each column of each version of

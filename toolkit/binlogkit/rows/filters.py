@@ -98,6 +98,11 @@ class Filters:
     exclusive. Times are µs since the epoch, ``stop_time`` exclusive: the transaction's commit where
     the log has it (8.0.1+), else the event's own second. ``where``: (column, text) pairs, all of
     which must hold in the before or the after image.
+
+    Damage of framing, checksums and what stands before an event's rows is told whatever is wanted.
+    Rows that a filter leaves out (all but ``where``) are not decoded, which is what filters are
+    fast by, so that damage in them is not told: of a log without checksums, or written broken.
+    ``verify(rows=True)`` decodes every row.
     """
 
     tables: tuple[TableName, ...] = ()
