@@ -148,9 +148,15 @@ def test_what_is_read_in_python_is_counted_and_logged(caplog: pytest.LogCaptureF
     assert log.detours == []
 
 
+def test_relay_logs_by_themselves_are_read_by_the_kernel() -> None:
+    for path in RELAY:
+        assert detours_of(path) == [], path
+
+
 def test_a_relay_log_that_goes_on_in_the_next_counts_for_each() -> None:
     found = detours_of([str(path) for path in RELAY])
     assert [detour.file for detour in found] == [str(path) for path in RELAY]
+    assert [detour.cause for detour in found] == [Cause.RELAY_LOG] + [Cause.CONTINUED] * 4
     rows = [row["file"] for row in bk.open([str(path) for path in RELAY]).row_records()]
     assert [detour.rows for detour in found] == [rows.count(str(path)) for path in RELAY]
 

@@ -46,7 +46,7 @@ class Cause(StrEnum):
 _SENTENCES = {
     Cause.LOOSE_EVENTS: "events in a text, a hexdump or packets, in any order, without a file",
     Cause.OLD_FORMAT: "the first event is no format description of v4",
-    Cause.RELAY_LOG: "a relay log",
+    Cause.RELAY_LOG: "a relay log with a transaction that goes on behind its end",
     Cause.OTHER_FORMAT: "headers or events that are not those of a server since 5.1.18",
     Cause.POSITIONS: "no checksums, and positions that are not those of the file",
     Cause.TABLE_CHANGE: "rows whose table map stands before a change of the table",

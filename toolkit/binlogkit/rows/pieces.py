@@ -189,7 +189,7 @@ def pieces_of(
     tables = _Tables(walk, carrier)
     scan = ScanWalk(
         carrier, tables.look, number=number, ordinal=walk.ordinal, facts=walk.facts, ahead=ahead,
-        begin=walk.begin,
+        begin=walk.begin, others=not last,
     )  # fmt: skip
     tables.scan = scan
 

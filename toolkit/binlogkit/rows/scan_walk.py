@@ -1,12 +1,13 @@
 """A log through the kernel's scan: stretches of sound events, their transactions and tables.
 
 The scan hops over what is ordinary (GTIDs, BEGIN, table maps, rows, XID); any other event is read
-here, in its place, as ``rows/walk.py`` reads it. What the scan is not made for, v1 and v3, relay
-logs, longer post-headers, damage, is an obstacle: the walk goes on from there event by event.
+here, in its place, as ``rows/walk.py`` reads it. What the scan is not made for, v1 and v3, longer
+post-headers, damage, is an obstacle: the walk goes on from there event by event.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -60,9 +61,10 @@ class ScanWalk:
     ``look``: is told every event that the scan leaves to Python, with its ordinal and the index of
     what came before in this stretch; says whether it changed what tables are; ``number``: of the
     first transaction; ``ordinal``: of the first event; ``begin``: its offset, where that is not the
-    log's first: a transaction's, in a file that can seek.
+    log's first: a transaction's, in a file that can seek; ``others``: whether logs follow.
     ``obstacle``: None, or (offset, inner) from which the log must be read event by event: ``inner``
-    events of the payload there were handed over, -1 where it is none; ``cause``: of that.
+    events of the payload there were handed over, -1 where it is none; ``cause``: of that;
+    ``ends_open``: whether it ends with a transaction that has not.
     """
 
     def __init__(
@@ -75,6 +77,7 @@ class ScanWalk:
         facts: Facts | None = None,
         ahead: Submit | None = None,
         begin: int = 0,
+        others: bool = False,
     ) -> None:
         self.carrier = carrier
         self.scanner = Scanner(number)
@@ -83,6 +86,8 @@ class ScanWalk:
         self.context = ParseContext()
         self.obstacle: tuple[int, int] | None = None
         self.cause = Cause.DAMAGE
+        self.ends_open = self._relay = False
+        self._others = others
         self.ids: dict[int, int] | None = None
         self.ordinal = ordinal
         self._look = look
@@ -108,6 +113,7 @@ class ScanWalk:
             finally:
                 chunks.close()
         if self.obstacle is None:
+            self.ends_open = self.scanner.open_transaction is not None
             self.scanner.finish()
 
     def transactions(self) -> np.ndarray[Any, Any]:
@@ -162,16 +168,20 @@ class ScanWalk:
         except (DamageError, LimitError):
             raise Obstacle(chunks.origin + chunks.start) from None
 
-    @staticmethod
-    def _check_start(chunks: Chunks) -> None:
-        """Obstacle: the first event is not a v4 log's, or it is a relay log's."""
+    def _check_start(self, chunks: Chunks) -> None:
+        """Obstacle: the first event is not a v4 log's, or it is a relay log, and the next one goes
+        on with its last transaction (up to 5.6, rows/spans.py)."""
         head = bytes(chunks.buffer[4 : min(chunks.end, 4 + HEADER_LENGTH)])
         if bytes(chunks.buffer[:4]) != BINLOG_MAGIC or len(head) < HEADER_LENGTH:
             raise Obstacle(0)
         if head[4] != EventType.FORMAT_DESCRIPTION_EVENT:
             raise Obstacle(0, cause=Cause.OLD_FORMAT)
-        if parse_header(head, HEADER_LENGTH).flags & EventFlag.RELAY_LOG:
-            raise Obstacle(0, cause=Cause.RELAY_LOG)
+        self._relay = bool(parse_header(head, HEADER_LENGTH).flags & EventFlag.RELAY_LOG)
+        if self._relay and self._others:
+            through = ScanWalk(self.carrier, None)
+            deque(through, maxlen=0)
+            if through.ends_open:
+                raise Obstacle(0, cause=Cause.RELAY_LOG)
 
     def _stretch(
         self, index: Index, chunks: Chunks, before: int | None = None
@@ -235,6 +245,8 @@ class ScanWalk:
         pos = chunks.origin + chunks.start
         head = bytes(chunks.buffer[chunks.start : min(chunks.end, chunks.start + HEADER_LENGTH)])
         header = parse_header(head, HEADER_LENGTH)
+        if self._relay and self.scanner.open_transaction is not None:
+            raise Obstacle(pos, cause=Cause.RELAY_LOG)  # its table ids may go on
         while chunks.end - chunks.start < header.size:
             if not self._more(chunks):
                 raise Obstacle(pos)
