@@ -27,6 +27,30 @@ def told(changes: list[TableChange]) -> list[tuple[str | None, ...]]:
     return [(c.action, c.db, c.table, c.new_db, c.new_table) for c in changes]
 
 
+ROW_ID = "my_row_id bigint unsigned NOT NULL AUTO_INCREMENT"
+
+
+@pytest.mark.parametrize(
+    ("definition", "alter", "expected"),
+    [
+        (f"{ROW_ID} /*!80023 INVISIBLE */, a INT", "ADD z BIGINT UNSIGNED FIRST", "my_row_id z a"),
+        (f"{ROW_ID} INVISIBLE, a INT, b INT", "MODIFY b INT FIRST", "my_row_id b a"),
+        (f"{ROW_ID} INVISIBLE, a INT", "ALTER my_row_id SET VISIBLE, ADD z INT", "my_row_id a z"),
+        (f"{ROW_ID} INVISIBLE, a INT", "DROP my_row_id, DROP PRIMARY KEY, ADD z INT FIRST", "z a"),
+        (f"{ROW_ID}, a INT", "ADD z INT FIRST", "z my_row_id a"),
+        (f"a INT, {ROW_ID} INVISIBLE", "ADD z INT FIRST", "z a my_row_id"),
+    ],
+)
+def test_a_generated_invisible_primary_key_stays_first(
+    definition: str, alter: str, expected: str
+) -> None:
+    """As information_schema of 8.0.31 has the columns afterwards."""
+    tables = catalog(
+        f"CREATE TABLE t ({definition}, PRIMARY KEY (my_row_id))", f"ALTER TABLE t {alter}"
+    )
+    assert names(tables, "t") == expected.split()
+
+
 def test_actions() -> None:
     tables = catalog("CREATE TABLE t (a INT)")
 

@@ -31,6 +31,7 @@ from binlogkit.rows.schema import ColumnDefinition
 __all__ = ["AlterTable", "Change", "alter_table", "altered"]
 
 FIRST = ""  # the place before every column; no column has this name
+ROW_ID = "my_row_id"  # of a generated invisible primary key (8.0.30+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,6 +270,8 @@ def altered(table: Tracked, parsed: AlterTable, database: Collated, session: Ses
     default = _default(table, parsed, database, session)
     force = None if parsed.convert is None else default
     columns = _columns(table, parsed, default, force, session)
+    if _has_row_id(table) and (parsed.options.engine or "InnoDB") == "InnoDB":
+        columns.sort(key=lambda c: c.name.lower() != ROW_ID)
     names = _new_names(table, parsed)
     keys = [_renamed_key(key, names) for key in _kept_keys(table, parsed)]
     foreign = [_renamed_foreign(fk, names) for fk in _kept_foreign(table, parsed)]
@@ -330,6 +333,24 @@ def _columns(
             result = [column for column in result if column is not redefined]
             _place(result, redefined, change.after)
     return result
+
+
+def _has_row_id(table: Tracked) -> bool:
+    """Whether the primary key is one that the server generated, whose column stays first.
+
+    It is told as the server tells it (``table_has_generated_invisible_primary_key`` in
+    ``sql/sql_gipk.cc``): by its place, name, type and invisibility.
+    """
+    first = next(iter(table.columns), None)
+    keys = [key.columns for key in table.keys if key.kind == "primary"]
+    return (
+        first is not None
+        and first.name.lower() == ROW_ID
+        and (first.type, first.unsigned, first.auto_increment) == ("bigint", True, True)
+        and first.invisible
+        and [tuple(name.lower() for name in key) for key in keys] == [(ROW_ID,)]
+        and table.engine in (None, "InnoDB")
+    )
 
 
 def _kept(old: ColumnDefinition, parsed: AlterTable, force: Collated | None) -> ColumnDefinition:
