@@ -86,4 +86,23 @@ CASES = (
             "DELETE FROM t WHERE a = 2",
         ),
     ),
+    # The log's statements have capitals, its table maps none: no column had its name.
+    Case(
+        "names-in-small-letters",
+        "5.7",
+        (
+            "CREATE TABLE Orders (Id INT UNSIGNED PRIMARY KEY, Name VARCHAR(9) CHARACTER SET gbk)",
+            "CREATE TABLE truth.Other LIKE Orders",
+            "INSERT INTO Orders VALUES (4294967295, '誠'), (2, 'b')",
+            "INSERT INTO TRUTH.OTHER SELECT * FROM orders",
+            "MARK",
+            "RENAME TABLE ORDERS TO Truth.Renamed",
+            "UPDATE Renamed SET Id = 3 WHERE ID = 2",
+            "TRUNCATE OTHER",
+            "INSERT INTO Other VALUES (5, '中')",
+            "ALTER TABLE Other ADD Extra INT FIRST",
+            "UPDATE other SET EXTRA = 6",
+        ),
+        {"lower-case-table-names": "1"},
+    ),
 )

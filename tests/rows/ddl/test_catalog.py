@@ -27,6 +27,50 @@ def told(changes: list[TableChange]) -> list[tuple[str | None, ...]]:
     return [(c.action, c.db, c.table, c.new_db, c.new_table) for c in changes]
 
 
+def test_a_table_map_in_small_letters_shows_how_names_are_stored() -> None:
+    """lower_case_table_names=1: of ``CREATE TABLE Shop.Orders`` the map has ``shop.orders``."""
+    tables = catalog(
+        "CREATE DATABASE Shop CHARACTER SET gbk",
+        "CREATE TABLE Shop.Orders (Id INT PRIMARY KEY, a TEXT)",
+        "CREATE TABLE Shop.Child (p INT, FOREIGN KEY (p) REFERENCES Orders (Id) ON DELETE CASCADE)",
+    )
+    tables.apply("CREATE TABLE Shop.Selected SELECT 1", default_db=None)
+    assert tables.table("shop", "orders") is None
+    assert not tables.folded
+    found = tables.mapped("shop", "orders")
+    assert tables.folded
+    assert found is not None and [c.name for c in found.columns] == ["Id", "a"]
+    assert found.columns[1].charset == "gbk"
+    child = tables.table("SHOP", "CHILD")
+    assert child is not None and child.cascades == ("shop.orders",)
+    assert tables.is_unknown("shop", "selected")
+    assert told(tables.apply("RENAME TABLE Shop.Orders TO SHOP.O", default_db=None)) == [
+        ("rename", "shop", "orders", "shop", "o")
+    ]
+    assert told(tables.apply("DROP SCHEMA SHOP", default_db=None)) == [
+        ("drop_database", "shop", "", None, None)
+    ]
+    assert tables.tables() == []
+
+
+@pytest.mark.parametrize(
+    ("statements", "name"),
+    [
+        (["CREATE TABLE T (a INT)", "CREATE TABLE X (a INT)", "CREATE TABLE x (a INT)"], "t"),
+        (["CREATE TABLE T (a INT)", "CREATE DATABASE D", "CREATE DATABASE d"], "t"),
+        (["CREATE TABLE T (a INT)", "CREATE TABLE t (a INT)"], "t"),
+        (["CREATE TABLE T (a INT)"], "u"),
+        (["CREATE TABLE t (a INT)"], "T"),
+        (["CREATE TABLE T (a INT)", "DROP TABLE T"], "t"),
+    ],
+)
+def test_names_that_differ_by_capitals_stay_apart(statements: list[str], name: str) -> None:
+    tables = catalog(*statements)
+    known = tables.table("d", name)
+    assert tables.mapped("d", name) == known
+    assert not tables.folded
+
+
 ROW_ID = "my_row_id bigint unsigned NOT NULL AUTO_INCREMENT"
 
 

@@ -308,15 +308,14 @@ class Log:
         """Where tables are created, dropped, emptied, renamed, altered, written by statements."""
         from binlogkit.frames.ledgers import BOUNDARY_KEYS, plain_record, to_table
         from binlogkit.frames.tables import to_engine
-        from binlogkit.rows.ledger import boundaries_of
+        from binlogkit.rows.ledger import boundaries_of, in_small_letters
 
-        wanted = Filters.build(**filters)
-        records = (
-            plain_record(boundary, BOUNDARY_KEYS, self.options.source)
-            for step in self.steps()
-            if wanted.wants_step(step)
-            for boundary in boundaries_of(step)
-        )
+        wanted, walk = Filters.build(**filters), self.walk()
+        steps = (step for step in self.until_damage(walk) if wanted.wants_step(step))
+        found = [boundary for step in steps for boundary in boundaries_of(step)]
+        if walk.folded:
+            found = [in_small_letters(boundary) for boundary in found]
+        records = (plain_record(b, BOUNDARY_KEYS, self.options.source) for b in found)
         return to_engine(to_table(records, BOUNDARY_KEYS), engine)
 
     def tables(self, *, engine: str = "pandas") -> Any:

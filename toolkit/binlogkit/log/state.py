@@ -10,7 +10,7 @@ from binlogkit.errors import DamageError, UsageError
 from binlogkit.events.format_description import FormatDescription
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.rows.filters import parse_table_name, parse_time, written_table_name
-from binlogkit.rows.ledger import Boundary, boundaries_of
+from binlogkit.rows.ledger import Boundary, boundaries_of, in_small_letters
 from binlogkit.rows.walk import Step
 from binlogkit.sources.log_format import version_tuple
 
@@ -276,14 +276,26 @@ class _History:
             layout = _Layout(step.seq, number, columns, schema.key, engine, parents)
             self._add(schema.name, layout)
 
+    def fold(self) -> None:
+        """Take the names of statements before it showed as the server stores them."""
+        self.found = [in_small_letters(boundary) for boundary in self.found]
+        layouts = self.layouts
+        self.layouts = {}
+        for (db, table), known in layouts.items():
+            self.layouts.setdefault((db.lower(), table.lower()), []).extend(known)
+        for known in self.layouts.values():
+            known.sort(key=lambda layout: layout.seq)
+
     def _add(self, name: tuple[str, str], layout: _Layout) -> None:
         self.layouts.setdefault(name, []).append(layout)
 
 
 def _history(log: Log) -> _History:
-    history = _History()
-    for step in log.steps():
+    history, walk = _History(), log.walk()
+    for step in log.until_damage(walk):
         history.take(step)
+    if walk.folded:
+        history.fold()
     return history
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from binlogkit.errors import DamageError, InputError
 from binlogkit.events.query import ExecuteLoadQuery, Query
@@ -16,7 +16,15 @@ from binlogkit.rows.schema import TableDefinition
 from binlogkit.rows.transactions import Outcome, Transaction
 from binlogkit.rows.walk import LogWalk, Step
 
-__all__ = ["Boundary", "Statement", "boundaries_of", "read_transactions", "statement_of"]
+__all__ = [
+    "Boundary",
+    "Statement",
+    "boundaries_of",
+    "in_small_letters",
+    "read_transactions",
+    "statement_of",
+    "wanted_transactions",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +100,13 @@ def boundaries_of(step: Step) -> Iterator[Boundary]:
             transaction.gtid if transaction else None, change.db, change.table, change.action,
             change.new_db, change.new_table, *_layout(change.definition), change.reason, text,
         )  # fmt: skip
+
+
+def in_small_letters(boundary: Boundary) -> Boundary:
+    """``boundary`` with the names that a server with lower_case_table_names=1 stores."""
+    names = ("db", "table", "new_db", "new_table")
+    told = {name: getattr(boundary, name) for name in names}
+    return replace(boundary, **{name: text and text.lower() for name, text in told.items()})
 
 
 def _layout(

@@ -170,6 +170,11 @@ class LogWalk:
         """Whether a log is the first, and the last."""
         return i == 0, i == len(self.carriers) - 1
 
+    @property
+    def folded(self) -> bool:
+        """Whether names of databases and tables turned out to be compared without case."""
+        return self._catalog.folded
+
     # ---- what the pieces need (rows/pieces.py) ------------------------------------------------
 
     @property
@@ -345,9 +350,12 @@ class LogWalk:
 
     def _definitions(self, name: tuple[str, str]) -> list[tuple[Origin, TableDefinition]]:
         """What SQL says of a table here: the given definition, until DDL in the log touches it."""
-        tracked = self._catalog.table(*name)
+        folded = self._catalog.folded
+        tracked = self._catalog.mapped(*name)
         if tracked is None:
             return []
+        if self._catalog.folded and not folded:
+            self._tracked = {(db and db.lower(), tab and tab.lower()) for db, tab in self._tracked}
         return [(Origin.DDL if name in self._tracked else self.options.catalog_origin, tracked)]
 
     def _schema(self, table_map: TableMap, file: str, offset: int) -> TableSchema:

@@ -63,6 +63,21 @@ class Catalog:
         """The definition of a base table, None where it is not known."""
         return self._store.definition((db, table))
 
+    def mapped(self, db: str, table: str) -> TableDefinition | None:
+        """The definition of a table by the name that a table map gives it.
+
+        A name in small letters that only a statement in capitals explains shows a server with
+        lower_case_table_names=1: names are folded from there on, and :attr:`folded` tells so.
+        """
+        if self._store.stands_folded((db, table)):
+            self._store.fold_names()
+        return self._store.definition((db, table))
+
+    @property
+    def folded(self) -> bool:
+        """Whether names are compared without case."""
+        return bool(self._store.fold)
+
     def tables(self) -> list[TableDefinition]:
         """Every known definition, by database and name."""
         return self._store.definitions()

@@ -244,7 +244,7 @@ def _drop_database(store: Store, reader: Reader, _: Session) -> list[TableChange
     reader.expect("DROP")
     reader.take()
     reader.accept("IF", "EXISTS")
-    db = reader.identifier()
+    db = store.named(reader.identifier())
     _ended(reader)
     store.forget_database(db)
     return [TableChange("drop_database", db, "")]

@@ -35,6 +35,7 @@ class Store:
         # What finds tables without looking at all of them: a statement costs what it changes.
         self._children: dict[Name, set[Name]] = {}  # by parent, as the foreign key names it
         self._in: dict[str, set[Name]] = {}  # known and unknown tables by database
+        self._capital: set[Name] = set()  # known tables with capitals in their names
 
     def copy(self) -> Store:
         """An independent store with the same content."""
@@ -46,6 +47,7 @@ class Store:
         twin._unknown = dict(self._unknown)
         twin._children = {parent: set(keys) for parent, keys in self._children.items()}
         twin._in = {db: set(keys) for db, keys in self._in.items()}
+        twin._capital = set(self._capital)
         return twin
 
     # -- names
@@ -54,13 +56,54 @@ class Store:
         """A database's or table's name as it is compared."""
         return name.lower() if self.fold else name
 
+    def stands_folded(self, name: Name) -> bool:
+        """Whether a table map's name is that of a known table but for its capitals.
+
+        With lower_case_table_names=1 the server stores all names in small letters, while the
+        log's statements are as they were typed. No two tables or databases may differ by capitals
+        alone then.
+        """
+        if self.fold or not self._capital or name != _small(name):
+            return False
+        if name in self._tables or name in self._unknown:
+            return False
+        tables = {_small(key) for key in self._tables}
+        databases = {db.lower() for db in self.databases}
+        return (
+            any(_small(key) == name for key in self._capital)
+            and len(tables) == len(self._tables)
+            and len(databases) == len(self.databases)
+        )
+
+    def fold_names(self) -> None:
+        """Know every name in small letters from here on, as lower_case_table_names=1 does."""
+        tables, unknown = list(self._tables.values()), dict(self._unknown)
+        self.fold = 1
+        self.databases = {db.lower(): default for db, default in self.databases.items()}
+        self.temporary = {
+            (thread, db.lower(), table.lower()): known
+            for (thread, db, table), known in self.temporary.items()
+        }
+        for kept in (
+            self._tables, self._definitions, self._unknown, self._children, self._in, self._capital,
+        ):  # fmt: skip
+            kept.clear()
+        for table in tables:
+            self.put(_in_small_letters(table))
+        for name, reason in unknown.items():
+            self._mark(name, reason)
+
     def full(self, name: tuple[str | None, str], session: Session) -> Name:
         """``(db, table)`` with the default database filled in; SchemaError where there is none."""
         db, table = name
         db = session.default_db if db is None else db
         if db is None:
             raise SchemaError("the table's database is not known: no default database")
-        return (db.lower(), table.lower()) if self.fold == 1 else (db, table)
+        return self.named(db), self.named(table)
+
+    def named(self, name: str) -> str:
+        """A database's or table's name as the server stores it."""
+        return name.lower() if self.fold == 1 else name
 
     def temporary_name(self, name: Name, session: Session) -> TemporaryName:
         """The key of a temporary table of the session."""
@@ -99,6 +142,8 @@ class Store:
         self._definitions[key] = table.definition()
         self._unknown.pop(key, None)
         self._in.setdefault(key[0], set()).add(key)
+        if key != _small(key):
+            self._capital.add(key)
         for parent in _parents(table):
             self._children.setdefault(parent, set()).add(key)
 
@@ -110,6 +155,7 @@ class Store:
         self._definitions.pop(key, None)
         self._unknown.pop(key, None)
         self._in.get(key[0], set()).discard(key)
+        self._capital.discard(key)
 
     def _unlink(self, key: Name) -> None:
         """Forget of whom the table is a child."""
@@ -159,6 +205,19 @@ class Store:
         for key in self._in.pop(wanted, set()).copy():
             self.forget(key)
         self.databases.pop(wanted, None)
+
+
+def _small(name: Name) -> Name:
+    return name[0].lower(), name[1].lower()
+
+
+def _in_small_letters(table: Tracked) -> Tracked:
+    """``table`` as a server with lower_case_table_names=1 names it and its parents."""
+    foreign = tuple(
+        replace(fk, db=fk.db.lower() if fk.db else None, table=fk.table.lower())
+        for fk in table.foreign
+    )
+    return replace(table, db=table.db.lower(), table=table.table.lower(), foreign=foreign)
 
 
 def _parents(table: Tracked) -> set[Name]:
