@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from binlogkit._kernel.charset_data import MULTI_BYTE, SINGLE_BYTE
-from binlogkit._kernel.charsets import CHARSETS, COLLATIONS, charset_of, decode
+from binlogkit._kernel.charsets import CHARSETS, COLLATIONS, charset_of, decode, encode
 
 # bytes, text: places where Python's codec of the same name says otherwise or does not exist.
 # Each is the server's CONVERT(... USING utf8mb4), 8.0.31.
@@ -133,3 +133,31 @@ def test_any_bytes_decode_or_are_refused(charset: str, data: bytes) -> None:
 
 
 WIDE = {"ucs2", "utf16", "utf16le", "utf32"}
+
+
+@pytest.mark.parametrize(
+    ("charset", "text", "stored"),
+    [
+        ("gbk", "a誠€", b"a\xd5\\?"),
+        ("latin1", "€я\x81", b"\x80?\x81"),
+        ("swe7", "å[", b"}?"),
+        ("sjis", "表①", b"\x95\\?"),
+        ("cp932", "①", b"\x87\x40"),
+        ("ucs2", "é😀", b"\x00\xe9\x00?"),
+        ("utf32", "😀", b"\x00\x01\xf6\x00"),
+        ("utf8", "€😀", "€?".encode()),
+        ("binary", "é", b"\xe9"),
+    ],
+)
+def test_what_a_set_has_not_is_stored_as_a_question_mark(
+    charset: str, text: str, stored: bytes
+) -> None:
+    assert encode(charset, text) == stored
+
+
+@given(st.sampled_from(sorted({*CHARSETS} - {"binary"})), st.text(max_size=9))
+def test_what_is_stored_reads_back_to_the_same_bytes(charset: str, text: str) -> None:
+    read = decode(charset, encode(charset, text))
+    assert len(read) == len(text)
+    assert all(one == other or other == "?" for one, other in zip(text, read, strict=True))
+    assert encode(charset, read) == encode(charset, text)

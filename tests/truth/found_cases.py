@@ -105,4 +105,29 @@ CASES = (
         ),
         {"lower-case-table-names": "1"},
     ),
+    # A label's characters that its character set has not are "?"; CONVERT TO keeps its bytes.
+    Case(
+        "labels-of-another-charset",
+        "5.7",
+        (
+            "CREATE TABLE t (id INT PRIMARY KEY, e ENUM('x', 'я', '€') CHARACTER SET gbk)",
+            "CREATE TABLE u (id INT PRIMARY KEY, s SET('é', 'x')) CHARACTER SET latin1",
+            "INSERT INTO t VALUES (1, 2), (2, 3)",
+            "ALTER TABLE u CONVERT TO CHARACTER SET cp1251",
+            "INSERT INTO u VALUES (1, 3)",
+        ),
+    ),
+    # Backslashes in labels and defaults are themselves in this mode, in a replay too.
+    Case(
+        "no-backslash-escapes",
+        "8.0",
+        (
+            r"CREATE TABLE t (id INT PRIMARY KEY, s SET('a\\b', 'c'))",
+            "INSERT INTO t VALUES (1, 3)",
+            "SET sql_mode = 'NO_BACKSLASH_ESCAPES'",
+            r"ALTER TABLE t CHANGE s r SET('a\\b', 'c'), ADD d VARCHAR(9) DEFAULT 'x\ny'",
+            "MARK",
+            "INSERT INTO t (id, r) VALUES (2, 1)",
+        ),
+    ),
 )

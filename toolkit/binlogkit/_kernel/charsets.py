@@ -15,7 +15,7 @@ from functools import cache
 
 from binlogkit._kernel.charset_data import COLLATIONS, MULTI_BYTE, SINGLE_BYTE
 
-__all__ = ["CHARSETS", "COLLATIONS", "canonical", "charset_of", "decode"]
+__all__ = ["CHARSETS", "COLLATIONS", "canonical", "charset_of", "decode", "encode"]
 
 _UTF8MB3_MAX = "\uffff"
 _ALIASES = {"utf8": "utf8mb3"}  # the name up to 8.0.29
@@ -41,6 +41,37 @@ def charset_of(collation: int) -> str | None:
 def canonical(charset: str) -> str:
     """The charset's name as of 8.0.30, which calls ``utf8`` what it is."""
     return _ALIASES.get(charset, charset)
+
+
+def encode(charset: str, text: str) -> bytes:
+    """``text`` as the server stores it in ``charset``: ``?`` for each character that is not in it.
+
+    ValueError: no such charset.
+    """
+    name = canonical(charset)
+    if name not in CHARSETS:
+        raise ValueError(f"charset {charset!r} is unknown")
+    unknown = _code(name, "?") or b"?"
+    return b"".join(_code(name, char) or unknown for char in text)
+
+
+@cache
+def _code(charset: str, char: str) -> bytes | None:
+    """A character's bytes, None where the charset has it not."""
+    if charset in SINGLE_BYTE:
+        at = SINGLE_BYTE[charset].find(char)
+        return None if at < 0 else bytes((at,))
+    codec = _UNICODE_CODECS.get(charset)
+    if codec is None:
+        codec, runs = MULTI_BYTE[charset]
+        for code, kept in (pair for run in runs for pair in _codes(*run)):
+            if kept == char:
+                return code
+    try:
+        code = char.encode(codec)
+        return code if decode(charset, code) == char else None
+    except UnicodeError:
+        return None
 
 
 @cache
@@ -85,14 +116,19 @@ def _ucs2(data: bytes) -> str:
     return data.decode("utf-16-be")
 
 
+_UNICODE_CODECS = {
+    "binary": "latin-1",
+    "ucs2": "utf-16-be",
+    "utf16": "utf-16-be",
+    "utf16le": "utf-16-le",
+    "utf32": "utf-32-be",
+    "utf8mb3": "utf-8",
+    "utf8mb4": "utf-8",
+}
 _UNICODE: dict[str, _Decode] = {
-    "binary": _codec("latin-1"),
+    **{charset: _codec(codec) for charset, codec in _UNICODE_CODECS.items()},
     "ucs2": _ucs2,
-    "utf16": _codec("utf-16-be"),
-    "utf16le": _codec("utf-16-le"),
-    "utf32": _codec("utf-32-be"),
     "utf8mb3": _utf8mb3,
-    "utf8mb4": _codec("utf-8"),
 }
 
 #: Every charset name that :func:`decode` takes, without the alias ``utf8``.

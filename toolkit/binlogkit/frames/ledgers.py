@@ -35,6 +35,7 @@ STATEMENT_KEYS = (
 BOUNDARY_KEYS = (
     "source", "file", "pos", "end_pos", "inner", "seq", "tx", "timestamp", "commit_timestamp",
     "gtid", "db", "table", "action", "new_db", "new_table", "columns", "key", "reason", "statement",
+    "sql_mode",
 )  # fmt: skip
 
 _TEXT = frozenset(

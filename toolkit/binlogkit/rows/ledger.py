@@ -50,7 +50,8 @@ class Statement:
 class Boundary:
     """A point where a table's history changes other than by rows; ``action``: see TableChange.
 
-    ``columns``, ``key``: the table's from here on, None where they are not known or it is gone.
+    ``columns``, ``key``: the table's from here on, None where they are not known or it is gone;
+    ``sql_mode``: the session's, as a mask, None where the log does not tell it.
     """
 
     file: str
@@ -71,6 +72,7 @@ class Boundary:
     key: tuple[str, ...] | None
     reason: str | None
     statement: str
+    sql_mode: int | None
 
 
 def statement_of(step: Step) -> Statement | None:
@@ -91,7 +93,9 @@ def statement_of(step: Step) -> Statement | None:
 def boundaries_of(step: Step) -> Iterator[Boundary]:
     """What a step's statement does to tables."""
     raw, transaction, body = step.event.raw, step.transaction, step.event.body
-    text = body.query if isinstance(body, (Query, ExecuteLoadQuery)) else ""
+    text, mode = "", None
+    if isinstance(body, (Query, ExecuteLoadQuery)):
+        text, mode = body.query, body.status_vars.sql_mode
     for i, change in enumerate(step.changes):
         yield Boundary(
             raw.file, raw.pos, raw.end_pos, raw.inner, step.seq + i,
@@ -99,6 +103,7 @@ def boundaries_of(step: Step) -> Iterator[Boundary]:
             transaction.commit_timestamp if transaction else None,
             transaction.gtid if transaction else None, change.db, change.table, change.action,
             change.new_db, change.new_table, *_layout(change.definition), change.reason, text,
+            mode,
         )  # fmt: skip
 
 

@@ -96,14 +96,15 @@ def _of_statement(rows: Sequence[Mapping[str, Any]], catalog: Catalog) -> list[B
     """The boundaries that one statement makes; the catalog follows it."""
     statement = rows[0]["statement"] or ""
     before = {_name(row): catalog.table(*_name(row)) for row in rows if row["table"]}
-    changes = catalog.apply(statement, default_db=rows[0]["db"])
+    mode = rows[0].get("sql_mode")
+    changes = catalog.apply(statement, default_db=rows[0]["db"], sql_mode=mode)
     result = []
     for i, row in enumerate(rows):
         change = changes[i] if len(changes) == len(rows) else None
         definition = None if change is None else change.definition
         altered = None
         if row["action"] == "alter":
-            altered = alteration(statement, before[_name(row)], definition)
+            altered = alteration(statement, before[_name(row)], definition, mode)
         new = None if row["new_table"] is None else (row["new_db"] or row["db"], row["new_table"])
         result.append(
             Boundary(

@@ -14,7 +14,7 @@ from typing import Any
 
 from binlogkit.errors import SchemaError
 from binlogkit.rows.ddl.alter import AlterTable, alter_table
-from binlogkit.rows.ddl.modes import ASSUMED_VERSION, DEFAULT_MODE
+from binlogkit.rows.ddl.modes import ASSUMED_VERSION, SqlMode
 from binlogkit.rows.ddl.session import Session
 from binlogkit.rows.ddl.tokens import Lexeme, Reader, read
 from binlogkit.rows.schema import ColumnDefinition, TableDefinition
@@ -39,15 +39,19 @@ class Alteration:
 
 
 def alteration(
-    statement: str, before: TableDefinition | None, after: TableDefinition | None
+    statement: str,
+    before: TableDefinition | None,
+    after: TableDefinition | None,
+    sql_mode: int | None = None,
 ) -> Alteration | None:
     """What ``statement`` did between two definitions of its table; None where that is not clear.
 
-    A definition is None where the log does not hold it.
+    A definition is None where the log does not hold it; ``sql_mode``: the session's.
     """
-    session = Session(ASSUMED_VERSION)
+    mode = SqlMode(sql_mode or 0)
+    session = Session(ASSUMED_VERSION, mode)
     try:
-        reader = read(statement, DEFAULT_MODE, ASSUMED_VERSION)
+        reader = read(statement, mode, ASSUMED_VERSION)
         if reader.peek().word in ("CREATE", "DROP"):  # INDEX: no row changes
             return Alteration()
         parsed = alter_table(reader, session)
@@ -64,7 +68,7 @@ def alteration(
         name = change.spec.name
         new = new_columns.get(name.lower())
         if change.old is None:
-            result.added[name] = _default(statement, name, new)
+            result.added[name] = _default(statement, name, new, mode)
             continue
         old = old_columns.get(change.old.lower())
         if old is None or new is None or not keeps(old, new):
@@ -173,11 +177,11 @@ _KEPT: tuple[tuple[tuple[str, ...], _Rule], ...] = (
 # ---- what a new column holds ------------------------------------------------------------
 
 
-def _default(statement: str, name: str, column: ColumnDefinition | None) -> Any:
+def _default(statement: str, name: str, column: ColumnDefinition | None, mode: SqlMode) -> Any:
     """The value that ADD COLUMN gives to rows that are there, as a Python value or NOT_KNOWN."""
     if column is None or column.generated or column.auto_increment:
         return NOT_KNOWN
-    found = _default_token(read(statement, DEFAULT_MODE, ASSUMED_VERSION), name)
+    found = _default_token(read(statement, mode, ASSUMED_VERSION), name)
     if found is NOT_KNOWN:
         return NOT_KNOWN
     if found is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from binlogkit._kernel.charsets import decode
+from binlogkit._kernel.charsets import decode, encode
 from binlogkit.rows.ddl.charsets import (
     CHARSETS,
     Collated,
@@ -208,14 +208,23 @@ def _sized(
 
 
 def _text_label(label: str | bytes, charset: str | None) -> str:
-    """A label as text; trailing spaces are not part of it (manual, "The ENUM Type")."""
+    """A label as text; trailing spaces are not part of it (manual, "The ENUM Type").
+
+    Characters that the column's character set has not are ``?`` in it (seen on 5.7.22, 8.0.31).
+    """
     if isinstance(label, bytes):
-        try:
-            text = decode(charset or "utf8mb4", label)
-        except ValueError:  # no such character set, or bytes that are no text in it
-            text = label.decode("utf-8", "backslashreplace")
-        label = text
-    return label if charset == "binary" else label.rstrip(" ")
+        label = _read_label(label, charset)
+    if charset == "binary":
+        return label
+    label = label.rstrip(" ")
+    return _read_label(encode(charset, label), charset) if charset in CHARSETS else label
+
+
+def _read_label(label: bytes, charset: str | None) -> str:
+    try:
+        return decode(charset or "utf8mb4", label)
+    except ValueError:  # no such character set, or bytes that are no text in it
+        return label.decode("utf-8", "backslashreplace")
 
 
 def convert(old: ColumnDefinition, target: Collated) -> ColumnDefinition:
@@ -233,9 +242,15 @@ def convert(old: ColumnDefinition, target: Collated) -> ColumnDefinition:
     elif kind == "varchar" and length and length * (target.max_bytes or 1) > _MAX_VARCHAR:
         kind = blob_for(length * (target.max_bytes or 1), True)
         length = TEXT_CAPACITY[kind]
+    labels = old.labels
+    if old.charset in CHARSETS:
+        # Labels keep their bytes, whatever they mean then (seen on 5.7.22, 8.0.31 and 9.7.4).
+        stored = (encode(old.charset, label) for label in labels)
+        labels = tuple(_read_label(label, target.charset) for label in stored)
     return replace(
-        old, type=kind, length=length, charset=target.charset, collation=target.collation
-    )
+        old, type=kind, length=length, charset=target.charset, collation=target.collation,
+        labels=labels,
+    )  # fmt: skip
 
 
 _TEXTUAL = frozenset(_BINARY_TWIN) | {"enum", "set"}
