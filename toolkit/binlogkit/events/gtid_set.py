@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import struct
-import uuid
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 
@@ -27,9 +26,14 @@ _LAST = 1 << 64  # behind every number of a transaction
 Interval = tuple[int, int]  # start, end inclusive
 
 
+def _sid(text: str) -> bytes:
+    return bytes.fromhex(text.replace("-", ""))
+
+
 def format_uuid(sid: bytes) -> str:
     """The usual text of 16 bytes."""
-    return str(uuid.UUID(bytes=sid))
+    digits = sid.hex()
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
 
 class GtidSet:
@@ -49,7 +53,7 @@ class GtidSet:
             sid, *pieces = (piece.strip().lower() for piece in part.split(":"))
             if not _UUID.match(sid) or not pieces:
                 raise UsageError(f"not a GTID set: {text!r}")
-            sid = str(uuid.UUID(sid))
+            sid = format_uuid(_sid(sid))
             key = sid
             for piece in pieces:
                 match = _INTERVAL.fullmatch(piece)
@@ -75,7 +79,7 @@ class GtidSet:
         parts = [head.to_bytes(8, "little")]
         for key, ranges in self.intervals.items():
             sid, _, tag = key.partition(":")
-            parts.append(uuid.UUID(sid).bytes)
+            parts.append(_sid(sid))
             if tagged:
                 parts.append(bytes([len(tag) << 1]) + tag.encode("ascii"))
             parts.append(len(ranges).to_bytes(8, "little"))

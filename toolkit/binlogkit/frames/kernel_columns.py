@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from binlogkit._kernel.cells import NoArrowValue, Undecodable
 from binlogkit._kernel.columns import TablePlan
-from binlogkit._kernel.json_diff import apply, diff_text, parse_diffs
 from binlogkit._kernel.native.builder import TableBuilder
 from binlogkit.frames.arrays import buffer, nothing, text_array, text_places
 from binlogkit.frames.layouts import ColumnLayout, Layout, layout_of
@@ -198,6 +197,8 @@ class _Batch:
             self.raws[row, image, out] = (state, raw, text)
 
     def _take_diff(self, row: int, image: int, out: int, raw: bytes) -> None:
+        from binlogkit._kernel.json_diff import diff_text
+
         try:
             text = diff_text(raw)
         except ValueError as exc:
@@ -207,6 +208,8 @@ class _Batch:
 
     def settle(self) -> None:
         """Apply the diffs whose document is known, and the states that Python found."""
+        from binlogkit._kernel.json_diff import apply, parse_diffs
+
         documents: dict[int, dict[int, str]] = {}
         for (row, image, out), (state, raw, _) in list(self.raws.items()):
             before = self.columns[_BEFORE][out][row].as_py() if state == CellState.JSON_DIFF else 0

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -20,6 +19,8 @@ from binlogkit.rows.schema import TableSchema
 from binlogkit.sources.chunks import Submit
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
+
     from binlogkit._kernel.native.batch import RowsPass
     from binlogkit._kernel.native.builder import TableBuilder
 
@@ -221,6 +222,8 @@ class Workers:
 
     def _read(self, call: Callable[[], int]) -> Future[int]:
         if self._reader is None:
+            from concurrent.futures import ThreadPoolExecutor
+
             self._reader = ThreadPoolExecutor(1, "binlogkit-read")
         return self._reader.submit(call)
 
@@ -228,6 +231,8 @@ class Workers:
         """Let a closed share be decoded; the last one of a log is left to the caller."""
         if self.threads > 1:
             if self._pool is None:
+                from concurrent.futures import ThreadPoolExecutor
+
                 self._pool = ThreadPoolExecutor(self.threads, "binlogkit-rows")
             share.started = True
             share.running = self._pool.submit(share.run, AT_ONCE)

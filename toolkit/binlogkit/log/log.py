@@ -196,18 +196,13 @@ class Log:
         a table, whatever the log's and its transactions' size (docs/performance.md).
         """
         wanted = Filters.build(**_with_table(table, filters))
-        from binlogkit.frames.projection import projected
-        from binlogkit.frames.records import matching
-
         asked = _column_names(columns)
         decoded = None if asked is None else asked | {column for column, _ in wanted.where}
         walk = self.walk()
         for window in self._windows(walk, wanted, decoded):
             for batch in window:
-                kept = matching(batch.batch, wanted.where)
+                kept = _kept(batch.batch, wanted, asked)
                 if kept.num_rows:
-                    if asked is not None:
-                        kept = projected(kept, asked)
                     yield Batch(batch.table, batch.schema_version, kept)
         if asked is not None:
             _no_others(asked, walk, wanted)
@@ -453,6 +448,19 @@ def _column_names(columns: Iterable[str] | None) -> frozenset[str] | None:
     if isinstance(columns, str):
         raise UsageError(f"columns are a list of names, not {columns!r}")
     return None if columns is None else frozenset(columns)
+
+
+def _kept(batch: pa.RecordBatch, wanted: Filters, columns: frozenset[str] | None) -> pa.RecordBatch:
+    """The rows whose values are wanted, with these columns."""
+    if wanted.where:
+        from binlogkit.frames.records import matching
+
+        batch = matching(batch, wanted.where)
+    if columns is not None:
+        from binlogkit.frames.projection import projected
+
+        batch = projected(batch, columns)
+    return batch
 
 
 def _no_others(columns: frozenset[str], walk: LogWalk, wanted: Filters) -> None:

@@ -8,7 +8,6 @@ the logger ``binlogkit`` at level INFO.
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -74,6 +73,8 @@ class Detour:
 
     def tell(self) -> None:
         """One line of the log ``binlogkit``."""
+        import logging
+
         logging.getLogger(LOGGER).info("%s", printable(str(self)))
 
     def __str__(self) -> str:

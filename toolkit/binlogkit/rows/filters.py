@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from binlogkit.errors import UsageError
 from binlogkit.events.gtid_set import GtidSet
@@ -84,6 +83,8 @@ def parse_time(text: str | int | float | datetime, timezone: str | None = None) 
 def _zone(name: str | None) -> tzinfo:
     if name is None:
         return UTC
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError) as exc:

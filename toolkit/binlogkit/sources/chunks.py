@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
-from concurrent.futures import Future
-from typing import BinaryIO, TypeAlias, cast
+from typing import TYPE_CHECKING, BinaryIO, TypeAlias, cast
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 __all__ = ["Chunks", "Submit"]
 

@@ -14,7 +14,6 @@ Secrets stand in no text that this module makes: not in a repr, not in an error.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -169,6 +168,8 @@ def _of_component(path: str, data: bytes) -> Iterator[tuple[str, Secret]]:
 
 def _of_plugin(path: str, data: bytes) -> Iterator[tuple[str, Secret]]:
     """The keys of the keyring_file plugin's file."""
+    import hashlib
+
     digest = _VERSIONS[data[:_VERSION_LENGTH]]
     end = len(data) - digest - len(_EOF)
     body = data[_VERSION_LENGTH:end]

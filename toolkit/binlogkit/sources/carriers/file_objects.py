@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import tempfile
 from functools import partial
 from typing import BinaryIO, cast
 
@@ -32,6 +31,8 @@ class _Copy(io.RawIOBase):
     """A copy of a stream that can be read only once: in memory, a large one in a nameless file."""
 
     def __init__(self, stream: BinaryIO) -> None:
+        import tempfile
+
         self._inner = tempfile.SpooledTemporaryFile(max_size=_SPOOL_IN_MEMORY)  # noqa: SIM115
         while chunk := stream.read(_COPY_CHUNK):
             self._inner.write(chunk)
