@@ -43,7 +43,7 @@ def _rows(plan: Plan, split: Split) -> Iterator[Record]:
     from binlogkit.frames.windows import read_batches
 
     wanted = plan.scan.wanted()
-    for window in read_batches(plan.walk(split), wanted):
+    for window in read_batches(plan.walk(split), wanted, to_sort=True):
         for record in window_records([batch for _, batch in window]):
             if matches(record, wanted.where):
                 yield nested_as_text(record)
@@ -63,7 +63,7 @@ def _changes(plan: Plan, split: Split) -> Iterator[Record]:
     from binlogkit.frames.windows import read_batches
 
     wanted = plan.scan.wanted()
-    for window in read_batches(plan.walk(split), wanted):
+    for window in read_batches(plan.walk(split), wanted, to_sort=True):
         found = []
         for _, batch in window:
             numbers = batch.column("tx").to_pylist()
