@@ -98,6 +98,8 @@ def test_paths_arrive_alone_or_as_a_json_list(
         ({"schema": "a.sql", "schemaFrom": "mysql://h"}, "not both"),
         ({"table": "a.b.c"}, "not a table name"),
         ({"gtid": "no-uuid:1"}, "GTID"),
+        ({"splitBytes": "64m"}, "splitBytes is an integer, not '64m'"),
+        ({"splitBytes": "0"}, "splitBytes is 1 or more, not 0"),
     ],
 )
 def test_what_means_nothing_is_an_error(options: dict[str, str], message: str) -> None:

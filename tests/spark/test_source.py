@@ -42,6 +42,14 @@ def test_every_row_of_the_golden_set_is_the_logs(spark: SparkSession) -> None:
     assert collected(frame) == want.to_pylist()
 
 
+def test_large_logs_are_several_partitions(spark: SparkSession) -> None:
+    paths = [path for case in golden.cases() for path in case.binlogs][::5]
+    want = bk.open([str(path) for path in paths]).rows(engine="pyarrow")
+    frame = load(spark, paths, splitBytes="3000")
+    assert frame.rdd.getNumPartitions() > 2 * len(paths)
+    assert collected(frame) == want.to_pylist()
+
+
 def table_values(table: str, source: Path) -> pa.Table:
     """A table's changes as a Log reads them, in the types that Spark carries."""
     changes = bk.open(source).changes(table)

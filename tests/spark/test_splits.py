@@ -47,8 +47,8 @@ SERIES = [
 
 def plan_of(source: Any, split_bytes: int = 1, **given: str) -> Plan:
     paths = [str(path) for path in source] if isinstance(source, list) else [str(source)]
-    scan = parse_options({"paths": json.dumps(paths), **given})
-    return make_plan(scan, split_bytes=split_bytes)
+    options = {"paths": json.dumps(paths), "splitBytes": str(split_bytes), **given}
+    return make_plan(parse_options(options))
 
 
 def read(plan: Plan) -> pa.Table:

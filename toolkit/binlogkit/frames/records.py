@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "RECORD_KEYS",
+    "cell_values",
     "image_records",
     "matches",
     "matching",
@@ -63,7 +64,7 @@ def _formatter(field: pa.Field) -> Formatter | None:
     return formatters.get(kind)
 
 
-def _cells(array: pa.Array, field: pa.Field) -> list[Any]:
+def cell_values(array: pa.Array, field: pa.Field) -> list[Any]:
     """The column's values in the contract's form, None for what has no value."""
     import pyarrow as pa
 
@@ -96,7 +97,7 @@ def struct_records(
     ``state``, ``raw_cells``: as in a batch; ``image``: which of the raw cells belong to it.
     """
     names = [field.name for field in struct.type]
-    columns = [_cells(struct.field(i), field) for i, field in enumerate(struct.type)]
+    columns = [cell_values(struct.field(i), field) for i, field in enumerate(struct.type)]
     present = struct.is_valid().to_pylist()
     states = state.to_pylist()
     raw = raw_cells.to_pylist()

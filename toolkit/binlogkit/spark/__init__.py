@@ -5,10 +5,11 @@
 >>> spark.read.format("binlog").option("table", "shop.orders").load("/backup/binlog.00000?")
 
 ``load`` takes a path, folder, glob, index file, URL or a list of them; what it names is read as one
-log, a file a partition. Of row changes a file of more than 64 MB is several, cut between
-transactions, unless it is damaged or cannot be read from any place on (gzip and the like). The
-compiled kernel decodes them, one core a task, and hands Arrow batches over. In SQL: ``CREATE TEMP
-VIEW v USING binlog OPTIONS (path '…')``. Options, in any case, with or without underscores:
+log, a file a partition. Of row changes a file of more than 64 MB (option ``splitBytes``) is
+several, cut between transactions, unless it is damaged or cannot be read from any place on (gzip
+and the like). The compiled kernel decodes them, one core a task, and hands Arrow batches over. In
+SQL: ``CREATE TEMP VIEW v USING binlog OPTIONS (path '…')``. Options, in any case, with or without
+underscores:
 
 ``table``
     that table's changes column by column: provenance, ``seq``, ``tx``, ``before`` and ``after`` as

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from binlogkit.errors import DamageError, InputError, UsageError
 from binlogkit.sources.carriers import resolve
-from binlogkit.spark.kinds import KINDS, Kind
+from binlogkit.spark.kinds import KINDS, Kind, Record
 from binlogkit.spark.plan import Plan
 from binlogkit.spark.split_walk import Split
 
@@ -77,7 +77,10 @@ def decode(plan: Plan, split: Split, schema: pa.Schema) -> Iterator[pa.RecordBat
     """
     if plan.scan.typed:
         return _typed(plan, split, schema)
-    return _records(KINDS[plan.scan.kind], plan, split, schema)
+    kind = KINDS[plan.scan.kind]
+    if kind.read is None:
+        return _generic(kind, plan, split, schema)
+    return _records(kind.schema(), kind.read(plan, split), schema)
 
 
 def _typed(plan: Plan, split: Split, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -104,14 +107,38 @@ def _columns(schema: pa.Schema) -> frozenset[str] | None:
     return frozenset(child.name for name in images for child in schema.field(name).type) or None
 
 
-def _records(kind: Kind, plan: Plan, split: Split, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """The kind's records, of which ``schema`` chooses columns."""
+def _generic(kind: Kind, plan: Plan, split: Split, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Every table's changes in the generic form, the images as JSON text."""
+    import pyarrow as pa
+
+    from binlogkit.frames.generic import generic_rows
+    from binlogkit.frames.records import matching
+    from binlogkit.frames.windows import read_batches
+
+    wanted = plan.scan.wanted()
+    own = pa.schema([kind.schema().field(name) for name in schema.names])
+    for window in read_batches(plan.walk(split), wanted, to_sort=True):
+        found = [matching(batch, wanted.where) for _, batch in window]
+        for batch in generic_rows([batch for batch in found if batch.num_rows], own):
+            yield _fitted(batch, schema)
+
+
+def _fitted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """The columns of ``batch`` that ``schema`` chooses, in its types."""
     import pyarrow as pa
 
     from binlogkit.spark.carried import fit
 
-    stream = kind.read(plan, split)
-    own = kind.schema()
+    columns = [fit(batch.column(field.name), field.type, field.name) for field in schema]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _records(
+    own: pa.Schema, stream: Iterator[Record], schema: pa.Schema
+) -> Iterator[pa.RecordBatch]:
+    """Records as ``own`` says, of which ``schema`` chooses columns."""
+    import pyarrow as pa
+
     damage: DamageError | InputError | None = None
     while damage is None:
         chunk = []
@@ -122,8 +149,6 @@ def _records(kind: Kind, plan: Plan, split: Split, schema: pa.Schema) -> Iterato
             damage = error
         if not chunk:
             break
-        batch = pa.RecordBatch.from_pylist(chunk, schema=own)
-        columns = [fit(batch.column(field.name), field.type, field.name) for field in schema]
-        yield pa.RecordBatch.from_arrays(columns, schema=schema)
+        yield _fitted(pa.RecordBatch.from_pylist(chunk, schema=own), schema)
     if damage is not None:
         raise damage

@@ -17,17 +17,18 @@ from binlogkit.spark.split_walk import Split
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["KINDS", "Kind"]
+__all__ = ["KINDS", "Kind", "Record"]
 
 Record = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """``schema``: of the records; ``read``: the records of a split in log order."""
+    """``schema``: of the records; ``read``: the records of a split in log order, None of row
+    changes, which come as batches (spark/decode.py)."""
 
     schema: Callable[[], pa.Schema]
-    read: Callable[[Plan, Split], Iterator[Record]]
+    read: Callable[[Plan, Split], Iterator[Record]] | None = None
 
 
 def _rows_schema() -> pa.Schema:
@@ -36,42 +37,11 @@ def _rows_schema() -> pa.Schema:
     return generic_schema()
 
 
-def _rows(plan: Plan, split: Split) -> Iterator[Record]:
-    """Every change in the generic form, the images as JSON text."""
-    from binlogkit.frames.records import matches, window_records
-    from binlogkit.frames.tables import nested_as_text
-    from binlogkit.frames.windows import read_batches
-
-    wanted = plan.scan.wanted()
-    for window in read_batches(plan.walk(split), wanted, to_sort=True):
-        for record in window_records([batch for _, batch in window]):
-            if matches(record, wanted.where):
-                yield nested_as_text(record)
-
-
 def _changes_schema() -> pa.Schema:
     import pyarrow as pa
 
     order = [("seq", pa.int64()), ("tx", pa.int64())]
     return pa.schema([("source", pa.string()), *_rows_schema(), *order])
-
-
-def _changes(plan: Plan, split: Split) -> Iterator[Record]:
-    """The generic rows with their ``source``, ``seq`` and ``tx``: what analyses order by."""
-    from binlogkit.frames.records import matches, row_records
-    from binlogkit.frames.tables import nested_as_text
-    from binlogkit.frames.windows import read_batches
-
-    wanted = plan.scan.wanted()
-    for window in read_batches(plan.walk(split), wanted, to_sort=True):
-        found = []
-        for _, batch in window:
-            numbers = batch.column("tx").to_pylist()
-            for (seq, record), tx in zip(row_records(batch), numbers, strict=True):
-                if matches(record, wanted.where):
-                    order = {"source": plan.options.source, "seq": seq, "tx": tx}
-                    found.append(nested_as_text(record) | order)
-        yield from sorted(found, key=lambda record: record["seq"])
 
 
 def _events_schema() -> pa.Schema:
@@ -186,8 +156,8 @@ def _damage_record(error: DamageError) -> Record:
 
 #: By the value of the option ``records``.
 KINDS = {
-    "rows": Kind(_rows_schema, _rows),
-    "changes": Kind(_changes_schema, _changes),
+    "rows": Kind(_rows_schema),
+    "changes": Kind(_changes_schema),
     "events": Kind(_events_schema, _events),
     "transactions": Kind(_transactions_schema, _transactions),
     "statements": Kind(_statements_schema, _statements),

@@ -21,6 +21,7 @@ __all__ = ["KINDS", "ScanOptions", "parse_options"]
 # What the source can give; see spark/kinds.py.
 KINDS = ("rows", "changes", "events", "transactions", "statements", "boundaries", "damages")
 
+SPLIT_BYTES = 64 << 20
 _LOCAL_URI = re.compile(r"^file:(?://)?(?=/[^/])")
 _QUOTED_LIST = re.compile(r"(?:`(?:[^`]|``)*`|[^,`])+")
 
@@ -31,7 +32,8 @@ class ScanOptions:
 
     ``filters``: keywords of :meth:`Filters.build`; ``schema``: path of a SQL file; ``schema_from``:
     a live server; ``name``: the ``source`` column; ``kind``: one of :data:`KINDS`; ``keyring``,
-    ``key_file``: names of files.
+    ``key_file``: names of files; ``split_bytes``: of a log, behind which another split of it begins
+    where a transaction does.
     """
 
     paths: tuple[str, ...]
@@ -45,6 +47,7 @@ class ScanOptions:
     name: str | None = None
     keyring: str | None = None
     key_file: str | None = None
+    split_bytes: int = SPLIT_BYTES
 
     @property
     def keys(self) -> KeyFiles:
@@ -82,7 +85,10 @@ def parse_options(options: Mapping[str, str]) -> ScanOptions:
         name=given.get("name"),
         keyring=given.get("keyring"),
         key_file=given.get("key_file"),
+        split_bytes=_integer("splitBytes", given.get("split_bytes", str(SPLIT_BYTES))),
     )
+    if scan.split_bytes < 1:
+        raise UsageError(f"splitBytes is 1 or more, not {scan.split_bytes}")
     if scan.on_damage not in ("stop", "report"):
         raise UsageError(f"onDamage is stop or report, not {scan.on_damage!r}")
     if scan.kind not in KINDS:
@@ -187,6 +193,7 @@ _SPELLED = {
     "name": "name",
     "keyring": "keyring",
     "key_file": "keyFile",
+    "split_bytes": "splitBytes",
     **{n: n[0] + n.title().replace("_", "")[1:] for n in _FILTERS},
 }
 _NAMES = {_folded(name): name for name in _SPELLED}

@@ -32,9 +32,8 @@ from binlogkit.spark.split_walk import Known, Split, SplitWalk
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["SPLIT_BYTES", "Plan", "make_plan"]
+__all__ = ["Plan", "make_plan"]
 
-SPLIT_BYTES = 64 << 20
 _SLOT_BITS = 32
 _SLOTS = (1 << _SLOT_BITS) - 1
 
@@ -69,11 +68,10 @@ class Plan:
         return SplitWalk(carriers, options, split=split, known=known)
 
 
-def make_plan(scan: ScanOptions, *, unite: bool = True, split_bytes: int = SPLIT_BYTES) -> Plan:
+def make_plan(scan: ScanOptions, *, unite: bool = True) -> Plan:
     """The splits of a scan; with a table its columns are learned on the way.
 
-    ``unite``: whether one schema for all versions of the table is wanted; ``split_bytes``: of a
-    log, behind which another split begins if a transaction does. Damage and unreadable
+    ``unite``: whether one schema for all versions of the table is wanted. Damage and unreadable
     files are left to whoever reads the split. Errors: InputError, EmptyInputError (nothing is
     there), SchemaError (versions of the table that do not unite), ServerError, UsageError.
     """
@@ -92,7 +90,7 @@ def make_plan(scan: ScanOptions, *, unite: bool = True, split_bytes: int = SPLIT
         Split(carrier.name, i == 0, i == last, location=carrier.location)
         for i, carrier in enumerate(log.carriers)
     ]
-    planner = _Planner(scan, log.options, log.carriers, split_bytes)
+    planner = _Planner(scan, log.options, log.carriers)
     walked = planner.run(splits)
     versions = planner.versions() if scan.typed else []
     changes = _united(versions, str(scan.table)) if versions and unite else None
@@ -116,10 +114,9 @@ class _Planner:
         scan: ScanOptions,
         options: ReadOptions,
         carriers: Sequence[Carrier],
-        split_bytes: int,
     ) -> None:
         self._scan = scan
-        self._split_bytes = split_bytes
+        self._split_bytes = scan.split_bytes
         self.walk = SplitWalk(carriers, options, ahead=False)
         self.known: list[Known] = []
         self.decisions: dict[int, Decision] = {}

@@ -1,0 +1,123 @@
+"""Windows of batches -> the generic rows (``frames/tables.py:generic_schema``), column by column.
+
+What ``frames/records.py`` and ``json.dumps`` make of one row after the other, for many at once:
+provenance stays in Arrow, an image's JSON text is joined from its columns' texts. Rows with cells
+that are no plain value are made as records are.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from binlogkit.frames.records import cell_values, struct_records
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["generic_rows"]
+
+_IMAGES = ("before", "after")
+_CONTROL = r"[\x00-\x1f]"
+
+
+def generic_rows(window: Sequence[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """The changes of a window in the log's order.
+
+    ``schema``: columns of the generic rows, also ``source``, ``seq`` and ``tx``, which analyses
+    order by.
+    """
+    import pyarrow as pa
+
+    table = pa.Table.from_batches([_generic(batch, schema) for batch in window], schema)
+    if len(window) > 1:
+        seqs = np.concatenate([batch.column("seq").to_numpy() for batch in window])
+        table = table.take(pa.array(np.argsort(seqs, kind="stable")))
+    yield from table.combine_chunks().to_batches()
+
+
+def _generic(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    import pyarrow as pa
+
+    columns = [
+        _image_texts(batch, field.name) if field.name in _IMAGES else batch.column(field.name)
+        for field in schema
+    ]
+    plain = [
+        column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+        for column in columns
+    ]
+    cast = [column.cast(field.type) for column, field in zip(plain, schema, strict=True)]
+    return pa.RecordBatch.from_arrays(cast, schema=schema)
+
+
+def _image_texts(batch: pa.RecordBatch, which: str) -> pa.Array:
+    """The images as JSON text, null where there is none."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    struct, states = batch.column(which), batch.column(f"{which}_state")
+    names = [field.name for field in struct.type]
+    odd = np.asarray(states.is_valid())
+    if not names or len(set(names)) < len(names):
+        odd = np.asarray(struct.is_valid())
+    rows = np.flatnonzero(odd)
+    special: list[str | None] = []
+    if len(rows):
+        chosen = pa.array(rows)
+        records = struct_records(
+            struct.take(chosen), states.take(chosen), batch.column("raw").take(chosen),
+            _IMAGES.index(which),
+        )  # fmt: skip
+        special = [None if r is None else json.dumps(r, ensure_ascii=False) for r in records]
+    if len(rows) == len(batch):
+        return pa.array(special, pa.string())
+    texts = _joined(struct)
+    if len(rows):
+        texts = pc.replace_with_mask(texts, pa.array(odd), pa.array(special, pa.string()))
+    return pc.if_else(struct.is_valid(), texts, pa.scalar(None, pa.string()))
+
+
+def _joined(struct: pa.StructArray) -> pa.Array:
+    """The structs as JSON objects, as if each cell had a value or were NULL."""
+    import pyarrow.compute as pc
+
+    parts: list[Any] = []
+    for i, field in enumerate(struct.type):
+        start = "{" if i == 0 else ", "
+        parts += [f"{start}{json.dumps(field.name, ensure_ascii=False)}: "]
+        parts += [pc.fill_null(_texts(struct.field(i), field), "null")]
+    return pc.binary_join_element_wise(*parts, "}", "")
+
+
+def _texts(array: pa.Array, field: pa.Field) -> pa.Array:
+    """A column's values as JSON text, null where there is none."""
+    import pyarrow as pa
+
+    types = pa.types
+    if types.is_integer(array.type):
+        return array.cast(pa.string())
+    if types.is_dictionary(array.type):
+        return _quoted(array.dictionary.cast(pa.string())).take(array.indices)
+    if types.is_string(array.type) or types.is_large_string(array.type):
+        return _quoted(array.cast(pa.string()))
+    values = cell_values(array, field)
+    return pa.array([None if v is None else json.dumps(v) for v in values], pa.string())
+
+
+def _quoted(texts: pa.Array) -> pa.Array:
+    """Strings as JSON has them."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pc.any(pc.match_substring_regex(texts, _CONTROL)).as_py():
+        values = texts.to_pylist()
+        return pa.array(
+            [None if v is None else json.dumps(v, ensure_ascii=False) for v in values], pa.string()
+        )
+    for character in ("\\", '"'):
+        texts = pc.replace_substring(texts, character, "\\" + character)
+    return pc.binary_join_element_wise('"', texts, '"', "")
