@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from binlogkit_fuzz import seeds
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import binlogkit as bk
@@ -61,6 +61,7 @@ def after(batch: pa.RecordBatch) -> list[Any]:
     return texts
 
 
+@settings(deadline=None)
 @given(st.lists(st.none() | st.text(st.characters(exclude_categories=["Cs"])), min_size=1))
 def test_any_text_is_quoted_as_json_has_it(values: list[str | None]) -> None:
     """RFC 8259, section 7: quotation mark, reverse solidus and control characters are escaped."""
@@ -70,6 +71,7 @@ def test_any_text_is_quoted_as_json_has_it(values: list[str | None]) -> None:
     assert after(batch_of({'a"é': plain.dictionary_encode()})) == expected
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, (1 << 64) - 1), min_size=1))
 def test_any_integer(values: list[int]) -> None:
     expected = [json.dumps({"a": value, "b": None}) for value in values]
