@@ -422,6 +422,20 @@ def test_rows_do_not_rise_again(
     assert values(gone) == [] and gone.determined
 
 
+@pytest.mark.parametrize("method", ["auto", "sequential"])
+def test_an_incident_leaves_every_table_in_doubt(
+    make_changes: Make, make_boundaries: Make, method: str
+) -> None:
+    """LOST_EVENTS: the server says that changes are missing, not of which tables."""
+    changes = make_changes(FIELDS, [insert(1, seq=10), insert(2, seq=30)])
+    lost = at(20, "incident", db="", table="")
+    found = replay(changes, make_boundaries([CREATED, lost]), key=["id"], method=method)
+    assert [v[0] for v in values(found)] == [1, 2]
+    assert doubts(found) == {"incident"} and not found.determined
+    emptied = make_boundaries([CREATED, lost, at(25, "truncate")])
+    assert replay(changes, emptied, key=["id"], method=method).determined
+
+
 def test_a_statement_leaves_what_is_known_and_a_reason(
     make_changes: Make, make_boundaries: Make
 ) -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 from binlogkit._kernel.charsets import CHARSETS, COLLATIONS
 from binlogkit.errors import DamageError, InputError, MalformedEventError, UsageError
 from binlogkit.events.base import Event
+from binlogkit.events.control import Incident
 from binlogkit.events.early import EarlyRows
 from binlogkit.events.format_description import FormatDescription, StartV3
 from binlogkit.events.load import CreateFile, Load
@@ -308,6 +309,9 @@ class LogWalk:
             step.changes = [TableChange("statement_write", load.db, load.table)]
         elif isinstance(body, (Query, ExecuteLoadQuery)):
             step.changes = self._apply(body)
+        elif isinstance(body, Incident):
+            told = f"{body.incident}: {body.message}" if body.message else body.incident
+            step.changes = [TableChange("incident", "", "", reason=told)]
 
     def _take_map(self, raw: RawEvent, table_map: TableMap) -> None:
         self._in_statement = True

@@ -36,6 +36,8 @@ KINDS = {
     " not in the log.",
     "if_not_exists": "CREATE TABLE IF NOT EXISTS: nothing tells whether the table was there"
     " before, with rows.",
+    "incident": "The server noted that changes are missing from the log: of which tables it does"
+    " not say.",
     "json_diff": "A partial JSON update does not fit the value before it.",
     "key_converted": "An ALTER TABLE converted a column of the key: rows from before cannot be"
     " found by it.",

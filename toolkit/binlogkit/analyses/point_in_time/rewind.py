@@ -82,7 +82,8 @@ def _barrier(boundaries: Sequence[Boundary], name: Name, findings: Findings) -> 
     last = None
     for boundary in boundaries:
         if not boundary.concerns(name):
-            findings.add("written_elsewhere", boundary.file, boundary.pos)
+            kind = "incident" if boundary.action == "incident" else "written_elsewhere"
+            findings.add(kind, boundary.file, boundary.pos)
         elif boundary.action == "alter" and _harmless(boundary):
             continue
         else:

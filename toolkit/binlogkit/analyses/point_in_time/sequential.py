@@ -29,7 +29,7 @@ _COMPACT_AT = 1 << 20  # images kept before the first compaction
 
 # Findings about a table's rows that are over when it is emptied.
 _TABLE_KINDS = (
-    "altered", "duplicate", "if_not_exists", "key_converted", "key_missing",
+    "altered", "duplicate", "if_not_exists", "incident", "key_converted", "key_missing",
     "renamed_from", "rows_moved", "statement_write", "unknown_ddl", "unseen", "written_elsewhere",
 )  # fmt: skip
 
@@ -191,6 +191,10 @@ class Replay:
         if len(table.rows) and (done.lost or NOT_KNOWN in done.added.values()):
             table.findings.add("altered", boundary.file, boundary.pos, determined=True)
 
+    def _incident(self, boundary: Boundary) -> None:
+        for table in self.tables.values():
+            table.findings.add("incident", boundary.file, boundary.pos)
+
     def _unknown(self, boundary: Boundary) -> None:
         if boundary.name not in self.names:
             # A trigger, a function or a procedure may write any table.
@@ -208,6 +212,7 @@ _ACTIONS: Mapping[str, Callable[[Replay, Boundary], None]] = {
     "truncate": Replay._truncate,
     "rename": Replay._rename,
     "alter": Replay._alter,
+    "incident": Replay._incident,
 }
 
 
