@@ -1,4 +1,4 @@
-/* Copies text and says whether it is ASCII, in one go. */
+/* Copies text and says whether it is ASCII, or needs no escape in JSON, in one go. */
 #ifndef BINLOGKIT_ASCII_H
 #define BINLOGKIT_ASCII_H
 
@@ -63,6 +63,49 @@ static inline int binlogkit_copy_ascii(uint8_t *out, const uint8_t *p, size_t si
         }
     }
     return !(seen & BINLOGKIT_HIGH);
+}
+
+typedef int8_t binlogkit_octets __attribute__((vector_size(16)));
+
+static const int8_t binlogkit_first[32] = {
+    -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
+};
+
+/* Below a space also means: with the high bit set. */
+static inline binlogkit_octets binlogkit_unplain(binlogkit_octets x)
+{
+    return (x < ' ') | (x == '"') | (x == '\\');
+}
+
+/* Copies size bytes; nonzero when they are ASCII that stands in a JSON string as it is. readable:
+ * bytes that there are at p; out has room for 16 bytes more than size. */
+static inline int binlogkit_copy_plain(
+    uint8_t *out, const uint8_t *p, size_t size, size_t readable)
+{
+    binlogkit_octets seen = {0}, some;
+    uint64_t words[2];
+    if (readable < ((size + 15) & ~(size_t)15)) {
+        int plain = 1;
+        for (; size; size--, p++) {
+            plain &= *p >= ' ' && *p < 0x80 && *p != '"' && *p != '\\';
+            *out++ = *p;
+        }
+        return plain;
+    }
+    for (; size > 16; size -= 16, p += 16, out += 16) {
+        memcpy(&some, p, 16);
+        memcpy(out, &some, 16);
+        seen |= binlogkit_unplain(some);
+    }
+    if (size) {
+        binlogkit_octets mask;
+        memcpy(&mask, binlogkit_first + 16 - size, 16);
+        memcpy(&some, p, 16);
+        memcpy(out, &some, 16);
+        seen |= binlogkit_unplain(some) & mask;
+    }
+    memcpy(words, &seen, 16);
+    return !(words[0] | words[1]);
 }
 
 #endif

@@ -3,3 +3,6 @@ from libc.stdint cimport uint8_t
 
 cdef extern from "ascii.h":
     bint copy_ascii "binlogkit_copy_ascii" (uint8_t* out, const uint8_t* p, size_t size) nogil
+    bint copy_plain "binlogkit_copy_plain" (
+        uint8_t* out, const uint8_t* p, size_t size, size_t readable
+    ) nogil

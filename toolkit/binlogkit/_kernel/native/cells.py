@@ -205,7 +205,7 @@ def _variable(c: column_p, v: values_p, p: octets, size: int64_t, end: octets) -
     width: int64_t = size
     written: int64_t
     if kind == K_JSON:
-        return put_json(v, p, size, c.flag)
+        return put_json(v, p, size, end, c.flag)
     if kind == K_SINGLE_BYTE:
         width = 3 * size
     elif kind == K_PADDED and c.limit > size:

@@ -1,6 +1,7 @@
 """Values in a JSON document that only MySQL has: DECIMAL, dates and times, bytes of any type."""
 
 import cython
+from cython.cimports.binlogkit._kernel.native.digits import POWERS, put_group, put_number
 from cython.cimports.binlogkit._kernel.native.json_out import (
     invalid,
     json_out_p,
@@ -8,7 +9,8 @@ from cython.cimports.binlogkit._kernel.native.json_out import (
     put_integer,
 )
 from cython.cimports.binlogkit._kernel.native.layout import octets
-from cython.cimports.libc.stdint import int64_t, uint32_t, uint64_t
+from cython.cimports.libc.stdint import int64_t, uint8_t, uint32_t, uint64_t
+from cython.cimports.libc.string import memcpy
 
 # enum_field_types
 _TIMESTAMP = cython.declare(cython.int, 7)
@@ -27,22 +29,13 @@ _BASE64 = cython.declare(
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def _digits(out: cython.p_char, value: uint64_t, width: cython.int) -> cython.void:
-    while width:
-        width -= 1
-        out[width] = cython.cast(cython.char, 0x30 + value % 10)
-        value //= 10
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _group(p: octets, size: cython.int, first: cython.bint, flip: uint32_t) -> uint32_t:
+def _group(p: octets, size: cython.int, flip: uint32_t) -> uint32_t:
+    """A number of 1 to 4 bytes, big-endian; ``flip``: all bits of a negative number."""
     value: uint32_t = 0
     i: cython.int
     for i in range(size):
-        value = value << 8 | (p[i] ^ (0x80 if first and i == 0 else 0) ^ flip)
-    return value
+        value = value << 8 | p[i]
+    return value ^ flip >> (32 - 8 * size)
 
 
 @cython.cfunc
@@ -50,27 +43,32 @@ def _group(p: octets, size: cython.int, first: cython.bint, flip: uint32_t) -> u
 @cython.exceptval(check=False)
 def _decimal(o: json_out_p, p: octets, size: int64_t) -> cython.bint:
     """``precision:1 scale:1`` and the packed digits; all digits of the scale are printed."""
-    text: cython.char[96]
+    text: uint8_t[96]
+    start: cython.pointer(uint8_t) = text
+    out: cython.pointer(uint8_t)
     precision: cython.int
     scale: cython.int
     left: cython.int
     digits: cython.int
     width: cython.int
-    have: cython.int = 0
-    start: cython.int = 0
-    power: uint32_t
     group: uint32_t
+    sign: uint32_t = 0x80
     flip: uint32_t
-    i: cython.int
+    begun: cython.bint = False  # a digit that is no leading 0 was put
     end: octets = p + size
-    first: octets = p + 2
     if size < 3:
         return invalid(o)
     precision, scale = p[0], p[1]
     if scale > precision or precision > _MAX_DECIMAL_DIGITS or not precision:
         return invalid(o)
     p += 2
-    flip = 0 if p[0] & 0x80 else 0xFF
+    flip = 0 if p[0] & 0x80 else 0xFFFFFFFF
+    if o.limit - o.out >= 96:
+        start = o.out
+    out = start
+    if flip:
+        out[0] = 0x2D
+        out += 1
     left = precision
     while left:
         # Whole digits fill groups from the right, fraction digits from the left.
@@ -79,31 +77,35 @@ def _decimal(o: json_out_p, p: octets, size: int64_t) -> cython.bint:
             digits = digits if digits else 9
         else:
             digits = left if left < 9 else 9
+        if left == scale:
+            if not begun:
+                out[0] = 0x30
+                out += 1
+            out[0] = 0x2E
+            out += 1
+            begun = True
         width = (digits + 1) // 2 if digits < 9 else 4
         if width > end - p:
             return invalid(o)
-        group = _group(p, width, p == first, flip)
-        power = 1
-        for i in range(digits):
-            power *= 10
-        if group >= power:
+        group = _group(p, width, flip) ^ sign << (8 * width - 8)
+        sign = 0
+        if group >= POWERS[digits]:
             return invalid(o)
-        _digits(text + have, group, digits)
-        have += digits
+        if begun:
+            put_group(out, group, digits)
+            out += digits
+        elif group:
+            out += put_number(out, group)
+            begun = True
         left -= digits
         p += width
-    while start < precision - scale - 1 and text[start] == 0x30:
-        start += 1
-    if flip and not put(o, b"-", 1):
-        return False
-    if precision == scale:
-        if not put(o, b"0", 1):
-            return False
-    elif not put(o, text + start, precision - scale - start):
-        return False
-    if not scale:
+    if not begun:
+        out[0] = 0x30
+        out += 1
+    if start == o.out:
+        o.out = out
         return True
-    return put(o, b".", 1) and put(o, text + (precision - scale), scale)
+    return put(o, cython.cast(cython.p_const_char, start), out - start)
 
 
 @cython.cfunc
@@ -111,8 +113,8 @@ def _decimal(o: json_out_p, p: octets, size: int64_t) -> cython.bint:
 @cython.exceptval(check=False)
 def _moment(o: json_out_p, field_type: cython.int, p: octets, size: int64_t) -> cython.bint:
     """A packed date or time: 40 bits and 24 bits of microseconds, signed, little-endian."""
-    text: cython.char[32]
-    packed: uint64_t = 0
+    text: uint8_t[32]
+    packed: uint64_t
     whole: uint64_t
     micros: uint64_t
     year: uint64_t
@@ -121,13 +123,11 @@ def _moment(o: json_out_p, field_type: cython.int, p: octets, size: int64_t) -> 
     hour: uint64_t
     minute: uint64_t
     second: uint64_t
-    i: cython.int
     at: cython.int = 1
     negative: cython.bint
     if size != 8:
         return invalid(o)
-    for i in range(8):
-        packed |= cython.cast(uint64_t, p[i]) << (8 * i)
+    memcpy(cython.address(packed), p, 8)
     negative = packed >> 63 != 0
     if negative:
         packed = ~packed + 1
@@ -143,7 +143,7 @@ def _moment(o: json_out_p, field_type: cython.int, p: octets, size: int64_t) -> 
         if negative:
             text[1] = 0x2D
             at = 2
-        _digits(text + at, hour, 3 if hour > 99 else 2)
+        put_group(text + at, cython.cast(uint32_t, hour), 3 if hour > 99 else 2)
         at += 3 if hour > 99 else 2
     else:
         hour = whole >> 12 & 31
@@ -152,24 +152,24 @@ def _moment(o: json_out_p, field_type: cython.int, p: octets, size: int64_t) -> 
         year = (whole >> 22) // 13
         if negative or year > 9999 or day > 31 or hour > 23:
             return invalid(o)
-        _digits(text + 1, year, 4)
+        put_group(text + 1, cython.cast(uint32_t, year), 4)
         text[5] = 0x2D
-        _digits(text + 6, month, 2)
+        put_group(text + 6, cython.cast(uint32_t, month), 2)
         text[8] = 0x2D
-        _digits(text + 9, day, 2)
+        put_group(text + 9, cython.cast(uint32_t, day), 2)
         if field_type == _DATE:
             text[11] = 0x22
-            return put(o, text, 12)
+            return put(o, cython.cast(cython.p_const_char, cython.address(text[0])), 12)
         text[11] = 0x20
-        _digits(text + 12, hour, 2)
+        put_group(text + 12, cython.cast(uint32_t, hour), 2)
         at = 14
     text[at] = text[at + 3] = 0x3A
-    _digits(text + at + 1, minute, 2)
-    _digits(text + at + 4, second, 2)
+    put_group(text + at + 1, cython.cast(uint32_t, minute), 2)
+    put_group(text + at + 4, cython.cast(uint32_t, second), 2)
     text[at + 6] = 0x2E
-    _digits(text + at + 7, micros, 6)
+    put_group(text + at + 7, cython.cast(uint32_t, micros), 6)
     text[at + 13] = 0x22
-    return put(o, text, at + 14)
+    return put(o, cython.cast(cython.p_const_char, cython.address(text[0])), at + 14)
 
 
 @cython.cfunc

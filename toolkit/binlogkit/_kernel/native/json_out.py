@@ -1,10 +1,12 @@
 """The scalars of a JSON document as the server prints them; see ``_kernel/json_binary.py``."""
 
 import cython
+from cython.cimports.binlogkit._kernel.native.digits import put_number
 from cython.cimports.binlogkit._kernel.native.layout import (
     E_FULL,
     E_MEMORY,
     MAX_DATA,
+    SLACK,
     octets,
 )
 from cython.cimports.binlogkit._kernel.native.texts import valid_utf8
@@ -27,19 +29,22 @@ def invalid(o):
     return False
 
 
-def put_slowly(o, text, size):
-    """Append text, or say why not."""
-    o.room -= size
-    if o.room < 0:
+def make_room(o, size):
+    """Room for ``size`` more bytes, none of which counts less than a character; or why not."""
+    used: int64_t = o.out - o.v.data
+    stop: int64_t
+    if size > o.most - used:
         return invalid(o)
-    if size > MAX_DATA - o.v.used:
+    if size > MAX_DATA - used:
         o.failure = E_FULL
         return False
-    if o.v.capacity - o.v.used < size and not reserve(o.v, size):
+    o.v.used = used
+    if not reserve(o.v, size):
         o.failure = E_MEMORY
         return False
-    memcpy(o.v.data + o.v.used, text, size)
-    o.v.used += size
+    stop = min(o.v.capacity - SLACK, o.most)
+    o.out = o.v.data + used
+    o.limit = o.v.data + min(stop, MAX_DATA)
     return True
 
 
@@ -71,38 +76,12 @@ def _escaped(byte: uint8_t, out: cython.p_char) -> cython.int:
     return 6
 
 
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _plain(o: json_out_p, p: octets, size: int64_t) -> cython.bint:
-    """A string in quotes that needs no escape and is ASCII; False, with nothing put: it is not."""
-    out: cython.pointer(uint8_t)
-    i: int64_t
-    byte: uint8_t
-    if size + 2 > o.room or size + 2 > MAX_DATA - o.v.used or size + 2 > o.v.capacity - o.v.used:
-        return False
-    out = o.v.data + o.v.used
-    out[0] = 0x22
-    for i in range(size):
-        byte = p[i]
-        if byte < 0x20 or byte >= 0x80 or byte == 0x22 or byte == 0x5C:
-            return False
-        out[i + 1] = byte
-    out[size + 1] = 0x22
-    o.v.used += size + 2
-    o.room -= size + 2
-    return True
-
-
-def quoted(o, p, size):
-    """A string in double quotes, escaped; False also where it is no UTF-8."""
+def quoted_slowly(o, p, size):
+    """What ``quoted`` does, where something stands in the way."""
     end: octets = p + size
     start: octets
     extra: int64_t
     escape: cython.char[8]
-    if _plain(o, p, size):
-        return True
     if not put(o, b'"', 1):
         return False
     if not valid_utf8(p, size, True):
@@ -115,7 +94,7 @@ def quoted(o, p, size):
             p += 1
         if p > start:
             # What counts is characters.
-            o.room += extra
+            o.most += extra
             if not put(o, cython.cast(cython.p_const_char, start), p - start):
                 return False
         if p < end:
@@ -127,25 +106,25 @@ def quoted(o, p, size):
 
 def put_integer(o, value, negative):
     """An integer: ``value`` is its distance from 0."""
-    text: cython.char[24]
-    at: cython.int = 24
-    while True:
-        at -= 1
-        text[at] = cython.cast(cython.char, 0x30 + value % 10)
-        value //= 10
-        if not value:
-            break
-    if negative:
-        at -= 1
-        text[at] = 0x2D
-    return put(o, text + at, 24 - at)
+    text: uint8_t[24]
+    size: cython.int
+    if o.limit - o.out >= 24:
+        if negative:
+            o.out[0] = 0x2D
+            o.out += 1
+        o.out += put_number(o.out, value)
+        return True
+    size = put_number(text, value)
+    if negative and not put(o, b"-", 1):
+        return False
+    return put(o, cython.cast(cython.p_const_char, cython.address(text[0])), size)
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
 def _short_digits(
-    value: cython.double, digits: cython.p_char, point: cython.pointer(cython.int)
+    value: cython.double, digits: cython.pointer(uint8_t), point: cython.pointer(cython.int)
 ) -> cython.int:
     """The digits of a number that has at most 15 of them; 0: it has more, or is far from 1.
 
@@ -155,7 +134,6 @@ def _short_digits(
     power: cython.double = 1.0
     scaled: cython.double
     whole: uint64_t
-    rest: uint64_t
     k: cython.int
     count: cython.int = 0
     for k in range(16):
@@ -164,20 +142,10 @@ def _short_digits(
             return 0
         whole = cython.cast(uint64_t, scaled + 0.5)
         if whole and cython.cast(cython.double, whole) / power == value:
-            rest = whole
-            while rest:
-                rest //= 10
-                count += 1
+            count = put_number(digits, whole)
             point[0] = count - k
-            rest = whole
-            while rest % 10 == 0:
-                rest //= 10
+            while digits[count - 1] == 0x30:
                 count -= 1
-            k = count
-            while k:
-                k -= 1
-                digits[k] = cython.cast(cython.char, 0x30 + rest % 10)
-                rest //= 10
             return count
         power *= 10.0
     return 0
@@ -204,7 +172,7 @@ def _next_up(text: cython.p_char) -> cython.void:
 @cython.nogil
 @cython.exceptval(check=False)
 def _long_digits(
-    value: cython.double, digits: cython.p_char, point: cython.pointer(cython.int)
+    value: cython.double, digits: cython.pointer(uint8_t), point: cython.pointer(cython.int)
 ) -> cython.int:
     """The shortest digits that read back to the number, by trying."""
     text: cython.char[48]
@@ -228,7 +196,7 @@ def _long_digits(
         precision += 1
     while text[i] and text[i] != 0x65:
         if 0x30 <= text[i] <= 0x39:  # the point is the locale's
-            digits[count] = text[i]
+            digits[count] = cython.cast(uint8_t, text[i])
             count += 1
         i += 1
     if text[i]:
@@ -247,7 +215,7 @@ def _long_digits(
 
 def put_double(o, value):
     """A double as 8.0 prints it, see ``json_binary.double_text``; 5.7 leaves ``.0`` out."""
-    digits: cython.char[32]
+    digits: uint8_t[32]
     text: cython.char[64]
     size: cython.int = 0
     count: cython.int
@@ -282,7 +250,7 @@ def put_double(o, value):
         text[size + point] = 0x2E
         memcpy(text + size + point + 1, digits + point, count - point)
         return put(o, text, size + 1 + count)
-    text[size] = digits[0]
+    text[size] = cython.cast(cython.char, digits[0])
     size += 1
     if count > 1:
         text[size] = 0x2E

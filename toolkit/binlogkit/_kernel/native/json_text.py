@@ -9,13 +9,14 @@ from cython.cimports.binlogkit._kernel.native.json_out import (
     JsonOut,
     invalid,
     json_out_p,
+    make_room,
     put,
     put_double,
     put_integer,
     quoted,
 )
 from cython.cimports.binlogkit._kernel.native.layout import S_UNDECODABLE, S_VALUE, octets
-from cython.cimports.libc.stdint import int64_t, uint64_t
+from cython.cimports.libc.stdint import int64_t, uint16_t, uint32_t, uint64_t
 from cython.cimports.libc.string import memcpy
 
 # Types of values.
@@ -32,17 +33,29 @@ _MAX_DEPTH = cython.declare(cython.int, 100)
 # As in json_binary.py: characters of text per byte of document.
 _MAX_EXPANSION = cython.declare(cython.int, 8)
 _MORE = cython.declare(cython.int, 64)
+_AT_ONCE = cython.declare(cython.int, 4096)
 
 
 @cython.cfunc
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def _little(p: octets, size: cython.int) -> uint64_t:
-    value: uint64_t = 0
-    i: cython.int
-    for i in range(size):
-        value |= cython.cast(uint64_t, p[i]) << (8 * i)
+def _two(p: octets) -> uint16_t:
+    value: uint16_t
+    memcpy(cython.address(value), p, 2)
+    return value
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _offset(p: octets, width: cython.int) -> uint32_t:
+    """A number of a container: 2 bytes in a small one, 4 in a large one."""
+    value: uint32_t
+    if width == 2:
+        return _two(p)
+    memcpy(cython.address(value), p, 4)
     return value
 
 
@@ -68,7 +81,10 @@ def _number(o: json_out_p, kind: cython.int, p: octets, size: int64_t) -> cython
     value: uint64_t
     if size < width:
         return invalid(o)
-    value = _little(p, width)
+    if width < 8:
+        value = _offset(p, width)
+    else:
+        memcpy(cython.address(value), p, 8)
     if kind & 1 and value >> (8 * width - 1):
         # The distance from 0 of a negative number of that width.
         value = ~value + 1
@@ -129,8 +145,8 @@ def counted(p, size, length):
 def _key(
     o: json_out_p, frame: octets, size: int64_t, entry: octets, width: cython.int, header: int64_t
 ) -> cython.bint:
-    offset: int64_t = _little(entry, width)
-    length: int64_t = _little(entry + width, 2)
+    offset: int64_t = _offset(entry, width)
+    length: int64_t = _two(entry + width)
     if offset < header or offset > size or length > size - offset:
         return invalid(o)
     return quoted(o, frame + offset, length) and put(o, b": ", 2)
@@ -155,8 +171,8 @@ def _container(
     of: cython.int
     if left < 2 * width or depth > _MAX_DEPTH:
         return invalid(o)
-    count = _little(p, width)
-    size = _little(p + width, width)
+    count = _offset(p, width)
+    size = _offset(p + width, width)
     values = 2 * width + (count * (width + 2) if keyed else 0)
     header = values + count * (1 + width)
     if size > left or header > size:
@@ -175,7 +191,7 @@ def _container(
             if not _value(o, of, entry, width, depth):
                 return False
             continue
-        offset = _little(entry, width)
+        offset = _offset(entry, width)
         if offset < header or offset >= size:
             return invalid(o)
         if not _value(o, of, p + offset, size - offset, depth):
@@ -183,19 +199,27 @@ def _container(
     return put(o, b"}" if keyed else b"]", 1)
 
 
-def put_json(v, p, size, as_5_7):
-    """The text of a document behind ``v.used``: a state, or below 0 a fault.
+def put_json(v, p, size, end, as_5_7):
+    """The text of a document behind ``v.used``: a state, or below 0 a fault; ``end``: of the event.
 
     No bytes are ``null``: what INSERT IGNORE leaves in a NOT NULL column (8.0.31).
     """
     o: JsonOut
+    done: cython.bint
     o.v = v
-    o.room = size * _MAX_EXPANSION + _MORE
+    o.out = o.limit = v.data + v.used
+    o.end = end
+    o.most = v.used + size * _MAX_EXPANSION + _MORE
     o.as_5_7 = as_5_7
     o.failure = 0
-    if not size:
-        if put(cython.address(o), b"null", 4):
-            return S_VALUE
-    elif _value(cython.address(o), p[0], p + 1, size - 1, 0):
+    # Room for what is usual; more is made where it is needed.
+    if size <= _AT_ONCE and not make_room(cython.address(o), _MORE + 2 * size):
+        return -o.failure
+    if size:
+        done = _value(cython.address(o), p[0], p + 1, size - 1, 0)
+    else:
+        done = put(cython.address(o), b"null", 4)
+    if done:
+        v.used = o.out - v.data
         return S_VALUE
     return S_UNDECODABLE if o.failure < 0 else -o.failure
