@@ -34,11 +34,26 @@ static inline uint64_t binlogkit_copy_4(uint8_t *out, const uint8_t *p)
     return word;
 }
 
-/* Copies size bytes; nonzero when they are ASCII. What does not fill a word is copied with the last
- * whole word, which overlaps the one before. */
-static inline int binlogkit_copy_ascii(uint8_t *out, const uint8_t *p, size_t size)
+static const uint8_t binlogkit_marks[64] = {
+    128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128,
+    128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128,
+};
+
+/* Copies size bytes; nonzero when they are ASCII. readable: bytes that there are at p; out has room
+ * for 32 bytes more than size: few bytes are copied as 32. What does not fill a word at the end of
+ * others is copied with the last whole word, which overlaps the one before. */
+static inline int binlogkit_copy_ascii(
+    uint8_t *out, const uint8_t *p, size_t size, size_t readable)
 {
     uint64_t seen = 0;
+    if (size <= 32 && readable >= 32) {
+        binlogkit_pair marks[2];
+        memcpy(marks, binlogkit_marks + 32 - size, 32);
+        marks[0] &= binlogkit_copy_16(out, p);
+        marks[1] &= binlogkit_copy_16(out + 16, p + 16);
+        marks[0] |= marks[1];
+        return !(marks[0][0] | marks[0][1]);
+    }
     if (size >= 16) {
         binlogkit_pair first = {0, 0}, second = {0, 0};
         size_t at = 0;

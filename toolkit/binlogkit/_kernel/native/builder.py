@@ -1,6 +1,7 @@
 """The buffers of one version of a table: filled by rows events, handed over as columns."""
 
 import cython
+from cython.cimports.binlogkit._kernel.native.cells import reader_of
 from cython.cimports.binlogkit._kernel.native.images import decode_rows
 from cython.cimports.binlogkit._kernel.native.layout import (
     E_COLUMN_COUNT,
@@ -64,9 +65,11 @@ from cython.cimports.binlogkit._kernel.native.layout import (
     MAX_GROUPS,
     Column,
     RowsAt,
+    Step,
     Values,
     column_p,
     octets,
+    step_p,
     table_p,
     values_p,
 )
@@ -78,7 +81,7 @@ from cython.cimports.binlogkit._kernel.native.values import (
     release,
 )
 from cython.cimports.cpython.buffer import PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
-from cython.cimports.libc.stdint import int64_t, uint8_t, uint16_t, uint32_t
+from cython.cimports.libc.stdint import int64_t, uint8_t, uint32_t
 from cython.cimports.libc.stdlib import calloc, free
 
 #: The kinds of columns by name, for the plan of a table.
@@ -145,6 +148,7 @@ FIELDS = {
     F_PARTIAL_BITS: "partial_bits",
     F_ROWS: "rows",
 }
+_NARROW_DIGITS = cython.declare(cython.int, 18)  # of any number of 64 bits
 _FIRST_ROWS = cython.declare(cython.int, 64)
 _MAX_COLUMNS = cython.declare(cython.int, 0xFFFF)
 _MAX_BATCH = cython.declare(int64_t, 1 << 30)  # so that 32-bit offsets tell every part of it
@@ -200,7 +204,7 @@ class TableBuilder:
         t.diffs = cython.cast(cython.pointer(uint8_t), _zeroed(count, 1))
         for side in range(2):
             t.values[side] = cython.cast(values_p, _zeroed(count, cython.sizeof(Values)))
-            t.present[side] = cython.cast(cython.pointer(uint16_t), _zeroed(count, 2))
+            t.steps[side] = cython.cast(step_p, _zeroed(count, cython.sizeof(Step)))
             t.seen[side] = cython.cast(cython.pointer(uint8_t), _zeroed(count, 1))
             t.present_count[side] = -1
             t.states[side].rows = -1
@@ -236,6 +240,11 @@ class TableBuilder:
             c.sizes[k] = size
             c.powers[k] = 10**digits
         c.groups = len(groups)
+        digits = 0
+        for k in range(c.groups):
+            digits += c.digits[k]
+            c.narrow += digits <= _NARROW_DIGITS
+        c.read = reader_of(c.kind)
         if points is not None:
             c.points = cython.cast(cython.pointer(uint32_t), _zeroed(257, 4))
             for k in range(257):
@@ -257,7 +266,7 @@ class TableBuilder:
                     release(cython.address(t.values[side][i]))
             release(cython.address(t.states[side]))
             free(t.values[side])
-            free(t.present[side])
+            free(t.steps[side])
             free(t.seen[side])
         if t.columns is not cython.NULL:
             for i in range(t.count):
@@ -399,7 +408,7 @@ def _can_be(c: column_p, groups, points) -> cython.bint:
     if kind == K_DECIMAL128 or kind == K_DECIMAL256:
         digits = sum([digits for digits, _ in groups])
         width = sum([size for _, size in groups])
-        if max([size for _, size in groups], default=5) > 4:
+        if not all([1 <= size <= 4 for _, size in groups]):
             return False
         if not 1 <= digits <= (38 if kind == K_DECIMAL128 else 65):
             return False

@@ -1,7 +1,8 @@
 from libc.stdint cimport int64_t, uint64_t
 
-from binlogkit._kernel.native.layout cimport Table, octets
+from binlogkit._kernel.native.layout cimport Table, octets, reader_p
 
 cdef octets cell(Table* t, int side, int index, octets p, octets end) noexcept nogil
 cdef octets json_diff(Table* t, int side, int index, octets p, octets end) noexcept nogil
 cdef octets fail(Table* t, int code, int field, uint64_t wants, int64_t left) noexcept nogil
+cdef reader_p reader_of(int kind) noexcept nogil

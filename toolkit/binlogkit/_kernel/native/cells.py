@@ -1,7 +1,7 @@
 """One cell: its extent by its column's layout, its value by its column's kind."""
 
 import cython
-from cython.cimports.binlogkit._kernel.native.decimals import decimal128, decimal256
+from cython.cimports.binlogkit._kernel.native.decimals import decimal_reader
 from cython.cimports.binlogkit._kernel.native.json_text import put_json
 from cython.cimports.binlogkit._kernel.native.layout import (
     E_FULL,
@@ -16,25 +16,16 @@ from cython.cimports.binlogkit._kernel.native.layout import (
     K_COPY2,
     K_COPY4,
     K_COPY8,
-    K_DATE,
-    K_DATETIME2,
-    K_DECIMAL128,
-    K_DECIMAL256,
     K_DOUBLE,
     K_ENUM,
     K_FLOAT,
     K_INT24,
     K_JSON,
-    K_OLD_DATETIME,
-    K_OLD_TIME,
-    K_OLD_TIMESTAMP,
     K_PADDED,
     K_SET,
     K_SINGLE_BYTE,
     K_SKIP_FIXED,
     K_SKIP_PREFIXED,
-    K_TIME2,
-    K_TIMESTAMP2,
     K_UINT24,
     K_UTF8MB3,
     K_UTF8MB4,
@@ -47,10 +38,11 @@ from cython.cimports.binlogkit._kernel.native.layout import (
     SLACK,
     column_p,
     octets,
+    reader_p,
     values_p,
 )
 from cython.cimports.binlogkit._kernel.native.texts import put_points, valid_utf8
-from cython.cimports.binlogkit._kernel.native.times import temporal
+from cython.cimports.binlogkit._kernel.native.times import temporal_reader
 from cython.cimports.binlogkit._kernel.native.values import keep_raw, prepare, reserve
 from cython.cimports.libc.math import isfinite
 from cython.cimports.libc.stdint import (
@@ -86,101 +78,152 @@ def _little(p: octets, size: cython.int) -> uint64_t:
 
 
 @cython.cfunc
-@cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def _big(p: octets, size: cython.int) -> uint64_t:
-    value: uint64_t = 0
-    i: cython.int
-    for i in range(size):
-        value = value << 8 | p[i]
-    return value
+def _copy1(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
+    out[0] = p[0]
+    return S_VALUE
 
 
 @cython.cfunc
-@cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def _fixed(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
-    """The state of a cell of fixed width; its value at ``out``."""
-    kind: cython.int = c.kind
-    number: uint64_t
-    wide: int64_t = 0
-    small: int32_t
-    short: int16_t
-    code: uint16_t
-    single: cython.float
-    double: cython.double
-    state: cython.int
-    if kind == K_COPY4:
-        memcpy(out, p, 4)
-    elif kind == K_COPY8:
-        memcpy(out, p, 8)
-    elif kind == K_COPY1:
-        out[0] = p[0]
-    elif kind == K_COPY2:
-        memcpy(out, p, 2)
-    elif kind == K_INT24 or kind == K_UINT24:
-        small = cython.cast(int32_t, _little(p, 3))
-        if kind == K_INT24 and small & 0x800000:
-            small -= 0x1000000
-        memcpy(out, cython.address(small), 4)
-    elif kind == K_YEAR:
-        short = cython.cast(int16_t, p[0] + 1900 if p[0] else 0)
-        memcpy(out, cython.address(short), 2)
-    elif kind == K_FLOAT:
-        memcpy(cython.address(single), p, 4)
-        if not isfinite(single):
-            return S_UNDECODABLE
-        memcpy(out, p, 4)
-    elif kind == K_DOUBLE:
-        memcpy(cython.address(double), p, 8)
-        if not isfinite(double):
-            return S_UNDECODABLE
-        memcpy(out, p, 8)
-    elif kind == K_DECIMAL128:
-        return S_VALUE if decimal128(c, p, out) else S_UNDECODABLE
-    elif kind == K_DECIMAL256:
-        return S_VALUE if decimal256(c, p, out) else S_UNDECODABLE
-    elif kind == K_BIT:
-        number = _big(p, c.width)
-        if c.limit < 64 and number >> c.limit:
-            return S_UNDECODABLE
-        memcpy(out, cython.address(number), 8)
-    elif kind == K_ENUM:
-        number = _little(p, c.width)
-        if c.limit < 0:
-            code = cython.cast(uint16_t, number)
-            memcpy(out, cython.address(code), 2)
-        else:
-            if number > cython.cast(uint64_t, c.limit):
-                return S_UNDECODABLE
-            small = cython.cast(int32_t, number)
-            memcpy(out, cython.address(small), 4)
-    elif kind == K_SET:
-        number = _little(p, c.width)
-        if 0 <= c.limit < 64 and number >> c.limit:
-            return S_UNDECODABLE
-        memcpy(out, cython.address(number), 8)
-    elif kind == K_DATE:
-        state = temporal(c, p, cython.address(wide))
-        small = cython.cast(int32_t, wide)
-        memcpy(out, cython.address(small), 4)
-        return state
-    elif (
-        kind == K_DATETIME2
-        or kind == K_TIMESTAMP2
-        or kind == K_TIME2
-        or kind == K_OLD_DATETIME
-        or kind == K_OLD_TIMESTAMP
-        or kind == K_OLD_TIME
-    ):
-        state = temporal(c, p, cython.address(wide))
-        memcpy(out, cython.address(wide), 8)
-        return state
-    else:
-        return S_UNDECODABLE
+def _copy2(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
+    memcpy(out, p, 2)
     return S_VALUE
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _copy4(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
+    memcpy(out, p, 4)
+    return S_VALUE
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _copy8(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
+    memcpy(out, p, 8)
+    return S_VALUE
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _int24(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
+    small: int32_t = p[0] | p[1] << 8 | p[2] << 16
+    if c.kind == K_INT24:
+        small = (small ^ 0x800000) - 0x800000
+    memcpy(out, cython.address(small), 4)
+    return S_VALUE
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _year(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
+    short: int16_t = cython.cast(int16_t, p[0] + 1900 if p[0] else 0)
+    memcpy(out, cython.address(short), 2)
+    return S_VALUE
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _float(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
+    single: cython.float
+    memcpy(cython.address(single), p, 4)
+    if not isfinite(single):
+        return S_UNDECODABLE
+    memcpy(out, p, 4)
+    return S_VALUE
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _double(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
+    double: cython.double
+    memcpy(cython.address(double), p, 8)
+    if not isfinite(double):
+        return S_UNDECODABLE
+    memcpy(out, p, 8)
+    return S_VALUE
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _bit(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
+    number: uint64_t = 0
+    i: cython.int
+    for i in range(c.width):
+        number = number << 8 | p[i]
+    if c.limit < 64 and number >> c.limit:
+        return S_UNDECODABLE
+    memcpy(out, cython.address(number), 8)
+    return S_VALUE
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _enum(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
+    number: int32_t = p[0] if c.width == 1 else p[0] | p[1] << 8
+    code: uint16_t
+    if c.limit < 0:
+        code = cython.cast(uint16_t, number)
+        memcpy(out, cython.address(code), 2)
+    elif number > c.limit:
+        return S_UNDECODABLE
+    else:
+        memcpy(out, cython.address(number), 4)
+    return S_VALUE
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _set(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
+    number: uint64_t = _little(p, c.width)
+    if 0 <= c.limit < 64 and number >> c.limit:
+        return S_UNDECODABLE
+    memcpy(out, cython.address(number), 8)
+    return S_VALUE
+
+
+def reader_of(kind):
+    """What reads the cells of a kind; NULL for those of any length and those that are left out."""
+    read: reader_p = temporal_reader(kind)
+    if read is cython.NULL:
+        read = decimal_reader(kind)
+    if read is not cython.NULL:
+        return read
+    if kind == K_COPY1:
+        return _copy1
+    elif kind == K_COPY2:
+        return _copy2
+    elif kind == K_COPY4:
+        return _copy4
+    elif kind == K_COPY8:
+        return _copy8
+    elif kind == K_INT24 or kind == K_UINT24:
+        return _int24
+    elif kind == K_YEAR:
+        return _year
+    elif kind == K_FLOAT:
+        return _float
+    elif kind == K_DOUBLE:
+        return _double
+    elif kind == K_BIT:
+        return _bit
+    elif kind == K_ENUM:
+        return _enum
+    elif kind == K_SET:
+        return _set
+    return cython.NULL
 
 
 @cython.cfunc
@@ -264,7 +307,7 @@ def cell(t, side, index, p, end):
     if v.rows != t.rows and not prepare(t, v, t.rows):
         return fail(t, E_MEMORY, index, 0, 0)
     if v.element:
-        state = _fixed(c, start, v.data + t.rows * v.element)
+        state = c.read(c, start, v.data + t.rows * v.element)
     else:
         before = v.used
         state = _variable(c, v, start, size, end)

@@ -1,6 +1,3 @@
-from libc.stdint cimport uint8_t
+from binlogkit._kernel.native.layout cimport reader_p
 
-from binlogkit._kernel.native.layout cimport Column, octets
-
-cdef bint decimal128(Column* c, octets p, uint8_t* out) noexcept nogil
-cdef bint decimal256(Column* c, octets p, uint8_t* out) noexcept nogil
+cdef reader_p decimal_reader(int kind) noexcept nogil

@@ -1,8 +1,16 @@
 """DECIMAL as the integer that Arrow has for it; the form is that of ``_kernel/numbers.py``."""
 
 import cython
-from cython.cimports.binlogkit._kernel.native.layout import octets, u128
-from cython.cimports.libc.stdint import uint32_t, uint64_t
+from cython.cimports.binlogkit._kernel.native.layout import (
+    K_DECIMAL128,
+    K_DECIMAL256,
+    S_UNDECODABLE,
+    S_VALUE,
+    column_p,
+    octets,
+    u128,
+)
+from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.string import memcpy
 
 
@@ -10,38 +18,65 @@ from cython.cimports.libc.string import memcpy
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def _group(p: octets, size: cython.int, flip: uint32_t, first: cython.bint) -> uint32_t:
-    """The digits of a group; the first bit of the first is the sign, inverted."""
-    value: uint32_t = 0
+def _placed(sign: uint32_t, size: cython.int) -> uint32_t:
+    """A bit of the first byte of a group of ``size`` bytes."""
+    return sign << (8 * size - 8)
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _group(p: octets, size: cython.int, flip: uint32_t) -> uint32_t:
+    """The digits of a group of 1 to 4 bytes; ``flip``: all bits of a negative number."""
+    value: uint32_t
     i: cython.int
-    for i in range(size):
-        value = value << 8 | (p[i] ^ (0x80 if first and i == 0 else 0) ^ flip)
-    return value
+    if size == 4:
+        value = cython.cast(uint32_t, p[0]) << 24 | p[1] << 16 | p[2] << 8 | p[3]
+        return value ^ flip
+    value = p[0]
+    for i in range(1, size):
+        value = value << 8 | p[i]
+    return value ^ flip >> (32 - 8 * size)
 
 
-def decimal128(c, p, out):
-    """16 bytes, little-endian; False: a group holds more digits than it has."""
-    number: u128 = 0
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _decimal128(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
+    """16 bytes, little-endian; undecodable: a group holds more digits than it has."""
+    number: u128
+    small: uint64_t = 0
     group: uint32_t
-    power: uint32_t
     i: cython.int
     negative: cython.bint = not p[0] & 0x80
-    flip: uint32_t = 0xFF if negative else 0
-    for i in range(c.groups):
-        group = _group(p, c.sizes[i], flip, i == 0)
-        power = c.powers[i]
-        if group >= power:
-            return False
-        number = number * power + group
+    flip: uint32_t = 0xFFFFFFFF if negative else 0
+    sign: uint32_t = 0x80  # the first bit is the sign, inverted
+    for i in range(c.narrow):
+        group = _group(p, c.sizes[i], flip) ^ _placed(sign, c.sizes[i])
+        sign = 0
+        if group >= c.powers[i]:
+            return S_UNDECODABLE
+        small = small * c.powers[i] + group
+        p += c.sizes[i]
+    number = small
+    for i in range(c.narrow, c.groups):
+        group = _group(p, c.sizes[i], flip)
+        if group >= c.powers[i]:
+            return S_UNDECODABLE
+        number = number * c.powers[i] + group
         p += c.sizes[i]
     if negative:
         number = 0 - number
     memcpy(out, cython.address(number), 16)
-    return True
+    return S_VALUE
 
 
-def decimal256(c, p, out):
-    """32 bytes, little-endian; False: a group holds more digits than it has."""
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _decimal256(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
+    """32 bytes, little-endian; undecodable: a group holds more digits than it has."""
     limbs: uint64_t[4] = [0, 0, 0, 0]
     carry: u128
     group: uint32_t
@@ -50,12 +85,14 @@ def decimal256(c, p, out):
     k: cython.int
     used: cython.int = 1
     negative: cython.bint = not p[0] & 0x80
-    flip: uint32_t = 0xFF if negative else 0
+    flip: uint32_t = 0xFFFFFFFF if negative else 0
+    sign: uint32_t = 0x80
     for i in range(c.groups):
-        group = _group(p, c.sizes[i], flip, i == 0)
+        group = _group(p, c.sizes[i], flip) ^ _placed(sign, c.sizes[i])
+        sign = 0
         power = c.powers[i]
         if group >= power:
-            return False
+            return S_UNDECODABLE
         carry = group
         for k in range(used):
             carry += cython.cast(u128, limbs[k]) * power
@@ -72,4 +109,13 @@ def decimal256(c, p, out):
             limbs[k] = cython.cast(uint64_t, carry)
             carry = carry >> 64
     memcpy(out, cython.address(limbs[0]), 32)
-    return True
+    return S_VALUE
+
+
+def decimal_reader(kind):
+    """What reads the cells of a kind, NULL for one that is no DECIMAL."""
+    if kind == K_DECIMAL128:
+        return _decimal128
+    elif kind == K_DECIMAL256:
+        return _decimal256
+    return cython.NULL

@@ -7,6 +7,7 @@ stored of the row is taken back.
 import cython
 from cython.cimports.binlogkit._kernel.native.ascii import copy_ascii
 from cython.cimports.binlogkit._kernel.native.cells import cell, fail, json_diff
+from cython.cimports.binlogkit._kernel.native.json_text import put_json
 from cython.cimports.binlogkit._kernel.native.layout import (
     E_COLUMN_COUNT,
     E_EMPTY_ROW,
@@ -35,39 +36,39 @@ from cython.cimports.binlogkit._kernel.native.layout import (
     F_VALUE_OPTIONS,
     FACT_ROW,
     FACT_SEQ,
-    K_BYTES,
+    K_BAD,
     K_COPY1,
     K_COPY2,
     K_COPY4,
     K_COPY8,
-    K_DOUBLE,
-    K_ENUM,
-    K_FLOAT,
-    K_INT24,
+    K_JSON,
     K_PADDED,
+    K_SINGLE_BYTE,
     K_SKIP_FIXED,
     K_SKIP_PREFIXED,
     K_UTF8MB3,
-    K_YEAR,
+    K_UTF8MB4,
     MAX_DATA,
+    S_VALUE,
+    SLACK,
     column_p,
     octets,
     rows_at_p,
     run_p,
+    step_p,
     table_p,
     values_p,
 )
+from cython.cimports.binlogkit._kernel.native.texts import put_points, valid_utf8
 from cython.cimports.binlogkit._kernel.native.values import (
     grow_rows,
     grow_runs,
     put_states,
     undo_row,
 )
-from cython.cimports.libc.stdint import int16_t, int32_t, int64_t, uint8_t, uint16_t, uint64_t
+from cython.cimports.libc.stdint import int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.string import memcmp, memcpy, memset
 
-_FLOAT_EXPONENT = cython.declare(uint64_t, 0x7F800000)
-_DOUBLE_EXPONENT = cython.declare(uint64_t, 0x7FF0000000000000)
 _INSERT = cython.declare(cython.int, 0)
 _UPDATE = cython.declare(cython.int, 1)
 _DELETE = cython.declare(cython.int, 2)
@@ -174,7 +175,9 @@ def _take_bitmap(t: table_p, side: cython.int, bitmap: octets) -> cython.void:
     memcpy(t.seen[side], bitmap, size)
     for i in range(t.count):
         if bitmap[i >> 3] >> (i & 7) & 1:
-            t.present[side][found] = cython.cast(uint16_t, i)
+            t.steps[side][found].index = i
+            t.steps[side][found].column = t.columns + i
+            t.steps[side][found].values = t.values[side] + i
             found += 1
             wanted += t.columns[i].out >= 0
     t.present_count[side] = found
@@ -185,12 +188,9 @@ def _take_bitmap(t: table_p, side: cython.int, bitmap: octets) -> cython.void:
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def _easy_fixed(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.bint:
-    """The value of a cell of fixed width at ``out``; False: ``cell`` must look."""
+def _fixed(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.bint:
+    """The value of a cell of fixed width at ``out``; False: it has none."""
     kind: cython.int = c.kind
-    small: int32_t
-    short: int16_t
-    bits: uint64_t = 0
     if kind == K_COPY4:
         memcpy(out, p, 4)
     elif kind == K_COPY8:
@@ -199,30 +199,8 @@ def _easy_fixed(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.
         out[0] = p[0]
     elif kind == K_COPY2:
         memcpy(out, p, 2)
-    elif kind == K_INT24:
-        small = p[0] | p[1] << 8 | p[2] << 16
-        small = (small ^ 0x800000) - 0x800000
-        memcpy(out, cython.address(small), 4)
-    elif kind == K_YEAR:
-        short = cython.cast(int16_t, p[0] + 1900 if p[0] else 0)
-        memcpy(out, cython.address(short), 2)
-    elif kind == K_FLOAT:
-        memcpy(cython.address(bits), p, 4)
-        if bits & _FLOAT_EXPONENT == _FLOAT_EXPONENT:
-            return False
-        memcpy(out, p, 4)
-    elif kind == K_DOUBLE:
-        memcpy(cython.address(bits), p, 8)
-        if bits & _DOUBLE_EXPONENT == _DOUBLE_EXPONENT:
-            return False
-        memcpy(out, p, 8)
-    elif kind == K_ENUM:
-        small = p[0] if c.width == 1 else p[0] | p[1] << 8
-        if small > c.limit:  # also where the labels are not known
-            return False
-        memcpy(out, cython.address(small), 4)
     else:
-        return False
+        return c.read(c, p, out) == S_VALUE
     return True
 
 
@@ -230,43 +208,76 @@ def _easy_fixed(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def _easy(t: table_p, side: cython.int, index: cython.int, p: octets, end: octets) -> octets:
-    """The commonest cells, where nothing stands in the way: numbers, bytes, text that is ASCII.
+def _text(
+    t: table_p, c: column_p, v: values_p, p: octets, size: int64_t, end: octets
+) -> cython.bint:
+    """The value of a cell of any length; False, with nothing stored: it has none, or no room."""
+    kind: cython.int = c.kind
+    before: int64_t = v.used
+    room: int64_t = min(v.capacity - SLACK, MAX_DATA) - before
+    written: int64_t = size
+    if kind == K_JSON:
+        if put_json(v, p, size, end, c.flag) != S_VALUE:
+            v.used = before
+            return False
+        t.bytes += v.used - before
+        return True
+    if size > room:
+        return False
+    if kind == K_SINGLE_BYTE:
+        if not (c.points[0x100] and copy_ascii(v.data + before, p, size, end - p)):
+            if 3 * size > room:
+                return False
+            written = put_points(v.data + before, p, size, c.points)
+            if written < 0:
+                return False
+    elif not copy_ascii(v.data + before, p, size, end - p):
+        if (kind == K_UTF8MB4 or kind == K_UTF8MB3) and not valid_utf8(p, size, kind == K_UTF8MB4):
+            return False
+    if kind == K_PADDED and size < c.limit:
+        written = c.limit
+        if written > room:
+            return False
+        memset(v.data + before + size, 0, written - size)
+    v.used = before + written
+    t.bytes += written
+    return True
 
-    NULL, with nothing changed: not that easy.
-    """
-    c: column_p = t.columns + index
-    v: values_p = t.values[side] + index
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _easy(t: table_p, c: column_p, v: values_p, p: octets, end: octets) -> octets:
+    """A cell where nothing stands in the way; NULL, with nothing stored: ``cell`` must look."""
     kind: cython.int = c.kind
     row: int64_t = t.rows
-    left: int64_t = end - p
-    size: int64_t
-    if left < c.width or c.width > 8:
+    width: int64_t = c.width
+    size: uint32_t
+    if end - p < width:
         return cython.NULL
-    if kind == K_SKIP_FIXED:
-        return p + c.width
     if kind < K_SKIP_PREFIXED:
-        if v.rows != row or not _easy_fixed(c, p, v.data + row * v.element):
+        if kind == K_SKIP_FIXED:
+            return p + width
+        if v.rows != row or not _fixed(c, p, v.data + row * v.element):
             return cython.NULL
         v.rows = row + 1
-        return p + c.width
-    if kind > K_UTF8MB3 or kind == K_PADDED or c.width > 2:
+        return p + width
+    if width == 1:
+        size = p[0]
+    elif width == 2:
+        size = p[0] | p[1] << 8
+    elif width == 4 and kind != K_BAD:
+        memcpy(cython.address(size), p, 4)
+    else:
         return cython.NULL
-    size = p[0]
-    if c.width == 2:
-        size |= p[1] << 8
-    p += c.width
-    left -= c.width
-    if size > left:
+    p += width
+    if size > end - p:
         return cython.NULL
     if kind == K_SKIP_PREFIXED:
         return p + size
-    if v.rows != row or size > v.capacity - v.used or size > MAX_DATA - v.used:
+    if v.rows != row or not _text(t, c, v, p, size, end):
         return cython.NULL
-    if not copy_ascii(v.data + v.used, p, size) and kind != K_BYTES:
-        return cython.NULL
-    v.used += size
-    t.bytes += size
     v.offsets[row + 1] = cython.cast(int32_t, v.used)
     v.rows = row + 1
     return p + size
@@ -277,7 +288,7 @@ def _easy(t: table_p, side: cython.int, index: cython.int, p: octets, end: octet
 @cython.exceptval(check=False)
 def _image(t: table_p, side: cython.int, p: octets, end: octets, diffs: cython.bint) -> octets:
     i: cython.int
-    index: cython.int
+    steps: step_p = t.steps[side]
     count: cython.int = t.present_count[side]
     size: cython.int = (count + 7) >> 3
     raws: int64_t = t.raw_count
@@ -289,14 +300,13 @@ def _image(t: table_p, side: cython.int, p: octets, end: octets, diffs: cython.b
     for i in range(count):
         if nulls[i >> 3] >> (i & 7) & 1:
             continue
-        index = t.present[side][i]
-        if diffs and t.diffs[index]:
-            p = json_diff(t, side, index, p, end)
+        if diffs and t.diffs[steps[i].index]:
+            p = json_diff(t, side, steps[i].index, p, end)
         else:
             start = p
-            p = _easy(t, side, index, start, end)
+            p = _easy(t, steps[i].column, steps[i].values, start, end)
             if p is cython.NULL:
-                p = cell(t, side, index, start, end)
+                p = cell(t, side, steps[i].index, start, end)
         if p is cython.NULL:
             return cython.NULL
     if (not t.whole[side] or t.raw_count != raws) and t.wanted:

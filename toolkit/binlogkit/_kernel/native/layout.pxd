@@ -115,6 +115,11 @@ cdef enum:
     NO_POINT = 0xFFFE  # a byte that is no character of its set
     SLACK = 32  # bytes of data beyond what is used: short text is copied as so many bytes
 
+ctypedef struct Column
+
+# The state of a cell of a fixed number of bytes, and its value at ``out``.
+ctypedef int (*reader_p)(Column* c, octets p, uint8_t* out) noexcept nogil
+
 ctypedef struct Column:
     int kind
     int out  # place among the columns asked for, -1 for a column that is not
@@ -125,10 +130,12 @@ ctypedef struct Column:
     int64_t limit  # BIT: bits; ENUM, SET: labels, -1 where not known; PADDED: bytes
     int element  # bytes of an Arrow value, 0 for a variable number
     int groups
+    int narrow  # DECIMAL: groups in front whose number fits 64 bits
     uint8_t digits[MAX_GROUPS]
     uint8_t sizes[MAX_GROUPS]
     uint32_t powers[MAX_GROUPS]  # 10 ** digits
-    uint32_t* points  # SINGLE_BYTE: 256 characters
+    uint32_t* points  # SINGLE_BYTE: 256 characters, and whether those of ASCII are its own
+    reader_p read  # of a fixed number of bytes, where that is more than a copy
 
 ctypedef struct Values:
     int64_t rows  # rows that are settled; -1: no value was stored yet
@@ -182,7 +189,7 @@ ctypedef struct Table:
     Run* runs
     int64_t run_count
     int64_t run_capacity
-    uint16_t* present[2]
+    Step* steps[2]
     int present_count[2]
     int whole[2]
     uint8_t* seen[2]
@@ -197,7 +204,14 @@ ctypedef struct RowsAt:
     octets at
     int64_t row
 
+# A column of an image.
+ctypedef struct Step:
+    Column* column
+    Values* values
+    int index
+
 ctypedef Column* column_p
+ctypedef Step* step_p
 ctypedef Values* values_p
 ctypedef Table* table_p
 ctypedef RowsAt* rows_at_p

@@ -12,39 +12,30 @@ from cython.cimports.binlogkit._kernel.native.layout import (
     S_NO_ARROW_VALUE,
     S_UNDECODABLE,
     S_VALUE,
+    column_p,
     octets,
 )
-from cython.cimports.libc.stdint import int64_t, uint64_t
+from cython.cimports.libc.stdint import int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from cython.cimports.libc.string import memcpy
 
-MICROS = cython.declare(int64_t, 1_000_000)
-DAY_SECONDS = cython.declare(int64_t, 86_400)
-
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _big(p: octets, size: cython.int) -> uint64_t:
-    value: uint64_t = 0
-    i: cython.int
-    for i in range(size):
-        value = value << 8 | p[i]
-    return value
+_MICROS = cython.declare(int64_t, 1_000_000)
+_DAY_SECONDS = cython.declare(int64_t, 86_400)
+_EPOCH = cython.declare(int64_t, 719_468)  # days from 0000-03-01 to 1970-01-01
 
 
 @cython.cfunc
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def _micros(p: octets, size: cython.int) -> uint64_t:
+def _micros(p: octets, size: cython.int) -> uint32_t:
     """A fraction of ``size`` bytes."""
     if size == 0:
         return 0
-    if size == 1:
-        return cython.cast(uint64_t, p[0]) * 10_000
+    if size == 3:
+        return p[0] << 16 | p[1] << 8 | p[2]
     if size == 2:
-        return _big(p, 2) * 100
-    return _big(p, 3)
+        return (p[0] << 8 | p[1]) * 100
+    return p[0] * 10_000
 
 
 @cython.cfunc
@@ -52,31 +43,26 @@ def _micros(p: octets, size: cython.int) -> uint64_t:
 @cython.nogil
 @cython.exceptval(check=False)
 def _days(
-    year: uint64_t, month: uint64_t, day: uint64_t, out: cython.pointer(int64_t)
+    year: uint32_t, month: uint32_t, day: uint32_t, out: cython.pointer(int64_t)
 ) -> cython.int:
     """Days since 1970-01-01, counted in years that begin in March."""
-    last: uint64_t
-    y: int64_t
-    era: int64_t
-    of_era: int64_t
-    of_year: int64_t
+    y: uint32_t
+    m: uint32_t
     if year > 9999 or month > 12 or day > 31:
         return S_UNDECODABLE
     if year == 0 or month == 0 or day == 0:
         return S_NO_ARROW_VALUE
-    if month == 2:
-        last = 29 if year % 4 == 0 and (year % 100 or year % 400 == 0) else 28
-    else:
-        last = 30 if month == 4 or month == 6 or month == 9 or month == 11 else 31
-    if day > last:
-        return S_NO_ARROW_VALUE
-    y = cython.cast(int64_t, year) - (month <= 2)
-    era = y // 400
-    of_era = y - era * 400
-    of_year = (
-        (153 * ((cython.cast(int64_t, month) + 9) % 12) + 2) // 5 + cython.cast(int64_t, day) - 1
-    )
-    out[0] = era * 146_097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719_468
+    if day > 28:
+        if month == 2:
+            if day > 29 or year & 3 or (year % 100 == 0 and year % 400):
+                return S_NO_ARROW_VALUE
+        elif day == 31 and (month == 4 or month == 6 or month == 9 or month == 11):
+            return S_NO_ARROW_VALUE
+    y = year - (month <= 2)
+    m = month - 3 if month > 2 else month + 9
+    out[0] = cython.cast(
+        int64_t, y * 365 + y // 4 - y // 100 + y // 400 + (153 * m + 2) // 5 + day
+    ) - (_EPOCH + 1)
     return S_VALUE
 
 
@@ -85,46 +71,94 @@ def _days(
 @cython.nogil
 @cython.exceptval(check=False)
 def _moment(
-    year: uint64_t,
-    month: uint64_t,
-    day: uint64_t,
-    hour: uint64_t,
-    minute: uint64_t,
-    second: uint64_t,
-    micros: uint64_t,
-    out: cython.pointer(int64_t),
+    year: uint32_t,
+    month: uint32_t,
+    day: uint32_t,
+    hour: uint32_t,
+    minute: uint32_t,
+    second: uint32_t,
+    micros: uint32_t,
+    out: cython.pointer(uint8_t),
 ) -> cython.int:
+    """Microseconds since 1970, in no time zone."""
     days: int64_t = 0
+    clock: uint32_t
     state: cython.int = _days(year, month, day, cython.address(days))
-    clock: uint64_t
     if hour > 23 or minute > 59 or second > 59 or micros > 999_999:
         return S_UNDECODABLE
     if state == S_VALUE:
         clock = (hour * 60 + minute) * 60 + second
-        out[0] = (days * DAY_SECONDS + cython.cast(int64_t, clock)) * MICROS + cython.cast(
-            int64_t, micros
-        )
+        days = (days * _DAY_SECONDS + clock) * _MICROS + micros
+        memcpy(out, cython.address(days), 8)
+    return state
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _time(
+    hour: uint32_t,
+    minute: uint32_t,
+    second: uint32_t,
+    micros: uint32_t,
+    negative: cython.bint,
+    out: cython.pointer(uint8_t),
+) -> cython.int:
+    value: int64_t
+    if hour > 838 or minute > 59 or second > 59 or micros > 999_999:
+        return S_UNDECODABLE
+    value = cython.cast(int64_t, (hour * 60 + minute) * 60 + second) * _MICROS + micros
+    if negative:
+        value = -value
+    memcpy(out, cython.address(value), 8)
+    return S_VALUE
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _timestamp(seconds: uint32_t, micros: uint32_t, out: cython.pointer(uint8_t)) -> cython.int:
+    value: int64_t
+    if micros > 999_999:
+        return S_UNDECODABLE
+    if seconds == 0:
+        return S_NO_ARROW_VALUE
+    value = cython.cast(int64_t, seconds) * _MICROS + micros
+    memcpy(out, cython.address(value), 8)
+    return S_VALUE
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _date(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
+    raw: uint32_t = p[0] | p[1] << 8 | p[2] << 16
+    days: int64_t = 0
+    small: int32_t
+    state: cython.int = _days(raw >> 9, raw >> 5 & 15, raw & 31, cython.address(days))
+    small = cython.cast(int32_t, days)
+    memcpy(out, cython.address(small), 4)
     return state
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _datetime2(p: octets, size: cython.int, out: cython.pointer(int64_t)) -> cython.int:
-    packed: uint64_t = _big(p, 5)
-    months: uint64_t
-    if not packed >> 39:  # the sign, set for positive
+def _datetime2(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
+    months: uint32_t = cython.cast(uint32_t, (p[0] & 0x7F) << 10 | p[1] << 2 | p[2] >> 6)
+    clock: uint32_t = cython.cast(uint32_t, p[2] << 16 | p[3] << 8 | p[4])
+    if not p[0] & 0x80:  # the sign, set for positive
         return S_UNDECODABLE
-    packed &= (cython.cast(uint64_t, 1) << 39) - 1
-    months = packed >> 22
     return _moment(
         months // 13,
         months % 13,
-        packed >> 17 & 31,
-        packed >> 12 & 31,
-        packed >> 6 & 63,
-        packed & 63,
-        _micros(p + 5, size),
+        clock >> 17 & 31,
+        clock >> 12 & 31,
+        clock >> 6 & 63,
+        clock & 63,
+        _micros(p + 5, c.fraction),
         out,
     )
 
@@ -132,34 +166,20 @@ def _datetime2(p: octets, size: cython.int, out: cython.pointer(int64_t)) -> cyt
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _time(
-    hour: uint64_t,
-    minute: uint64_t,
-    second: uint64_t,
-    micros: uint64_t,
-    negative: cython.bint,
-    out: cython.pointer(int64_t),
-) -> cython.int:
-    value: int64_t
-    if hour > 838 or minute > 59 or second > 59 or micros > 999_999:
-        return S_UNDECODABLE
-    value = cython.cast(int64_t, ((hour * 60 + minute) * 60 + second) * 1_000_000 + micros)
-    out[0] = -value if negative else value
-    return S_VALUE
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _time2(p: octets, size: cython.int, out: cython.pointer(int64_t)) -> cython.int:
-    packed: uint64_t = _big(p, 3 + size)
+def _time2(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
+    """The sign covers the fraction: 0x800000 and its zeros are 0."""
+    size: cython.int = c.fraction
+    packed: uint64_t = cython.cast(uint64_t, p[0] << 16 | p[1] << 8 | p[2])
     offset: uint64_t = cython.cast(uint64_t, 0x800000) << (8 * size)
-    negative: cython.bint = packed < offset
-    whole: uint64_t
-    part: uint64_t
+    negative: cython.bint = not p[0] & 0x80
+    whole: uint32_t
+    part: uint32_t
+    i: cython.int
+    for i in range(size):
+        packed = packed << 8 | p[3 + i]
     packed = offset - packed if negative else packed - offset
-    whole = packed >> (8 * size)
-    part = packed & ((cython.cast(uint64_t, 1) << (8 * size)) - 1)
+    whole = cython.cast(uint32_t, packed >> (8 * size))
+    part = cython.cast(uint32_t, packed & ((cython.cast(uint64_t, 1) << (8 * size)) - 1))
     if size == 1:
         part *= 10_000
     elif size == 2:
@@ -170,61 +190,69 @@ def _time2(p: octets, size: cython.int, out: cython.pointer(int64_t)) -> cython.
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _timestamp(seconds: uint64_t, micros: uint64_t, out: cython.pointer(int64_t)) -> cython.int:
-    if micros > 999_999:
-        return S_UNDECODABLE
-    if seconds == 0:
-        return S_NO_ARROW_VALUE
-    out[0] = cython.cast(int64_t, seconds * 1_000_000 + micros)
-    return S_VALUE
+def _timestamp2(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
+    seconds: uint32_t = cython.cast(uint32_t, p[0]) << 24 | p[1] << 16 | p[2] << 8 | p[3]
+    return _timestamp(seconds, _micros(p + 4, c.fraction), out)
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _little(p: octets, size: cython.int) -> uint64_t:
-    value: uint64_t = 0
-    i: cython.int
-    for i in range(size):
-        value |= cython.cast(uint64_t, p[i]) << (8 * i)
-    return value
+def _old_time(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
+    raw: uint32_t = p[0] | p[1] << 8 | p[2] << 16
+    negative: cython.bint = raw >= 0x800000
+    if negative:
+        raw = 0x1000000 - raw
+    return _time(raw // 10_000, raw // 100 % 100, raw % 100, 0, negative, out)
 
 
-def temporal(c, p, out):
-    """The state of a temporal cell, and its days or microseconds."""
-    kind: cython.int = c.kind
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _old_datetime(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
     raw: uint64_t
-    clock: uint64_t
-    signed: int64_t
-    if kind == K_DATETIME2:
-        return _datetime2(p, c.fraction, out)
+    day: uint64_t
+    clock: uint32_t
+    memcpy(cython.address(raw), p, 8)
+    clock = cython.cast(uint32_t, raw % 1_000_000)
+    day = raw // 1_000_000
+    if day > 99_999_999:
+        return S_UNDECODABLE
+    return _moment(
+        cython.cast(uint32_t, day // 10_000),
+        cython.cast(uint32_t, day // 100 % 100),
+        cython.cast(uint32_t, day % 100),
+        clock // 10_000,
+        clock // 100 % 100,
+        clock % 100,
+        0,
+        out,
+    )
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _old_timestamp(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
+    seconds: uint32_t
+    memcpy(cython.address(seconds), p, 4)
+    return _timestamp(seconds, 0, out)
+
+
+def temporal_reader(kind):
+    """What reads the cells of a kind, NULL for one that is no date and no time."""
+    if kind == K_DATE:
+        return _date
+    elif kind == K_DATETIME2:
+        return _datetime2
     elif kind == K_TIMESTAMP2:
-        return _timestamp(_big(p, 4), _micros(p + 4, c.fraction), out)
-    elif kind == K_DATE:
-        raw = _little(p, 3)
-        return _days(raw >> 9, raw >> 5 & 15, raw & 31, out)
+        return _timestamp2
     elif kind == K_TIME2:
-        return _time2(p, c.fraction, out)
+        return _time2
     elif kind == K_OLD_TIME:
-        signed = cython.cast(int64_t, _little(p, 3))
-        if signed >= 0x800000:
-            signed -= 0x1000000
-        raw = cython.cast(uint64_t, -signed if signed < 0 else signed)
-        return _time(raw // 10_000, raw // 100 % 100, raw % 100, 0, signed < 0, out)
+        return _old_time
     elif kind == K_OLD_DATETIME:
-        raw = _little(p, 8)
-        clock = raw % 1_000_000
-        raw = raw // 1_000_000
-        return _moment(
-            raw // 10_000,
-            raw // 100 % 100,
-            raw % 100,
-            clock // 10_000,
-            clock // 100 % 100,
-            clock % 100,
-            0,
-            out,
-        )
+        return _old_datetime
     elif kind == K_OLD_TIMESTAMP:
-        return _timestamp(_little(p, 4), 0, out)
-    return S_UNDECODABLE
+        return _old_timestamp
+    return cython.NULL

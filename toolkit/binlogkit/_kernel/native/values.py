@@ -210,7 +210,7 @@ def put_states(t, image, nulls, raws):
     states = v.data + v.used
     memset(states, S_NOT_IN_IMAGE, t.wanted)
     for i in range(t.present_count[image]):
-        out = t.columns[t.present[image][i]].out
+        out = t.steps[image][i].column.out
         if out >= 0:
             states[out] = S_NULL if nulls[i >> 3] >> (i & 7) & 1 else S_VALUE
     for raw in range(raws, t.raw_count):
