@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "ahead.h"
+
 #define BINLOGKIT_HIGH 0x8080808080808080ull
 
 typedef uint64_t binlogkit_pair __attribute__((vector_size(16)));
@@ -54,6 +56,7 @@ static inline int binlogkit_copy_ascii(
         marks[0] |= marks[1];
         return !(marks[0][0] | marks[0][1]);
     }
+    binlogkit_write_ahead(out, size);
     if (size >= 16) {
         binlogkit_pair first = {0, 0}, second = {0, 0};
         size_t at = 0;

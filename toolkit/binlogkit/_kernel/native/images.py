@@ -5,6 +5,7 @@ stored of the row is taken back.
 """
 
 import cython
+from cython.cimports.binlogkit._kernel.native.ahead import read_ahead
 from cython.cimports.binlogkit._kernel.native.ascii import copy_ascii
 from cython.cimports.binlogkit._kernel.native.cells import cell, fail, json_diff
 from cython.cimports.binlogkit._kernel.native.json_text import put_json
@@ -442,6 +443,7 @@ def decode_rows(t, e, p, end):
         if start is cython.NULL:
             undo_row(t, raws, heap, size)
             break
+        read_ahead(e.at, start)
         e.at = start
         e.row += 1
         t.rows += 1
