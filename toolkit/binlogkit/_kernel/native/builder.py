@@ -407,8 +407,9 @@ def _can_be(c: column_p, groups, points) -> cython.bint:
     width, element = _SIZES[kind]
     if kind == K_DECIMAL128 or kind == K_DECIMAL256:
         digits = sum([digits for digits, _ in groups])
-        width = sum([size for _, size in groups])
-        if not all([1 <= size <= 4 for _, size in groups]):
+        sizes = [size for _, size in groups]
+        width = sum(sizes)
+        if min(sizes, default=0) < 1 or max(sizes) > 4:
             return False
         if not 1 <= digits <= (38 if kind == K_DECIMAL128 else 65):
             return False

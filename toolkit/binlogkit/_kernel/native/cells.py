@@ -80,7 +80,7 @@ def _little(p: octets, size: cython.int) -> uint64_t:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _copy1(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
+def _copy1(_c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
     out[0] = p[0]
     return S_VALUE
 
@@ -88,7 +88,7 @@ def _copy1(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _copy2(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
+def _copy2(_c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
     memcpy(out, p, 2)
     return S_VALUE
 
@@ -96,7 +96,7 @@ def _copy2(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _copy4(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
+def _copy4(_c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
     memcpy(out, p, 4)
     return S_VALUE
 
@@ -104,7 +104,7 @@ def _copy4(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _copy8(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
+def _copy8(_c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
     memcpy(out, p, 8)
     return S_VALUE
 
@@ -123,7 +123,7 @@ def _int24(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _year(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
+def _year(_c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
     short: int16_t = cython.cast(int16_t, p[0] + 1900 if p[0] else 0)
     memcpy(out, cython.address(short), 2)
     return S_VALUE
@@ -132,7 +132,7 @@ def _year(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _float(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
+def _float(_c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
     single: cython.float
     memcpy(cython.address(single), p, 4)
     if not isfinite(single):
@@ -144,7 +144,7 @@ def _float(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _double(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
+def _double(_c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
     double: cython.double
     memcpy(cython.address(double), p, 8)
     if not isfinite(double):

@@ -133,7 +133,7 @@ def _timestamp(seconds: uint32_t, micros: uint32_t, out: cython.pointer(uint8_t)
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _date(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
+def _date(_c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
     raw: uint32_t = p[0] | p[1] << 8 | p[2] << 16
     days: int64_t = 0
     small: int32_t
@@ -198,7 +198,7 @@ def _timestamp2(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _old_time(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
+def _old_time(_c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
     raw: uint32_t = p[0] | p[1] << 8 | p[2] << 16
     negative: cython.bint = raw >= 0x800000
     if negative:
@@ -209,7 +209,7 @@ def _old_time(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.in
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _old_datetime(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
+def _old_datetime(_c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
     raw: uint64_t
     day: uint64_t
     clock: uint32_t
@@ -233,7 +233,7 @@ def _old_datetime(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cytho
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _old_timestamp(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
+def _old_timestamp(_c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
     seconds: uint32_t
     memcpy(cython.address(seconds), p, 4)
     return _timestamp(seconds, 0, out)
