@@ -12,9 +12,10 @@ import pytest
 from binlogkit_fuzz import framing, seeds
 
 import binlogkit as bk
+from binlogkit.errors import LimitError
 from binlogkit.rows.pieces import Piece, transactions_ahead
 from binlogkit.rows.transactions import Transaction
-from binlogkit.rows.walk import LogWalk, Step
+from binlogkit.rows.walk import MOST_EVENTS, LogWalk, Step
 from binlogkit.sources import chunks
 
 LOG = seeds.logs()["8.0-row-full/transactions/binlog.000001"]
@@ -103,3 +104,19 @@ def test_transactions_are_read_ahead_to_their_end(broken: bool) -> None:
             found |= {int(t["number"]): int(t["xid"]) if t["has"] & 16 else None for t in item}
     assert found == expected
     assert min(found) == 7 and len(found) > 5
+
+
+@pytest.mark.parametrize("by_events", [False, True])
+def test_more_events_than_a_place_in_the_walk_can_tell(by_events: bool) -> None:
+    count = sum(1 for _ in walk_of(LOG))
+
+    def read(ordinal: int) -> int:
+        walk = walk_of(LOG)
+        walk.ordinal = ordinal
+        read = iter(walk) if by_events else walk.pieces()
+        list(read)
+        return walk.ordinal
+
+    assert read(MOST_EVENTS - count) == MOST_EVENTS
+    with pytest.raises(LimitError, match="more than 2,147,483,648 events in one reading"):
+        read(MOST_EVENTS - count + 1)

@@ -214,6 +214,7 @@ def pieces_of(
             behind, cause = stretch.place, obstacle.cause
             scan.scanner.maps.back_to_mark()
             break
+        walk.check_count(stretch.ordinal + len(stretch.entries), carrier.name)
         _tell_unmapped(walk, stretch, carrier.name)
         yield piece(stretch)
         told = len(walk.damages)

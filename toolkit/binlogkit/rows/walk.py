@@ -13,7 +13,14 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from binlogkit._kernel.charsets import CHARSETS, COLLATIONS
-from binlogkit.errors import DamageError, InputError, MalformedEventError, UsageError
+from binlogkit.errors import (
+    DamageError,
+    InputError,
+    LimitError,
+    MalformedEventError,
+    UsageError,
+    printable,
+)
 from binlogkit.events.base import Event
 from binlogkit.events.control import Incident
 from binlogkit.events.early import EarlyRows
@@ -48,6 +55,7 @@ Place: TypeAlias = tuple[int, int]
 _Item = TypeVar("_Item")
 
 SEQ_SHIFT = 32
+MOST_EVENTS = 1 << 31  # of a walk: what the place of a row, an int64, can tell
 # A rows event for this id carries no rows: it only ends a statement (server's sources, rpl).
 DUMMY_TABLE_ID = 0xFFFFFF
 _NO_MAP = (
@@ -189,6 +197,15 @@ class LogWalk:
     def next_number(self, number: int) -> None:
         self._spans = Spans(number)
 
+    @staticmethod
+    def check_count(events: int, file: str) -> None:
+        """LimitError: the walk has more events than can be numbered."""
+        if events > MOST_EVENTS:
+            raise LimitError(
+                f"{printable(file)}: more than {MOST_EVENTS:,} events in one reading; "
+                "read fewer logs at once"
+            )
+
     def steps_of(
         self, carrier: Carrier, first: bool, last: bool, behind: Place = (0, -1)
     ) -> Iterator[Step]:
@@ -268,6 +285,7 @@ class LogWalk:
                 query = _query_behind(event, query)
                 self.interrupted = _over(current, raw)
                 continue
+            self.check_count(self.ordinal + 1, carrier.name)
             step = Step(event, self.ordinal << SEQ_SHIFT, first, last)
             step.transaction = _over(current, raw)
             self.ordinal += 1
