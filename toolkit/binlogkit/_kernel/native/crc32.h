@@ -1,9 +1,10 @@
 /* CRC-32 as zlib and the server compute it (polynomial 0xEDB88320, reflected).
  *
- * Four lanes of 16 bytes are folded by carry-less multiplication where the CPU has it (V. Gopal and
- * others, "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ Instruction", Intel, 2009,
- * whose constants for the reflected polynomial these are); what is left, and everything elsewhere,
- * goes through tables, 16 bytes at a time.
+ * Four lanes of 16 bytes, or of 64, are folded by carry-less multiplication where the CPU has it
+ * (V. Gopal and others, "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ Instruction",
+ * Intel, 2009, whose constants for the reflected polynomial these are: by n bits it is folded with
+ * x**(n + 32) and x**(n - 32)); what is left, and everything elsewhere, goes through tables, 16 bytes
+ * at a time.
  */
 #ifndef BINLOGKIT_CRC32_H
 #define BINLOGKIT_CRC32_H
@@ -13,7 +14,7 @@
 #include <string.h>
 
 static uint32_t binlogkit_crc_tables[16][256];
-static int binlogkit_crc_folds = 0;
+static int binlogkit_crc_lane = 0;
 
 static inline uint32_t binlogkit_crc_by_table(uint32_t crc, const uint8_t *p, size_t size)
 {
@@ -72,15 +73,28 @@ static inline BINLOGKIT_FOLDING __m128i binlogkit_lane(const uint8_t *p)
     return _mm_loadu_si128((const __m128i *)p);
 }
 
+/* 128 bits to 32 */
+static inline BINLOGKIT_FOLDING uint32_t binlogkit_reduce(__m128i a)
+{
+    const __m128i by_128 = _mm_set_epi64x(0x0ccaa009e, 0x1751997d0);
+    const __m128i by_64 = _mm_set_epi64x(0, 0x163cd6124);
+    const __m128i barrett = _mm_set_epi64x(0x1f7011641, 0x1db710641);
+    const __m128i low_words = _mm_setr_epi32(-1, 0, -1, 0);
+    __m128i b;
+    a = _mm_xor_si128(_mm_srli_si128(a, 8), _mm_clmulepi64_si128(a, by_128, 0x10));
+    b = _mm_srli_si128(a, 4);
+    a = _mm_xor_si128(_mm_clmulepi64_si128(_mm_and_si128(a, low_words), by_64, 0x00), b);
+    b = _mm_clmulepi64_si128(_mm_and_si128(a, low_words), barrett, 0x10);
+    b = _mm_clmulepi64_si128(_mm_and_si128(b, low_words), barrett, 0x00);
+    return (uint32_t)_mm_extract_epi32(_mm_xor_si128(a, b), 1);
+}
+
 /* size: at least 16, a multiple of 16 */
 static BINLOGKIT_FOLDING uint32_t binlogkit_crc_by_folding(
     uint32_t crc, const uint8_t *p, size_t size)
 {
     const __m128i by_512 = _mm_set_epi64x(0x1c6e41596, 0x154442bd4);
     const __m128i by_128 = _mm_set_epi64x(0x0ccaa009e, 0x1751997d0);
-    const __m128i by_64 = _mm_set_epi64x(0, 0x163cd6124);
-    const __m128i barrett = _mm_set_epi64x(0x1f7011641, 0x1db710641);
-    const __m128i low_words = _mm_setr_epi32(-1, 0, -1, 0);
     __m128i a = _mm_xor_si128(binlogkit_lane(p), _mm_cvtsi32_si128((int)crc)), b;
     if (size < 64) {
         p += 16;
@@ -100,18 +114,54 @@ static BINLOGKIT_FOLDING uint32_t binlogkit_crc_by_folding(
     }
     for (; size >= 16; p += 16, size -= 16)
         a = binlogkit_fold(a, by_128, binlogkit_lane(p));
-    /* 128 bits to 64, to 32 */
-    a = _mm_xor_si128(_mm_srli_si128(a, 8), _mm_clmulepi64_si128(a, by_128, 0x10));
-    b = _mm_srli_si128(a, 4);
-    a = _mm_xor_si128(_mm_clmulepi64_si128(_mm_and_si128(a, low_words), by_64, 0x00), b);
-    b = _mm_clmulepi64_si128(_mm_and_si128(a, low_words), barrett, 0x10);
-    b = _mm_clmulepi64_si128(_mm_and_si128(b, low_words), barrett, 0x00);
-    return (uint32_t)_mm_extract_epi32(_mm_xor_si128(a, b), 1);
+    return binlogkit_reduce(a);
+}
+
+#if defined(__clang__) || __GNUC__ >= 8
+#define BINLOGKIT_WIDE __attribute__((target("avx512f,vpclmulqdq,pclmul,sse4.1")))
+
+static inline BINLOGKIT_WIDE __m512i binlogkit_fold_wide(__m512i x, __m512i by, __m512i next)
+{
+    __m512i low = _mm512_clmulepi64_epi128(x, by, 0x00);
+    __m512i high = _mm512_clmulepi64_epi128(x, by, 0x11);
+    return _mm512_ternarylogic_epi64(low, high, next, 0x96); /* xor of three */
+}
+
+/* size: at least 256, a multiple of 16 */
+static BINLOGKIT_WIDE uint32_t binlogkit_crc_by_wide_folding(
+    uint32_t crc, const uint8_t *p, size_t size)
+{
+    const __m512i by_2048 = _mm512_broadcast_i32x4(_mm_set_epi64x(0x1322d1430, 0x11542778a));
+    const __m512i by_512 = _mm512_broadcast_i32x4(_mm_set_epi64x(0x1c6e41596, 0x154442bd4));
+    const __m128i by_128 = _mm_set_epi64x(0x0ccaa009e, 0x1751997d0);
+    __m512i a = _mm512_loadu_si512(p), b = _mm512_loadu_si512(p + 64);
+    __m512i c = _mm512_loadu_si512(p + 128), d = _mm512_loadu_si512(p + 192);
+    __m128i x;
+    a = _mm512_xor_si512(a, _mm512_zextsi128_si512(_mm_cvtsi32_si128((int)crc)));
+    for (p += 256, size -= 256; size >= 256; p += 256, size -= 256) {
+        a = binlogkit_fold_wide(a, by_2048, _mm512_loadu_si512(p));
+        b = binlogkit_fold_wide(b, by_2048, _mm512_loadu_si512(p + 64));
+        c = binlogkit_fold_wide(c, by_2048, _mm512_loadu_si512(p + 128));
+        d = binlogkit_fold_wide(d, by_2048, _mm512_loadu_si512(p + 192));
+    }
+    b = binlogkit_fold_wide(a, by_512, b);
+    c = binlogkit_fold_wide(b, by_512, c);
+    a = binlogkit_fold_wide(c, by_512, d);
+    for (; size >= 64; p += 64, size -= 64)
+        a = binlogkit_fold_wide(a, by_512, _mm512_loadu_si512(p));
+    x = binlogkit_fold(_mm512_castsi512_si128(a), by_128, _mm512_extracti32x4_epi32(a, 1));
+    x = binlogkit_fold(x, by_128, _mm512_extracti32x4_epi32(a, 2));
+    x = binlogkit_fold(x, by_128, _mm512_extracti32x4_epi32(a, 3));
+    for (; size >= 16; p += 16, size -= 16)
+        x = binlogkit_fold(x, by_128, binlogkit_lane(p));
+    return binlogkit_reduce(x);
 }
 #endif
+#endif
 
-/* Call once before binlogkit_crc32; folding: 0 keeps to the tables. Returns whether it folds. */
-static int binlogkit_crc_prepare(int folding)
+/* Call once before binlogkit_crc32; lane: bytes that it may fold at once, 0 (it keeps to the tables),
+ * 16 or 64. Returns what it does. */
+static int binlogkit_crc_prepare(int lane)
 {
     for (uint32_t i = 0; i < 256; i++) {
         uint32_t crc = i;
@@ -126,12 +176,18 @@ static int binlogkit_crc_prepare(int folding)
         }
 #if defined(BINLOGKIT_FOLDING)
     __builtin_cpu_init();
-    binlogkit_crc_folds = folding && __builtin_cpu_supports("pclmul")
-                          && __builtin_cpu_supports("sse4.1");
-#else
-    (void)folding;
+    binlogkit_crc_lane = 0;
+    if (lane >= 16 && __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("sse4.1"))
+        binlogkit_crc_lane = 16;
+#if defined(BINLOGKIT_WIDE)
+    if (lane >= 64 && binlogkit_crc_lane && __builtin_cpu_supports("avx512f")
+        && __builtin_cpu_supports("vpclmulqdq"))
+        binlogkit_crc_lane = 64;
 #endif
-    return binlogkit_crc_folds;
+#else
+    (void)lane;
+#endif
+    return binlogkit_crc_lane;
 }
 
 /* crc: 0 at first, else what the call for the bytes before returned */
@@ -139,9 +195,14 @@ static uint32_t binlogkit_crc32(uint32_t crc, const uint8_t *p, size_t size)
 {
     crc = ~crc;
 #if defined(BINLOGKIT_FOLDING)
-    if (binlogkit_crc_folds && size >= 32) {
+    if (binlogkit_crc_lane && size >= 32) {
         size_t folded = size & ~(size_t)15;
-        crc = binlogkit_crc_by_folding(crc, p, folded);
+#if defined(BINLOGKIT_WIDE)
+        if (binlogkit_crc_lane == 64 && size >= 256)
+            crc = binlogkit_crc_by_wide_folding(crc, p, folded);
+        else
+#endif
+            crc = binlogkit_crc_by_folding(crc, p, folded);
         p += folded;
         size -= folded;
     }

@@ -201,9 +201,10 @@ def crc(data, start=0):
     return value
 
 
-def use_folding(wanted):
-    """Whether the CRC may use carry-less multiplication; returns whether it does."""
-    return crc_prepare(wanted) != 0
+def use_folding(lane):
+    """How many bytes the CRC may take at once by carry-less multiplication: 0 (by tables), 16 or
+    64; returns what it takes on this CPU."""
+    return crc_prepare(lane)
 
 
-crc_prepare(1)
+crc_prepare(64)
