@@ -62,7 +62,7 @@ def _hop(data: memoryview) -> Callable[[], None]:
 
 def _know(scanner: Scanner, index: Index, data: memoryview) -> None:
     """A statement's variables, so that the next BEGIN with them is hopped over."""
-    entry = np.frombuffer(index.tobytes(len(index) - 1), np.dtype(list(ENTRY)))[0]
+    entry = np.frombuffer(index.copied(len(index) - 1), np.dtype(list(ENTRY)))[0]
     if entry["type"] == _QUERY:
         start = int(entry["offset"]) + _HEADER
         length = int.from_bytes(data[start + 11 : start + 13], "little")

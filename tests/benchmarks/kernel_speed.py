@@ -94,7 +94,7 @@ class Pipeline:
         self.scanner.format_checksum = self.format.checksummed(EventType.FORMAT_DESCRIPTION_EVENT)
 
     def _look(self, index: Index, data: memoryview) -> None:
-        entry = np.frombuffer(index.tobytes(), np.dtype(list(ENTRY)))[-1]
+        entry = np.frombuffer(index.copied(), np.dtype(list(ENTRY)))[-1]
         start, size = int(entry["offset"]), int(entry["size"])
         header = parse_header(bytes(data[start : start + 19]), 19)
         tail = 4 if self.format.checksummed(EventType.QUERY_EVENT) else 0

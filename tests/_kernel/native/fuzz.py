@@ -169,7 +169,7 @@ def _scan_one(source: random.Random, buffer: Any, size: int) -> int:
     while (said := rows.run(builders)) is not None:
         if len(said) == 1:
             builders[said[0]].take()
-    scanner.transactions.tobytes()
+    scanner.transactions.copied()
     scanner.transactions.clear()
     return len(index)
 

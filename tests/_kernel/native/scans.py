@@ -89,7 +89,7 @@ class KernelWalk:
         return self.events, list(self._transactions())
 
     def _gather(self, index: Index, origin: int, inner: int | None) -> None:
-        entries = np.frombuffer(index.tobytes(), np.dtype(list(ENTRY)))
+        entries = np.frombuffer(index.copied(), np.dtype(list(ENTRY)))
         for i, e in enumerate(entries):
             self.events.append(
                 (
@@ -111,7 +111,7 @@ class KernelWalk:
 
     def _settle(self, index: Index, data: bytes, piece: bytes, origin: int) -> None:
         self.looks += 1
-        entry = np.frombuffer(index.tobytes(), np.dtype(list(ENTRY)))[-1]
+        entry = np.frombuffer(index.copied(), np.dtype(list(ENTRY)))[-1]
         start = origin + int(entry["offset"])
         tail = 4 if self.scanner.checksums else 0
         header = parse_header(data[start : start + 19], self.scanner.header_length)
@@ -135,7 +135,7 @@ class KernelWalk:
             length = int.from_bytes(event.raw.body[11:13], "little")
             self.scanner.know_status(event.raw.body[13 : 13 + length])
         # The decision gave the event its transaction.
-        number = int(np.frombuffer(index.tobytes(), np.dtype(list(ENTRY)))[-1]["tx"])
+        number = int(np.frombuffer(index.copied(), np.dtype(list(ENTRY)))[-1]["tx"])
         self.events[-1] = (*self.events[-1][:3], number)
 
     def _payload(self, outer: RawEvent, payload: TransactionPayload) -> None:
@@ -160,7 +160,7 @@ class KernelWalk:
         scanner.outer_pos = scanner.outer_end = -1
 
     def _transactions(self) -> Iterator[Record]:
-        for t in np.frombuffer(self.scanner.transactions.tobytes(), np.dtype(list(TRANSACTION))):
+        for t in np.frombuffer(self.scanner.transactions.copied(), np.dtype(list(TRANSACTION))):
             has = int(t["has"])
             sid = bytes(t["sid"]).hex()
             uuid = "-".join((sid[:8], sid[8:12], sid[12:16], sid[16:20], sid[20:]))

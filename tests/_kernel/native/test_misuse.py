@@ -172,7 +172,7 @@ def test_a_scan_in_another_thread() -> None:
         scanner.scan(index, data, 0, len(data), 4)
 
     for meanwhile in (
-        index.tobytes, index.clear, lambda: index.leave_out(b""), scanner.transactions.tobytes,
+        index.copied, index.clear, lambda: index.leave_out(b""), scanner.transactions.copied,
         scanner.transactions.clear, lambda: scanner.maps.body(0), scanner.maps.ids,
         scanner.maps.forget_ids, scanner.finish, lambda: scanner.know_status(b""),
     ):  # fmt: skip

@@ -82,7 +82,7 @@ def started(data: bytes) -> tuple[Scanner, Index]:
 
 
 def entries(index: Index) -> Any:
-    return np.frombuffer(index.tobytes(), np.dtype(list(ENTRY)))
+    return np.frombuffer(index.copied(), np.dtype(list(ENTRY)))
 
 
 def test_layouts_are_those_of_the_structs() -> None:

@@ -74,7 +74,7 @@ class _Tables:
         """Take an event that changes what is known; tables before it are resolved first."""
         walk, raw = self._walk, event.raw
         known = walk.generation
-        entries = np.frombuffer(index.tobytes(self._seen), ENTRIES)
+        entries = np.frombuffer(index.copied(self._seen), ENTRIES)
         if len(entries):  # the event is the last of them
             inside = raw.inner is not None
             self.resolve(entries, raw.pos - int(entries["offset"][-1]), raw.pos if inside else None)

@@ -104,7 +104,8 @@ class ScanWalk:
             if isinstance(file, (LooseEvents, ShownFile)):
                 self.obstacle, self.cause = (0, -1), Cause.LOOSE_EVENTS
                 return
-            chunks = Chunks(file, ahead=self._read_ahead if file.seekable() else None)
+            ahead = self._read_ahead if file.seekable() else None
+            chunks = Chunks(file, ahead=ahead, size=self.carrier.size)
             try:
                 yield from self._all(chunks)
             except Obstacle as obstacle:
@@ -118,7 +119,7 @@ class ScanWalk:
 
     def transactions(self) -> np.ndarray[Any, Any]:
         """The transactions since the last call; one that is open comes again."""
-        found = np.frombuffer(self.scanner.transactions.tobytes(), TRANSACTIONS)
+        found = np.frombuffer(self.scanner.transactions.copied(), TRANSACTIONS)
         self.scanner.transactions.clear()
         return found
 
@@ -187,7 +188,7 @@ class ScanWalk:
         self, index: Index, chunks: Chunks, before: int | None = None
     ) -> Iterator[Stretch]:
         """Hand over what the scan took, up to the offset ``before``."""
-        entries = np.frombuffer(index.tobytes(), ENTRIES)
+        entries = np.frombuffer(index.copied(), ENTRIES)
         if before is not None:
             entries = entries[chunks.origin + entries["offset"] < before]
         if not len(entries):
@@ -220,7 +221,7 @@ class ScanWalk:
         """Without checksums, a stretch is only believed where each ``log_pos`` agrees."""
         if self.format.checksummed(EventType.QUERY_EVENT) or not len(index):
             return
-        entries = np.frombuffer(index.tobytes(), ENTRIES)
+        entries = np.frombuffer(index.copied(), ENTRIES)
         begin = chunks.origin + int(entries["offset"][0])
         entries = entries[self._checked :]
         ends = chunks.origin + entries["offset"] + entries["size"]
@@ -236,7 +237,7 @@ class ScanWalk:
 
     def _clear(self) -> None:
         """Begin a new index: what was handed over may still be read."""
-        self._index = Index()
+        self._index = Index(len(self._index) * 9 // 8)  # about as many come again
         self._checked = 0
 
     # ---- what Python looks at -----------------------------------------------------------------
@@ -298,7 +299,7 @@ class ScanWalk:
     def _looked(self, index: Index, chunks: Chunks) -> Any:
         """Read the event behind which the scan stopped; whether a new stretch must begin."""
         self._check(index, chunks)
-        entry = np.frombuffer(index.tobytes(len(index) - 1), ENTRIES)[0]
+        entry = np.frombuffer(index.copied(len(index) - 1), ENTRIES)[0]
         start, size = int(entry["offset"]), int(entry["size"])
         header = parse_header(bytes(chunks.buffer[start : start + HEADER_LENGTH]), HEADER_LENGTH)
         tail = CHECKSUM_LENGTH if self.scanner.checksums else 0
@@ -325,7 +326,7 @@ class ScanWalk:
         body = event.body
         effect, transaction = settled(event, self.scanner.open_transaction)
         self.scanner.settle(index, origin, **effect)
-        number = int(np.frombuffer(index.tobytes(len(index) - 1), ENTRIES)[0]["tx"])
+        number = int(np.frombuffer(index.copied(len(index) - 1), ENTRIES)[0]["tx"])
         if isinstance(body, Query):
             length = int.from_bytes(event.raw.body[11:13], "little")
             self.scanner.know_status(event.raw.body[13 : 13 + length])
@@ -361,7 +362,7 @@ class ScanWalk:
                 chunks.start = scanner.offset
                 if stop == "look":
                     self._look_inside(index, chunks.buffer, outer)
-            entries = np.frombuffer(index.tobytes(), ENTRIES)
+            entries = np.frombuffer(index.copied(), ENTRIES)
             if len(entries):
                 yield Stretch(
                     scanner, index, chunks.buffer, entries, self.ordinal, 0,
@@ -377,7 +378,7 @@ class ScanWalk:
             raise Obstacle(outer.pos, self._inner)
 
     def _look_inside(self, index: Index, data: bytearray, outer: RawEvent) -> None:
-        entry = np.frombuffer(index.tobytes(len(index) - 1), ENTRIES)[0]
+        entry = np.frombuffer(index.copied(len(index) - 1), ENTRIES)[0]
         start, size = int(entry["offset"]), int(entry["size"])
         header = parse_header(bytes(data[start : start + HEADER_LENGTH]), HEADER_LENGTH)
         raw = RawEvent(

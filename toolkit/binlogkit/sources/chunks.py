@@ -39,9 +39,11 @@ class Chunks:
         used: Chunks | None = None,
         ahead: Submit | None = None,
         expected: int = SIZE,
+        size: int | None = None,
     ) -> None:
         """``used``: chunks that are done with, whose buffers serve again, behind what they hold
-        where the bytes ``expected`` fit there; ``ahead``: lets a call be made in another thread."""
+        where the bytes ``expected`` fit there; ``ahead``: lets a call be made in another thread;
+        ``size``: of the file, where it is known, up to which no small buffer is tried first."""
         self._file = file
         # One that only has read() inherits a readinto() that does nothing but raise.
         own = getattr(type(file), "readinto", io.RawIOBase.readinto)
@@ -61,8 +63,9 @@ class Chunks:
                 self.start = used.end
         self.end, self.origin = self.start, -self.start
         fit = 0 < len(self.buffer) <= SIZE and id(self.buffer) not in self._lent
+        first = max(_FIRST, (size or 0) + 1)  # one more, so that the end is met
         if not self.start and not fit:
-            self.buffer = self._spare.pop() if self._spare else bytearray(min(_FIRST, SIZE))
+            self.buffer = self._spare.pop() if self._spare else bytearray(min(first, SIZE))
 
     def lend(self) -> bytearray:
         """The buffer, which stays as it is until it is given back as often as it was lent."""

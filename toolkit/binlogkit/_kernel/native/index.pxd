@@ -56,6 +56,7 @@ cdef class Index:
     cdef Entry* entries
     cdef readonly int64_t count
     cdef int64_t capacity
+    cdef int64_t room
     cdef int users  # who reads it just now; -1: it is written
     cdef Entry* add(self) noexcept nogil
     cdef int begin_reading(self) except -1

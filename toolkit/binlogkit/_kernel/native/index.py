@@ -9,10 +9,14 @@ from cython.cimports.binlogkit._kernel.native.index import (
     transaction_p,
 )
 from cython.cimports.binlogkit._kernel.native.layout import octets
+from cython.cimports.binlogkit._kernel.native.memory import buffer_grow
+from cython.cimports.binlogkit._kernel.native.values import Block, block_copy, give_back
 from cython.cimports.cpython.buffer import PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cython.cimports.libc.stdint import uint32_t
-from cython.cimports.libc.stdlib import free, realloc
 from cython.cimports.libc.string import memset
+
+_FIRST = cython.declare(cython.int, 256)
+_MOST_ROOM = cython.declare(cython.int, 1 << 20)
 
 #: The layout of an entry and of a transaction, for numpy.
 ENTRY = (
@@ -53,18 +57,26 @@ TRANSACTION = (
 
 
 class Index:
-    """The events of a buffer, in order."""
+    """The events of a buffer, in order; ``room``: how many there may be at first."""
+
+    def __cinit__(self, room=0):
+        self.room = min(max(room, _FIRST), _MOST_ROOM)
 
     def __dealloc__(self):
-        free(self.entries)
+        give_back(self.entries)
 
     def add(self):
         """Room for one more entry; NULL: no memory."""
         entries: entry_p
         size: cython.longlong
         if self.count == self.capacity:
-            size = 2 * self.capacity if self.capacity else 1024
-            entries = cython.cast(entry_p, realloc(self.entries, size * cython.sizeof(Entry)))
+            size = 2 * self.capacity if self.capacity else self.room
+            entries = cython.cast(
+                entry_p,
+                buffer_grow(
+                    self.entries, self.count * cython.sizeof(Entry), size * cython.sizeof(Entry)
+                ),
+            )
             if entries is cython.NULL:
                 return cython.NULL
             self.entries = entries
@@ -93,16 +105,14 @@ class Index:
     def __len__(self):
         return self.count
 
-    def tobytes(self, start=0):
-        """The entries from ``start`` on as ``ENTRY`` says."""
+    def copied(self, start=0) -> Block:
+        """The entries from ``start`` on as ``ENTRY`` says, as they are now."""
         first: cython.longlong = start
         if self.users < 0:
             self.check_idle()
         if not 0 <= first < self.count:
-            return b""
-        return cython.cast(cython.p_char, self.entries + first)[
-            : (self.count - first) * cython.sizeof(Entry)
-        ]
+            return block_copy(cython.NULL, 0)
+        return block_copy(self.entries + first, (self.count - first) * cython.sizeof(Entry))
 
     def leave_out(self, wanted: bytes):
         """Take the table away from the entries for which ``wanted`` has a 0."""
@@ -128,16 +138,21 @@ class Transactions:
         self.next_number = number
 
     def __dealloc__(self):
-        free(self.items)
+        give_back(self.items)
 
     def add(self):
         """A new transaction with the next number; NULL: no memory."""
         items: transaction_p
         size: cython.longlong
         if self.count == self.capacity:
-            size = 2 * self.capacity if self.capacity else 256
+            size = 2 * self.capacity if self.capacity else _FIRST
             items = cython.cast(
-                transaction_p, realloc(self.items, size * cython.sizeof(Transaction))
+                transaction_p,
+                buffer_grow(
+                    self.items,
+                    self.count * cython.sizeof(Transaction),
+                    size * cython.sizeof(Transaction),
+                ),
             )
             if items is cython.NULL:
                 return cython.NULL
@@ -156,12 +171,10 @@ class Transactions:
             raise RuntimeError("the transactions are being written in another thread")
         return 0
 
-    def tobytes(self):
-        """The transactions as ``TRANSACTION`` says."""
+    def copied(self) -> Block:
+        """The transactions as ``TRANSACTION`` says, as they are now."""
         self.check_idle()
-        if not self.count:
-            return b""
-        return cython.cast(cython.p_char, self.items)[: self.count * cython.sizeof(Transaction)]
+        return block_copy(self.items, self.count * cython.sizeof(Transaction))
 
     def clear(self):
         """Forget those that have ended; an open one stays."""

@@ -22,3 +22,4 @@ cdef class Block:
     cdef readonly int64_t size
 
 cdef Block block_of(void* memory, int64_t size)
+cdef Block block_copy(const void* memory, int64_t size)

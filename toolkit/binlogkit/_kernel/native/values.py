@@ -26,6 +26,7 @@ from cython.cimports.binlogkit._kernel.native.memory import (
     buffer_put,
     buffer_size,
 )
+from cython.cimports.cpython.buffer import PyBuffer_FillInfo
 from cython.cimports.libc.stdint import int32_t, int64_t, uint8_t, uintptr_t
 from cython.cimports.libc.stdlib import realloc
 from cython.cimports.libc.string import memcpy, memset
@@ -36,6 +37,9 @@ class Block:
 
     def __dealloc__(self):
         buffer_put(self.memory)
+
+    def __getbuffer__(self, view: cython.pointer(Py_buffer), flags: cython.int):
+        PyBuffer_FillInfo(view, self, self.memory, self.size, 1, flags)
 
     @property
     def address(self):
@@ -48,6 +52,16 @@ def block_of(memory, size):
     block.memory = cython.cast(cython.pointer(uint8_t), memory)
     block.size = size
     return block
+
+
+def block_copy(memory, size):
+    """A block with a copy of ``size`` bytes."""
+    copy: cython.p_void = buffer_get(max(size, 1))
+    if copy is cython.NULL:
+        raise MemoryError
+    if size:
+        memcpy(copy, memory, size)
+    return block_of(copy, size)
 
 
 @cython.cfunc
