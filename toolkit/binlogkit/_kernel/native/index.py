@@ -10,7 +10,7 @@ from cython.cimports.binlogkit._kernel.native.index import (
 )
 from cython.cimports.binlogkit._kernel.native.layout import octets
 from cython.cimports.binlogkit._kernel.native.memory import buffer_grow
-from cython.cimports.binlogkit._kernel.native.values import Block, block_copy, give_back
+from cython.cimports.binlogkit._kernel.native.values import block_copy, give_back
 from cython.cimports.cpython.buffer import PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cython.cimports.libc.stdint import uint32_t
 from cython.cimports.libc.string import memset
@@ -105,14 +105,14 @@ class Index:
     def __len__(self):
         return self.count
 
-    def copied(self, start=0) -> Block:
+    def copied(self, start=0):
         """The entries from ``start`` on as ``ENTRY`` says, as they are now."""
         first: cython.longlong = start
         if self.users < 0:
             self.check_idle()
         if not 0 <= first < self.count:
-            return block_copy(cython.NULL, 0)
-        return block_copy(self.entries + first, (self.count - first) * cython.sizeof(Entry))
+            return _copy(cython.NULL, 0)
+        return _copy(self.entries + first, (self.count - first) * cython.sizeof(Entry))
 
     def leave_out(self, wanted: bytes):
         """Take the table away from the entries for which ``wanted`` has a 0."""
@@ -171,10 +171,10 @@ class Transactions:
             raise RuntimeError("the transactions are being written in another thread")
         return 0
 
-    def copied(self) -> Block:
+    def copied(self):
         """The transactions as ``TRANSACTION`` says, as they are now."""
         self.check_idle()
-        return block_copy(self.items, self.count * cython.sizeof(Transaction))
+        return _copy(self.items, self.count * cython.sizeof(Transaction))
 
     def clear(self):
         """Forget those that have ended; an open one stays."""
@@ -194,6 +194,11 @@ class Transactions:
     def entry_size(self):
         """Bytes of one transaction."""
         return cython.sizeof(Transaction)
+
+
+@cython.cfunc
+def _copy(memory: cython.p_const_void, size: cython.longlong):
+    return memoryview(block_copy(memory, size))
 
 
 def crc32(crc, p, size):
