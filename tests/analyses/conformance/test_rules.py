@@ -58,6 +58,8 @@ CASES: list[tuple[str, Any, bytes, str, ColumnFacts, bytes | None]] = [
     ("vector-numbers", "0x0000803F00002040", b"[1.00000e+00,2.50000e+00]", "VECTOR(3)",
      ColumnFacts("c"), None),
     ("json-scalar-unquoted", '"2012-03-18"', b"'2012-03-18'", "JSON", ColumnFacts("c"), None),
+    ("json-opaque-text", '["base64:type253:6Q==", 1, {"a": "base64:type253:eA=="}]',
+     b"'[\"\xe9\", 1, {\"a\": \"x\"}]'", "JSON", ColumnFacts("c"), None),
     ("json-diff", {"json_diff": [{"op": "replace", "path": "$.a", "value": '"x"'}]},
      b"JSON_REPLACE(@1, '$.a', 'x')", "JSON", ColumnFacts("c"), None),
     ("json-diff", {"json_diff": []}, b"@1", "JSON", ColumnFacts("c"), None),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from typing import Any
 
 from binlogkit.analyses.conformance import json_value
@@ -14,10 +15,15 @@ __all__ = [
     "diff_listed",
     "diff_not_applied",
     "diff_without_before",
+    "opaque_as_text",
     "rewritten",
     "scalar_unquoted",
     "whole_double_of_5",
 ]
+
+
+#: How a server writes the opaque values that 5.7 makes of byte strings: type code 253, VAR_STRING.
+_VAR_STRING = "base64:type253:"
 
 
 def _document(text: object) -> Any:
@@ -35,6 +41,32 @@ def scalar_unquoted(cell: Cell) -> bool:
     except ValueError:
         return False
     return isinstance(value, str) and value.encode("utf-8", "surrogatepass") == cell.printed.data
+
+
+def opaque_as_text(cell: Cell) -> bool:
+    """Equal where the bytes of opaque VAR_STRING values stand as they are."""
+    if cell.printed.form is not Form.STRING:
+        return False
+    printed = cell.printed.data.decode("utf-8", "surrogateescape")
+    try:
+        ours = _document(cell.ours)
+        plain = _with_bytes(ours)
+        if plain == ours:
+            return False
+        return plain == printed or bool(plain == json_value.parse(printed))
+    except ValueError:
+        return False
+
+
+def _with_bytes(value: Any) -> Any:
+    if isinstance(value, str) and value.startswith(_VAR_STRING):
+        stored = b64decode(value.removeprefix(_VAR_STRING))
+        return stored.decode("utf-8", "surrogateescape")
+    if isinstance(value, dict):
+        return {name: _with_bytes(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [_with_bytes(member) for member in value]
+    return value
 
 
 def whole_double_of_5(cell: Cell) -> bool:

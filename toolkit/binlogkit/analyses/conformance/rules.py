@@ -129,6 +129,11 @@ RULES: tuple[Rule, ...] = (
         "quotes (Json_wrapper::to_string, json_quoted=false)", json_rules.scalar_unquoted,
     ),
     _same_value(
+        "json-opaque-text", ("JSON",),
+        "byte strings in JSON of 5.7 are opaque values of type 253; that server and ours write "
+        "base64:type253:…, mysqlbinlog 9.7.4 their bytes", json_rules.opaque_as_text,
+    ),
+    _same_value(
         "json-whole-double", ("JSON",),
         "5.7 writes a JSON double without a fraction as 1, 8.0 and mysqlbinlog 9.7.4 as 1.0; the "
         "log is 5.7's and ours is what that server prints", json_rules.whole_double_of_5,
