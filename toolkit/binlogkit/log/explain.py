@@ -10,7 +10,8 @@ from typing import Any, TypeAlias
 from binlogkit.constants import event_type_name
 from binlogkit.errors import UsageError
 from binlogkit.events.explain_walk import EventWalk
-from binlogkit.log.log import Log, open_log
+from binlogkit.log.log import Log
+from binlogkit.log.opening import open_log
 from binlogkit.rows.explain_log import ExplainableEvent, ExplainingWalk
 from binlogkit.sources.carriers import Source
 

@@ -6,16 +6,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from binlogkit.errors import DamageError, InputError, UsageError
+from binlogkit.errors import UsageError
+from binlogkit.log.streams import Streams
 from binlogkit.rows.filters import Filters, written_table_name
-from binlogkit.rows.walk import LogWalk, ReadOptions, Step
-from binlogkit.sources.carriers import Carrier, Source, resolve
-from binlogkit.sources.keyring import key_files
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,209 +21,17 @@ if TYPE_CHECKING:
     from binlogkit.log.explain import Explanation
     from binlogkit.log.state import TableState
     from binlogkit.log.verify import Verification
-    from binlogkit.rows.ddl import Catalog
-    from binlogkit.rows.detours import Detour
-    from binlogkit.rows.losses import Loss
-    from binlogkit.rows.schema import TableSchema
 
-__all__ = ["Batch", "Log", "open_log"]
+__all__ = ["Log"]
 
 _GLANCE = 16 << 20  # bytes of logs that a notebook reads through only to show their tables
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Row changes of one version of one table.
+class Log(Streams):
+    """One log, or several read together in order: as frames, and what is made of them.
 
-    ``table``: (db, table); ``schema_version``: 0, 1, … in log order; ``batch``: a
-    ``pyarrow.RecordBatch`` as frames/schema.py says.
+    Its attributes: see :class:`Streams`.
     """
-
-    table: tuple[str, str]
-    schema_version: int
-    batch: pa.RecordBatch
-
-
-def open_log(
-    source: Source,
-    *,
-    schema: str | Path | Catalog | None = None,
-    schema_from: str | None = None,
-    charset: str | None = None,
-    on_damage: str = "stop",
-    name: str | None = None,
-    keyring: str | Path | None = None,
-    key_file: str | Path | None = None,
-    threads: int | None = None,
-) -> Log:
-    """A log, or several in order.
-
-    ``source``: a path, folder, glob, index file, URL, bytes, file object, or a list of them;
-    ``schema``: a SQL file with CREATE TABLE statements (the state before the log) or a Catalog;
-    ``schema_from``: a live server, ``mysql://user@host:port`` (password from the environment
-    variable BINLOGKIT_PASSWORD); ``charset``: of text whose character set nothing tells;
-    ``on_damage``: ``stop`` or ``report``; ``name``: the ``source`` column; ``keyring``,
-    ``key_file``: names of the server's keyring file, or of a file with one key, for encrypted logs
-    (else the environment variables BINLOGKIT_KEYRING and BINLOGKIT_KEY_FILE); ``threads``: that
-    decode row changes, 1 for none beside the caller's (else the environment variable
-    BINLOGKIT_THREADS, else one per processor up to four): what comes, and in which order, is the
-    same with any number.
-    Errors: InputError, EmptyInputError, UsageError.
-    """
-    if on_damage not in ("stop", "report"):
-        raise UsageError(f"on_damage is stop or report, not {on_damage!r}")
-    carriers = resolve(source, key_files(keyring, key_file))
-    options = replace(_options(schema, schema_from, charset, on_damage, name), threads=threads)
-    return Log(carriers, options)
-
-
-def _options(
-    schema: str | Path | Catalog | None,
-    schema_from: str | None,
-    charset: str | None,
-    on_damage: str,
-    name: str | None,
-) -> ReadOptions:
-    from binlogkit.rows.schema import Origin
-
-    if schema is not None and schema_from is not None:
-        raise UsageError("give a schema file or a server to take the schema from, not both")
-    origin = Origin.SCHEMA_FILE
-    catalog = schema
-    if isinstance(catalog, (str, Path)):
-        from binlogkit.rows.ddl import load_schema
-        from binlogkit.sources.schema_source import read_schema_text
-
-        path = str(catalog)
-        catalog = load_schema(read_schema_text(path))
-        if not catalog.tables():
-            raise InputError(path, "no table is defined in it")
-    if schema_from is not None:
-        from binlogkit.rows.ddl import from_server
-        from binlogkit.sources.connection import connect
-
-        with connect(schema_from) as connection:
-            catalog, origin = from_server(lambda sql: _query(connection, sql)), Origin.SERVER
-    return ReadOptions(on_damage, catalog, origin, charset, name)
-
-
-class Log:
-    """One log, or several read together in order.
-
-    ``damages``: what the last read met and, with ``on_damage="report"``, went past; ``losses``:
-    what may be missing there; ``problems``: definitions that contradict the log, in sentences;
-    ``loose``: texts and the like, how many statements in each have only their rows there;
-    ``detours``: where the last read of row changes left the compiled kernel for Python, 50 to 100
-    times slower, each with its cause and what was read so (rows/detours.py).
-    """
-
-    def __init__(self, carriers: Sequence[Carrier], options: ReadOptions | None = None) -> None:
-        self.carriers = list(carriers)
-        self.options = options or ReadOptions()
-        self.damages: list[DamageError] = []
-        self.losses: list[Loss] = []
-        self.problems: list[str] = []
-        self.loose: dict[str, int] = {}
-        self.detours: list[Detour] = []
-        self.undecodable = 0
-
-    @property
-    def files(self) -> list[str]:
-        """The logs' names, in the order they are read."""
-        return [carrier.name for carrier in self.carriers]
-
-    def walk(self, *, ahead: bool = True) -> LogWalk:
-        """A new walk over the log; what it meets is kept in ``damages`` and ``problems``."""
-        walk = LogWalk(self.carriers, self.options, ahead=ahead)
-        self.damages, self.problems, self.losses = walk.damages, walk.problems, walk.losses
-        self.loose, self.detours = walk.loose, walk.detours
-        return walk
-
-    # ---- streams of records -------------------------------------------------------------
-
-    def event_records(self, **filters: Any) -> Iterator[dict[str, object]]:
-        """One dict per event, as ``events --format jsonl``; filters as keywords."""
-        from binlogkit.frames.event_records import event_records
-
-        wanted = Filters.build(**filters)
-        yield from event_records(step for step in self.walk() if wanted.wants_step(step))
-
-    def row_records(self, **filters: Any) -> Iterator[dict[str, object]]:
-        """One dict per row change in log order, as ``rows --format jsonl``."""
-        from binlogkit.frames.records import matches, window_records
-
-        wanted = Filters.build(**filters)
-        for window in self._windows(self.walk(), wanted, to_sort=True):
-            for record in window_records([b.batch for b in window]):
-                if matches(record, wanted.where):
-                    yield record
-
-    def transaction_records(self, **filters: Any) -> Iterator[dict[str, object]]:
-        """One dict per transaction with its outcome, as ``transactions --format jsonl``."""
-        from binlogkit.frames.ledgers import transaction_record
-        from binlogkit.rows.ledger import read_transactions, wanted_transactions
-
-        wanted = Filters.build(**filters)
-        names = self.files
-        walk = self.walk()
-        found = read_transactions(walk)
-        for transaction in wanted_transactions(found, wanted, names[0], names[-1]):
-            yield transaction_record(transaction, self.options.source)
-        if walk.unreadable is not None:
-            raise walk.unreadable
-
-    # ---- batches ------------------------------------------------------------------------
-
-    def batches(
-        self,
-        table: str | Iterable[str] | None = None,
-        *,
-        columns: Iterable[str] | None = None,
-        **filters: Any,
-    ) -> Iterator[Batch]:
-        """Row changes in bounded memory: every table's, in log order per table, or those named.
-
-        ``columns``: names of the tables' columns that the images are to have; others are stepped
-        over, not decoded: that their values end inside the row is checked, not what they are.
-        UsageError, at the end, for a name that no table read has. What filters leave out is not
-        decoded either (rows/filters.py): no damage inside of it is told.
-
-        About 400 MB are held at most with one thread, 80 MB more with each other, beside twice the
-        largest row, ten times the largest other event and 1 KB for each column of each version of
-        a table, whatever the log's and its transactions' size (docs/performance.md).
-        """
-        wanted = Filters.build(**_with_table(table, filters))
-        asked = _column_names(columns)
-        decoded = None if asked is None else asked | {column for column, _ in wanted.where}
-        walk = self.walk()
-        for window in self._windows(walk, wanted, decoded):
-            for batch in window:
-                kept = _kept(batch.batch, wanted, asked)
-                if kept.num_rows:
-                    yield Batch(batch.table, batch.schema_version, kept)
-        if asked is not None:
-            _no_others(asked, walk, wanted)
-
-    def _windows(
-        self,
-        walk: LogWalk,
-        wanted: Filters,
-        columns: frozenset[str] | None = None,
-        *,
-        to_sort: bool = False,
-    ) -> Iterator[Iterable[Batch]]:
-        from binlogkit.frames.schema import undecodable_cells
-        from binlogkit.frames.windows import read_batches
-
-        self.undecodable = 0
-
-        def counted(window: Iterable[tuple[TableSchema, pa.RecordBatch]]) -> Iterator[Batch]:
-            for schema, batch in window:
-                self.undecodable += undecodable_cells(batch)
-                yield Batch(schema.name, schema.version, batch)
-
-        for window in read_batches(walk, wanted, columns=columns, to_sort=to_sort):
-            yield counted(window)
 
     # ---- frames -------------------------------------------------------------------------
 
@@ -402,17 +207,6 @@ class Log:
 
         return Explanation(tuple(explanations(self, at)))
 
-    def steps(self) -> Iterator[Step]:
-        """The walk's steps up to damage, which is kept in ``damages``."""
-        return self.until_damage(self.walk())
-
-    def until_damage(self, walk: LogWalk) -> Iterator[Step]:
-        """The walk's steps; damage ends them and is kept in ``damages``."""
-        try:
-            yield from walk
-        except DamageError as error:
-            walk.damages.append(error)
-
     # ---- notebooks ----------------------------------------------------------------------
 
     def __getitem__(self, table: str) -> Any:
@@ -436,46 +230,3 @@ class Log:
 
     def __repr__(self) -> str:
         return f"<binlogkit.Log {json.dumps(self.files, ensure_ascii=True)}>"
-
-
-def _query(connection: Any, sql: str) -> list[tuple[Any, ...]]:
-    with connection.cursor() as cursor:
-        cursor.execute(sql)
-        return list(cursor.fetchall())
-
-
-def _column_names(columns: Iterable[str] | None) -> frozenset[str] | None:
-    if isinstance(columns, str):
-        raise UsageError(f"columns are a list of names, not {columns!r}")
-    return None if columns is None else frozenset(columns)
-
-
-def _kept(batch: pa.RecordBatch, wanted: Filters, columns: frozenset[str] | None) -> pa.RecordBatch:
-    """The rows whose values are wanted, with these columns."""
-    if wanted.where:
-        from binlogkit.frames.records import matching
-
-        batch = matching(batch, wanted.where)
-    if columns is not None:
-        from binlogkit.frames.projection import projected
-
-        batch = projected(batch, columns)
-    return batch
-
-
-def _no_others(columns: frozenset[str], walk: LogWalk, wanted: Filters) -> None:
-    """UsageError for names that no table that was read has; without such tables none is wrong."""
-    found = [s for n, known in walk.schemas.items() if wanted.wants_table(*n) for s in known]
-    names = {column.name for schema in found for column in schema.columns}
-    others = sorted(columns - names) if found else []
-    if others:
-        there = ", ".join(sorted(names))
-        raise UsageError(f"there is no column {', '.join(others)}; there are {there}")
-
-
-def _with_table(table: str | Iterable[str] | None, filters: dict[str, Any]) -> dict[str, Any]:
-    if table is None:
-        return filters
-    if "table" in filters:
-        raise UsageError("the table is given twice")
-    return {**filters, "table": table}

@@ -96,7 +96,7 @@ def verify(
     source: Any, *, rows: bool = False, on_damage: str = "report", **options: Any
 ) -> Verification:
     """Verify logs: ``binlogkit.open(source, …).verify()``; see :meth:`binlogkit.Log.verify`."""
-    from binlogkit.log.log import open_log
+    from binlogkit.log.opening import open_log
 
     return open_log(source, on_damage=on_damage, **options).verify(rows=rows)
 

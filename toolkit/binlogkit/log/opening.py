@@ -1,0 +1,87 @@
+"""From what a user names to a :class:`Log`: where it lies, and what is known of its tables."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from binlogkit.errors import InputError, UsageError
+from binlogkit.log.log import Log
+from binlogkit.rows.walk import ReadOptions
+from binlogkit.sources.carriers import Source, resolve
+from binlogkit.sources.keyring import key_files
+
+if TYPE_CHECKING:
+    from binlogkit.rows.ddl import Catalog
+
+__all__ = ["open_log"]
+
+
+def open_log(
+    source: Source,
+    *,
+    schema: str | Path | Catalog | None = None,
+    schema_from: str | None = None,
+    charset: str | None = None,
+    on_damage: str = "stop",
+    name: str | None = None,
+    keyring: str | Path | None = None,
+    key_file: str | Path | None = None,
+    threads: int | None = None,
+) -> Log:
+    """A log, or several in order.
+
+    ``source``: a path, folder, glob, index file, URL, bytes, file object, or a list of them;
+    ``schema``: a SQL file with CREATE TABLE statements (the state before the log) or a Catalog;
+    ``schema_from``: a live server, ``mysql://user@host:port`` (password from the environment
+    variable BINLOGKIT_PASSWORD); ``charset``: of text whose character set nothing tells;
+    ``on_damage``: ``stop`` or ``report``; ``name``: the ``source`` column; ``keyring``,
+    ``key_file``: names of the server's keyring file, or of a file with one key, for encrypted logs
+    (else the environment variables BINLOGKIT_KEYRING and BINLOGKIT_KEY_FILE); ``threads``: that
+    decode row changes, 1 for none beside the caller's (else the environment variable
+    BINLOGKIT_THREADS, else one per processor up to four): what comes, and in which order, is the
+    same with any number.
+    Errors: InputError, EmptyInputError, UsageError.
+    """
+    if on_damage not in ("stop", "report"):
+        raise UsageError(f"on_damage is stop or report, not {on_damage!r}")
+    carriers = resolve(source, key_files(keyring, key_file))
+    options = replace(_options(schema, schema_from, charset, on_damage, name), threads=threads)
+    return Log(carriers, options)
+
+
+def _options(
+    schema: str | Path | Catalog | None,
+    schema_from: str | None,
+    charset: str | None,
+    on_damage: str,
+    name: str | None,
+) -> ReadOptions:
+    from binlogkit.rows.schema import Origin
+
+    if schema is not None and schema_from is not None:
+        raise UsageError("give a schema file or a server to take the schema from, not both")
+    origin = Origin.SCHEMA_FILE
+    catalog = schema
+    if isinstance(catalog, (str, Path)):
+        from binlogkit.rows.ddl import load_schema
+        from binlogkit.sources.schema_source import read_schema_text
+
+        path = str(catalog)
+        catalog = load_schema(read_schema_text(path))
+        if not catalog.tables():
+            raise InputError(path, "no table is defined in it")
+    if schema_from is not None:
+        from binlogkit.rows.ddl import from_server
+        from binlogkit.sources.connection import connect
+
+        with connect(schema_from) as connection:
+            catalog, origin = from_server(lambda sql: _query(connection, sql)), Origin.SERVER
+    return ReadOptions(on_damage, catalog, origin, charset, name)
+
+
+def _query(connection: Any, sql: str) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(sql)
+        return list(cursor.fetchall())

@@ -1,0 +1,201 @@
+"""What a log gives as streams, in bounded memory: its walk, records, batches of row changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from binlogkit.errors import DamageError, UsageError
+from binlogkit.rows.filters import Filters
+from binlogkit.rows.walk import LogWalk, ReadOptions, Step
+from binlogkit.sources.carriers import Carrier
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from binlogkit.rows.detours import Detour
+    from binlogkit.rows.losses import Loss
+    from binlogkit.rows.schema import TableSchema
+
+__all__ = ["Batch", "Streams"]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Row changes of one version of one table.
+
+    ``table``: (db, table); ``schema_version``: 0, 1, … in log order; ``batch``: a
+    ``pyarrow.RecordBatch`` as frames/schema.py says.
+    """
+
+    table: tuple[str, str]
+    schema_version: int
+    batch: pa.RecordBatch
+
+
+class Streams:
+    """One log, or several read together in order.
+
+    ``damages``: what the last read met and, with ``on_damage="report"``, went past; ``losses``:
+    what may be missing there; ``problems``: definitions that contradict the log, in sentences;
+    ``loose``: texts and the like, how many statements in each have only their rows there;
+    ``detours``: where the last read of row changes left the compiled kernel for Python, 50 to 100
+    times slower, each with its cause and what was read so (rows/detours.py).
+    """
+
+    def __init__(self, carriers: Sequence[Carrier], options: ReadOptions | None = None) -> None:
+        self.carriers = list(carriers)
+        self.options = options or ReadOptions()
+        self.damages: list[DamageError] = []
+        self.losses: list[Loss] = []
+        self.problems: list[str] = []
+        self.loose: dict[str, int] = {}
+        self.detours: list[Detour] = []
+        self.undecodable = 0
+
+    @property
+    def files(self) -> list[str]:
+        """The logs' names, in the order they are read."""
+        return [carrier.name for carrier in self.carriers]
+
+    def walk(self, *, ahead: bool = True) -> LogWalk:
+        """A new walk over the log; what it meets is kept in ``damages`` and ``problems``."""
+        walk = LogWalk(self.carriers, self.options, ahead=ahead)
+        self.damages, self.problems, self.losses = walk.damages, walk.problems, walk.losses
+        self.loose, self.detours = walk.loose, walk.detours
+        return walk
+
+    def steps(self) -> Iterator[Step]:
+        """The walk's steps up to damage, which is kept in ``damages``."""
+        return self.until_damage(self.walk())
+
+    def until_damage(self, walk: LogWalk) -> Iterator[Step]:
+        """The walk's steps; damage ends them and is kept in ``damages``."""
+        try:
+            yield from walk
+        except DamageError as error:
+            walk.damages.append(error)
+
+    # ---- streams of records -------------------------------------------------------------
+
+    def event_records(self, **filters: Any) -> Iterator[dict[str, object]]:
+        """One dict per event, as ``events --format jsonl``; filters as keywords."""
+        from binlogkit.frames.event_records import event_records
+
+        wanted = Filters.build(**filters)
+        yield from event_records(step for step in self.walk() if wanted.wants_step(step))
+
+    def row_records(self, **filters: Any) -> Iterator[dict[str, object]]:
+        """One dict per row change in log order, as ``rows --format jsonl``."""
+        from binlogkit.frames.records import matches, window_records
+
+        wanted = Filters.build(**filters)
+        for window in self._windows(self.walk(), wanted, to_sort=True):
+            for record in window_records([b.batch for b in window]):
+                if matches(record, wanted.where):
+                    yield record
+
+    def transaction_records(self, **filters: Any) -> Iterator[dict[str, object]]:
+        """One dict per transaction with its outcome, as ``transactions --format jsonl``."""
+        from binlogkit.frames.ledgers import transaction_record
+        from binlogkit.rows.ledger import read_transactions, wanted_transactions
+
+        wanted = Filters.build(**filters)
+        names = self.files
+        walk = self.walk()
+        found = read_transactions(walk)
+        for transaction in wanted_transactions(found, wanted, names[0], names[-1]):
+            yield transaction_record(transaction, self.options.source)
+        if walk.unreadable is not None:
+            raise walk.unreadable
+
+    # ---- batches ------------------------------------------------------------------------
+
+    def batches(
+        self,
+        table: str | Iterable[str] | None = None,
+        *,
+        columns: Iterable[str] | None = None,
+        **filters: Any,
+    ) -> Iterator[Batch]:
+        """Row changes in bounded memory: every table's, in log order per table, or those named.
+
+        ``columns``: names of the tables' columns that the images are to have; others are stepped
+        over, not decoded: that their values end inside the row is checked, not what they are.
+        UsageError, at the end, for a name that no table read has. What filters leave out is not
+        decoded either (rows/filters.py): no damage inside of it is told.
+
+        About 400 MB are held at most with one thread, 80 MB more with each other, beside twice the
+        largest row, ten times the largest other event and 1 KB for each column of each version of
+        a table, whatever the log's and its transactions' size (docs/performance.md).
+        """
+        wanted = Filters.build(**_with_table(table, filters))
+        asked = _column_names(columns)
+        decoded = None if asked is None else asked | {column for column, _ in wanted.where}
+        walk = self.walk()
+        for window in self._windows(walk, wanted, decoded):
+            for batch in window:
+                kept = _kept(batch.batch, wanted, asked)
+                if kept.num_rows:
+                    yield Batch(batch.table, batch.schema_version, kept)
+        if asked is not None:
+            _no_others(asked, walk, wanted)
+
+    def _windows(
+        self,
+        walk: LogWalk,
+        wanted: Filters,
+        columns: frozenset[str] | None = None,
+        *,
+        to_sort: bool = False,
+    ) -> Iterator[Iterable[Batch]]:
+        from binlogkit.frames.schema import undecodable_cells
+        from binlogkit.frames.windows import read_batches
+
+        self.undecodable = 0
+
+        def counted(window: Iterable[tuple[TableSchema, pa.RecordBatch]]) -> Iterator[Batch]:
+            for schema, batch in window:
+                self.undecodable += undecodable_cells(batch)
+                yield Batch(schema.name, schema.version, batch)
+
+        for window in read_batches(walk, wanted, columns=columns, to_sort=to_sort):
+            yield counted(window)
+
+
+def _column_names(columns: Iterable[str] | None) -> frozenset[str] | None:
+    if isinstance(columns, str):
+        raise UsageError(f"columns are a list of names, not {columns!r}")
+    return None if columns is None else frozenset(columns)
+
+
+def _kept(batch: pa.RecordBatch, wanted: Filters, columns: frozenset[str] | None) -> pa.RecordBatch:
+    """The rows whose values are wanted, with these columns."""
+    if wanted.where:
+        from binlogkit.frames.records import matching
+
+        batch = matching(batch, wanted.where)
+    if columns is not None:
+        from binlogkit.frames.projection import projected
+
+        batch = projected(batch, columns)
+    return batch
+
+
+def _no_others(columns: frozenset[str], walk: LogWalk, wanted: Filters) -> None:
+    """UsageError for names that no table that was read has; without such tables none is wrong."""
+    found = [s for n, known in walk.schemas.items() if wanted.wants_table(*n) for s in known]
+    names = {column.name for schema in found for column in schema.columns}
+    others = sorted(columns - names) if found else []
+    if others:
+        there = ", ".join(sorted(names))
+        raise UsageError(f"there is no column {', '.join(others)}; there are {there}")
+
+
+def _with_table(table: str | Iterable[str] | None, filters: dict[str, Any]) -> dict[str, Any]:
+    if table is None:
+        return filters
+    if "table" in filters:
+        raise UsageError("the table is given twice")
+    return {**filters, "table": table}
