@@ -29,6 +29,7 @@ __all__ = ["Provenance"]
 
 _NONE = -1
 _SEQ_SHIFT = 32
+_KEPT_LAYOUTS = 1000  # of a window's tables: each column takes a kilobyte
 _OFTEN_SAME = ("timestamp", "server_id")
 _RUN = np.dtype(list(RUN))
 _NAMES = (*PROVENANCE, "seq", "tx", "before", "after", "before_state", "after_state", "raw")
@@ -69,12 +70,16 @@ class Provenance:
         self, tables: deque[Taken], known: Known
     ) -> Iterator[tuple[TableSchema, pa.RecordBatch]]:
         """Each of the tables' rows in the canonical schema; what was handed over is let go."""
+        many = len(tables) > _KEPT_LAYOUTS
         while tables:
             group = _first_of(tables)
             facts = facts_of_many([t.runs for t in group], known) if len(group) > 1 else None
             for own in facts or _one_by_one([t.runs for t in group], known):
                 taken = group.popleft()
-                yield taken.schema, self._batch(taken, own)
+                batch = self._batch(taken, own)
+                if many:
+                    taken.plan.layout = None
+                yield taken.schema, batch
 
     def _batch(self, taken: Taken, facts: dict[str, pa.Array]) -> pa.RecordBatch:
         import pyarrow as pa
