@@ -47,11 +47,11 @@ def test_an_error_names_file_and_variable_safely() -> None:
 def test_columns_of_one_table(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the server takes (4096) is read; more only when the user says so."""
     walk = LogWalk([])
-    assert len(walk._schema(table("t", 4096), "log", 4).columns) == 4096
+    assert len(walk.schema_of(table("t", 4096), "log", 4).columns) == 4096
     with pytest.raises(MalformedEventError, match="LIMIT_COLUMNS"):
-        walk._schema(table("u", 4097), "log", 4)
+        walk.schema_of(table("u", 4097), "log", 4)
     monkeypatch.setenv(f"{PREFIX}COLUMNS", "4097")
-    assert len(walk._schema(table("u", 4097), "log", 4).columns) == 4097
+    assert len(walk.schema_of(table("u", 4097), "log", 4).columns) == 4097
 
 
 def test_columns_of_all_tables(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,9 +59,9 @@ def test_columns_of_all_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(f"{PREFIX}SCHEMA_COLUMNS", "10")
     walk = LogWalk([])
     for name in "ababab":
-        walk._schema(table(name, 5), "log", 4)
+        walk.schema_of(table(name, 5), "log", 4)
     with pytest.raises(MalformedEventError, match="LIMIT_SCHEMA_COLUMNS"):
-        walk._schema(table("c", 1), "log", 4)
+        walk.schema_of(table("c", 1), "log", 4)
 
 
 @pytest.mark.parametrize(("name", "most"), [("STATEMENT", 20), ("WORDS", 5)])

@@ -13,7 +13,7 @@ import pytest
 
 from binlogkit.errors import InputError
 from binlogkit.events.rows import RowsEvent
-from binlogkit.log.log import open_log
+from binlogkit.log.opening import open_log
 
 GOLDEN = Path(__file__).parents[2] / "_data"
 CORPUS = Path(__file__).parents[4] / "shared" / "corpus"
