@@ -149,7 +149,7 @@ FIELDS = {
     F_ROWS: "rows",
 }
 _NARROW_DIGITS = cython.declare(cython.int, 18)  # of any number of 64 bits
-_FIRST_ROWS = cython.declare(cython.int, 64)
+_FIRST_ROWS = cython.declare(cython.int, 8)
 _MAX_COLUMNS = cython.declare(cython.int, 0xFFFF)
 _MAX_BATCH = cython.declare(int64_t, 1 << 30)  # so that 32-bit offsets tell every part of it
 # (bytes of a cell, without a temporal type's fraction; bytes of its Arrow value); -1: any number.

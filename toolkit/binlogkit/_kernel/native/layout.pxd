@@ -108,9 +108,9 @@ cdef enum:
 
 cdef enum:
     MAX_GROUPS = 9
-    FIRST_BYTES = 1024
+    FIRST_BYTES = 128
     FIRST_RAWS = 16
-    FIRST_RUNS = 64
+    FIRST_RUNS = 8
     MAX_DATA = 0x7FFF0000  # bytes that 32-bit offsets can tell
     NO_POINT = 0xFFFE  # a byte that is no character of its set
     SLACK = 32  # bytes of data beyond what is used: short text is copied as so many bytes
