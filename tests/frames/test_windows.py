@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
 from binlogkit_fuzz import framing, seeds
 from readings import assert_same, by_kernel, read
 
@@ -23,6 +24,7 @@ from binlogkit.sources import chunks
 SECONDS = "BINLOGKIT_FUZZ_SECONDS"
 SMALL = 150_000  # bytes of a log that is damaged again and again
 MODES = ("stop", "report")
+PAYLOAD, ZSTD = 40, b"\x28\xb5\x2f\xfd"
 
 
 def series() -> Iterator[tuple[str, list[str]]]:
@@ -187,3 +189,28 @@ def test_a_transaction_too_long_to_wait_for_is_read_ahead(
         monkeypatch.undo()
         assert dict(fast.rows) == dict(slow.rows)
         assert (fast.error, fast.damages) == (slow.error, slow.damages)
+
+
+def test_transactions_that_end_inside_a_payload() -> None:
+    """A server writes one into each; a crafted one may begin with a statement that stands alone."""
+    pieces = framing.split(Path(ALL["8.0-row-compressed/keys"][0]).read_bytes())
+    changed = [
+        replace(part, body=_stored(part.body)) if part.code == PAYLOAD else part
+        for part in pieces.parts
+    ]
+    slow = assert_same(framing.join(replace(pieces, parts=changed)), "stop")
+    rows = [row for rows in slow.rows.values() for row in rows]
+    assert rows
+    assert {(row["gtid"], row["thread_id"]) for row in rows} == {(None, None)}
+    assert len({row["tx"] for row in rows}) > 5
+
+
+def _stored(payload: bytes) -> bytes:
+    """A payload uncompressed, whose BEGIN is no more."""
+    plain = decompressed(payload[payload.index(ZSTD) :]).replace(b"BEGIN", b"BEGIM")
+    size = len(plain).to_bytes(3, "little")
+    return b"\2\3\xfc\xff\0" + b"\1\4\xfd" + size + b"\0" + plain
+
+
+def decompressed(data: bytes) -> bytes:
+    return zstandard.ZstdDecompressor().decompressobj().decompress(data)

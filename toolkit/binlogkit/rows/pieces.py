@@ -21,9 +21,10 @@ from binlogkit.events.table_map import TableMap
 from binlogkit.rows.detours import Cause, Detour, counted
 from binlogkit.rows.scan_walk import ScanWalk
 from binlogkit.rows.schema import TableSchema
+from binlogkit.rows.spans import Place
 from binlogkit.rows.stretches import ENTRIES, Facts, Obstacle, Stretch
 from binlogkit.rows.transactions import Transaction
-from binlogkit.rows.walk import SEQ_SHIFT, LogWalk, Place, Step
+from binlogkit.rows.walk import SEQ_SHIFT, LogWalk, Step
 from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.chunks import Submit
 from binlogkit.sources.raw import EventHeader, RawEvent

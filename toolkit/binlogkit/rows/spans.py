@@ -10,14 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from binlogkit.constants import EventFlag
 from binlogkit.events.base import Event
 from binlogkit.events.query import Query
 from binlogkit.rows.ddl import StatementKind, statement_kind
 from binlogkit.rows.transactions import GTID_TYPES, Transaction, TransactionTracker, belongs
+from binlogkit.sources.raw import RawEvent
 
-__all__ = ["Span", "Spans"]
+__all__ = ["Place", "Span", "Spans", "place_of"]
+
+#: An offset, and of the payload there the inner event, or -1 for the payload's own.
+Place: TypeAlias = tuple[int, int]
 
 _END = (1 << 63) - 1  # behind every position of a file
 _STARTS = (StatementKind.BEGIN, StatementKind.XA_START)
@@ -27,11 +32,19 @@ Log = Callable[[], Iterable[Event]]
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A transaction's part in one log, from ``start`` to ``end`` (offsets, exclusive)."""
+    """A transaction's part in one log, from ``start`` to ``end`` (exclusive).
+
+    A server writes one transaction into a payload; a crafted one may end there and others begin.
+    """
 
     transaction: Transaction
-    start: int
-    end: int
+    start: Place
+    end: Place
+
+
+def place_of(raw: RawEvent) -> Place:
+    """Where an event is."""
+    return (raw.pos, -1 if raw.inner is None else raw.inner)
 
 
 class Spans:
@@ -56,37 +69,43 @@ class Spans:
             transaction, more = self._carried
             self._carried = (transaction, more - 1) if more > 1 else None
             start = _END if more > 1 else transaction.end_pos
-            yield Span(transaction, 0, start)
+            yield Span(transaction, (0, -1), (start, -1))
         if start == _END:
             return
         tracker = TransactionTracker(self.number)
         relay: bool | None = None
+        begin = (0, -1)
         for event in events:
             relay = _is_relay(event) if relay is None else relay
             if event.raw.pos < start:
                 continue
             if tracker.open is not None and event.raw.header.type_code in GTID_TYPES:
-                yield self._own(tracker.open)
+                yield self._own(tracker.open, begin)
+                tracker.open = None
+            if tracker.open is None:
+                begin = place_of(event.raw)
             ended = tracker.feed(event)
             if ended is not None:
-                yield self._own(ended)
+                yield self._own(ended, begin, event.raw)
         if tracker.open is not None:
-            yield self._last(tracker, following if relay else ())
+            yield self._last(tracker, begin, following if relay else ())
 
-    def _own(self, transaction: Transaction) -> Span:
+    def _own(self, transaction: Transaction, begin: Place, last: RawEvent | None = None) -> Span:
         self.number = transaction.number + 1
-        return Span(transaction, transaction.pos, transaction.end_pos)
+        if last is not None and last.inner is not None:
+            return Span(transaction, begin, (last.pos, last.inner + 1))
+        return Span(transaction, begin, (transaction.end_pos, -1))
 
-    def _last(self, tracker: TransactionTracker, following: Sequence[Log]) -> Span:
+    def _last(self, tracker: TransactionTracker, begin: Place, following: Sequence[Log]) -> Span:
         """The transaction that is open at the end of a log, completed from those behind it."""
         transaction = tracker.open
         assert transaction is not None
         more = _complete(tracker, following)
-        span = self._own(transaction)
+        span = self._own(transaction, begin)
         if not more:
             return span
         self._carried = (transaction, more)
-        return Span(transaction, transaction.pos, _END)
+        return Span(transaction, begin, (_END, -1))
 
 
 def _complete(tracker: TransactionTracker, following: Sequence[Log]) -> int:

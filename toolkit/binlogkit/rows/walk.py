@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from binlogkit._kernel.charsets import CHARSETS, COLLATIONS
 from binlogkit.errors import (
@@ -36,7 +36,7 @@ from binlogkit.rows.detours import Detour
 from binlogkit.rows.losses import Loss, Losses
 from binlogkit.rows.resolve import resolve_schema
 from binlogkit.rows.schema import Origin, TableDefinition, TableSchema
-from binlogkit.rows.spans import Span, Spans
+from binlogkit.rows.spans import Place, Span, Spans, place_of
 from binlogkit.rows.stretches import Facts
 from binlogkit.rows.transactions import Transaction, track_transactions
 from binlogkit.sources.carriers import Carrier
@@ -48,10 +48,8 @@ if TYPE_CHECKING:
     from binlogkit.rows.pieces import Piece
     from binlogkit.sources.chunks import Submit
 
-__all__ = ["LogWalk", "Place", "ReadOptions", "Step"]
+__all__ = ["LogWalk", "ReadOptions", "Step"]
 
-# An offset, and of the payload there how many inner events (-1: not even the payload's own).
-Place: TypeAlias = tuple[int, int]
 _Item = TypeVar("_Item")
 
 SEQ_SHIFT = 32
@@ -278,10 +276,10 @@ class LogWalk:
         query: str | None = None
         for event in self._watched(carrier):
             raw = event.raw
-            while current is not None and raw.pos >= current.end:
+            while current is not None and place_of(raw) >= current.end:
                 current = next(ahead, None)
                 query = None
-            if _place(raw) < behind:
+            if place_of(raw) < behind:
                 query = _query_behind(event, query)
                 self.interrupted = _over(current, raw)
                 continue
@@ -415,11 +413,7 @@ class LogWalk:
 
 def _over(span: Span | None, raw: RawEvent) -> Transaction | None:
     """The transaction of an event that ``span`` does not end before."""
-    return span.transaction if span is not None and span.start <= raw.pos else None
-
-
-def _place(raw: RawEvent) -> Place:
-    return (raw.pos, -1 if raw.inner is None else raw.inner)
+    return span.transaction if span is not None and span.start <= place_of(raw) else None
 
 
 def _query_behind(event: Event, query: str | None) -> str | None:
