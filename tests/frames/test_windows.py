@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from binlogkit.sources import chunks
 SECONDS = "BINLOGKIT_FUZZ_SECONDS"
 SMALL = 150_000  # bytes of a log that is damaged again and again
 MODES = ("stop", "report")
-PAYLOAD, ZSTD = 40, b"\x28\xb5\x2f\xfd"
+PAYLOAD, WRITE, ZSTD = 40, 30, b"\x28\xb5\x2f\xfd"
 
 
 def series() -> Iterator[tuple[str, list[str]]]:
@@ -195,7 +195,7 @@ def test_transactions_that_end_inside_a_payload() -> None:
     """A server writes one into each; a crafted one may begin with a statement that stands alone."""
     pieces = framing.split(Path(ALL["8.0-row-compressed/keys"][0]).read_bytes())
     changed = [
-        replace(part, body=_stored(part.body)) if part.code == PAYLOAD else part
+        replace(part, body=_stored(part.body, _without_begin)) if part.code == PAYLOAD else part
         for part in pieces.parts
     ]
     slow = assert_same(framing.join(replace(pieces, parts=changed)), "stop")
@@ -205,12 +205,49 @@ def test_transactions_that_end_inside_a_payload() -> None:
     assert len({row["tx"] for row in rows}) > 5
 
 
-def _stored(payload: bytes) -> bytes:
-    """A payload uncompressed, whose BEGIN is no more."""
-    plain = decompressed(payload[payload.index(ZSTD) :]).replace(b"BEGIN", b"BEGIM")
+def _without_begin(plain: bytes) -> bytes:
+    return plain.replace(b"BEGIN", b"BEGIM")
+
+
+def test_rows_that_cannot_be_decoded_in_a_payload_lose_no_event_behind_them() -> None:
+    pieces = framing.split(Path(ALL["8.0-row-compressed/keys"][0]).read_bytes())
+    parts = list(pieces.parts)
+    k = max(
+        i for i, part in enumerate(parts) if part.code == PAYLOAD and WRITE in _codes(part.body)
+    )
+    parts[k] = replace(parts[k], body=_stored(parts[k].body, _cut_rows))
+    slow = assert_same(framing.join(replace(pieces, parts=parts)), "report")
+    assert len(slow.damages) == 1
+    assert slow.losses == []
+
+
+def _stored(payload: bytes, change: Callable[[bytes], bytes]) -> bytes:
+    """A payload uncompressed, whose events are changed."""
+    plain = change(decompressed(payload))
     size = len(plain).to_bytes(3, "little")
     return b"\2\3\xfc\xff\0" + b"\1\4\xfd" + size + b"\0" + plain
 
 
-def decompressed(data: bytes) -> bytes:
+def _inner(plain: bytes) -> Iterator[bytes]:
+    while plain:
+        size = int.from_bytes(plain[9:13], "little")
+        yield plain[:size]
+        plain = plain[size:]
+
+
+def _codes(payload: bytes) -> list[int]:
+    return [event[4] for event in _inner(decompressed(payload))]
+
+
+def _cut_rows(plain: bytes) -> bytes:
+    """The last byte of each rows event is gone."""
+    out = b""
+    for event in _inner(plain):
+        cut = event[:-1] if event[4] == WRITE else event
+        out += cut[:9] + len(cut).to_bytes(4, "little") + cut[13:]
+    return out
+
+
+def decompressed(payload: bytes) -> bytes:
+    data = payload[payload.index(ZSTD) :]
     return zstandard.ZstdDecompressor().decompressobj().decompress(data)

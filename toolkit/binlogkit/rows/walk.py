@@ -243,16 +243,20 @@ class LogWalk:
 
     def _watched(self, carrier: Carrier) -> Iterator[Event]:
         """The events of a log, what damage may have taken away noted."""
-        events = self._events(carrier, self.damages.append)
         if not self._ahead or self.options.on_damage == "stop":
-            yield from events
+            yield from self._events(carrier, self.damages.append)
             return
-        losses, told = Losses(), len(self.damages)
-        for event in events:
-            self.losses += losses.after(self.damages[told:], event)
-            told = len(self.damages)
+        losses, met = Losses(), list[DamageError]()
+
+        def tell(error: DamageError) -> None:
+            self.damages.append(error)
+            met.append(error)
+
+        for event in self._events(carrier, tell):
+            self.losses += losses.after(met, event)
+            met.clear()
             yield event
-        self.losses += losses.after(self.damages[told:], None)
+        self.losses += losses.after(met, None)
 
     def _transactions_of(self, carrier: Carrier) -> Iterator[Span]:
         """Where the transactions of one log lie; damage that stops reading ends them."""
