@@ -171,9 +171,11 @@ def test_a_charset_and_a_page_size_shape_their_own_template(series: str) -> None
         ]
 
 
+# What runs in the background of a script inherits an ignored SIGINT.
 _CALLER = """
-import sys, time
+import signal, sys, time
 from binlogkit_fixtures.servers import ServerSpec, start
+signal.signal(signal.SIGINT, signal.default_int_handler)
 server = start(ServerSpec(sys.argv[1]), sys.argv[2])
 print(getattr(server, "pid", 0), getattr(server, "container_id", ""), server.port, flush=True)
 time.sleep(600)
@@ -192,7 +194,10 @@ def test_the_server_dies_with_its_caller(runner: str, series: str, number: signa
         assert caller.stdout is not None
         words = caller.stdout.readline().split()
         caller.send_signal(number)
-        caller.wait(60)
+        try:
+            caller.wait(60)
+        finally:
+            caller.kill()
     _await_closed(int(words[-1]))
     if runner == "docker":
         found = subprocess.run(
