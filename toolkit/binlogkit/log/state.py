@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from binlogkit.errors import DamageError, UsageError
-from binlogkit.events.format_description import FormatDescription
 from binlogkit.events.gtid_set import GtidSet
+from binlogkit.log.history import MERGE, History, Layout, history_of
 from binlogkit.rows.filters import parse_table_name, parse_time, written_table_name
-from binlogkit.rows.ledger import Boundary, boundaries_of, in_small_letters
-from binlogkit.rows.walk import Step
-from binlogkit.sources.log_format import version_tuple
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,6 +23,8 @@ __all__ = ["TableState", "table_states"]
 CASCADES_LOGGED = (9, 6, 0)
 _END = (1 << 63) - 1  # behind every position of a file
 _BLACKHOLE = "The table's engine is BLACKHOLE, which keeps no rows: these are what was written."
+_MERGE = "The table's engine is MERGE: its rows are those of the tables that its UNION names."
+_MERGED = "Rows were written to the MERGE table {}: whether they lie in this table is not tracked."
 _NOT_TRANSACTIONAL = frozenset({"MYISAM", "MEMORY", "ARCHIVE", "CSV", "MERGE", "MRG_MYISAM"})
 
 
@@ -92,7 +91,7 @@ def table_states(
     transactions = log.transactions(engine="pyarrow")
     ends = set(transactions.column("end_file").to_pylist())
     until = _until(log, at, until_gtid, until_time, timezone, ends)
-    history = _history(log)
+    history = history_of(log)
     boundaries = read_boundaries(history.boundaries(log))
     statements = log.statements(engine="pyarrow")
     for table in tables:
@@ -114,7 +113,7 @@ def table_states(
             cascades=layout.parents,
             cascades_logged=history.version >= CASCADES_LOGGED,
         )
-        doubts = _doubts(layout)
+        doubts = _doubts(layout, history, counted)
         yield TableState(
             name,
             state.rows,
@@ -135,7 +134,7 @@ def _changes(log: Log, names: set[tuple[str, str]]) -> Iterator[pa.RecordBatch]:
         log.damages.append(error)
 
 
-def _full_name(history: _History, table: str) -> tuple[str, str]:
+def _full_name(history: History, table: str) -> tuple[str, str]:
     wanted = parse_table_name(table)
     if wanted.db is not None:
         return (wanted.db, wanted.table)
@@ -198,121 +197,32 @@ def _file(log: Log, file: str) -> str:
     return found[0]
 
 
-@dataclass(frozen=True, slots=True)
-class _Layout:
-    """What is known of a table from some point of the log on; ``columns`` None: all seen."""
-
-    seq: int
-    tx: int | None
-    columns: tuple[str, ...] | None
-    key: tuple[str, ...]
-    engine: str | None = None
-    parents: tuple[str, ...] = ()
-
-
-@dataclass(slots=True)
-class _History:
-    """What one walk tells of every table: boundaries, and layouts in log order."""
-
-    found: list[Boundary] = field(default_factory=list)
-    layouts: dict[tuple[str, str], list[_Layout]] = field(default_factory=dict)
-    version: tuple[int, int, int] = (0, 0, 0)
-
-    def layout(self, name: tuple[str, str], counted: frozenset[int]) -> _Layout:
-        """The last layout of a transaction that counts."""
-        last = _Layout(-1, None, None, ())
-        for layout in self.layouts.get(name, ()):
-            if layout.tx is None or layout.tx in counted:
-                last = layout
-        return last
-
-    def names(self, name: tuple[str, str]) -> set[tuple[str, str]]:
-        """The table's name, and those that it had before."""
-        names = {name}
-        for boundary in reversed(self.found):
-            old = (boundary.db, boundary.table)
-            if boundary.action == "rename" and _name_after(boundary) in names and all(old):
-                names.add((boundary.db or "", boundary.table or ""))
-        return names
-
-    def boundaries(self, log: Log) -> pa.Table:
-        """The boundaries as a frame."""
-        from binlogkit.frames.ledgers import BOUNDARY_KEYS, plain_record, to_table
-
-        source = log.options.source
-        records = (plain_record(b, BOUNDARY_KEYS, source) for b in self.found)
-        return to_table(records, BOUNDARY_KEYS)
-
-    def take(self, step: Step) -> None:
-        """Add what a step tells."""
-        body = step.event.body
-        number = step.transaction.number if step.transaction else None
-        if isinstance(body, FormatDescription):
-            self.version = max(self.version, version_tuple(body.server_version))
-        for boundary, change in zip(boundaries_of(step), step.changes, strict=True):
-            self.found.append(boundary)
-            db, table = _name_after(boundary)
-            definition = change.definition
-            if definition is not None and db is not None and table is not None:
-                self._add(
-                    (db, table),
-                    _Layout(
-                        boundary.seq,
-                        number,
-                        boundary.columns,
-                        boundary.key or (),
-                        definition.engine,
-                        definition.cascades,
-                    ),
-                )
-        schema = step.schema
-        if schema is None:
-            return
-        columns = tuple(c.name for c in schema.columns)
-        before = self.layouts.get(schema.name)
-        known = before[-1] if before else _Layout(-1, None, None, ())
-        if known.columns != columns or known.key != schema.key:
-            engine, parents = known.engine, schema.cascades or known.parents
-            layout = _Layout(step.seq, number, columns, schema.key, engine, parents)
-            self._add(schema.name, layout)
-
-    def fold(self) -> None:
-        """Take the names of statements before it showed as the server stores them."""
-        self.found = [in_small_letters(boundary) for boundary in self.found]
-        layouts = self.layouts
-        self.layouts = {}
-        for (db, table), known in layouts.items():
-            self.layouts.setdefault((db.lower(), table.lower()), []).extend(known)
-        for known in self.layouts.values():
-            known.sort(key=lambda layout: layout.seq)
-
-    def _add(self, name: tuple[str, str], layout: _Layout) -> None:
-        self.layouts.setdefault(name, []).append(layout)
-
-
-def _history(log: Log) -> _History:
-    history, walk = _History(), log.walk()
-    for step in log.until_damage(walk):
-        history.take(step)
-    if walk.folded:
-        history.fold()
-    return history
-
-
-def _doubts(layout: _Layout) -> list[dict[str, Any]]:
+def _doubts(layout: Layout, history: History, counted: frozenset[int]) -> list[dict[str, Any]]:
     """What the changes of the table itself do not show."""
-    if layout.engine is None or layout.engine.upper() != "BLACKHOLE":
+    engine = (layout.engine or "").upper()
+    if engine == "BLACKHOLE":
+        return [_doubt("blackhole", _BLACKHOLE)]
+    if engine == MERGE:
+        return [_doubt("merge", _MERGE)]
+    merged = [m for m in history.merged if m.tx is None or m.tx in counted]
+    if not merged or engine not in ("", "MYISAM"):
         return []
-    return [
-        {
-            "finding": "blackhole",
-            "determined": False,
-            "meaning": _BLACKHOLE,
-            "count": 1,
-            "file": None,
-            "pos": None,
-        }
-    ]
+    names = ", ".join(sorted({".".join(m.name) for m in merged}))
+    told = _MERGED.format(names)
+    return [_doubt("merge", told, len(merged), merged[0].file, merged[0].pos)]
+
+
+def _doubt(
+    name: str, meaning: str, count: int = 1, file: str | None = None, pos: int | None = None
+) -> dict[str, Any]:
+    return {
+        "finding": name,
+        "determined": False,
+        "meaning": meaning,
+        "count": count,
+        "file": file,
+        "pos": pos,
+    }
 
 
 def _with_doubts(findings: pa.Table, doubts: list[dict[str, Any]]) -> pa.Table:
@@ -330,12 +240,6 @@ def _transactional(engine: str | None) -> bool | None:
     return {"INNODB": True, "NDBCLUSTER": True}.get(
         engine.upper(), False if engine.upper() in _NOT_TRANSACTIONAL else None
     )
-
-
-def _name_after(boundary: Boundary) -> tuple[str | None, str | None]:
-    if boundary.action == "rename":
-        return (boundary.new_db or boundary.db, boundary.new_table)
-    return (boundary.db, boundary.table)
 
 
 def _ended(transactions: pa.Table, until: Any, name: tuple[str, str]) -> frozenset[int]:
