@@ -126,7 +126,7 @@ class Streams:
         UsageError, at the end, for a name that no table read has. What filters leave out is not
         decoded either (rows/filters.py): no damage inside of it is told.
 
-        About 400 MB are held at most with one thread, 80 MB more with each other, beside twice the
+        At most 300 MB are held with one thread, 80 MB more with each other, beside twice the
         largest row, ten times the largest other event and 1 KB for each column of each version of
         a table, whatever the log's and its transactions' size (docs/performance.md).
         """
