@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from binlogkit.errors import InputError, UsageError
 from binlogkit.log.log import Log
-from binlogkit.rows.walk import ReadOptions
+from binlogkit.rows.options import ReadOptions
 from binlogkit.sources.carriers import Source, resolve
 from binlogkit.sources.keyring import key_files
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from binlogkit.errors import DamageError, UsageError
 from binlogkit.rows.filters import Filters
-from binlogkit.rows.walk import LogWalk, ReadOptions, Step
+from binlogkit.rows.options import ReadOptions
+from binlogkit.rows.walk import LogWalk, Step
 from binlogkit.sources.carriers import Carrier
 
 if TYPE_CHECKING:

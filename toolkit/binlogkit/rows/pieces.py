@@ -74,14 +74,14 @@ class _Tables:
     def look(self, event: Event, ordinal: int, index: Index) -> bool:
         """Take an event that changes what is known; tables before it are resolved first."""
         walk, raw = self._walk, event.raw
-        known = walk.generation
+        known = walk.tables.generation
         entries = np.frombuffer(index.copied(self._seen), ENTRIES)
         if len(entries):  # the event is the last of them
             inside = raw.inner is not None
             self.resolve(entries, raw.pos - int(entries["offset"][-1]), raw.pos if inside else None)
         self._seen = len(index)
         walk.look(Step(event, ordinal << SEQ_SHIFT, False, False))
-        self._stale = self._stale or walk.generation != known
+        self._stale = self._stale or walk.tables.generation != known
         return self._stale
 
     def resolve(self, entries: np.ndarray[Any, Any], origin: int, outer: int | None) -> None:
@@ -158,7 +158,7 @@ class _Tables:
             assert isinstance(parsed, TableMap)
             if parsed.types and not parsed.nullable:  # a server before 5.1.4
                 raise Obstacle(pos, cause=Cause.OTHER_FORMAT)
-            return self._walk.schema_of(parsed, raw.file, pos)
+            return self._walk.tables.schema(parsed, raw.file, pos)
         except DamageError:
             raise Obstacle(pos) from None
 

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from binlogkit._kernel.charsets import CHARSETS, COLLATIONS
 from binlogkit.errors import (
     DamageError,
     InputError,
     LimitError,
     MalformedEventError,
-    UsageError,
     printable,
 )
 from binlogkit.events.base import Event
@@ -30,14 +28,14 @@ from binlogkit.events.query import ExecuteLoadQuery, Query, RowsQuery
 from binlogkit.events.reader import read_events
 from binlogkit.events.rows import RowsEvent, RowsFlag
 from binlogkit.events.table_map import TableMap
-from binlogkit.limits import limit, over
-from binlogkit.rows.ddl import Catalog, TableChange
+from binlogkit.rows.ddl import TableChange
 from binlogkit.rows.detours import Detour
 from binlogkit.rows.losses import Loss, Losses
-from binlogkit.rows.resolve import resolve_schema
-from binlogkit.rows.schema import Origin, TableDefinition, TableSchema
+from binlogkit.rows.options import ReadOptions
+from binlogkit.rows.schema import TableSchema
 from binlogkit.rows.spans import Place, Span, Spans, place_of
 from binlogkit.rows.stretches import Facts
+from binlogkit.rows.table_history import TableHistory
 from binlogkit.rows.transactions import Transaction, track_transactions
 from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.log_reader import LogReader
@@ -48,7 +46,7 @@ if TYPE_CHECKING:
     from binlogkit.rows.pieces import Piece
     from binlogkit.sources.chunks import Submit
 
-__all__ = ["LogWalk", "ReadOptions", "Step"]
+__all__ = ["LogWalk", "Step"]
 
 _Item = TypeVar("_Item")
 
@@ -64,27 +62,6 @@ _EARLY = (
     "the rows for table id {table_id} cannot be read: before 5.1.18 the log did not tell how they "
     "are stored (events/early.py)"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class ReadOptions:
-    """How to read.
-
-    ``on_damage``: ``stop`` or ``report``; ``catalog``: what a schema file or a server says, and
-    ``catalog_origin`` which of them; ``charset``: for text whose character set nothing tells;
-    ``threads``: how many decode rows, None for as many as there are processors, up to four.
-    """
-
-    on_damage: str = "stop"
-    catalog: Catalog | None = None
-    catalog_origin: Origin = Origin.SCHEMA_FILE
-    charset: str | None = None
-    source: str | None = None
-    threads: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.charset is not None and self.charset not in (*CHARSETS, "utf8"):
-            raise UsageError(f"{self.charset!r} is no character set of MySQL's")
 
 
 @dataclass(slots=True)
@@ -127,19 +104,12 @@ class LogWalk:
         self.damages: list[DamageError] = []
         self.losses: list[Loss] = []
         self.detours: list[Detour] = []
-        self.problems: list[str] = []
         self.loose: dict[str, int] = {}
         self.unreadable: InputError | None = None
         self.begin = 0
-        self.schemas: dict[tuple[str, str], list[TableSchema]] = {}
-        self._catalog = self.options.catalog.copy() if self.options.catalog else Catalog()
-        self._tracked: set[tuple[str | None, str | None]] = set()
+        self.tables = TableHistory(self.options)
         self._server_version = ""
         self._ahead = ahead
-        self._interned: dict[object, TableSchema] = {}
-        self.generation = 0
-        self._versions: dict[TableSchema, TableSchema] = {}
-        self._columns = 0
         self.maps: dict[int, TableSchema] = {}
         self._in_statement = False
         self._unmapped: set[int] = set()
@@ -178,9 +148,19 @@ class LogWalk:
         return i == 0, i == len(self.carriers) - 1
 
     @property
+    def schemas(self) -> dict[tuple[str, str], list[TableSchema]]:
+        """Every version of each table met so far."""
+        return self.tables.schemas
+
+    @property
+    def problems(self) -> list[str]:
+        """What does not fit together in what is known of tables."""
+        return self.tables.problems
+
+    @property
     def folded(self) -> bool:
         """Whether names of databases and tables turned out to be compared without case."""
-        return self._catalog.folded
+        return self.tables.catalog.folded
 
     # ---- what the pieces need (rows/pieces.py) ------------------------------------------------
 
@@ -221,10 +201,6 @@ class LogWalk:
     def look(self, step: Step) -> None:
         """Take an event as a step does."""
         self._take(step, step.event.body)
-
-    def schema_of(self, table_map: TableMap, file: str, offset: int) -> TableSchema:
-        """The schema of a table map here; DamageError where there is none."""
-        return self._schema(table_map, file, offset)
 
     def tell_unmapped(self, file: str, pos: int, table_id: int) -> None:
         """Rows without a table map."""
@@ -313,7 +289,7 @@ class LogWalk:
                 self.maps.clear()
             self._unmapped.clear()
             self._server_version = body.server_version
-            self._catalog.server_version = body.server_version
+            self.tables.catalog.server_version = body.server_version
         elif isinstance(body, TableMap):
             self._take_map(raw, body)
         elif isinstance(body, RowsEvent):
@@ -333,6 +309,9 @@ class LogWalk:
             told = f"{body.incident}: {body.message}" if body.message else body.incident
             step.changes = [TableChange("incident", "", "", reason=told)]
 
+    def _apply(self, body: Query | ExecuteLoadQuery) -> list[TableChange]:
+        return self.tables.apply(body)
+
     def _take_map(self, raw: RawEvent, table_map: TableMap) -> None:
         self._in_statement = True
         self.maps.pop(table_map.table_id, None)
@@ -342,7 +321,7 @@ class LogWalk:
                 raw.file, raw.pos, table_map.table_id, _EARLY
             )  # a server before 5.1.4
         else:
-            self.maps[table_map.table_id] = self._schema(table_map, raw.file, raw.pos)
+            self.maps[table_map.table_id] = self.tables.schema(table_map, raw.file, raw.pos)
 
     def _tell_unread(self, file: str, pos: int, table_id: int, reason: str) -> None:
         """Rows that cannot be read though framing is sound: told once per table id."""
@@ -351,68 +330,6 @@ class LogWalk:
         self._unmapped.add(table_id)
         text = reason.format(table_id=table_id)
         self.damages.append(MalformedEventError(file, pos, text, "table_id"))
-
-    def _apply(self, body: Query | ExecuteLoadQuery) -> list[TableChange]:
-        status = body.status_vars
-        changes = self._catalog.apply(
-            body.query,
-            default_db=body.schema or None,
-            sql_mode=status.sql_mode,
-            collation_server=_collation(status.server_collation),
-            collation_database=_collation(status.database_collation),
-            explicit_defaults_for_timestamp=status.explicit_defaults_for_timestamp,
-            default_collation_for_utf8mb4=_collation(status.utf8mb4_collation),
-            thread_id=body.thread_id,
-        )
-        for change in changes:
-            if change.action != "statement_write":
-                self._interned.clear()
-                self.generation += 1
-                self._tracked.add((change.db, change.table))
-                self._tracked.add((change.new_db or change.db, change.new_table))
-        return changes
-
-    def _definitions(self, name: tuple[str, str]) -> list[tuple[Origin, TableDefinition]]:
-        """What SQL says of a table here: the given definition, until DDL in the log touches it."""
-        folded = self._catalog.folded
-        tracked = self._catalog.mapped(*name)
-        if tracked is None:
-            return []
-        if self._catalog.folded and not folded:
-            self._tracked = {(db and db.lower(), tab and tab.lower()) for db, tab in self._tracked}
-        return [(Origin.DDL if name in self._tracked else self.options.catalog_origin, tracked)]
-
-    def _schema(self, table_map: TableMap, file: str, offset: int) -> TableSchema:
-        name = (table_map.db, table_map.table)
-        key = (
-            name, table_map.types, table_map.metadata, table_map.nullable, table_map.optional,
-        )  # fmt: skip
-        known = self._interned.get(key)
-        if known is not None:
-            return known
-        definitions = self._definitions(name)
-        if len(table_map.types) > limit("COLUMNS"):
-            reason = over("COLUMNS", f"{len(table_map.types)} columns")
-            raise MalformedEventError(file, offset, reason, "column_count")
-        versions = self.schemas.get(name, [])
-        schema = resolve_schema(
-            table_map, len(versions), definitions, file=file, offset=offset,
-            charset=self.options.charset, lost=self._catalog.is_unknown(*name),
-        )  # fmt: skip
-        same = self._versions.get(replace(schema, version=0))
-        if same is None:
-            self._columns += len(schema.columns)
-            if self._columns > limit("SCHEMA_COLUMNS"):
-                reason = over("SCHEMA_COLUMNS", f"all tables together have {self._columns} columns")
-                raise MalformedEventError(file, offset, reason, "column_count")
-            self._versions[replace(schema, version=0)] = schema
-            self.schemas.setdefault(name, versions).append(schema)
-            self.problems.extend(
-                f"{file} at {offset}: {schema.db}.{schema.table}: {problem}"
-                for problem in schema.problems
-            )
-        self._interned[key] = same or schema
-        return same or schema
 
 
 def _over(span: Span | None, raw: RawEvent) -> Transaction | None:
@@ -426,8 +343,3 @@ def _query_behind(event: Event, query: str | None) -> str | None:
     if isinstance(body, RowsEvent) and body.flags & RowsFlag.STMT_END:
         return None
     return body.query if isinstance(body, RowsQuery) else query
-
-
-def _collation(collation_id: int | None) -> str | None:
-    known = COLLATIONS.get(collation_id) if collation_id is not None else None
-    return known[1] if known else None

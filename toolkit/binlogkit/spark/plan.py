@@ -20,10 +20,11 @@ from binlogkit.constants import EventType
 from binlogkit.errors import DamageError, InputError
 from binlogkit.events.base import Event
 from binlogkit.log import open_log
+from binlogkit.rows.options import ReadOptions
 from binlogkit.rows.schema import TableSchema
 from binlogkit.rows.stretches import ROWS_EVENTS, Stretch
 from binlogkit.rows.transactions import Outcome, Transaction, track_transactions
-from binlogkit.rows.walk import ReadOptions, Step
+from binlogkit.rows.walk import Step
 from binlogkit.sources.carriers import Carrier, resolve
 from binlogkit.sources.carriers.up_to import can_seek
 from binlogkit.spark.options import ScanOptions

@@ -13,8 +13,9 @@ from binlogkit.errors import DamageError
 from binlogkit.events.base import Event
 from binlogkit.events.query import ExecuteLoadQuery, Query
 from binlogkit.rows.ddl import Catalog, StatementKind, TableChange, statement_kind
+from binlogkit.rows.options import ReadOptions
 from binlogkit.rows.pieces import Piece, pieces_of
-from binlogkit.rows.walk import SEQ_SHIFT, LogWalk, ReadOptions, Step
+from binlogkit.rows.walk import SEQ_SHIFT, LogWalk, Step
 from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.carriers.up_to import up_to
 
@@ -78,12 +79,12 @@ class SplitWalk(LogWalk):
             self.ordinal, self._transactions = split.events, split.transactions
             self.begin = split.start
         if known is not None:
-            self._catalog, self._tracked = known.catalog.copy(), set(known.tracked)
+            self.tables.catalog, self.tables.tracked = known.catalog.copy(), set(known.tracked)
 
     @property
     def known(self) -> Known:
         """What is known now."""
-        return Known(self._catalog.copy(), frozenset(self._tracked))
+        return Known(self.tables.catalog.copy(), frozenset(self.tables.tracked))
 
     def steps(self, carrier: Carrier) -> Iterator[Step]:
         """The steps of one log."""

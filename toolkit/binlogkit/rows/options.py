@@ -1,0 +1,33 @@
+"""How logs are read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from binlogkit._kernel.charsets import CHARSETS
+from binlogkit.errors import UsageError
+from binlogkit.rows.ddl import Catalog
+from binlogkit.rows.schema import Origin
+
+__all__ = ["ReadOptions"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """How to read.
+
+    ``on_damage``: ``stop`` or ``report``; ``catalog``: what a schema file or a server says, and
+    ``catalog_origin`` which of them; ``charset``: for text whose character set nothing tells;
+    ``threads``: how many decode rows, None for as many as there are processors, up to four.
+    """
+
+    on_damage: str = "stop"
+    catalog: Catalog | None = None
+    catalog_origin: Origin = Origin.SCHEMA_FILE
+    charset: str | None = None
+    source: str | None = None
+    threads: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.charset is not None and self.charset not in (*CHARSETS, "utf8"):
+            raise UsageError(f"{self.charset!r} is no character set of MySQL's")

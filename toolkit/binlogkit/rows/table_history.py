@@ -1,0 +1,106 @@
+"""What is known of tables at a point of a walk: their definitions in SQL, table maps' schemas."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from binlogkit._kernel.charsets import COLLATIONS
+from binlogkit.errors import MalformedEventError
+from binlogkit.events.query import ExecuteLoadQuery, Query
+from binlogkit.events.table_map import TableMap
+from binlogkit.limits import limit, over
+from binlogkit.rows.ddl import Catalog, TableChange
+from binlogkit.rows.options import ReadOptions
+from binlogkit.rows.resolve import resolve_schema
+from binlogkit.rows.schema import Origin, TableDefinition, TableSchema
+
+__all__ = ["TableHistory"]
+
+
+class TableHistory:
+    """Tables as a walk goes on.
+
+    ``schemas``: every version of each table met so far; ``problems``: what does not fit together;
+    ``generation``: grows with each change of what tables are; ``catalog``: what SQL says, and
+    ``tracked`` of which tables the log's own.
+    """
+
+    def __init__(self, options: ReadOptions) -> None:
+        self._options = options
+        self.schemas: dict[tuple[str, str], list[TableSchema]] = {}
+        self.problems: list[str] = []
+        self.generation = 0
+        self.catalog = options.catalog.copy() if options.catalog else Catalog()
+        self.tracked: set[tuple[str | None, str | None]] = set()
+        self._interned: dict[object, TableSchema] = {}
+        self._versions: dict[TableSchema, TableSchema] = {}
+        self._columns = 0
+
+    def apply(self, body: Query | ExecuteLoadQuery) -> list[TableChange]:
+        """Take a statement; what it does to tables."""
+        status = body.status_vars
+        changes = self.catalog.apply(
+            body.query,
+            default_db=body.schema or None,
+            sql_mode=status.sql_mode,
+            collation_server=_collation(status.server_collation),
+            collation_database=_collation(status.database_collation),
+            explicit_defaults_for_timestamp=status.explicit_defaults_for_timestamp,
+            default_collation_for_utf8mb4=_collation(status.utf8mb4_collation),
+            thread_id=body.thread_id,
+        )
+        for change in changes:
+            if change.action != "statement_write":
+                self._interned.clear()
+                self.generation += 1
+                self.tracked.add((change.db, change.table))
+                self.tracked.add((change.new_db or change.db, change.new_table))
+        return changes
+
+    def _definitions(self, name: tuple[str, str]) -> list[tuple[Origin, TableDefinition]]:
+        """What SQL says of a table here: the given definition, until DDL in the log touches it."""
+        folded = self.catalog.folded
+        tracked = self.catalog.mapped(*name)
+        if tracked is None:
+            return []
+        if self.catalog.folded and not folded:
+            self.tracked = {(db and db.lower(), tab and tab.lower()) for db, tab in self.tracked}
+        return [(Origin.DDL if name in self.tracked else self._options.catalog_origin, tracked)]
+
+    def schema(self, table_map: TableMap, file: str, offset: int) -> TableSchema:
+        """The schema of a table map here; DamageError where there is none."""
+        name = (table_map.db, table_map.table)
+        key = (
+            name, table_map.types, table_map.metadata, table_map.nullable, table_map.optional,
+        )  # fmt: skip
+        known = self._interned.get(key)
+        if known is not None:
+            return known
+        definitions = self._definitions(name)
+        if len(table_map.types) > limit("COLUMNS"):
+            reason = over("COLUMNS", f"{len(table_map.types)} columns")
+            raise MalformedEventError(file, offset, reason, "column_count")
+        versions = self.schemas.get(name, [])
+        schema = resolve_schema(
+            table_map, len(versions), definitions, file=file, offset=offset,
+            charset=self._options.charset, lost=self.catalog.is_unknown(*name),
+        )  # fmt: skip
+        same = self._versions.get(replace(schema, version=0))
+        if same is None:
+            self._columns += len(schema.columns)
+            if self._columns > limit("SCHEMA_COLUMNS"):
+                reason = over("SCHEMA_COLUMNS", f"all tables together have {self._columns} columns")
+                raise MalformedEventError(file, offset, reason, "column_count")
+            self._versions[replace(schema, version=0)] = schema
+            self.schemas.setdefault(name, versions).append(schema)
+            self.problems.extend(
+                f"{file} at {offset}: {schema.db}.{schema.table}: {problem}"
+                for problem in schema.problems
+            )
+        self._interned[key] = same or schema
+        return same or schema
+
+
+def _collation(collation_id: int | None) -> str | None:
+    known = COLLATIONS.get(collation_id) if collation_id is not None else None
+    return known[1] if known else None
