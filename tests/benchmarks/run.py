@@ -29,7 +29,7 @@ import peers
 T = TypeVar("T")
 HERE = Path(__file__).parent
 _OURS = (sys.executable, str(HERE / "ours.py"))
-_CALLS = ("--repeat", "4", "--threads")
+_CALLS = ("--repeat", "12", "--threads")
 _ONE, _TWO, _FRESH = "decode call", "decode call, 2 threads", "fresh process"
 _TWO_COLUMNS = "decode call, 2 columns"
 _SLOW = 20.0  # seconds of wall: a decoder that takes longer runs once
