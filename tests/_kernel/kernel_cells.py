@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from binlogkit._kernel.cells import CellSpec, NoArrowValue, Undecodable
-from binlogkit.frames.kernel_columns import change_columns
+from binlogkit.frames.kernel_columns import Taken
 from binlogkit.rows.plans import table_plan
 from binlogkit.rows.schema import Column, TableSchema
 
@@ -64,7 +64,7 @@ def _after(spec: CellSpec, data: bytes, code: int) -> list[KernelCell]:
     builder = table_plan(schema, "5.7.22" if spec.as_5_7 else "8.0.31").builder(1 << 20, 1 << 30)
     said = builder.add_event(data, 0, len(data), code, TABLE_ID_WIDTH, (0,) * 8, 0, 0)
     assert said is None, said
-    arrays, _ = change_columns(schema, builder)
+    arrays = Taken(schema, builder).columns()
     images = arrays["after"]
     images.validate(full=True)
     states = arrays["after_state"].to_pylist()

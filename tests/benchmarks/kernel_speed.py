@@ -28,11 +28,11 @@ from binlogkit._kernel.native.scan import Scanner
 from binlogkit.constants import EventType
 from binlogkit.events.base import Event, OpaqueEvent, ParseContext, parser_of
 from binlogkit.events.query import Query
-from binlogkit.frames.kernel_columns import change_columns
+from binlogkit.frames.kernel_columns import Taken
 from binlogkit.rows.plans import table_plan
 from binlogkit.rows.resolve import resolve_schema
 from binlogkit.rows.schema import TableSchema
-from binlogkit.rows.settling import effect_of
+from binlogkit.rows.settling import settled
 from binlogkit.sources.log_format import LogFormat, format_of
 from binlogkit.sources.raw import RawEvent, parse_header
 
@@ -101,7 +101,7 @@ class Pipeline:
         raw = RawEvent("log", start, header, bytes(data[start + 19 : start + size - tail]))
         parser = parser_of(header.type_code)
         body = parser(Cursor(raw.body), raw, self.context) if parser else OpaqueEvent(raw.body)
-        effect = effect_of(Event(raw, body), self.scanner.open_transaction)
+        effect, _ = settled(Event(raw, body), self.scanner.open_transaction)
         self.scanner.settle(index, 0, **effect)
         if isinstance(body, Query):
             length = int.from_bytes(raw.body[11:13], "little")
@@ -134,9 +134,10 @@ class Pipeline:
 
     def _take(self, slot: int) -> None:
         began = used()
-        _, runs = change_columns(self.schemas[slot], self.builders[slot])
+        taken = Taken(self.schemas[slot], self.builders[slot])
+        taken.columns()
         self.seconds["arrow"] += used() - began
-        self.rows += runs.rows
+        self.rows += taken.rows
         self.batches += 1
 
 

@@ -16,7 +16,7 @@ from binlogkit.events.base import Event, OpaqueEvent, ParseContext, parser_of
 from binlogkit.events.payload import TransactionPayload, inner_events
 from binlogkit.events.query import Query
 from binlogkit.events.reader import read_events
-from binlogkit.rows.settling import OUTCOMES, effect_of
+from binlogkit.rows.settling import OUTCOMES, settled
 from binlogkit.rows.transactions import GTID_TYPES, Transaction, TransactionTracker
 from binlogkit.sources.log_format import format_of
 from binlogkit.sources.log_reader import LogReader
@@ -129,7 +129,7 @@ class KernelWalk:
         return Event(raw, parser(Cursor(raw.body), raw, self.context))
 
     def _decide(self, index: Index, origin: int, event: Event) -> None:
-        effect = effect_of(event, self.scanner.open_transaction)
+        effect, _ = settled(event, self.scanner.open_transaction)
         self.scanner.settle(index, origin, **effect)
         if isinstance(event.body, Query):
             length = int.from_bytes(event.raw.body[11:13], "little")

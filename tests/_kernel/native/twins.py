@@ -16,7 +16,7 @@ from binlogkit.events.base import Event, ParseContext, parser_of
 from binlogkit.events.rows import RowsEvent
 from binlogkit.frames.arrays import buffer
 from binlogkit.frames.batches import record_batch
-from binlogkit.frames.kernel_columns import change_columns
+from binlogkit.frames.kernel_columns import Taken
 from binlogkit.rows.changes import ColumnBatch
 from binlogkit.rows.images import RowDecoder
 from binlogkit.rows.plans import table_plan
@@ -102,7 +102,8 @@ def by_kernel(
 
 
 def _taken(schema: TableSchema, builder: TableBuilder) -> dict[str, pa.Array]:
-    arrays, runs = change_columns(schema, builder)
+    taken = Taken(schema, builder)
+    arrays, runs = taken.columns(), taken.runs
     for which, name in enumerate(FACT_NAMES):
         kind = pa.int32() if name in ("inner", "row") else pa.int64()
         arrays[name] = pa.Array.from_buffers(kind, runs.rows, [None, buffer(runs.fact(which))])

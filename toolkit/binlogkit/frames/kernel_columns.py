@@ -25,20 +25,10 @@ if TYPE_CHECKING:
     from binlogkit._kernel.native.runs import Runs
     from binlogkit._kernel.native.values import Block
 
-__all__ = ["Taken", "change_columns"]
+__all__ = ["Taken"]
 
 _BEFORE, _AFTER = 0, 1
 _INSERT, _DELETE = 0, 2
-
-
-def change_columns(schema: TableSchema, builder: TableBuilder) -> tuple[dict[str, pa.Array], Runs]:
-    """What ``builder`` holds of a table's row changes, as columns of the canonical batch.
-
-    ``op``, the images, their states and the raw cells; and the events that the rows came from. With
-    columns left out, images, states and the raw cells' numbers are those of the columns asked for.
-    """
-    taken = Taken(schema, builder)
-    return taken.columns(), taken.runs
 
 
 class Taken:
@@ -77,7 +67,11 @@ class Taken:
         return sum([block.size for block in blocks], len(self._heap))
 
     def columns(self) -> dict[str, pa.Array]:
-        """``op``, the images, their states and the raw cells."""
+        """``op``, the images, their states and the raw cells, as the canonical batch has them.
+
+        With columns left out, images, states and the raw cells' numbers are those of the columns
+        asked for.
+        """
         if self._columns is None:
             self._columns = self._made()
         return self._columns

@@ -299,9 +299,9 @@ class ScanWalk:
     def _looked(self, index: Index, chunks: Chunks) -> Any:
         """Read the event behind which the scan stopped; whether a new stretch must begin."""
         self._check(index, chunks)
-        entry = np.frombuffer(index.copied(len(index) - 1), ENTRIES)[0]
+        entry = _last(index)
         start, size = int(entry["offset"]), int(entry["size"])
-        header = parse_header(bytes(chunks.buffer[start : start + HEADER_LENGTH]), HEADER_LENGTH)
+        header = _header_at(chunks.buffer, start)
         tail = CHECKSUM_LENGTH if self.scanner.checksums else 0
         with memoryview(chunks.buffer) as whole:
             body = bytes(whole[start + HEADER_LENGTH : start + size - tail])
@@ -326,7 +326,7 @@ class ScanWalk:
         body = event.body
         effect, transaction = settled(event, self.scanner.open_transaction)
         self.scanner.settle(index, origin, **effect)
-        number = int(np.frombuffer(index.copied(len(index) - 1), ENTRIES)[0]["tx"])
+        number = int(_last(index)["tx"])
         if isinstance(body, Query):
             length = int.from_bytes(event.raw.body[11:13], "little")
             self.scanner.know_status(event.raw.body[13 : 13 + length])
@@ -378,9 +378,9 @@ class ScanWalk:
             raise Obstacle(outer.pos, self._inner)
 
     def _look_inside(self, index: Index, data: bytearray, outer: RawEvent) -> None:
-        entry = np.frombuffer(index.copied(len(index) - 1), ENTRIES)[0]
+        entry = _last(index)
         start, size = int(entry["offset"]), int(entry["size"])
-        header = parse_header(bytes(data[start : start + HEADER_LENGTH]), HEADER_LENGTH)
+        header = _header_at(data, start)
         raw = RawEvent(
             outer.file, outer.pos, header, bytes(data[start + HEADER_LENGTH : start + size]),
             "none", self._inner + len(index) - 1, outer.end_pos,
@@ -394,6 +394,16 @@ class ScanWalk:
                 self._look(event, self.ordinal + len(index) - 1, index)
             except Obstacle as obstacle:
                 raise Obstacle(outer.pos, self._inner, obstacle.cause) from None
+
+
+def _last(index: Index) -> np.void:
+    """The entry of the event that was indexed last."""
+    entry: np.void = np.frombuffer(index.copied(len(index) - 1), ENTRIES)[0]
+    return entry
+
+
+def _header_at(data: bytearray, start: int) -> EventHeader:
+    return parse_header(bytes(data[start : start + HEADER_LENGTH]), HEADER_LENGTH)
 
 
 def _mapped(entries: np.ndarray[Any, Any], data: bytearray) -> dict[int, int]:

@@ -9,15 +9,10 @@ from binlogkit.events.gtid import Gtid
 from binlogkit.events.mariadb import opens_transaction
 from binlogkit.rows.transactions import GTID_TYPES, Outcome, Transaction, TransactionTracker
 
-__all__ = ["OUTCOMES", "effect_of", "settled"]
+__all__ = ["OUTCOMES", "settled"]
 
 #: The kernel's numbers of outcomes.
 OUTCOMES = (Outcome.CUT, Outcome.COMMITTED, Outcome.ROLLED_BACK, Outcome.PREPARED)
-
-
-def effect_of(event: Event, opened: tuple[bool, bool] | None) -> dict[str, Any]:
-    """The arguments of ``Scanner.settle`` for ``event``."""
-    return settled(event, opened)[0]
 
 
 def settled(
