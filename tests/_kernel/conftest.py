@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
@@ -16,8 +16,9 @@ from binlogkit_fixtures.servers import Server, ServerSpec
 HERE = Path(__file__).parent
 
 
-def _load(name: str) -> ModuleType:
-    spec = spec_from_file_location(f"binlogkit_kernel_tests_{name}", HERE / f"{name}.py")
+def load(path: Path) -> ModuleType:
+    """A module that no package holds."""
+    spec = spec_from_file_location(f"binlogkit_kernel_tests_{path.stem}", path)
     assert spec is not None and spec.loader is not None
     module = module_from_spec(spec)
     sys.modules[spec.name] = module  # dataclasses look their module up
@@ -26,18 +27,24 @@ def _load(name: str) -> ModuleType:
 
 
 @pytest.fixture(scope="session")
+def load_module() -> Callable[[Path], ModuleType]:
+    """How the folders below get theirs."""
+    return load
+
+
+@pytest.fixture(scope="session")
 def boundary_cases() -> ModuleType:
-    return _load("boundary_cases")
+    return load(HERE / "boundary_cases.py")
 
 
 @pytest.fixture(scope="session")
 def server_cells() -> ModuleType:
-    return _load("server_cells")
+    return load(HERE / "server_cells.py")
 
 
 @pytest.fixture(scope="session")
 def cell_checks() -> ModuleType:
-    return _load("cell_checks")
+    return load(HERE / "cell_checks.py")
 
 
 @pytest.fixture(scope="session", params=["5.7", "8.0", "9"])
@@ -50,14 +57,14 @@ def server(request: pytest.FixtureRequest) -> Iterator[Server]:
 
 @pytest.fixture(scope="session")
 def json_documents() -> ModuleType:
-    return _load("json_documents")
+    return load(HERE / "json_documents.py")
 
 
 @pytest.fixture(scope="session")
 def json_changes() -> ModuleType:
-    return _load("json_changes")
+    return load(HERE / "json_changes.py")
 
 
 @pytest.fixture(scope="session")
 def kernel_cells() -> ModuleType:
-    return _load("kernel_cells")
+    return load(HERE / "kernel_cells.py")

@@ -2,40 +2,31 @@
 
 from __future__ import annotations
 
-import sys
-from importlib.util import module_from_spec, spec_from_file_location
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 HERE = Path(__file__).parent
-
-
-def _load(name: str) -> ModuleType:
-    spec = spec_from_file_location(f"binlogkit_native_tests_{name}", HERE / f"{name}.py")
-    assert spec is not None and spec.loader is not None
-    module = module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
+Load = Callable[[Path], ModuleType]
 
 
 @pytest.fixture(scope="session")
-def twins() -> ModuleType:
-    return _load("twins")
+def twins(load_module: Load) -> ModuleType:
+    return load_module(HERE / "twins.py")
 
 
 @pytest.fixture(scope="session")
-def scans() -> ModuleType:
-    return _load("scans")
+def scans(load_module: Load) -> ModuleType:
+    return load_module(HERE / "scans.py")
 
 
 @pytest.fixture(scope="session")
-def row_events() -> ModuleType:
-    return _load("row_events")
+def row_events(load_module: Load) -> ModuleType:
+    return load_module(HERE / "row_events.py")
 
 
 @pytest.fixture(scope="session")
-def fuzz() -> ModuleType:
-    return _load("fuzz")
+def fuzz(load_module: Load) -> ModuleType:
+    return load_module(HERE / "fuzz.py")
