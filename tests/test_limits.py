@@ -10,7 +10,8 @@ from binlogkit.errors import MalformedEventError, UsageError
 from binlogkit.events.table_map import TableMap
 from binlogkit.limits import DEFAULTS, PREFIX, limit, limit_error
 from binlogkit.rows.ddl import Catalog
-from binlogkit.rows.walk import LogWalk
+from binlogkit.rows.options import ReadOptions
+from binlogkit.rows.table_history import TableHistory
 
 DOCUMENT = Path(__file__).parents[1] / "docs" / "hostile-input.md"
 
@@ -46,22 +47,22 @@ def test_an_error_names_file_and_variable_safely() -> None:
 
 def test_columns_of_one_table(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the server takes (4096) is read; more only when the user says so."""
-    walk = LogWalk([])
-    assert len(walk.schema_of(table("t", 4096), "log", 4).columns) == 4096
+    tables = TableHistory(ReadOptions())
+    assert len(tables.schema(table("t", 4096), "log", 4).columns) == 4096
     with pytest.raises(MalformedEventError, match="LIMIT_COLUMNS"):
-        walk.schema_of(table("u", 4097), "log", 4)
+        tables.schema(table("u", 4097), "log", 4)
     monkeypatch.setenv(f"{PREFIX}COLUMNS", "4097")
-    assert len(walk.schema_of(table("u", 4097), "log", 4).columns) == 4097
+    assert len(tables.schema(table("u", 4097), "log", 4).columns) == 4097
 
 
 def test_columns_of_all_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     """A version that is known already counts once."""
     monkeypatch.setenv(f"{PREFIX}SCHEMA_COLUMNS", "10")
-    walk = LogWalk([])
+    tables = TableHistory(ReadOptions())
     for name in "ababab":
-        walk.schema_of(table(name, 5), "log", 4)
+        tables.schema(table(name, 5), "log", 4)
     with pytest.raises(MalformedEventError, match="LIMIT_SCHEMA_COLUMNS"):
-        walk.schema_of(table("c", 1), "log", 4)
+        tables.schema(table("c", 1), "log", 4)
 
 
 @pytest.mark.parametrize(("name", "most"), [("STATEMENT", 20), ("WORDS", 5)])
