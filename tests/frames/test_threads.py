@@ -139,6 +139,27 @@ def test_an_interrupted_reader_ends() -> None:
     assert not alive()
 
 
+def test_who_waits_for_a_share_decodes_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The caller is one of the threads: while another has the first share, it takes the next."""
+    one = read(LOGS, 1)
+    run, caller = shares.Share.run, threading.get_ident()
+    other_began, caller_decoded = threading.Event(), threading.Event()
+    waited: list[bool] = []
+
+    def watched(share: shares.Share, most: int) -> list[shares.Found]:
+        if threading.get_ident() != caller:
+            other_began.set()
+            waited.append(caller_decoded.wait(10))
+            return run(share, most)
+        assert other_began.wait(10)
+        caller_decoded.set()
+        return run(share, most)
+
+    monkeypatch.setattr(shares.Share, "run", watched)
+    assert read(LOGS, 2) == one
+    assert waited and all(waited)
+
+
 def test_one_thread_is_the_callers_own() -> None:
     reader = read_batches(bk.open(LOGS, threads=1).walk(), Filters.build())
     next(reader)

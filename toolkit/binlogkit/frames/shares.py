@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from binlogkit.errors import DamageError, UsageError
 from binlogkit.frames.kernel_columns import Taken
 from binlogkit.rows.pieces import Piece
 from binlogkit.rows.schema import TableSchema
-from binlogkit.sources.chunks import Submit
+from binlogkit.sources.tasks import Submit, Task
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future, ThreadPoolExecutor
+    from concurrent.futures import ThreadPoolExecutor
 
     from binlogkit._kernel.native.batch import RowsPass
     from binlogkit._kernel.native.builder import TableBuilder
@@ -123,7 +124,7 @@ class Share:
     parts: deque[Part] = field(default_factory=deque)
     decoded: list[Part] = field(default_factory=list)
     started: bool = False  # by a worker, who goes on with it
-    running: Future[list[Found]] | None = None
+    running: Task[list[Found]] | None = None
     unseen: int = 0  # bytes of events that were decoded since the cells were counted
 
     @property
@@ -202,50 +203,60 @@ def _place(taken: Taken) -> int:
 
 
 class Workers:
-    """What runs shares: the caller himself, or ``threads`` threads, of which none is left behind
-    ``close``."""
+    """What runs shares: the caller and ``threads - 1`` threads of a pool, of which none is left
+    behind ``close``.
+
+    What the caller waits for he does himself, if nobody has begun it, and while somebody is at it,
+    what comes next: two threads are busy with two processors, and none of them waits for a third.
+    """
 
     def __init__(self, threads: int) -> None:
         self.threads = threads
         self._pool: ThreadPoolExecutor | None = None
-        self._reader: ThreadPoolExecutor | None = None
+        self._newest: Share | None = None
 
     @property
     def ahead(self) -> int:
-        """How many shares are decoded before the first of them is taken."""
+        """How many shares are in hand before the first of them is taken."""
         return self.threads if self.threads > 1 else 0
 
     @property
-    def read_ahead(self) -> Submit | None:
-        """What lets a log be read in another thread."""
-        return self._read if self.threads > 1 else None
+    def submit(self) -> Submit | None:
+        """What lets a call be made in another thread."""
+        return self._submit if self.threads > 1 else None
 
-    def _read(self, call: Callable[[], int]) -> Future[int]:
-        if self._reader is None:
+    def _submit(self, call: Callable[[], Any]) -> Task[Any]:
+        if self._pool is None:
             from concurrent.futures import ThreadPoolExecutor
 
-            self._reader = ThreadPoolExecutor(1, "binlogkit-read")
-        return self._reader.submit(call)
+            self._pool = ThreadPoolExecutor(self.threads - 1, "binlogkit")
+        return Task(self._pool, call, self._decode_newest)
+
+    def _decode_newest(self) -> None:
+        """What the caller does sooner than to read: its bytes are the last that it has seen."""
+        if self._newest is not None and self._newest.running is not None:
+            self._newest.running.claim()
 
     def start(self, share: Share) -> None:
         """Let a closed share be decoded; the last one of a log is left to the caller."""
         if self.threads > 1:
-            if self._pool is None:
-                from concurrent.futures import ThreadPoolExecutor
+            share.started, self._newest = True, share
+            share.running = self._submit(partial(share.run, AT_ONCE))
 
-                self._pool = ThreadPoolExecutor(self.threads, "binlogkit-rows")
-            share.started = True
-            share.running = self._pool.submit(share.run, AT_ONCE)
-
-    def result(self, share: Share) -> list[Found]:
-        """What a share gives next."""
-        if share.running is None:
-            return share.run(1)
+    def result(self, share: Share, later: Iterable[Share] = ()) -> list[Found]:
+        """What a share gives next; ``later``: those behind it."""
         running, share.running = share.running, None
+        if running is None:
+            return share.run(1)
+        if not running.claim():
+            for other in later:
+                if running.done:
+                    break
+                if other.running is not None:
+                    other.running.claim()
         return running.result()
 
     def close(self) -> None:
         """End the threads; what they are at is finished first."""
-        for pool in (self._pool, self._reader):
-            if pool is not None:
-                pool.shutdown(wait=True, cancel_futures=True)
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)

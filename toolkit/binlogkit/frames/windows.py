@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -75,7 +75,7 @@ def read_batches(
     workers = Workers(thread_count(threads or walk.options.threads, size))
     most = SHARE_MOST_SORTED if to_sort else SHARE_MOST
     gather = _Gather(walk, filters, columns, (max_rows, max_bytes, most), workers)
-    pieces = walk.pieces(workers.read_ahead)
+    pieces = walk.pieces(workers.submit)
     try:
         yield from _windows(walk, filters, columns, gather, pieces)
     finally:
@@ -223,7 +223,7 @@ class _Gather:
 
     def _decode(self, share: Share) -> Iterator[Window]:
         """Hand over what a share gives next."""
-        for item in self._workers.result(share):
+        for item in self._workers.result(share, islice(self._shares, 1, None)):
             if isinstance(item, Decoded):
                 self._windows.append(item)
                 self._waiting += item.size

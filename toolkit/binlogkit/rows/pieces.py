@@ -26,8 +26,8 @@ from binlogkit.rows.stretches import ENTRIES, Facts, Obstacle, Stretch
 from binlogkit.rows.transactions import Transaction
 from binlogkit.rows.walk import SEQ_SHIFT, LogWalk, Step
 from binlogkit.sources.carriers import Carrier
-from binlogkit.sources.chunks import Submit
 from binlogkit.sources.raw import EventHeader, RawEvent
+from binlogkit.sources.tasks import Submit
 
 __all__ = ["Piece", "pieces_of", "transactions_ahead"]
 

@@ -29,12 +29,13 @@ from binlogkit.rows.detours import Cause
 from binlogkit.rows.settling import settled
 from binlogkit.rows.stretches import ENTRIES, TRANSACTIONS, Facts, Obstacle, Stretch
 from binlogkit.sources.carriers import Carrier
-from binlogkit.sources.chunks import SIZE, Chunks, Submit
+from binlogkit.sources.chunks import SIZE, Chunks
 from binlogkit.sources.crc import ends_in_crc
 from binlogkit.sources.log_format import LogFormat, format_of
 from binlogkit.sources.loose_events import LooseEvents, ShownFile
 from binlogkit.sources.plausible import sane_header
 from binlogkit.sources.raw import EventHeader, RawEvent, parse_header
+from binlogkit.sources.tasks import Submit
 
 __all__ = ["ScanWalk"]
 

@@ -44,7 +44,7 @@ from binlogkit.sources.raw import RawEvent
 
 if TYPE_CHECKING:
     from binlogkit.rows.pieces import Piece
-    from binlogkit.sources.chunks import Submit
+    from binlogkit.sources.tasks import Submit
 
 __all__ = ["LogWalk", "Step"]
 

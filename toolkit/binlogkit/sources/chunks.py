@@ -7,13 +7,12 @@ With ``ahead`` another thread reads them while these are scanned.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
-from typing import TYPE_CHECKING, BinaryIO, TypeAlias, cast
+from functools import partial
+from typing import BinaryIO, cast
 
-if TYPE_CHECKING:
-    from concurrent.futures import Future
+from binlogkit.sources.tasks import Submit, Task
 
-__all__ = ["Chunks", "Submit"]
+__all__ = ["Chunks"]
 
 SIZE = 8 << 20
 _FIRST = 1 << 16  # bytes of the buffer before there are more in the log
@@ -21,8 +20,6 @@ _HEAD = 32  # the part of a buffer in front of what is read, for an event that w
 _SPARE = 8  # buffers that nobody uses and that are kept for the next bytes
 _SIZE_AT = 9  # where an event's header has the event's size
 _SLACK = 64 << 10
-
-Submit: TypeAlias = "Callable[[Callable[[], int]], Future[int]]"
 
 
 class Chunks:
@@ -49,7 +46,7 @@ class Chunks:
         own = getattr(type(file), "readinto", io.RawIOBase.readinto)
         self._fills = own is not io.RawIOBase.readinto
         self._submit = ahead
-        self._coming: tuple[bytearray, Future[int]] | None = None
+        self._coming: tuple[bytearray, Task[int]] | None = None
         self._begun = self._ended = False
         self._spare: list[bytearray] = []
         self._lent: dict[int, int] = {}
@@ -83,8 +80,8 @@ class Chunks:
     def close(self) -> None:
         """Nothing more is read; what is being read ahead is waited for."""
         coming, self._coming = self._coming, None
-        if coming is not None and not coming[1].cancel():
-            coming[1].exception()
+        if coming is not None:
+            coming[1].give_up()
 
     def skip_to(self, offset: int) -> None:
         """Go on with the bytes from ``offset`` of the log on; its file can seek."""
@@ -123,7 +120,7 @@ class Chunks:
         came = self.end - self.start > left
         if self._submit is not None and not self._ended:
             buffer = self._another()
-            self._coming = buffer, self._submit(lambda: self._fill(front, buffer))
+            self._coming = buffer, self._submit(partial(self._fill, front, buffer))
         return came
 
     def _begin(self) -> None:
