@@ -29,7 +29,7 @@ from binlogkit.rows.detours import Cause
 from binlogkit.rows.settling import settled
 from binlogkit.rows.stretches import ENTRIES, TRANSACTIONS, Facts, Obstacle, Stretch
 from binlogkit.sources.carriers import Carrier
-from binlogkit.sources.chunks import SIZE, Chunks
+from binlogkit.sources.chunks import SIZE, Buffer, Chunks
 from binlogkit.sources.crc import ends_in_crc
 from binlogkit.sources.log_format import LogFormat, format_of
 from binlogkit.sources.loose_events import LooseEvents, ShownFile
@@ -378,7 +378,7 @@ class ScanWalk:
         if left or payload.uncompressed_size not in (None, size):
             raise Obstacle(outer.pos, self._inner)
 
-    def _look_inside(self, index: Index, data: bytearray, outer: RawEvent) -> None:
+    def _look_inside(self, index: Index, data: Buffer, outer: RawEvent) -> None:
         entry = _last(index)
         start, size = int(entry["offset"]), int(entry["size"])
         header = _header_at(data, start)
@@ -403,11 +403,11 @@ def _last(index: Index) -> np.void:
     return entry
 
 
-def _header_at(data: bytearray, start: int) -> EventHeader:
+def _header_at(data: Buffer, start: int) -> EventHeader:
     return parse_header(bytes(data[start : start + HEADER_LENGTH]), HEADER_LENGTH)
 
 
-def _mapped(entries: np.ndarray[Any, Any], data: bytearray) -> dict[int, int]:
+def _mapped(entries: np.ndarray[Any, Any], data: Buffer) -> dict[int, int]:
     """The slots of the table ids that the table maps among ``entries`` give."""
     maps = entries[entries["type"] == EventType.TABLE_MAP_EVENT]
     starts = (maps["offset"] + HEADER_LENGTH).tolist()

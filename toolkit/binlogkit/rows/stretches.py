@@ -91,7 +91,7 @@ class Stretch:
 
     def let_go(self) -> None:
         """What was kept is not read any more."""
-        if isinstance(self.data, bytearray):
+        if not isinstance(self.data, bytes):
             self.chunks.give_back(self.data)
 
     def rows_pass(self) -> RowsPass:

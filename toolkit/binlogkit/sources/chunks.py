@@ -7,12 +7,14 @@ With ``ahead`` another thread reads them while these are scanned.
 from __future__ import annotations
 
 import io
+import mmap
+from contextlib import suppress
 from functools import partial
-from typing import BinaryIO, cast
+from typing import BinaryIO, TypeAlias, cast
 
 from binlogkit.sources.tasks import Submit, Task
 
-__all__ = ["Chunks"]
+__all__ = ["Buffer", "Chunks"]
 
 SIZE = 8 << 20
 _FIRST = 1 << 16  # bytes of the buffer before there are more in the log
@@ -20,6 +22,8 @@ _HEAD = 32  # the part of a buffer in front of what is read, for an event that w
 _SPARE = 8  # buffers that nobody uses and that are kept for the next bytes
 _SIZE_AT = 9  # where an event's header has the event's size
 _SLACK = 64 << 10
+
+Buffer: TypeAlias = "bytearray | mmap.mmap"
 
 
 class Chunks:
@@ -46,11 +50,11 @@ class Chunks:
         own = getattr(type(file), "readinto", io.RawIOBase.readinto)
         self._fills = own is not io.RawIOBase.readinto
         self._submit = ahead
-        self._coming: tuple[bytearray, Task[int]] | None = None
+        self._coming: tuple[Buffer, Task[int]] | None = None
         self._begun = self._ended = False
-        self._spare: list[bytearray] = []
+        self._spare: list[Buffer] = []
         self._lent: dict[int, int] = {}
-        self.buffer = bytearray()
+        self.buffer: Buffer = bytearray()
         self.start: int = 0
         self.end: int = 0
         if used is not None:
@@ -62,14 +66,14 @@ class Chunks:
         fit = 0 < len(self.buffer) <= SIZE and id(self.buffer) not in self._lent
         first = max(_FIRST, (size or 0) + 1)  # one more, so that the end is met
         if not self.start and not fit:
-            self.buffer = self._spare.pop() if self._spare else bytearray(min(first, SIZE))
+            self.buffer = self._another(min(first, SIZE))
 
-    def lend(self) -> bytearray:
+    def lend(self) -> Buffer:
         """The buffer, which stays as it is until it is given back as often as it was lent."""
         self._lent[id(self.buffer)] = self._lent.get(id(self.buffer), 0) + 1
         return self.buffer
 
-    def give_back(self, buffer: bytearray) -> None:
+    def give_back(self, buffer: Buffer) -> None:
         """Take a buffer that was lent."""
         left = self._lent.pop(id(buffer)) - 1
         if left:
@@ -127,7 +131,7 @@ class Chunks:
         """The first bytes: into a small buffer, if they fit there."""
         self._begun = True
         self.end += self._fill(self.end)
-        while not self._ended and len(self.buffer) < SIZE:
+        while not self._ended and isinstance(self.buffer, bytearray) and len(self.buffer) < SIZE:
             self.buffer += bytes(min(len(self.buffer), SIZE - len(self.buffer)))
             self.end += self._fill(self.end)
 
@@ -139,25 +143,28 @@ class Chunks:
         head = self.buffer[self.start + _SIZE_AT : self.start + _SIZE_AT + 4]
         claim = int.from_bytes(head, "little") + _SLACK
         size = left + max(SIZE - SIZE // _HEAD, min(left, claim - left))
-        if self.start or id(self.buffer) in self._lent:
+        fixed = not isinstance(self.buffer, bytearray) and size > len(self.buffer)
+        if self.start or fixed or id(self.buffer) in self._lent:
             fresh = bytearray(size)
             fresh[:left] = memoryview(self.buffer)[self.start : self.end]
             self._keep(self.buffer)
             self.buffer = fresh
-        elif size > len(self.buffer):
+        elif isinstance(self.buffer, bytearray) and size > len(self.buffer):
             self.buffer += bytes(size - len(self.buffer))
         self.origin += self.start
         self.start, self.end = 0, left
 
-    def _room(self) -> bytearray:
+    def _room(self) -> Buffer:
         """The buffer itself, if nobody has borrowed it, or another one."""
         borrowed = id(self.buffer) in self._lent
         return self._another() if borrowed or len(self.buffer) != SIZE else self.buffer
 
-    def _another(self) -> bytearray:
-        return self._spare.pop() if self._spare else bytearray(SIZE)
+    def _another(self, size: int | None = None) -> Buffer:
+        if self._spare:
+            return self._spare.pop()
+        return _usual() if size is None or size == SIZE else bytearray(size)
 
-    def _keep(self, buffer: bytearray) -> None:
+    def _keep(self, buffer: Buffer) -> None:
         """Keep a buffer for other bytes, if nobody has borrowed it."""
         usual = len(buffer) == SIZE and len(self._spare) < _SPARE
         if usual and id(buffer) not in self._lent:
@@ -165,7 +172,7 @@ class Chunks:
 
     # ---- reading ------------------------------------------------------------------------------
 
-    def _fill(self, start: int, buffer: bytearray | None = None) -> int:
+    def _fill(self, start: int, buffer: Buffer | None = None) -> int:
         """Read into the buffer from ``start`` on, until it is full or no byte is left; how many
         came."""
         room = memoryview(self.buffer if buffer is None else buffer)[start:]
@@ -182,3 +189,14 @@ class Chunks:
         data = self._file.read(len(room))
         room[: len(data)] = data
         return len(data)
+
+
+def _usual() -> Buffer:
+    """A buffer of the usual size, in huge pages where the system has them: small ones take longer
+    to come than the bytes that fill them."""
+    if not hasattr(mmap, "MADV_HUGEPAGE"):
+        return bytearray(SIZE)
+    buffer = mmap.mmap(-1, SIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    with suppress(OSError):  # a kernel that was built without them
+        buffer.madvise(mmap.MADV_HUGEPAGE)
+    return buffer
