@@ -45,3 +45,39 @@ def test_rows_written_to_a_merge_table(series: str, binlog_format: str, tmp_path
         (finding,) = log.state("m.two").findings.to_pylist()
         assert finding["pos"] >= pos and "m.both" in finding["meaning"]
         assert log.state("m.other").determined
+
+
+FOLDED_STORY = """
+CREATE DATABASE M
+CREATE TABLE M.One (Id INT PRIMARY KEY) ENGINE=MyISAM
+CREATE TABLE M.Two (Id INT PRIMARY KEY) ENGINE=MyISAM
+CREATE TABLE M.Both (Id INT NOT NULL, KEY (Id)) ENGINE=MERGE UNION=(M.One, M.Two) INSERT_METHOD=LAST
+"""
+
+
+@pytest.mark.parametrize("binlog_format", ["ROW", "STATEMENT"])
+def test_a_merge_table_where_names_are_stored_in_small_letters(
+    binlog_format: str, tmp_path: Path
+) -> None:
+    """The log's statements have capitals, its table maps none, whichever comes first."""
+    options = {"log-bin": "binlog", "binlog-format": binlog_format, "lower-case-table-names": "1"}
+    with start(ServerSpec("5.7", options)) as server:
+        for line in FOLDED_STORY.strip().splitlines():
+            server.query(line)
+        name = server.binlog_names()[-1]
+        pos = int(server.query("SHOW MASTER STATUS")[0][1])
+        server.query("INSERT INTO M.BOTH VALUES (2)")
+        end = int(server.query("SHOW MASTER STATUS")[0][1])
+        # Rows tell a reader only now, where statements came before them.
+        server.query("SET binlog_format = ROW")
+        server.query("INSERT INTO m.one VALUES (1)")
+        assert server.query("SELECT id FROM m.two") == [(2,)]
+        log = bk.open(str(server.copy_binlog(name, tmp_path)))
+    for table in ("one", "two", "both"):
+        state = log.state(f"m.{table}")
+        assert not state.determined
+        assert "merge" in state.findings.column("finding").to_pylist(), table
+    told = log.state("m.two").findings.to_pylist()
+    (finding,) = (f for f in told if f["finding"] == "merge")
+    assert pos <= finding["pos"] < end and "m.both" in finding["meaning"]
+    assert "merge" not in log.state("m.two", at=(name, pos)).findings.column("finding").to_pylist()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from bisect import bisect_left
+from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from binlogkit.events.format_description import FormatDescription
@@ -19,6 +21,7 @@ __all__ = ["MERGE", "History", "Layout", "Merged", "history_of"]
 
 #: The engine of tables whose rows are those of others (manual, "The MERGE Storage Engine").
 MERGE = "MRG_MYISAM"
+_SEQ = attrgetter("seq")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,7 @@ class Layout:
 class Merged:
     """Rows that were written to a MERGE table; ``tx``: in which transaction."""
 
+    seq: int
     name: tuple[str, str]
     tx: int | None
     file: str
@@ -47,13 +51,15 @@ class Merged:
 class History:
     """What one walk tells of every table: boundaries, and layouts in log order.
 
-    ``merged``: the first change of each MERGE table in each transaction.
+    ``merged``: the first change of each MERGE table in each transaction, in log order;
+    ``folded``: names are in small letters, as the server showed to store them.
     """
 
     found: list[Boundary] = field(default_factory=list)
     layouts: dict[tuple[str, str], list[Layout]] = field(default_factory=dict)
     version: tuple[int, int, int] = (0, 0, 0)
-    merged: list[Merged] = field(default_factory=list)
+    merged: dict[tuple[tuple[str, str], int | None], Merged] = field(default_factory=dict)
+    folded: bool = False
 
     def layout(self, name: tuple[str, str], counted: frozenset[int]) -> Layout:
         """The last layout of a transaction that counts."""
@@ -86,10 +92,11 @@ class History:
         number = step.transaction.number if step.transaction else None
         if isinstance(body, FormatDescription):
             self.version = max(self.version, version_tuple(body.server_version))
-        for boundary, change in zip(boundaries_of(step), step.changes, strict=True):
+        for told, change in zip(boundaries_of(step), step.changes, strict=True):
+            boundary = in_small_letters(told) if self.folded else told
             self.found.append(boundary)
             if boundary.action == "statement_write":
-                self._note_merge((boundary.db or "", boundary.table or ""), step, number)
+                self._note_merge(_write(boundary))
             db, table = _name_after(boundary)
             definition = change.definition
             if definition is not None and db is not None and table is not None:
@@ -107,31 +114,41 @@ class History:
         schema = step.schema
         if schema is None:
             return
-        self._note_merge(schema.name, step, number)
+        name, raw = self._stored(schema.name), step.event.raw
+        self._note_merge(Merged(step.seq, name, number, raw.file, raw.pos))
         columns = tuple(c.name for c in schema.columns)
-        before = self.layouts.get(schema.name)
+        before = self.layouts.get(name)
         known = before[-1] if before else Layout(-1, None, None, ())
         if known.columns != columns or known.key != schema.key:
             engine, parents = known.engine, schema.cascades or known.parents
             layout = Layout(step.seq, number, columns, schema.key, engine, parents)
-            self._add(schema.name, layout)
+            self._add(name, layout)
 
     def fold(self) -> None:
-        """Take the names of statements before it showed as the server stores them."""
+        """Take names, those met before as well, as the server shows here to store them."""
+        self.folded = True
         self.found = [in_small_letters(boundary) for boundary in self.found]
         layouts = self.layouts
         self.layouts = {}
-        for (db, table), known in layouts.items():
-            self.layouts.setdefault((db.lower(), table.lower()), []).extend(known)
+        for name, known in layouts.items():
+            self.layouts.setdefault(self._stored(name), []).extend(known)
         for known in self.layouts.values():
-            known.sort(key=lambda layout: layout.seq)
+            known.sort(key=_SEQ)
+        noted = [replace(m, name=self._stored(m.name)) for m in self.merged.values()]
+        noted += (_write(b) for b in self.found if b.action == "statement_write")
+        self.merged = {}
+        for change in sorted(noted, key=_SEQ):
+            self._note_merge(change)
 
-    def _note_merge(self, name: tuple[str, str], step: Step, tx: int | None) -> None:
-        known = self.layouts.get(name)
-        if not known or known[-1].engine != MERGE:
-            return
-        if not self.merged or (self.merged[-1].name, self.merged[-1].tx) != (name, tx):
-            self.merged.append(Merged(name, tx, step.event.raw.file, step.event.raw.pos))
+    def _note_merge(self, change: Merged) -> None:
+        """Keep a change of a table that is a MERGE table there."""
+        known = self.layouts.get(change.name, ())
+        before = bisect_left(known, change.seq, key=_SEQ)
+        if before and known[before - 1].engine == MERGE:
+            self.merged.setdefault((change.name, change.tx), change)
+
+    def _stored(self, name: tuple[str, str]) -> tuple[str, str]:
+        return (name[0].lower(), name[1].lower()) if self.folded else name
 
     def _add(self, name: tuple[str, str], layout: Layout) -> None:
         self.layouts.setdefault(name, []).append(layout)
@@ -141,10 +158,16 @@ def history_of(log: Log) -> History:
     """What the log tells up to damage."""
     history, walk = History(), log.walk()
     for step in log.until_damage(walk):
+        if walk.folded and not history.folded:
+            history.fold()
         history.take(step)
-    if walk.folded:
-        history.fold()
     return history
+
+
+def _write(boundary: Boundary) -> Merged:
+    """A write that is logged as a statement."""
+    name = (boundary.db or "", boundary.table or "")
+    return Merged(boundary.seq, name, boundary.tx, boundary.file, boundary.pos)
 
 
 def _name_after(boundary: Boundary) -> tuple[str | None, str | None]:

@@ -204,7 +204,7 @@ def _doubts(layout: Layout, history: History, counted: frozenset[int]) -> list[d
         return [_doubt("blackhole", _BLACKHOLE)]
     if engine == MERGE:
         return [_doubt("merge", _MERGE)]
-    merged = [m for m in history.merged if m.tx is None or m.tx in counted]
+    merged = [m for m in history.merged.values() if m.tx is None or m.tx in counted]
     if not merged or engine not in ("", "MYISAM"):
         return []
     names = ", ".join(sorted({".".join(m.name) for m in merged}))
