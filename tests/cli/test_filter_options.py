@@ -128,6 +128,20 @@ def test_positions_count_in_the_first_and_the_last_file(run: Run, golden_log: An
     assert between == first[5:] + events[len(first) : -len(last)] + last[:4]
 
 
+@pytest.mark.parametrize("command", ["events", "rows", "transactions", "audit", "undo", "redo"])
+def test_positions_behind_the_end_are_noted(run: Run, log: Path, command: str) -> None:
+    """No finding: the status is that of the log's end."""
+    size = log.stat().st_size
+    whole = run(command, log)
+    at_end, behind = (run(command, log, "--stop-position", size + n) for n in (0, 1))
+    assert at_end.err == whole.err
+    assert behind.err.startswith(f"note: {log} ends at {size}, before the stop position {size + 1}")
+    assert behind.err.endswith(whole.err)
+    assert behind.status == at_end.status == whole.status
+    none = run(command, log, "--start-position", size + 1)
+    assert f"note: {log} ends at {size}, before the start position {size + 1}" in none.err
+
+
 def test_events_and_transactions(run: Run, log: Path, names: dict[str, Any]) -> None:
     reader = bk.open(str(log))
     for options, keywords in (

@@ -83,6 +83,15 @@ def test_every_way_to_name_a_point(run: Run) -> None:
     assert before.out == start.out != at.out
 
 
+@pytest.mark.parametrize("point", [["--at", f"{LOG}:9999999"], ["--until-time", "2099-01-01"]])
+def test_a_point_behind_the_end_is_noted(run: Run, point: list[str]) -> None:
+    """The state is that of the end, and the status as it is there."""
+    done = state(run, "keyed.pk", *point)
+    assert (done.status, done.out) == (0, state(run, "keyed.pk").out)
+    assert done.complaint.startswith("note: keyed.pk: ")
+    assert "asked for" in done.complaint
+
+
 def test_a_missing_member_of_the_set_is_a_finding(run: Run) -> None:
     transactions = run("transactions", LOG, "--format", "jsonl").records
     uuid, number = transactions[-1]["gtid"].split(":")

@@ -53,7 +53,8 @@ def command(**arguments: Any) -> int:
     if output.format not in ("table", "jsonl") and len(sections) != 1:
         raise UsageError(f"--format {output.format} takes exactly one --section")
     log = open_input(arguments)
-    audit = log.audit(**filters_of(arguments))
+    filters = filters_of(arguments)
+    audit = log.audit(**filters)
     if html is not None:
         from binlogkit.reports.html import render
 
@@ -67,7 +68,7 @@ def command(**arguments: Any) -> int:
             write(report_of(audit, title), output.path)
     else:
         write_records(audit.records(*sections), output)
-    return max(status_of(log), FINDINGS if audit["findings"].num_rows else WELL)
+    return max(status_of(log, filters), FINDINGS if audit["findings"].num_rows else WELL)
 
 
 def report_of(audit: Audit, title: str | None) -> Report:

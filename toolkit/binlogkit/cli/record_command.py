@@ -44,10 +44,11 @@ def record_command(
 
         output = output_of(arguments)
         log: Log = open_input(arguments)
-        records = ended_by(read(log, **filters_of(arguments)), output.path)
+        filters = filters_of(arguments)
+        records = ended_by(read(log, **filters), output.path)
         shown = ["file", *view] if len(log.carriers) > 1 and "file" not in view else view
         write_records(records, output, names=keys(), view=shown)
-        return status_of(log)
+        return status_of(log, filters)
 
     command.__doc__ = meaning
     return click.command(name)(input_options(filter_options(output_options(command))))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from binlogkit.cli.progress import end_progress
 from binlogkit.errors import printable
@@ -32,8 +33,11 @@ def _say(line: str) -> None:
         print(line, file=sys.stderr)
 
 
-def status_of(log: Log) -> int:
-    """Tell what the reading of ``log`` met, and the status that follows from it."""
+def status_of(log: Log, filters: Mapping[str, Any] | None = None) -> int:
+    """Tell what the reading of ``log`` met, and the status that follows from it.
+
+    ``filters``: those that it was read with, positions in which may lie behind its end.
+    """
     for damage in log.damages:
         complain(str(damage))
     for loss in log.losses:
@@ -47,6 +51,11 @@ def status_of(log: Log) -> int:
                 f"{name}: {rows} without a transaction around them; each is taken as one, and as "
                 "committed"
             )
+    if filters:
+        from binlogkit.log.ends import filters_behind_end
+
+        for told in filters_behind_end(log, filters):
+            note(told)
     if log.undecodable:
         cells = "cell" if log.undecodable == 1 else "cells"
         complain(f"{log.undecodable} {cells} could not be decoded")

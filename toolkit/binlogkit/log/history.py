@@ -52,7 +52,8 @@ class History:
     """What one walk tells of every table: boundaries, and layouts in log order.
 
     ``merged``: the first change of each MERGE table in each transaction, in log order;
-    ``folded``: names are in small letters, as the server showed to store them.
+    ``folded``: names are in small letters, as the server showed to store them; ``ends``: where the
+    last event of each file that was read ends; ``latest``: the latest second of an event.
     """
 
     found: list[Boundary] = field(default_factory=list)
@@ -60,6 +61,8 @@ class History:
     version: tuple[int, int, int] = (0, 0, 0)
     merged: dict[tuple[tuple[str, str], int | None], Merged] = field(default_factory=dict)
     folded: bool = False
+    ends: dict[str, int] = field(default_factory=dict)
+    latest: int = 0
 
     def layout(self, name: tuple[str, str], counted: frozenset[int]) -> Layout:
         """The last layout of a transaction that counts."""
@@ -88,7 +91,9 @@ class History:
 
     def take(self, step: Step) -> None:
         """Add what a step tells."""
-        body = step.event.body
+        body, raw = step.event.body, step.event.raw
+        self.ends[raw.file] = raw.end_pos
+        self.latest = max(self.latest, raw.header.timestamp)
         number = step.transaction.number if step.transaction else None
         if isinstance(body, FormatDescription):
             self.version = max(self.version, version_tuple(body.server_version))
@@ -114,7 +119,7 @@ class History:
         schema = step.schema
         if schema is None:
             return
-        name, raw = self._stored(schema.name), step.event.raw
+        name = self._stored(schema.name)
         self._note_merge(Merged(step.seq, name, number, raw.file, raw.pos))
         columns = tuple(c.name for c in schema.columns)
         before = self.layouts.get(name)

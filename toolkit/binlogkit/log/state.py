@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from binlogkit.errors import DamageError, UsageError
 from binlogkit.events.gtid_set import GtidSet
+from binlogkit.log.ends import behind_position, behind_time
 from binlogkit.log.history import MERGE, History, Layout, history_of
 from binlogkit.rows.filters import parse_table_name, parse_time, written_table_name
 
@@ -84,14 +85,18 @@ def table_states(
     key: Sequence[str] | None = None,
 ) -> Iterator[TableState]:
     """See :meth:`Log.state`; the log's transactions are read once for all tables."""
-    from binlogkit.analyses.point_in_time import read_boundaries, replay
+    from binlogkit.analyses.point_in_time import AtTime, read_boundaries, replay
 
     if sum(x is not None for x in (at, until_gtid, until_time)) > 1:
         raise UsageError("give one of at, until_gtid and until_time")
     transactions = log.transactions(engine="pyarrow")
     ends = set(transactions.column("end_file").to_pylist())
-    until = _until(log, at, until_gtid, until_time, timezone, ends)
+    place = None if at is None else _place(log, at)
+    until = _until(log, place, until_gtid, until_time, timezone, ends)
     history = history_of(log)
+    notes = behind_position(history, *place) if place else []
+    if isinstance(until, AtTime):
+        notes = behind_time(history, transactions, until.microseconds)
     boundaries = read_boundaries(history.boundaries(log))
     statements = log.statements(engine="pyarrow")
     for table in tables:
@@ -117,7 +122,7 @@ def table_states(
         yield TableState(
             name,
             state.rows,
-            _with_doubts(state.findings, doubts),
+            _with_more(state.findings, doubts + [_note("behind_end", told) for told in notes]),
             layout.columns,
             chosen,
             state.determined and not doubts,
@@ -147,7 +152,7 @@ def _full_name(history: History, table: str) -> tuple[str, str]:
 
 def _until(
     log: Log,
-    at: str | tuple[str, int] | None,
+    place: tuple[str, int] | None,
     until_gtid: str | GtidSet | None,
     until_time: Any,
     timezone: str | None,
@@ -155,10 +160,8 @@ def _until(
 ) -> Any:
     from binlogkit.analyses.point_in_time import AtPosition, AtTime, UpToGtids
 
-    if at is not None:
-        file, pos = _position(at)
-        place = _told(log, _file(log, file), pos, ends)
-        return AtPosition(*place) if ends else None
+    if place is not None:
+        return AtPosition(*_told(log, *place, ends)) if ends else None
     if until_gtid is not None:
         return UpToGtids(
             str(GtidSet.parse(until_gtid) if isinstance(until_gtid, str) else until_gtid)
@@ -178,13 +181,14 @@ def _told(log: Log, file: str, pos: int, ends: set[str]) -> tuple[str, int]:
     return next((name for name in log.files if name in ends), file), 0
 
 
-def _position(at: str | tuple[str, int]) -> tuple[str, int]:
+def _place(log: Log, at: str | tuple[str, int]) -> tuple[str, int]:
+    """The log's own name of a file, and the position in it."""
     if isinstance(at, tuple):
-        return at
+        return _file(log, at[0]), at[1]
     file, colon, pos = at.rpartition(":")
     if not colon or not pos.isdigit() or not file:
         raise UsageError(f"not a position: {at!r} (write FILE:POS)")
-    return file, int(pos)
+    return _file(log, file), int(pos)
 
 
 def _file(log: Log, file: str) -> str:
@@ -225,12 +229,16 @@ def _doubt(
     }
 
 
-def _with_doubts(findings: pa.Table, doubts: list[dict[str, Any]]) -> pa.Table:
+def _note(name: str, meaning: str) -> dict[str, Any]:
+    return _doubt(name, meaning) | {"determined": True}
+
+
+def _with_more(findings: pa.Table, more: list[dict[str, Any]]) -> pa.Table:
     import pyarrow as pa
 
-    if not doubts:
+    if not more:
         return findings
-    return pa.concat_tables([findings, pa.Table.from_pylist(doubts, schema=findings.schema)])
+    return pa.concat_tables([findings, pa.Table.from_pylist(more, schema=findings.schema)])
 
 
 def _transactional(engine: str | None) -> bool | None:

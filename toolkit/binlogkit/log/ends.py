@@ -1,0 +1,96 @@
+"""Points behind a log's end: asked for by mistake, or to mean the end; either way it is told."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from binlogkit.errors import DamageError, InputError, LimitError
+from binlogkit.sources.loose_events import LooseEvents
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from binlogkit.log.history import History
+    from binlogkit.log.log import Log
+    from binlogkit.sources.carriers import Carrier
+
+__all__ = ["behind_position", "behind_time", "filters_behind_end"]
+
+_MICROSECONDS = 1_000_000
+_CHUNK = 1 << 20
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def behind_position(history: History, file: str, pos: int) -> list[str]:
+    """What to tell of a state at ``pos``: nothing, where the events that were read go so far."""
+    end = history.ends.get(file)
+    if end is None or pos <= end:
+        return []
+    return [
+        f"The last event read of {file} ends at {end}, before the position {pos} that was asked "
+        "for: the state is that at this end."
+    ]
+
+
+def behind_time(history: History, transactions: pa.Table, microseconds: int) -> list[str]:
+    """What to tell of a state at a time: nothing, where events are as late as its second."""
+    import pyarrow.compute as pc
+
+    commit = pc.max(transactions.column("commit_timestamp")).as_py() or 0
+    latest = max(history.latest, commit // _MICROSECONDS)
+    asked = microseconds // _MICROSECONDS
+    if asked <= latest:
+        return []
+    return [
+        f"No event that was read is later than {_utc(latest)}, and {_utc(asked)} was asked for: "
+        "the state is that at the log's end."
+    ]
+
+
+def _utc(seconds: int) -> str:
+    try:
+        return f"{_EPOCH + timedelta(seconds=seconds):%Y-%m-%d %H:%M:%S} UTC"
+    except OverflowError:
+        return f"second {seconds}"
+
+
+def filters_behind_end(log: Log, filters: Mapping[str, Any]) -> list[str]:
+    """What to tell of positions that the first and the last log do not reach.
+
+    A log is only as long as its bytes, whatever its events say; of events without a file around
+    them nothing is told.
+    """
+    told = []
+    for carrier, option, means in (
+        (log.carriers[0], "start", "nothing of it is chosen"),
+        (log.carriers[-1], "stop", "it is read to its end"),
+    ):
+        pos = filters.get(f"{option}_position")
+        end = None if pos is None else _end_before(carrier, pos)
+        if end is not None:
+            told.append(
+                f"{carrier.name} ends at {end}, before the {option} position {pos}: {means}"
+            )
+    return told
+
+
+def _end_before(carrier: Carrier, pos: int) -> int | None:
+    """Where a log ends, None where that is not before ``pos``, or where reading tells of it."""
+    with suppress(DamageError, InputError, LimitError), carrier.open() as file:
+        if isinstance(file, LooseEvents):
+            return None
+        end = file.seek(0, os.SEEK_END) if file.seekable() else _read_up_to(file, pos)
+        return end if end < pos else None
+    return None
+
+
+def _read_up_to(file: BinaryIO, pos: int) -> int:
+    """How many bytes there are, up to about ``pos``."""
+    count = 0
+    while count < pos and (chunk := file.read(_CHUNK)):
+        count += len(chunk)
+    return count
