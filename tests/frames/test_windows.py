@@ -18,6 +18,7 @@ from readings import assert_same, by_kernel, read
 import binlogkit as bk
 from binlogkit.frames import parts, windows
 from binlogkit.frames.windows import read_batches
+from binlogkit.rows import boundaries
 from binlogkit.rows.filters import Filters
 from binlogkit.sources import chunks
 
@@ -92,6 +93,7 @@ def one_round(chance: random.Random, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = seeds.logs()[name]
     data = damaged(plain, chance)
     monkeypatch.setattr(chunks, "SIZE", chance.choice((64, 200, 1000, 5000, 1 << 20)))
+    monkeypatch.setattr(boundaries, "ENOUGH", chance.choice((1, 5, 20, 256)))
     chosen = filters(len(data), chance)
     source: Any = data if chance.random() < 0.6 else [data, plain]
     for mode in MODES:

@@ -13,6 +13,7 @@ from binlogkit_fuzz import framing, seeds
 
 import binlogkit as bk
 from binlogkit.errors import LimitError
+from binlogkit.rows.boundaries import Boundary
 from binlogkit.rows.pieces import Piece, transactions_ahead
 from binlogkit.rows.transactions import Transaction
 from binlogkit.rows.walk import MOST_EVENTS, LogWalk, Step
@@ -97,7 +98,7 @@ def test_transactions_are_read_ahead_to_their_end(broken: bool) -> None:
     walk = walk_of(data)
     expected = {t.number: t.xid for t in walk.transactions_of(walk.carriers[0], 7)}
     found: dict[int, int | None] = {}
-    for item in transactions_ahead(walk, walk.carriers[0], 7):
+    for item in transactions_ahead(walk, walk.carriers[0], Boundary(0, 7)):
         if isinstance(item, Transaction):
             found[item.number] = item.xid
         else:

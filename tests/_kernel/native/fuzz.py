@@ -195,6 +195,8 @@ def logs(seed: int, inputs: int) -> int:
     from binlogkit_fuzz import framing
     from readings import by_events, by_kernel, read
 
+    from binlogkit.rows import boundaries
+
     events = load("row_events")
     source = random.Random(seed)
     known = [p.read_bytes() for p in sorted(GOLDEN.glob("*/*/binlog.00000?"))]
@@ -208,6 +210,7 @@ def logs(seed: int, inputs: int) -> int:
             parts[k] = replace(parts[k], body=events.mutated(source, parts[k].body))
         data = framing.join(replace(pieces, parts=parts))
         mode = source.choice(("stop", "report"))
+        boundaries.ENOUGH = source.choice((1, 5, 20, 256))
         try:
             fast, slow = read(by_kernel, data, mode), read(by_events, data, mode)
             assert fast.error == slow.error

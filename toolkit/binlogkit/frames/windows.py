@@ -30,6 +30,7 @@ from binlogkit.frames.shares import (
     Workers,
     thread_count,
 )
+from binlogkit.rows.boundaries import Boundary
 from binlogkit.rows.detours import count_rows
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.pieces import Piece, transactions_ahead
@@ -164,13 +165,13 @@ class _Gather:
         self._known = Known()
         self._provenance = Provenance(walk.options.source)
         self._ahead: Iterator[np.ndarray[Any, Any] | Transaction] | None = None
-        self._log: tuple[Carrier, int] | None = None
+        self._log: tuple[Carrier, Boundary] | None = None
 
     # ---- pieces -------------------------------------------------------------------------------
 
     def take(self, piece: Piece) -> Iterator[Window]:
         """Take a piece; the windows that are complete then."""
-        log = (piece.carrier, piece.number)
+        log = (piece.carrier, piece.begun)
         if log != self._log:
             self._log, self._ahead = log, None
         self._known.add(piece.transactions, piece.facts)

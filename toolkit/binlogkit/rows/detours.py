@@ -2,22 +2,24 @@
 
 The kernel's scan reads the v4 logs that servers since 5.1.18 write, byte by byte as they lie on
 disk (``rows/scan_walk.py``). From where it gives a log up, that log is read event by event in
-Python: the same rows, 50 to 100 times slower. Each such part is a :class:`Detour`, and a line of
-the logger ``binlogkit`` at level INFO.
+Python: the same rows, 50 to 100 times slower; behind damage of a log with checksums and GTID events
+until the kernel can go on (``rows/boundaries.py``), else to its end. Each such part is a
+:class:`Detour`, and a line of the logger ``binlogkit`` at level INFO.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from binlogkit.errors import printable
 
 if TYPE_CHECKING:
-    from binlogkit.rows.walk import Step
+    from binlogkit.rows.boundaries import Boundary
+    from binlogkit.rows.walk import Steps
 
 __all__ = ["LOGGER", "Cause", "Detour", "count_rows", "counted"]
 
@@ -56,7 +58,7 @@ _SENTENCES = {
 
 @dataclass(slots=True)
 class Detour:
-    """A part of a log from ``pos`` on that was read in Python, to the log's end.
+    """A part of a log from ``pos`` on that was read in Python.
 
     ``inner``: of the payload at ``pos``, how many inner events the kernel had read, -1: it is none;
     ``events``, ``size``: how many events, and bytes of the log; ``rows``: row changes that were
@@ -82,9 +84,13 @@ class Detour:
         return f"{self.file} from {self.pos}: {counts} read in Python: {self.cause.sentence}"
 
 
-def counted(detour: Detour, steps: Iterable[Step], detours: list[Detour]) -> Iterator[Step]:
+def counted(detour: Detour, steps: Steps, detours: list[Detour]) -> Steps:
     """The steps of a detour, which is one of ``detours`` from the first of them on."""
-    for step in steps:
+    while True:
+        try:
+            step = next(steps)
+        except StopIteration as end:
+            return cast("tuple[Boundary, Boundary] | None", end.value)
         if not detour.events:
             detours.append(detour)
         detour.events += 1

@@ -53,10 +53,12 @@ class ExplainingWalk(LogWalk):
     _stored: RawEvent
     _context: ParseContext
 
-    def _events(self, carrier: Carrier, sink: Callable[[DamageError], None]) -> Iterator[Event]:
+    def _events(
+        self, carrier: Carrier, sink: Callable[[DamageError], None], start: int = 0
+    ) -> Iterator[Event]:
         self._context = ParseContext()
         with carrier.open() as file:
-            self._reader = LogReader(carrier.name, file, on_damage="report", sink=sink)
+            self._reader = LogReader(carrier.name, file, on_damage="report", sink=sink, start=start)
             yield from read_events(
                 self._kept(self._reader), on_damage="report", sink=sink, context=self._context
             )

@@ -1,12 +1,12 @@
 """Logs in pieces that the kernel decodes: stretches of events with their tables' schemas.
 
 A log whose framing, version or events the kernel's scan is not made for is read event by event
-from there on (``rows/walk.py``), as a whole or from the first such event.
+(``rows/walk.py``), as a whole or from the first such event on, until the kernel can go on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +18,7 @@ from binlogkit.constants import EventType
 from binlogkit.errors import DamageError
 from binlogkit.events.base import Event, parser_of
 from binlogkit.events.table_map import TableMap
+from binlogkit.rows.boundaries import Boundaries, Boundary, WayBack
 from binlogkit.rows.detours import Cause, Detour, counted
 from binlogkit.rows.scan_walk import ScanWalk
 from binlogkit.rows.schema import TableSchema
@@ -31,6 +32,8 @@ from binlogkit.sources.tasks import Submit
 
 __all__ = ["Piece", "pieces_of", "transactions_ahead"]
 
+# Behind which the kernel may go on.
+_PASSING = (Cause.DAMAGE, Cause.TABLE_CHANGE)
 _NO_MAP = 8
 _ID_WIDTH = 6
 
@@ -40,8 +43,8 @@ class Piece:
     """A stretch of one log; None at the log's end, or where it goes on as steps.
 
     ``schemas``: by slot, None for a table that is not known; ``transactions``: what began or went
-    on since the piece before, as the kernel's TRANSACTION, one that is open last; ``number``: of
-    the log's first transaction; ``whole``: whether no steps follow.
+    on since the piece before, as the kernel's TRANSACTION, one that is open last; ``begun``: where
+    the scan did, the log's first transaction or a later one; ``whole``: whether no steps follow.
     """
 
     carrier: Carrier
@@ -50,7 +53,7 @@ class Piece:
     server_version: str
     facts: Facts
     transactions: np.ndarray[Any, Any]
-    number: int
+    begun: Boundary
     whole: bool
     stretch: Stretch | None
     schemas: list[TableSchema | None]
@@ -60,8 +63,9 @@ class Piece:
 class _Tables:
     """The schemas of a log's table maps, by the slots that the scan gave them."""
 
-    def __init__(self, walk: LogWalk, carrier: Carrier) -> None:
+    def __init__(self, walk: LogWalk, carrier: Carrier, *, again: bool) -> None:
         self._walk = walk
+        self._ids = walk.maps if again else {}  # that stood for a table before
         self._carrier = carrier
         self.scan: ScanWalk
         self.schemas: list[TableSchema | None] = []
@@ -144,7 +148,8 @@ class _Tables:
         """What table ids stand for behind the last stretch that was handed over."""
         latest = self._latest | self._before
         found = {number: latest.get(slot) for number, slot in self.scan.table_ids().items()}
-        return {number: schema for number, schema in found.items() if schema is not None}
+        known = {number: schema for number, schema in found.items() if schema is not None}
+        return self._ids | known
 
     def _schema(self, slot: int, pos: int) -> TableSchema:
         """Errors: Obstacle at ``pos``; the walk reads the event itself and tells more."""
@@ -176,23 +181,62 @@ class _Tables:
                 parser(Cursor(body), raw, self.scan.context)
             except DamageError:
                 raise Obstacle(stretch.place[0]) from None
+            if int.from_bytes(body[:_ID_WIDTH], "little") in self._ids:
+                raise Obstacle(stretch.place[0])
 
 
 def pieces_of(
     walk: LogWalk, ahead: Submit | None, carrier: Carrier, first: bool, last: bool
 ) -> Iterator[Piece | Step]:
-    """The pieces of one log of ``walk``, and its steps from where they end."""
+    """The pieces of one log of ``walk``, and its steps where the kernel gives it up."""
     number = walk.next_number
     if number is None:
         detour = Detour(carrier.name, 0, -1, Cause.CONTINUED)
         yield from counted(detour, walk.steps_of(carrier, first, last), walk.detours)
         return
-    tables = _Tables(walk, carrier)
+    ends = (carrier, first, last)
+    found: tuple[Boundary | None, Boundary] | None = (None, Boundary(walk.begin, number))
+    while found is not None:
+        left = yield from _scanned(walk, ahead, ends, *found)
+        if left is None:
+            return
+        behind = max(left.behind, (found[1].offset, -1))
+        detour = Detour(carrier.name, *behind, left.cause)
+        steps = walk.steps_of(*ends, behind, left.start, WayBack() if left.back else None)
+        found = yield from counted(detour, steps, walk.detours)
+        walk.interrupted = None if found is not None else walk.interrupted
+
+
+@dataclass(frozen=True, slots=True)
+class _Left:
+    """``behind``: the place at which the scan gave a log up; ``start``: the transaction from which
+    it can be read event by event, None: only from its beginning; ``back``: whether the kernel may
+    go on with it."""
+
+    behind: Place
+    cause: Cause
+    start: Boundary | None
+    back: bool
+
+
+def _scanned(
+    walk: LogWalk,
+    ahead: Submit | None,
+    ends: tuple[Carrier, bool, bool],
+    before: Boundary | None,
+    begun: Boundary,
+) -> Generator[Piece | Step, None, _Left | None]:
+    """The pieces of a log from ``begun`` on, up to its end, or where it is left; ``before``: the
+    transaction before that, where the log was given up before it, None at the log's beginning."""
+    carrier, first, last = ends
+    again = before is not None
+    tables = _Tables(walk, carrier, again=again)
     scan = ScanWalk(
-        carrier, tables.look, number=number, ordinal=walk.ordinal, facts=walk.facts, ahead=ahead,
-        begin=walk.begin, others=not last,
+        carrier, tables.look, number=begun.number, ordinal=walk.ordinal, facts=walk.facts,
+        ahead=ahead, begin=begun.offset, again=again, others=not last,
     )  # fmt: skip
     tables.scan = scan
+    passed = Boundaries(before, begun) if before is not None else Boundaries()
 
     behind: Place | None = None
     cause: Cause | None = None
@@ -203,7 +247,7 @@ def pieces_of(
         del walk.damages[told:]
         return Piece(
             carrier, first, last, scan.format.server_version, scan.facts, scan.transactions(),
-            number, behind is None, stretch, tables.schemas, damages,
+            begun, behind is None, stretch, tables.schemas, damages,
         )  # fmt: skip
 
     for stretch in scan:
@@ -221,15 +265,18 @@ def pieces_of(
         told = len(walk.damages)
         walk.ordinal = stretch.ordinal + len(stretch.entries)
         tables.delivered()
+        passed.note(stretch)
     behind = behind or scan.obstacle
     if behind is None:
         walk.next_number = scan.scanner.transactions.number
     yield piece(None)
     walk.maps = tables.by_id()
-    if behind is not None:
-        behind = max(behind, (walk.begin, -1))
-        detour = Detour(carrier.name, *behind, cause or scan.cause)
-        yield from counted(detour, walk.steps_of(carrier, first, last, behind), walk.detours)
+    if behind is None:
+        return None
+    cause, start, back = cause or scan.cause, before, False
+    if scan.can_begin_again and not walk.begin:
+        start, back = passed.before, cause in _PASSING
+    return _Left(behind, cause, start, back)
 
 
 def _tell_unmapped(walk: LogWalk, stretch: Stretch, file: str) -> None:
@@ -241,17 +288,17 @@ def _tell_unmapped(walk: LogWalk, stretch: Stretch, file: str) -> None:
 
 
 def transactions_ahead(
-    walk: LogWalk, carrier: Carrier, number: int
+    walk: LogWalk, carrier: Carrier, begun: Boundary
 ) -> Iterator[np.ndarray[Any, Any] | Transaction]:
-    """The transactions of a log of ``walk``, numbered from ``number``, read ahead of their rows.
+    """The transactions of a log of ``walk`` from ``begun`` on, read ahead of their rows.
 
     As the kernel's TRANSACTION, those that are open again when more of them is known; one by one
     where the log cannot be scanned.
     """
-    scan = ScanWalk(carrier, None, number=number, begin=walk.begin)
+    scan = ScanWalk(carrier, None, number=begun.number, begin=begun.offset)
     for _ in scan:
         yield scan.transactions()
     if scan.obstacle is None:
         yield scan.transactions()
     else:
-        yield from walk.transactions_of(carrier, number)
+        yield from walk.transactions_of(carrier, begun.number, begun.offset)

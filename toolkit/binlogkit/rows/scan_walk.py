@@ -62,7 +62,8 @@ class ScanWalk:
     ``look``: is told every event that the scan leaves to Python, with its ordinal and the index of
     what came before in this stretch; says whether it changed what tables are; ``number``: of the
     first transaction; ``ordinal``: of the first event; ``begin``: its offset, where that is not the
-    log's first: a transaction's, in a file that can seek; ``others``: whether logs follow.
+    log's first: a transaction's, in a file that can seek; ``again``: whether the format description
+    was looked at before; ``others``: whether logs follow.
     ``obstacle``: None, or (offset, inner) from which the log must be read event by event: ``inner``
     events of the payload there were handed over, -1 where it is none; ``cause``: of that;
     ``ends_open``: whether it ends with a transaction that has not.
@@ -78,6 +79,7 @@ class ScanWalk:
         facts: Facts | None = None,
         ahead: Submit | None = None,
         begin: int = 0,
+        again: bool = False,
         others: bool = False,
     ) -> None:
         self.carrier = carrier
@@ -94,6 +96,9 @@ class ScanWalk:
         self._look = look
         self._read_ahead = ahead
         self._begin = begin
+        self._again = again
+        self._seekable = False
+        self._formats = 0
         self._doubts = 0
         self._checked = 0  # entries of the stretch whose positions are
         self._inner = 0
@@ -105,7 +110,8 @@ class ScanWalk:
             if isinstance(file, (LooseEvents, ShownFile)):
                 self.obstacle, self.cause = (0, -1), Cause.LOOSE_EVENTS
                 return
-            ahead = self._read_ahead if file.seekable() else None
+            self._seekable = file.seekable()
+            ahead = self._read_ahead if self._seekable else None
             chunks = Chunks(file, ahead=ahead, size=self.carrier.size)
             try:
                 yield from self._all(chunks)
@@ -214,6 +220,14 @@ class ScanWalk:
         self.scanner.maps.back_to_mark()
         self.ids = self.table_ids() | mapped
 
+    @property
+    def can_begin_again(self) -> bool:
+        """Whether a scan can begin at a transaction further on: every event has a checksum, and the
+        first format description counts for all."""
+        codes = (EventType.FORMAT_DESCRIPTION_EVENT, EventType.QUERY_EVENT)
+        sealed = all(self.format.checksummed(code) for code in codes)
+        return sealed and self._formats == 1 and not self._relay and self._seekable
+
     def table_ids(self) -> dict[int, int]:
         """The slots of the table ids, behind what was handed over."""
         return dict(self.scanner.maps.ids()) if self.ids is None else self.ids
@@ -284,7 +298,8 @@ class ScanWalk:
         self.scanner.checksums = not plain
         self.scanner.format_checksum = sealed
         self.scanner.maps.forget_ids()
-        if self._look is not None:
+        self._formats += 1
+        if self._look is not None and not self._again:
             self._look(event, self.ordinal, Index())
 
     def _parsed(self, raw: RawEvent) -> Event:

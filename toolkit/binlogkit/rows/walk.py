@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from binlogkit.errors import (
     DamageError,
@@ -43,10 +43,11 @@ from binlogkit.sources.loose_events import LooseEvents
 from binlogkit.sources.raw import RawEvent
 
 if TYPE_CHECKING:
+    from binlogkit.rows.boundaries import Boundary, WayBack
     from binlogkit.rows.pieces import Piece
     from binlogkit.sources.tasks import Submit
 
-__all__ = ["LogWalk", "Step"]
+__all__ = ["LogWalk", "Step", "Steps"]
 
 _Item = TypeVar("_Item")
 
@@ -83,6 +84,11 @@ class Step:
     query: str | None = None
     changes: list[TableChange] = field(default_factory=list)
     server_version: str = ""
+
+
+#: Of one log, and where the kernel can go on with it, if they end before it does: the transaction
+#: before that place, and the one there.
+Steps: TypeAlias = "Generator[Step, None, tuple[Boundary, Boundary] | None]"
 
 
 class LogWalk:
@@ -185,18 +191,31 @@ class LogWalk:
             )
 
     def steps_of(
-        self, carrier: Carrier, first: bool, last: bool, behind: Place = (0, -1)
-    ) -> Iterator[Step]:
+        self,
+        carrier: Carrier,
+        first: bool,
+        last: bool,
+        behind: Place = (0, -1),
+        start: Boundary | None = None,
+        back: WayBack | None = None,
+    ) -> Steps:
         """The steps of one log, from the place on up to which it was read otherwise.
 
-        ``interrupted`` is then the transaction of the last event before that place.
+        ``interrupted`` is then the transaction of the last event before that place. ``start``:
+        where reading begins, before that place; ``back``: says where the steps end before the log
+        does, which is what they return.
         """
         self.interrupted = None
-        return self._walk(carrier, first, last, behind)
+        if start is not None:
+            self.next_number = start.number
+        return self._walk(carrier, first, last, behind, start.offset if start else 0, back)
 
-    def transactions_of(self, carrier: Carrier, number: int) -> Iterator[Transaction]:
-        """The transactions of one log, numbered from ``number``; damage that stops ends them."""
-        return track_transactions(self._quietly(carrier), number)
+    def transactions_of(
+        self, carrier: Carrier, number: int, start: int = 0
+    ) -> Iterator[Transaction]:
+        """The transactions of one log from the offset ``start`` on, numbered from ``number``;
+        damage that stops ends them."""
+        return track_transactions(self._quietly(carrier, start), number)
 
     def look(self, step: Step) -> None:
         """Take an event as a step does."""
@@ -209,18 +228,20 @@ class LogWalk:
 
     # --------------------------------------------------------------------------------------------
 
-    def _events(self, carrier: Carrier, sink: Callable[[DamageError], None]) -> Iterator[Event]:
+    def _events(
+        self, carrier: Carrier, sink: Callable[[DamageError], None], start: int = 0
+    ) -> Iterator[Event]:
         mode = self.options.on_damage
         with carrier.open() as file:
             if isinstance(file, LooseEvents):
                 self.loose.setdefault(carrier.name, 0)
-            reader = LogReader(carrier.name, file, on_damage=mode, sink=sink)
+            reader = LogReader(carrier.name, file, on_damage=mode, sink=sink, start=start)
             yield from read_events(reader, on_damage=mode, sink=sink)
 
-    def _watched(self, carrier: Carrier) -> Iterator[Event]:
+    def _watched(self, carrier: Carrier, start: int) -> Iterator[Event]:
         """The events of a log, what damage may have taken away noted."""
         if not self._ahead or self.options.on_damage == "stop":
-            yield from self._events(carrier, self.damages.append)
+            yield from self._events(carrier, self.damages.append, start)
             return
         losses, met = Losses(), list[DamageError]()
 
@@ -228,33 +249,39 @@ class LogWalk:
             self.damages.append(error)
             met.append(error)
 
-        for event in self._events(carrier, tell):
+        for event in self._events(carrier, tell, start):
             self.losses += losses.after(met, event)
             met.clear()
             yield event
         self.losses += losses.after(met, None)
 
-    def _transactions_of(self, carrier: Carrier) -> Iterator[Span]:
+    def _transactions_of(self, carrier: Carrier, start: int) -> Iterator[Span]:
         """Where the transactions of one log lie; damage that stops reading ends them."""
         at = next(i for i, other in enumerate(self.carriers) if other is carrier)
         if self._spans is None:
             self._spans = Spans(self._transactions)
         following = [partial(self._quietly, other) for other in self.carriers[at + 1 :]]
-        return self._spans.of(self._quietly(carrier), following)
+        return self._spans.of(self._quietly(carrier, start), following)
 
-    def _quietly(self, carrier: Carrier) -> Iterator[Event]:
+    def _quietly(self, carrier: Carrier, start: int = 0) -> Iterator[Event]:
         """The events of a log up to damage, of which the walk itself tells."""
         with suppress(DamageError, InputError):
-            yield from self._events(carrier, lambda _: None)
+            yield from self._events(carrier, lambda _: None, start)
 
     def _walk(
-        self, carrier: Carrier, first: bool, last: bool, behind: Place = (0, -1)
-    ) -> Iterator[Step]:
+        self,
+        carrier: Carrier,
+        first: bool,
+        last: bool,
+        behind: Place = (0, -1),
+        start: int = 0,
+        back: WayBack | None = None,
+    ) -> Steps:
         """The steps of one log; ``behind``: the place up to which it was read otherwise."""
-        ahead = self._transactions_of(carrier) if self._ahead else iter(())
+        ahead = self._transactions_of(carrier, start) if self._ahead else iter(())
         current = next(ahead, None)
         query: str | None = None
-        for event in self._watched(carrier):
+        for event in self._watched(carrier, start):
             raw = event.raw
             while current is not None and place_of(raw) >= current.end:
                 current = next(ahead, None)
@@ -263,6 +290,8 @@ class LogWalk:
                 query = _query_behind(event, query)
                 self.interrupted = _over(current, raw)
                 continue
+            if back is not None and (found := back.at(raw, current, len(self.damages))):
+                return found
             self.check_count(self.ordinal + 1, carrier.name)
             step = Step(event, self.ordinal << SEQ_SHIFT, first, last)
             step.transaction = _over(current, raw)
@@ -281,6 +310,7 @@ class LogWalk:
                 alone = step.transaction is not None and step.transaction.alone
                 if alone and carrier.name in self.loose:
                     self.loose[carrier.name] += 1
+        return None
 
     def _take(self, step: Step, body: object) -> None:
         raw = step.event.raw

@@ -107,7 +107,9 @@ class SplitWalk(LogWalk):
         split = self._split
         return super()._ends(i) if split is None else (split.first, split.last)
 
-    def _events(self, carrier: Carrier, sink: Callable[[DamageError], None]) -> Iterator[Event]:
+    def _events(
+        self, carrier: Carrier, sink: Callable[[DamageError], None], start: int = 0
+    ) -> Iterator[Event]:
         """The events from the split's start on."""
         begin = self.begin
 
@@ -115,7 +117,7 @@ class SplitWalk(LogWalk):
             if error.offset >= begin:
                 sink(error)
 
-        for event in super()._events(carrier, report):
+        for event in super()._events(carrier, report, start):
             if event.raw.pos >= begin:
                 yield event
 
