@@ -190,12 +190,13 @@ def test_the_same_map_has_the_same_slot() -> None:
     assert found["slot"][1000:].tolist() == [0, 299, 0, -1]
     assert [bool(n & 4) for n in found["notes"][:1000]] == [i < 300 for i in range(1000)]
     assert found["notes"][-1] & 8
-    scanner.maps.forget_id(7)
-    scanner.scan(index, write_rows(7), 0, len(write_rows(7)), 0)
-    assert entries(index)[-1]["slot"] == -1
     scanner.maps.forget_ids()
-    scanner.scan(index, write_rows(306), 0, len(write_rows(306)), 0)
-    assert entries(index)[-1]["slot"] == -1
+    assert scanner.maps.ids() == []
+    again = write_rows(306) + table_map(9, names[5]) + write_rows(9) + write_rows(306)
+    scanner.scan(index, again, 0, len(again), 0)
+    assert entries(index)["slot"][-4:].tolist() == [-1, 5, 5, -1]
+    assert not entries(index)["notes"][-3] & 4
+    assert (scanner.maps.count, scanner.maps.ids()) == (300, [(9, 5)])
 
 
 def test_rows_pass_hands_over_what_is_full(row_events: ModuleType) -> None:

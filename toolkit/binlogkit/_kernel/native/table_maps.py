@@ -113,14 +113,6 @@ class TableMaps:
             if self.places[i].used:
                 self.places[i].slot = -1
 
-    def forget_id(self, table_id: uint64_t):
-        """An id does not stand for a map any more."""
-        place: cython.pointer(Place)
-        self.check_idle()
-        place = self.find(table_id)
-        if place.used:
-            place.slot = -1
-
     def find(self, table_id):
         """Where an id is, or would be."""
         mask: uint64_t = self.place_size - 1
