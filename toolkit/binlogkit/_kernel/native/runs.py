@@ -35,6 +35,7 @@ RUN = (
 )
 #: The facts that a run has, in the order of ``Runs.fact``.
 FACT_NAMES = ("pos", "end_pos", "inner", "row", "timestamp", "server_id", "seq", "tx")
+_Value = cython.fused_type(int32_t, int64_t)
 _GTID_BYTES = cython.declare(cython.int, 57)  # of 36 characters, a colon and a number
 
 
@@ -152,9 +153,17 @@ class Runs:
                 raise ValueError("a value per transaction is needed")
             with cython.nogil:
                 if element == 4:
-                    _spread4(self, cython.cast(cython.pointer(int32_t), view.buf), block.memory)
+                    _spread(
+                        self,
+                        cython.cast(cython.pointer(int32_t), view.buf),
+                        cython.cast(cython.pointer(int32_t), block.memory),
+                    )
                 else:
-                    _spread8(self, cython.cast(cython.pointer(int64_t), view.buf), block.memory)
+                    _spread(
+                        self,
+                        cython.cast(cython.pointer(int64_t), view.buf),
+                        cython.cast(cython.pointer(int64_t), block.memory),
+                    )
         finally:
             PyBuffer_Release(cython.address(view))
         return block
@@ -418,25 +427,10 @@ def _put_narrow(runs: Runs, which: cython.int, out: cython.pointer(int32_t)) -> 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _spread4(runs: Runs, values: cython.pointer(int32_t), to: cython.p_void) -> cython.void:
+def _spread(runs: Runs, values: cython.pointer(_Value), out: cython.pointer(_Value)) -> cython.void:
     i: int64_t
     k: int64_t
-    value: int32_t
-    out: cython.pointer(int32_t) = cython.cast(cython.pointer(int32_t), to)
-    for i in range(runs.count):
-        value = values[runs.places[i]] if runs.places[i] >= 0 else 0
-        for k in range(runs.items[i].first, _behind(runs, i)):
-            out[k] = value
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _spread8(runs: Runs, values: cython.pointer(int64_t), to: cython.p_void) -> cython.void:
-    i: int64_t
-    k: int64_t
-    value: int64_t
-    out: cython.pointer(int64_t) = cython.cast(cython.pointer(int64_t), to)
+    value: _Value
     for i in range(runs.count):
         value = values[runs.places[i]] if runs.places[i] >= 0 else 0
         for k in range(runs.items[i].first, _behind(runs, i)):
