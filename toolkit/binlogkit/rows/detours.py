@@ -90,7 +90,7 @@ def counted(detour: Detour, steps: Steps, detours: list[Detour]) -> Steps:
         try:
             step = next(steps)
         except StopIteration as end:
-            return cast("tuple[Boundary, Boundary] | None", end.value)
+            return cast("Boundary | None", end.value)
         if not detour.events:
             detours.append(detour)
         detour.events += 1

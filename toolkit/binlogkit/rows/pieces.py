@@ -18,7 +18,7 @@ from binlogkit.constants import EventType
 from binlogkit.errors import DamageError
 from binlogkit.events.base import Event, parser_of
 from binlogkit.events.table_map import TableMap
-from binlogkit.rows.boundaries import Boundaries, Boundary, WayBack
+from binlogkit.rows.boundaries import Boundary, WayBack, last_boundary
 from binlogkit.rows.detours import Cause, Detour, counted
 from binlogkit.rows.scan_walk import ScanWalk
 from binlogkit.rows.schema import TableSchema
@@ -195,16 +195,18 @@ def pieces_of(
         yield from counted(detour, walk.steps_of(carrier, first, last), walk.detours)
         return
     ends = (carrier, first, last)
-    found: tuple[Boundary | None, Boundary] | None = (None, Boundary(walk.begin, number))
-    while found is not None:
-        left = yield from _scanned(walk, ahead, ends, *found)
+    begun: Boundary | None = Boundary(walk.begin, number)
+    again = False
+    while begun is not None:
+        left = yield from _scanned(walk, ahead, ends, begun, again)
         if left is None:
             return
-        behind = max(left.behind, (found[1].offset, -1))
+        behind = max(left.behind, (begun.offset, -1))
         detour = Detour(carrier.name, *behind, left.cause)
         steps = walk.steps_of(*ends, behind, left.start, WayBack() if left.back else None)
-        found = yield from counted(detour, steps, walk.detours)
-        walk.interrupted = None if found is not None else walk.interrupted
+        begun = yield from counted(detour, steps, walk.detours)
+        if begun is not None:
+            again, walk.interrupted = True, None
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,20 +225,19 @@ def _scanned(
     walk: LogWalk,
     ahead: Submit | None,
     ends: tuple[Carrier, bool, bool],
-    before: Boundary | None,
     begun: Boundary,
+    again: bool,
 ) -> Generator[Piece | Step, None, _Left | None]:
-    """The pieces of a log from ``begun`` on, up to its end, or where it is left; ``before``: the
-    transaction before that, where the log was given up before it, None at the log's beginning."""
+    """The pieces of a log from ``begun`` on, up to its end, or where it is left; ``again``: whether
+    it was given up before that."""
     carrier, first, last = ends
-    again = before is not None
     tables = _Tables(walk, carrier, again=again)
     scan = ScanWalk(
         carrier, tables.look, number=begun.number, ordinal=walk.ordinal, facts=walk.facts,
         ahead=ahead, begin=begun.offset, again=again, others=not last,
     )  # fmt: skip
     tables.scan = scan
-    passed = Boundaries(before, begun) if before is not None else Boundaries()
+    start = passed = begun if again else None
 
     behind: Place | None = None
     cause: Cause | None = None
@@ -265,7 +266,7 @@ def _scanned(
         told = len(walk.damages)
         walk.ordinal = stretch.ordinal + len(stretch.entries)
         tables.delivered()
-        passed.note(stretch)
+        passed = last_boundary(stretch) or passed
     behind = behind or scan.obstacle
     if behind is None:
         walk.next_number = scan.scanner.transactions.number
@@ -273,9 +274,9 @@ def _scanned(
     walk.maps = tables.by_id()
     if behind is None:
         return None
-    cause, start, back = cause or scan.cause, before, False
+    cause, back = cause or scan.cause, False
     if scan.can_begin_again and not walk.begin:
-        start, back = passed.before, cause in _PASSING
+        start, back = passed, cause in _PASSING
     return _Left(behind, cause, start, back)
 
 

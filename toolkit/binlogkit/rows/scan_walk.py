@@ -112,7 +112,7 @@ class ScanWalk:
                 return
             self._seekable = file.seekable()
             ahead = self._read_ahead if self._seekable else None
-            chunks = Chunks(file, ahead=ahead, size=self.carrier.size)
+            chunks = Chunks(file, ahead=ahead, size=self.carrier.size, head=self._begin > 0)
             try:
                 yield from self._all(chunks)
             except Obstacle as obstacle:

@@ -86,9 +86,8 @@ class Step:
     server_version: str = ""
 
 
-#: Of one log, and where the kernel can go on with it, if they end before it does: the transaction
-#: before that place, and the one there.
-Steps: TypeAlias = "Generator[Step, None, tuple[Boundary, Boundary] | None]"
+#: Of one log, and where the kernel can go on with it, if they end before it does.
+Steps: TypeAlias = "Generator[Step, None, Boundary | None]"
 
 
 class LogWalk:

@@ -18,6 +18,7 @@ __all__ = ["Buffer", "Chunks"]
 
 SIZE = 8 << 20
 _FIRST = 1 << 16  # bytes of the buffer before there are more in the log
+_BEHIND_SKIPPED = 1 << 20  # bytes read first there: the next damage may be near
 _HEAD = 32  # the part of a buffer in front of what is read, for an event that was cut
 _SPARE = 8  # buffers that nobody uses and that are kept for the next bytes
 _SIZE_AT = 9  # where an event's header has the event's size
@@ -41,10 +42,12 @@ class Chunks:
         ahead: Submit | None = None,
         expected: int = SIZE,
         size: int | None = None,
+        head: bool = False,
     ) -> None:
         """``used``: chunks that are done with, whose buffers serve again, behind what they hold
         where the bytes ``expected`` fit there; ``ahead``: lets a call be made in another thread;
-        ``size``: of the file, where it is known, up to which no small buffer is tried first."""
+        ``size``: of the file, where it is known, up to which no small buffer is tried first;
+        ``head``: whether little is wanted of it before it is skipped."""
         self._file = file
         # One that only has read() inherits a readinto() that does nothing but raise.
         own = getattr(type(file), "readinto", io.RawIOBase.readinto)
@@ -52,6 +55,7 @@ class Chunks:
         self._submit = ahead
         self._coming: tuple[Buffer, Task[int]] | None = None
         self._begun = self._ended = False
+        self._most = _FIRST if head else None  # bytes to read next; None: as many as there is room
         self._spare: list[Buffer] = []
         self._lent: dict[int, int] = {}
         self.buffer: Buffer = bytearray()
@@ -66,7 +70,7 @@ class Chunks:
         fit = 0 < len(self.buffer) <= SIZE and id(self.buffer) not in self._lent
         first = max(_FIRST, (size or 0) + 1)  # one more, so that the end is met
         if not self.start and not fit:
-            self.buffer = self._another(min(first, SIZE))
+            self.buffer = self._another(min(first, SIZE, self._most or SIZE))
 
     def lend(self) -> Buffer:
         """The buffer, which stays as it is until it is given back as often as it was lent."""
@@ -93,6 +97,7 @@ class Chunks:
         self._file.seek(offset)
         self.start = self.end = 0
         self.origin, self._ended = offset, False
+        self._most = _BEHIND_SKIPPED
 
     def more(self) -> bool:
         """Read on behind what was not taken; whether anything came."""
@@ -115,14 +120,15 @@ class Chunks:
             start = front - left
             fresh = self._room() if coming is None else coming[0]
             if coming is None:
-                count = self._fill(front, fresh)
+                count = self._fill(front, fresh, self._most)
+                self._most = None
             fresh[start:front] = rest
             if fresh is not self.buffer:
                 self._keep(self.buffer)
             self.origin += self.start - start
             self.buffer, self.start, self.end = fresh, start, front + count
         came = self.end - self.start > left
-        if self._submit is not None and not self._ended:
+        if self._submit is not None and not self._ended and self._most is None:
             buffer = self._another()
             self._coming = buffer, self._submit(partial(self._fill, front, buffer))
         return came
@@ -131,8 +137,9 @@ class Chunks:
         """The first bytes: into a small buffer, if they fit there."""
         self._begun = True
         self.end += self._fill(self.end)
-        while not self._ended and isinstance(self.buffer, bytearray) and len(self.buffer) < SIZE:
-            self.buffer += bytes(min(len(self.buffer), SIZE - len(self.buffer)))
+        most = min(SIZE, self._most or SIZE)
+        while not self._ended and isinstance(self.buffer, bytearray) and len(self.buffer) < most:
+            self.buffer += bytes(min(len(self.buffer), most - len(self.buffer)))
             self.end += self._fill(self.end)
 
     # ---- room ---------------------------------------------------------------------------------
@@ -172,10 +179,10 @@ class Chunks:
 
     # ---- reading ------------------------------------------------------------------------------
 
-    def _fill(self, start: int, buffer: Buffer | None = None) -> int:
-        """Read into the buffer from ``start`` on, until it is full or no byte is left; how many
-        came."""
-        room = memoryview(self.buffer if buffer is None else buffer)[start:]
+    def _fill(self, start: int, buffer: Buffer | None = None, most: int | None = None) -> int:
+        """Read ``most`` bytes into the buffer from ``start`` on, or until it is full or no byte is
+        left; how many came."""
+        room = memoryview(self.buffer if buffer is None else buffer)[start:][:most]
         done = 0
         while done < len(room) and not self._ended:
             count = self._read(room[done : done + SIZE])
