@@ -142,6 +142,17 @@ def test_positions_behind_the_end_are_noted(run: Run, log: Path, command: str) -
     assert f"note: {log} ends at {size}, before the start position {size + 1}" in none.err
 
 
+@pytest.mark.parametrize("command", ["events", "rows", "transactions", "audit", "undo", "redo"])
+def test_a_table_without_rows_is_noted(run: Run, log: Path, command: str) -> None:
+    """Whatever its name holds; the status is that of a log without changes of it."""
+    assert "no rows of" not in run(command, log, "--table", "keyed.pk").err
+    told = run(command, log, "--table", "Keyed.PK").err
+    assert "note: no rows of Keyed.PK were read; there are rows of keyed.pk\n" in told
+    odd = run(command, log, "--table", "`\x1b[31m`")
+    assert "note: no rows of \\x1b[31m were read\n" in odd.err
+    assert odd.status == 0
+
+
 def test_events_and_transactions(run: Run, log: Path, names: dict[str, Any]) -> None:
     reader = bk.open(str(log))
     for options, keywords in (

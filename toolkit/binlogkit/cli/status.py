@@ -53,8 +53,9 @@ def status_of(log: Log, filters: Mapping[str, Any] | None = None) -> int:
             )
     if filters:
         from binlogkit.log.ends import filters_behind_end
+        from binlogkit.log.unmet import tables_not_met
 
-        for told in filters_behind_end(log, filters):
+        for told in (*filters_behind_end(log, filters), *tables_not_met(log, filters)):
             note(told)
     if log.undecodable:
         cells = "cell" if log.undecodable == 1 else "cells"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +42,8 @@ class Streams:
     what may be missing there; ``problems``: definitions that contradict the log, in sentences;
     ``loose``: texts and the like, how many statements in each have only their rows there;
     ``detours``: where the last read of row changes left the compiled kernel for Python, 50 to 100
-    times slower, each with its cause and what was read so (rows/detours.py).
+    times slower, each with its cause and what was read so (rows/detours.py); ``met``: the tables
+    whose table maps it came to, also of rows that a filter left out, and their versions.
     """
 
     def __init__(self, carriers: Sequence[Carrier], options: ReadOptions | None = None) -> None:
@@ -53,6 +54,7 @@ class Streams:
         self.problems: list[str] = []
         self.loose: dict[str, int] = {}
         self.detours: list[Detour] = []
+        self.met: Mapping[tuple[str, str], Sequence[TableSchema]] = {}
         self.undecodable = 0
 
     @property
@@ -64,7 +66,7 @@ class Streams:
         """A new walk over the log; what it meets is kept in ``damages`` and ``problems``."""
         walk = LogWalk(self.carriers, self.options, ahead=ahead)
         self.damages, self.problems, self.losses = walk.damages, walk.problems, walk.losses
-        self.loose, self.detours = walk.loose, walk.detours
+        self.loose, self.detours, self.met = walk.loose, walk.detours, walk.schemas
         return walk
 
     def steps(self) -> Iterator[Step]:

@@ -47,12 +47,11 @@ def parse_table_name(text: str) -> TableName:
     raise UsageError(f"not a table name: {text!r} (write db.table, or `odd.db`.`odd.table`)")
 
 
-def written_table_name(db: str, table: str) -> str:
-    """``db.table`` as :func:`parse_table_name` reads it; odd names in backquotes."""
+def written_table_name(*names: str) -> str:
+    """``db.table`` or ``table`` as :func:`parse_table_name` reads it; odd names in backquotes."""
     plain = re.compile(r"[^.`]+")
     return ".".join(
-        name if plain.fullmatch(name) else "`" + name.replace("`", "``") + "`"
-        for name in (db, table)
+        name if plain.fullmatch(name) else "`" + name.replace("`", "``") + "`" for name in names
     )
 
 

@@ -1,0 +1,46 @@
+"""Tables that were asked for, and of which no row change was read: misspelt, or not there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from binlogkit.rows.filters import Filters, TableName, written_table_name
+
+if TYPE_CHECKING:
+    from binlogkit.log.log import Log
+
+__all__ = ["tables_not_met"]
+
+_NAMED, _LIKENESS = 3, 0.75  # of those that may be meant
+
+
+def tables_not_met(log: Log, filters: Mapping[str, Any]) -> list[str]:
+    """What to tell of the tables in ``filters`` that the last read met no rows of."""
+    wanted = Filters.build(table=filters.get("table")).tables
+    return [
+        f"no rows of {_written(name)} were read{_others(name, list(log.met))}"
+        for name in wanted
+        if not any(name(*met) for met in log.met)
+    ]
+
+
+def _written(name: TableName) -> str:
+    return written_table_name(*([] if name.db is None else [name.db]), name.table)
+
+
+def _others(name: TableName, met: list[tuple[str, str]]) -> str:
+    """The one that differs in capitals alone (names in a log are compared letter by letter, also
+    where the server has ``lower_case_table_names=1`` and keeps small ones), or those most like it.
+    """
+    asked, texts = _written(name).casefold(), dict[str, str]()
+    for db, table in met:
+        whole = written_table_name(db, table)
+        texts.setdefault(
+            (whole if name.db is not None else written_table_name(table)).casefold(), whole
+        )
+    like = [texts[asked]] if asked in texts else []
+    like = like or [texts[text] for text in get_close_matches(asked, texts, _NAMED, _LIKENESS)]
+    like = like or [written_table_name(*other) for other in met if other[1] == name.table][:_NAMED]
+    return f"; there are rows of {', '.join(like)}" if like else ""
