@@ -6,10 +6,18 @@ Forms as of 5.7.22 and 8.0.31 (SELECT of each type): ``YYYY-MM-DD``, ``YYYY-MM-D
 
 from __future__ import annotations
 
+import struct
 from datetime import date
 from decimal import Decimal
 
-__all__ = ["UNIX_EPOCH_ORDINAL", "date_text", "datetime_text", "decimal_text", "time_text"]
+__all__ = [
+    "UNIX_EPOCH_ORDINAL",
+    "date_text",
+    "datetime_text",
+    "decimal_text",
+    "not_finite",
+    "time_text",
+]
 
 UNIX_EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
 MICROS = 1_000_000
@@ -30,6 +38,12 @@ def datetime_text(us: int, fsp: int) -> str:
 def time_text(us: int, fsp: int) -> str:
     """The text of a TIME. ``us``: signed; the sign covers the fraction."""
     return f"-{_clock(-us, fsp)}" if us < 0 else _clock(us, fsp)
+
+
+def not_finite(value: float) -> dict[str, str]:
+    """A float that neither SQL nor JSON has: only a crafted log holds it, so show its bytes."""
+    stored = struct.pack("<d", value).hex().upper()
+    return {"undecodable": f"0x{stored}", "reason": "not a finite number"}
 
 
 def decimal_text(value: Decimal) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
@@ -19,11 +19,15 @@ from binlogkit.cli.progress import ended_by
 from binlogkit.cli.status import status_of
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from binlogkit.log import Log
+    from binlogkit.reports.output import Output
 
 __all__ = ["record_command"]
 
 Records = Iterator[dict[str, object]]
+Batches: TypeAlias = "tuple[pa.Schema, Iterator[pa.RecordBatch]]"
 
 
 def record_command(
@@ -32,19 +36,24 @@ def record_command(
     read: Callable[..., Records],
     keys: Callable[[], Sequence[str]],
     view: Sequence[str],
+    batches: Callable[..., Batches] | None = None,
 ) -> click.Command:
     """A command.
 
     ``read``: gives a log's records, filters as keywords; ``keys``: the records' keys, asked for
-    when the command runs; ``view``: those that a table shows.
+    when the command runs; ``view``: those that a table shows; ``batches``: gives the same as Arrow.
     """
 
     def command(**arguments: Any) -> int:
-        from binlogkit.reports.output import write_records
+        from binlogkit.reports.output import write_batches, write_records
 
         output = output_of(arguments)
         log: Log = open_input(arguments)
         filters = filters_of(arguments)
+        if batches is not None and _is_for_programs(output, keys()):
+            schema, found = batches(log, **filters)
+            write_batches(schema, ended_by(found, output.path), output)
+            return status_of(log, filters)
         records = ended_by(read(log, **filters), output.path)
         shown = ["file", *view] if len(log.carriers) > 1 and "file" not in view else view
         write_records(records, output, names=keys(), view=shown)
@@ -52,3 +61,8 @@ def record_command(
 
     command.__doc__ = meaning
     return click.command(name)(input_options(filter_options(output_options(command))))
+
+
+def _is_for_programs(output: Output, keys: Sequence[str]) -> bool:
+    """Whether whole columns are written, in a form that programs read."""
+    return output.format in ("jsonl", "parquet", "arrow") and set(output.columns or ()) <= set(keys)

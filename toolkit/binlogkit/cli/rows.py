@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from binlogkit.cli.record_command import record_command
+from binlogkit.cli.record_command import Batches, record_command
 
 if TYPE_CHECKING:
     from binlogkit.log import Log
@@ -25,4 +25,10 @@ def _keys() -> Sequence[str]:
     return RECORD_KEYS
 
 
-command = record_command("rows", "One record per row change.", _read, _keys, VIEW)
+def _batches(log: Log, **filters: Any) -> Batches:
+    from binlogkit.frames.tables import generic_schema
+
+    return generic_schema(), log.generic_batches(compact=True, **filters)
+
+
+command = record_command("rows", "One record per row change.", _read, _keys, VIEW, _batches)

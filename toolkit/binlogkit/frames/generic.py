@@ -2,18 +2,21 @@
 
 What ``frames/records.py`` and ``json.dumps`` make of one row after the other, for many at once:
 provenance stays in Arrow, an image's JSON text is joined from its columns' texts. Rows with cells
-that are no plain value are made as records are.
+that are no plain value, and windows of very large ones, are made as records are.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from binlogkit.frames.records import cell_values, struct_records
+from binlogkit.frames.records import RECORD_KEYS, cell_values, struct_records, window_records
+from binlogkit.frames.tables import nested_as_text, table_of
+from binlogkit.frames.texts import holds_controls, holds_quotes
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,29 +24,43 @@ if TYPE_CHECKING:
 __all__ = ["generic_rows"]
 
 _IMAGES = ("before", "after")
-_CONTROL = r"[\x00-\x1f]"
+_LARGE = 64 << 20  # bytes of a window whose texts may be more than an Arrow string can hold
+_Dump = Callable[[object], str]
 
 
-def generic_rows(window: Sequence[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def generic_rows(
+    window: Sequence[pa.RecordBatch], schema: pa.Schema, *, compact: bool = False
+) -> Iterator[pa.RecordBatch]:
     """The changes of a window in the log's order.
 
     ``schema``: columns of the generic rows, also ``source``, ``seq`` and ``tx``, which analyses
-    order by.
+    order by; ``compact``: no blanks in JSON text.
     """
     import pyarrow as pa
 
-    table = pa.Table.from_batches([_generic(batch, schema) for batch in window], schema)
+    separators = (",", ":") if compact else (", ", ": ")
+    dump = partial(json.dumps, ensure_ascii=False, separators=separators)
+    if sum(batch.nbytes for batch in window) > _LARGE and set(schema.names) <= set(RECORD_KEYS):
+        records = ({k: r[k] for k in schema.names} for r in window_records(window))
+        yield from table_of((nested_as_text(r, dump) for r in records), schema).to_batches()
+        return
+    made = [_generic(batch, schema, dump, separators) for batch in window]
+    table = pa.Table.from_batches(made, schema)
     if len(window) > 1:
         seqs = np.concatenate([batch.column("seq").to_numpy() for batch in window])
         table = table.take(pa.array(np.argsort(seqs, kind="stable")))
     yield from table.combine_chunks().to_batches()
 
 
-def _generic(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+def _generic(
+    batch: pa.RecordBatch, schema: pa.Schema, dump: _Dump, separators: tuple[str, str]
+) -> pa.RecordBatch:
     import pyarrow as pa
 
     columns = [
-        _image_texts(batch, field.name) if field.name in _IMAGES else batch.column(field.name)
+        _image_texts(batch, field.name, dump, separators)
+        if field.name in _IMAGES
+        else batch.column(field.name)
         for field in schema
     ]
     plain = [
@@ -54,7 +71,9 @@ def _generic(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(cast, schema=schema)
 
 
-def _image_texts(batch: pa.RecordBatch, which: str) -> pa.Array:
+def _image_texts(
+    batch: pa.RecordBatch, which: str, dump: _Dump, separators: tuple[str, str]
+) -> pa.Array:
     """The images as JSON text, null where there is none."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -72,23 +91,23 @@ def _image_texts(batch: pa.RecordBatch, which: str) -> pa.Array:
             struct.take(chosen), states.take(chosen), batch.column("raw").take(chosen),
             _IMAGES.index(which),
         )  # fmt: skip
-        special = [None if r is None else json.dumps(r, ensure_ascii=False) for r in records]
+        special = [None if r is None else dump(r) for r in records]
     if len(rows) == len(batch):
         return pa.array(special, pa.string())
-    texts = _joined(struct)
+    texts = _joined(struct, *separators)
     if len(rows):
         texts = pc.replace_with_mask(texts, pa.array(odd), pa.array(special, pa.string()))
     return pc.if_else(struct.is_valid(), texts, pa.scalar(None, pa.string()))
 
 
-def _joined(struct: pa.StructArray) -> pa.Array:
+def _joined(struct: pa.StructArray, comma: str, colon: str) -> pa.Array:
     """The structs as JSON objects, as if each cell had a value or were NULL."""
     import pyarrow.compute as pc
 
     parts: list[Any] = []
     for i, field in enumerate(struct.type):
-        start = "{" if i == 0 else ", "
-        parts += [f"{start}{json.dumps(field.name, ensure_ascii=False)}: "]
+        start = "{" if i == 0 else comma
+        parts += [f"{start}{json.dumps(field.name, ensure_ascii=False)}{colon}"]
         parts += [pc.fill_null(_texts(struct.field(i), field), "null")]
     return pc.binary_join_element_wise(*parts, "}", "")
 
@@ -113,11 +132,12 @@ def _quoted(texts: pa.Array) -> pa.Array:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if pc.any(pc.match_substring_regex(texts, _CONTROL)).as_py():
+    if holds_controls(texts):
         values = texts.to_pylist()
         return pa.array(
             [None if v is None else json.dumps(v, ensure_ascii=False) for v in values], pa.string()
         )
-    for character in ("\\", '"'):
-        texts = pc.replace_substring(texts, character, "\\" + character)
+    if holds_quotes(texts):
+        for character in ("\\", '"'):
+            texts = pc.replace_substring(texts, character, "\\" + character)
     return pc.binary_join_element_wise('"', texts, '"', "")

@@ -6,9 +6,10 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from heapq import merge
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from binlogkit._kernel.text import date_text, datetime_text, decimal_text, time_text
+from binlogkit._kernel.text import date_text, datetime_text, decimal_text, not_finite, time_text
 from binlogkit.frames.schema import CellState
 
 if TYPE_CHECKING:
@@ -75,6 +76,8 @@ def cell_values(array: pa.Array, field: pa.Field) -> list[Any]:
     elif types.is_date32(kind):
         array = array.view(pa.int32())
     values: list[Any] = array.to_pylist()
+    if types.is_floating(kind) and not all(v is None or isfinite(v) for v in values):
+        return [v if v is None or isfinite(v) else not_finite(v) for v in values]
     formatter = _formatter(field)
     if formatter is None:
         return values

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,7 @@ __all__ = [
 
 CHUNK_ROWS = 16_384
 _NESTED = ("flags", "fields", "before", "after")
+_DUMP = partial(json.dumps, ensure_ascii=False)
 
 
 def to_engine(table: pa.Table, engine: str) -> Any:
@@ -41,12 +43,12 @@ def to_engine(table: pa.Table, engine: str) -> Any:
     return table.to_pandas(types_mapper=pd.ArrowDtype)
 
 
-def nested_as_text(record: dict[str, Any]) -> dict[str, Any]:
+def nested_as_text(
+    record: dict[str, Any],
+    dump: Callable[[object], str] = _DUMP,
+) -> dict[str, Any]:
     """A record whose nested values are JSON text, as csv, table and parquet have them."""
-    return {
-        k: json.dumps(v, ensure_ascii=False) if k in _NESTED and v is not None else v
-        for k, v in record.items()
-    }
+    return {k: dump(v) if k in _NESTED and v is not None else v for k, v in record.items()}
 
 
 def table_of(records: Iterable[dict[str, Any]], schema: pa.Schema) -> pa.Table:

@@ -58,19 +58,15 @@ class Log(Streams):
         united by name; :class:`SchemaError` names the versions that cannot be. ``columns``: only
         these of the table's, as in :meth:`batches`; they need a ``table``.
         """
-        from binlogkit.frames.tables import (
-            flat_table,
-            generic_schema,
-            nested_as_text,
-            table_of,
-            to_engine,
-        )
+        import pyarrow as pa
+
+        from binlogkit.frames.tables import flat_table, generic_schema, to_engine
 
         if table is None:
             if columns is not None:
                 raise UsageError("columns are those of a table: name it")
-            records = (nested_as_text(r) for r in self.row_records(**filters))
-            return to_engine(table_of(records, generic_schema()), engine)
+            found = self.generic_batches(**filters)
+            return to_engine(pa.Table.from_batches(found, generic_schema()), engine)
         return to_engine(flat_table(self.changes(table, columns=columns, **filters)), engine)
 
     def changes(

@@ -99,6 +99,19 @@ class Streams:
                 if matches(record, wanted.where):
                     yield record
 
+    def generic_batches(self, *, compact: bool = False, **filters: Any) -> Iterator[pa.RecordBatch]:
+        """The records of :meth:`row_records` as Arrow, images as JSON text (``compact``: without
+        blanks): ``rows()`` and what ``rows`` writes."""
+        from binlogkit.frames.generic import generic_rows
+        from binlogkit.frames.records import matching
+        from binlogkit.frames.tables import generic_schema
+
+        wanted = Filters.build(**filters)
+        schema = generic_schema()
+        for window in self._windows(self.walk(), wanted, to_sort=True):
+            found = [matching(b.batch, wanted.where) for b in window]
+            yield from generic_rows([b for b in found if b.num_rows], schema, compact=compact)
+
     def transaction_records(self, **filters: Any) -> Iterator[dict[str, object]]:
         """One dict per transaction with its outcome, as ``transactions --format jsonl``."""
         from binlogkit.frames.ledgers import transaction_record

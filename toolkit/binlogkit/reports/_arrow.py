@@ -6,17 +6,19 @@ import json
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from binlogkit.frames.texts import bytes_of, holds_quotes, is_plain
 from binlogkit.reports._values import json_text, plain
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["JSON_COLUMNS", "json_lines", "records"]
+__all__ = ["JSON_COLUMNS", "json_lines", "records", "with_safe_json"]
 
 #: Text columns of the generic forms whose text is JSON (PRODUCT.md).
 JSON_COLUMNS = frozenset({"before", "after", "fields", "values", "unknown"})
 
 _Convert = Callable[[Any], Any]
+_LARGE = 64 << 20  # bytes of a batch whose lines may be more than an Arrow string can hold
 
 
 def records(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
@@ -29,13 +31,78 @@ def records(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
         yield dict(zip(names, cells, strict=True))
 
 
-def json_lines(batch: pa.RecordBatch) -> Iterator[str]:
+def json_lines(batch: pa.RecordBatch) -> bytes:
     """Each row of ``batch`` as a JSON object on a line; text that is JSON becomes part of it."""
+    import pyarrow.compute as pc
+
+    if not batch.num_columns or not batch.num_rows or batch.nbytes > _LARGE:
+        return "".join(_lines(batch)).encode()
+    parts, between = list[Any](), "{"
+    for column, field in zip(batch.columns, batch.schema, strict=True):
+        between += f"{json_text(field.name)}:"
+        if _is_constant(column):
+            between += _json_cells(column.slice(0, 1), field)[0]
+        else:
+            parts += [between, _json_texts(column, field)]
+            between = ""
+        between += ","
+    end = f"{between[:-1]}}}\n"
+    if not parts:
+        return end.encode() * int(batch.num_rows)
+    lines = pc.binary_join_element_wise(*parts, end, "")
+    return bytes_of(lines).tobytes()
+
+
+def _is_constant(column: pa.Array) -> bool:
+    """Whether all cells are the same, as far as that is quickly seen."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if column.null_count:
+        return bool(column.null_count == len(column))
+    simple = pa.types.is_integer(column.type) or pa.types.is_string(column.type)
+    return simple and bool(pc.all(pc.equal(column, column[0])).as_py())
+
+
+def with_safe_json(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The batch, JSON in its text columns written as JSON lines have it."""
+    import pyarrow as pa
+
+    columns = list(batch.columns)
+    for i, field in enumerate(batch.schema):
+        column = columns[i]
+        is_json = field.name in JSON_COLUMNS and pa.types.is_string(field.type)
+        if is_json and not is_plain(column):
+            texts = [None if t is None else _one_line(t) for t in column.to_pylist()]
+            columns[i] = pa.array(texts, pa.string())
+    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
+
+
+def _lines(batch: pa.RecordBatch) -> Iterator[str]:
     names = batch.schema.names
     texts = [_json_cells(batch.column(i), batch.schema.field(i)) for i in range(len(names))]
     keys = [f"{json_text(name)}:" for name in names]
     for cells in zip(*texts, strict=True):
         yield "{" + ",".join(map(str.__add__, keys, cells)) + "}\n"
+
+
+def _json_texts(array: pa.Array, field: pa.Field) -> pa.Array:
+    """Each cell of a column as JSON text, without a null."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = array.type
+    if pa.types.is_integer(kind):
+        return pc.fill_null(array.cast(pa.string()), "null")
+    if pa.types.is_string(kind) and is_plain(array):
+        if field.name in JSON_COLUMNS:
+            return pc.fill_null(array, "null")
+        if not holds_quotes(array):
+            return pc.fill_null(pc.binary_join_element_wise('"', array, '"', ""), "null")
+    if pa.types.is_dictionary(kind):
+        words = pa.array(_json_cells(array.dictionary, field.with_type(kind.value_type)))
+        return pc.fill_null(words.cast(pa.string()).take(array.indices), "null")
+    return pa.array(_json_cells(array, field), pa.string())
 
 
 def _json_cells(array: pa.Array, field: pa.Field) -> list[str]:
@@ -56,7 +123,7 @@ def _json_cells(array: pa.Array, field: pa.Field) -> list[str]:
 
 def _one_line(text: str) -> str:
     """JSON text as it is when it is safe as it stands, else written again."""
-    if text.isascii() and text.isprintable():
+    if text.isprintable():
         return text
     return json_text(json.loads(text))
 

@@ -13,12 +13,12 @@ import datetime as dt
 import json
 import math
 import re
-import struct
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
+from binlogkit._kernel.text import not_finite
 from binlogkit.errors import printable
 
 __all__ = ["cell_text", "json_text", "plain", "printable_cell"]
@@ -42,18 +42,12 @@ def plain(value: object) -> Any:
     if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, float):
-        return float(value) if math.isfinite(value) else _not_finite(value)
+        return float(value) if math.isfinite(value) else not_finite(value)
     if isinstance(value, Mapping):
         return {plain(str(key)): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
     return _scalar(value)
-
-
-def _not_finite(value: float) -> dict[str, str]:
-    """A float that neither SQL nor JSON has: only a crafted log holds it, so show its bytes."""
-    stored = struct.pack("<d", value).hex().upper()
-    return {"undecodable": f"0x{stored}", "reason": "not a finite number"}
 
 
 def _scalar(value: object) -> Any:

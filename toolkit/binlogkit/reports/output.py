@@ -41,6 +41,7 @@ __all__ = [
 FORMATS = ("table", "jsonl", "csv", "parquet", "arrow")
 _T = TypeVar("_T")
 _BINARY = frozenset({"parquet", "arrow"})
+_LINES = 8192
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,10 +147,10 @@ def _write_batches(
         schema, batches = _columnar.project(schema, batches, columns)
     with destination(output.path, binary=output.format in _BINARY) as sink:
         if output.format in _BINARY:
-            return _columnar.write_columnar(sink, schema, batches, output.format)
+            safe = map(_arrow.with_safe_json, batches)
+            return _columnar.write_columnar(sink, schema, safe, output.format)
         if output.format == "jsonl":
-            lines = (line for batch in batches for line in _arrow.json_lines(batch))
-            return _write_lines(sink, lines, output)
+            return _write_blocks(sink, batches, output)
         rows = (list(record.values()) for batch in batches for record in _arrow.records(batch))
         return _write_cells(sink, columns, rows, output)
     return 0  # a closed pipe
@@ -228,6 +229,27 @@ def _write_lines(sink: ByteSink, lines: Iterable[str], output: Output) -> int:
         if at_once:
             sink.flush()
     return count
+
+
+def _write_blocks(sink: ByteSink, batches: Iterable[pa.RecordBatch], output: Output) -> int:
+    """Write the JSON lines of each batch; returns how many."""
+    from binlogkit.reports._arrow import json_lines
+
+    at_once = output.live or is_terminal(output.path)
+    count = 0
+    for batch in batches:
+        for part in _in_parts(batch):
+            sink.write(json_lines(part))
+            count += part.num_rows
+            if at_once:
+                sink.flush()
+    return count
+
+
+def _in_parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """A batch in slices of a few thousand rows: so many lines are held at once."""
+    for start in range(0, batch.num_rows, _LINES):
+        yield batch.slice(start, _LINES)
 
 
 def _write_cells(
