@@ -21,6 +21,7 @@ import zstandard
 from binlogkit_fuzz import seeds
 
 import binlogkit as bk
+from binlogkit.rows import boundaries
 from binlogkit.rows.detours import LOGGER, Cause, Detour
 from binlogkit.rows.pieces import Piece
 
@@ -125,8 +126,11 @@ def test_events_in_a_text_are_no_log(form: str) -> None:
     assert detour.rows == sum(1 for _ in log.row_records())
 
 
-def test_what_is_read_in_python_is_counted_and_logged(caplog: pytest.LogCaptureFixture) -> None:
+def test_what_is_read_in_python_is_counted_and_logged(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """From a damaged event on; by each reading anew, not of other frames."""
+    monkeypatch.setattr(boundaries, "ENOUGH", 1 << 20)
     records = list(bk.open(LOG).event_records())
     rows = list(bk.open(LOG).row_records())
     at = int(str(rows[20]["pos"]))

@@ -5,6 +5,12 @@ from __future__ import annotations
 import pytest
 
 import binlogkit as bk
+from binlogkit._kernel.cursor import Cursor
+from binlogkit.constants import ColumnType as T
+from binlogkit.events.table_map import OptionalMetadata, TableMap
+from binlogkit.rows.options import ReadOptions
+from binlogkit.rows.resolve import read_columns, resolve_schema, signed_columns
+from binlogkit.rows.table_history import TableHistory
 from binlogkit_fixtures.golden import case
 
 
@@ -53,3 +59,49 @@ def test_types_are_those_of_information_schema(cell: str) -> None:
 def _kept(match: object) -> str:
     text = match.group(0)  # type: ignore[attr-defined]
     return "year" if text.startswith("year") else "" if "zerofill" in text else text
+
+
+def year_map(bits: str) -> TableMap:
+    """INT, YEAR, MEDIUMINT UNSIGNED, TINYINT with these bits of signedness."""
+    types = bytes((T.LONG, T.YEAR, T.INT24, T.TINY))
+    unsigned = tuple(bit == "1" for bit in bits.ljust(8, "0"))
+    optional = OptionalMetadata(unsigned=unsigned, order=(1,))
+    return TableMap(7, 1, "d", "t", types, b"", b"\x0f", optional)
+
+
+@pytest.mark.parametrize(
+    ("server_version", "bits"),
+    [
+        ("8.0.15", "010"), ("8.0.20", "010"), ("8.0.20-log", "010"),
+        ("8.0.21", "010"), ("8.0.21", "0110"), ("8.0.31", "0110"), ("9.7.4", "0110"),
+        ("10.6.12-MariaDB-log", "0110"), ("", "0110"), ("", "010"),
+    ],
+)  # fmt: skip
+def test_year_has_a_bit_of_signedness_since_a_release_of_8_0(
+    server_version: str, bits: str
+) -> None:
+    """None in 8.0.15, where the column behind a YEAR took the sign of the one behind it."""
+    found = resolve_schema(year_map(bits), 0, server_version=server_version)
+    signs = [column.unsigned for column in found.columns]
+    assert signs == [False, False, True, False]
+
+
+def test_the_bits_of_a_year_tell_whether_it_has_one() -> None:
+    columns = list(read_columns(year_map(""), Cursor(b"")))
+    old, new = [0, 2, 3], [0, 1, 2, 3]
+    for version, bits, indexes in (
+        ("8.0.20", (True,) * 8, old), ("8.0.25", (True,) * 8, new),
+        ("8.0.25", (True, False) * 4, old), ("8.0.25", (), old), ("9.7.4", (True,), old),
+    ):  # fmt: skip
+        assert [c.index for c in signed_columns(columns, bits, version)] == indexes
+
+
+def test_the_same_table_map_of_another_server_has_other_signs() -> None:
+    """Logs from before and behind an upgrade are read together."""
+    history = TableHistory(ReadOptions())
+    found = []
+    for version in ("8.0.15", "8.0.31", "8.0.15"):
+        history.catalog.server_version = version
+        schema = history.schema(year_map("0110"), "binlog.000001", 4)
+        found.append([column.unsigned for column in schema.columns])
+    assert found == [[False, False, True, True], [False, False, True, False], found[0]]

@@ -12,7 +12,13 @@ from binlogkit.events.explain_parts import Detail, Part, fill
 from binlogkit.events.explain_values import collation
 from binlogkit.events.explain_walk import EventWalk
 from binlogkit.events.table_map import TableMap
-from binlogkit.rows.resolve import LABELLED, NUMERIC, SIGN_BITS, charset_slots, read_columns
+from binlogkit.rows.resolve import (
+    LABELLED,
+    NUMERIC,
+    charset_slots,
+    read_columns,
+    signed_columns,
+)
 from binlogkit.rows.schema import Column, TableSchema
 from binlogkit.rows.type_text import type_text
 
@@ -28,7 +34,9 @@ def label_of(column: Column) -> str:
     return number if column.name == number else f"{number} {column.name}"
 
 
-def explain_table_map(walk: EventWalk, schema: TableSchema | None) -> None:
+def explain_table_map(
+    walk: EventWalk, schema: TableSchema | None, server_version: str = ""
+) -> None:
     """Take a table map's fields apart, each by its columns; ``schema`` gives their names."""
     body = walk.body
     assert isinstance(body, TableMap)
@@ -49,9 +57,11 @@ def explain_table_map(walk: EventWalk, schema: TableSchema | None) -> None:
         _metadata(metadata, recorder, columns, problem)
     _types(walk.root.find("column_types"), body, columns)
     _bits(walk.root.find("null_bits"), columns, _nullable, lowest_first=True)
+    bits = (body.optional and body.optional.unsigned) or ()
+    signed = signed_columns(columns, bits, server_version)
     slots = charset_slots(body)
     for part in _groups(walk.root):
-        _optional(part, columns, slots)
+        _optional(part, columns, signed, slots)
 
 
 def _groups(root: Part) -> list[Part]:
@@ -176,10 +186,13 @@ _KINDS: dict[str, Kinds] = {
 }
 
 
-def _optional(group: Part, columns: Sequence[Column], slots: Kinds) -> None:
+def _optional(
+    group: Part, columns: Sequence[Column], signed: Sequence[Column], slots: Kinds
+) -> None:
     """Say of which column each value of a field of optional metadata is.
 
-    ``slots``: the types that have a place in the lists of character sets.
+    ``signed``: the columns that have a bit of signedness; ``slots``: the types that have a place in
+    the lists of character sets.
     """
     kinds_of = {"default_charset": slots, "columns_charset": slots} | _KINDS
     by_field: dict[str, list[Part]] = {}
@@ -187,7 +200,7 @@ def _optional(group: Part, columns: Sequence[Column], slots: Kinds) -> None:
         by_field.setdefault(part.field, []).append(part)
     for name, parts in by_field.items():
         if name == "unsigned":
-            _bits(parts[0], _of(columns, SIGN_BITS), _unsigned, lowest_first=False)
+            _bits(parts[0], signed, _unsigned, lowest_first=False)
         elif name == "visible":
             _bits(parts[0], columns, _visible, lowest_first=False)
         elif name in ("default_charset", "enum_and_set_default_charset"):

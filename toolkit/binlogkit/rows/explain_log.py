@@ -101,7 +101,7 @@ class ExplainingWalk(LogWalk):
         walk = walk_event(stored, raw, self._context)
         body = walk.body
         if isinstance(body, TableMap):
-            explain_table_map(walk, self.maps.get(body.table_id))
+            explain_table_map(walk, self.maps.get(body.table_id), self._server_version)
         elif isinstance(body, RowsEvent):
             self._explain_rows(walk, body)
         return walk

@@ -20,8 +20,9 @@ from binlogkit.events.table_map import DefaultCharset, OptionalMetadata, TableMa
 from binlogkit.rows.ddl.match import matches
 from binlogkit.rows.schema import Column, ColumnDefinition, Origin, TableDefinition, TableSchema
 from binlogkit.rows.type_text import type_text
+from binlogkit.sources.log_format import version_tuple
 
-__all__ = ["charset_slots", "key_of", "read_columns", "resolve_schema"]
+__all__ = ["charset_slots", "key_of", "read_columns", "resolve_schema", "signed_columns"]
 
 # The optional metadata's bits and lists count only the columns of a kind
 # (is_numeric_type, is_character_type, is_enum_or_set_type in the server's log_event.cc, 8.0.31).
@@ -31,8 +32,10 @@ NUMERIC = frozenset(
         ColumnType.NEWDECIMAL, ColumnType.FLOAT, ColumnType.DOUBLE,
     }
 )  # fmt: skip
-# YEAR has a bit too, always set (seen in table maps of 8.0.31 and 9.7.4), though it has no sign.
+# YEAR has a bit too, always set (seen in table maps of 8.0.31 and 9.7.4), though it has no sign;
+# not up to 8.0.20 (is_numeric_type of its sql/field.h; seen in table maps of 8.0.15).
 SIGN_BITS = NUMERIC | {ColumnType.YEAR}
+_LAST_WITHOUT_YEARS = (8, 0, 20)
 CHARACTER = frozenset(
     {
         ColumnType.STRING, ColumnType.VAR_STRING, ColumnType.VARCHAR, ColumnType.BLOB,
@@ -42,6 +45,24 @@ CHARACTER = frozenset(
 # VECTOR has a character set too, binary (seen in table maps of 9.7.4).
 CHARSET_SLOTS = CHARACTER | {ColumnType.VECTOR}
 LABELLED = frozenset({ColumnType.ENUM, ColumnType.SET})
+
+
+def signed_columns(
+    columns: Sequence[Column], bits: Sequence[bool], server_version: str = ""
+) -> list[Column]:
+    """The columns that the bits of signedness are of, in their order.
+
+    Which server since 8.0.21 was the first to give YEAR a bit is not known: there the bits decide,
+    of which a YEAR's is set.
+    """
+    known = version_tuple(server_version)
+    if (8, 0, 0) <= known <= _LAST_WITHOUT_YEARS:
+        return [c for c in columns if c.type in NUMERIC]
+    found = [c for c in columns if c.type in SIGN_BITS]
+    years = [i for i, column in enumerate(found) if column.type == ColumnType.YEAR]
+    if all(i < len(bits) and bits[i] for i in years):
+        return found
+    return [c for c in columns if c.type in NUMERIC]
 
 
 def charset_slots(table_map: TableMap) -> frozenset[ColumnType]:
@@ -58,11 +79,12 @@ def resolve_schema(
     offset: int = 0,
     charset: str | None = None,
     lost: str | None = None,
+    server_version: str = "",
 ) -> TableSchema:
     """The schema of a table map; ``file`` and ``offset`` of its event serve errors.
 
     ``charset``: what the user says of text whose character set nothing else tells; ``lost``: why
-    the DDL in the log does not tell the table's columns any more.
+    the DDL in the log does not tell the table's columns any more; ``server_version``: of the log.
 
     Raises :class:`MalformedEventError` where the column metadata does not fit the types.
     """
@@ -80,6 +102,7 @@ def resolve_schema(
         origin, definition = chosen
         columns = [_defined(c, d, origin) for c, d in zip(columns, definition.columns, strict=True)]
     if table_map.optional is not None:
+        columns = _with_signs(columns, table_map.optional, server_version)
         columns = _with_metadata(columns, table_map, table_map.optional, file, offset)
     columns = [(_shared if c.small else _completed)(c, charset) for c in columns]
     key, kind, key_origin = _key(columns, table_map.optional, chosen)
@@ -136,18 +159,22 @@ def _defined(column: Column, definition: ColumnDefinition, origin: Origin) -> Co
     )
 
 
+def _with_signs(
+    columns: list[Column], optional: OptionalMetadata, server_version: str
+) -> list[Column]:
+    columns = list(columns)
+    bits = optional.unsigned or ()
+    for column, unsigned in zip(signed_columns(columns, bits, server_version), bits, strict=False):
+        if column.type in NUMERIC:
+            columns[column.index] = replace(column, unsigned=unsigned, sign_origin=Origin.METADATA)
+    return columns
+
+
 def _with_metadata(
     columns: list[Column], table_map: TableMap, optional: OptionalMetadata, file: str, offset: int
 ) -> list[Column]:
     slots = charset_slots(table_map)
     columns = list(columns)
-    if optional.unsigned is not None:
-        signed = [c for c in columns if c.type in SIGN_BITS]
-        for column, unsigned in zip(signed, optional.unsigned, strict=False):
-            if column.type in NUMERIC:
-                columns[column.index] = replace(
-                    column, unsigned=unsigned, sign_origin=Origin.METADATA
-                )
     _put_charsets(
         columns,
         [c.index for c in columns if c.type in slots],

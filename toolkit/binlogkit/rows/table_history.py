@@ -70,8 +70,10 @@ class TableHistory:
     def schema(self, table_map: TableMap, file: str, offset: int) -> TableSchema:
         """The schema of a table map here; DamageError where there is none."""
         name = (table_map.db, table_map.table)
+        version = self.catalog.server_version or ""
         key = (
             name, table_map.types, table_map.metadata, table_map.nullable, table_map.optional,
+            version,
         )  # fmt: skip
         known = self._interned.get(key)
         if known is not None:
@@ -84,6 +86,7 @@ class TableHistory:
         schema = resolve_schema(
             table_map, len(versions), definitions, file=file, offset=offset,
             charset=self._options.charset, lost=self.catalog.is_unknown(*name),
+            server_version=version,
         )  # fmt: skip
         same = self._versions.get(replace(schema, version=0))
         if same is None:
