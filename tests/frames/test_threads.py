@@ -110,6 +110,21 @@ def test_malformed_rows_are_told_in_the_same_place(on_damage: str) -> None:
     assert met
 
 
+def test_malformed_rows_are_told_before_damage_behind_them() -> None:
+    """Threads may still be at them when the next damage is met."""
+    data = no_checksums()
+    rows = [r for r in bk.open(data).event_records() if "ROWS_EVENT" in str(r["type"])]
+    met = 0
+    for record in rows[len(rows) // 3 :: max(len(rows) // 6, 1)]:
+        changed = bytearray(data)
+        end = int(str(record["end_pos"]))
+        changed[end - 6 : end + 13] = b"\xff" * 6 + bytes(13)
+        one = read(bytes(changed), 1, on_damage="report")
+        met += len(one[1]) > 1
+        assert read(bytes(changed), 3, on_damage="report") == one
+    assert met
+
+
 def alive() -> list[str]:
     """The threads that decode or read ahead."""
     return [t.name for t in threading.enumerate() if t.name.startswith("binlogkit")]

@@ -176,7 +176,7 @@ class _Gather:
             self._log, self._ahead = log, None
         self._known.add(piece.transactions, piece.facts)
         if piece.stretch is None:
-            if piece.damages:
+            if piece.damages or not piece.whole:  # what steps tell comes behind what rows do
                 yield from self._finish_all()
                 self._walk.damages.extend(piece.damages)
             return
