@@ -10,13 +10,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from binlogkit.frames.records import RECORD_KEYS, cell_values, struct_records, window_records
 from binlogkit.frames.tables import nested_as_text, table_of
-from binlogkit.frames.texts import holds_controls, holds_quotes
+from binlogkit.frames.texts import holds_controls, holds_quotes, value_texts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -115,6 +116,7 @@ def _joined(struct: pa.StructArray, comma: str, colon: str) -> pa.Array:
 def _texts(array: pa.Array, field: pa.Field) -> pa.Array:
     """A column's values as JSON text, null where there is none."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     types = pa.types
     if types.is_integer(array.type):
@@ -123,8 +125,15 @@ def _texts(array: pa.Array, field: pa.Field) -> pa.Array:
         return _quoted(array.dictionary.cast(pa.string())).take(array.indices)
     if types.is_string(array.type) or types.is_large_string(array.type):
         return _quoted(array.cast(pa.string()))
+    texts = value_texts(array, field)
+    if texts is not None:
+        return pc.binary_join_element_wise('"', texts, '"', "")
     values = cell_values(array, field)
-    return pa.array([None if v is None else json.dumps(v) for v in values], pa.string())
+    return pa.array([None if v is None else _dumped(v) for v in values], pa.string())
+
+
+def _dumped(value: object) -> str:
+    return repr(value) if type(value) is float and isfinite(value) else json.dumps(value)
 
 
 def _quoted(texts: pa.Array) -> pa.Array:

@@ -1,4 +1,4 @@
-"""What the bytes of a column of texts hold, seen all at once."""
+"""Columns as texts, and what the bytes of texts hold, seen all at once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["bytes_of", "holds_controls", "holds_quotes", "is_plain"]
+__all__ = ["bytes_of", "holds_controls", "holds_quotes", "is_plain", "value_texts"]
+
+_HOUR = 3_600_000_000  # µs
+_MOST_HOURS = 838  # of a TIME
 
 
 def bytes_of(texts: pa.StringArray) -> npt.NDArray[np.uint8]:
@@ -38,3 +41,66 @@ def holds_quotes(texts: pa.StringArray) -> bool:
     """Whether there are quotation marks or backslashes."""
     data = bytes_of(texts)
     return bool((data == ord('"')).any() or (data == ord("\\")).any())
+
+
+def value_texts(array: pa.Array, field: pa.Field) -> pa.StringArray | None:
+    """A column's values in the contract's form, as ``frames/records.py`` has them one by one: dates
+    and times, DECIMAL and bytes; None for other columns, and where Arrow's form is another.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    facts = field.metadata or {}
+    kind = facts.get(b"binlogkit:kind", b"").decode()
+    scale = int(facts.get(b"binlogkit:scale", b"0"))
+    types, stored = pa.types, array.type
+    if types.is_date32(stored) and kind == "date":
+        return array.cast(pa.string())
+    if types.is_timestamp(stored) and kind in ("datetime", "timestamp"):
+        local = array.cast(pa.int64()).cast(pa.timestamp("us"))
+        return pc.utf8_slice_codeunits(local.cast(pa.string()), 0, _fraction_end(19, scale))
+    if types.is_duration(stored) and kind == "time":
+        return _times(array.cast(pa.int64()), scale)
+    if types.is_binary(stored) and kind in ("binary", "geometry", "vector"):
+        return pc.binary_join_element_wise("0x", _hex(array), "")
+    if types.is_decimal128(stored) and kind == "decimal":
+        texts = array.cast(pa.string())
+        return None if (bytes_of(texts) == ord("E")).any() else texts
+    return None
+
+
+def _fraction_end(whole: int, scale: int) -> int:
+    """How long a text is with a fraction of so many digits."""
+    return whole + scale + 1 if scale else whole
+
+
+def _times(microseconds: pa.Int64Array, scale: int) -> pa.StringArray | None:
+    """``[-]hh:mm:ss[.f…]``, two or three digits of hours (up to 838)."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    size = pc.abs(microseconds)
+    hours = pc.divide(size, _HOUR)
+    rest = pc.subtract(size, pc.multiply(hours, _HOUR)).cast(pa.time64("us")).cast(pa.string())
+    most = pc.max(hours).as_py() or 0
+    if most > _MOST_HOURS:
+        return None
+    words = pa.array([f"{hour:02}" for hour in range(most + 1)], pa.string())
+    sign = pc.if_else(pc.less(microseconds, 0), "-", "")
+    end = pc.utf8_slice_codeunits(rest, 2, _fraction_end(8, scale))
+    return pc.binary_join_element_wise(sign, words.take(hours), end, "")
+
+
+def _hex(array: pa.BinaryArray) -> pa.StringArray:
+    """The bytes in hexadecimal, upper case."""
+    import pyarrow as pa
+
+    count = len(array)
+    data = bytes_of(array).tobytes().hex().upper().encode()
+    ends = np.frombuffer(array.buffers()[1], np.int32)[array.offset : array.offset + count + 1]
+    offsets = (ends - ends[0]) * 2 if count else np.zeros(1, np.int32)
+    bits = None
+    if array.null_count:
+        bits = pa.py_buffer(np.packbits(np.asarray(array.is_valid()), bitorder="little").tobytes())
+    buffers = [bits, pa.py_buffer(offsets.astype(np.int32).tobytes()), pa.py_buffer(data)]
+    return pa.Array.from_buffers(pa.string(), count, buffers)
