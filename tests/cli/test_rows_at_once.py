@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import binlogkit as bk
 from binlogkit.frames.records import RECORD_KEYS
 from binlogkit.frames.tables import generic_schema
-from binlogkit.reports import _arrow
+from binlogkit.reports import _arrow, _csv
 from binlogkit.reports.output import Output, write_batches, write_records
 
 DATA = Path(__file__).parents[1] / "_data"
@@ -32,7 +32,7 @@ def read(path: Path) -> pa.Table | bytes:
     return pa.ipc.open_stream(path).read_all() if path.suffix == ".arrow" else path.read_bytes()
 
 
-@pytest.mark.parametrize("form", ["jsonl", "parquet", "arrow"])
+@pytest.mark.parametrize("form", ["jsonl", "csv", "parquet", "arrow"])
 def test_the_same_by_records_and_by_batches(form: str, tmp_path: Path) -> None:
     rows = 0
     for number, log in enumerate(LOGS[::3]):
@@ -42,13 +42,13 @@ def test_the_same_by_records_and_by_batches(form: str, tmp_path: Path) -> None:
         batches = bk.open(log).generic_batches(compact=True)
         write_batches(generic_schema(), batches, Output(form, other))
         assert read(one) == read(other), log
-        if form != "jsonl":
+        if form in ("parquet", "arrow"):
             assert read(one).schema == read(other).schema  # type: ignore[union-attr]
     assert rows > 500
 
 
 @pytest.mark.parametrize("columns", ["pos,after", "after.id,pos", "table"])
-@pytest.mark.parametrize("form", ["jsonl", "arrow"])
+@pytest.mark.parametrize("form", ["jsonl", "csv", "arrow"])
 def test_chosen_columns(run: Any, tmp_path: Path, form: str, columns: str) -> None:
     log, out = LOGS[0], tmp_path / f"out.{form}"
     assert run("rows", log, "--format", form, "--columns", columns, "--output", out).status == 0
@@ -64,14 +64,17 @@ def test_very_large_rows_take_the_other_way(
     """Their text may be more than an Arrow string can hold."""
     from binlogkit.frames import generic
 
-    paths = []
+    paths, forms = [], ("jsonl", "csv")
     for large in (generic._LARGE, 0):
         monkeypatch.setattr(generic, "_LARGE", large)
         monkeypatch.setattr(_arrow, "_LARGE", large)
-        paths.append(tmp_path / f"{large}.jsonl")
-        batches = bk.open(LOGS[0]).generic_batches(compact=True)
-        write_batches(generic_schema(), batches, Output("jsonl", paths[-1]))
-    assert paths[0].read_bytes() == paths[1].read_bytes()
+        monkeypatch.setattr(_csv, "_LARGE", large)
+        for form in forms:
+            paths.append(tmp_path / f"{large}.{form}")
+            batches = bk.open(LOGS[0]).generic_batches(compact=True)
+            write_batches(generic_schema(), batches, Output(form, paths[-1]))
+    first, second, *others = (path.read_bytes() for path in paths)
+    assert [first, second] == others
 
 
 CELLS = {
@@ -107,3 +110,30 @@ def test_any_line(rows: list[dict[str, Any]], start: int, same: str | None) -> N
     assert [record["after"] for record in parsed] == [r["after"] for r in rows[start:]]
     assert [record["same"] for record in parsed] == [same] * len(parsed)
     assert "\x1b" not in lines and "\u202e" not in lines and "\u2028" not in lines
+
+
+@settings(deadline=None)
+@given(
+    st.lists(
+        st.none() | st.text(st.sampled_from("a=+-@ \t\n\r,;\"'\\1.e＝é\0"), max_size=5),
+        max_size=6,
+    ),
+    st.booleans(),
+    st.integers(0, 2),
+)
+def test_any_line_of_csv(values: list[str | None], raw: bool, start: int) -> None:
+    """The spreadsheet's guard and quotation marks are those of cells one by one."""
+    text = pa.array(values, pa.string())
+    plain = pa.array([None if v is None else v.strip("=+-@ ") for v in values], pa.string())
+    columns = {
+        "a": text,
+        "b": plain,
+        "c": pa.array([None if v is None else -len(v) for v in values], pa.int64()),
+        "d": pa.array([(values or [None])[0]] * len(values), pa.string()),
+        "e": text.dictionary_encode(),
+    }
+    for names in (list(columns), ["a"]):
+        batch = pa.RecordBatch.from_pydict({n: columns[n] for n in names}).slice(start)
+        rows = [list(record.values()) for record in _arrow.records(batch)]
+        expected = list(_csv.csv_lines(names, iter(rows), raw=raw, terminal=False))[1:]
+        assert _csv.csv_block(batch, raw=raw).decode() == "".join(expected)

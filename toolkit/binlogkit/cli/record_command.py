@@ -65,4 +65,4 @@ def record_command(
 
 def _is_for_programs(output: Output, keys: Sequence[str]) -> bool:
     """Whether whole columns are written, in a form that programs read."""
-    return output.format in ("jsonl", "parquet", "arrow") and set(output.columns or ()) <= set(keys)
+    return output.format != "table" and set(output.columns or ()) <= set(keys)

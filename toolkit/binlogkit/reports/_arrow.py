@@ -12,7 +12,7 @@ from binlogkit.reports._values import json_text, plain
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["JSON_COLUMNS", "json_lines", "records", "with_safe_json"]
+__all__ = ["JSON_COLUMNS", "cells", "is_constant", "json_lines", "records", "with_safe_json"]
 
 #: Text columns of the generic forms whose text is JSON (PRODUCT.md).
 JSON_COLUMNS = frozenset({"before", "after", "fields", "values", "unknown"})
@@ -23,12 +23,12 @@ _LARGE = 64 << 20  # bytes of a batch whose lines may be more than an Arrow stri
 
 def records(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
     """Each row of ``batch`` as a plain record; text that is JSON stays text."""
-    columns = [_cells(batch.column(i), batch.schema.field(i)) for i in range(batch.num_columns)]
+    columns = [cells(batch.column(i), batch.schema.field(i)) for i in range(batch.num_columns)]
     names = batch.schema.names
     if not columns:
         yield from ({} for _ in range(batch.num_rows))
-    for cells in zip(*columns, strict=True):
-        yield dict(zip(names, cells, strict=True))
+    for row in zip(*columns, strict=True):
+        yield dict(zip(names, row, strict=True))
 
 
 def json_lines(batch: pa.RecordBatch) -> bytes:
@@ -40,7 +40,7 @@ def json_lines(batch: pa.RecordBatch) -> bytes:
     parts, between = list[Any](), "{"
     for column, field in zip(batch.columns, batch.schema, strict=True):
         between += f"{json_text(field.name)}:"
-        if _is_constant(column):
+        if is_constant(column):
             between += _json_cells(column.slice(0, 1), field)[0]
         else:
             parts += [between, _json_texts(column, field)]
@@ -53,7 +53,7 @@ def json_lines(batch: pa.RecordBatch) -> bytes:
     return bytes_of(lines).tobytes()
 
 
-def _is_constant(column: pa.Array) -> bool:
+def is_constant(column: pa.Array) -> bool:
     """Whether all cells are the same, as far as that is quickly seen."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -118,7 +118,7 @@ def _json_cells(array: pa.Array, field: pa.Field) -> list[str]:
     text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
     if text and field.name in JSON_COLUMNS:
         return ["null" if cell is None else _one_line(cell) for cell in array.to_pylist()]
-    return [json_text(cell) for cell in _cells(array, field)]
+    return [json_text(cell) for cell in cells(array, field)]
 
 
 def _one_line(text: str) -> str:
@@ -128,12 +128,13 @@ def _one_line(text: str) -> str:
     return json_text(json.loads(text))
 
 
-def _cells(array: pa.Array, field: pa.Field) -> list[Any]:
+def cells(array: pa.Array, field: pa.Field) -> list[Any]:
+    """A column's values as plain records have them."""
     convert = _converter(field)
-    cells = array.to_pylist()
+    values = array.to_pylist()
     if convert is None:
-        return list(cells)
-    return [None if cell is None else convert(cell) for cell in cells]
+        return list(values)
+    return [None if value is None else convert(value) for value in values]
 
 
 def _converter(field: pa.Field) -> _Convert | None:

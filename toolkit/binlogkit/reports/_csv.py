@@ -10,17 +10,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from binlogkit.errors import printable
+from binlogkit.frames.texts import bytes_of, holds_quotes, is_plain
+from binlogkit.reports import _arrow
 from binlogkit.reports._columns import ABSENT
 from binlogkit.reports._values import cell_text
 
-__all__ = ["csv_lines"]
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["csv_block", "csv_lines"]
 
 # Full-width forms are normalised to the plain ones by spreadsheets of East Asian locales.
 _FORMULA = re.compile(r"[\s\x00-\x1f]*[=+\-@＝＋－＠]|[\t\r\n]")
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _QUOTED = re.compile(r'[",;\r\n\t\x00]|^\s|\s$|^$')
+# The same for printable ASCII.
+_PLAIN_FORMULA, _PLAIN_QUOTED = "^ *[=+@-]", '[",;]|^ | $|^$'
+_LARGE = 64 << 20  # bytes of a batch whose lines may be more than an Arrow string can hold
 
 
 def csv_lines(
@@ -52,3 +61,46 @@ def _field(cell: object, raw: bool, terminal: bool) -> str:
     if _QUOTED.search(text):
         return '"' + text.replace('"', '""') + '"'
     return text
+
+
+def csv_block(batch: pa.RecordBatch, *, raw: bool) -> bytes:
+    """The lines of ``csv_lines`` for the rows of a batch, without the header."""
+    import pyarrow.compute as pc
+
+    columns = list(zip(batch.columns, batch.schema, strict=True))
+    if len(columns) < 2 or batch.nbytes > _LARGE:
+        rows = zip(*(_arrow.cells(*column) for column in columns), strict=True)
+        return "".join(_line(list(row), raw, False) for row in rows).encode()
+    parts, between = list[Any](), ""
+    for i, column in enumerate(columns):
+        found = _fields(*column, raw)
+        between += "," if i else ""
+        if isinstance(found, str):
+            between += found
+        else:
+            parts += [between, found]
+            between = ""
+    if not parts:
+        return f"{between}\r\n".encode() * int(batch.num_rows)
+    return bytes_of(pc.binary_join_element_wise(*parts, f"{between}\r\n", "")).tobytes()
+
+
+def _fields(column: pa.Array, field: pa.Field, raw: bool) -> pa.StringArray | str:
+    """Each cell of a column as a field; one text, where all are the same."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if len(column) and _arrow.is_constant(column):
+        return _field(_arrow.cells(column.slice(0, 1), field)[0], raw, False)
+    if pa.types.is_integer(column.type):
+        return pc.fill_null(column.cast(pa.string()), "")
+    if pa.types.is_string(column.type) and is_plain(column):
+        guarded = not raw and pc.any(pc.match_substring_regex(column, _PLAIN_FORMULA)).as_py()
+        if not guarded:
+            inside = column
+            if holds_quotes(column):
+                inside = pc.replace_substring(column, '"', '""')
+            quoted = pc.binary_join_element_wise('"', inside, '"', "")
+            needed = pc.match_substring_regex(column, _PLAIN_QUOTED)
+            return pc.fill_null(pc.if_else(needed, quoted, column), "")
+    return pa.array([_field(c, raw, False) for c in _arrow.cells(column, field)], pa.string())

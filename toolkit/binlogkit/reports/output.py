@@ -14,6 +14,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -151,6 +152,9 @@ def _write_batches(
             return _columnar.write_columnar(sink, schema, safe, output.format)
         if output.format == "jsonl":
             return _write_blocks(sink, batches, output)
+        if output.format == "csv" and not is_terminal(output.path):
+            sink.write("".join(_pieces(columns, iter(()), output)).encode())
+            return _write_blocks(sink, map(_arrow.with_safe_json, batches), output)
         rows = (list(record.values()) for batch in batches for record in _arrow.records(batch))
         return _write_cells(sink, columns, rows, output)
     return 0  # a closed pipe
@@ -232,14 +236,16 @@ def _write_lines(sink: ByteSink, lines: Iterable[str], output: Output) -> int:
 
 
 def _write_blocks(sink: ByteSink, batches: Iterable[pa.RecordBatch], output: Output) -> int:
-    """Write the JSON lines of each batch; returns how many."""
+    """Write the lines of each batch, of JSON or CSV; returns how many."""
     from binlogkit.reports._arrow import json_lines
+    from binlogkit.reports._csv import csv_block
 
+    lines = json_lines if output.format == "jsonl" else partial(csv_block, raw=output.csv_raw)
     at_once = output.live or is_terminal(output.path)
     count = 0
     for batch in batches:
         for part in _in_parts(batch):
-            sink.write(json_lines(part))
+            sink.write(lines(part))
             count += part.num_rows
             if at_once:
                 sink.flush()
