@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 from binlogkit_fuzz import framing, seeds
 
 import binlogkit as bk
-from binlogkit.errors import LimitError
+from binlogkit.errors import LimitError, TruncatedEventError
 from binlogkit.rows.boundaries import Boundary
 from binlogkit.rows.pieces import Piece, transactions_ahead
 from binlogkit.rows.transactions import Transaction
@@ -86,6 +87,29 @@ def test_table_ids_outlive_the_place_where_the_scan_gives_up() -> None:
         rows = list(log.row_records())
         assert len(found) == tables
         assert len({record["pos"] for record in rows}) == tables
+
+
+@pytest.mark.parametrize("on_damage", ["report", "stop"])
+@pytest.mark.parametrize("left", [200, 4 + len(framing.split(LOG).parts[0].body) + 19 + 4])
+def test_a_file_that_is_made_shorter_while_it_is_read(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, left: int, on_damage: str
+) -> None:
+    """To before the place from which it is read again: nothing of what is gone is passed over."""
+    monkeypatch.setattr(chunks, "SIZE", 4096)
+    path = tmp_path / "binlog.000001"
+    path.write_bytes(LOG)
+    log = bk.open(path, on_damage=on_damage)
+    walk, met = log.walk(), 0
+    with pytest.raises(TruncatedEventError) if on_damage == "stop" else nullcontext():
+        for item in walk.pieces():
+            if isinstance(item, Piece) and item.stretch is not None:
+                met += 1
+                path.write_bytes(LOG[:left])
+    assert met
+    if on_damage == "report":
+        (damage,) = walk.damages
+        assert isinstance(damage, TruncatedEventError)
+        assert damage.offset > 2000 and "made shorter" in damage.reason
 
 
 @pytest.mark.parametrize("broken", [False, True])

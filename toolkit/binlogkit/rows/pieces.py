@@ -198,13 +198,20 @@ def pieces_of(
     begun: Boundary | None = Boundary(walk.begin, number)
     again = False
     while begun is not None:
+        before = walk.ordinal
         left = yield from _scanned(walk, ahead, ends, begun, again)
         if left is None:
+            if again and walk.ordinal == before:
+                walk.tell_gone(carrier.name, begun.offset)
             return
         behind = max(left.behind, (begun.offset, -1))
         detour = Detour(carrier.name, *behind, left.cause)
         steps = walk.steps_of(*ends, behind, left.start, WayBack() if left.back else None)
+        told = len(walk.damages)
         begun = yield from counted(detour, steps, walk.detours)
+        gone = begun is None and not detour.events and len(walk.damages) == told
+        if gone and left.cause is Cause.DAMAGE:
+            walk.tell_gone(carrier.name, behind[0])
         if begun is not None:
             again, walk.interrupted = True, None
 

@@ -17,6 +17,7 @@ from binlogkit.errors import (
     InputError,
     LimitError,
     MalformedEventError,
+    TruncatedEventError,
     printable,
 )
 from binlogkit.events.base import Event
@@ -224,6 +225,13 @@ class LogWalk:
         """Rows without a table map."""
         if table_id != DUMMY_TABLE_ID:
             self._tell_unread(file, pos, table_id, _NO_MAP)
+
+    def tell_gone(self, file: str, pos: int) -> None:
+        """Bytes that were there from ``pos`` on, and are not any more."""
+        error = TruncatedEventError(file, pos, "the file ends before it: it was made shorter")
+        if self.options.on_damage == "stop":
+            raise error
+        self.damages.append(error)
 
     # --------------------------------------------------------------------------------------------
 
