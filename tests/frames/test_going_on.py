@@ -138,6 +138,22 @@ def test_rows_for_a_map_of_before_are_no_loss() -> None:
     )
 
 
+def test_table_ids_of_a_log_before_stand_for_nothing() -> None:
+    """A server that was started again counts anew; the format description may be what is lost."""
+    data = LOG.read_bytes()
+    found = list(bk.open(data).event_records())
+    at = next(k for k, r in enumerate(found) if r["code"] == TABLE_MAP)
+    table_map, rows = (int(str(found[k]["pos"])) for k in (at, at + 1))
+    second = flipped(data, 4 + 19 + 56, table_map + 30)
+    told = assert_same([data, second], "report")
+    alone = assert_same(second, "report")
+    assert any("no TABLE_MAP_EVENT" in damage for damage in alone.damages)
+    assert [d.partition(" ")[2] for d in told.damages] == [
+        d.partition(" ")[2] for d in alone.damages
+    ]
+    assert not [r for t in alone.rows.values() for r in t if r["pos"] == rows]
+
+
 def test_behind_a_second_format_description_it_does_not() -> None:
     """A scan begins with the log's first."""
     pieces = framing.split(LOG.read_bytes())

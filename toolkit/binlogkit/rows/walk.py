@@ -285,6 +285,8 @@ class LogWalk:
         back: WayBack | None = None,
     ) -> Steps:
         """The steps of one log; ``behind``: the place up to which it was read otherwise."""
+        if behind == (0, -1) and not start:
+            self._forget_maps()
         ahead = self._transactions_of(carrier, start) if self._ahead else iter(())
         current = next(ahead, None)
         query: str | None = None
@@ -322,8 +324,7 @@ class LogWalk:
     def _take(self, step: Step, body: object) -> None:
         raw = step.event.raw
         if isinstance(body, (FormatDescription, StartV3)):
-            if not self._in_statement:  # a relay log may end inside one, and the next go on with it
-                self.maps.clear()
+            self._forget_maps()
             self._unmapped.clear()
             self._server_version = body.server_version
             self.tables.catalog.server_version = body.server_version
@@ -345,6 +346,12 @@ class LogWalk:
         elif isinstance(body, Incident):
             told = f"{body.incident}: {body.message}" if body.message else body.incident
             step.changes = [TableChange("incident", "", "", reason=told)]
+
+    def _forget_maps(self) -> None:
+        """Table ids are a log's own; its format description may be lost. A relay log may end inside
+        a statement, and the next go on with it."""
+        if not self._in_statement:
+            self.maps.clear()
 
     def _apply(self, body: Query | ExecuteLoadQuery) -> list[TableChange]:
         return self.tables.apply(body)
