@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from binlogkit.analyses.verify import FileFacts, Finding, Grade, Joint
 from binlogkit.errors import DamageError
+from binlogkit.rows.filters import Filters
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -57,15 +58,12 @@ def audit_log(log: Log, **filters: Any) -> Audit:
 
     from binlogkit.analyses import audit
 
-    transactions = log.transactions(engine="pyarrow", **filters)
     verification = log.verify()
     changes = _changes(log, **filters)
     undecodable = log.undecodable
-    statements = log.statements(engine="pyarrow", **filters)
-    boundaries = log.boundaries(engine="pyarrow", **filters)
+    transactions, statements, boundaries, cascades = _ledgers(log, **filters)
     kinds = statements.column("kind").to_pylist()
     told = pa.array([k in ("ddl", "dml", "account", "admin") for k in kinds], pa.bool_())
-    cascades = _cascades(log)
     sections = {
         "files": _file_table(log, verification.files),
         "continuity": _continuity(verification.joints),
@@ -111,13 +109,46 @@ def _changes(log: Log, **filters: Any) -> pa.Table:
     return pa.Table.from_batches(batches, schema).unify_dictionaries()
 
 
-def _cascades(log: Log) -> list[str]:
-    """The tables that a schema in use says foreign keys cascade into."""
-    walk = log.walk(ahead=False)
-    for _ in log.until_damage(walk):
-        pass
-    return sorted(
-        {".".join(name) for name, versions in walk.schemas.items() if versions[-1].cascades}
+def _ledgers(log: Log, **filters: Any) -> tuple[pa.Table, pa.Table, pa.Table, list[str]]:
+    """``log.transactions``, ``statements`` and ``boundaries``, and the tables that a schema in use
+    says foreign keys cascade into, of one walk."""
+    from binlogkit.frames.ledgers import (
+        BOUNDARY_KEYS,
+        STATEMENT_KEYS,
+        TRANSACTION_KEYS,
+        plain_record,
+        to_table,
+        transaction_record,
+    )
+    from binlogkit.rows.ledger import (
+        Boundary,
+        Ledger,
+        Statement,
+        boundaries_of,
+        in_small_letters,
+        statement_of,
+        wanted_transactions,
+    )
+
+    wanted, walk, source = Filters.build(**filters), log.walk(), log.options.source
+    ledger, statements = Ledger(walk, []), list[Statement | None]()
+    boundaries: list[Boundary] = []
+    for step in log.until_damage(walk):
+        ledger.take(step)
+        if wanted.wants_step(step):
+            statements.append(statement_of(step))
+            boundaries += boundaries_of(step)
+    log.losses = []  # the verification tells of them
+    if walk.folded:
+        boundaries = [in_small_letters(boundary) for boundary in boundaries]
+    found = wanted_transactions(ledger.transactions(), wanted, log.files[0], log.files[-1])
+    return (
+        to_table((transaction_record(t, source) for t in found), TRANSACTION_KEYS),
+        to_table(
+            (plain_record(s, STATEMENT_KEYS, source) for s in statements if s), STATEMENT_KEYS
+        ),
+        to_table((plain_record(b, BOUNDARY_KEYS, source) for b in boundaries), BOUNDARY_KEYS),
+        sorted(".".join(name) for name, known in walk.schemas.items() if known[-1].cascades),
     )
 
 

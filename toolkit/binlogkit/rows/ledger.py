@@ -18,6 +18,7 @@ from binlogkit.rows.walk import LogWalk, Step
 
 __all__ = [
     "Boundary",
+    "Ledger",
     "Statement",
     "boundaries_of",
     "in_small_letters",
@@ -128,47 +129,63 @@ def read_transactions(walk: LogWalk) -> list[Transaction]:
     Damage in ``stop`` mode ends the list with the transaction that it cuts; it is in
     ``walk.damages``. A log that cannot be read is left out, and is in ``walk.unreadable``.
     """
-    found: dict[int, Transaction] = {}
-    decoders = Decoders()
+    ledger = Ledger(walk, walk.damages)
     try:
         for step in walk:
-            transaction = step.transaction
-            if transaction is None:
-                continue
-            found.setdefault(transaction.number, transaction)
-            if isinstance(step.event.body, RowsEvent) and step.schema is not None:
-                _count(step, transaction, decoders, walk)
+            ledger.take(step)
+            if ledger.ended:
+                break
     except DamageError as error:
         walk.damages.append(error)
     except InputError:
         if walk.unreadable is None:
             raise
-    transactions = list(found.values())
-    _resolve(transactions)
-    return transactions
+    return ledger.transactions()
 
 
-def _count(
-    step: Step,
-    transaction: Transaction,
-    decoders: Decoders,
-    walk: LogWalk,
-) -> None:
-    assert step.schema is not None and isinstance(step.event.body, RowsEvent)
-    decoder = decoders.of(step.schema, step.server_version)
-    op = step.event.body.op
-    try:
-        for _ in decoder.rows(step.event):
-            if op == "insert":
-                transaction.inserts += 1
-            elif op == "update":
-                transaction.updates += 1
-            else:
-                transaction.deletes += 1
-    except DamageError as error:
-        if walk.options.on_damage == "stop":
-            raise
-        walk.damages.append(error)
+class Ledger:
+    """The transactions of a walk's steps, with their rows counted.
+
+    ``damages``: is told of rows that cannot be read, which in ``stop`` mode end the ledger.
+    """
+
+    def __init__(self, walk: LogWalk, damages: list[DamageError]) -> None:
+        self._found: dict[int, Transaction] = {}
+        self._decoders = Decoders()
+        self._stops = walk.options.on_damage == "stop"
+        self._damages = damages
+        self.ended = False
+
+    def take(self, step: Step) -> None:
+        """Take the next step."""
+        transaction = step.transaction
+        if transaction is None or self.ended:
+            return
+        self._found.setdefault(transaction.number, transaction)
+        if isinstance(step.event.body, RowsEvent) and step.schema is not None:
+            self._count(step, transaction)
+
+    def transactions(self) -> list[Transaction]:
+        """Those of all steps, prepared ones resolved."""
+        transactions = list(self._found.values())
+        _resolve(transactions)
+        return transactions
+
+    def _count(self, step: Step, transaction: Transaction) -> None:
+        assert step.schema is not None and isinstance(step.event.body, RowsEvent)
+        decoder = self._decoders.of(step.schema, step.server_version)
+        op = step.event.body.op
+        try:
+            for _ in decoder.rows(step.event):
+                if op == "insert":
+                    transaction.inserts += 1
+                elif op == "update":
+                    transaction.updates += 1
+                else:
+                    transaction.deletes += 1
+        except DamageError as error:
+            self._damages.append(error)
+            self.ended = self._stops
 
 
 def _resolve(transactions: Iterable[Transaction]) -> None:
