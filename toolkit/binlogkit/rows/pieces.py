@@ -210,7 +210,7 @@ def pieces_of(
         told = len(walk.damages)
         begun = yield from counted(detour, steps, walk.detours)
         gone = begun is None and not detour.events and len(walk.damages) == told
-        if gone and left.cause is Cause.DAMAGE:
+        if gone and left.cause is Cause.DAMAGE and behind[0]:  # at 0: a log without events
             walk.tell_gone(carrier.name, behind[0])
         if begun is not None:
             again, walk.interrupted = True, None
