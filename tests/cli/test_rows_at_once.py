@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import binlogkit as bk
+from binlogkit.frames import texts
 from binlogkit.frames.records import RECORD_KEYS
 from binlogkit.frames.tables import generic_schema
 from binlogkit.reports import _arrow, _csv
@@ -62,13 +63,9 @@ def test_very_large_rows_take_the_other_way(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Their text may be more than an Arrow string can hold."""
-    from binlogkit.frames import generic
-
     paths, forms = [], ("jsonl", "csv")
-    for large in (generic._LARGE, 0):
-        monkeypatch.setattr(generic, "_LARGE", large)
-        monkeypatch.setattr(_arrow, "_LARGE", large)
-        monkeypatch.setattr(_csv, "_LARGE", large)
+    for large in (texts.LARGE, 0):
+        monkeypatch.setattr(texts, "LARGE", large)
         for form in forms:
             paths.append(tmp_path / f"{large}.{form}")
             batches = bk.open(LOGS[0]).generic_batches(compact=True)

@@ -92,3 +92,40 @@ def test_tables_without_columns_and_with_a_name_twice() -> None:
 
 def test_nothing() -> None:
     assert list(generic_rows([], generic_schema())) == []
+
+
+def test_rows_of_more_text_than_an_arrow_string_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limit of 2 GB, here of some bytes."""
+    from binlogkit.errors import LimitError
+    from binlogkit.frames import generic, texts
+
+    def small_array(values: list[Any], kind: pa.DataType) -> pa.Array:
+        if kind == pa.string() and any(v is not None and len(v) > 60 for v in values):
+            raise pa.ArrowCapacityError("array cannot contain more than 60 bytes")
+        return array(values, kind)
+
+    array = pa.array
+    log = str(next(path for path in LOGS if "keys" in str(path)))
+    windows = [
+        [batch for _, batch in window] for window in read_batches(bk.open(log).walk(), Filters())
+    ]
+    expected = [
+        r for w in windows for b in generic_rows(w, generic_schema()) for r in b.to_pylist()
+    ]
+    monkeypatch.setattr(texts, "LARGE", 0)
+    monkeypatch.setattr(pa, "array", small_array)
+    with pytest.raises(LimitError, match="more than 2 GB of text"):
+        for window in windows:
+            list(generic.generic_rows(window, generic_schema()))
+    found = [
+        batch
+        for window in windows
+        for batch in generic.generic_rows(window, generic_schema(), compact=True)
+    ]
+    assert all(batch.num_rows == 1 for batch in found)
+    assert any(batch.schema.field("after").type == pa.large_string() for batch in found)
+    loaded = [record for batch in found for record in batch.to_pylist()]
+    for record in (*loaded, *expected):
+        for image in ("before", "after"):
+            record[image] = record[image] and json.loads(record[image])
+    assert loaded == expected

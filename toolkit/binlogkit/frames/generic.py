@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from binlogkit.errors import LimitError, printable
 from binlogkit.frames.records import RECORD_KEYS, cell_values, struct_records, window_records
-from binlogkit.frames.tables import nested_as_text, table_of
-from binlogkit.frames.texts import holds_controls, holds_quotes, value_texts
+from binlogkit.frames.tables import nested_as_text
+from binlogkit.frames.texts import has_large_rows, holds_controls, holds_quotes, value_texts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 __all__ = ["generic_rows"]
 
 _IMAGES = ("before", "after")
-_LARGE = 64 << 20  # bytes of a window whose texts may be more than an Arrow string can hold
 _Dump = Callable[[object], str]
 
 
@@ -35,15 +35,17 @@ def generic_rows(
     """The changes of a window in the log's order.
 
     ``schema``: columns of the generic rows, also ``source``, ``seq`` and ``tx``, which analyses
-    order by; ``compact``: no blanks in JSON text.
+    order by; ``compact``: no blanks in JSON text, which then is a large string where it is more
+    than 2 GB. Else such a row is a LimitError.
     """
     import pyarrow as pa
 
     separators = (",", ":") if compact else (", ", ": ")
     dump = partial(json.dumps, ensure_ascii=False, separators=separators)
-    if sum(batch.nbytes for batch in window) > _LARGE and set(schema.names) <= set(RECORD_KEYS):
-        records = ({k: r[k] for k in schema.names} for r in window_records(window))
-        yield from table_of((nested_as_text(r, dump) for r in records), schema).to_batches()
+    size, rows = sum(batch.nbytes for batch in window), sum(map(len, window))
+    if has_large_rows(size, rows) and set(schema.names) <= set(RECORD_KEYS):
+        for record in window_records(window):
+            yield _alone(nested_as_text(record, dump), schema, compact)
         return
     made = [_generic(batch, schema, dump, separators) for batch in window]
     table = pa.Table.from_batches(made, schema)
@@ -51,6 +53,23 @@ def generic_rows(
         seqs = np.concatenate([batch.column("seq").to_numpy() for batch in window])
         table = table.take(pa.array(np.argsort(seqs, kind="stable")))
     yield from table.combine_chunks().to_batches()
+
+
+def _alone(record: dict[str, Any], schema: pa.Schema, may_be_large: bool) -> pa.RecordBatch:
+    """A batch of one row."""
+    import pyarrow as pa
+
+    arrays = []
+    for field in schema:
+        value = [record[field.name]]
+        try:
+            arrays.append(pa.array(value, field.type))
+        except pa.ArrowCapacityError:
+            if not may_be_large:
+                where = f"{printable(record['file'])}, at {record['pos']}"
+                raise LimitError(f"{where}: an image of a row is more than 2 GB of text") from None
+            arrays.append(pa.array(value, pa.large_string()))
+    return pa.RecordBatch.from_arrays(arrays, names=schema.names)
 
 
 def _generic(

@@ -10,10 +10,26 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["bytes_of", "holds_controls", "holds_quotes", "is_plain", "value_texts"]
+__all__ = [
+    "bytes_of",
+    "has_large_rows",
+    "holds_controls",
+    "holds_quotes",
+    "is_plain",
+    "value_texts",
+]
+
+# Bytes of rows, together and of one in the mean, from where each is written alone: their texts are
+# held several times, and may be more than an Arrow string can hold.
+LARGE, LARGE_ROW = 32 << 20, 64 << 10
 
 _HOUR = 3_600_000_000  # µs
 _MOST_HOURS = 838  # of a TIME
+
+
+def has_large_rows(size: int, rows: int) -> bool:
+    """Whether rows of so many bytes are too large to be made by the column."""
+    return size > LARGE or size > rows * LARGE_ROW
 
 
 def bytes_of(texts: pa.StringArray) -> npt.NDArray[np.uint8]:

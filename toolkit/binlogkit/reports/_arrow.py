@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from binlogkit.frames.texts import bytes_of, holds_quotes, is_plain
+from binlogkit.frames.texts import bytes_of, has_large_rows, holds_quotes, is_plain
 from binlogkit.reports._values import json_text, plain
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ __all__ = ["JSON_COLUMNS", "cells", "is_constant", "json_lines", "records", "wit
 JSON_COLUMNS = frozenset({"before", "after", "fields", "values", "unknown"})
 
 _Convert = Callable[[Any], Any]
-_LARGE = 64 << 20  # bytes of a batch whose lines may be more than an Arrow string can hold
 
 
 def records(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
@@ -35,7 +34,8 @@ def json_lines(batch: pa.RecordBatch) -> bytes:
     """Each row of ``batch`` as a JSON object on a line; text that is JSON becomes part of it."""
     import pyarrow.compute as pc
 
-    if not batch.num_columns or not batch.num_rows or batch.nbytes > _LARGE:
+    none = not (batch.num_columns and batch.num_rows)
+    if none or has_large_rows(batch.nbytes, batch.num_rows):
         return "".join(_lines(batch)).encode()
     parts, between = list[Any](), "{"
     for column, field in zip(batch.columns, batch.schema, strict=True):
@@ -71,10 +71,11 @@ def with_safe_json(batch: pa.RecordBatch) -> pa.RecordBatch:
     columns = list(batch.columns)
     for i, field in enumerate(batch.schema):
         column = columns[i]
-        is_json = field.name in JSON_COLUMNS and pa.types.is_string(field.type)
-        if is_json and not is_plain(column):
+        large = pa.types.is_large_string(field.type)
+        is_json = field.name in JSON_COLUMNS and (large or pa.types.is_string(field.type))
+        if is_json and (large or not is_plain(column)):
             texts = [None if t is None else _one_line(t) for t in column.to_pylist()]
-            columns[i] = pa.array(texts, pa.string())
+            columns[i] = pa.array(texts, field.type)
     return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
 
 

@@ -182,7 +182,11 @@ def write_columnar(
     count = 0
     try:
         for group in _groups(batches, 1 if form == "arrow" else _GROUP_ROWS):
-            writer.write_table(pa.Table.from_batches(group, schema=schema))
+            try:
+                table = pa.Table.from_batches(group, schema=schema)
+            except pa.ArrowInvalid as exc:
+                raise SchemaError(f"{form} cannot hold these rows: {printable(str(exc))}") from exc
+            writer.write_table(table)
             count += sum(batch.num_rows for batch in group)
     finally:
         writer.close()

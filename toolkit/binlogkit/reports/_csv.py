@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from binlogkit.errors import printable
-from binlogkit.frames.texts import bytes_of, holds_quotes, is_plain
+from binlogkit.frames.texts import bytes_of, has_large_rows, holds_quotes, is_plain
 from binlogkit.reports import _arrow
 from binlogkit.reports._columns import ABSENT
 from binlogkit.reports._values import cell_text
@@ -29,7 +29,6 @@ _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _QUOTED = re.compile(r'[",;\r\n\t\x00]|^\s|\s$|^$')
 # The same for printable ASCII.
 _PLAIN_FORMULA, _PLAIN_QUOTED = "^ *[=+@-]", '[",;]|^ | $|^$'
-_LARGE = 64 << 20  # bytes of a batch whose lines may be more than an Arrow string can hold
 
 
 def csv_lines(
@@ -68,7 +67,7 @@ def csv_block(batch: pa.RecordBatch, *, raw: bool) -> bytes:
     import pyarrow.compute as pc
 
     columns = list(zip(batch.columns, batch.schema, strict=True))
-    if len(columns) < 2 or batch.nbytes > _LARGE:
+    if len(columns) < 2 or has_large_rows(batch.nbytes, batch.num_rows):
         rows = zip(*(_arrow.cells(*column) for column in columns), strict=True)
         return "".join(_line(list(row), raw, False) for row in rows).encode()
     parts, between = list[Any](), ""
