@@ -95,33 +95,34 @@ def no_checksums() -> bytes:
     return path.read_bytes()
 
 
-@pytest.mark.parametrize("on_damage", ["stop", "report"])
-def test_malformed_rows_are_told_in_the_same_place(on_damage: str) -> None:
+def with_malformed_rows(behind: bytes) -> Iterator[bytes]:
+    """Logs, in each of which the last bytes of a rows event, and ``behind`` them, are others."""
     data = no_checksums()
     rows = [r for r in bk.open(data).event_records() if "ROWS_EVENT" in str(r["type"])]
-    met = 0
     for record in rows[len(rows) // 3 :: max(len(rows) // 6, 1)]:
         changed = bytearray(data)
         end = int(str(record["end_pos"]))
-        changed[end - 6 : end] = b"\xff" * 6
-        one = read(bytes(changed), 1, on_damage=on_damage)
+        changed[end - 6 : end + len(behind)] = b"\xff" * 6 + behind
+        yield bytes(changed)
+
+
+@pytest.mark.parametrize("on_damage", ["stop", "report"])
+def test_malformed_rows_are_told_in_the_same_place(on_damage: str) -> None:
+    met = 0
+    for changed in with_malformed_rows(b""):
+        one = read(changed, 1, on_damage=on_damage)
         met += bool(one[1])
-        assert read(bytes(changed), 3, on_damage=on_damage) == one
+        assert read(changed, 3, on_damage=on_damage) == one
     assert met
 
 
 def test_malformed_rows_are_told_before_damage_behind_them() -> None:
     """Threads may still be at them when the next damage is met."""
-    data = no_checksums()
-    rows = [r for r in bk.open(data).event_records() if "ROWS_EVENT" in str(r["type"])]
     met = 0
-    for record in rows[len(rows) // 3 :: max(len(rows) // 6, 1)]:
-        changed = bytearray(data)
-        end = int(str(record["end_pos"]))
-        changed[end - 6 : end + 13] = b"\xff" * 6 + bytes(13)
-        one = read(bytes(changed), 1, on_damage="report")
+    for changed in with_malformed_rows(bytes(13)):
+        one = read(changed, 1, on_damage="report")
         met += len(one[1]) > 1
-        assert read(bytes(changed), 3, on_damage="report") == one
+        assert read(changed, 3, on_damage="report") == one
     assert met
 
 

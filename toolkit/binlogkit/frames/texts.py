@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,7 @@ __all__ = [
     "holds_controls",
     "holds_quotes",
     "is_plain",
+    "joined_rows",
     "value_texts",
 ]
 
@@ -57,6 +59,23 @@ def holds_quotes(texts: pa.StringArray) -> bool:
     """Whether there are quotation marks or backslashes."""
     data = bytes_of(texts)
     return bool((data == ord('"')).any() or (data == ord("\\")).any())
+
+
+def joined_rows(parts: Iterable[pa.StringArray | str], rows: int) -> bytes:
+    """For each of some rows its texts, one behind the other; a part that is one text is every
+    row's, and no part has a null."""
+    import pyarrow.compute as pc
+
+    joined, same = list[Any](), ""
+    for part in parts:
+        if isinstance(part, str):
+            same += part
+        else:
+            joined += [same, part]
+            same = ""
+    if not joined:
+        return same.encode() * rows
+    return bytes_of(pc.binary_join_element_wise(*joined, same, "")).tobytes()
 
 
 def value_texts(array: pa.Array, field: pa.Field) -> pa.StringArray | None:

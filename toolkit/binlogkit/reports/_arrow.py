@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from binlogkit.frames.texts import bytes_of, has_large_rows, holds_quotes, is_plain
+from binlogkit.frames.texts import has_large_rows, holds_quotes, is_plain, joined_rows
 from binlogkit.reports._values import json_text, plain
 
 if TYPE_CHECKING:
@@ -32,25 +32,17 @@ def records(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
 
 def json_lines(batch: pa.RecordBatch) -> bytes:
     """Each row of ``batch`` as a JSON object on a line; text that is JSON becomes part of it."""
-    import pyarrow.compute as pc
-
     none = not (batch.num_columns and batch.num_rows)
     if none or has_large_rows(batch.nbytes, batch.num_rows):
         return "".join(_lines(batch)).encode()
-    parts, between = list[Any](), "{"
+    parts = list[Any]()
     for column, field in zip(batch.columns, batch.schema, strict=True):
-        between += f"{json_text(field.name)}:"
-        if is_constant(column):
-            between += _json_cells(column.slice(0, 1), field)[0]
-        else:
-            parts += [between, _json_texts(column, field)]
-            between = ""
-        between += ","
-    end = f"{between[:-1]}}}\n"
-    if not parts:
-        return end.encode() * int(batch.num_rows)
-    lines = pc.binary_join_element_wise(*parts, end, "")
-    return bytes_of(lines).tobytes()
+        parts += [f"{',' if parts else '{'}{json_text(field.name)}:"]
+        constant = is_constant(column)
+        parts += [
+            _json_cells(column.slice(0, 1), field)[0] if constant else _json_texts(column, field)
+        ]
+    return joined_rows([*parts, "}\n"], batch.num_rows)
 
 
 def is_constant(column: pa.Array) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from binlogkit.errors import printable
-from binlogkit.frames.texts import bytes_of, has_large_rows, holds_quotes, is_plain
+from binlogkit.frames.texts import has_large_rows, holds_quotes, is_plain, joined_rows
 from binlogkit.reports import _arrow
 from binlogkit.reports._columns import ABSENT
 from binlogkit.reports._values import cell_text
@@ -64,24 +64,14 @@ def _field(cell: object, raw: bool, terminal: bool) -> str:
 
 def csv_block(batch: pa.RecordBatch, *, raw: bool) -> bytes:
     """The lines of ``csv_lines`` for the rows of a batch, without the header."""
-    import pyarrow.compute as pc
-
     columns = list(zip(batch.columns, batch.schema, strict=True))
     if len(columns) < 2 or has_large_rows(batch.nbytes, batch.num_rows):
         rows = zip(*(_arrow.cells(*column) for column in columns), strict=True)
         return "".join(_line(list(row), raw, False) for row in rows).encode()
-    parts, between = list[Any](), ""
-    for i, column in enumerate(columns):
-        found = _fields(*column, raw)
-        between += "," if i else ""
-        if isinstance(found, str):
-            between += found
-        else:
-            parts += [between, found]
-            between = ""
-    if not parts:
-        return f"{between}\r\n".encode() * int(batch.num_rows)
-    return bytes_of(pc.binary_join_element_wise(*parts, f"{between}\r\n", "")).tobytes()
+    parts = list[Any]()
+    for column in columns:
+        parts += [",", _fields(*column, raw)]
+    return joined_rows([*parts[1:], "\r\n"], batch.num_rows)
 
 
 def _fields(column: pa.Array, field: pa.Field, raw: bool) -> pa.StringArray | str:
