@@ -250,10 +250,7 @@ def compare(case: Case, path: Path, oracle: Oracle | None) -> Any:
     from binlogkit_fixtures.golden import case as golden_case
 
     log = bk.open(path)
-    walk = log.walk(ahead=False)
-    for _ in walk:
-        pass
-    schemas = [schema for versions in walk.schemas.values() for schema in versions]
+    schemas = log.table_schemas()
     if oracle is None:
         text = golden_case(case.cell, case.scenario).mysqlbinlog_texts[path.name]
         lines: Any = text.splitlines(keepends=True)

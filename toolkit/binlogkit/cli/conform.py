@@ -85,10 +85,7 @@ def compare(
     from binlogkit.sources.mysqlbinlog import read
 
     alone = Log([carrier], log.options)
-    walk = alone.walk(ahead=False)
-    for _ in alone.until_damage(walk):
-        pass
-    schemas: list[Any] = [schema for versions in walk.schemas.values() for schema in versions]
+    schemas: list[Any] = list(alone.table_schemas())
     events: Any = alone.event_records()
     rows: Any = alone.row_records()
     if decoded is not None and kind is not None:

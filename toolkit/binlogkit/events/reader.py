@@ -29,7 +29,46 @@ from binlogkit.events.context import Joiner
 from binlogkit.events.payload import TransactionPayload, inner_events
 from binlogkit.sources.raw import RawEvent
 
-__all__ = ["read_events"]
+__all__ = ["EventParser", "payload_limit", "read_events", "with_final_code"]
+
+
+class EventParser:
+    """Raw events of one log -> typed events, in order.
+
+    ``failed``: is told of an event that cannot be read, which is then an :class:`OpaqueEvent`, or
+    raises; ``context``: kept up to date with the events.
+    """
+
+    def __init__(
+        self, failed: Callable[[DamageError], None], context: ParseContext | None = None
+    ) -> None:
+        self.context = ParseContext() if context is None else context
+        self._failed = failed
+        self._joiner = Joiner()
+
+    def parse(self, raw: RawEvent) -> Event:
+        """The next event."""
+        if raw.checksum == "bad":
+            return Event(raw, OpaqueEvent(raw.body, "its checksum is wrong"))
+        parser = parser_of(raw.header.type_code)
+        if parser is None:
+            return Event(raw, OpaqueEvent(raw.body))
+        cursor = Cursor(raw.body, raw.file, raw.pos)
+        context = self.context
+        context.post_header_rest = b""
+        try:
+            body = parser(cursor, raw, context)
+        except DamageError as error:
+            self._failed(_with_header_length(error, raw))
+            return Event(raw, OpaqueEvent(raw.body, error.reason))
+        return Event(
+            raw,
+            body,
+            cursor.data[cursor.pos :],
+            context.post_header_rest,
+            self._joiner.take(body, raw.header.type_code, raw.pos),
+            self._joiner.file(body),
+        )
 
 
 def read_events(
@@ -44,8 +83,6 @@ def read_events(
     ``on_damage``: ``stop`` raises :class:`DamageError`; ``report`` gives it to ``sink`` and yields
     the event as :class:`OpaqueEvent`. ``context``: to be kept up to date with the events.
     """
-    context = ParseContext() if context is None else context
-    joiner = Joiner()
 
     def failed(error: DamageError) -> None:
         if on_damage == "stop":
@@ -53,40 +90,24 @@ def read_events(
         if sink is not None:
             sink(error)
 
-    def parse(raw: RawEvent) -> Event:
-        if raw.checksum == "bad":
-            return Event(raw, OpaqueEvent(raw.body, "its checksum is wrong"))
-        parser = parser_of(raw.header.type_code)
-        if parser is None:
-            return Event(raw, OpaqueEvent(raw.body))
-        cursor = Cursor(raw.body, raw.file, raw.pos)
-        context.post_header_rest = b""
-        try:
-            body = parser(cursor, raw, context)
-        except DamageError as error:
-            failed(_with_header_length(error, raw))
-            return Event(raw, OpaqueEvent(raw.body, error.reason))
-        return Event(
-            raw,
-            body,
-            cursor.data[cursor.pos :],
-            context.post_header_rest,
-            joiner.take(body, raw.header.type_code, raw.pos),
-            joiner.file(body),
-        )
-
+    parser = EventParser(failed, context)
     for stored in raw_events:
-        raw = _with_final_code(stored, context)
-        event = parse(raw)
+        raw = with_final_code(stored, parser.context)
+        event = parser.parse(raw)
         yield event
         if isinstance(event.body, TransactionPayload):
             try:
                 for inner in inner_events(raw, event.body):
-                    yield parse(inner)
+                    yield parser.parse(inner)
             except DamageError as error:
                 failed(error)
             except LimitError as error:
-                failed(DamageError(raw.file, raw.pos, str(error), "payload"))
+                failed(payload_limit(raw, error))
+
+
+def payload_limit(raw: RawEvent, error: LimitError) -> DamageError:
+    """What to report of a payload that goes over a limit."""
+    return DamageError(raw.file, raw.pos, str(error), "payload")
 
 
 def _with_header_length(error: DamageError, raw: RawEvent) -> DamageError:
@@ -97,7 +118,7 @@ def _with_header_length(error: DamageError, raw: RawEvent) -> DamageError:
     return type(error)(error.file, error.offset, f"{error.reason}; {told}", error.field)
 
 
-def _with_final_code(raw: RawEvent, context: ParseContext) -> RawEvent:
+def with_final_code(raw: RawEvent, context: ParseContext) -> RawEvent:
     """The event by the code that its type has had since early.py's trees."""
     code = context.final_codes.get(raw.header.type_code)
     return raw if code is None else replace(raw, header=replace(raw.header, type_code=code))

@@ -15,7 +15,7 @@ from binlogkit.events.rows import RowsEvent, RowsFlag
 from binlogkit.events.status_vars import StatusVars
 from binlogkit.events.table_map import OptionalMetadata
 from binlogkit.events.variables import UserVar
-from binlogkit.rows.walk import Step
+from binlogkit.rows.steps import Step
 from binlogkit.sources.raw import flag_names
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ import numpy as np
 from binlogkit._kernel.native.runs import Runs, gtid_texts
 from binlogkit.frames.arrays import FEW, buffer, nothing, one_number, places_of, text_array
 from binlogkit.rows.filters import Filters
-from binlogkit.rows.stretches import Facts
-from binlogkit.rows.transactions import Transaction
+from binlogkit.rows.window import Facts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,15 +46,12 @@ class Known:
         # In order, without gaps: what each piece told, less a last one that came again.
         self._parts: list[np.ndarray[Any, Any]] = []
         self._ends: dict[int, tuple[int, int]] = {}  # number -> (has, xid) that was read ahead
-        self._told: dict[int, Transaction] = {}
         self._facts = Facts()
-        self._closed = False
         self._open = _NONE  # the last transaction, where it is open
 
     def add(self, records: np.ndarray[Any, Any], facts: Facts) -> None:
         """Take what a piece tells; a transaction that was open comes again."""
         self._facts = facts
-        self._closed = False
         if not len(records):
             return
         while self._parts and self._parts[-1]["number"][-1] >= records["number"][0]:
@@ -67,34 +63,35 @@ class Known:
         self._parts.append(records)
         self._open = int(records["number"][-1]) if records["open"][-1] else _NONE
 
-    def take(self, transaction: Transaction) -> None:
-        """Take a transaction that was read event by event, beyond its part that was scanned."""
-        self._told[transaction.number] = transaction
+    def take_xid(self, number: int, xid: int | None) -> None:
+        """Take the XID of a transaction that was read ahead, None where it has none."""
+        self._ends[number] = (0 if xid is None else XID, xid or 0)
 
-    def take_ahead(self, found: np.ndarray[Any, Any] | Transaction, number: int) -> bool:
-        """Take what was read ahead of a transaction; whether it has ended there."""
-        if isinstance(found, Transaction):
-            if found.number == number:
-                self._ends[number] = (0 if found.xid is None else XID, found.xid or 0)
-            return found.number >= number
-        ended = found[(found["number"] == number) & (found["open"] == 0)]
-        for record in ended:
-            self._ends[number] = (int(record["has"]), int(record["xid"]))
-        return bool(len(ended))
+    def record(self, number: int) -> np.void:
+        """What the kernel knows of a transaction."""
+        record: np.void = self._records(np.array([number]))[0]
+        return record
 
-    def close(self) -> None:
-        """No more is known of any."""
-        self._closed = True
+    @property
+    def last(self) -> int:
+        """The last transaction, -1 where none is known."""
+        return int(self._parts[-1]["number"][-1]) if self._parts else _NONE
+
+    def gtid_and_commit(self, number: int) -> tuple[str | None, int | None]:
+        """A transaction's GTID and commit time."""
+        if number < 0:
+            return None, None
+        facts = self.columns(np.array([number]))
+        return facts["gtid"].to_list()[0], facts["commit_timestamp"].to_list()[0]
 
     def reset(self) -> None:
         """Nothing of what was told is asked for any more."""
         self._parts.clear()
         self._ends.clear()
-        self._told.clear()
 
     def ended(self, number: int) -> bool:
         """Whether all that can be known of a transaction is."""
-        return self._closed or number != self._open or number < 0 or number in self._ends
+        return number != self._open or number < 0 or number in self._ends
 
     def forget(self, number: int) -> None:
         """Nothing before this transaction is asked for any more, but for a last one."""
@@ -151,18 +148,18 @@ class Known:
             "xid": PerTransaction(records["xid"], has & XID),
             "xa": PerTransaction(np.zeros(len(numbers), np.int32), np.zeros(len(numbers), bool)),
         }
-        if self._ends or self._told or self._facts.gtids or self._facts.xa:
+        if self._ends or self._facts.gtids or self._facts.xa:
             self._correct(columns, numbers.tolist())
         return columns
 
     def plain(self, numbers: np.ndarray[Any, Any]) -> np.ndarray[Any, Any] | None:
         """The records of transactions in any order, None where one has more facts than its own."""
-        rare = self._ends or self._told or self._facts.gtids or self._facts.xa
+        rare = self._ends or self._facts.gtids or self._facts.xa
         return None if rare and self._special(numbers.tolist()) else self._records(numbers)
 
     def _special(self, numbers: list[int]) -> bool:
         """Whether more is known of one of them than its record tells."""
-        facts = (self._facts.gtids, self._facts.xa, self._told, self._ends)
+        facts = (self._facts.gtids, self._facts.xa, self._ends)
         return any(known and not known.keys().isdisjoint(numbers) for known in facts)
 
     def _correct(self, columns: dict[str, PerTransaction], numbers: list[int]) -> None:
@@ -178,8 +175,6 @@ class Known:
                 values["xa"][i] = facts.xa[number]
             if number in self._ends and self._ends[number][0] & XID:
                 values["xid"][i] = self._ends[number][1]
-            for name in values if number in self._told else ():
-                values[name][i] = getattr(self._told[number], name)
         columns.update((name, PerTransaction.of(values[name])) for name in values)
 
     def wanted(

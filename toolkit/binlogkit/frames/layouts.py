@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -10,13 +12,27 @@ import numpy as np
 from binlogkit._kernel.columns import TablePlan
 from binlogkit.frames.arrays import integers, text_array
 from binlogkit.frames.arrow_types import column_field
-from binlogkit.frames.batches import schema_of
+from binlogkit.frames.schema import batch_schema
 from binlogkit.rows.schema import Column, TableSchema
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ColumnLayout", "Layout", "layout_of"]
+__all__ = ["ColumnLayout", "Layout", "layout_of", "schema_of"]
+
+
+def schema_of(schema: TableSchema, columns: Sequence[int] | None = None) -> pa.Schema:
+    """The canonical batch schema of one version of a table; ``columns``: indexes, None for all."""
+    facts = {
+        "table": json.dumps([schema.db, schema.table]),
+        "schema_version": str(schema.version),
+        "key": json.dumps(list(schema.key)),
+        "key_kind": schema.key_kind,
+        "key_origin": str(schema.key_origin),
+    }
+    metadata = {f"binlogkit:{k}".encode(): v.encode() for k, v in facts.items()}
+    wanted = schema.columns if columns is None else [schema.columns[i] for i in columns]
+    return batch_schema([column_field(c) for c in wanted], metadata)
 
 
 class ColumnLayout:

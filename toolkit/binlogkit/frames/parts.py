@@ -1,4 +1,4 @@
-"""Pieces of a log -> parts, gathered into the shares that are decoded together."""
+"""Windows of a reading -> parts, gathered into the shares that are decoded together."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 
 from binlogkit.frames.known import Known
 from binlogkit.frames.shares import SHARE_COLUMNS, Builders, Part, Share
+from binlogkit.frames.wanted import wanted_events, wanted_ops
 from binlogkit.rows.filters import Filters
-from binlogkit.rows.pieces import Piece
 from binlogkit.rows.plans import table_plan
 from binlogkit.rows.schema import TableSchema
-from binlogkit.rows.stretches import ROWS_EVENTS
+from binlogkit.rows.window import ROWS_EVENTS, Window
 
 if TYPE_CHECKING:
     from binlogkit._kernel.columns import TablePlan
@@ -23,13 +23,12 @@ __all__ = ["Parts"]
 
 _PLANNED_COLUMNS = SHARE_COLUMNS  # of the tables whose plans are kept
 _MAX_CELLS = 1 << 20  # of one table in a window: a row of no bytes can have 4096
-_UPDATES, _DELETES = (24, 31, 39), (25, 32)
 
 
 class Parts:
-    """Makes shares of pieces; ``columns``: names of the columns wanted, None for all; ``most``:
+    """Makes shares of windows; ``columns``: names of the columns wanted, None for all; ``most``:
     rows and bytes of a batch; ``most_of_share``: bytes of events; ``borrow``: whether shares are
-    decoded later than their pieces come.
+    decoded later than their windows come.
     """
 
     def __init__(
@@ -54,13 +53,13 @@ class Parts:
         self._plans: dict[tuple[int, str], tuple[TableSchema, TablePlan]] = {}
         self._planned = 0
 
-    def add(self, piece: Piece, known: Known) -> Iterator[Share]:
-        """Take a piece; the shares that it goes to, each as often as something was added to it."""
-        wanted = self._wanted(piece, known)
-        if piece.damages or wanted is None or wanted.any():
-            if wanted is not None and piece.stretch is not None:
-                piece.stretch.index.leave_out(wanted.astype(np.uint8).tobytes())
-            for part, share in self._cut(piece, wanted):
+    def add(self, window: Window, known: Known) -> Iterator[Share]:
+        """Take a window; the shares that it goes to, each as often as something was added to it."""
+        wanted = self._wanted(window, known)
+        if window.damages or wanted is None or wanted.any():
+            if wanted is not None and window.stretch is not None:
+                window.stretch.index.leave_out(wanted.astype(np.uint8).tobytes())
+            for part, share in self._cut(window, wanted):
                 share.parts.append(part)
                 if share.full:
                     self.close()
@@ -81,32 +80,21 @@ class Parts:
 
     # ---- which events -------------------------------------------------------------------------
 
-    def _wanted(self, piece: Piece, known: Known) -> np.ndarray[Any, Any] | None:
+    def _wanted(self, window: Window, known: Known) -> np.ndarray[Any, Any] | None:
         """Which events the filters want; None for all."""
-        filters, stretch = self._filters, piece.stretch
+        filters, stretch = self._filters, window.stretch
         assert stretch is not None
-        entries = stretch.entries
-        checks = []
+        wanted = wanted_events(filters, window, known)
         if filters.ops:
-            codes = entries["type"]
-            op = np.where(np.isin(codes, _UPDATES), 1, np.where(np.isin(codes, _DELETES), 2, 0))
-            names = ("insert", "update", "delete")
-            checks.append(np.isin(op, [i for i, name in enumerate(names) if name in filters.ops]))
-        if piece.first and filters.start_position is not None:
-            checks.append(stretch.positions >= filters.start_position)
-        if piece.last and filters.stop_position is not None:
-            checks.append(stretch.positions < filters.stop_position)
-        if filters.server_ids:
-            checks.append(np.isin(entries["server_id"], list(filters.server_ids)))
-        if filters.of_transactions:
-            checks.append(known.wanted(filters, entries["tx"], entries["timestamp"]))
-        return np.logical_and.reduce(checks) if checks else None
+            ops = wanted_ops(filters, stretch.entries["type"])
+            wanted = ops if wanted is None else wanted & ops
+        return wanted
 
     # ---- parts --------------------------------------------------------------------------------
 
-    def _cut(self, piece: Piece, wanted: np.ndarray[Any, Any] | None) -> Iterator[Any]:
-        """The parts of a piece, with their shares: as many tables in each as a share may have."""
-        stretch = piece.stretch
+    def _cut(self, window: Window, wanted: np.ndarray[Any, Any] | None) -> Iterator[Any]:
+        """The parts of a window, with their shares: as many tables in each as a share may have."""
+        stretch = window.stretch
         assert stretch is not None
         entries = stretch.entries
         rows = np.flatnonzero(ROWS_EVENTS[entries["type"]] & (entries["slot"] >= 0))
@@ -115,22 +103,22 @@ class Parts:
         slots = entries["slot"][rows]
         there = np.zeros(int(slots.max(initial=-1)) + 1, bool)
         there[slots] = True
-        tables = {slot: self._table(piece, slot) for slot in np.flatnonzero(there).tolist()}
+        tables = {slot: self._table(window, slot) for slot in np.flatnonzero(there).tolist()}
         schemas = {slot: schema for slot, schema in tables.items() if schema is not None}
-        if not schemas and not piece.damages:
+        if not schemas and not window.damages:
             return
         first = 0
         for last in self._ends(rows, slots, schemas, len(entries)):
-            share = self._share(piece, first)
+            share = self._share(window, first)
             here = schemas
             if (first, last) != (0, len(entries)):
                 own = set(slots[(rows >= first) & (rows < last)].tolist())
                 here = {slot: schema for slot, schema in schemas.items() if slot in own}
-            yield self._part(piece, share, first, last, here), share
+            yield self._part(window, share, first, last, here), share
             first = last
 
-    def _table(self, piece: Piece, slot: int) -> TableSchema | None:
-        schema = piece.schemas[slot] if slot < len(piece.schemas) else None
+    def _table(self, window: Window, slot: int) -> TableSchema | None:
+        schema = window.schemas[slot] if slot < len(window.schemas) else None
         return schema if schema is not None and self._filters.wants_table(*schema.name) else None
 
     def _ends(
@@ -158,10 +146,10 @@ class Parts:
                 columns += cost
         yield count
 
-    def _share(self, piece: Piece, first: int) -> Share:
+    def _share(self, window: Window, first: int) -> Share:
         """The share that is open, or a new one that begins with an entry."""
         if self.share is None:
-            stretch = piece.stretch
+            stretch = window.stretch
             assert stretch is not None
             numbers = stretch.entries["tx"]
             at = first + int(np.argmax(numbers[first:] >= 0))
@@ -175,9 +163,9 @@ class Parts:
         return self.share
 
     def _part(
-        self, piece: Piece, share: Share, first: int, last: int, schemas: dict[int, TableSchema]
+        self, window: Window, share: Share, first: int, last: int, schemas: dict[int, TableSchema]
     ) -> Part:
-        stretch = piece.stretch
+        stretch = window.stretch
         assert stretch is not None
         if self._borrow:
             stretch.keep()
@@ -185,7 +173,7 @@ class Parts:
         rows.run([], first)
         builders: list[TableBuilder | None] = [None] * (max(schemas, default=-1) + 1)
         for slot, schema in schemas.items():
-            builders[slot] = self._builder(share.builders, schema, piece.server_version)
+            builders[slot] = self._builder(share.builders, schema, window.server_version)
             if id(schema) not in share.tables:
                 share.tables.add(id(schema))
                 share.columns += len(schema.columns)
@@ -194,8 +182,10 @@ class Parts:
             begin, end = stretch.entries[first], stretch.entries[last - 1]
             size = int(end["offset"]) + int(end["size"]) - int(begin["offset"])
         share.size += size
-        damages, piece.damages = piece.damages, []
-        return Part(piece, rows, last, size, builders, damages, self._borrow)
+        whole = last == len(stretch.entries)
+        damages = [told for told in window.damages if whole or told[0] < last]
+        window.damages = window.damages[len(damages) :]
+        return Part(window, rows, last, size, builders, damages, self._borrow)
 
     def _builder(self, builders: Builders, schema: TableSchema, version: str) -> TableBuilder:
         known = builders.get((id(schema), version))

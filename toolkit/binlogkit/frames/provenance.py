@@ -19,8 +19,8 @@ from binlogkit.frames.kernel_columns import Taken
 from binlogkit.frames.known import Known
 from binlogkit.frames.schema import PROVENANCE, common_types
 from binlogkit.frames.small_batches import MOST, SMALL, facts_of_many
-from binlogkit.rows.pieces import Piece
 from binlogkit.rows.schema import TableSchema
+from binlogkit.rows.window import Window
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -45,12 +45,12 @@ class Provenance:
         self._query: str | None = None
         self._tx = _NONE
 
-    def add(self, piece: Piece) -> None:
-        """Take what a piece tells."""
-        stretch = piece.stretch
+    def add(self, window: Window) -> None:
+        """Take what a window tells."""
+        stretch = window.stretch
         assert stretch is not None
-        if not self._files or self._files[-1][1] != piece.carrier.name:
-            self._files.append((stretch.ordinal, piece.carrier.name))
+        if not self._files or self._files[-1][1] != window.carrier.name:
+            self._files.append((stretch.ordinal, window.carrier.name))
         for i, query in stretch.queries(self._query, self._tx):
             self._query = query
             self._queries.append((stretch.ordinal + i, query))

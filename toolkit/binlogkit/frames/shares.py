@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from binlogkit.errors import DamageError, UsageError
 from binlogkit.frames.kernel_columns import Taken
-from binlogkit.rows.pieces import Piece
 from binlogkit.rows.schema import TableSchema
+from binlogkit.rows.window import Window
 from binlogkit.sources.tasks import Submit, Task
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ _SMALL = 48 << 20  # bytes of logs that one thread has read when others have onl
 _VARIABLE = "BINLOGKIT_THREADS"
 
 Found: TypeAlias = "Decoded | Faulty | list[DamageError]"
-# By the identity of a schema, which the walk keeps one of, and the server's version.
+# By the identity of a schema, which a reading keeps one of, and the server's version.
 Builders: TypeAlias = "dict[tuple[int, str], tuple[TableSchema, TableBuilder]]"
 
 
@@ -68,18 +68,18 @@ def thread_count(asked: int | None, size: int | None = None) -> int:
 
 @dataclass(slots=True)
 class Part:
-    """Events of one piece, up to entry ``last``, of ``size`` bytes.
+    """Events of one window, up to entry ``last``, of ``size`` bytes.
 
-    ``builders``: by slot, None for a table that is not wanted; ``damages``: what the walk told of
-    the piece; ``kept``: whether its stretch was kept and is to be let go.
+    ``builders``: by slot, None for a table that is not wanted; ``damages``: what the reading met
+    there, with the entries; ``kept``: whether the stretch was kept and is to be let go.
     """
 
-    piece: Piece
+    window: Window
     rows: RowsPass
     last: int
     size: int
     builders: list[TableBuilder | None]
-    damages: list[DamageError]
+    damages: list[tuple[int, DamageError]]
     kept: bool = False
 
 
@@ -139,11 +139,9 @@ class Share:
         size = 0
         while self.parts:
             part = self.parts[0]
-            if part.damages:
-                found.append(part.damages)
-                part.damages = []
             said = part.rows.run(part.builders, part.last)
             if said is None:
+                found += _met(part, part.last)
                 self.parts.popleft()
                 if part.kept:
                     self.decoded.append(part)
@@ -154,6 +152,7 @@ class Share:
                 if self.stop_at_fault:
                     found += self._taken()
                     self.done = True
+                found += _met(part, part.rows.entry - 1)
                 found.append(Faulty(part, part.rows.entry - 1, said))
                 if self.done:
                     return found
@@ -192,10 +191,17 @@ class Share:
     def release(self) -> None:
         """Let go of the buffers that its parts stand on."""
         for part in (*self.decoded, *self.parts):
-            if part.kept and part.piece.stretch is not None:
-                part.piece.stretch.let_go()
+            if part.kept and part.window.stretch is not None:
+                part.window.stretch.let_go()
         self.decoded.clear()
         self.parts.clear()
+
+
+def _met(part: Part, i: int) -> list[Found]:
+    """What the reading met up to entry ``i``, which it stands before or in."""
+    found = [error for n, error in part.damages if n <= i]
+    part.damages = part.damages[len(found) :]
+    return [found] if found else []
 
 
 def _place(taken: Taken) -> int:

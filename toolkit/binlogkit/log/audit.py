@@ -12,9 +12,11 @@ from binlogkit.errors import DamageError
 from binlogkit.rows.filters import Filters
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow as pa
 
     from binlogkit.log.log import Log
+    from binlogkit.rows.window import Window
 
 __all__ = ["SECTIONS", "Audit", "audit_log"]
 
@@ -111,44 +113,26 @@ def _changes(log: Log, **filters: Any) -> pa.Table:
 
 def _ledgers(log: Log, **filters: Any) -> tuple[pa.Table, pa.Table, pa.Table, list[str]]:
     """``log.transactions``, ``statements`` and ``boundaries``, and the tables that a schema in use
-    says foreign keys cascade into, of one walk."""
-    from binlogkit.frames.ledgers import (
-        BOUNDARY_KEYS,
-        STATEMENT_KEYS,
-        TRANSACTION_KEYS,
-        plain_record,
-        to_table,
-        transaction_record,
-    )
-    from binlogkit.rows.ledger import (
-        Boundary,
-        Ledger,
-        Statement,
-        boundaries_of,
-        in_small_letters,
-        statement_of,
-        wanted_transactions,
-    )
+    says foreign keys cascade into, of one reading."""
+    from binlogkit.frames.statements import Boundaries, Statements
+    from binlogkit.frames.transactions import Transactions
 
-    wanted, walk, source = Filters.build(**filters), log.walk(), log.options.source
-    ledger, statements = Ledger(walk, []), list[Statement | None]()
-    boundaries: list[Boundary] = []
-    for step in log.until_damage(walk):
-        ledger.take(step)
-        if wanted.wants_step(step):
-            statements.append(statement_of(step))
-            boundaries += boundaries_of(step)
-    log.losses = []  # the verification tells of them
-    if walk.folded:
-        boundaries = [in_small_letters(boundary) for boundary in boundaries]
-    found = wanted_transactions(ledger.transactions(), wanted, log.files[0], log.files[-1])
+    wanted, source = Filters.build(**filters), log.options.source
+    transactions, statements = Transactions(source), Statements(wanted, source)
+    boundaries = Boundaries(wanted)
+
+    def take(window: Window, rows: np.ndarray[Any, Any]) -> None:
+        transactions.take(window, rows)
+        statements.take(window)
+        boundaries.take(window)
+
+    reading = log.view(take, counting=True)
+    log.damages, log.losses = [], []  # the verification tells of them
     return (
-        to_table((transaction_record(t, source) for t in found), TRANSACTION_KEYS),
-        to_table(
-            (plain_record(s, STATEMENT_KEYS, source) for s in statements if s), STATEMENT_KEYS
-        ),
-        to_table((plain_record(b, BOUNDARY_KEYS, source) for b in boundaries), BOUNDARY_KEYS),
-        sorted(".".join(name) for name, known in walk.schemas.items() if known[-1].cascades),
+        transactions.finish(wanted, log.files),
+        statements.finish(),
+        boundaries.finish(source, folded=reading.folded),
+        sorted(".".join(name) for name, known in reading.schemas.items() if known[-1].cascades),
     )
 
 

@@ -109,8 +109,8 @@ def explanations(log: Log, at: Place | Iterable[Place] | None = None) -> Iterato
     Errors: see :func:`explain`.
     """
     search = None if at is None else _Search([_place(log, place) for place in _several(at)])
-    walk = ExplainingWalk(log.carriers, replace(log.options, on_damage="report"), ahead=False)
-    log.damages, log.problems = walk.damages, walk.problems
+    walk = ExplainingWalk(log.carriers, replace(log.options, on_damage="report"))
+    log.damages = walk.damages
     for event in walk.events():
         if search is None or search.finds(event):
             yield event.explain()

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from binlogkit.events.format_description import FormatDescription
-from binlogkit.rows.ledger import Boundary, boundaries_of, in_small_letters
-from binlogkit.rows.walk import Step
+from binlogkit.frames.statements import Boundaries
+from binlogkit.rows.ddl import TableChange
+from binlogkit.rows.ledger import Boundary, in_small_letters
+from binlogkit.rows.window import ROWS_EVENTS, SEQ_SHIFT, Window
 from binlogkit.sources.log_format import version_tuple
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from binlogkit.log.log import Log
-
-__all__ = ["MERGE", "History", "Layout", "Merged", "history_of"]
+__all__ = ["MERGE", "History", "Layout", "Merged"]
 
 #: The engine of tables whose rows are those of others (manual, "The MERGE Storage Engine").
 MERGE = "MRG_MYISAM"
@@ -49,20 +52,21 @@ class Merged:
 
 @dataclass(slots=True)
 class History:
-    """What one walk tells of every table: boundaries, and layouts in log order.
+    """What a reading's windows tell of every table: boundaries, and layouts in log order.
 
     ``merged``: the first change of each MERGE table in each transaction, in log order;
     ``folded``: names are in small letters, as the server showed to store them; ``ends``: where the
     last event of each file that was read ends; ``latest``: the latest second of an event.
     """
 
-    found: list[Boundary] = field(default_factory=list)
     layouts: dict[tuple[str, str], list[Layout]] = field(default_factory=dict)
     version: tuple[int, int, int] = (0, 0, 0)
     merged: dict[tuple[tuple[str, str], int | None], Merged] = field(default_factory=dict)
     folded: bool = False
     ends: dict[str, int] = field(default_factory=dict)
     latest: int = 0
+    _boundaries: Boundaries = field(default_factory=Boundaries)
+    _merging: bool = False  # whether there are MERGE tables
 
     def layout(self, name: tuple[str, str], counted: frozenset[int]) -> Layout:
         """The last layout of a transaction that counts."""
@@ -81,58 +85,75 @@ class History:
                 names.add((boundary.db or "", boundary.table or ""))
         return names
 
-    def boundaries(self, log: Log) -> pa.Table:
-        """The boundaries as a frame."""
-        from binlogkit.frames.ledgers import BOUNDARY_KEYS, plain_record, to_table
-
-        source = log.options.source
-        records = (plain_record(b, BOUNDARY_KEYS, source) for b in self.found)
-        return to_table(records, BOUNDARY_KEYS)
-
-    def take(self, step: Step) -> None:
-        """Add what a step tells."""
-        body, raw = step.event.body, step.event.raw
-        self.ends[raw.file] = raw.end_pos
-        self.latest = max(self.latest, raw.header.timestamp)
-        number = step.transaction.number if step.transaction else None
-        if isinstance(body, FormatDescription):
-            self.version = max(self.version, version_tuple(body.server_version))
-        for told, change in zip(boundaries_of(step), step.changes, strict=True):
-            boundary = in_small_letters(told) if self.folded else told
-            self.found.append(boundary)
-            if boundary.action == "statement_write":
-                self._note_merge(_write(boundary))
-            db, table = _name_after(boundary)
-            definition = change.definition
-            if definition is not None and db is not None and table is not None:
-                self._add(
-                    (db, table),
-                    Layout(
-                        boundary.seq,
-                        number,
-                        boundary.columns,
-                        boundary.key or (),
-                        definition.engine,
-                        definition.cascades,
-                    ),
-                )
-        schema = step.schema
-        if schema is None:
+    def take(self, window: Window) -> None:
+        """Add what a window tells."""
+        if window.folded and not self.folded:
+            self.fold()
+        if window.stretch is None:
             return
-        name = self._stored(schema.name)
-        self._note_merge(Merged(step.seq, name, number, raw.file, raw.pos))
+        self.ends[window.carrier.name] = int(window.stretch.ends[-1])
+        self.latest = max(self.latest, int(window.stretch.entries["timestamp"].max()))
+        for item in window.looked:
+            if isinstance(item.event.body, FormatDescription):
+                version = version_tuple(item.event.body.server_version)
+                self.version = max(self.version, version)
+        changes = {item.i: iter(item.changes) for item in window.looked}
+        told = self._boundaries.take(window)
+        at = 0
+        for i, slot, number in _first_rows(window, every=self._merging):
+            while at < len(told) and told[at][0] < i:
+                self._take_boundary(told[at][1], next(changes[told[at][0]]))
+                at += 1
+            self._take_rows(window, i, slot, number)
+        for i, boundary in told[at:]:
+            self._take_boundary(boundary, next(changes[i]))
+
+    def table(self, source: str | None) -> pa.Table:
+        """The boundaries as a frame."""
+        return self._boundaries.finish(source, folded=self.folded)
+
+    @property
+    def found(self) -> list[Boundary]:
+        """The boundaries in log order."""
+        found = self._boundaries.found
+        return [in_small_letters(boundary) for boundary in found] if self.folded else found
+
+    def _take_boundary(self, told: Boundary, change: TableChange) -> None:
+        boundary = in_small_letters(told) if self.folded else told
+        if boundary.action == "statement_write":
+            self._note_merge(_write(boundary))
+        db, table = _name_after(boundary)
+        definition = change.definition
+        if definition is not None and db is not None and table is not None:
+            self._add(
+                (db, table),
+                Layout(
+                    boundary.seq,
+                    boundary.tx,
+                    boundary.columns,
+                    boundary.key or (),
+                    definition.engine,
+                    definition.cascades,
+                ),
+            )
+
+    def _take_rows(self, window: Window, i: int, slot: int, number: int | None) -> None:
+        """The first rows of a table in a window, or in a transaction of it."""
+        schema, stretch = window.schemas[slot], window.stretch
+        assert schema is not None and stretch is not None
+        name, seq = self._stored(schema.name), stretch.ordinal + i << SEQ_SHIFT
+        pos = int(stretch.positions[i])
+        self._note_merge(Merged(seq, name, number, window.carrier.name, pos))
         columns = tuple(c.name for c in schema.columns)
         before = self.layouts.get(name)
         known = before[-1] if before else Layout(-1, None, None, ())
         if known.columns != columns or known.key != schema.key:
             engine, parents = known.engine, schema.cascades or known.parents
-            layout = Layout(step.seq, number, columns, schema.key, engine, parents)
-            self._add(name, layout)
+            self._add(name, Layout(seq, number, columns, schema.key, engine, parents))
 
     def fold(self) -> None:
         """Take names, those met before as well, as the server shows here to store them."""
         self.folded = True
-        self.found = [in_small_letters(boundary) for boundary in self.found]
         layouts = self.layouts
         self.layouts = {}
         for name, known in layouts.items():
@@ -156,17 +177,25 @@ class History:
         return (name[0].lower(), name[1].lower()) if self.folded else name
 
     def _add(self, name: tuple[str, str], layout: Layout) -> None:
+        self._merging = self._merging or layout.engine == MERGE
         self.layouts.setdefault(name, []).append(layout)
 
 
-def history_of(log: Log) -> History:
-    """What the log tells up to damage."""
-    history, walk = History(), log.walk()
-    for step in log.until_damage(walk):
-        if walk.folded and not history.folded:
-            history.fold()
-        history.take(step)
-    return history
+def _first_rows(window: Window, *, every: bool) -> Iterator[tuple[int, int, int | None]]:
+    """(entry, slot, transaction) of the first rows of each table; of each transaction with
+    ``every``."""
+    stretch = window.stretch
+    assert stretch is not None
+    entries = stretch.entries
+    here = np.flatnonzero(ROWS_EVENTS[entries["type"]] & (entries["slot"] >= 0))
+    keys = entries["slot"][here].astype(np.int64)
+    if every:
+        keys = keys << 32 | entries["tx"][here] + 1
+    _, firsts = np.unique(keys, return_index=True)
+    for i in np.sort(here[firsts]).tolist():
+        slot, number = int(entries["slot"][i]), int(entries["tx"][i])
+        if slot < len(window.schemas) and window.schemas[slot] is not None:
+            yield i, slot, None if number < 0 else number
 
 
 def _write(boundary: Boundary) -> Merged:

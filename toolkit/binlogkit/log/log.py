@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from binlogkit.errors import UsageError
 from binlogkit.log.streams import Streams
 from binlogkit.rows.filters import Filters, written_table_name
+from binlogkit.rows.steps import steps_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from binlogkit.log.explain import Explanation
     from binlogkit.log.state import TableState
     from binlogkit.log.verify import Verification
+    from binlogkit.rows.reading import Reading
+    from binlogkit.rows.schema import TableSchema
 
 __all__ = ["Log"]
 
@@ -83,57 +86,56 @@ class Log(Streams):
 
     def transactions(self, *, engine: str = "pandas", **filters: Any) -> Any:
         """The transactions as a frame, one row each, with the outcome."""
-        from binlogkit.frames.ledgers import TRANSACTION_KEYS, to_table
         from binlogkit.frames.tables import to_engine
 
-        records = self.transaction_records(**filters)
-        return to_engine(to_table(records, TRANSACTION_KEYS), engine)
+        table = self.transaction_table(**filters)
+        if self.unreadable is not None:
+            raise self.unreadable
+        return to_engine(table, engine)
 
     def statements(self, *, engine: str = "pandas", **filters: Any) -> Any:
         """The statements that the log holds as text, one row each."""
-        from binlogkit.frames.ledgers import STATEMENT_KEYS, plain_record, to_table
+        from binlogkit.frames.statements import Statements
         from binlogkit.frames.tables import to_engine
-        from binlogkit.rows.ledger import statement_of
 
-        wanted = Filters.build(**filters)
-        found = (statement_of(s) for s in self.steps() if wanted.wants_step(s))
-        records = (plain_record(s, STATEMENT_KEYS, self.options.source) for s in found if s)
-        return to_engine(to_table(records, STATEMENT_KEYS), engine)
+        statements = Statements(Filters.build(**filters), self.options.source)
+        self._viewed(statements.take)
+        return to_engine(statements.finish(), engine)
 
     def boundaries(self, *, engine: str = "pandas", **filters: Any) -> Any:
         """Where tables are created, dropped, emptied, renamed, altered, written by statements."""
-        from binlogkit.frames.ledgers import BOUNDARY_KEYS, plain_record, to_table
+        from binlogkit.frames.statements import Boundaries
         from binlogkit.frames.tables import to_engine
-        from binlogkit.rows.ledger import boundaries_of, in_small_letters
 
-        wanted, walk = Filters.build(**filters), self.walk()
-        steps = (step for step in self.until_damage(walk) if wanted.wants_step(step))
-        found = [boundary for step in steps for boundary in boundaries_of(step)]
-        if walk.folded:
-            found = [in_small_letters(boundary) for boundary in found]
-        records = (plain_record(b, BOUNDARY_KEYS, self.options.source) for b in found)
-        return to_engine(to_table(records, BOUNDARY_KEYS), engine)
+        boundaries = Boundaries(Filters.build(**filters))
+        reading = self._viewed(boundaries.take)
+        table = boundaries.finish(self.options.source, folded=reading.folded)
+        return to_engine(table, engine)
 
     def tables(self, *, engine: str = "pandas") -> Any:
         """The columns of every table with row changes: one row per column and schema version."""
         from binlogkit.frames.tables import schema_table, to_engine
 
-        walk = self.walk(ahead=False)
-        for _ in self.until_damage(walk):
-            pass
-        schemas = [schema for versions in walk.schemas.values() for schema in versions]
-        return to_engine(schema_table(schemas), engine)
+        return to_engine(schema_table(self.table_schemas()), engine)
+
+    def table_schemas(self) -> list[TableSchema]:
+        """Every version of every table with row changes."""
+        return [schema for versions in self._viewed().schemas.values() for schema in versions]
 
     def table_pairs(self) -> list[tuple[str, str]]:
         """(db, table) of every table with row changes, sorted."""
-        walk = self.walk(ahead=False)
-        for _ in self.until_damage(walk):
-            pass
-        return sorted(walk.schemas)
+        return sorted(self._viewed().schemas)
 
     def table_names(self) -> list[str]:
         """The tables with row changes as the filters want them: ``db.table``, odd ones quoted."""
         return [written_table_name(*pair) for pair in self.table_pairs()]
+
+    def _viewed(self, *take: Callable[..., object]) -> Reading:
+        """A reading that views have gone through; a log that cannot be read is raised."""
+        reading = self.view(*take)
+        if self.unreadable is not None:
+            raise self.unreadable
+        return reading
 
     def state(self, table: str, **point: Any) -> TableState:
         """A table's rows as of a point: after every transaction that ends at or before it.
@@ -159,7 +161,7 @@ class Log(Streams):
         """
         from binlogkit.log.loaded_files import write_loaded_files
 
-        events = (step.event for step in self.walk(ahead=False))
+        events = (step.event for step in steps_of(self.reading()))
         return write_loaded_files(events, Path(directory))
 
     def undo(self, **filters: Any) -> list[dict[str, Any]]:

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 from binlogkit.errors import DamageError, UsageError
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.log.ends import behind_position, behind_time
-from binlogkit.log.history import MERGE, History, Layout, history_of
-from binlogkit.rows.filters import parse_table_name, parse_time, written_table_name
+from binlogkit.log.history import MERGE, History, Layout
+from binlogkit.rows.filters import Filters, parse_table_name, parse_time, written_table_name
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow as pa
 
     from binlogkit.log.log import Log
+    from binlogkit.rows.window import Window
 
 __all__ = ["TableState", "table_states"]
 
@@ -86,19 +88,29 @@ def table_states(
 ) -> Iterator[TableState]:
     """See :meth:`Log.state`; the log's transactions are read once for all tables."""
     from binlogkit.analyses.point_in_time import AtTime, read_boundaries, replay
+    from binlogkit.frames.statements import Statements
+    from binlogkit.frames.transactions import Transactions
 
     if sum(x is not None for x in (at, until_gtid, until_time)) > 1:
         raise UsageError("give one of at, until_gtid and until_time")
-    transactions = log.transactions(engine="pyarrow")
+    history, ledger, texts = History(), Transactions(log.options.source), Statements(Filters())
+
+    def take(window: Window, rows: np.ndarray[Any, Any]) -> None:
+        ledger.take(window, rows)
+        texts.take(window)
+        history.take(window)
+
+    log.view(take, counting=True)
+    if log.unreadable is not None:
+        raise log.unreadable
+    transactions, statements = ledger.finish(), texts.finish()
     ends = set(transactions.column("end_file").to_pylist())
     place = None if at is None else _place(log, at)
     until = _until(log, place, until_gtid, until_time, timezone, ends)
-    history = history_of(log)
     notes = behind_position(history, *place) if place else []
     if isinstance(until, AtTime):
         notes = behind_time(history, transactions, until.microseconds)
-    boundaries = read_boundaries(history.boundaries(log))
-    statements = log.statements(engine="pyarrow")
+    boundaries = read_boundaries(history.table(log.options.source))
     for table in tables:
         name = _full_name(history, table)
         counted = _ended(transactions, until, name)

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from binlogkit.errors import DamageError, UsageError
+from binlogkit.errors import DamageError, InputError, UsageError
+from binlogkit.log.views import view
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.options import ReadOptions
-from binlogkit.rows.walk import LogWalk, Step
+from binlogkit.rows.reading import Reading
+from binlogkit.rows.steps import Step, steps_of
 from binlogkit.sources.carriers import Carrier
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from binlogkit.rows.detours import Detour
     from binlogkit.rows.losses import Loss
     from binlogkit.rows.schema import TableSchema
 
@@ -41,9 +42,8 @@ class Streams:
     ``damages``: what the last read met and, with ``on_damage="report"``, went past; ``losses``:
     what may be missing there; ``problems``: definitions that contradict the log, in sentences;
     ``loose``: texts and the like, how many statements in each have only their rows there;
-    ``detours``: where the last read of row changes left the compiled kernel for Python, 50 to 100
-    times slower, each with its cause and what was read so (rows/detours.py); ``met``: the tables
-    whose table maps it came to, also of rows that a filter left out, and their versions.
+    ``met``: the tables whose table maps it came to, also of rows that a filter left out, and their
+    versions.
     """
 
     def __init__(self, carriers: Sequence[Carrier], options: ReadOptions | None = None) -> None:
@@ -53,32 +53,32 @@ class Streams:
         self.losses: list[Loss] = []
         self.problems: list[str] = []
         self.loose: dict[str, int] = {}
-        self.detours: list[Detour] = []
         self.met: Mapping[tuple[str, str], Sequence[TableSchema]] = {}
         self.undecodable = 0
+        self.unreadable: InputError | None = None
 
     @property
     def files(self) -> list[str]:
         """The logs' names, in the order they are read."""
         return [carrier.name for carrier in self.carriers]
 
-    def walk(self, *, ahead: bool = True) -> LogWalk:
-        """A new walk over the log; what it meets is kept in ``damages`` and ``problems``."""
-        walk = LogWalk(self.carriers, self.options, ahead=ahead)
-        self.damages, self.problems, self.losses = walk.damages, walk.problems, walk.losses
-        self.loose, self.detours, self.met = walk.loose, walk.detours, walk.schemas
-        return walk
+    def reading(self) -> Reading:
+        """A new reading of the log; what it meets is kept in ``damages`` and ``problems``."""
+        reading = Reading(self.carriers, self.options)
+        self.damages, self.problems = reading.damages, reading.problems
+        self.losses, self.loose, self.met = reading.losses, reading.loose, reading.schemas
+        return reading
 
     def steps(self) -> Iterator[Step]:
-        """The walk's steps up to damage, which is kept in ``damages``."""
-        return self.until_damage(self.walk())
+        """The events up to damage, which is kept in ``damages``."""
+        return self.until_damage(self.reading())
 
-    def until_damage(self, walk: LogWalk) -> Iterator[Step]:
-        """The walk's steps; damage ends them and is kept in ``damages``."""
+    def until_damage(self, reading: Reading) -> Iterator[Step]:
+        """The events of a reading; damage ends them and is kept in ``damages``."""
         try:
-            yield from walk
+            yield from steps_of(reading)
         except DamageError as error:
-            walk.damages.append(error)
+            reading.damages.append(error)
 
     # ---- streams of records -------------------------------------------------------------
 
@@ -87,14 +87,15 @@ class Streams:
         from binlogkit.frames.event_records import event_records
 
         wanted = Filters.build(**filters)
-        yield from event_records(step for step in self.walk() if wanted.wants_step(step))
+        steps = steps_of(self.reading())
+        yield from event_records(step for step in steps if wanted.wants_step(step))
 
     def row_records(self, **filters: Any) -> Iterator[dict[str, object]]:
         """One dict per row change in log order, as ``rows --format jsonl``."""
         from binlogkit.frames.records import matches, window_records
 
         wanted = Filters.build(**filters)
-        for window in self._windows(self.walk(), wanted, to_sort=True):
+        for window in self._windows(self.reading(), wanted, to_sort=True):
             for record in window_records([b.batch for b in window]):
                 if matches(record, wanted.where):
                     yield record
@@ -108,23 +109,31 @@ class Streams:
 
         wanted = Filters.build(**filters)
         schema = generic_schema()
-        for window in self._windows(self.walk(), wanted, to_sort=True):
+        for window in self._windows(self.reading(), wanted, to_sort=True):
             found = [matching(b.batch, wanted.where) for b in window]
             yield from generic_rows([b for b in found if b.num_rows], schema, compact=compact)
 
     def transaction_records(self, **filters: Any) -> Iterator[dict[str, object]]:
         """One dict per transaction with its outcome, as ``transactions --format jsonl``."""
-        from binlogkit.frames.ledgers import transaction_record
-        from binlogkit.rows.ledger import read_transactions, wanted_transactions
+        table = self.transaction_table(**filters)
+        for batch in table.to_batches():
+            yield from batch.to_pylist()
+        if self.unreadable is not None:
+            raise self.unreadable
 
-        wanted = Filters.build(**filters)
-        names = self.files
-        walk = self.walk()
-        found = read_transactions(walk)
-        for transaction in wanted_transactions(found, wanted, names[0], names[-1]):
-            yield transaction_record(transaction, self.options.source)
-        if walk.unreadable is not None:
-            raise walk.unreadable
+    def transaction_table(self, **filters: Any) -> pa.Table:
+        """The transactions in Arrow; a log that cannot be read is in ``unreadable``."""
+        from binlogkit.frames.transactions import Transactions
+
+        wanted, transactions = Filters.build(**filters), Transactions(self.options.source)
+        self.view(transactions.take, counting=True)
+        return transactions.finish(wanted, self.files)
+
+    def view(self, *take: Callable[..., object], counting: bool = False) -> Reading:
+        """Read the log once for views; see :func:`binlogkit.log.views.view`."""
+        reading = self.reading()
+        self.unreadable = view(reading, *take, counting=counting)
+        return reading
 
     # ---- batches ------------------------------------------------------------------------
 
@@ -149,18 +158,18 @@ class Streams:
         wanted = Filters.build(**_with_table(table, filters))
         asked = _column_names(columns)
         decoded = None if asked is None else asked | {column for column, _ in wanted.where}
-        walk = self.walk()
-        for window in self._windows(walk, wanted, decoded):
+        reading = self.reading()
+        for window in self._windows(reading, wanted, decoded):
             for batch in window:
                 kept = _kept(batch.batch, wanted, asked)
                 if kept.num_rows:
                     yield Batch(batch.table, batch.schema_version, kept)
         if asked is not None:
-            _no_others(asked, walk, wanted)
+            _no_others(asked, reading, wanted)
 
     def _windows(
         self,
-        walk: LogWalk,
+        reading: Reading,
         wanted: Filters,
         columns: frozenset[str] | None = None,
         *,
@@ -176,7 +185,7 @@ class Streams:
                 self.undecodable += undecodable_cells(batch)
                 yield Batch(schema.name, schema.version, batch)
 
-        for window in read_batches(walk, wanted, columns=columns, to_sort=to_sort):
+        for window in read_batches(reading, wanted, columns=columns, to_sort=to_sort):
             yield counted(window)
 
 
@@ -199,9 +208,9 @@ def _kept(batch: pa.RecordBatch, wanted: Filters, columns: frozenset[str] | None
     return batch
 
 
-def _no_others(columns: frozenset[str], walk: LogWalk, wanted: Filters) -> None:
+def _no_others(columns: frozenset[str], reading: Reading, wanted: Filters) -> None:
     """UsageError for names that no table that was read has; without such tables none is wrong."""
-    found = [s for n, known in walk.schemas.items() if wanted.wants_table(*n) for s in known]
+    found = [s for n, known in reading.schemas.items() if wanted.wants_table(*n) for s in known]
     names = {column.name for schema in found for column in schema.columns}
     others = sorted(columns - names) if found else []
     if others:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from binlogkit.rows.ledger import boundaries_of
-
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -55,23 +53,19 @@ def _refused(log: Log, **filters: Any) -> Iterator[Plan]:
     from binlogkit.rows.filters import Filters
 
     wanted = Filters.build(**filters)
-    for step in log.steps():
-        if not wanted.wants_step(step):
+    for boundary in log.boundaries(engine="pyarrow", **filters).to_pylist():
+        reason, db, table = _REASONS.get(boundary["action"]), boundary["db"], boundary["table"]
+        if reason is None or not wanted.wants_table(db or "", table or ""):
             continue
-        for boundary in boundaries_of(step):
-            reason = _REASONS.get(boundary.action)
-            named = boundary.db is not None and boundary.table is not None
-            if reason is None or not wanted.wants_table(boundary.db or "", boundary.table or ""):
-                continue
-            if not named and (wanted.tables or wanted.ops):
-                continue
-            yield {
-                "step": 0, "source": log.options.source, "file": boundary.file,
-                "pos": boundary.pos, "inner": boundary.inner, "row": 0, "gtid": boundary.gtid,
-                "timestamp": boundary.timestamp, "db": boundary.db or "",
-                "table": boundary.table or "", "kind": "update", "set": [], "where": [],
-                "limit_one": False, "refused": reason, "note": None,
-            }  # fmt: skip
+        if (db is None or table is None) and (wanted.tables or wanted.ops):
+            continue
+        yield {
+            "step": 0, "source": log.options.source, "file": boundary["file"],
+            "pos": boundary["pos"], "inner": boundary["inner"], "row": 0,
+            "gtid": boundary["gtid"], "timestamp": boundary["timestamp"], "db": db or "",
+            "table": table or "", "kind": "update", "set": [], "where": [],
+            "limit_one": False, "refused": reason, "note": None,
+        }  # fmt: skip
 
 
 _REASONS = {

@@ -14,7 +14,8 @@ from binlogkit.events.early import EarlyRows
 from binlogkit.events.rows import RowsEvent
 from binlogkit.events.table_map import TableMap
 from binlogkit.rows.images import Decoders
-from binlogkit.rows.walk import LogWalk, Step
+from binlogkit.rows.reading import Reading
+from binlogkit.rows.steps import Step, steps_of
 from binlogkit.sources.keyring import NO_KEYS
 
 if TYPE_CHECKING:
@@ -171,23 +172,23 @@ class FindingStream:
         self, carrier: Carrier
     ) -> Iterator[tuple[Event | None, list[DamageError], Step | None]]:
         """Each event with the damage that was met before or in it; last what the end has."""
-        walk = LogWalk([carrier], self._log.options, ahead=False)
+        reading = Reading([carrier], self._log.options)
         try:
-            for step in walk:
-                yield step.event, self._fresh(walk, step), step
+            for step in steps_of(reading):
+                yield step.event, self._fresh(reading, step), step
         except DamageError as error:
-            walk.damages.append(error)
-        self._loose |= walk.loose
-        rest = self._fresh(walk, None)
+            reading.damages.append(error)
+        self._loose |= reading.loose
+        rest = self._fresh(reading, None)
         if rest:
             yield None, rest, None
 
     @staticmethod
-    def _fresh(walk: LogWalk, step: Step | None) -> list[DamageError]:
-        """Take the walk's new damage; what the checks of rows tell themselves is left out."""
-        if not walk.damages:
+    def _fresh(reading: Reading, step: Step | None) -> list[DamageError]:
+        """Take the reading's new damage; what the checks of rows tell themselves is left out."""
+        if not reading.damages:
             return []
-        taken, walk.damages[:] = list(walk.damages), []
+        taken, reading.damages[:] = list(reading.damages), []
         if step is None or not isinstance(step.event.body, (RowsEvent, EarlyRows, TableMap)):
             return taken
         return [e for e in taken if not _told_elsewhere(e, step)]

@@ -10,15 +10,20 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from binlogkit.errors import DamageError
+from binlogkit.errors import DamageError, InputError
 from binlogkit.events.base import Event, OpaqueEvent, ParseContext
 from binlogkit.events.explain_walk import EventWalk, walk_event, walk_fragment
+from binlogkit.events.format_description import FormatDescription, StartV3
+from binlogkit.events.query import ExecuteLoadQuery, Query
 from binlogkit.events.reader import read_events
-from binlogkit.events.rows import RowsEvent
+from binlogkit.events.rows import RowsEvent, RowsFlag
 from binlogkit.events.table_map import TableMap
 from binlogkit.rows.explain_columns import explain_table_map
 from binlogkit.rows.explain_images import explain_rows
-from binlogkit.rows.walk import DUMMY_TABLE_ID, LogWalk
+from binlogkit.rows.options import ReadOptions
+from binlogkit.rows.schema import TableSchema
+from binlogkit.rows.slots import DUMMY_TABLE_ID
+from binlogkit.rows.table_history import TableHistory
 from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.log_reader import LogReader
 from binlogkit.sources.raw import RawEvent
@@ -46,19 +51,43 @@ class ExplainableEvent:
     damage: DamageError | None = None
 
 
-class ExplainingWalk(LogWalk):
-    """A walk that keeps what the explanation of each event needs."""
+class ExplainingWalk:
+    """Logs event by event, with what the explanation of each needs; ``damages``: what was met."""
 
     _reader: LogReader
     _stored: RawEvent
     _context: ParseContext
 
-    def _events(
-        self, carrier: Carrier, sink: Callable[[DamageError], None], start: int = 0
-    ) -> Iterator[Event]:
+    def __init__(self, carriers: Sequence[Carrier], options: ReadOptions) -> None:
+        self.carriers = carriers
+        self.damages: list[DamageError] = []
+        self.maps: dict[int, TableSchema] = {}
+        self._tables = TableHistory(options)
+        self._server_version = ""
+        self._in_statement = False
+
+    def _all(self) -> Iterator[Event]:
+        """The events of all logs; an unreadable log is raised after the others were read."""
+        unreadable: InputError | None = None
+        for carrier in self.carriers:
+            try:
+                for event in self._events(carrier):
+                    try:
+                        self._take(event)
+                    except DamageError as error:
+                        self.damages.append(error)
+                    yield event
+            except InputError as error:
+                unreadable = unreadable.and_also(error) if unreadable else error
+        if unreadable is not None:
+            raise unreadable
+
+    def _events(self, carrier: Carrier) -> Iterator[Event]:
         self._context = ParseContext()
+        self._forget_maps()
+        sink = self.damages.append
         with carrier.open() as file:
-            self._reader = LogReader(carrier.name, file, on_damage="report", sink=sink, start=start)
+            self._reader = LogReader(carrier.name, file, on_damage="report", sink=sink)
             yield from read_events(
                 self._kept(self._reader), on_damage="report", sink=sink, context=self._context
             )
@@ -68,14 +97,34 @@ class ExplainingWalk(LogWalk):
             self._stored = raw
             yield raw
 
+    def _take(self, event: Event) -> None:
+        """Keep track of tables, as a reading does (reading.py, slots.py)."""
+        body, raw = event.body, event.raw
+        if isinstance(body, (FormatDescription, StartV3)):
+            self._forget_maps()
+            self._server_version = self._tables.catalog.server_version = body.server_version
+        elif isinstance(body, TableMap):
+            self._in_statement = True
+            self.maps.pop(body.table_id, None)
+            if body.nullable or not body.types:
+                self.maps[body.table_id] = self._tables.schema(body, raw.file, raw.pos)
+        elif isinstance(body, RowsEvent):
+            self._in_statement = not body.flags & RowsFlag.STMT_END
+        elif isinstance(body, (Query, ExecuteLoadQuery)):
+            self._tables.apply(body)
+
+    def _forget_maps(self) -> None:
+        if not self._in_statement:
+            self.maps.clear()
+
     def events(self) -> Iterator[ExplainableEvent]:
         """Every event, and every damaged range that is none, in order.
 
         What stands in ``damages`` when an event is given came before it or is its own.
         """
         told, last = 0, ("", -1)
-        for step in self:
-            event, raw = step.event, step.event.raw
+        for event in self._all():
+            raw = event.raw
             for error in self.damages[told:]:
                 if (error.file == raw.file and error.offset < raw.pos) or error.file != raw.file:
                     yield from self._damaged(error, last)

@@ -14,7 +14,7 @@ from binlogkit.rows.transactions import Transaction
 from binlogkit.sources.raw import RawEvent
 
 if TYPE_CHECKING:
-    from binlogkit.rows.walk import Step
+    from binlogkit.rows.steps import Step
 
 __all__ = ["Filters", "TableName", "parse_table_name", "parse_time", "written_table_name"]
 

@@ -1,31 +1,17 @@
-"""What a walk tells besides rows: transactions and their outcome, statements, table boundaries."""
+"""What the events that Python read tell besides rows: statements, and boundaries of tables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from binlogkit.errors import DamageError, InputError
 from binlogkit.events.query import ExecuteLoadQuery, Query
-from binlogkit.events.rows import RowsEvent
-from binlogkit.rows.ddl import StatementKind, statement_kind
-from binlogkit.rows.filters import Filters
-from binlogkit.rows.images import Decoders
+from binlogkit.rows.ddl import StatementKind
 from binlogkit.rows.resolve import key_of
 from binlogkit.rows.schema import TableDefinition
-from binlogkit.rows.transactions import Outcome, Transaction
-from binlogkit.rows.walk import LogWalk, Step
+from binlogkit.rows.window import Looked
 
-__all__ = [
-    "Boundary",
-    "Ledger",
-    "Statement",
-    "boundaries_of",
-    "in_small_letters",
-    "read_transactions",
-    "statement_of",
-    "wanted_transactions",
-]
+__all__ = ["Boundary", "Statement", "boundaries_of", "in_small_letters", "statement_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,33 +62,31 @@ class Boundary:
     sql_mode: int | None
 
 
-def statement_of(step: Step) -> Statement | None:
-    """The statement of a step, None for other events."""
-    body, raw = step.event.body, step.event.raw
+def statement_of(item: Looked, gtid: str | None) -> Statement | None:
+    """The statement of an event that Python read, None for other events."""
+    body, raw = item.event.body, item.event.raw
     if not isinstance(body, (Query, ExecuteLoadQuery)):
         return None
-    kind = StatementKind.DML
-    if isinstance(body, Query):
-        kind = statement_kind(body.query, body.status_vars.sql_mode)
     return Statement(
         raw.file, raw.pos, raw.end_pos, raw.inner, raw.header.timestamp, raw.header.server_id,
-        step.transaction.gtid if step.transaction else None, body.thread_id, body.schema,
-        body.query, str(kind), body.exec_time, body.error_code,
+        gtid, body.thread_id, body.schema, body.query, str(item.kind or StatementKind.DML),
+        body.exec_time, body.error_code,
     )  # fmt: skip
 
 
-def boundaries_of(step: Step) -> Iterator[Boundary]:
-    """What a step's statement does to tables."""
-    raw, transaction, body = step.event.raw, step.transaction, step.event.body
+def boundaries_of(
+    item: Looked, seq: int, gtid: str | None, commit_timestamp: int | None
+) -> Iterator[Boundary]:
+    """What an event does to tables; ``seq``: its place; the others: its transaction's."""
+    raw, body = item.event.raw, item.event.body
     text, mode = "", None
     if isinstance(body, (Query, ExecuteLoadQuery)):
         text, mode = body.query, body.status_vars.sql_mode
-    for i, change in enumerate(step.changes):
+    tx = None if item.number < 0 else item.number
+    for i, change in enumerate(item.changes):
         yield Boundary(
-            raw.file, raw.pos, raw.end_pos, raw.inner, step.seq + i,
-            transaction.number if transaction else None, raw.header.timestamp,
-            transaction.commit_timestamp if transaction else None,
-            transaction.gtid if transaction else None, change.db, change.table, change.action,
+            raw.file, raw.pos, raw.end_pos, raw.inner, seq + i, tx, raw.header.timestamp,
+            commit_timestamp, gtid, change.db, change.table, change.action,
             change.new_db, change.new_table, *_layout(change.definition), change.reason, text,
             mode,
         )  # fmt: skip
@@ -121,94 +105,3 @@ def _layout(
     if definition is None:
         return None, None
     return tuple(c.name for c in definition.columns), key_of(definition)[0]
-
-
-def read_transactions(walk: LogWalk) -> list[Transaction]:
-    """All transactions of a walk, rows counted, prepared ones resolved where these logs say how.
-
-    Damage in ``stop`` mode ends the list with the transaction that it cuts; it is in
-    ``walk.damages``. A log that cannot be read is left out, and is in ``walk.unreadable``.
-    """
-    ledger = Ledger(walk, walk.damages)
-    try:
-        for step in walk:
-            ledger.take(step)
-            if ledger.ended:
-                break
-    except DamageError as error:
-        walk.damages.append(error)
-    except InputError:
-        if walk.unreadable is None:
-            raise
-    return ledger.transactions()
-
-
-class Ledger:
-    """The transactions of a walk's steps, with their rows counted.
-
-    ``damages``: is told of rows that cannot be read, which in ``stop`` mode end the ledger.
-    """
-
-    def __init__(self, walk: LogWalk, damages: list[DamageError]) -> None:
-        self._found: dict[int, Transaction] = {}
-        self._decoders = Decoders()
-        self._stops = walk.options.on_damage == "stop"
-        self._damages = damages
-        self.ended = False
-
-    def take(self, step: Step) -> None:
-        """Take the next step."""
-        transaction = step.transaction
-        if transaction is None or self.ended:
-            return
-        self._found.setdefault(transaction.number, transaction)
-        if isinstance(step.event.body, RowsEvent) and step.schema is not None:
-            self._count(step, transaction)
-
-    def transactions(self) -> list[Transaction]:
-        """Those of all steps, prepared ones resolved."""
-        transactions = list(self._found.values())
-        _resolve(transactions)
-        return transactions
-
-    def _count(self, step: Step, transaction: Transaction) -> None:
-        assert step.schema is not None and isinstance(step.event.body, RowsEvent)
-        decoder = self._decoders.of(step.schema, step.server_version)
-        op = step.event.body.op
-        try:
-            for _ in decoder.rows(step.event):
-                if op == "insert":
-                    transaction.inserts += 1
-                elif op == "update":
-                    transaction.updates += 1
-                else:
-                    transaction.deletes += 1
-        except DamageError as error:
-            self._damages.append(error)
-            self.ended = self._stops
-
-
-def _resolve(transactions: Iterable[Transaction]) -> None:
-    """Join XA COMMIT and XA ROLLBACK with the transaction they decide."""
-    prepared: dict[str, Transaction] = {}
-    for transaction in transactions:
-        if transaction.outcome == Outcome.PREPARED and transaction.xa is not None:
-            prepared[transaction.xa] = transaction
-        elif transaction.resolves is not None:
-            decided = prepared.pop(transaction.resolves, None)
-            if decided is not None:
-                decided.outcome = transaction.outcome
-                decided.resolved_file = transaction.file
-                decided.resolved_pos = transaction.pos
-
-
-def wanted_transactions(
-    transactions: Iterable[Transaction], filters: Filters, first: str, last: str
-) -> Iterator[Transaction]:
-    """Those that the filters want; a position counts by the transaction's start."""
-    for transaction in transactions:
-        at = transaction.pos
-        if filters.wants_position(
-            at, transaction.file == first, transaction.file == last
-        ) and filters.wants_transaction(transaction):
-            yield transaction

@@ -14,7 +14,7 @@ from binlogkit.errors import DamageError
 from binlogkit.events.base import Event
 from binlogkit.events.gtid import Gtid
 from binlogkit.events.table_map import TableMap
-from binlogkit.rows.transactions import GTID_TYPES, TransactionTracker, belongs
+from binlogkit.rows.transactions import GTID_TYPES, Transaction, TransactionTracker, belongs
 
 __all__ = ["Loss", "Losses"]
 
@@ -74,6 +74,15 @@ class Losses:
         self._tracker = TransactionTracker()
         self._last: Gtid | None = None
         self._pending: Loss | None = None
+
+    @property
+    def pending(self) -> bool:
+        """Whether what a range may have taken is not known yet: events must be fed on."""
+        return self._pending is not None
+
+    def know(self, running: Transaction | None, last: Gtid | None) -> None:
+        """Say what fed events would have told: the transaction that is open, the last GTID."""
+        self._tracker.open, self._last = running, last
 
     def damaged(self, error: DamageError, event: Event | None = None) -> None:
         """A range was gone past, or ``event`` could not be read, behind the events fed."""

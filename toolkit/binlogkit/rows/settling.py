@@ -2,31 +2,68 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
+from binlogkit._kernel.native.index import Index
+from binlogkit._kernel.native.scan import Scanner
 from binlogkit.events.base import Event
 from binlogkit.events.gtid import Gtid
 from binlogkit.events.mariadb import opens_transaction
+from binlogkit.events.query import Query
+from binlogkit.rows.ddl import StatementKind, statement_kind
 from binlogkit.rows.transactions import GTID_TYPES, Outcome, Transaction, TransactionTracker
 
-__all__ = ["OUTCOMES", "settled"]
+__all__ = ["OUTCOMES", "Settled", "settle"]
 
 #: The kernel's numbers of outcomes.
 OUTCOMES = (Outcome.CUT, Outcome.COMMITTED, Outcome.ROLLED_BACK, Outcome.PREPARED)
 
+_BEGINS = (StatementKind.BEGIN, StatementKind.XA_START)
 
-def settled(
-    event: Event, opened: tuple[bool, bool] | None
+
+class Settled(NamedTuple):
+    """``number``: of the event's transaction, -1 for none; ``told``: what the event alone tells of
+    it; ``kind``: of a statement."""
+
+    number: int
+    told: Transaction | None
+    kind: StatementKind | None
+
+
+def settle(scanner: Scanner, index: Index, origin: int, event: Event, spots: Any) -> Settled:
+    """Tell the scanner what the event behind which it stopped does; ``spots``: see its scan."""
+    raw, body = event.raw, event.body
+    kind = None
+    if isinstance(body, Query):
+        kind = statement_kind(body.query, body.status_vars.sql_mode)
+        length = int.from_bytes(raw.body[11:13], "little")
+        scanner.know_status(raw.body[13 : 13 + length])
+    opened = scanner.open_transaction
+    if opened is not None and opened[0] and kind in _BEGINS:
+        opened = None
+    effect, told = _effect(event, opened, begins=kind in _BEGINS)
+    return Settled(scanner.settle(index, origin, spots=spots, **effect), told, kind)
+
+
+def _effect(
+    event: Event, opened: tuple[bool, bool] | None, *, begins: bool
 ) -> tuple[dict[str, Any], Transaction | None]:
-    """The arguments of ``Scanner.settle`` for ``event``, and the transaction with what it told.
+    """The arguments of ``Scanner.settle``, and the transaction with what the event told.
 
     ``opened``: (explicit, has a GTID) of the open transaction, None where there is none.
     """
     raw, body = event.raw, event.body
     if raw.header.type_code in GTID_TYPES:
-        tagged = isinstance(body, Gtid) and body.gtid is not None
-        explicit = opens_transaction(raw.header.type_code, body)
-        return {"start": True, "tagged": tagged, "explicit": explicit}, None
+        effect: dict[str, Any] = {
+            "start": True,
+            "explicit": opens_transaction(raw.header.type_code, body),
+        }
+        if isinstance(body, Gtid):
+            effect["tagged"] = body.gtid is not None
+            effect["length"] = -1 if body.transaction_length is None else body.transaction_length
+        tracker = TransactionTracker()
+        tracker.feed(event)
+        return effect, tracker.open
     tracker = TransactionTracker()
     if opened is not None:
         explicit, has_gtid = opened
@@ -38,10 +75,10 @@ def settled(
     known = ended or tracker.open
     if known is None:
         return {"join": False}, None
-    effect = {
+    return {
+        "start": begins and opened is None,
         "explicit": known.explicit,
         "thread_id": -1 if known.thread_id is None else known.thread_id,
         "ends": ended is not None,
         "outcome": OUTCOMES.index(known.outcome),
-    }
-    return effect, known
+    }, known

@@ -99,6 +99,16 @@ class Chunks:
         self.origin, self._ended = offset, False
         self._most = _BEHIND_SKIPPED
 
+    def rest(self, offset: int) -> BinaryIO:
+        """What begins at ``offset``, which is still held, up to the file's end: to be read once."""
+        held = [bytes(memoryview(self.buffer)[offset - self.origin : self.end])]
+        coming, self._coming = self._coming, None
+        if coming is not None:
+            front = SIZE // _HEAD
+            held.append(bytes(memoryview(coming[0])[front : front + coming[1].result()]))
+        self.start = self.end
+        return cast(BinaryIO, _Rest(b"".join(held), self._file))
+
     def more(self) -> bool:
         """Read on behind what was not taken; whether anything came."""
         left, front = self.end - self.start, SIZE // _HEAD
@@ -207,3 +217,22 @@ def _usual() -> Buffer:
     with suppress(OSError):  # a kernel that was built without them
         buffer.madvise(mmap.MADV_HUGEPAGE)
     return buffer
+
+
+class _Rest(io.RawIOBase):
+    """Bytes that were read already, and then the rest of their file."""
+
+    def __init__(self, held: bytes, file: BinaryIO) -> None:
+        self._held = held
+        self._file = file
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        if size < 0:
+            return self.readall()
+        if not self._held:
+            return self._file.read(size)
+        data, self._held = self._held[:size], self._held[size:]
+        return data

@@ -78,12 +78,34 @@ class LogReader:
         self._stop_pos = stop
         self._recovery = Recovery(self._stream)
         self._unchecked: int | None = None  # the first event that no checksum vouches for
+        self._goes_on = False
+
+    @property
+    def offset(self) -> int:
+        """Where the next event begins."""
+        return self._stream.offset
+
+    def go_on(
+        self, offset: int, log_format: LogFormat, shift: int, unchecked: int | None, *, sure: bool
+    ) -> None:
+        """Begin at ``offset``, where the file stands, behind events that were framed otherwise.
+
+        ``shift``: how far the last of them stood from its ``log_pos``; ``unchecked``: the first of
+        them that no checksum vouches for, None where one does for each; ``sure``: whether it is
+        certain whether events have checksums.
+        """
+        self._stream.offset = offset
+        self.format = log_format
+        self._unchecked = unchecked
+        self._recovery.go_on(shift, sure=sure)
+        self._goes_on = True
 
     def __iter__(self) -> Iterator[RawEvent]:
         if self._loose is not None:
             yield from self._loose.raw_events(self._on_damage, self._sink, self._stop_pos)
             return
-        self._read_magic()
+        if not self._goes_on:
+            self._read_magic()
         while True:
             if self._stream.offset < self._start_pos:
                 self._go_to_start()

@@ -56,6 +56,12 @@ class Recovery:
         self._last = 0
         self.doubts = _DOUBTS
 
+    def go_on(self, shift: int, *, sure: bool) -> None:
+        """Begin behind events that were framed otherwise; ``sure``: nothing of the format is in
+        doubt."""
+        self._last = shift
+        self.doubts = 0 if sure else self.doubts
+
     def learn(self, header: EventHeader, pos: int, log_format: LogFormat, checksum: str) -> None:
         """Take note of an event that was delivered."""
         shift = shift_of(header, pos, log_format.version)

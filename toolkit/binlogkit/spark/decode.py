@@ -10,7 +10,7 @@ from binlogkit.errors import DamageError, InputError, UsageError
 from binlogkit.sources.carriers import resolve
 from binlogkit.spark.kinds import KINDS, Kind, Record
 from binlogkit.spark.plan import Plan
-from binlogkit.spark.split_walk import Split
+from binlogkit.spark.splits import Split
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -93,7 +93,7 @@ def _typed(plan: Plan, split: Split, schema: pa.Schema) -> Iterator[pa.RecordBat
     columns = _columns(schema)
     if columns is not None:
         columns |= {column for column, _ in wanted.where}
-    for window in read_batches(plan.walk(split), wanted, columns=columns):
+    for window in read_batches(plan.reading(split), wanted, columns=columns):
         for _, found in window:
             batch = matching(found, wanted.where)
             if batch.num_rows:
@@ -117,7 +117,7 @@ def _generic(kind: Kind, plan: Plan, split: Split, schema: pa.Schema) -> Iterato
 
     wanted = plan.scan.wanted()
     own = pa.schema([kind.schema().field(name) for name in schema.names])
-    for window in read_batches(plan.walk(split), wanted, to_sort=True):
+    for window in read_batches(plan.reading(split), wanted, to_sort=True):
         found = [matching(batch, wanted.where) for _, batch in window]
         for batch in generic_rows([batch for batch in found if batch.num_rows], own):
             yield _fitted(batch, schema)

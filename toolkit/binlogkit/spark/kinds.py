@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from binlogkit.errors import DamageError
 from binlogkit.spark.plan import Plan
-from binlogkit.spark.split_walk import Split
+from binlogkit.spark.splits import Split
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -54,9 +54,10 @@ def _events(plan: Plan, split: Split) -> Iterator[Record]:
     """Every event; ``flags`` and ``fields`` as JSON text."""
     from binlogkit.frames.event_records import event_records
     from binlogkit.frames.tables import nested_as_text
+    from binlogkit.rows.steps import steps_of
 
     wanted = plan.scan.wanted()
-    steps = (step for step in plan.walk(split) if wanted.wants_step(step))
+    steps = (step for step in steps_of(plan.reading(split)) if wanted.wants_step(step))
     for record in event_records(steps):
         yield nested_as_text(record)
 
@@ -69,20 +70,19 @@ def _transactions_schema() -> pa.Schema:
 
 def _transactions(plan: Plan, split: Split) -> Iterator[Record]:
     """Every transaction; one prepared here and decided in a later file has that outcome."""
-    from binlogkit.frames.ledgers import transaction_record
-    from binlogkit.rows.ledger import read_transactions, wanted_transactions
+    from binlogkit.frames.transactions import Transactions
+    from binlogkit.log.views import view
 
-    walk = plan.walk(split)
-    found = read_transactions(walk)
-    for transaction in found:
-        decision = plan.decisions.get(transaction.number)
-        if decision is not None:
-            transaction.outcome, transaction.resolved_file, transaction.resolved_pos = decision
+    transactions, reading = Transactions(plan.options.source), plan.reading(split)
+    unreadable = view(reading, transactions.take, counting=True)
     files = plan.splits[0].file, plan.splits[-1].file
-    for transaction in wanted_transactions(found, plan.scan.wanted(), *files):
-        yield transaction_record(transaction, plan.options.source)
-    if walk.damages and plan.scan.on_damage == "stop":
-        raise walk.damages[0]
+    found = transactions.finish(plan.scan.wanted(), files, plan.decisions)
+    for batch in found.to_batches():
+        yield from batch.to_pylist()
+    if unreadable is not None:
+        raise unreadable
+    if reading.damages and plan.scan.on_damage == "stop":
+        raise reading.damages[0]
 
 
 def _statements_schema() -> pa.Schema:
@@ -93,14 +93,12 @@ def _statements_schema() -> pa.Schema:
 
 def _statements(plan: Plan, split: Split) -> Iterator[Record]:
     """The statements that the log holds as text."""
-    from binlogkit.frames.ledgers import STATEMENT_KEYS, plain_record
-    from binlogkit.rows.ledger import statement_of
+    from binlogkit.frames.statements import Statements
 
-    wanted = plan.scan.wanted()
-    for step in plan.walk(split):
-        statement = statement_of(step) if wanted.wants_step(step) else None
-        if statement is not None:
-            yield plain_record(statement, STATEMENT_KEYS, plan.options.source)
+    statements = Statements(plan.scan.wanted(), plan.options.source)
+    for window in plan.reading(split).windows():
+        statements.take(window)
+        yield from statements.fresh().to_pylist()
 
 
 def _boundaries_schema() -> pa.Schema:
@@ -112,11 +110,11 @@ def _boundaries_schema() -> pa.Schema:
 def _boundaries(plan: Plan, split: Split) -> Iterator[Record]:
     """Where tables are created, dropped, emptied, renamed, altered, written by statements."""
     from binlogkit.frames.ledgers import BOUNDARY_KEYS, plain_record
-    from binlogkit.rows.ledger import boundaries_of
+    from binlogkit.frames.statements import Boundaries
 
-    wanted = plan.scan.wanted()
-    for step in plan.walk(split):
-        for boundary in boundaries_of(step) if wanted.wants_step(step) else ():
+    boundaries = Boundaries(plan.scan.wanted())
+    for window in plan.reading(split).windows():
+        for _, boundary in boundaries.take(window):
             yield plain_record(boundary, BOUNDARY_KEYS, plan.options.source)
 
 
@@ -134,10 +132,10 @@ def _damages(plan: Plan, split: Split) -> Iterator[Record]:
     from binlogkit.frames.windows import read_batches
 
     options = replace(plan.options, on_damage="report")
-    walk = replace(plan, options=options).walk(split)
-    for _ in read_batches(walk, plan.scan.wanted()):
+    reading = replace(plan, options=options).reading(split)
+    for _ in read_batches(reading, plan.scan.wanted()):
         pass
-    yield from map(_damage_record, _in_order(walk.damages))
+    yield from map(_damage_record, _in_order(reading.damages))
 
 
 def _in_order(damages: Iterable[DamageError]) -> list[DamageError]:

@@ -10,25 +10,26 @@ A large file whose row changes are asked for is cut at starts of transactions.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from binlogkit.constants import EventType
 from binlogkit.errors import DamageError, InputError
-from binlogkit.events.base import Event
 from binlogkit.log import open_log
+from binlogkit.rows.ddl import StatementKind
 from binlogkit.rows.options import ReadOptions
+from binlogkit.rows.reading import Reading
 from binlogkit.rows.schema import TableSchema
-from binlogkit.rows.stretches import ROWS_EVENTS, Stretch
-from binlogkit.rows.transactions import Outcome, Transaction, track_transactions
-from binlogkit.rows.walk import Step
+from binlogkit.rows.start import Start
+from binlogkit.rows.transactions import Outcome
+from binlogkit.rows.window import ROWS_EVENTS, Looked, Stretch, Window
 from binlogkit.sources.carriers import Carrier, resolve
-from binlogkit.sources.carriers.up_to import can_seek
+from binlogkit.sources.carriers.up_to import can_seek, up_to
 from binlogkit.spark.options import ScanOptions
-from binlogkit.spark.split_walk import Known, Split, SplitWalk
+from binlogkit.spark.splits import Known, Split
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -61,12 +62,19 @@ class Plan:
     columns: tuple[str, ...] = ()
     decisions: Mapping[int, Decision] = field(default_factory=dict)
 
-    def walk(self, split: Split) -> SplitWalk:
-        """A walk over one split that starts with what is known there."""
+    def reading(self, split: Split) -> Reading:
+        """A reading of one split that starts with what is known there."""
         known = None if split.known is None else self.known[split.known]
         carriers = resolve(split.location or split.file, self.scan.keys)
+        if split.stop is not None:
+            carriers = [up_to(carrier, split.stop) for carrier in carriers]
         options = replace(self.options, threads=1)  # Spark gives a task one core
-        return SplitWalk(carriers, options, split=split, known=known)
+        start = Start(
+            split.events, split.transactions, split.start,
+            None if known is None else known.catalog,
+            frozenset() if known is None else known.tracked, split.first, split.last,
+        )  # fmt: skip
+        return Reading(carriers, options, start=start)
 
 
 def make_plan(scan: ScanOptions, *, unite: bool = True) -> Plan:
@@ -92,14 +100,14 @@ def make_plan(scan: ScanOptions, *, unite: bool = True) -> Plan:
         for i, carrier in enumerate(log.carriers)
     ]
     planner = _Planner(scan, log.options, log.carriers)
-    walked = planner.run(splits)
+    planned = planner.run(splits)
     versions = planner.versions() if scan.typed else []
     changes = _united(versions, str(scan.table)) if versions and unite else None
     names = dict.fromkeys(column.name for schema in versions for column in schema.columns)
     return Plan(
         scan,
         log.options,
-        walked,
+        planned,
         tuple(planner.known),
         changes,
         tuple(names),
@@ -108,55 +116,67 @@ def make_plan(scan: ScanOptions, *, unite: bool = True) -> Plan:
 
 
 class _Planner:
-    """Walks over the logs once and notes where each one starts, and where it can be cut."""
+    """Reads the logs once and notes where each one starts, and where it can be cut."""
 
     def __init__(
-        self,
-        scan: ScanOptions,
-        options: ReadOptions,
-        carriers: Sequence[Carrier],
+        self, scan: ScanOptions, options: ReadOptions, carriers: Sequence[Carrier]
     ) -> None:
         self._scan = scan
         self._split_bytes = scan.split_bytes
-        self.walk = SplitWalk(carriers, options, ahead=False)
+        self._carriers = carriers
+        self._options = options
+        self.reading = Reading(carriers, options)
         self.known: list[Known] = []
         self.decisions: dict[int, Decision] = {}
         self._splits: list[Split] = []
         self._prepared: dict[str, int] = {}
-        self._transactions = 0
-        self._noted = 0  # how many of the walk's declarations are in ``known``
-        self._ordered = True
+        self._declared = self._noted = 0  # statements that may have changed what is known
+        self._declared_at = -1
         self._end = 0
-        self._cuts = False  # whether the log may be cut
+        self._ordered = self._cuts = False
+        self._uncut = 0  # splits before those of the log
+        self._alone = _Alone()
         self._going_on = -1  # the latest transaction that has begun
 
     def run(self, splits: Sequence[Split]) -> tuple[Split, ...]:
-        """The splits with their starts, and the ends of those that were walked to the end."""
-        ended = False
-        for split, carrier in zip(splits, self.walk.carriers, strict=True):
-            self._splits.append(self._from(split, 0, self.walk.ordinal, self._transactions))
-            if ended or not self._needed(split, carrier):
-                continue
-            try:
-                # The worker tells of an unreadable file; the others go on, as in a Log.
-                with suppress(InputError):
-                    self._splits[-1] = self._ended(self._pass(carrier))
-            except DamageError:
-                ended = True  # the worker tells; nothing behind is delivered, as in a Log
+        """The splits with their starts, and the ends of those that were read to the end."""
+        needed = [self._needed(*pair) for pair in zip(splits, self._carriers, strict=True)]
+        self.reading = Reading(list(compress(self._carriers, needed)), self._options)
+        self.reading.start = replace(self.reading.start, last=all(needed))
+        windows, ended = self.reading.windows(), False
+        window = self._next(windows)
+        for split, carrier, read in zip(splits, self._carriers, needed, strict=True):
+            self._begin(split, carrier)
+            while read and isinstance(window, Window) and window.carrier is carrier:
+                self._take(window)
+                window = self._next(windows)
+            self._finish(whole=not isinstance(window, DamageError))
+            ended = ended or isinstance(window, DamageError)
         return tuple(self._splits)
 
+    @staticmethod
+    def _next(windows: Iterator[Window]) -> Window | DamageError | None:
+        """The next window; the workers tell of damage, and of files that cannot be read."""
+        try:
+            return next(windows, None)
+        except DamageError as error:
+            return error
+        except InputError:
+            return None
+
     def _needed(self, split: Split, carrier: Carrier) -> bool:
-        """Whether a log must be walked over. The last one matters to none behind it; but a table's
-        schema, or what became of a prepared transaction, may be in it, or it may be large."""
+        """Whether a log must be read. The last one matters to none behind it; but a table's schema,
+        or what became of a prepared transaction, may be in it, or it may be large."""
         if not split.last or self._scan.typed or self._scan.kind == "transactions":
             return True
         return self._scan.of_rows and (carrier.size or 0) > self._split_bytes
 
     def _from(self, split: Split, start: int, events: int, transactions: int) -> Split:
         """``split`` from an offset on, with what is known now."""
-        if self._noted != self.walk.declared:
-            self.known.append(self.walk.known)
-            self._noted = self.walk.declared
+        if self._noted != self._declared:
+            tables = self.reading.tables
+            self.known.append(Known(tables.catalog.copy(), frozenset(tables.tracked)))
+            self._noted = self._declared
         known = len(self.known) - 1 if self.known else None
         return replace(split, start=start, events=events, transactions=transactions, known=known)
 
@@ -165,68 +185,58 @@ class _Planner:
         wanted = self._scan.wanted()
         return [
             schema
-            for name, schemas in self.walk.schemas.items()
+            for name, schemas in self.reading.schemas.items()
             if wanted.wants_table(*name)
             for schema in schemas
         ]
 
     # ---- one log --------------------------------------------------------------------------
 
-    def _pass(self, carrier: Carrier) -> int | None:
-        """Walk over one log; the offset of its end, None where damage or disorder hides it."""
-        self._end, self._ordered, before = 0, True, len(self.walk.damages)
+    def _begin(self, split: Split, carrier: Carrier) -> None:
+        number = self.reading.scanner.transactions.number
+        self._uncut = len(self._splits) + 1
+        self._splits.append(self._from(split, 0, self.reading.ordinal, number))
+        self._end, self._ordered, self._alone, self._going_on = 0, False, _Alone(), -1
         large = (carrier.size or 0) > self._split_bytes
         self._cuts = self._scan.of_rows and large and can_seek(carrier)
-        if self._scan.kind == "transactions":
-            for transaction in track_transactions(self._events(carrier), self._transactions):
-                self._transactions = transaction.number + 1
-                self._decide(transaction)
-        else:
-            self._scan_over(carrier)
-        hidden = any(damage.offset >= self._end for damage in self.walk.damages[before:])
-        return self._end if self._ordered and not hidden else None
+
+    def _finish(self, *, whole: bool) -> None:
+        """The log was read to its end, unless damage ended that."""
+        if not self._cuts or not whole:
+            del self._splits[self._uncut :]
+        elif len(self._splits) > self._uncut and self._splits[-1].start == self._end:
+            self._splits.pop()
+        if whole and self._ordered:
+            self._splits[-1] = self._ended(self._end)
 
     def _ended(self, stop: int | None) -> Split:
         """The split that goes on to the log's end."""
         return replace(self._splits[-1], stop=stop)
 
-    def _scan_over(self, carrier: Carrier) -> None:
-        """Walk over a log with the kernel, event by event where it gives the log up."""
-        whole, uncut, alone = True, len(self._splits), _Alone()
-        self._going_on = -1
-        try:
-            for item in self.walk.parts(carrier, self._transactions):
-                if isinstance(item, Step):
-                    self._note_end(item.event)
-                    self._cuts = False
-                elif item.stretch is None:
-                    whole = item.whole
-                else:
-                    self._take(item.stretch, alone)
-        finally:
-            if not self._cuts:
-                del self._splits[uncut:]
-        if whole:
-            if len(self._splits) > uncut and self._splits[-1].start == self._end:
-                self._splits.pop()
-            self._transactions = self.walk.next_number or 0
+    def _take(self, window: Window) -> None:
+        stretch = window.stretch
+        for item in window.looked:
+            if item.kind is StatementKind.DDL:
+                self._declared += 1
+                self._declared_at = 0 if stretch is None else stretch.ordinal + item.i
+            if item.told is not None and item.number >= 0:
+                self._decide(window, item)
+        if window.damages:
+            self._cuts = self._ordered = False
+        if stretch is None or not len(stretch.entries):
             return
-        for transaction in self.walk.transactions_of(carrier, self._transactions):
-            self._transactions = transaction.number + 1
-
-    def _take(self, stretch: Stretch, alone: _Alone) -> None:
-        self._cuts = self._cuts and alone.still(stretch)
-        if stretch.outer is not None:
-            return
-        last = stretch.entries[-1]
-        self._end = stretch.origin + int(last["offset"]) + int(last["size"])
-        if self._cuts:
-            self._cut(stretch)
+        plain = stretch.spots is None
+        self._ordered = plain if not self._end else self._ordered and plain
+        self._cuts = self._cuts and plain and self._alone.still(stretch)
+        if stretch.outer is None:
+            self._end = int(stretch.ends[-1])
+            if self._cuts:
+                self._cut(stretch)
 
     def _cut(self, stretch: Stretch) -> None:
         """Begin other splits at transactions of a stretch, or behind its end, before which enough
         lies, and behind which it declares nothing."""
-        offsets = stretch.origin + stretch.entries["offset"]
+        offsets = stretch.positions
         numbers, events = np.unique(stretch.entries["tx"], return_index=True)
         for number, event in zip(numbers.tolist(), events.tolist(), strict=True):
             if number > self._going_on:
@@ -238,33 +248,24 @@ class _Planner:
 
     def _cut_at(self, pos: int, ordinal: int, number: int) -> None:
         near = pos < self._splits[-1].start + self._split_bytes
-        if near or ordinal <= self.walk.declared_at:
+        if near or ordinal <= self._declared_at:
             return
         following = self._from(self._splits[-1], pos, ordinal, number)
         self._splits[-1] = self._ended(pos)
         self._splits.append(following)
 
-    # ---- event by event -------------------------------------------------------------------
-
-    def _events(self, carrier: Carrier) -> Iterator[Event]:
-        for step in self.walk.steps(carrier):
-            self._note_end(step.event)
-            yield step.event
-
-    def _note_end(self, event: Event) -> None:
-        if event.raw.inner is None:  # events pasted into a text may stand in any order
-            self._ordered = self._ordered and event.raw.pos >= self._end
-            self._end = max(self._end, event.raw.end_pos)
-
-    def _decide(self, transaction: Transaction) -> None:
-        """Note what XA COMMIT and XA ROLLBACK decide (rows/ledger.py, _resolve)."""
-        if transaction.outcome == Outcome.PREPARED and transaction.xa is not None:
-            self._prepared[transaction.xa] = transaction.number
-        elif transaction.resolves is not None:
-            decided = self._prepared.pop(transaction.resolves, None)
+    def _decide(self, window: Window, item: Looked) -> None:
+        """Note what XA COMMIT and XA ROLLBACK decide (frames/transactions.py)."""
+        told = item.told
+        assert told is not None
+        if told.outcome == Outcome.PREPARED and told.xa is not None:
+            self._prepared[told.xa] = item.number
+        elif told.resolves is not None:
+            decided = self._prepared.pop(told.resolves, None)
             if decided is not None:
-                where = (transaction.file, transaction.pos)
-                self.decisions[decided] = (transaction.outcome, *where)
+                records = window.transactions
+                pos = int(records["pos"][records["number"] == item.number][0])
+                self.decisions[decided] = (told.outcome, window.carrier.name, pos)
 
 
 class _Alone:
@@ -306,7 +307,7 @@ def _united(versions: Sequence[TableSchema], table: str) -> pa.Schema:
     """One schema for all versions of a table."""
     import pyarrow as pa
 
-    from binlogkit.frames.batches import schema_of
+    from binlogkit.frames.layouts import schema_of
     from binlogkit.frames.tables import united
 
     empty = [pa.RecordBatch.from_pylist([], schema=schema_of(v)) for v in versions]

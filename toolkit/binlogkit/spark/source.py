@@ -18,7 +18,7 @@ from pyspark.sql.types import DataType, StructField, StructType
 from binlogkit.spark.decode import check_schema, decode, scan_schema
 from binlogkit.spark.options import parse_options
 from binlogkit.spark.plan import Plan, make_plan
-from binlogkit.spark.split_walk import Split
+from binlogkit.spark.splits import Split
 
 if TYPE_CHECKING:
     import pyarrow as pa

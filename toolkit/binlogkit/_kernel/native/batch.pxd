@@ -1,7 +1,7 @@
 cimport cython
 from libc.stdint cimport int64_t
 
-from binlogkit._kernel.native.index cimport Index
+from binlogkit._kernel.native.index cimport Index, spots_p
 from binlogkit._kernel.native.layout cimport octets, table_p
 from binlogkit._kernel.native.scan cimport Scanner
 
@@ -10,6 +10,8 @@ cdef class RowsPass:
     cdef readonly Scanner scanner
     cdef readonly Index index
     cdef object data
+    cdef object places
+    cdef spots_p spots
     cdef readonly int64_t origin
     cdef readonly int64_t seq
     cdef readonly int64_t entry  # the event that is next, or was stopped at

@@ -7,7 +7,9 @@ from cython.cimports.binlogkit._kernel.native.images import decode_rows
 from cython.cimports.binlogkit._kernel.native.index import (
     N_BAD_CHECKSUM,
     Index,
+    Spot,
     entry_p,
+    spots_p,
 )
 from cython.cimports.binlogkit._kernel.native.layout import (
     E_FULL,
@@ -41,10 +43,10 @@ class RowsPass:
 
     ``builders``: by slot; a slot beyond the list, or None in it, is left out. ``seq``: the place of
     the index's first event in the walk. Events are read as the scanner's format is now, whatever
-    it is set to later.
+    it is set to later. ``spots``: where each event stood, if they are packed (scan.py).
     """
 
-    def __cinit__(self, scanner: Scanner, index: Index, data, origin, seq=0):
+    def __cinit__(self, scanner: Scanner, index: Index, data, origin, seq=0, spots=None):
         if seq < 0 or seq + index.count > _MAX_EVENTS:
             raise OverflowError("a walk of more than 2**31 events")
         scanner.check_format()
@@ -58,6 +60,7 @@ class RowsPass:
         self.data = data
         self.origin = origin
         self.seq = seq
+        self.places = spots
         self.entry = self.at = self.row = 0
 
     def run(self, builders: list, last=-1):
@@ -114,11 +117,16 @@ class RowsPass:
     def decode(self, tables, slots, stop, slot):
         """Decode up to entry ``stop`` (-1: all) or a fault, which is that of the table ``slot``."""
         view: Py_buffer
+        places: Py_buffer
         fault: cython.int = E_NONE
         self.index.begin_reading()
         try:
             if stop < 0 or stop > self.index.count:
                 stop = self.index.count
+            if self.places is not None:
+                PyObject_GetBuffer(self.places, cython.address(places), PyBUF_SIMPLE)
+                self.spots = cython.cast(spots_p, places.buf)
+                stop = min(stop, cython.cast(int64_t, places.len // cython.sizeof(Spot)))
             PyObject_GetBuffer(self.data, cython.address(view), PyBUF_SIMPLE)
             try:
                 with cython.nogil:
@@ -132,6 +140,9 @@ class RowsPass:
             finally:
                 PyBuffer_Release(cython.address(view))
         finally:
+            if self.spots is not cython.NULL:
+                PyBuffer_Release(cython.address(places))
+                self.spots = cython.NULL
             self.index.users -= 1
         return fault
 
@@ -156,7 +167,11 @@ class RowsPass:
         first = data + item.offset + self.header_length
         e.code = code
         e.table_id_width = self.table_id_width
-        if self.outer_pos < 0:
+        if self.outer_pos < 0 and self.spots is not cython.NULL:
+            e.facts[FACT_POS] = self.spots[self.entry].pos
+            e.facts[FACT_END_POS] = self.spots[self.entry].end_pos
+            e.facts[FACT_INNER] = self.spots[self.entry].inner
+        elif self.outer_pos < 0:
             e.facts[FACT_POS] = self.origin + item.offset
             e.facts[FACT_END_POS] = self.origin + item.offset + item.size
             e.facts[FACT_INNER] = -1

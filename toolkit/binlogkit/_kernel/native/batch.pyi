@@ -10,7 +10,13 @@ from binlogkit._kernel.native.scan import Scanner
 class RowsPass:
     inner: int
     def __new__(
-        cls, scanner: Scanner, index: Index, data: Buffer, origin: int, seq: int = 0
+        cls,
+        scanner: Scanner,
+        index: Index,
+        data: Buffer,
+        origin: int,
+        seq: int = 0,
+        spots: Buffer | None = None,
     ) -> Self: ...
     @property
     def scanner(self) -> Scanner: ...

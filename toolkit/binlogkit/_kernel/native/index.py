@@ -18,7 +18,7 @@ from cython.cimports.libc.string import memset
 _FIRST = cython.declare(cython.int, 256)
 _MOST_ROOM = cython.declare(cython.int, 1 << 20)
 
-#: The layout of an entry and of a transaction, for numpy.
+#: The layout of an entry, a transaction and a packed event's place, for numpy.
 ENTRY = (
     ("offset", "<i8"),
     ("size", "<u4"),
@@ -45,6 +45,7 @@ TRANSACTION = (
     ("events", "<i8"),
     ("size", "<i8"),
     ("row_events", "<i8"),
+    ("length", "<i8"),
     ("timestamp", "<u4"),
     ("end_timestamp", "<u4"),
     ("server_id", "<u4"),
@@ -53,6 +54,17 @@ TRANSACTION = (
     ("outcome", "u1"),
     ("explicit", "u1"),
     ("open", "u1"),
+    ("first_type", "u1"),
+    ("last_type", "u1"),
+    ("notes", "u1"),
+    ("spare", "V5"),
+)
+SPOT = (
+    ("pos", "<i8"),
+    ("end_pos", "<i8"),
+    ("inner", "<i8"),
+    ("size", "<u4"),
+    ("flags", "<u4"),
 )
 
 
@@ -161,6 +173,7 @@ class Transactions:
         items = self.items + self.count
         memset(items, 0, cython.sizeof(Transaction))
         items.number = self.next_number
+        items.length = -1
         self.next_number += 1
         self.count += 1
         return items

@@ -4,6 +4,7 @@ from typing_extensions import Buffer
 
 ENTRY: Final[tuple[tuple[str, str], ...]]
 TRANSACTION: Final[tuple[tuple[str, str], ...]]
+SPOT: Final[tuple[tuple[str, str], ...]]
 
 @final
 class Index:

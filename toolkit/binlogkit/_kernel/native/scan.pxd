@@ -1,7 +1,7 @@
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
-from binlogkit._kernel.native.index cimport Entry, Index, Transaction, Transactions
+from binlogkit._kernel.native.index cimport Entry, Index, Spot, Transaction, Transactions, spots_p
 from binlogkit._kernel.native.layout cimport octets
 from binlogkit._kernel.native.table_maps cimport TableMaps
 
@@ -13,6 +13,7 @@ cdef enum Stop:
     STOP_SIZE  # before an event that claims less than its header
     STOP_SHORT  # before an event that is too short for its checksum
     STOP_CHECKSUM  # before an event whose checksum is wrong
+    STOP_POSITION  # before an event without a checksum that stands elsewhere than it says
     STOP_MEMORY
 
 cdef enum Has:
@@ -29,6 +30,7 @@ cdef enum Outcome:
     O_PREPARED
 
 cdef enum:
+    DUMMY_TABLE_ID = 0xFFFFFF  # rows for it carry none: they only end a statement
     STATUS_BLOCKS = 16
     STATUS_BYTES = 256
 
@@ -40,27 +42,42 @@ cdef class Scanner:
     cdef public bint checksums
     cdef public bint format_checksum
     cdef public bint verify
+    cdef public bint positions
     cdef public int table_id_width
     cdef public int64_t outer_pos  # of the payload whose events these are, -1 in a log itself
     cdef public int64_t outer_end
     cdef readonly int64_t offset  # behind the last event taken
+    cdef public bint in_statement  # a statement's table maps came, and not its last rows
     cdef readonly uint32_t computed  # of a checksum that is wrong
     cdef readonly uint32_t stored
+    cdef spots_p spots  # of packed events, from the index's first on; NULL: they are not packed
     cdef uint8_t[STATUS_BLOCKS][STATUS_BYTES] status
     cdef int[STATUS_BLOCKS] status_size
     cdef int status_next
     cdef int length  # header_length and table_id_width as they were when the scan began
     cdef int id_width
+    cdef int64_t spot_count
     cdef int check_idle(self) except -1
     cdef int check_format(self) except -1
+    cdef int scan_buffer(
+        self, Index index, object data, int64_t first, int64_t last, int64_t base, int forced
+    ) except -1
     cdef int scan_events(
         self, Index index, octets data, int64_t at, int64_t end, int64_t origin, int forced
     ) noexcept nogil
     cdef bint checksum_holds(self, octets p, uint32_t size, int type, int flags) noexcept nogil
-    cdef bint take_event(self, Entry* e, octets p, octets end, int64_t pos) noexcept nogil
+    cdef bint take_event(
+        self, Entry* e, octets p, octets end, int64_t pos, const Spot* spot
+    ) noexcept nogil
+    cdef void take_rows(self, Entry* e, octets p) noexcept nogil
     cdef Transaction* current(self) noexcept nogil
-    cdef Transaction* start(self, Entry* e, int64_t pos) noexcept nogil
-    cdef void count(self, Transaction* t, Entry* e, int64_t pos) noexcept nogil
-    cdef bint take_gtid(self, Entry* e, octets p, octets end, int64_t pos) noexcept nogil
-    cdef bint take_query(self, Entry* e, octets p, octets end, int64_t pos) noexcept nogil
+    cdef Transaction* start(self, Entry* e, int64_t pos, const Spot* spot) noexcept nogil
+    cdef void count(self, Transaction* t, Entry* e, int64_t pos, const Spot* spot) noexcept nogil
+    cdef void end(self, Transaction* t, int outcome) noexcept nogil
+    cdef bint take_gtid(
+        self, Entry* e, octets p, octets end, int64_t pos, const Spot* spot
+    ) noexcept nogil
+    cdef bint take_query(
+        self, Entry* e, octets p, octets end, int64_t pos, const Spot* spot
+    ) noexcept nogil
     cdef bint knows(self, octets p, int size) noexcept nogil

@@ -9,16 +9,27 @@ import cython
 from cython.cimports.binlogkit._kernel.native.index import (
     N_BAD_CHECKSUM,
     N_LOOK,
+    N_MAP_CHANGED,
     N_NEW_MAP,
     N_NO_MAP,
+    N_STATEMENT_END,
+    N_STRAY,
+    SPOT_BAD,
+    T_ALONE,
+    T_IN_STATEMENT,
+    T_REPLACED,
     Index,
+    Spot,
     Transactions,
     crc32,
     entry_p,
+    spot_p,
+    spots_p,
     transaction_p,
 )
 from cython.cimports.binlogkit._kernel.native.layout import octets
 from cython.cimports.binlogkit._kernel.native.scan import (
+    DUMMY_TABLE_ID,
     HAS_CLOCK,
     HAS_COMMIT,
     HAS_GTID,
@@ -33,10 +44,11 @@ from cython.cimports.binlogkit._kernel.native.scan import (
     STOP_FORMAT,
     STOP_LOOK,
     STOP_MEMORY,
+    STOP_POSITION,
     STOP_SHORT,
     STOP_SIZE,
 )
-from cython.cimports.binlogkit._kernel.native.table_maps import TableMaps
+from cython.cimports.binlogkit._kernel.native.table_maps import Place, TableMaps
 from cython.cimports.cpython.buffer import PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cython.cimports.libc.stdint import int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.string import memcmp, memcpy
@@ -50,6 +62,7 @@ STOPS = {
     STOP_SIZE: "size",
     STOP_SHORT: "short",
     STOP_CHECKSUM: "checksum",
+    STOP_POSITION: "position",
 }
 _HEADER = cython.declare(cython.int, 19)
 _CHECKSUM = cython.declare(cython.int, 4)
@@ -148,7 +161,8 @@ class Scanner:
 
     ``header_length``, ``checksums`` (of all but a format description, which has its own
     ``format_checksum``) and ``table_id_width`` are as the format description says; ``verify``:
-    whether checksums are computed; ``maps`` and ``transactions`` gather what was met.
+    whether checksums are computed; ``positions``: whether events without them must stand where
+    they say; ``maps`` and ``transactions`` gather what was met.
     """
 
     def __cinit__(self, number=0):
@@ -156,23 +170,39 @@ class Scanner:
         self.transactions = Transactions(number)
         self.header_length = _HEADER
         self.table_id_width = 6
-        self.verify = True
+        self.verify = self.positions = True
         self.outer_pos = self.outer_end = -1
 
-    def scan(self, index: Index, data, start, end, origin, take_format=False, unchecked=False):
+    def scan(self, index: Index, data, start, end, origin, take_format=False, spots=None):
         """Take the events of ``data[start:end]``; a name of ``STOPS``.
 
         ``origin``: the log's offset of the buffer's first byte; ``offset`` is behind the last event
         that was taken. ``take_format``: the first event is a format description that Python knows;
-        ``unchecked``: the first event's checksum is known to be wrong; it is taken all the same.
+        ``spots``: where each of the index's events stood, if they are packed: as ``SPOT`` says.
         """
+        places: Py_buffer
+        stop: cython.int
+        self.check_idle()
+        self.spots = cython.NULL
+        if spots is None:
+            stop = self.scan_buffer(index, data, start, end, origin, take_format)
+        else:
+            PyObject_GetBuffer(spots, cython.address(places), PyBUF_SIMPLE)
+            self.spots = cython.cast(spots_p, places.buf)
+            self.spot_count = places.len // cython.sizeof(Spot)
+            try:
+                stop = self.scan_buffer(index, data, start, end, origin, take_format)
+            finally:
+                self.spots = cython.NULL
+                PyBuffer_Release(cython.address(places))
+        if stop == STOP_MEMORY:
+            raise MemoryError
+        return STOPS[stop]
+
+    def scan_buffer(self, index, data, first, last, base, forced):
+        """What :meth:`scan` does once the spots are there."""
         view: Py_buffer
         stop: cython.int
-        first: int64_t = start
-        last: int64_t = end
-        base: int64_t = origin
-        forced: cython.int = (1 if take_format else 0) | (2 if unchecked else 0)
-        self.check_idle()
         self.check_format()
         index.check_idle()
         self.id_width, self.length = self.table_id_width, self.header_length
@@ -192,9 +222,7 @@ class Scanner:
         finally:
             self.maps.busy = self.transactions.busy = False
             index.users = 0
-        if stop == STOP_MEMORY:
-            raise MemoryError
-        return STOPS[stop]
+        return stop
 
     def check_idle(self):
         """RuntimeError: it scans just now."""
@@ -208,9 +236,10 @@ class Scanner:
         return 0
 
     def scan_events(self, index, data, at, end, origin, forced):
-        """The loop of ``scan``; ``forced``: bit 0 take_format, bit 1 unchecked."""
+        """The loop of ``scan``; ``forced``: whether it takes a format description first."""
         p: octets
         e: entry_p
+        spot: spot_p = cython.NULL
         size: uint32_t
         code: cython.int
         flags: cython.int
@@ -229,7 +258,7 @@ class Scanner:
             size = cython.cast(uint32_t, _little(p + 9, 4))
             flags = p[17] | p[18] << 8
             header = _HEADER if code == _FORMAT else self.length
-            if code == _FORMAT and not forced & 1:
+            if code == _FORMAT and not forced:
                 return STOP_FORMAT
             if size < cython.cast(uint32_t, header):
                 return STOP_SIZE
@@ -240,8 +269,15 @@ class Scanner:
                 tail = _CHECKSUM
                 if size < cython.cast(uint32_t, header + tail):
                     return STOP_SHORT
-                if self.verify and not self.checksum_holds(p, size, code, flags) and not forced & 2:
+                if self.verify and not self.checksum_holds(p, size, code, flags):
                     return STOP_CHECKSUM
+            if self.spots is not cython.NULL:
+                if index.count >= self.spot_count:
+                    return STOP_SIZE
+                spot = self.spots + index.count
+            elif not tail and self.positions and self.outer_pos < 0:
+                if cython.cast(uint32_t, origin + at + size) != _little(p + 13, 4):
+                    return STOP_POSITION
             e = index.add()
             if e is cython.NULL:
                 return STOP_MEMORY
@@ -255,9 +291,9 @@ class Scanner:
             e.notes = 0
             e.slot = -1
             e.tx = -1
-            if forced & 2:
-                e.notes = N_BAD_CHECKSUM | N_LOOK
-            elif not self.take_event(e, p + header, p + (size - tail), origin + at):
+            if spot is not cython.NULL and spot.flags:
+                e.notes = N_LOOK | (N_BAD_CHECKSUM if spot.flags & SPOT_BAD else 0)
+            elif not self.take_event(e, p + header, p + (size - tail), origin + at, spot):
                 return STOP_MEMORY
             at += size
             forced = 0
@@ -292,86 +328,116 @@ class Scanner:
         t = self.transactions.items + (self.transactions.count - 1)
         return t if t.open else cython.NULL
 
-    def start(self, e, pos):
+    def start(self, e, pos, spot):
         """Begin a transaction with an event; one that is open is cut. NULL: no memory."""
         t: transaction_p = self.current()
         if t is not cython.NULL:
-            t.open = 0
+            t.notes |= T_REPLACED
+            self.end(t, t.outcome)
         t = self.transactions.add()
         if t is not cython.NULL:
             t.open = 1
             t.pos = pos if self.outer_pos < 0 else self.outer_pos
+            if spot is not cython.NULL and self.outer_pos < 0:
+                t.pos = spot.pos
             t.timestamp = e.timestamp
             t.server_id = e.server_id
+            t.first_type = e.type
         return t
 
-    def count(self, t, e, pos):
+    def count(self, t, e, pos, spot):
         """An event more in a transaction."""
         e.tx = t.number
         t.events += 1
-        if self.outer_pos < 0:
+        if self.outer_pos >= 0:
+            t.end_pos = self.outer_end
+        elif spot is cython.NULL:
             t.size += e.size
             t.end_pos = pos + e.size
         else:
-            t.end_pos = self.outer_end
+            t.size += spot.size if spot.inner < 0 else 0
+            t.end_pos = spot.end_pos
         t.end_timestamp = e.timestamp
+        t.last_type = e.type
 
-    def take_event(self, e, p, end, pos):
+    def end(self, t, outcome):
+        """A transaction ends."""
+        t.outcome = cython.cast(uint8_t, outcome)
+        t.open = 0
+        if self.in_statement:
+            t.notes |= T_IN_STATEMENT
+        self.in_statement = False
+        self.maps.statement += 1
+
+    def take_event(self, e, p, end, pos, spot):
         """Say what an event belongs to; False: no memory. ``p``: behind the header."""
         code: cython.int = e.type
         t: transaction_p
+        place: cython.pointer(Place)
         new: cython.bint = False
         slot: int32_t
         width: cython.int = self.id_width
         size: int64_t = end - p
         if code == _GTID or code == _ANONYMOUS:
-            return self.take_gtid(e, p, end, pos)
+            return self.take_gtid(e, p, end, pos, spot)
         if code == _QUERY:
-            return self.take_query(e, p, end, pos)
+            return self.take_query(e, p, end, pos, spot)
         t = self.current()
         if code == _FORMAT:
             if t is not cython.NULL:
-                self.count(t, e, pos)
+                self.count(t, e, pos, spot)
             return True
         if code == _TABLE_MAP and size >= width:
             slot = self.maps.intern(p + width, size - width, cython.address(new))
-            if slot < 0 or not self.maps.put(_little(p, width), slot):
+            place = cython.NULL if slot < 0 else self.maps.put(_little(p, width), slot)
+            if place is cython.NULL:
                 return False
             e.slot = slot
-            if new:
-                e.notes |= N_NEW_MAP
+            e.notes |= (N_NEW_MAP if new else 0) | (N_MAP_CHANGED if place.changed else 0)
+            self.in_statement = True
         elif _is_rows(code) and size >= width + 2 and _rows_begin(code, p + width + 2, end):
-            e.slot = self.maps.slot_of(_little(p, width))
-            if e.slot < 0:
-                e.notes |= N_NO_MAP
+            self.take_rows(e, p)
         elif code == _XID and size >= 8:
             pass
         elif code != _ROWS_QUERY or not size:
             e.notes |= N_LOOK
             return True
         if t is cython.NULL:
-            t = self.start(e, pos)
+            t = self.start(e, pos, spot)
             if t is cython.NULL:
                 return False
-        self.count(t, e, pos)
+        self.count(t, e, pos, spot)
         if code == _XID:
             t.xid = _little(p, 8)
             t.has |= HAS_XID
-            t.outcome = O_COMMITTED
-            t.open = 0
+            self.end(t, O_COMMITTED)
         elif _is_rows(code):
             t.row_events += 1
             if p[width] & 1 and not t.explicit and not t.has & HAS_GTID:
-                t.outcome = O_COMMITTED
-                t.open = 0
+                t.notes |= T_ALONE
+                self.end(t, O_COMMITTED)
         return True
 
-    def take_gtid(self, e, p, end, pos):
+    def take_rows(self, e, p):
+        """Say which table the rows of an event are of; ``p``: behind the header."""
+        number: uint64_t = _little(p, self.id_width)
+        e.slot = self.maps.slot_of(number)
+        if e.slot < 0:
+            e.notes |= N_NO_MAP
+        if number != DUMMY_TABLE_ID and not self.maps.in_statement(number):
+            e.notes |= N_STRAY
+        self.in_statement = not p[self.id_width] & 1
+        if not self.in_statement:
+            e.notes |= N_STATEMENT_END
+            self.maps.statement += 1
+
+    def take_gtid(self, e, p, end, pos, spot):
         """GTID_LOG_EVENT and ANONYMOUS_GTID_LOG_EVENT, as ``events/gtid.py`` reads them."""
         t: transaction_p
         has: cython.int = 0
         commit: uint64_t = 0
         original: uint64_t = 0
+        length: int64_t = -1
         width: cython.int
         logical: octets = p + 25
         if end - p < 25:
@@ -407,11 +473,12 @@ class Scanner:
             if p[0] == 251 or p[0] == 255 or width >= end - p:
                 e.notes |= N_LOOK
                 return True
+            length = cython.cast(int64_t, _little(p + 1, width)) if width else p[0]
             p += 1 + width
         if end - p >= 4 and p[3] & 0x80 and end - p < 8:  # the server's versions
             e.notes |= N_LOOK
             return True
-        t = self.start(e, pos)
+        t = self.start(e, pos, spot)
         if t is cython.NULL:
             return False
         t.has = cython.cast(uint8_t, has)
@@ -422,10 +489,11 @@ class Scanner:
             t.sequence_number = cython.cast(int64_t, _little(logical + 9, 8))
         t.commit_timestamp = cython.cast(int64_t, commit)
         t.original_timestamp = cython.cast(int64_t, original)
-        self.count(t, e, pos)
+        t.length = length
+        self.count(t, e, pos, spot)
         return True
 
-    def take_query(self, e, p, end, pos):
+    def take_query(self, e, p, end, pos, spot):
         """BEGIN and COMMIT with status variables that Python has read before; else Python looks."""
         t: transaction_p
         size: int64_t = end - p
@@ -443,22 +511,21 @@ class Scanner:
         left = end - text
         t = self.current()
         if left == 5 and memcmp(text, b"BEGIN", 5) == 0:
-            if t is cython.NULL:
-                t = self.start(e, pos)
+            if t is cython.NULL or t.explicit:
+                t = self.start(e, pos, spot)
                 if t is cython.NULL:
                     return False
-            self.count(t, e, pos)
+            self.count(t, e, pos, spot)
             t.explicit = 1
             t.thread_id = cython.cast(int64_t, _little(p, 4))
             t.has |= HAS_THREAD
         elif left == 6 and memcmp(text, b"COMMIT", 6) == 0:
             if t is cython.NULL:
-                t = self.start(e, pos)
+                t = self.start(e, pos, spot)
                 if t is cython.NULL:
                     return False
-            self.count(t, e, pos)
-            t.outcome = O_COMMITTED
-            t.open = 0
+            self.count(t, e, pos, spot)
+            self.end(t, O_COMMITTED)
         else:
             e.notes |= N_LOOK
         return True
@@ -487,16 +554,19 @@ class Scanner:
 
     def settle(
         self, index: Index, origin, start=False, join=True, explicit=False, thread_id=-1,
-        tagged=False, ends=False, outcome=0,
+        tagged=False, ends=False, outcome=0, spots=None, length=-1,
     ):  # fmt: skip
-        """Say what the event behind which the scan stopped does to transactions.
+        """Say what the event behind which the scan stopped does to transactions; its number or -1.
 
         ``start``: it begins one whatever is open; ``join``: it belongs to the open one, or begins
-        one; ``explicit``: as BEGIN does; ``tagged``: it gives a GTID; ``ends``: with ``outcome``.
+        one; ``explicit``: as BEGIN does; ``tagged``: it gives a GTID; ``length``: that it gives;
+        ``ends``: with ``outcome``; ``spots``: as in :meth:`scan`.
         """
         t: transaction_p
         e: entry_p
         pos: int64_t
+        spot: spot_p = cython.NULL
+        places: Py_buffer
         self.check_idle()
         index.check_idle()
         if not index.count or not index.entries[index.count - 1].notes & N_LOOK:
@@ -504,23 +574,34 @@ class Scanner:
         e = index.entries + (index.count - 1)
         pos = origin + e.offset
         t = cython.NULL if start else self.current()
+        if t is cython.NULL and not (start or join):
+            return -1
+        if spots is not None:
+            PyObject_GetBuffer(spots, cython.address(places), PyBUF_SIMPLE)
+            if index.count > cython.cast(int64_t, places.len // cython.sizeof(Spot)):
+                PyBuffer_Release(cython.address(places))
+                raise ValueError("a spot per event is needed")
+            spot = cython.cast(spots_p, places.buf) + (index.count - 1)
         if t is cython.NULL:
-            if not (start or join):
-                return
-            t = self.start(e, pos)
-            if t is cython.NULL:
-                raise MemoryError
-        self.count(t, e, pos)
+            t = self.start(e, pos, spot)
+        if t is not cython.NULL:
+            self.count(t, e, pos, spot)
+        if spots is not None:
+            PyBuffer_Release(cython.address(places))
+        if t is cython.NULL:
+            raise MemoryError
         if explicit:
             t.explicit = 1
         if tagged:
             t.has |= HAS_GTID
+        if length >= 0:
+            t.length = length
         if thread_id >= 0:
             t.thread_id = thread_id
             t.has |= HAS_THREAD
         if ends:
-            t.outcome = outcome
-            t.open = 0
+            self.end(t, outcome)
+        return t.number
 
     @property
     def open_transaction(self):
@@ -538,4 +619,10 @@ class Scanner:
         self.check_idle()
         t = self.current()
         if t is not cython.NULL:
-            t.open = 0
+            self.end(t, t.outcome)
+
+    def lost(self):
+        """A range was lost: the statement that was open need not go on behind it."""
+        self.check_idle()
+        self.in_statement = False
+        self.maps.statement += 1

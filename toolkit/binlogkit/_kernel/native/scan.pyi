@@ -13,6 +13,8 @@ class Scanner:
     checksums: bool
     format_checksum: bool
     verify: bool
+    positions: bool
+    in_statement: bool
     table_id_width: int
     outer_pos: int
     outer_end: int
@@ -37,7 +39,7 @@ class Scanner:
         end: int,
         origin: int,
         take_format: bool = False,
-        unchecked: bool = False,
+        spots: Buffer | None = None,
     ) -> str: ...
     def know_status(self, block: bytes) -> None: ...
     def settle(
@@ -51,5 +53,8 @@ class Scanner:
         tagged: bool = False,
         ends: bool = False,
         outcome: int = 0,
-    ) -> None: ...
+        spots: Buffer | None = None,
+        length: int = -1,
+    ) -> int: ...
+    def lost(self) -> None: ...
     def finish(self) -> None: ...

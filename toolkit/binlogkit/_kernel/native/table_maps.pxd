@@ -10,12 +10,10 @@ ctypedef struct Body:
 
 ctypedef struct Place:
     uint64_t id
+    int64_t statement  # in which it was mapped last
     int32_t slot  # -1: taken away
-    int32_t used
-
-ctypedef struct Change:
-    uint64_t id
-    int32_t slot  # what it stood for before
+    uint8_t used
+    uint8_t changed  # by its last map, which differs from the one before in the statement
 
 @cython.final
 cdef class TableMaps:
@@ -27,15 +25,14 @@ cdef class TableMaps:
     cdef Place* places
     cdef int64_t place_size
     cdef int64_t place_count
-    cdef Change* changes
-    cdef int64_t change_count
-    cdef int64_t change_capacity
+    cdef int64_t kept  # bodies in front that no map that comes is compared with
+    cdef int64_t statement  # number of the statement that is open
     cdef bint busy  # it is written just now
     cdef int check_idle(self) except -1
     cdef int32_t slot_of(self, uint64_t table_id) noexcept nogil
-    cdef bint put(self, uint64_t table_id, int32_t slot) noexcept nogil
+    cdef Place* put(self, uint64_t table_id, int32_t slot) noexcept nogil
+    cdef bint in_statement(self, uint64_t table_id) noexcept nogil
     cdef int32_t intern(self, octets body, int64_t size, bint* new) noexcept nogil
     cdef Place* find(self, uint64_t table_id) noexcept nogil
-    cdef bint note(self, uint64_t table_id, int32_t slot) noexcept nogil
     cdef bint widen(self) noexcept nogil
     cdef bint rehash(self) noexcept nogil

@@ -8,10 +8,10 @@ import os
 
 import cython
 from cython.cimports.binlogkit._kernel.native.layout import octets, u128
-from cython.cimports.binlogkit._kernel.native.table_maps import Body, Change, Place
+from cython.cimports.binlogkit._kernel.native.table_maps import Body, Place
 from cython.cimports.libc.stdint import int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free, malloc, realloc
-from cython.cimports.libc.string import memcmp, memcpy
+from cython.cimports.libc.string import memcmp, memcpy, memset
 
 _FIRST = cython.declare(cython.int, 64)
 # A log that was made to be slow to read cannot know these.
@@ -67,7 +67,6 @@ class TableMaps:
         free(self.bodies)
         free(self.by_hash)
         free(self.places)
-        free(self.changes)
 
     def check_idle(self):
         """RuntimeError: a scan adds maps just now."""
@@ -92,22 +91,43 @@ class TableMaps:
                 found.append((self.places[i].id, self.places[i].slot))
         return found
 
-    def mark(self):
-        """Remember what the ids stand for now."""
-        self.change_count = 0
+    def renew(self):
+        """Let every map that comes again have a slot of its own, as tables have changed.
 
-    def back_to_mark(self):
-        """Let the ids stand for what they stood for at the mark, those forgotten since for none."""
-        while self.change_count:
-            self.change_count -= 1
-            self.find(self.changes[self.change_count].id).slot = self.changes[
-                self.change_count
-            ].slot
+        Returns the slots that ids stand for, in order: they are 0, 1, … from here on.
+        """
+        i: int64_t
+        kept: int32_t = 0
+        renamed: cython.pointer(int32_t)
+        found = []
+        self.check_idle()
+        renamed = cython.cast(
+            cython.pointer(int32_t), calloc(self.count + 1, cython.sizeof(int32_t))
+        )
+        if renamed is cython.NULL:
+            raise MemoryError
+        for i in range(self.place_size):
+            if self.places[i].used and self.places[i].slot >= 0:
+                renamed[self.places[i].slot] = 1
+        for i in range(self.count):
+            if not renamed[i]:
+                free(self.bodies[i].data)
+                continue
+            self.bodies[kept] = self.bodies[i]
+            renamed[i] = kept
+            kept += 1
+            found.append(i)
+        for i in range(self.place_size):
+            if self.places[i].used and self.places[i].slot >= 0:
+                self.places[i].slot = renamed[self.places[i].slot]
+        free(renamed)
+        self.count = self.kept = kept
+        memset(self.by_hash, 0, self.hash_size * cython.sizeof(int32_t))
+        return found
 
     def forget_ids(self):
         """No id stands for a map any more; the maps stay known."""
         i: int64_t
-        self.change_count = 0
         self.check_idle()
         for i in range(self.place_size):
             if self.places[i].used:
@@ -127,39 +147,25 @@ class TableMaps:
         return place.slot if place.used else -1
 
     def put(self, table_id, slot):
-        """Let an id stand for a slot; False: no memory."""
+        """Let an id stand for a slot from here on; NULL: no memory."""
         place: cython.pointer(Place)
         if 2 * self.place_count >= self.place_size and not self.widen():
-            return False
+            return cython.NULL
         place = self.find(table_id)
         if not place.used:
             place.used = 1
             place.id = table_id
-            place.slot = -1
+            place.slot = place.statement = -1
             self.place_count += 1
-        if place.slot != slot:
-            if not self.note(table_id, place.slot):
-                return False
-            place.slot = slot
-        return True
+        place.changed = place.statement == self.statement and place.slot != slot
+        place.statement = self.statement
+        place.slot = slot
+        return place
 
-    def note(self, table_id, slot):
-        """Remember what an id stood for; False: no memory."""
-        size: int64_t
-        changes: cython.pointer(Change)
-        if self.change_count == self.change_capacity:
-            size = 2 * self.change_capacity if self.change_capacity else _FIRST
-            changes = cython.cast(
-                cython.pointer(Change), realloc(self.changes, size * cython.sizeof(Change))
-            )
-            if changes is cython.NULL:
-                return False
-            self.changes = changes
-            self.change_capacity = size
-        self.changes[self.change_count].id = table_id
-        self.changes[self.change_count].slot = slot
-        self.change_count += 1
-        return True
+    def in_statement(self, table_id):
+        """Whether an id was given a map in the statement that is open."""
+        place: cython.pointer(Place) = self.find(table_id)
+        return place.used and place.statement == self.statement
 
     def widen(self):
         """Twice the places for ids."""
@@ -189,7 +195,7 @@ class TableMaps:
         )
         if table is cython.NULL:
             return False
-        for i in range(self.count):
+        for i in range(self.kept, self.count):
             k = self.bodies[i].hash & (size - 1)
             while table[k]:
                 k = (k + 1) & (size - 1)

@@ -1,0 +1,217 @@
+"""The statements that logs hold as text, and what they do to tables: views of a reading's windows.
+
+BEGIN and COMMIT, which the scan takes without Python, are read from the buffers by the column.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from binlogkit.constants import HEADER_LENGTH, EventType
+from binlogkit.frames.known import Known
+from binlogkit.frames.ledgers import (
+    BOUNDARY_KEYS,
+    STATEMENT_KEYS,
+    ledger_schema,
+    plain_record,
+    to_table,
+)
+from binlogkit.frames.wanted import wanted_events
+from binlogkit.rows.filters import Filters
+from binlogkit.rows.ledger import (
+    Boundary,
+    boundaries_of,
+    in_small_letters,
+    statement_of,
+)
+from binlogkit.rows.window import LOOK, SEQ_SHIFT, Window
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Boundaries", "Statements"]
+
+_BEGIN_LENGTH = 5  # characters of the one statement; COMMIT has more
+_POST_HEADER = 13
+
+
+class Statements:
+    """Every statement of the windows that ``filters`` want; ``source``: see ReadOptions.name."""
+
+    def __init__(self, filters: Filters, source: str | None = None) -> None:
+        self._filters = filters
+        self._source = source
+        self._known = Known()
+        self._parts: list[pa.Table] = []
+
+    def take(self, window: Window) -> None:
+        """Take the next window."""
+        self._known.add(window.transactions, window.facts)
+        stretch = window.stretch
+        if stretch is None:
+            return
+        entries = stretch.entries
+        wanted = wanted_events(self._filters, window, self._known)
+        plain = (entries["type"] == EventType.QUERY_EVENT) & (entries["notes"] & LOOK == 0)
+        if wanted is not None:
+            plain &= wanted
+        places, tables = [], []
+        here = np.flatnonzero(plain)
+        if len(here):
+            places.append(here)
+            tables.append(self._plain(window, here))
+        items = [item for item in window.looked if wanted is None or wanted[item.i]]
+        numbers = np.array([item.number for item in items], np.int64)
+        gtids = _gtids(self._known, numbers)
+        found = [
+            (item.i, statement)
+            for item, gtid in zip(items, gtids, strict=True)
+            if (statement := statement_of(item, gtid)) is not None
+        ]
+        if found:
+            records = (plain_record(s, STATEMENT_KEYS, self._source) for _, s in found)
+            places.append(np.array([i for i, _ in found]))
+            tables.append(to_table(records, STATEMENT_KEYS))
+        if tables:
+            self._parts.append(_in_order(places, tables))
+        self._known.forget(self._known.last)
+
+    def _plain(self, window: Window, here: np.ndarray[Any, Any]) -> pa.Table:
+        """BEGIN and COMMIT."""
+        import pyarrow as pa
+
+        stretch = window.stretch
+        assert stretch is not None
+        entries, count = stretch.entries[here], len(here)
+        with memoryview(stretch.data) as view:
+            data = np.frombuffer(view, np.uint8)
+            at = entries["offset"] + HEADER_LENGTH
+            status = _number(data, at + 11, 2)
+            lengths = data[at + 8].astype(np.int64)
+            names = _texts(data, at + _POST_HEADER + status, lengths)
+            size = entries["size"] - HEADER_LENGTH - stretch.tail
+            begins = size - _POST_HEADER - status - lengths - 1 == _BEGIN_LENGTH
+            thread, took, error = (
+                _number(data, at + first, width) for first, width in ((0, 4), (4, 4), (9, 2))
+            )
+            del data
+        inners = stretch.inners[here]
+        inner = pa.array(inners, pa.int64(), mask=inners < 0)
+        source = [self._source] * count if self._source is not None else pa.nulls(count)
+        columns: dict[str, Any] = {
+            "source": source,
+            "file": pa.repeat(pa.scalar(window.carrier.name), count),
+            "pos": stretch.positions[here],
+            "end_pos": stretch.ends[here],
+            "inner": inner,
+            "timestamp": entries["timestamp"].astype(np.int64),
+            "server_id": entries["server_id"].astype(np.int64),
+            "gtid": _gtids(self._known, entries["tx"]),
+            "thread_id": thread,
+            "db": names,
+            "query": np.where(begins, "BEGIN", "COMMIT").tolist(),
+            "kind": np.where(begins, "begin", "commit").tolist(),
+            "exec_time": took,
+            "error_code": error,
+        }
+        schema = ledger_schema(STATEMENT_KEYS)
+        return pa.table(
+            [pa.array(columns[f.name], f.type) if not isinstance(columns[f.name], pa.Array)
+             else columns[f.name].cast(f.type) for f in schema],
+            schema=schema,
+        )  # fmt: skip
+
+    def fresh(self) -> pa.Table:
+        """The statements since the last call, in log order."""
+        import pyarrow as pa
+
+        parts, self._parts = self._parts, []
+        return pa.concat_tables(parts) if parts else to_table((), STATEMENT_KEYS)
+
+    def finish(self) -> pa.Table:
+        """The statements in log order."""
+        return self.fresh()
+
+
+class Boundaries:
+    """What the windows' statements do to tables; ``filters``: None for all."""
+
+    def __init__(self, filters: Filters | None = None) -> None:
+        self._filters = filters
+        self._known = Known()
+        self.found: list[Boundary] = []
+
+    def take(self, window: Window) -> list[tuple[int, Boundary]]:
+        """Take the next window; the boundaries in it, with their entries."""
+        self._known.add(window.transactions, window.facts)
+        stretch = window.stretch
+        here = [item for item in window.looked if item.changes] if stretch is not None else []
+        if not here or stretch is None:
+            self._known.forget(self._known.last)
+            return []
+        wanted = None
+        if self._filters is not None:
+            wanted = wanted_events(self._filters, window, self._known)
+        made: list[tuple[int, Boundary]] = []
+        for item in here:
+            if wanted is not None and not wanted[item.i]:
+                continue
+            gtid, commit = self._known.gtid_and_commit(item.number)
+            seq = stretch.ordinal + item.i << SEQ_SHIFT
+            made += [(item.i, b) for b in boundaries_of(item, seq, gtid, commit)]
+        self.found += [boundary for _, boundary in made]
+        self._known.forget(self._known.last)
+        return made
+
+    def finish(self, source: str | None = None, *, folded: bool = False) -> pa.Table:
+        """The boundaries in log order; ``folded``: in small letters, as the server stores names."""
+        found = [in_small_letters(b) for b in self.found] if folded else self.found
+        return to_table((plain_record(b, BOUNDARY_KEYS, source) for b in found), BOUNDARY_KEYS)
+
+
+def _gtids(known: Known, numbers: np.ndarray[Any, Any]) -> list[str | None]:
+    """The GTID of each transaction."""
+    unique, places = np.unique(numbers, return_inverse=True)
+    outside = int(np.count_nonzero(unique < 0))
+    texts = [None] * outside + known.columns(unique[outside:])["gtid"].to_list()
+    return [texts[i] for i in places.tolist()]
+
+
+def _in_order(places: list[np.ndarray[Any, Any]], tables: list[pa.Table]) -> pa.Table:
+    import pyarrow as pa
+
+    if len(tables) == 1:
+        return tables[0]
+    order = np.argsort(np.concatenate(places), kind="stable")
+    return pa.concat_tables(tables).take(pa.array(order)).combine_chunks()
+
+
+def _number(
+    data: np.ndarray[Any, Any], at: np.ndarray[Any, Any], width: int
+) -> np.ndarray[Any, Any]:
+    """The little-endian numbers at some places."""
+    found = np.zeros(len(at), np.int64)
+    for i in range(width):
+        found |= data[at + i].astype(np.int64) << 8 * i
+    return found
+
+
+def _texts(
+    data: np.ndarray[Any, Any], at: np.ndarray[Any, Any], lengths: np.ndarray[Any, Any]
+) -> list[str]:
+    """The texts at some places; few of them differ."""
+    from binlogkit._kernel.cursor import decoded
+
+    texts = [""] * len(at)
+    for length in np.unique(lengths).tolist():
+        here = np.flatnonzero(lengths == length)
+        if not length:
+            continue
+        rows = data[at[here][:, None] + np.arange(length)]
+        unique, places = np.unique(rows, axis=0, return_inverse=True)
+        names = [decoded(row.tobytes()) for row in unique]
+        for i, place in zip(here.tolist(), places.reshape(-1).tolist(), strict=True):
+            texts[i] = names[place]
+    return texts

@@ -1,0 +1,387 @@
+"""The transactions of a reading as an Arrow table: one row each, with rows counted and outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from binlogkit.constants import EventType
+from binlogkit.events.gtid import Gtid
+from binlogkit.frames.arrays import text_array
+from binlogkit.frames.known import COMMIT, GTID, THREAD, XID, gtid_array
+from binlogkit.frames.ledgers import TRANSACTION_KEYS, ledger_schema
+from binlogkit.rows.settling import OUTCOMES
+from binlogkit.rows.slots import table_name
+from binlogkit.rows.transactions import Outcome, Transaction
+from binlogkit.rows.window import ROWS_EVENTS, TRANSACTIONS, Window
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from binlogkit.rows.filters import Filters
+
+__all__ = ["Transactions"]
+
+_CLOCK = 2
+_UPDATES, _DELETES = (24, 31, 39), (25, 32)
+_NAME_BITS = 32
+_OF_GTID = (
+    "commit_timestamp", "original_commit_timestamp", "last_committed", "sequence_number",
+)  # fmt: skip
+_FACTS = ("xa", "resolves", *_OF_GTID)
+
+
+@dataclass(slots=True)
+class _Told:
+    """What Python alone knows of a transaction (see rows/transactions.py)."""
+
+    known: Transaction
+    first_query: tuple[int, str] | None = None  # and where it stands
+
+    def add(self, told: Transaction, at: int) -> None:
+        """Take what one event tells."""
+        known = self.known
+        for name in _FACTS:
+            value = getattr(told, name)
+            if value is not None:
+                setattr(known, name, value)
+        for name in ("statements", "dml_statements", "row_events"):
+            setattr(known, name, getattr(known, name) + getattr(told, name))
+        known.compressed |= told.compressed
+        self.add_query(told.first_query, at)
+
+    def add_query(self, query: str | None, at: int) -> None:
+        """Take the text of a statement."""
+        if query and (self.first_query is None or at < self.first_query[0]):
+            self.first_query = at, query
+
+
+@dataclass(slots=True)
+class _Pairs:
+    """Which tables each transaction touched: (transaction, table) in the order of the log."""
+
+    names: dict[tuple[str, str], int] = field(default_factory=dict)
+    parts: list[np.ndarray[Any, Any]] = field(default_factory=list)
+
+    def add(self, numbers: np.ndarray[Any, Any], tables: np.ndarray[Any, Any]) -> None:
+        """Take pairs; those that come again in one call are left out."""
+        pairs = numbers << _NAME_BITS | tables
+        _, firsts = np.unique(pairs, return_index=True)
+        self.parts.append(pairs[np.sort(firsts)])
+
+    def number(self, name: tuple[str, str]) -> int:
+        """That of a table."""
+        return self.names.setdefault(name, len(self.names))
+
+    def lists(self, numbers: np.ndarray[Any, Any]) -> pa.Array:
+        """The tables of each transaction, ``db.table``; numbers grow."""
+        import pyarrow as pa
+
+        texts = text_array([".".join(name) for name in self.names])
+        pairs = np.concatenate(self.parts) if self.parts else np.zeros(0, np.int64)
+        _, firsts = np.unique(pairs, return_index=True)
+        pairs = pairs[np.sort(firsts)]
+        of, tables = pairs >> _NAME_BITS, pairs & ((1 << _NAME_BITS) - 1)
+        order = np.argsort(of, kind="stable")
+        of, tables = of[order], tables[order]
+        offsets = np.searchsorted(of, np.append(numbers, numbers[-1:] + 1)).astype(np.int32)
+        if not len(numbers):
+            offsets = np.zeros(1, np.int32)
+        places = pa.Array.from_buffers(pa.int64(), len(tables), [None, pa.py_buffer(tables)])
+        return pa.ListArray.from_arrays(
+            pa.Array.from_buffers(pa.int32(), len(offsets), [None, pa.py_buffer(offsets)]),
+            texts.take(places),
+        )
+
+
+class Transactions:
+    """A view of a reading's windows: its transactions; ``source``: see ReadOptions.name."""
+
+    def __init__(self, source: str | None = None) -> None:
+        self._source = source
+        self._records: list[np.ndarray[Any, Any]] = []
+        self._files: list[tuple[int, str]] = []  # from this transaction on
+        self._end_files: dict[int, str] = {}
+        self._told: dict[int, _Told] = {}
+        self._tables = _Pairs()
+        self._counts: list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]] = []
+        self._next = 0
+        self._slots: tuple[Any, np.ndarray[Any, Any]] | None = None
+
+    # ---- windows ------------------------------------------------------------------------------
+
+    def take(self, window: Window, rows: np.ndarray[Any, Any] | None = None) -> None:
+        """Take the next window; ``rows``: of each entry, None where they are not counted."""
+        self._take_records(window)
+        at = 0 if window.stretch is None else window.stretch.ordinal
+        for item in window.looked:
+            if item.told is not None and item.number >= 0:
+                told = self._told_of(item.number)
+                told.add(item.told, at + item.i)
+                if isinstance(item.event.body, Gtid):
+                    told.known.gtid = item.event.body.gtid
+                for name in item.told.tables:
+                    table = self._tables.number(name)
+                    self._tables.add(np.array([item.number]), np.array([table]))
+        if window.stretch is not None:
+            self._take_tables(window)
+            self._take_queries(window)
+            if rows is not None:
+                self._take_counts(window, rows)
+
+    def _told_of(self, number: int) -> _Told:
+        return self._told.setdefault(number, _Told(Transaction(number, "", 0, "", 0, 0, 0, 0)))
+
+    def _take_records(self, window: Window) -> None:
+        records, file = window.transactions, window.carrier.name
+        if not len(records):
+            return
+        first = int(records["number"][0])
+        if self._records and first < self._next:  # one that was open comes again
+            last = self._records.pop()
+            self._records.append(last[: first - int(last["number"][0])])
+            if self._file_of(first) != file:
+                self._end_files[first] = file
+        new = max(first, self._next)
+        self._next = first + len(records)
+        if new < self._next and (not self._files or self._files[-1][1] != file):
+            self._files.append((new, file))
+        self._records.append(records)
+
+    def _file_of(self, number: int) -> str:
+        return next(file for start, file in reversed(self._files) if start <= number)
+
+    def _take_tables(self, window: Window) -> None:
+        stretch = window.stretch
+        assert stretch is not None
+        entries = stretch.entries
+        maps = entries[(entries["type"] == EventType.TABLE_MAP_EVENT) & (entries["slot"] >= 0)]
+        if not len(maps):
+            return
+        slots = maps["slot"]
+        names = np.zeros(int(slots.max()) + 1, np.int64)
+        for slot in np.unique(slots).tolist():
+            schema = window.schemas[slot] if slot < len(window.schemas) else None
+            name = schema.name if schema is not None else table_name(stretch, slot)
+            names[slot] = self._tables.number(name)
+        inside = maps["tx"] >= 0
+        self._tables.add(maps["tx"][inside], names[slots[inside]])
+
+    def _take_queries(self, window: Window) -> None:
+        """The first original statement of each transaction."""
+        stretch = window.stretch
+        assert stretch is not None
+        entries = stretch.entries
+        found = np.flatnonzero(entries["type"] == EventType.ROWS_QUERY_LOG_EVENT)
+        found = found[entries["tx"][found] >= 0]
+        _, firsts = np.unique(entries["tx"][found], return_index=True)
+        for i in found[firsts].tolist():
+            told = self._told_of(int(entries["tx"][i]))
+            if told.first_query is None or told.first_query[0] > stretch.ordinal + i:
+                told.add_query(stretch.query(i), stretch.ordinal + i)
+
+    def _take_counts(self, window: Window, rows: np.ndarray[Any, Any]) -> None:
+        stretch = window.stretch
+        assert stretch is not None
+        entries = stretch.entries
+        here = np.flatnonzero(ROWS_EVENTS[entries["type"]] & (rows > 0) & (entries["tx"] >= 0))
+        if not len(here):
+            return
+        numbers, places = np.unique(entries["tx"][here], return_inverse=True)
+        codes = entries["type"][here]
+        op = np.where(np.isin(codes, _UPDATES), 1, np.where(np.isin(codes, _DELETES), 2, 0))
+        sums = np.zeros((len(numbers), 3), np.int64)
+        np.add.at(sums, (places, op), rows[here])
+        self._counts.append((numbers, sums))
+
+    # ---- the table ----------------------------------------------------------------------------
+
+    def finish(
+        self,
+        filters: Filters | None = None,
+        files: Sequence[str] = (),
+        decisions: Mapping[int, tuple[Outcome, str, int]] | None = None,
+    ) -> pa.Table:
+        """The transactions in log order, prepared ones resolved where these logs say how.
+
+        ``filters``: which are wanted; a position counts by the transaction's start; ``files``: the
+        names of the logs that were read; ``decisions``: what became of prepared ones elsewhere.
+        """
+        import pyarrow as pa
+
+        parts = [part for part in self._records if len(part)]
+        records = np.concatenate(parts) if parts else np.zeros(0, TRANSACTIONS)
+        columns = self._columns(records, decisions or {})
+        schema = ledger_schema(TRANSACTION_KEYS)
+        made = [pa.array(columns[name], schema.field(name).type)
+                if isinstance(columns[name], list) else columns[name].cast(schema.field(name).type)
+                for name in TRANSACTION_KEYS]  # fmt: skip
+        table = pa.Table.from_arrays(made, schema=schema)
+        if filters is None:
+            return table
+        from binlogkit.frames.wanted import wanted_transactions
+
+        return table.filter(wanted_transactions(table, filters, files))
+
+    def _columns(
+        self,
+        records: np.ndarray[Any, Any],
+        decisions: Mapping[int, tuple[Outcome, str, int]],
+    ) -> dict[str, Any]:
+        import pyarrow as pa
+
+        count, numbers, has = len(records), records["number"], records["has"]
+        counts = self._sums(records)
+        told = self._told
+        outcomes = text_array([str(outcome) for outcome in OUTCOMES])
+        row_events = records["row_events"].copy()
+        dml = np.zeros(count, np.int64)
+        statements = np.zeros(count, np.int64)
+        first = int(numbers[0]) if count else 0
+        for number, item in told.items():
+            row_events[number - first] += item.known.row_events
+            dml[number - first] = item.known.dml_statements
+            statements[number - first] = item.known.statements
+        format_of = np.where(
+            row_events > 0, np.where(dml > 0, 1, 0), np.where(dml > 0, 2, 3)
+        ).astype(np.int32)
+        formats = text_array(["row", "mixed", "statement", "none"])
+        resolved = self._resolved(records) | {
+            number: (OUTCOMES.index(how), file, pos)
+            for number, (how, file, pos) in decisions.items()
+            if first <= number < first + count
+        }
+        outcome = records["outcome"].astype(np.int32)
+        for number, (how, _, _) in resolved.items():
+            outcome[number - first] = how
+        columns: dict[str, Any] = {
+            "tx": _numbers(numbers),
+            "source": pa.nulls(count, pa.string())
+            if self._source is None
+            else pa.repeat(pa.scalar(self._source), count),
+            "file": self._file_names(numbers),
+            "pos": _numbers(records["pos"]),
+            "end_file": self._file_names(numbers, self._end_files),
+            "end_pos": _numbers(records["end_pos"]),
+            "gtid": _texts(gtid_array(records), has & GTID),
+            "server_id": _numbers(records["server_id"]),
+            "thread_id": _numbers(records["thread_id"], has & THREAD),
+            "xid": _numbers(records["xid"], has & XID),
+            "xa": _sparse(numbers, {n: t.known.xa for n, t in told.items()}, pa.string()),
+            "timestamp": _numbers(records["timestamp"]),
+            "end_timestamp": _numbers(records["end_timestamp"]),
+            "commit_timestamp": _numbers(records["commit_timestamp"], has & COMMIT),
+            "original_commit_timestamp": _numbers(records["original_timestamp"], has & COMMIT),
+            "outcome": outcomes.take(_numbers(outcome)),
+            "resolved_file": _sparse(numbers, {n: r[1] for n, r in resolved.items()}, pa.string()),
+            "resolved_pos": _sparse(numbers, {n: r[2] for n, r in resolved.items()}, pa.int64()),
+            "events": _numbers(records["events"]),
+            "size": _numbers(records["size"]),
+            "inserts": _numbers(counts[:, 0]),
+            "updates": _numbers(counts[:, 1]),
+            "deletes": _numbers(counts[:, 2]),
+            "rows": _numbers(counts.sum(axis=1)),
+            "tables": self._tables.lists(numbers),
+            "statements": _numbers(statements),
+            "format": formats.take(_numbers(format_of)),
+            "compressed": _flags(numbers, [n for n, t in told.items() if t.known.compressed]),
+            "last_committed": _numbers(records["last_committed"], has & _CLOCK),
+            "sequence_number": _numbers(records["sequence_number"], has & _CLOCK),
+            "first_query": _sparse(
+                numbers,
+                {n: t.first_query[1] for n, t in told.items() if t.first_query is not None},
+                pa.string(),
+            ),
+        }
+        for name in ("gtid", *_OF_GTID):
+            own = {n: getattr(t.known, name) for n, t in told.items()}
+            columns[name] = _patched(columns[name], numbers, own)
+        return columns
+
+    def _sums(self, records: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """Inserts, updates and deletes of each transaction."""
+        sums = np.zeros((len(records), 3), np.int64)
+        first = int(records["number"][0]) if len(records) else 0
+        for numbers, counts in self._counts:
+            sums[numbers - first] += counts
+        return sums
+
+    def _resolved(self, records: np.ndarray[Any, Any]) -> dict[int, tuple[int, str, int]]:
+        """What XA COMMIT and XA ROLLBACK decide: (outcome, file, position) by transaction."""
+        prepared: dict[str, int] = {}
+        found: dict[int, tuple[int, str, int]] = {}
+        first = int(records["number"][0]) if len(records) else 0
+        for number in sorted(n for n, t in self._told.items() if t.known.xa or t.known.resolves):
+            known, record = self._told[number].known, records[number - first]
+            if OUTCOMES[record["outcome"]] == Outcome.PREPARED and known.xa is not None:
+                prepared[known.xa] = number
+            elif known.resolves is not None:
+                decided = prepared.pop(known.resolves, None)
+                if decided is not None:
+                    place = self._file_of(number), int(record["pos"])
+                    found[decided] = (int(record["outcome"]), *place)
+        return found
+
+    def _file_names(
+        self, numbers: np.ndarray[Any, Any], others: dict[int, str] | None = None
+    ) -> pa.Array:
+        starts = np.array([start for start, _ in self._files], np.int64)
+        places = np.searchsorted(starts, numbers, side="right") - 1
+        texts = text_array([file for _, file in self._files])
+        return _patched(texts.take(_numbers(places)), numbers, others or {})
+
+
+def _numbers(values: np.ndarray[Any, Any], there: np.ndarray[Any, Any] | None = None) -> pa.Array:
+    """Numbers as Arrow; null where ``there`` is 0."""
+    import pyarrow as pa
+
+    kind = pa.uint64() if values.dtype == np.uint64 else pa.int64()
+    wide = np.ascontiguousarray(values, np.uint64 if values.dtype == np.uint64 else np.int64)
+    bits = None
+    if there is not None and not there.all():
+        bits = pa.py_buffer(np.packbits(there != 0, bitorder="little"))
+    return pa.Array.from_buffers(kind, len(wide), [bits, pa.py_buffer(wide)])
+
+
+def _texts(texts: pa.Array, there: np.ndarray[Any, Any]) -> pa.Array:
+    import pyarrow as pa
+
+    if there.all():
+        return texts
+    bits = pa.py_buffer(np.packbits(there != 0, bitorder="little"))
+    return pa.Array.from_buffers(pa.string(), len(texts), [bits, *texts.buffers()[1:]])
+
+
+def _flags(numbers: np.ndarray[Any, Any], wanted: list[int]) -> pa.Array:
+    import pyarrow as pa
+
+    bits = np.packbits(np.isin(numbers, wanted), bitorder="little")
+    return pa.Array.from_buffers(pa.bool_(), len(numbers), [None, pa.py_buffer(bits)])
+
+
+def _sparse(numbers: np.ndarray[Any, Any], values: dict[int, Any], kind: pa.DataType) -> pa.Array:
+    """The values of few transactions, null for the others."""
+    import pyarrow as pa
+
+    return _patched(pa.nulls(len(numbers), kind), numbers, values)
+
+
+def _patched(column: pa.Array, numbers: np.ndarray[Any, Any], values: dict[int, Any]) -> pa.Array:
+    """A column with the values of some transactions, where they have one."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    known = sorted((n, value) for n, value in values.items() if value is not None)
+    if not known:
+        return column
+    mask = np.isin(numbers, [n for n, _ in known])
+    bits = pa.Array.from_buffers(
+        pa.bool_(), len(numbers), [None, pa.py_buffer(np.packbits(mask, bitorder="little"))]
+    )
+    there = set(numbers[mask].tolist())
+    return pc.replace_with_mask(
+        column, bits, pa.array([value for n, value in known if n in there], column.type)
+    )

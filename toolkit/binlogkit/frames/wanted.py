@@ -1,0 +1,102 @@
+"""What filters want, over columns: of a window's events, and of transactions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from binlogkit.frames.known import Known
+from binlogkit.rows.filters import OPS, Filters
+from binlogkit.rows.window import Window
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["wanted_events", "wanted_ops", "wanted_transactions"]
+
+_UPDATES, _DELETES = (24, 31, 39), (25, 32)
+_MICROSECOND = 1_000_000
+
+
+def wanted_events(filters: Filters, window: Window, known: Known) -> np.ndarray[Any, Any] | None:
+    """Which events of a window are wanted, tables and operations left aside; None for all."""
+    stretch = window.stretch
+    assert stretch is not None
+    entries = stretch.entries
+    checks = []
+    if window.first and filters.start_position is not None:
+        checks.append(stretch.positions >= filters.start_position)
+    if window.last and filters.stop_position is not None:
+        checks.append(stretch.positions < filters.stop_position)
+    if filters.server_ids:
+        checks.append(np.isin(entries["server_id"], list(filters.server_ids)))
+    if filters.of_transactions:
+        checks.append(known.wanted(filters, entries["tx"], entries["timestamp"]))
+    return np.logical_and.reduce(checks) if checks else None
+
+
+def wanted_ops(filters: Filters, codes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Of which types of rows events the operation is wanted."""
+    op = np.where(np.isin(codes, _UPDATES), 1, np.where(np.isin(codes, _DELETES), 2, 0))
+    found: np.ndarray[Any, Any] = np.isin(
+        op, [i for i, name in enumerate(OPS) if name in filters.ops]
+    )
+    return found
+
+
+def wanted_transactions(table: pa.Table, filters: Filters, files: Sequence[str]) -> pa.Array:
+    """Which transactions are wanted; with tables, those that touch one of them."""
+    import pyarrow as pa
+
+    wanted = np.ones(table.num_rows, bool)
+
+    def numbers(name: str) -> np.ndarray[Any, Any]:
+        found: np.ndarray[Any, Any] = np.asarray(table.column(name).fill_null(-1))
+        return found
+
+    def among(name: str, value: str) -> np.ndarray[Any, Any]:
+        import pyarrow.compute as pc
+
+        found: np.ndarray[Any, Any] = np.asarray(pc.equal(table.column(name), value))
+        return found
+
+    if filters.start_position is not None and files:
+        wanted &= ~(among("file", files[0]) & (numbers("pos") < filters.start_position))
+    if filters.stop_position is not None and files:
+        wanted &= ~(among("file", files[-1]) & (numbers("pos") >= filters.stop_position))
+    if filters.server_ids:
+        wanted &= np.isin(numbers("server_id"), list(filters.server_ids))
+    if filters.threads:
+        wanted &= np.isin(numbers("thread_id"), list(filters.threads))
+    if filters.ops:
+        wanted &= np.logical_or.reduce([numbers(f"{op}s") > 0 for op in filters.ops])
+    if filters.start_time is not None or filters.stop_time is not None:
+        commits = numbers("commit_timestamp")
+        moments = np.where(commits < 0, numbers("end_timestamp") * _MICROSECOND, commits)
+        if filters.start_time is not None:
+            wanted &= moments >= filters.start_time
+        if filters.stop_time is not None:
+            wanted &= moments < filters.stop_time
+    if filters.gtids is not None:
+        texts = table.column("gtid").to_pylist()
+        wanted &= [text is not None and text in filters.gtids for text in texts]
+    if filters.tables or filters.exclude_tables:
+        wanted &= _touches(table, filters)
+    return pa.array(wanted)
+
+
+def _touches(table: pa.Table, filters: Filters) -> np.ndarray[Any, Any]:
+    names = table.column("tables").combine_chunks()
+    wanted: dict[str, bool] = {}
+    lists = names.to_pylist()
+    for text in {name for row in lists for name in row}:
+        wanted[text] = any(filters.wants_table(*pair) for pair in _readings(text))
+    return np.array([any(wanted[name] for name in row) for row in lists], bool)
+
+
+def _readings(text: str) -> list[tuple[str, str]]:
+    """The (db, table) that ``db.table`` may stand for: names may hold dots."""
+    parts = text.split(".")
+    return [(".".join(parts[:i]), ".".join(parts[i:])) for i in range(1, len(parts))]

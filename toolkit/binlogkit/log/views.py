@@ -1,0 +1,48 @@
+"""One reading for several views of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from binlogkit.errors import DamageError, InputError
+from binlogkit.frames.row_counts import RowCounts
+from binlogkit.rows.reading import Reading
+
+__all__ = ["view"]
+
+
+def view(
+    reading: Reading, *take: Callable[..., object], counting: bool = False
+) -> InputError | None:
+    """Give the windows of a reading to views; what cannot be read at all.
+
+    ``counting``: rows are counted, and each view is given how many each event has. Damage goes to
+    ``reading.damages``, also that which ends the reading.
+    """
+    stops = reading.options.on_damage == "stop"
+    counts = RowCounts(stops=stops) if counting else None
+    try:
+        for window in reading.windows():
+            damages, counted = window.damages, None
+            if counts is not None:
+                counted, found = counts.of(window)
+                damages = sorted([*damages, *found], key=_entry)
+            for one in take:
+                if counts is None:
+                    one(window)
+                else:
+                    one(window, counted)
+            reading.damages.extend(error for _, error in damages)
+            if counts is not None and stops and found:
+                break
+    except DamageError as error:
+        reading.damages.append(error)
+    except InputError as error:
+        if reading.unreadable is None:
+            raise
+        return error
+    return None
+
+
+def _entry(told: tuple[int, DamageError]) -> int:
+    return told[0]

@@ -1,0 +1,220 @@
+"""The one loop over logs: their events in windows, with transactions, tables and what was met.
+
+The kernel frames, checks and indexes events (``scan.py``); the reading joins what Python read in
+between: statements that change tables, table maps, damage and what may be missing around it. All
+answers are views of these windows (``frames/``, ``views/``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from binlogkit._kernel.native.scan import Scanner
+from binlogkit.errors import DamageError, InputError, LimitError, printable
+from binlogkit.events.base import Event
+from binlogkit.events.control import Incident
+from binlogkit.events.early import EarlyRows
+from binlogkit.events.format_description import FormatDescription, StartV3
+from binlogkit.events.gtid import Gtid
+from binlogkit.events.load import CreateFile, Load
+from binlogkit.events.query import ExecuteLoadQuery, Query
+from binlogkit.rows.ddl import TableChange
+from binlogkit.rows.losses import Loss
+from binlogkit.rows.options import ReadOptions
+from binlogkit.rows.scan import LogScan, Part
+from binlogkit.rows.schema import TableSchema
+from binlogkit.rows.slots import Slots
+from binlogkit.rows.start import Start
+from binlogkit.rows.table_history import TableHistory
+from binlogkit.rows.watch import Watch
+from binlogkit.rows.window import ALONE, Facts, Looked, Window
+from binlogkit.sources.carriers import Carrier
+from binlogkit.sources.tasks import Submit
+
+__all__ = ["Reading"]
+
+MOST_EVENTS = 1 << 31  # of a reading: what the place of a row, an int64, can tell
+
+
+class Reading:
+    """Logs in order; ``damages``, ``losses`` and ``problems`` collect what is met.
+
+    ``damages`` hold what is known when a window is handed over, but not yet what the window itself
+    has, which whoever decodes its rows puts between theirs. ``loose``: carriers of events without a
+    file around them, and how many statements in each have nothing but their rows there;
+    ``unreadable``: logs that cannot be read at all, which is raised behind all others.
+    """
+
+    def __init__(
+        self,
+        carriers: Sequence[Carrier],
+        options: ReadOptions | None = None,
+        *,
+        start: Start | None = None,
+    ) -> None:
+        self.carriers = carriers
+        self.options = options or ReadOptions()
+        self.start = start or Start()
+        self.damages: list[DamageError] = []
+        self.losses: list[Loss] = []
+        self.loose: dict[str, int] = {}
+        self.unreadable: InputError | None = None
+        self.tables = TableHistory(self.options)
+        if self.start.catalog is not None:
+            self.tables.catalog = self.start.catalog.copy()
+            self.tables.tracked = set(self.start.tracked)
+        self.ordinal = self.start.ordinal
+        self.facts = Facts()
+        self.scanner = Scanner(self.start.number)
+        self._slots = Slots(self.tables, self.scanner)
+        self._looked: list[Looked] = []
+        self._told: list[tuple[int, DamageError]] = []
+        self._generation = self.tables.generation
+        self._fatal: DamageError | None = None  # what ends the reading behind a window
+        self._server_version = ""
+
+    @property
+    def schemas(self) -> dict[tuple[str, str], list[TableSchema]]:
+        """Every version of each table met so far."""
+        return self.tables.schemas
+
+    @property
+    def problems(self) -> list[str]:
+        """What does not fit together in what is known of tables."""
+        return self.tables.problems
+
+    @property
+    def folded(self) -> bool:
+        """Whether names of databases and tables turned out to be compared without case."""
+        return self.tables.catalog.folded
+
+    def windows(self, submit: Submit | None = None) -> Generator[Window, None, None]:
+        """The windows of all logs; an unreadable log is raised after the others were read.
+
+        ``submit``: lets bytes be read in another thread.
+        """
+        for i, carrier in enumerate(self.carriers):
+            try:
+                yield from self._log(i, carrier, submit)
+            except InputError as error:
+                self.unreadable = self.unreadable.and_also(error) if self.unreadable else error
+        if self.unreadable is not None:
+            raise self.unreadable
+
+    # ---- one log ------------------------------------------------------------------------------
+
+    def _log(self, i: int, carrier: Carrier, submit: Submit | None) -> Iterator[Window]:
+        scan = LogScan(
+            carrier, self.scanner, self._look, stops=self.options.on_damage == "stop",
+            ordinal=self.ordinal, begin=self.start.begin if i == 0 else 0, submit=submit,
+        )  # fmt: skip
+        first = i == 0 and self.start.first
+        last = i == len(self.carriers) - 1 and self.start.last
+        watch = None if scan.stops else Watch(carrier.name, scan.parser.context)
+        self._begin_log()
+        try:
+            for part in scan:
+                yield self._window(scan, part, watch, first, last)
+                if self._fatal is not None:
+                    raise self._fatal
+        finally:
+            if scan.loose:
+                self.loose.setdefault(carrier.name, 0)
+            relay = bool(scan.relay) and not last
+            if not relay:
+                self.scanner.finish()
+        if watch is not None:
+            self.losses += watch.end()
+        yield replace(self._window(scan, Part(None), watch, first, last), ends=True)
+
+    def _begin_log(self) -> None:
+        """Table ids are a log's own. A relay log may end inside a statement, and the next go on."""
+        if not self.scanner.in_statement:
+            self.scanner.maps.forget_ids()
+
+    def _window(
+        self, scan: LogScan, part: Part, watch: Watch | None, first: bool, last: bool
+    ) -> Window:
+        stretch, file = part.stretch, scan.carrier.name
+        looked, self._looked = self._looked, []
+        damages = [*part.damages, *self._told]
+        self._told = []
+        transactions = scan.transactions()
+        if stretch is not None:
+            self._check_count(stretch.ordinal + len(stretch.entries), file)
+            damages += self._slots.resolve(stretch, scan.parser.context, file)
+            damages += self._slots.unmapped(stretch, file)
+            self.ordinal = stretch.ordinal + len(stretch.entries)
+            if scan.loose:
+                alone = (transactions["notes"] & ALONE > 0) & (transactions["open"] == 0)
+                self.loose[file] = self.loose.get(file, 0) + int(np.count_nonzero(alone))
+            errors, self._slots.errors = self._slots.errors, []
+            if errors and scan.stops:
+                i, self._fatal = errors[0]
+                stretch = replace(stretch, entries=stretch.entries[:i]) if i else None
+                errors, damages = [], [told for told in damages if told[0] <= i]
+            damages += errors
+        damages.sort(key=lambda told: told[0])
+        window = Window(
+            scan.carrier, first, last, self._server_version, self.facts, transactions, stretch,
+            self._slots.schemas, looked, damages, folded=self.folded,
+        )  # fmt: skip
+        if watch is not None:
+            self.losses += watch.take(window, part.damages)
+        if self._generation != self.tables.generation:
+            self._slots.renew()
+            self._generation = self.tables.generation
+        return window
+
+    @staticmethod
+    def _check_count(events: int, file: str) -> None:
+        """LimitError: the reading has more events than can be numbered."""
+        if events > MOST_EVENTS:
+            raise LimitError(
+                f"{printable(file)}: more than {MOST_EVENTS:,} events in one reading; "
+                "read fewer logs at once"
+            )
+
+    # ---- what Python looks at -----------------------------------------------------------------
+
+    def _look(self, scan: LogScan, i: int, event: Event) -> bool:
+        """Take an event; whether tables have changed. Maps before it are resolved as they were."""
+        body, settled = event.body, scan.settled
+        number, told, kind = settled if settled is not None else (-1, None, None)
+        if isinstance(body, Gtid):
+            self.facts.gtids[number] = (body.gtid, body.immediate_commit_timestamp)
+        if told is not None and told.xa is not None:
+            self.facts.xa[number] = told.xa
+        changes = self._changes(scan, i, event)
+        self._looked.append(Looked(i, event, number, told, kind, tuple(changes)))
+        return self._generation != self.tables.generation
+
+    def _changes(self, scan: LogScan, i: int, event: Event) -> list[TableChange]:
+        """What an event does to tables."""
+        body, raw = event.body, event.raw
+        if isinstance(body, (Query, ExecuteLoadQuery)):
+            if not self._slots.complete:
+                stretch = scan.indexed()
+                self._told += self._slots.resolve(stretch, scan.parser.context, raw.file)
+            return self.tables.apply(body)
+        if isinstance(body, (FormatDescription, StartV3)):
+            self._take_format(body.server_version)
+        elif isinstance(body, EarlyRows):
+            self._told += self._slots.tell_early(i, raw.file, raw.pos, body.table_id)
+        elif isinstance(body, (Load, CreateFile)):
+            load = body if isinstance(body, Load) else body.load
+            return [TableChange("statement_write", load.db, load.table)]
+        elif isinstance(body, Incident):
+            told = f"{body.incident}: {body.message}" if body.message else body.incident
+            return [TableChange("incident", "", "", reason=told)]
+        return []
+
+    def _take_format(self, server_version: str) -> None:
+        self._begin_log()
+        self._slots.forget_unread()
+        if self._server_version != server_version:
+            self.tables.generation += 1  # versions read the same map otherwise
+        self._server_version = self.tables.catalog.server_version = server_version

@@ -1,0 +1,542 @@
+"""One log through the kernel's scan: stretches of intact events, and the transactions they make.
+
+The scan hops over what is ordinary (GTIDs, BEGIN, table maps, rows, XID); any other event is read
+here, in its place. Where the scan cannot go on (damage, texts, v1 and v3, other layouts, positions
+that are not the file's), the log's events are framed one by one (``sources/log_reader.py``) and
+packed, and the scan goes on with the packs; behind damage, soon with the file itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any, BinaryIO, Protocol
+
+import numpy as np
+from zstandard import ZstdError
+
+from binlogkit._kernel.native.index import Index
+from binlogkit._kernel.native.scan import Scanner
+from binlogkit.constants import BINLOG_MAGIC, CHECKSUM_LENGTH, HEADER_LENGTH, EventFlag, EventType
+from binlogkit.errors import DamageError, LimitError, MalformedEventError
+from binlogkit.events.base import Event, OpaqueEvent
+from binlogkit.events.packing import Pack, packs, usual_layout
+from binlogkit.events.payload import (
+    TransactionPayload,
+    inner_events,
+    largest_inner,
+    plain_stream,
+)
+from binlogkit.events.reader import EventParser, payload_limit
+from binlogkit.events.rows import RowsEvent
+from binlogkit.rows.settling import Settled, settle
+from binlogkit.rows.window import ENTRIES, TRANSACTIONS, Stretch
+from binlogkit.sources.carriers import Carrier
+from binlogkit.sources.chunks import SIZE, Chunks
+from binlogkit.sources.crc import ends_in_crc
+from binlogkit.sources.log_format import LogFormat, format_of
+from binlogkit.sources.log_reader import LogReader
+from binlogkit.sources.loose_events import LooseEvents, ShownFile
+from binlogkit.sources.plausible import sane_header, shift_of
+from binlogkit.sources.raw import EventHeader, RawEvent, parse_header
+from binlogkit.sources.tasks import Submit
+
+__all__ = ["LogScan", "Look", "Part"]
+
+_MODULUS = 1 << 32
+_REACH = 16 << 20  # bytes up to which an event's size is believed that nothing else supports
+_DOUBTED = 4  # events in which a format description without checksums can be wrong
+_ENOUGH = 32  # intact events behind damage before the scan goes on with the file
+
+
+class Look(Protocol):
+    """Takes an event that the scan leaves to Python.
+
+    ``i``: its entry in the stretch; ``scan.settled``: what it does to transactions. Says whether
+    tables have changed, so that the stretch ends with it.
+    """
+
+    def __call__(self, scan: LogScan, i: int, event: Event, /) -> bool: ...
+
+
+@dataclass(slots=True)
+class Part:
+    """A stretch of a log, None for damage alone; ``damages``: see :class:`Window`."""
+
+    stretch: Stretch | None
+    damages: list[tuple[int, DamageError]] = field(default_factory=list)
+
+
+class _CannotGoOn(Exception):
+    """The scan cannot take the event at ``offset``."""
+
+    def __init__(self, offset: int) -> None:
+        super().__init__(offset)
+        self.offset = offset
+
+
+@dataclass(slots=True)
+class _Block:
+    """Bytes that the scan goes through: ``chunks`` of the file, or of a payload, or a ``pack``."""
+
+    chunks: Chunks | None = None
+    pack: Pack | None = None
+    spots: np.ndarray[Any, Any] | None = None
+    start: int = 0
+    given: int = 0  # events of the pack, or payload, that were handed over
+    outer: RawEvent | None = None
+
+    @property
+    def data(self) -> Any:
+        return self.chunks.buffer if self.chunks is not None else _pack_of(self).data
+
+    @property
+    def end(self) -> int:
+        return self.chunks.end if self.chunks is not None else len(_pack_of(self).data)
+
+    @property
+    def origin(self) -> int:
+        return self.chunks.origin if self.chunks is not None and self.outer is None else 0
+
+
+def _pack_of(block: _Block) -> Pack:
+    assert block.pack is not None
+    return block.pack
+
+
+class LogScan:
+    """The parts of one log.
+
+    ``scanner``: of the reading, which goes on from log to log; ``parser``: of the log's events;
+    ``look``: see :class:`Look`; ``stops``: whether damage ends the log, and is raised; ``begin``:
+    offset of the first transaction to read, 0 for all, in a file that can seek; ``submit``: lets
+    bytes be read in another thread; ``ordinal``: of the next event in the reading.
+    """
+
+    def __init__(
+        self,
+        carrier: Carrier,
+        scanner: Scanner,
+        look: Look,
+        *,
+        stops: bool,
+        ordinal: int = 0,
+        begin: int = 0,
+        submit: Submit | None = None,
+    ) -> None:
+        self.carrier = carrier
+        self.scanner = scanner
+        self.ordinal = ordinal
+        self.format = LogFormat()
+        self.parser = EventParser(self._failed)
+        self.relay: bool | None = None
+        self.index = Index()
+        self.loose = False
+        self.settled: Settled | None = None
+        self._look = look
+        self.stops = stops
+        self._begin = begin
+        self._submit = submit
+        self._block = _Block()
+        self._damages: list[tuple[int, DamageError]] = []
+        self._payload_chunks: Chunks | None = None
+        self._unchecked: int | None = None  # the first event that no checksum vouches for
+        self._shift = 0  # how far the last one stood from its log_pos
+        self._doubts = _DOUBTED  # events to come before the format is taken for certain
+        self._seekable = False
+
+    def __iter__(self) -> Iterator[Part]:
+        with self.carrier.open() as file:
+            if isinstance(file, (LooseEvents, ShownFile)):
+                self.loose = isinstance(file, LooseEvents)
+                yield from self._packed(file)
+                return
+            self._seekable = file.seekable()
+            submit = self._submit if self._seekable else None
+            size = self.carrier.size
+            chunks = Chunks(file, ahead=submit, size=size, head=self._begin > 0)
+            try:
+                yield from self._file(chunks)
+            finally:
+                chunks.close()
+
+    def transactions(self) -> np.ndarray[Any, Any]:
+        """The transactions since the last call; one that is open comes again."""
+        found = np.frombuffer(self.scanner.transactions.copied(), TRANSACTIONS)
+        self.scanner.transactions.clear()
+        return found
+
+    # ---- a file -------------------------------------------------------------------------------
+
+    def _file(self, chunks: Chunks) -> Iterator[Part]:
+        """The parts of a file: of its bytes as they lie, and packed where those cannot be taken."""
+        at, fresh = 0, True
+        while True:
+            try:
+                yield from self._chunks(chunks, first=fresh)
+                return
+            except _CannotGoOn as stop:
+                at = stop.offset
+            yield from self._closed()
+            fresh = fresh and at <= len(BINLOG_MAGIC)
+            rest = chunks.rest(0 if fresh else at)
+            behind = yield from self._packed(rest, None if fresh else at)
+            if behind is None:
+                return
+            chunks.skip_to(behind)
+            fresh = False
+
+    def _chunks(self, chunks: Chunks, *, first: bool) -> Iterator[Part]:
+        """The stretches of a file up to its end, or to what the scan cannot take."""
+        scanner = self.scanner
+        scanner.checksums = self.format.checksummed(EventType.QUERY_EVENT)
+        scanner.format_checksum = self.format.checksummed(EventType.FORMAT_DESCRIPTION_EVENT)
+        self._more(chunks)
+        if first:
+            self._check_start(chunks)
+            chunks.start = len(BINLOG_MAGIC)
+        block = self._block = _Block(chunks, start=chunks.start)
+        while True:
+            block.start = chunks.start
+            stop = yield from self._scanned(block)
+            chunks.start = block.start
+            if stop == "format":
+                yield from self._closed()
+                while _claims(chunks) > chunks.end - chunks.start:
+                    if not self._more(chunks):
+                        raise _CannotGoOn(chunks.origin + chunks.start)
+                self._check_format(chunks)
+                yield from self._format(block)
+                chunks.start = block.start
+                if chunks.origin + chunks.start < self._begin:
+                    yield from self._closed()
+                    chunks.skip_to(self._begin)
+            elif stop not in ("end", "cut"):
+                raise _CannotGoOn(chunks.origin + chunks.start)
+            else:
+                yield from self._closed()
+                if _absurd(chunks) or not self._more(chunks):
+                    if chunks.end > chunks.start:
+                        raise _CannotGoOn(chunks.origin + chunks.start)
+                    return
+
+    def _more(self, chunks: Chunks) -> bool:
+        try:
+            return chunks.more()
+        except (DamageError, LimitError):
+            raise _CannotGoOn(chunks.origin + chunks.start) from None
+
+    def _check_start(self, chunks: Chunks) -> None:
+        """The first event must be a v4 log's."""
+        head = bytes(chunks.buffer[4 : min(chunks.end, 4 + HEADER_LENGTH)])
+        begins = bytes(chunks.buffer[:4]) == BINLOG_MAGIC and len(head) == HEADER_LENGTH
+        if not begins or head[4] != EventType.FORMAT_DESCRIPTION_EVENT:
+            raise _CannotGoOn(0)
+        self._begin_log(parse_header(head, HEADER_LENGTH).flags)
+
+    def _check_format(self, chunks: Chunks) -> None:
+        """The format description that comes must be whole, and not be in doubt."""
+        pos = chunks.origin + chunks.start
+        data = bytes(chunks.buffer[chunks.start : chunks.start + _claims(chunks)])
+        header = parse_header(data, HEADER_LENGTH)
+        try:
+            known = format_of(self.carrier.name, pos, data)
+        except DamageError:
+            raise _CannotGoOn(pos) from None
+        if known.checksummed(EventType.FORMAT_DESCRIPTION_EVENT):
+            if not ends_in_crc(header, data):
+                raise _CannotGoOn(pos)
+        elif any(ends_in_crc(*event) for event in _following(chunks, header.size)):
+            raise _CannotGoOn(pos)
+
+    # ---- events framed one by one -------------------------------------------------------------
+
+    def _packed(self, file: BinaryIO, offset: int | None = None) -> Any:
+        """The parts of what ``file`` gives, framed one by one; ``offset``: of its first byte, None
+        where it gives the whole log. Returns where the file can be gone on with, None at its end.
+        """
+        behind: int | None = None
+
+        def read(tell: Callable[[DamageError], None]) -> LogReader:
+            mode = "stop" if self.stops else "report"
+            reader = LogReader(self.carrier.name, file, on_damage=mode, sink=tell)
+            if offset is not None:
+                sure = not self._doubts
+                reader.go_on(offset, self.format, self._shift, self._unchecked, sure=sure)
+            return reader
+
+        def enough(reader: LogReader, raw: RawEvent, since: int) -> bool:
+            nonlocal behind
+            code = (EventType.FORMAT_DESCRIPTION_EVENT, EventType.QUERY_EVENT)
+            sealed = all(reader.format.checksummed(c) for c in code) and raw.checksum == "ok"
+            usual = reader.format.header_length == HEADER_LENGTH and reader.format.version > 3
+            if offset is None or since < _ENOUGH or not (sealed and usual and self._seekable):
+                return False
+            if raw.header.type_code in code[:1] or not usual_layout(self.parser.context):
+                return False
+            behind = reader.offset
+            self.format = reader.format
+            return True
+
+        self.scanner.checksums = self.scanner.format_checksum = False
+        for pack in packs(read, self.parser.context, enough):
+            yield from self._pack(pack)
+        return behind
+
+    def _pack(self, pack: Pack) -> Iterator[Part]:
+        """The parts of packed events, and of the damage before them."""
+        if pack.damages:
+            self.scanner.lost()
+            self._damages += [(0, error) for error in pack.damages]
+        if pack.raws:
+            self._begin_log(pack.raws[0].header.flags)
+        block = self._block = _Block(pack=pack, spots=pack.spots())
+        while (yield from self._scanned(block)) == "format":
+            yield from self._closed()
+            yield from self._format(block)
+        yield from self._closed()
+
+    # ---- the scan -----------------------------------------------------------------------------
+
+    def _scanned(self, block: _Block, take: bool = False) -> Any:
+        """Scan a block on; parts come where a stretch must end. Returns why the scan stopped."""
+        while True:
+            found = self.scanner.scan(
+                self.index, block.data, block.start, block.end, block.origin, take,
+                self._spots(block),
+            )  # fmt: skip
+            take, block.start = False, self.scanner.offset
+            if found != "look":
+                return found
+            raw = self._last_raw(block)
+            try:
+                event, changed = self._looked(block, raw)
+            except DamageError:
+                yield from self._closed(left_out=1)
+                raise
+            if isinstance(event.body, TransactionPayload) and raw.inner is None:
+                yield from self._closed()
+                yield from self._payload(raw, event.body)
+                self._block = block
+            elif changed:
+                yield from self._closed()
+
+    def _spots(self, block: _Block) -> Any:
+        return None if block.spots is None else block.spots[block.given :].data
+
+    def _format(self, block: _Block) -> Iterator[Part]:
+        """Take the format description at the block's start."""
+        raw = self._format_event(block)
+        size = int.from_bytes(bytes(block.data[block.start + 9 : block.start + 13]), "little")
+        try:
+            event = self._parsed(raw)
+        except DamageError:
+            yield from self._closed()
+            raise
+        found = self.scanner.scan(
+            self.index, block.data, block.start, block.start + size, block.origin, True,
+            self._spots(block),
+        )  # fmt: skip
+        block.start = self.scanner.offset
+        self.settled = None
+        if found == "look":
+            self._settle(block, event)
+        self._look(self, 0, event)
+        usual = usual_layout(self.parser.context) and self.format.header_length == HEADER_LENGTH
+        if block.pack is None and not usual:
+            raise _CannotGoOn(block.origin + block.start)
+
+    def _format_event(self, block: _Block) -> RawEvent:
+        """The format description at the block's start, by which the scan is set."""
+        if block.pack is not None:
+            return block.pack.raws[block.given]
+        pos = block.origin + block.start
+        size = int.from_bytes(block.data[block.start + 9 : block.start + 13], "little")
+        data = bytes(block.data[block.start : block.start + size])
+        known = self.format = format_of(self.carrier.name, pos, data)
+        sealed = known.checksummed(EventType.FORMAT_DESCRIPTION_EVENT)
+        end = len(data) - (CHECKSUM_LENGTH if sealed else 0)
+        self.scanner.format_checksum = sealed
+        self.scanner.checksums = known.checksummed(EventType.QUERY_EVENT)
+        self._doubts = 0 if sealed else _DOUBTED
+        return RawEvent(
+            self.carrier.name, pos, parse_header(data, HEADER_LENGTH), data[HEADER_LENGTH:end],
+            "ok" if sealed else "none", stored_checksum=data[end:],
+        )  # fmt: skip
+
+    def indexed(self) -> Stretch:
+        """The stretch that is being indexed, as far as it has come."""
+        return self._stretch(self._block, np.frombuffer(self.index.copied(), ENTRIES))
+
+    def _last_raw(self, block: _Block) -> RawEvent:
+        """The event behind which the scan stopped."""
+        i = len(self.index) - 1
+        if block.pack is not None:
+            return block.pack.raws[block.given + i]
+        entries = np.frombuffer(self.index.copied(i), ENTRIES)
+        return replace(self._stretch(block, entries), inner=block.given + i).raw(
+            0, self.carrier.name
+        )
+
+    def _looked(self, block: _Block, raw: RawEvent) -> tuple[Event, bool]:
+        event = self._parsed(raw)
+        if isinstance(event.body, RowsEvent):
+            reason = "what stands before its rows contradicts itself"
+            self._failed(MalformedEventError(raw.file, raw.pos, reason, "rows"))
+            event = Event(raw, OpaqueEvent(raw.body, reason))
+        self._settle(block, event)
+        return event, self._look(self, len(self.index) - 1, event)
+
+    def _parsed(self, raw: RawEvent) -> Event:
+        return self.parser.parse(raw)
+
+    def _begin_log(self, flags: int) -> None:
+        """Take the first event's flags: only a relay log goes on with a transaction before it."""
+        if self.relay is None:
+            self.relay = bool(flags & EventFlag.RELAY_LOG)
+            if not self.relay:
+                self.scanner.finish()
+
+    def _settle(self, block: _Block, event: Event) -> None:
+        self.settled = settle(self.scanner, self.index, block.origin, event, self._spots(block))
+
+    def _failed(self, error: DamageError) -> None:
+        """The event that was indexed last cannot be read."""
+        if self.stops:
+            raise error
+        self._damages.append((max(len(self.index) - 1, 0), error))
+
+    # ---- what is handed over ------------------------------------------------------------------
+
+    def _closed(self, left_out: int = 0) -> Iterator[Part]:
+        """Hand over what was indexed, but for the last entries, and begin a new index."""
+        block, count = self._block, len(self.index) - left_out
+        damages, self._damages = self._damages, []
+        if count > 0:
+            stretch = self._stretch(block, np.frombuffer(self.index.copied(), ENTRIES)[:count])
+            self._note_end(block, stretch)
+            yield Part(stretch, damages)
+            block.given += count
+            self.ordinal += count
+            self.index = Index(count * 9 // 8)  # about as many come again
+        elif damages:
+            yield Part(None, damages)
+
+    def _stretch(self, block: _Block, entries: np.ndarray[Any, Any]) -> Stretch:
+        outer, spots = block.outer, None if block.spots is None else block.spots[block.given :]
+        return Stretch(
+            self.scanner, self.index, block.data, entries, self.ordinal, block.origin,
+            None if outer is None else (outer.pos, outer.end_pos), block.given, block.chunks,
+            CHECKSUM_LENGTH if self.scanner.checksums else 0, spots,
+            None if block.pack is None else block.pack.raws[block.given :],
+        )  # fmt: skip
+
+    def _note_end(self, block: _Block, stretch: Stretch) -> None:
+        """Note what framing events one by one from here on needs to know."""
+        if block.chunks is None or block.outer is not None:
+            return
+        entries = stretch.entries
+        last = int(entries["offset"][-1])
+        header = parse_header(bytes(block.data[last : last + HEADER_LENGTH]), HEADER_LENGTH)
+        self._shift = shift_of(header, block.origin + last, 4) or 0
+        if self.scanner.checksums or self._unchecked is not None:
+            self._doubts = 0
+            return
+        self._doubts = max(0, self._doubts - len(entries))
+        plain = np.ones(len(entries), bool)
+        if self.scanner.format_checksum:
+            plain = entries["type"] != EventType.FORMAT_DESCRIPTION_EVENT
+        if plain.any():
+            self._unchecked = int(stretch.positions[int(np.argmax(plain))])
+
+    # ---- payloads -----------------------------------------------------------------------------
+
+    def _payload(self, outer: RawEvent, payload: TransactionPayload) -> Iterator[Part]:
+        """The parts inside a payload."""
+        scanner, checksums = self.scanner, self.scanner.checksums
+        scanner.checksums = False
+        scanner.outer_pos, scanner.outer_end = outer.pos, outer.end_pos
+        self._block = _Block(outer=outer)
+        try:
+            whole = yield from self._inside(outer, payload)
+        except (DamageError, LimitError, ZstdError):
+            whole = False
+            yield from self._closed()
+        finally:
+            scanner.checksums = checksums
+            scanner.outer_pos = scanner.outer_end = -1
+        if not whole:
+            yield from self._one_by_one(outer, payload, self._block.given)
+
+    def _inside(self, outer: RawEvent, payload: TransactionPayload) -> Any:
+        """The stretches of a payload; returns whether all of it could be taken."""
+        expected = SIZE if payload.uncompressed_size is None else payload.uncompressed_size
+        plain = plain_stream(outer, payload)
+        chunks = self._payload_chunks = Chunks(plain, self._payload_chunks, expected=expected)
+        most = largest_inner(payload)
+        block = self._block = _Block(chunks, start=chunks.start, outer=outer)
+        while True:
+            block.start = chunks.start
+            stop = yield from self._scanned(block)
+            chunks.start = block.start
+            yield from self._closed()
+            if stop not in ("end", "cut") or _claims(chunks) > most or not chunks.more():
+                break
+        size = chunks.origin + chunks.end
+        return chunks.end == chunks.start and payload.uncompressed_size in (None, size)
+
+    def _one_by_one(
+        self, outer: RawEvent, payload: TransactionPayload, given: int
+    ) -> Iterator[Part]:
+        """What is left of a payload behind the events that were handed over, and its damage."""
+        pack, found = Pack(), None
+        try:
+            for raw in islice(inner_events(outer, payload), given, None):
+                pack.add(raw, self.parser.context)
+                if pack.full:
+                    yield from self._pack(pack)
+                    pack = Pack()
+        except DamageError as error:
+            found = error
+        except LimitError as error:
+            found = payload_limit(outer, error)
+        yield from self._pack(pack)
+        if found is not None:
+            self.scanner.lost()
+            self._failed(found)
+            yield from self._closed()
+
+
+def _claims(chunks: Chunks) -> int:
+    head = _head(chunks)
+    return head.size if head else 0
+
+
+def _head(chunks: Chunks) -> EventHeader | None:
+    """Of the event that is not there to its end, as far as that can be told."""
+    head = bytes(chunks.buffer[chunks.start : min(chunks.end, chunks.start + HEADER_LENGTH)])
+    return parse_header(head, HEADER_LENGTH) if len(head) == HEADER_LENGTH else None
+
+
+def _absurd(chunks: Chunks) -> bool:
+    """Whether an event claims more than is worth reading ahead to see whether it is there."""
+    head = _head(chunks)
+    if head is None or head.size <= _REACH:
+        return False
+    end = chunks.origin + chunks.start + head.size
+    return end % _MODULUS != head.log_pos or not sane_header(head)
+
+
+def _following(chunks: Chunks, ahead: int) -> Iterator[tuple[EventHeader, bytes]]:
+    """The first events behind the one of ``ahead`` bytes that comes."""
+    at = chunks.start + ahead
+    for _ in range(_DOUBTED):
+        head = bytes(chunks.buffer[at : min(chunks.end, at + HEADER_LENGTH)])
+        if len(head) < HEADER_LENGTH:
+            return
+        header = parse_header(head, HEADER_LENGTH)
+        if header.size < HEADER_LENGTH or at + header.size > chunks.end:
+            return
+        yield header, bytes(chunks.buffer[at : at + header.size])
+        at += header.size

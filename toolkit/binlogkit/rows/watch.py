@@ -1,0 +1,126 @@
+"""What damage may have taken from one log: found out from the windows around it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from binlogkit.constants import EventType
+from binlogkit.errors import DamageError
+from binlogkit.events.base import Event, ParseContext
+from binlogkit.events.gtid import Gtid
+from binlogkit.events.gtid_set import format_uuid
+from binlogkit.events.reader import EventParser
+from binlogkit.events.table_map import TableMap
+from binlogkit.rows.losses import Loss, Losses
+from binlogkit.rows.transactions import GTID_TYPES, Transaction
+from binlogkit.rows.window import BAD_CHECKSUM, REPLACED, Stretch, Window
+from binlogkit.sources.raw import RawEvent
+
+__all__ = ["Watch"]
+
+_HAS_GTID = 1
+
+
+class Watch:
+    """Takes the windows of one log; ``context``: of its events."""
+
+    def __init__(self, file: str, context: ParseContext) -> None:
+        self._file = file
+        self._context = context
+        self._losses = Losses()
+        self._gtid: RawEvent | None = None  # the last GTID event of the windows before
+        self._open: Transaction | None = None  # what was open behind them
+
+    def take(self, window: Window, damages: list[tuple[int, DamageError]]) -> list[Loss]:
+        """Take the next window, and what framing and reading its events met: what may be missing,
+        as far as it settles that."""
+        found: list[Loss] = []
+        if damages or self._losses.pending:
+            found = list(self._around(window, [*damages]))
+        if window.stretch is not None and len(window.stretch.entries):
+            self._gtid = self._last_gtid(window.stretch, len(window.stretch.entries))
+            self._open = self._running(window, len(window.stretch.entries))
+        return found
+
+    def end(self) -> list[Loss]:
+        """The log ends."""
+        return list(self._losses.end())
+
+    def _around(self, window: Window, damages: list[tuple[int, DamageError]]) -> Iterator[Loss]:
+        stretch = window.stretch
+        looked = {item.i: item.event for item in window.looked}
+        count = 0 if stretch is None else len(stretch.entries)
+        i = 0 if self._losses.pending else damages[0][0]
+        while i <= count:
+            event = None
+            if stretch is not None and i < count:
+                event = looked.get(i) or self._parsed(stretch.raw(i, self._file))
+            while damages and damages[0][0] <= i:
+                self._damaged(window, i, damages.pop(0)[1], event)
+            if event is not None:
+                yield from self._losses.feed(event)
+            if not self._losses.pending:
+                if not damages:
+                    return
+                i = max(i, damages[0][0] - 1)
+            i += 1
+
+    def _damaged(self, window: Window, i: int, error: DamageError, event: Event | None) -> None:
+        own = event is not None and event.raw.pos == error.offset
+        if not own and error.end is None:
+            return
+        if not self._losses.pending:
+            stretch = window.stretch
+            gtid = self._gtid if stretch is None else self._last_gtid(stretch, i)
+            body = None if gtid is None else self._parsed(gtid).body
+            self._losses.know(self._running(window, i), body if isinstance(body, Gtid) else None)
+        self._losses.damaged(error, event if own else None)
+
+    def _parsed(self, raw: RawEvent) -> Event:
+        """An event that the reading has not read; what is wrong with it is told elsewhere."""
+        context = ParseContext(
+            self._context.version, self._context.server_version,
+            dict(self._context.post_header_lengths),
+        )  # fmt: skip
+        return EventParser(lambda _: None, context).parse(raw)
+
+    def _last_gtid(self, stretch: Stretch, i: int) -> RawEvent | None:
+        """The last GTID event before entry ``i``."""
+        entries = stretch.entries[:i]
+        good = np.isin(entries["type"], GTID_TYPES) & (entries["notes"] & BAD_CHECKSUM == 0)
+        found = np.flatnonzero(good)
+        return stretch.raw(int(found[-1]), self._file) if len(found) else self._gtid
+
+    def _running(self, window: Window, i: int) -> Transaction | None:
+        """The transaction that is open before entry ``i``."""
+        stretch = window.stretch
+        if stretch is None or not i:
+            return self._open
+        entries = stretch.entries
+        number = int(entries["tx"][i - 1])
+        if number < 0:
+            return None
+        record = window.transactions[window.transactions["number"] == number]
+        goes_on = bool((entries["tx"][i:] == number).any())
+        if not len(record) or not (goes_on or record["open"][0] or record["notes"][0] & REPLACED):
+            return None
+        gtid = None
+        if number in window.facts.gtids:
+            gtid = window.facts.gtids[number][0]
+        elif record["has"][0] & _HAS_GTID:
+            gtid = f"{format_uuid(record['sid'][0].tobytes())}:{int(record['gno'][0])}"
+        running = Transaction(
+            number, self._file, int(record["pos"][0]), self._file, 0, 0, 0, 0, gtid=gtid,
+            explicit=bool(record["explicit"][0]),
+        )  # fmt: skip
+        if self._open is not None and self._open.number == number:
+            running.tables |= self._open.tables
+        maps = (entries["type"] == EventType.TABLE_MAP_EVENT) & (entries["tx"] == number)
+        _, firsts = np.unique(entries["slot"][:i][maps[:i]], return_index=True)
+        for at in np.sort(np.flatnonzero(maps[:i])[firsts]).tolist():
+            body = self._parsed(stretch.raw(at, self._file)).body
+            if isinstance(body, TableMap):
+                running.tables.setdefault((body.db, body.table))
+        return running

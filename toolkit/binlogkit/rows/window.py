@@ -1,0 +1,241 @@
+"""What a reading hands over: events as the kernel indexed them, and what is known there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from binlogkit._kernel.native.batch import RowsPass
+from binlogkit._kernel.native.index import ENTRY, TRANSACTION, Index
+from binlogkit._kernel.native.scan import Scanner
+from binlogkit.constants import CHECKSUM_LENGTH, HEADER_LENGTH, EventType
+from binlogkit.errors import DamageError
+from binlogkit.events.base import Event
+from binlogkit.events.statement_text import statement_text
+from binlogkit.rows.ddl import StatementKind, TableChange
+from binlogkit.rows.schema import TableSchema
+from binlogkit.rows.transactions import Transaction
+from binlogkit.sources.carriers import Carrier
+from binlogkit.sources.chunks import Chunks
+from binlogkit.sources.raw import RawEvent, parse_header
+
+__all__ = [
+    "ALONE", "BAD_CHECKSUM", "ENTRIES", "IN_STATEMENT", "LOOK", "NEW_MAP", "NO_MAP", "REPLACED",
+    "ROWS_EVENTS", "SEQ_SHIFT", "TRANSACTIONS", "Facts", "Looked", "Stretch", "Window",
+]  # fmt: skip
+
+#: The kernel's records as numpy reads them.
+ENTRIES = np.dtype(list(ENTRY))
+TRANSACTIONS = np.dtype(list(TRANSACTION))
+#: Whether a type code is a rows event's.
+ROWS_EVENTS = np.zeros(256, bool)
+ROWS_EVENTS[[*range(23, 26), *range(30, 33), EventType.PARTIAL_UPDATE_ROWS_EVENT]] = True
+#: Bits of an entry's notes (``_kernel/native/index.pxd``).
+LOOK, BAD_CHECKSUM, NEW_MAP, NO_MAP = 1, 2, 4, 8
+#: Bits of a transaction's notes.
+ALONE, IN_STATEMENT, REPLACED = 1, 2, 4
+#: An event's place in the reading, shifted so that its rows follow.
+SEQ_SHIFT = 32
+
+_COPIED = 1 << 20  # bytes that are rather copied than kept
+
+
+@dataclass(slots=True)
+class Facts:
+    """What Python alone knows of transactions, by number: GTIDs with tags, XA ids."""
+
+    gtids: dict[int, tuple[str | None, int | None]] = field(default_factory=dict)
+    xa: dict[int, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """An event that Python read: entry ``i``.
+
+    ``number``: of its transaction, -1 for none; ``told``: what the event alone tells of that;
+    ``kind``: of a statement; ``changes``: what it does to tables.
+    """
+
+    i: int
+    event: Event
+    number: int = -1
+    told: Transaction | None = None
+    kind: StatementKind | None = None
+    changes: tuple[TableChange, ...] = ()
+
+
+@dataclass(slots=True)
+class Stretch:
+    """Events that lie end to end, in one buffer, or in one payload.
+
+    ``entries``: as the kernel's ENTRY; ``ordinal``: of the first in the reading; ``origin``: offset
+    of the buffer's first byte; ``outer``: (pos, end_pos) of the payload; ``inner``: of the first
+    entry in it; ``spots``: of packed events, where they stood; ``raws``: those, as they were read;
+    ``tail``: bytes of each event's checksum.
+    """
+
+    scanner: Scanner
+    index: Index
+    data: Any
+    entries: np.ndarray[Any, Any]
+    ordinal: int
+    origin: int
+    outer: tuple[int, int] | None
+    inner: int
+    chunks: Chunks | None
+    tail: int
+    spots: np.ndarray[Any, Any] | None = None
+    raws: list[RawEvent] | None = None
+
+    @property
+    def positions(self) -> np.ndarray[Any, Any]:
+        """Where each event begins; in a payload where that does."""
+        found: np.ndarray[Any, Any]
+        if self.outer is not None:
+            found = np.full(len(self.entries), self.outer[0])
+        elif self.spots is not None:
+            found = self.spots["pos"][: len(self.entries)]
+        else:
+            found = self.entries["offset"] + self.origin
+        return found
+
+    @property
+    def sizes(self) -> np.ndarray[Any, Any]:
+        """How many bytes each event has in its log, or payload."""
+        packed = self.spots is not None and self.outer is None
+        found: np.ndarray[Any, Any]
+        if packed and self.spots is not None:
+            found = self.spots["size"][: len(self.entries)]
+        else:
+            found = self.entries["size"]
+        return found
+
+    @property
+    def ends(self) -> np.ndarray[Any, Any]:
+        """Where each event ends; in a payload where that does."""
+        found: np.ndarray[Any, Any]
+        if self.outer is not None:
+            found = np.full(len(self.entries), self.outer[1])
+        elif self.spots is not None:
+            found = self.spots["end_pos"][: len(self.entries)]
+        else:
+            found = self.entries["offset"] + self.origin + self.entries["size"]
+        return found
+
+    @property
+    def inners(self) -> np.ndarray[Any, Any]:
+        """The number of each event in its payload, -1 outside of one."""
+        found: np.ndarray[Any, Any]
+        if self.outer is not None:
+            found = np.arange(self.inner, self.inner + len(self.entries))
+        elif self.spots is not None:
+            found = self.spots["inner"][: len(self.entries)]
+        else:
+            found = np.full(len(self.entries), -1)
+        return found
+
+    def keep(self) -> None:
+        """Let the bytes stay as they are while the log is read on, until ``let_go``."""
+        if self.chunks is None or self.data is not self.chunks.buffer:
+            return
+        last = self.entries[-1]
+        end = int(last["offset"]) + int(last["size"])
+        self.data = self.chunks.lend() if end > _COPIED else bytes(memoryview(self.data)[:end])
+
+    def let_go(self) -> None:
+        """What was kept is not read any more."""
+        if self.chunks is not None and not isinstance(self.data, bytes):
+            self.chunks.give_back(self.data)
+
+    def rows_pass(self) -> RowsPass:
+        """What decodes the stretch's rows."""
+        spots = None if self.spots is None else self.spots.data
+        rows = RowsPass(self.scanner, self.index, self.data, self.origin, self.ordinal, spots)
+        rows.inner = self.inner
+        return rows
+
+    def queries(self, query: str | None, tx: int) -> Iterator[tuple[int, str | None]]:
+        """Where the original statement changes that Rows_query events give: (entry, statement).
+
+        ``query``, ``tx``: that of the event before, and its transaction.
+        """
+        codes, numbers = self.entries["type"], self.entries["tx"]
+        if query is None and not (codes == EventType.ROWS_QUERY_LOG_EVENT).any():
+            return
+        for i, (code, number) in enumerate(zip(codes.tolist(), numbers.tolist(), strict=True)):
+            now = query if number == tx else None
+            tx = number
+            if code == EventType.ROWS_QUERY_LOG_EVENT and not self._bad(i):
+                now = self.query(i)
+            if now != query:
+                query = now
+                yield i, query
+            if query is not None and ROWS_EVENTS[code] and self._ends_statement(i):
+                query = None
+                yield i + 1, None
+
+    def query(self, i: int) -> str:
+        """The original statement of a Rows_query event."""
+        return statement_text(self.body(i)[1:], None)[0]
+
+    def _bad(self, i: int) -> bool:
+        return bool(self.entries["notes"][i] & BAD_CHECKSUM)
+
+    def _ends_statement(self, i: int) -> bool:
+        start = int(self.entries["offset"][i]) + HEADER_LENGTH
+        return bool(self.data[start + self.scanner.table_id_width] & 1)
+
+    def body(self, i: int) -> bytes:
+        """The bytes of entry ``i`` behind its header, without checksum, as the scan has them."""
+        entry = self.entries[i]
+        start = int(entry["offset"])
+        with memoryview(self.data) as whole:
+            return bytes(whole[start + HEADER_LENGTH : start + int(entry["size"]) - self.tail])
+
+    def raw(self, i: int, file: str) -> RawEvent:
+        """Entry ``i`` as it stood in its log."""
+        if self.raws is not None and self.outer is None:
+            return self.raws[i]
+        entry = self.entries[i]
+        start, end = int(entry["offset"]), int(entry["offset"]) + int(entry["size"])
+        with memoryview(self.data) as whole:
+            data = bytes(whole[start:end])
+        header = parse_header(data, HEADER_LENGTH)
+        if self.outer is not None:
+            pos, end_pos = self.outer
+            return RawEvent(
+                file, pos, header, data[HEADER_LENGTH:], "none", self.inner + i, end_pos
+            )
+        tail = CHECKSUM_LENGTH if self.tail else 0
+        return RawEvent(
+            file, self.origin + start, header, data[HEADER_LENGTH : len(data) - tail],
+            "ok" if tail else "none", stored_checksum=data[len(data) - tail :],
+        )  # fmt: skip
+
+
+@dataclass(slots=True)
+class Window:
+    """A stretch of one log with what is known there; at a log's end, and of damage alone, none.
+
+    ``first``, ``last``: whether the log is; ``schemas``: by slot, None for a table that is not
+    known; ``transactions``: what began or went on since the window before, as the kernel's
+    TRANSACTION, one that is open last; ``looked``: the events that Python read, in order;
+    ``damages``: what was met, with the entry that it stands before or in; ``ends``: whether the log
+    ends with it; ``folded``: whether names turned out to be compared without case.
+    """
+
+    carrier: Carrier
+    first: bool
+    last: bool
+    server_version: str
+    facts: Facts
+    transactions: np.ndarray[Any, Any]
+    stretch: Stretch | None
+    schemas: list[TableSchema | None]
+    looked: list[Looked] = field(default_factory=list)
+    damages: list[tuple[int, DamageError]] = field(default_factory=list)
+    ends: bool = False
+    folded: bool = False
