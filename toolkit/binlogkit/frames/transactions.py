@@ -13,6 +13,7 @@ from binlogkit.events.gtid import Gtid
 from binlogkit.frames.arrays import text_array
 from binlogkit.frames.known import COMMIT, GTID, THREAD, XID, gtid_array
 from binlogkit.frames.ledgers import TRANSACTION_KEYS, ledger_schema
+from binlogkit.rows.filters import OPS
 from binlogkit.rows.settling import OUTCOMES
 from binlogkit.rows.slots import table_name
 from binlogkit.rows.transactions import Outcome, Transaction
@@ -196,6 +197,18 @@ class Transactions:
         sums = np.zeros((len(numbers), 3), np.int64)
         np.add.at(sums, (places, op), rows[here])
         self._counts.append((numbers, sums))
+
+    def count(self, changes: pa.Table) -> None:
+        """Take the rows of each transaction from changes (frames/activity.py)."""
+        sums = changes.group_by(["tx", "op"]).aggregate([("rows", "sum")])
+        sums = sums.filter(sums.column("tx").is_valid())
+        numbers = sums.column("tx").to_numpy()
+        counts = np.zeros((len(numbers), 3), np.int64)
+        codes = [OPS.index(op) for op in sums.column("op").to_pylist()]
+        counts[np.arange(len(numbers)), codes] = sums.column("rows_sum").to_numpy()
+        for op in range(len(OPS)):
+            here = counts[:, op] > 0
+            self._counts.append((numbers[here], counts[here] * (np.arange(len(OPS)) == op)))
 
     # ---- the table ----------------------------------------------------------------------------
 

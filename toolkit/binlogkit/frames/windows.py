@@ -9,7 +9,7 @@ behind their rows; where too much would wait, the log is read ahead to the trans
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -55,6 +55,7 @@ def read_batches(
     max_bytes: int = MAX_BYTES,
     threads: int | None = None,
     to_sort: bool = False,
+    views: Sequence[Callable[[Window], object]] = (),
 ) -> Iterator[Batches]:
     """Windows of (schema, batch), in log order.
 
@@ -64,7 +65,8 @@ def read_batches(
     ``columns``: names of the columns wanted, None for all; the others are stepped over;
     ``threads``: that decode, by default as ``reading.options`` or the environment say; the windows
     and errors are the same with any number of them. The row-value filter (``where``) is not applied
-    here. What was read before an error is handed over before it is raised.
+    here. What was read before an error is handed over before it is raised. ``views`` take each
+    window before its rows are decoded.
     """
     sizes = [carrier.size for carrier in reading.carriers]
     size = None if None in sizes else sum(filter(None, sizes))
@@ -74,6 +76,8 @@ def read_batches(
     windows = reading.windows(workers.submit)
     try:
         for window in windows:
+            for view in views:
+                view(window)
             yield from changes.take(window)
     except (DamageError, InputError):
         yield from changes.finish()

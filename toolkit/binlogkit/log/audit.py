@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from binlogkit.analyses.verify import FileFacts, Finding, Grade, Joint
 from binlogkit.errors import DamageError
 from binlogkit.rows.filters import Filters
+from binlogkit.sources.hashed import FileHash
 
 if TYPE_CHECKING:
-    import numpy as np
     import pyarrow as pa
 
     from binlogkit.log.log import Log
     from binlogkit.rows.window import Window
+    from binlogkit.sources.carriers import Carrier
 
 __all__ = ["SECTIONS", "Audit", "audit_log"]
 
@@ -25,9 +26,7 @@ SECTIONS = (
     "by_thread", "by_statement", "statements", "settings", "formats", "bursts", "limits",
 )  # fmt: skip
 
-_STATE = ("before_state", "after_state", "seq", "tx")
 _LARGEST = 50
-_HASH_CHUNK = 1 << 20
 _SEVERITIES = {Grade.DAMAGE: "damaged", Grade.WARNING: "warning"}
 
 
@@ -60,14 +59,16 @@ def audit_log(log: Log, **filters: Any) -> Audit:
 
     from binlogkit.analyses import audit
 
+    hashes = [FileHash(carrier.opener) for carrier in log.carriers]
+    carriers = [replace(c, opener=h.open) for c, h in zip(log.carriers, hashes, strict=True)]
     verification = log.verify()
-    changes = _changes(log, **filters)
+    ledgers = _ledgers(log, carriers, **filters)
+    changes, transactions, statements, boundaries, cascades = ledgers
     undecodable = log.undecodable
-    transactions, statements, boundaries, cascades = _ledgers(log, **filters)
     kinds = statements.column("kind").to_pylist()
     told = pa.array([k in ("ddl", "dml", "account", "admin") for k in kinds], pa.bool_())
     sections = {
-        "files": _file_table(log, verification.files),
+        "files": _file_table(hashes, verification.files),
         "continuity": _continuity(verification.joints),
         "findings": _findings(log, verification.findings, undecodable),
         "summary": audit.summary(transactions),
@@ -92,43 +93,33 @@ def audit_log(log: Log, **filters: Any) -> Audit:
     return Audit(sections, log.files)
 
 
-def _changes(log: Log, **filters: Any) -> pa.Table:
-    """Every table's changes without their images."""
-    import pyarrow as pa
-
-    from binlogkit.frames.schema import PROVENANCE, batch_schema
-
-    names = [*PROVENANCE, *_STATE]
-    schema = batch_schema([])
-    schema = pa.schema([schema.field(name) for name in names])
-    batches = []
-    try:
-        for b in log.batches(**filters):
-            columns = [b.batch.column(n) for n in names]
-            batches.append(pa.RecordBatch.from_arrays(columns, schema=schema))
-    except DamageError as error:
-        log.damages.append(error)
-    return pa.Table.from_batches(batches, schema).unify_dictionaries()
-
-
-def _ledgers(log: Log, **filters: Any) -> tuple[pa.Table, pa.Table, pa.Table, list[str]]:
-    """``log.transactions``, ``statements`` and ``boundaries``, and the tables that a schema in use
-    says foreign keys cascade into, of one reading."""
+def _ledgers(log: Log, carriers: list[Carrier], **filters: Any) -> tuple[pa.Table, ...]:
+    """The changes without their images, ``log.transactions``, ``statements`` and ``boundaries``,
+    and the tables that a schema in use says foreign keys cascade into: of one reading."""
+    from binlogkit.frames.activity import Activity
+    from binlogkit.frames.row_counts import RowCounts
     from binlogkit.frames.statements import Boundaries, Statements
     from binlogkit.frames.transactions import Transactions
 
     wanted, source = Filters.build(**filters), log.options.source
+    reading, activity = log.reading(carriers), Activity()
     transactions, statements = Transactions(source), Statements(wanted, source)
-    boundaries = Boundaries(wanted)
+    boundaries, counts = Boundaries(wanted), RowCounts(stops=False)
 
-    def take(window: Window, rows: np.ndarray[Any, Any]) -> None:
-        transactions.take(window, rows)
+    def take(window: Window) -> None:
+        transactions.take(window, counts.of(window)[0] if filters else None)
         statements.take(window)
         boundaries.take(window)
 
-    reading = log.view(take, counting=True)
-    log.damages, log.losses = [], []  # the verification tells of them
+    with suppress(DamageError):  # the verification tells of it
+        for batch in log.read_batches(reading, wanted, views=(take,)):
+            activity.take(batch.batch)
+    log.damages, log.losses = [], []
+    changes = activity.finish()
+    if not filters:
+        transactions.count(changes)
     return (
+        changes,
         transactions.finish(wanted, log.files),
         statements.finish(),
         boundaries.finish(source, folded=reading.folded),
@@ -136,19 +127,15 @@ def _ledgers(log: Log, **filters: Any) -> tuple[pa.Table, pa.Table, pa.Table, li
     )
 
 
-def _file_table(log: Log, files: list[FileFacts]) -> pa.Table:
+def _file_table(hashes: list[FileHash], files: list[FileFacts]) -> pa.Table:
     import pyarrow as pa
 
     rows = []
-    for carrier, file in zip(log.carriers, files, strict=True):
-        digest, size = hashlib.sha256(), 0
-        with carrier.opener() as stored:
-            while chunk := stored.read(_HASH_CHUNK):
-                digest.update(chunk)
-                size += len(chunk)
+    for found, file in zip(hashes, files, strict=True):
+        size, digest = found.result()
         rows.append(
             {
-                "file": file.name, "size": size, "sha256": digest.hexdigest(),
+                "file": file.name, "size": size, "sha256": digest,
                 "server_version": file.server_version, "events": file.events,
                 "first_timestamp": file.first_timestamp, "last_timestamp": file.last_timestamp,
                 "ok": file.checksums["ok"], "bad": file.checksums["bad"],

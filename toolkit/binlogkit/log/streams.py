@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from binlogkit.rows.losses import Loss
     from binlogkit.rows.schema import TableSchema
+    from binlogkit.rows.window import Window
 
 __all__ = ["Batch", "Streams"]
 
@@ -62,9 +63,12 @@ class Streams:
         """The logs' names, in the order they are read."""
         return [carrier.name for carrier in self.carriers]
 
-    def reading(self) -> Reading:
-        """A new reading of the log; what it meets is kept in ``damages`` and ``problems``."""
-        reading = Reading(self.carriers, self.options)
+    def reading(self, carriers: Sequence[Carrier] | None = None) -> Reading:
+        """A new reading of the log; what it meets is kept in ``damages`` and ``problems``.
+
+        ``carriers``: the log's own, opened otherwise.
+        """
+        reading = Reading(self.carriers if carriers is None else carriers, self.options)
         self.damages, self.problems = reading.damages, reading.problems
         self.losses, self.loose, self.met = reading.losses, reading.loose, reading.schemas
         return reading
@@ -156,16 +160,25 @@ class Streams:
         a table, whatever the log's and its transactions' size (docs/performance.md).
         """
         wanted = Filters.build(**_with_table(table, filters))
-        asked = _column_names(columns)
+        asked, reading = _column_names(columns), self.reading()
+        yield from self.read_batches(reading, wanted, asked)
+        if asked is not None:
+            _no_others(asked, reading, wanted)
+
+    def read_batches(
+        self,
+        reading: Reading,
+        wanted: Filters,
+        asked: frozenset[str] | None = None,
+        views: Sequence[Callable[[Window], object]] = (),
+    ) -> Iterator[Batch]:
+        """What :meth:`batches` does with a reading; ``views`` take each of its windows as well."""
         decoded = None if asked is None else asked | {column for column, _ in wanted.where}
-        reading = self.reading()
-        for window in self._windows(reading, wanted, decoded):
+        for window in self._windows(reading, wanted, decoded, views=views):
             for batch in window:
                 kept = _kept(batch.batch, wanted, asked)
                 if kept.num_rows:
                     yield Batch(batch.table, batch.schema_version, kept)
-        if asked is not None:
-            _no_others(asked, reading, wanted)
 
     def _windows(
         self,
@@ -174,6 +187,7 @@ class Streams:
         columns: frozenset[str] | None = None,
         *,
         to_sort: bool = False,
+        views: Sequence[Callable[[Window], object]] = (),
     ) -> Iterator[Iterable[Batch]]:
         from binlogkit.frames.schema import undecodable_cells
         from binlogkit.frames.windows import read_batches
@@ -185,7 +199,8 @@ class Streams:
                 self.undecodable += undecodable_cells(batch)
                 yield Batch(schema.name, schema.version, batch)
 
-        for window in read_batches(reading, wanted, columns=columns, to_sort=to_sort):
+        found = read_batches(reading, wanted, columns=columns, to_sort=to_sort, views=views)
+        for window in found:
             yield counted(window)
 
 

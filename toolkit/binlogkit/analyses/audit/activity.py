@@ -1,4 +1,8 @@
-"""What was changed, by table, minute, key and original statement; from a frame of changes."""
+"""What was changed, by table, minute, key and original statement; from a frame of changes.
+
+A frame has a row for each change, or for each event that made several, with their number as
+``rows``.
+"""
 
 from __future__ import annotations
 
@@ -129,17 +133,22 @@ def by_key(changes: IntoFrameT, key: Sequence[str]) -> IntoFrameT:
 
 
 def _flags(rows: Lazy) -> Lazy:
-    """A 1 or 0 per operation, to be summed: no engine has to count under a condition."""
-    one, none = nw.lit(1), nw.lit(0)
+    """How many changes a row stands for, and as many or 0 per operation, to be summed: no engine
+    has to count under a condition."""
+    there = "rows" in rows.collect_schema()
+    many, none = nw.col("rows") if there else nw.lit(1), nw.lit(0)
     return rows.with_columns(
-        nw.when(nw.col("op") == op).then(one).otherwise(none).alias(f"{op}s")
-        for op in ("insert", "update", "delete")
+        many.alias("_changes"),
+        *(
+            nw.when(nw.col("op") == op).then(many).otherwise(none).alias(f"{op}s")
+            for op in ("insert", "update", "delete")
+        ),
     )
 
 
 def _sums() -> list[nw.Expr]:
     return [
-        nw.len().alias("rows"),
+        nw.col("_changes").sum().alias("rows"),
         *(nw.col(f"{op}s").sum() for op in ("insert", "update", "delete")),
     ]
 

@@ -95,12 +95,13 @@ _MAY = "may apply"
 
 
 def _count(rows: Lazy, condition: nw.Expr) -> tuple[int, str | None, int | None]:
-    """How many rows meet ``condition``, and file and position of the first."""
-    found = rows.filter(condition)
-    number = int(records(found.select(nw.len().alias("n")))[0]["n"])
+    """How many rows meet ``condition``, and file and position of the first; of changes that stand
+    for several, those."""
+    found, columns = rows.filter(condition), rows.collect_schema()
+    many = nw.col("rows").sum() if "op" in columns and "rows" in columns else nw.len()
+    number = int(records(found.select(many.alias("n")))[0]["n"] or 0)
     if not number:
         return 0, None, None
-    columns = rows.collect_schema()
     order = ["seq"] if "seq" in columns else ["file", "pos"]
     first = records(found.sort(*order).head(1).select("file", "pos"))[0]
     return number, first["file"], first["pos"]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 from binlogkit.constants import BINLOG_MAGIC, ENCRYPTED_MAGIC
 from binlogkit.errors import DamageError, InputError, LimitError
 from binlogkit.sources.content import recognised, unpacked
+from binlogkit.sources.hashed import Hashed
 from binlogkit.sources.keyring import NO_KEYS, KeyFiles
 from binlogkit.sources.lookahead import Lookahead
 
@@ -93,7 +94,7 @@ class _Reading(io.RawIOBase):
 
     def readinto(self, room: Buffer) -> int:
         """Into ``room``, without a copy where the file can do that."""
-        if type(self._inner) is io.BufferedReader:
+        if isinstance(self._inner, (io.BufferedReader, Hashed)):
             try:
                 return self._inner.readinto(room)
             except (OSError, ValueError) as exc:
