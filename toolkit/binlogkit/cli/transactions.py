@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from binlogkit.cli.record_command import record_command
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from binlogkit.log import Log
 
 __all__ = ["command"]
@@ -36,6 +38,17 @@ def _keys() -> Sequence[str]:
     return TRANSACTION_KEYS
 
 
+def _batches(log: Log, **filters: Any) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+    from binlogkit.frames.ledgers import TRANSACTION_KEYS, ledger_schema
+
+    def found() -> Iterator[pa.RecordBatch]:
+        yield from log.transaction_table(**filters).to_batches()
+        if log.unreadable is not None:
+            raise log.unreadable
+
+    return ledger_schema(TRANSACTION_KEYS), found()
+
+
 command = record_command(
-    "transactions", "One record per transaction, with its outcome.", _read, _keys, VIEW
+    "transactions", "One record per transaction, with its outcome.", _read, _keys, VIEW, _batches
 )

@@ -23,6 +23,7 @@ __all__ = [
     "FEW",
     "buffer",
     "constant",
+    "flags",
     "integers",
     "nothing",
     "one_number",
@@ -96,6 +97,14 @@ def text_array(values: Sequence[str | None]) -> pa.Array:
         bits = pa.py_buffer(np.packbits(there, bitorder="little").tobytes())
     offsets, data = pa.py_buffer(ends.astype(np.int32).tobytes()), pa.py_buffer(b"".join(stored))
     return pa.Array.from_buffers(pa.string(), len(stored), [bits, offsets, data])
+
+
+def flags(values: np.ndarray[Any, Any]) -> pa.Array:
+    """True where a value is not 0."""
+    import pyarrow as pa
+
+    bits = pa.py_buffer(np.packbits(values != 0, bitorder="little"))
+    return pa.Array.from_buffers(pa.bool_(), len(values), [None, bits])
 
 
 @lru_cache(1)

@@ -10,10 +10,10 @@ import numpy as np
 
 from binlogkit.constants import EventType
 from binlogkit.events.gtid import Gtid
-from binlogkit.frames.arrays import text_array
+from binlogkit.frames.arrays import flags, text_array
 from binlogkit.frames.known import COMMIT, GTID, THREAD, XID, gtid_array
 from binlogkit.frames.ledgers import TRANSACTION_KEYS, ledger_schema
-from binlogkit.rows.filters import OPS
+from binlogkit.rows.filters import OPS, Filters
 from binlogkit.rows.settling import OUTCOMES
 from binlogkit.rows.slots import table_name
 from binlogkit.rows.transactions import Outcome, Transaction
@@ -22,7 +22,6 @@ from binlogkit.rows.window import ROWS_EVENTS, TRANSACTIONS, Window
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from binlogkit.rows.filters import Filters
 
 __all__ = ["Transactions"]
 
@@ -229,11 +228,9 @@ class Transactions:
         records = np.concatenate(parts) if parts else np.zeros(0, TRANSACTIONS)
         columns = self._columns(records, decisions or {})
         schema = ledger_schema(TRANSACTION_KEYS)
-        made = [pa.array(columns[name], schema.field(name).type)
-                if isinstance(columns[name], list) else columns[name].cast(schema.field(name).type)
-                for name in TRANSACTION_KEYS]  # fmt: skip
+        made = [columns[field.name].cast(field.type) for field in schema]
         table = pa.Table.from_arrays(made, schema=schema)
-        if filters is None:
+        if filters is None or filters == Filters():
             return table
         from binlogkit.frames.wanted import wanted_transactions
 
@@ -300,7 +297,9 @@ class Transactions:
             "tables": self._tables.lists(numbers),
             "statements": _numbers(statements),
             "format": formats.take(_numbers(format_of)),
-            "compressed": _flags(numbers, [n for n, t in told.items() if t.known.compressed]),
+            "compressed": flags(
+                np.isin(numbers, [n for n, t in told.items() if t.known.compressed])
+            ),
             "last_committed": _numbers(records["last_committed"], has & _CLOCK),
             "sequence_number": _numbers(records["sequence_number"], has & _CLOCK),
             "first_query": _sparse(
@@ -368,13 +367,6 @@ def _texts(texts: pa.Array, there: np.ndarray[Any, Any]) -> pa.Array:
     return pa.Array.from_buffers(pa.string(), len(texts), [bits, *texts.buffers()[1:]])
 
 
-def _flags(numbers: np.ndarray[Any, Any], wanted: list[int]) -> pa.Array:
-    import pyarrow as pa
-
-    bits = np.packbits(np.isin(numbers, wanted), bitorder="little")
-    return pa.Array.from_buffers(pa.bool_(), len(numbers), [None, pa.py_buffer(bits)])
-
-
 def _sparse(numbers: np.ndarray[Any, Any], values: dict[int, Any], kind: pa.DataType) -> pa.Array:
     """The values of few transactions, null for the others."""
     import pyarrow as pa
@@ -391,10 +383,8 @@ def _patched(column: pa.Array, numbers: np.ndarray[Any, Any], values: dict[int, 
     if not known:
         return column
     mask = np.isin(numbers, [n for n, _ in known])
-    bits = pa.Array.from_buffers(
-        pa.bool_(), len(numbers), [None, pa.py_buffer(np.packbits(mask, bitorder="little"))]
-    )
     there = set(numbers[mask].tolist())
-    return pc.replace_with_mask(
-        column, bits, pa.array([value for n, value in known if n in there], column.type)
-    )
+    found = [value for n, value in known if n in there]
+    texts = pa.types.is_string(column.type)
+    new = text_array(found) if texts else _numbers(np.array(found, np.int64))
+    return pc.replace_with_mask(column, flags(mask), new)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from binlogkit.frames.arrays import flags
 from binlogkit.frames.known import Known
 from binlogkit.rows.filters import OPS, Filters
 from binlogkit.rows.window import Window
@@ -48,8 +49,6 @@ def wanted_ops(filters: Filters, codes: np.ndarray[Any, Any]) -> np.ndarray[Any,
 
 def wanted_transactions(table: pa.Table, filters: Filters, files: Sequence[str]) -> pa.Array:
     """Which transactions are wanted; with tables, those that touch one of them."""
-    import pyarrow as pa
-
     wanted = np.ones(table.num_rows, bool)
 
     def numbers(name: str) -> np.ndarray[Any, Any]:
@@ -84,7 +83,7 @@ def wanted_transactions(table: pa.Table, filters: Filters, files: Sequence[str])
         wanted &= [text is not None and text in filters.gtids for text in texts]
     if filters.tables or filters.exclude_tables:
         wanted &= _touches(table, filters)
-    return pa.array(wanted)
+    return flags(wanted)
 
 
 def _touches(table: pa.Table, filters: Filters) -> np.ndarray[Any, Any]:

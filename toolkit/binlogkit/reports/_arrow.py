@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from binlogkit.frames.arrays import text_array
 from binlogkit.frames.texts import has_large_rows, holds_quotes, is_plain, joined_rows
 from binlogkit.reports._values import json_text, plain
 
@@ -85,17 +86,31 @@ def _json_texts(array: pa.Array, field: pa.Field) -> pa.Array:
     import pyarrow.compute as pc
 
     kind = array.type
-    if pa.types.is_integer(kind):
+    if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
         return pc.fill_null(array.cast(pa.string()), "null")
+    if pa.types.is_list(kind) and pa.types.is_string(kind.value_type) and not array.null_count:
+        return _json_lists(array)
     if pa.types.is_string(kind) and is_plain(array):
         if field.name in JSON_COLUMNS:
             return pc.fill_null(array, "null")
         if not holds_quotes(array):
             return pc.fill_null(pc.binary_join_element_wise('"', array, '"', ""), "null")
     if pa.types.is_dictionary(kind):
-        words = pa.array(_json_cells(array.dictionary, field.with_type(kind.value_type)))
-        return pc.fill_null(words.cast(pa.string()).take(array.indices), "null")
-    return pa.array(_json_cells(array, field), pa.string())
+        words = text_array(_json_cells(array.dictionary, field.with_type(kind.value_type)))
+        return pc.fill_null(words.take(array.indices), "null")
+    return text_array(_json_cells(array, field))
+
+
+def _json_lists(array: pa.ListArray) -> pa.Array:
+    """Lists of texts, none of them null, as JSON arrays; a text that comes again is written once."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    coded = array.flatten().dictionary_encode()
+    words = text_array([json_text(word) for word in coded.dictionary.to_pylist()])
+    offsets = pc.subtract(array.offsets, array.offsets[0])
+    texts = pa.ListArray.from_arrays(offsets, words.take(coded.indices))
+    return pc.binary_join_element_wise("[", pc.binary_join(texts, ","), "]", "")
 
 
 def _json_cells(array: pa.Array, field: pa.Field) -> list[str]:
