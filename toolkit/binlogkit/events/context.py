@@ -60,6 +60,10 @@ class Joiner:
         self._variables.clear()
         return found
 
+    def forget_variables(self) -> None:
+        """The statement that the variables are for does not come."""
+        self._variables.clear()
+
     def file(self, body: object) -> LoadedFile | None:
         """The file that ends with ``body``: the statement, or the note that it failed."""
         return self._files.pop(body.file_id, None) if isinstance(body, _ENDS) else None

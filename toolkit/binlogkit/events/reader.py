@@ -46,6 +46,10 @@ class EventParser:
         self._failed = failed
         self._joiner = Joiner()
 
+    def forget_variables(self) -> None:
+        """What INTVAR and the like said is not for the events that come."""
+        self._joiner.forget_variables()
+
     def parse(self, raw: RawEvent) -> Event:
         """The next event."""
         if raw.checksum == "bad":

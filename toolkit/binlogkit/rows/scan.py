@@ -145,6 +145,7 @@ class LogScan:
         self._shift = 0  # how far the last one stood from its log_pos
         self._doubts = _DOUBTED  # events to come before the format is taken for certain
         self._seekable = False
+        self._parsed_at = -1  # the place of the last event that Python read
 
     def __iter__(self) -> Iterator[Part]:
         with self.carrier.open() as file:
@@ -293,7 +294,8 @@ class LogScan:
             self._begin_log(pack.raws[0].header.flags)
         block = self._block = _Block(pack=pack, spots=pack.spots())
         while (yield from self._scanned(block)) == "format":
-            yield from self._closed()
+            if len(self.index):
+                yield from self._closed()
             yield from self._format(block)
         yield from self._closed()
 
@@ -389,6 +391,10 @@ class LogScan:
         return event, self._look(self, len(self.index) - 1, event)
 
     def _parsed(self, raw: RawEvent) -> Event:
+        at = self.ordinal + max(len(self.index) - 1, 0)
+        if at > self._parsed_at + 1:
+            self.parser.forget_variables()  # the statement that they are for is not here
+        self._parsed_at = at
         return self.parser.parse(raw)
 
     def _begin_log(self, flags: int) -> None:
