@@ -17,7 +17,7 @@ from binlogkit.rows.filters import OPS, Filters
 from binlogkit.rows.settling import OUTCOMES
 from binlogkit.rows.slots import table_name
 from binlogkit.rows.transactions import Outcome, Transaction
-from binlogkit.rows.window import ROWS_EVENTS, TRANSACTIONS, Window
+from binlogkit.rows.window import BAD_CHECKSUM, ROWS_EVENTS, TRANSACTIONS, Window
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -176,7 +176,8 @@ class Transactions:
         assert stretch is not None
         entries = stretch.entries
         found = np.flatnonzero(entries["type"] == EventType.ROWS_QUERY_LOG_EVENT)
-        found = found[entries["tx"][found] >= 0]
+        bad = entries["notes"][found] & BAD_CHECKSUM > 0
+        found = found[(entries["tx"][found] >= 0) & ~bad]
         _, firsts = np.unique(entries["tx"][found], return_index=True)
         for i in found[firsts].tolist():
             told = self._told_of(int(entries["tx"][i]))

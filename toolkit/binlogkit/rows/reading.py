@@ -140,7 +140,7 @@ class Reading:
     ) -> Window:
         stretch, file = part.stretch, scan.carrier.name
         looked, self._looked = self._looked, []
-        damages = [*part.damages, *self._told]
+        damages, unread = [*part.damages, *self._told], [*part.damages]
         self._told = []
         transactions = scan.transactions()
         if stretch is not None:
@@ -157,13 +157,14 @@ class Reading:
                 stretch = replace(stretch, entries=stretch.entries[:i]) if i else None
                 errors, damages = [], [told for told in damages if told[0] <= i]
             damages += errors
-        damages.sort(key=lambda told: told[0])
+            unread += errors
+        damages.sort(key=_entry)
         window = Window(
             scan.carrier, first, last, self._server_version, self.facts, transactions, stretch,
             self._slots.schemas, looked, damages, folded=self.folded,
         )  # fmt: skip
         if watch is not None:
-            self.losses += watch.take(window, part.damages)
+            self.losses += watch.take(window, sorted(unread, key=_entry))
         if self._generation != self.tables.generation:
             self._slots.renew()
             self._generation = self.tables.generation
@@ -218,3 +219,7 @@ class Reading:
         if self._server_version != server_version:
             self.tables.generation += 1  # versions read the same map otherwise
         self._server_version = self.tables.catalog.server_version = server_version
+
+
+def _entry(told: tuple[int, DamageError]) -> int:
+    return told[0]
