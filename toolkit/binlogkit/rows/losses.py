@@ -19,6 +19,19 @@ from binlogkit.rows.transactions import GTID_TYPES, Transaction, TransactionTrac
 __all__ = ["Loss", "Losses"]
 
 
+# Events that change no rows and no tables.
+_HARMLESS = (
+    "ROWS_QUERY_LOG_EVENT", "PREVIOUS_GTIDS_LOG_EVENT", "ROTATE_EVENT", "STOP_EVENT",
+    "HEARTBEAT_LOG_EVENT", "IGNORABLE_LOG_EVENT",
+)  # fmt: skip
+# Events that concern no other tables than those of their transaction.
+_OF_TRANSACTION = (
+    "WRITE_ROWS_EVENT", "UPDATE_ROWS_EVENT", "DELETE_ROWS_EVENT", "PARTIAL_UPDATE_ROWS_EVENT",
+    "WRITE_ROWS_EVENT_V1", "UPDATE_ROWS_EVENT_V1", "DELETE_ROWS_EVENT_V1", "XID_EVENT",
+    "XA_PREPARE_LOG_EVENT",
+)  # fmt: skip
+
+
 @dataclass(slots=True)
 class Loss:
     """Ranges between two transactions that are known, and what may have stood in them.
@@ -26,7 +39,8 @@ class Loss:
     ``event``: the type of the one event that cannot be read, by its header; None where the framing
     was lost, too; ``cut``: the transaction that a range begins in, by GTID or position; ``tables``:
     those that it names; ``headless``: whether events behind a range lack their transaction's start;
-    ``missing``: whole transactions, None where that cannot be known; ``gtids``: theirs, in words.
+    ``missing``: whole transactions, None where that cannot be known; ``gtids``: theirs, in words;
+    ``ordinal``: the place in the reading of the first event behind the range, or in it.
     """
 
     file: str
@@ -38,10 +52,24 @@ class Loss:
     headless: bool = False
     missing: int | None = None
     gtids: str = ""
+    ordinal: int = 0
 
     def __str__(self) -> str:
         where = f"{self.file} from {self.pos} to {self.end_pos}"
         return f"{where}: {self.sentence}"
+
+    @property
+    def concerns(self) -> list[str] | None:
+        """The tables (``db.table``) of which changes may be missing; None: of any.
+
+        A rows event changes tables whose maps stand before it in its transaction; the end of a
+        transaction decides what became of its own.
+        """
+        if self.missing != 0 or self.headless:
+            return None
+        if self.event in _HARMLESS:
+            return []
+        return self.tables if self.event in _OF_TRANSACTION and self.cut is not None else None
 
     @property
     def sentence(self) -> str:
@@ -84,14 +112,16 @@ class Losses:
         """Say what fed events would have told: the transaction that is open, the last GTID."""
         self._tracker.open, self._last = running, last
 
-    def damaged(self, error: DamageError, event: Event | None = None) -> None:
+    def damaged(self, error: DamageError, event: Event | None = None, ordinal: int = 0) -> None:
         """A range was gone past, or ``event`` could not be read, behind the events fed."""
         end = error.offset if error.end is None else error.end
         if self._pending is not None:
             self._pending.end_pos = max(end, self._pending.end_pos)
             self._pending.event = None
             return
-        self._pending = Loss(error.file, error.offset, end, event.type if event else None)
+        self._pending = Loss(
+            error.file, error.offset, end, event.type if event else None, ordinal=ordinal
+        )
         if (running := self._tracker.open) is not None:
             self._pending.cut = running.gtid or f"at {running.pos}"
             self._pending.tables = [f"{db}.{table}" for db, table in running.tables]

@@ -113,7 +113,7 @@ class Reading:
         )  # fmt: skip
         first = i == 0 and self.start.first
         last = i == len(self.carriers) - 1 and self.start.last
-        watch = None if scan.stops else Watch(carrier.name, scan.parser.context)
+        watch = None if scan.stops else Watch(carrier.name, scan.parser.context, self.ordinal)
         self._begin_log()
         try:
             for part in scan:

@@ -24,12 +24,13 @@ _HAS_GTID = 1
 
 
 class Watch:
-    """Takes the windows of one log; ``context``: of its events."""
+    """Takes the windows of one log; ``context``: of its events; ``ordinal``: of the first."""
 
-    def __init__(self, file: str, context: ParseContext) -> None:
+    def __init__(self, file: str, context: ParseContext, ordinal: int) -> None:
         self._file = file
         self._context = context
         self._losses = Losses()
+        self._next = ordinal  # of the next event
         self._gtid: RawEvent | None = None  # the last GTID event of the windows before
         self._open: Transaction | None = None  # what was open behind them
 
@@ -42,6 +43,7 @@ class Watch:
         if window.stretch is not None and len(window.stretch.entries):
             self._gtid = self._last_gtid(window.stretch, len(window.stretch.entries))
             self._open = self._running(window, len(window.stretch.entries))
+            self._next = window.stretch.ordinal + len(window.stretch.entries)
         return found
 
     def end(self) -> list[Loss]:
@@ -76,7 +78,8 @@ class Watch:
             gtid = self._gtid if stretch is None else self._last_gtid(stretch, i)
             body = None if gtid is None else self._parsed(gtid).body
             self._losses.know(self._running(window, i), body if isinstance(body, Gtid) else None)
-        self._losses.damaged(error, event if own else None)
+        at = self._next if window.stretch is None else window.stretch.ordinal + i
+        self._losses.damaged(error, event if own else None, at)
 
     def _parsed(self, raw: RawEvent) -> Event:
         """An event that the reading has not read; what is wrong with it is told elsewhere."""
