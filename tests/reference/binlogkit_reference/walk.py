@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from binlogkit.constants import EventType
 from binlogkit.errors import DamageError, InputError, MalformedEventError
 from binlogkit.events.base import Event
 from binlogkit.events.control import Incident
@@ -23,7 +22,7 @@ from binlogkit.rows.table_history import TableHistory
 from binlogkit.rows.transactions import Transaction
 from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.raw import RawEvent
-from binlogkit_reference.memberships import Membership, memberships
+from binlogkit_reference.memberships import Membership, Memberships, unread_map
 from binlogkit_reference.stored import StoredEvent, StoredLog, read_log
 
 __all__ = ["Step", "Walk"]
@@ -75,13 +74,14 @@ class Walk:
         self._server_version = ""
         self._maps: dict[int, TableSchema | None] = {}  # None: of a map that cannot be read
         self._in_statement = False
+        self._before: Transaction | None = None  # of the last event
         self._unread: set[int] = set()
         self._ordinal = 0
 
     def __iter__(self) -> Iterator[Step]:
         logs = list(self._logs())
         unreadable: InputError | None = None
-        for log, of_log in zip(logs, memberships(logs), strict=True):
+        for log, of_log in zip(logs, _memberships(logs), strict=True):
             last = len(logs) == len(self.carriers) and log is logs[-1]
             yield from self._steps(log, of_log, log is logs[0], last)
             if isinstance(log.error, InputError):
@@ -93,8 +93,9 @@ class Walk:
 
     def _logs(self) -> Iterator[StoredLog]:
         """The logs, up to one that ends the reading."""
+        before: StoredLog | None = None
         for carrier in self.carriers:
-            log = read_log(carrier, self.options.on_damage)
+            before = log = read_log(carrier, self.options.on_damage, before)
             yield log
             if log.error is not None and not isinstance(log.error, InputError):
                 return
@@ -108,10 +109,9 @@ class Walk:
         if log.loose:
             self.loose.setdefault(log.carrier.name, 0)
         query: str | None = None
-        before: Transaction | None = None
         for stored, (transaction, ends) in zip(log.events, of_log, strict=True):
-            if transaction is not before:
-                before, query, self._in_statement = transaction, None, False
+            if transaction is not self._before:
+                self._before, query, self._in_statement = transaction, None, False
             step = Step(stored.event, self._ordinal << SEQ_SHIFT, first, last, transaction)
             self._ordinal += 1
             self._meet(stored)
@@ -153,7 +153,7 @@ class Walk:
             self.tables.catalog.server_version = body.server_version
         elif isinstance(body, TableMap):
             self._take_map(raw, body)
-        elif raw.header.type_code == EventType.TABLE_MAP_EVENT and raw.checksum != "bad":
+        elif unread_map(step.event):
             self._maps[int.from_bytes(raw.body[:6], "little")] = None
         elif isinstance(body, RowsEvent):
             step.schema = self._maps.get(body.table_id)
@@ -198,3 +198,15 @@ def _goes_on(transaction: Transaction, event: Event) -> bool:
     """Whether an event is not the last of its transaction."""
     raw = event.raw
     return (transaction.end_file, transaction.end_pos) != (raw.file, raw.end_pos)
+
+
+def _memberships(logs: Sequence[StoredLog]) -> list[list[Membership]]:
+    """Those of each log's events, as they are known when all logs were read."""
+    found, of_all = [], Memberships()
+    for log in logs:
+        if not log.relay:
+            of_all.open = None
+        found.append([of_all.take(stored.event) for stored in log.events])
+        if not log.relay:
+            of_all.open = None
+    return found
