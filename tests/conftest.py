@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 pytest_plugins = ["pytester"]
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(Path(__file__).with_name("reference")))  # the event by event reader
 STRICT = "BINLOGKIT_FAIL_ON_SKIP"
 
 

@@ -5,25 +5,26 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
+from binlogkit_reference import Walk, read_windows
 
 import binlogkit as bk
 from binlogkit.errors import BinlogKitError
-from binlogkit.frames.batches import record_batch
 from binlogkit.frames.windows import read_batches
-from binlogkit.rows.changes import read_windows
 from binlogkit.rows.filters import Filters
+from binlogkit.rows.losses import Loss
+from binlogkit.rows.reading import Reading
 from binlogkit.rows.schema import TableSchema
-from binlogkit.rows.walk import LogWalk
 
-Windows = Iterator[list[tuple[TableSchema, pa.RecordBatch]]]
+Windows: TypeAlias = "Iterator[list[tuple[TableSchema, pa.RecordBatch]]]"
 
 
 @dataclass
-class Reading:
-    """``rows``: by (db, table, schema version), in the order in which they came."""
+class Found:
+    """``rows``: by (db, table, schema version), in the order in which they came; ``tables``: the
+    versions of the tables that were met."""
 
     rows: dict[tuple[str, str, int], list[dict[str, Any]]] = field(
         default_factory=lambda: defaultdict(list)
@@ -32,27 +33,34 @@ class Reading:
     damages: list[str] = field(default_factory=list)
     losses: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    loose: dict[str, int] = field(default_factory=dict)
+    tables: dict[tuple[str, str], list[TableSchema]] = field(default_factory=dict)
 
 
-def by_kernel(walk: LogWalk, wanted: Filters) -> Windows:
-    for window in read_batches(walk, wanted):
-        yield list(window)
+def by_kernel(log: bk.Log, wanted: Filters) -> tuple[Reading, Windows]:
+    reading = log.reading()
+    return reading, (list(window) for window in read_batches(reading, wanted))
 
 
-def by_events(walk: LogWalk, wanted: Filters) -> Windows:
-    for window in read_windows(walk, wanted):
-        yield [(batch.schema, record_batch(batch)) for batch in window]
+def by_events(log: bk.Log, wanted: Filters) -> tuple[Walk, Windows]:
+    walk = Walk(log.carriers, log.options)
+    return walk, read_windows(walk, wanted)
 
 
 def read(
-    how: Callable[[LogWalk, Filters], Windows], source: Any, on_damage: str, **filters: Any
-) -> Reading:
+    how: Callable[[bk.Log, Filters], tuple[Any, Windows]],
+    source: Any,
+    on_damage: str,
+    threads: int = 1,
+    **filters: Any,
+) -> Found:
     """All that one way of reading tells of a log."""
-    found = Reading()
-    walk = bk.open(source, on_damage=on_damage).walk()
+    found = Found()
+    log = bk.open(source, on_damage=on_damage, threads=threads)
+    reading, windows = how(log, Filters.build(**filters))
     last = -1
     try:
-        for window in how(walk, Filters.build(**filters)):
+        for window in windows:
             seqs = sorted(seq for _, batch in window for seq in batch.column("seq").to_pylist())
             assert not seqs or seqs[0] > last, "windows are not in log order"
             last = seqs[-1] if seqs else last
@@ -61,19 +69,25 @@ def read(
                 found.rows[*schema.name, schema.version] += batch.to_pylist()
     except BinlogKitError as error:
         found.error = (type(error).__name__, str(error))
-    found.damages = [str(damage) for damage in walk.damages]
-    found.losses = [str(loss) for loss in walk.losses]
-    found.problems = list(walk.problems)
+    found.damages = [str(damage) for damage in reading.damages]
+    found.losses = [str(loss) for loss in reading.losses]
+    found.problems = list(reading.tables.problems)
+    found.loose = dict(reading.loose)
+    found.tables = dict(reading.tables.schemas)
     return found
 
 
-def assert_same(source: Any, on_damage: str, **filters: Any) -> Reading:
+def assert_same(source: Any, on_damage: str, threads: int = 1, **filters: Any) -> Found:
     """Both ways tell the same; what they tell."""
-    fast, slow = (read(how, source, on_damage, **filters) for how in (by_kernel, by_events))
+    fast = read(by_kernel, source, on_damage, threads, **filters)
+    slow = read(by_events, source, on_damage, **filters)
     assert fast.error == slow.error
     assert fast.damages == slow.damages
     assert list(fast.rows) == list(slow.rows) or dict(fast.rows) == dict(slow.rows)
     for name, rows in slow.rows.items():
         assert fast.rows[name] == rows, name
     assert (fast.losses, fast.problems) == (slow.losses, slow.problems)
+    assert fast.loose == slow.loose
+    # What the kernel has read ahead of rows that end the reading was met, too.
+    assert slow.error is not None or fast.tables == slow.tables
     return slow

@@ -18,7 +18,7 @@ from readings import assert_same, by_kernel, read
 import binlogkit as bk
 from binlogkit.frames import parts, windows
 from binlogkit.frames.windows import read_batches
-from binlogkit.rows import boundaries
+from binlogkit.rows import scan
 from binlogkit.rows.filters import Filters
 from binlogkit.sources import chunks
 
@@ -93,7 +93,7 @@ def one_round(chance: random.Random, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = seeds.logs()[name]
     data = damaged(plain, chance)
     monkeypatch.setattr(chunks, "SIZE", chance.choice((64, 200, 1000, 5000, 1 << 20)))
-    monkeypatch.setattr(boundaries, "ENOUGH", chance.choice((1, 5, 20, 256)))
+    monkeypatch.setattr(scan, "_ENOUGH", chance.choice((1, 5, 20, 256)))
     chosen = filters(len(data), chance)
     source: Any = data if chance.random() < 0.6 else [data, plain]
     for mode in MODES:
@@ -136,20 +136,20 @@ LARGE = str(seeds.DATA / "8.0-row-full" / "transactions" / "binlog.000001")
 
 
 def test_windows_hold_as_many_rows_as_they_may() -> None:
-    walk, most = bk.open(LARGE).walk(), 7
+    reading, most = bk.open(LARGE).reading(), 7
     counts = [
         [batch.num_rows for _, batch in window]
-        for window in read_batches(walk, Filters(), max_rows=most)
+        for window in read_batches(reading, Filters(), max_rows=most)
     ]
     assert max(map(max, counts)) == most
     assert sum(map(sum, counts)) == sum(b.batch.num_rows for b in bk.open(LARGE).batches())
 
 
 def test_windows_hold_as_many_bytes_as_they_may() -> None:
-    walk = bk.open(LARGE).walk()
+    reading = bk.open(LARGE).reading()
     sizes = [
         batch.num_rows
-        for window in read_batches(walk, Filters(), max_bytes=200)
+        for window in read_batches(reading, Filters(), max_bytes=200)
         for _, batch in window
     ]
     assert len(sizes) > 5
@@ -158,7 +158,7 @@ def test_windows_hold_as_many_bytes_as_they_may() -> None:
 
 def test_windows_hold_as_many_cells_as_they_may(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parts, "_MAX_CELLS", 50)
-    for window in read_batches(bk.open(LARGE).walk(), Filters()):
+    for window in read_batches(bk.open(LARGE).reading(), Filters()):
         for schema, batch in window:
             assert batch.num_rows <= max(1, 50 // len(schema.columns))
 

@@ -72,7 +72,9 @@ class Pack:
         body, look = raw.body, raw.version < 4
         code = raw.header.type_code
         if not look and code in _MAPPED:
-            body = _usual_body(body, context.post_header_lengths.get(code), _MAPPED[code])
+            length = context.post_header_lengths.get(code)
+            look = length is not None and len(body) < length
+            body = _usual_body(body, length, _MAPPED[code])
         elif code in _OTHERS:
             sizes = _OTHERS[code]
             look = look or context.post_header_lengths.get(code, sizes[0]) not in sizes

@@ -139,8 +139,9 @@ class Reading:
         self, scan: LogScan, part: Part, watch: Watch | None, first: bool, last: bool
     ) -> Window:
         stretch, file = part.stretch, scan.carrier.name
+        unparsed: list[tuple[int, DamageError]] = []
         looked, self._looked = self._looked, []
-        damages, unread = [*part.damages, *self._told], [*part.damages]
+        damages = [*part.damages, *self._told]
         self._told = []
         transactions = scan.transactions()
         if stretch is not None:
@@ -152,19 +153,19 @@ class Reading:
                 alone = (transactions["notes"] & ALONE > 0) & (transactions["open"] == 0)
                 self.loose[file] = self.loose.get(file, 0) + int(np.count_nonzero(alone))
             errors, self._slots.errors = self._slots.errors, []
+            unparsed, self._slots.unparsed = self._slots.unparsed, []
             if errors and scan.stops:
                 i, self._fatal = errors[0]
                 stretch = replace(stretch, entries=stretch.entries[:i]) if i else None
                 errors, damages = [], [told for told in damages if told[0] <= i]
             damages += errors
-            unread += errors
         damages.sort(key=_entry)
         window = Window(
             scan.carrier, first, last, self._server_version, self.facts, transactions, stretch,
             self._slots.schemas, looked, damages, folded=self.folded,
         )  # fmt: skip
         if watch is not None:
-            self.losses += watch.take(window, sorted(unread, key=_entry))
+            self.losses += watch.take(window, sorted([*part.damages, *unparsed], key=_entry))
         if self._generation != self.tables.generation:
             self._slots.renew()
             self._generation = self.tables.generation

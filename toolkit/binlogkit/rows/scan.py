@@ -181,7 +181,8 @@ class LogScan:
                 at = stop.offset
             yield from self._closed()
             fresh = fresh and at <= len(BINLOG_MAGIC)
-            rest = chunks.rest(0 if fresh else at)
+            # The magic number need not be held any more: it was the usual one.
+            rest = chunks.rest(at, BINLOG_MAGIC[:at] if fresh else b"")
             behind = yield from self._packed(rest, None if fresh else at)
             if behind is None:
                 return
@@ -207,6 +208,7 @@ class LogScan:
                 while _claims(chunks) > chunks.end - chunks.start:
                     if not self._more(chunks):
                         raise _CannotGoOn(chunks.origin + chunks.start)
+                block.start = chunks.start
                 self._check_format(chunks)
                 yield from self._format(block)
                 chunks.start = block.start
@@ -294,7 +296,7 @@ class LogScan:
             self._begin_log(pack.raws[0].header.flags)
         block = self._block = _Block(pack=pack, spots=pack.spots())
         while (yield from self._scanned(block)) == "format":
-            if len(self.index):
+            if len(self.index):  # else damage that was met stands before it, or in it
                 yield from self._closed()
             yield from self._format(block)
         yield from self._closed()

@@ -6,18 +6,20 @@ A slot is a map's body as long as no table changes: when one does, maps that com
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from binlogkit._kernel.cursor import Cursor
 from binlogkit._kernel.native.scan import Scanner
 from binlogkit.constants import EventType
 from binlogkit.errors import DamageError, MalformedEventError
-from binlogkit.events.base import ParseContext, parser_of
+from binlogkit.events.base import ParseContext
+from binlogkit.events.reader import EventParser
 from binlogkit.events.table_map import TableMap
 from binlogkit.rows.schema import TableSchema
 from binlogkit.rows.table_history import TableHistory
 from binlogkit.rows.window import NEW_MAP, NO_MAP, Stretch
-from binlogkit.sources.raw import EventHeader, RawEvent
 
 __all__ = ["DUMMY_TABLE_ID", "Slots", "table_name"]
 
@@ -37,14 +39,18 @@ Damages = list[tuple[int, DamageError]]
 
 
 class Slots:
-    """``schemas``: by slot, None for one whose table is not known; ``errors``: table maps of the
-    stretch that cannot be read, with their entries."""
+    """``schemas``: by slot, None for one whose table is not known; ``errors``: of the stretch's table
+    maps whose rows cannot be read, with their entries; ``unparsed``: those among them that cannot
+    be read themselves."""
 
     def __init__(self, tables: TableHistory, scanner: Scanner) -> None:
         self._tables = tables
         self._scanner = scanner
         self.schemas: list[TableSchema | None] = []
         self.errors: Damages = []
+        self.unparsed: Damages = []
+        self._broken: set[int] = set()  # slots of such maps
+        self._next = 0  # the first event that was not looked at for them
         self._unread: set[int] = set()  # table ids of rows that were told to be unreadable
 
     def forget_unread(self) -> None:
@@ -55,6 +61,7 @@ class Slots:
         """Tables have changed: maps that come are resolved anew."""
         kept = self._scanner.maps.renew()
         self.schemas = [self.schemas[slot] for slot in kept]
+        self._broken = {i for i, slot in enumerate(kept) if slot in self._broken}
 
     @property
     def complete(self) -> bool:
@@ -64,15 +71,23 @@ class Slots:
     def resolve(self, stretch: Stretch, context: ParseContext, file: str) -> Damages:
         """Resolve the maps of a stretch that are new; what cannot be."""
         damages: Damages = []
-        if self.complete:
+        if self.complete and not self._broken:
             return damages
         self.schemas = [*self.schemas]  # windows have the list as it was
-        entries = stretch.entries
-        for i in np.flatnonzero(entries["notes"] & NEW_MAP).tolist():
-            slot = int(entries["slot"][i])
+        first = max(self._next - stretch.ordinal, 0)
+        entries = stretch.entries[first:]
+        maps = (entries["type"] == EventType.TABLE_MAP_EVENT) & (entries["slot"] >= 0)
+        for i in (np.flatnonzero(maps & (entries["notes"] & NEW_MAP > 0)) + first).tolist():
+            slot = int(stretch.entries["slot"][i])
             if slot == len(self.schemas):
                 self.schemas.append(None)
+                maps[i - first] = False
                 damages += self._resolve(slot, stretch, i, context, file)
+        maps &= np.isin(entries["slot"], list(self._broken))
+        for i in (np.flatnonzero(maps) + first).tolist():
+            slot = int(stretch.entries["slot"][i])
+            damages += self._resolve(slot, stretch, i, context, file)
+        self._next = stretch.ordinal + len(stretch.entries)
         return damages
 
     def unmapped(self, stretch: Stretch, file: str) -> Damages:
@@ -94,21 +109,24 @@ class Slots:
     def _resolve(
         self, slot: int, stretch: Stretch, i: int, context: ParseContext, file: str
     ) -> Damages:
-        body = stretch.body(i)[:_ID_WIDTH] + self._scanner.maps.body(slot)
-        pos = int(stretch.positions[i])
-        header = EventHeader(0, int(EventType.TABLE_MAP_EVENT), 0, len(body), 0, 0)
-        raw = RawEvent(file, pos, header, body)
-        parser = parser_of(raw.header.type_code)
-        assert parser is not None
+        raw = stretch.raw(i, file)
+        table_map = EventParser(partial(self._failed, slot, i), context).parse(raw).body
+        if not isinstance(table_map, TableMap):
+            return []
+        if table_map.types and not table_map.nullable:  # a server before 5.1.4
+            return self._tell(i, file, raw.pos, table_map.table_id, EARLY)
         try:
-            table_map = parser(Cursor(body, file, pos), raw, _usual(context))
-            assert isinstance(table_map, TableMap)
-            if table_map.types and not table_map.nullable:  # a server before 5.1.4
-                return self._tell(i, file, pos, table_map.table_id, EARLY)
-            self.schemas[slot] = self._tables.schema(table_map, file, pos)
+            self.schemas[slot] = self._tables.schema(table_map, file, raw.pos)
         except DamageError as error:
+            self._broken.add(slot)
             self.errors.append((i, error))
         return []
+
+    def _failed(self, slot: int, i: int, error: DamageError) -> None:
+        """A table map cannot be read, here and wherever it comes again."""
+        self._broken.add(slot)
+        self.errors.append((i, error))
+        self.unparsed.append((i, error))
 
     def _tell(self, i: int, file: str, pos: int, table_id: int, reason: str) -> Damages:
         """Rows that cannot be read though framing is intact: told once per table id."""
@@ -121,11 +139,6 @@ class Slots:
     def tell_early(self, i: int, file: str, pos: int, table_id: int) -> Damages:
         """Rows in the form of before 5.1.18."""
         return self._tell(i, file, pos, table_id, EARLY)
-
-
-def _usual(context: ParseContext) -> ParseContext:
-    """The context for bodies that are laid out as since 5.1.18 (events/packing.py)."""
-    return ParseContext(context.version, context.server_version)
 
 
 def table_name(stretch: Stretch, slot: int) -> tuple[str, str]:

@@ -120,10 +120,23 @@ class Watch:
         )  # fmt: skip
         if self._open is not None and self._open.number == number:
             running.tables |= self._open.tables
-        maps = (entries["type"] == EventType.TABLE_MAP_EVENT) & (entries["tx"] == number)
-        _, firsts = np.unique(entries["slot"][:i][maps[:i]], return_index=True)
-        for at in np.sort(np.flatnonzero(maps[:i])[firsts]).tolist():
-            body = self._parsed(stretch.raw(at, self._file)).body
-            if isinstance(body, TableMap):
-                running.tables.setdefault((body.db, body.table))
+        for name in self._tables(window, stretch, number, i):
+            running.tables.setdefault(name)
         return running
+
+    def _tables(
+        self, window: Window, stretch: Stretch, number: int, end: int
+    ) -> Iterator[tuple[str, str]]:
+        """The tables that a transaction names before entry ``end``, in order."""
+        entries = stretch.entries[:end]
+        maps = (entries["type"] == EventType.TABLE_MAP_EVENT) & (entries["tx"] == number)
+        _, firsts = np.unique(entries["slot"][maps], return_index=True)
+        found = [(at, None) for at in np.flatnonzero(maps)[firsts].tolist()]
+        told = [item for item in window.looked if item.number == number and item.i < end]
+        found += [(item.i, item.told) for item in told if item.told is not None]
+        for at, known in sorted(found, key=lambda one: one[0]):
+            body = None if known else self._parsed(stretch.raw(at, self._file)).body
+            if isinstance(body, TableMap):
+                yield body.db, body.table
+            elif known is not None:
+                yield from known.tables

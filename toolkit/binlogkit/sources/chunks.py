@@ -99,9 +99,10 @@ class Chunks:
         self.origin, self._ended = offset, False
         self._most = _BEHIND_SKIPPED
 
-    def rest(self, offset: int) -> BinaryIO:
-        """What begins at ``offset``, which is still held, up to the file's end: to be read once."""
-        held = [bytes(memoryview(self.buffer)[offset - self.origin : self.end])]
+    def rest(self, offset: int, before: bytes = b"") -> BinaryIO:
+        """What begins at ``offset``, which is still held, up to the file's end, and ``before`` in
+        front of it: to be read once."""
+        held = [before, bytes(memoryview(self.buffer)[offset - self.origin : self.end])]
         coming, self._coming = self._coming, None
         if coming is not None:
             front = SIZE // _HEAD
