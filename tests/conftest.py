@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -18,6 +19,10 @@ pytest_plugins = ["pytester"]
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(Path(__file__).with_name("reference")))  # the event by event reader
 STRICT = "BINLOGKIT_FAIL_ON_SKIP"
+
+# A script's background job starts with SIGINT ignored, and so would all that the tests start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(wrapper=True)

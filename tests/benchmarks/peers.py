@@ -111,6 +111,7 @@ def _python(out: Path) -> list[Peer]:
 
 def build(out: Path) -> list[Peer]:
     """Every peer that can be built here, below ``out``; the others are told on stderr."""
+    out = out.resolve()  # compilers run in their sources' folders
     out.mkdir(parents=True, exist_ok=True)
     peers: list[Peer] = []
     for make in (_mysqlbinlog, _rust, _go, _java, _python):

@@ -91,11 +91,22 @@ def test_a_capture_and_its_words(arguments: list[str], server: Server, tmp_path:
     assert again.stderr.startswith("note: 0 events, 0 bytes; 0 logs finished")
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ("how", "shell"),
+    [
+        (signal.SIGINT, "exec"),
+        (signal.SIGTERM, "exec"),
+        (signal.SIGINT, "trap '' INT; exec"),  # as a background job of a script begins
+    ],
+)
 def test_a_follower_ends_cleanly(
-    arguments: list[str], server: Server, tmp_path: Path, how: signal.Signals
+    arguments: list[str], server: Server, tmp_path: Path, how: signal.Signals, shell: str
 ) -> None:
-    follower = subprocess.Popen([*arguments, "--follow"], stderr=subprocess.PIPE, text=True)
+    follower = subprocess.Popen(
+        ["/bin/sh", "-c", f'{shell} "$@"', "sh", *arguments, "--follow"],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     out = tmp_path / "out"
     caught_up(server, out)
     server.query("INSERT INTO cap.t (b) VALUES ('seen while it waits')")

@@ -114,6 +114,25 @@ def test_an_interrupt_ends_it_quietly(program: str, tmp_path: Path) -> None:
     process.stderr.close()
 
 
+def test_a_background_job_of_a_script_is_not_interrupted(program: str) -> None:
+    """The shell has it ignore SIGINT, which is meant for what runs in the foreground."""
+    process = subprocess.Popen(
+        ["/bin/sh", "-c", 'trap "" INT; exec "$@"', "sh", program, "events", "-"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdin is not None
+    junk = bytes(1 << 20)  # more than a pipe holds: the command has begun to read
+    process.stdin.write(junk)
+    process.stdin.flush()
+    process.send_signal(signal.SIGINT)
+    out, said = process.communicate(junk, SECONDS)
+    whole = execute(program, "events", "-", stdin=junk * 2)
+    assert (process.returncode, out, said) == (whole.returncode, whole.stdout, whole.stderr)
+    assert b"interrupted" not in said
+
+
 @pytest.mark.slow
 def test_an_output_file_is_private_whatever_the_umask(
     program: str, small: Path, tmp_path: Path

@@ -86,7 +86,10 @@ def test_the_child_dies_with_its_caller(tmp_path: Path, number: signal.Signals) 
         assert caller.stdout is not None
         child, guard = map(int, caller.stdout.readline().split())
         caller.send_signal(number)
-        caller.wait(10)
+        try:
+            caller.wait(10)
+        finally:
+            caller.kill()
     assert _gone(child)
     assert _gone(guard)
     assert not folder.exists()

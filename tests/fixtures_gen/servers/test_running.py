@@ -171,11 +171,9 @@ def test_a_charset_and_a_page_size_shape_their_own_template(series: str) -> None
         ]
 
 
-# What runs in the background of a script inherits an ignored SIGINT.
 _CALLER = """
-import signal, sys, time
+import sys, time
 from binlogkit_fixtures.servers import ServerSpec, start
-signal.signal(signal.SIGINT, signal.default_int_handler)
 server = start(ServerSpec(sys.argv[1]), sys.argv[2])
 print(getattr(server, "pid", 0), getattr(server, "container_id", ""), server.port, flush=True)
 time.sleep(600)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import tracemalloc
 from contextlib import suppress
 
 import pytest
@@ -96,6 +97,7 @@ def test_script() -> None:
         '";"',
         "/*!50003 x; */ y",
     ]
+    assert list(Script("a; /*!50003 x; */ y")) == ["a", "/*!50003 x; */ y"]
 
 
 def test_script_in_another_mode() -> None:
@@ -107,22 +109,47 @@ def test_script_in_another_mode() -> None:
     assert seen == ["SET sql_mode=1", r"'\'", "'x'"]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "'" * 200_001,
-        "/*" * 200_000,
-        "`a" * 100_001,
-        "\\'" * 100_001,
-        "-" * 200_000,
-        "/*!" * 100_000,
-        "-- \n" * 100_000,
-    ],
-)
-def test_time_grows_with_the_text_only(text: str) -> None:
-    start = time.process_time()
-    with suppress(SchemaError):
-        plain(text)
-    assert len(list(Script(text))) <= 1
-    leading_words(text, 4)
-    assert time.process_time() - start < 2
+def _all(text: str) -> None:
+    """Whatever reads ``text``: none of it is more than one statement."""
+    for mode in (DEFAULT_MODE, SqlMode.NO_BACKSLASH_ESCAPES, SqlMode.ANSI_QUOTES):
+        with suppress(SchemaError):
+            plain(text, mode)
+        assert len(list(Script(text, mode))) <= 1
+        leading_words(text, 4, mode)
+
+
+def _seconds(text: str) -> float:
+    began = time.process_time()
+    _all(text)
+    return time.process_time() - began
+
+
+HOSTILE = [
+    "'" * 3, "/*", "`a", "\\'", "-", "/*!", "-- \n", "''", "*/", "'a'", "'\\'", '"\\', "'a", "\"'`",
+    "'" + "''" * 101 + "' ",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("unit", HOSTILE)
+@pytest.mark.parametrize("before", ["", "'", '"'])
+def test_time_is_linear(unit: str, before: str) -> None:
+    """Four times the text takes about four times as long; where it is quadratic, sixteen times."""
+    small = before + unit * (60_000 // len(unit))
+    large = before + unit * (240_000 // len(unit))
+    ratios = []
+    for _ in range(3):  # other processes disturb the clock
+        ratios.append(_seconds(large) / max(_seconds(small), 0.005))
+        if ratios[-1] < 9:
+            return
+    raise AssertionError(f"four times the text took {ratios} times as long")
+
+
+@pytest.mark.parametrize("unit", ["''", "'a'", "-", "-- \n", "'\\''", "x/"])
+def test_memory_does_not_depend_on_the_text(unit: str) -> None:
+    text = unit * (1_000_000 // len(unit))
+    list(Script(unit))
+    tracemalloc.start()
+    list(map(len, Script(f"'{text}")))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 1_500_000  # the statement itself, and some places that `re` keeps

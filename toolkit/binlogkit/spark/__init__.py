@@ -4,6 +4,9 @@
 >>> spark = session()
 >>> spark.read.format("binlog").option("table", "shop.orders").load("/backup/binlog.00000?")
 
+A session that runs already gets the format by ``register(spark)``: a plain one finds it by its name
+only where PYSPARK_PYTHON, or else the first ``python3`` on PATH, is a Python that has binlogkit.
+
 ``load`` takes a path, folder, glob, index file, URL or a list of them; what it names is read as one
 log, a file a partition. Of row changes a file of more than 64 MB (option ``splitBytes``) is
 several, cut between transactions, unless it is damaged or cannot be read from any place on (gzip

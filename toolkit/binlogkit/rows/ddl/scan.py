@@ -1,7 +1,8 @@
 """Statement text as the server's lexer sees it before tokens: comments and quoted text.
 
-Rules: ``lex_one_token`` in ``sql/sql_lex.cc`` (5.7, 8.0, 8.4) and the manual's "Comments". The
-scan is one pass of possessive patterns: linear in the text, without recursion.
+Rules: ``lex_one_token`` in ``sql/sql_lex.cc`` (5.7, 8.0, 8.4) and the manual's "Comments". The scan
+goes from edge to edge. No pattern can backtrack over what it has matched: time is linear in the
+text, and memory does not depend on it.
 """
 
 from __future__ import annotations
@@ -15,44 +16,31 @@ from binlogkit.rows.ddl.modes import ASSUMED_VERSION, DEFAULT_MODE, SqlMode
 
 __all__ = ["Script", "leading_words", "pieces", "plain"]
 
-_BACKSLASH = r"(?:[^{q}\\]++|\\.|{q}{q})*+"
-_NO_BACKSLASH = r"(?:[^{q}]++|{q}{q})*+"
+# Where something else than plain text begins. Every branch begins with a literal, so that `re`
+# looks for the next one character by character in C.
+_LINE = r"\#[^\n]*|--(?=[\x00-\x20]|\Z)[^\n]*"
+_EDGE = re.compile(rf"'|\"|`|;|{_LINE}|/\*|\*/")
 _SIX_DIGITS_SINCE = 80034  # `/*!080034 …`: six digits when white space follows (manual, Comments)
 
-
-def _quoted(mode: SqlMode) -> str:
-    """The pattern of a string or a quoted name."""
-    body = _NO_BACKSLASH if mode & SqlMode.NO_BACKSLASH_ESCAPES else _BACKSLASH
-    single = "'" + body.format(q="'") + "'"
-    double_body = _NO_BACKSLASH if mode & SqlMode.ANSI_QUOTES else body
-    double = '"' + double_body.format(q='"') + '"'
-    name = "`" + _NO_BACKSLASH.format(q="`") + "`"
-    return f"{single}|{double}|{name}"
+_BACKSLASH = {quote: re.compile(rf"\\.|{quote}{quote}?", re.DOTALL) for quote in "'\""}
+_NO_BACKSLASH = {quote: re.compile(f"{quote}{quote}?") for quote in "'\"`"}
 
 
-_LINE = r"\#[^\n]*+|--(?=[\x00-\x20]|\Z)[^\n]*+"
-_PLAIN = r"[^'\"`#\-/*;]++|[-/*]"
+def _quote_end(sql: str, position: int, quote: str, mode: SqlMode) -> int | None:
+    """Behind the end of the text whose opening quote stands before ``position``."""
+    escapes = quote != "`" and not mode & SqlMode.NO_BACKSLASH_ESCAPES
+    if quote == '"' and mode & SqlMode.ANSI_QUOTES:
+        escapes = False
+    for found in (_BACKSLASH if escapes else _NO_BACKSLASH)[quote].finditer(sql, position):
+        if found.group() == quote:
+            return found.end()
+    return None
 
 
-@lru_cache(maxsize=8)
-def _lexeme(mode: SqlMode) -> re.Pattern[str]:
-    """One piece of text: a run without quotes and comments, a quoted text, or a comment's start."""
-    return re.compile(
-        rf"(?P<quoted>{_quoted(mode)})"
-        rf"|(?P<line>{_LINE})"
-        r"|(?P<open>/\*)"
-        r"|(?P<close>\*/)"
-        r"|(?P<semicolon>;)"
-        rf"|(?P<plain>{_PLAIN})",
-        re.DOTALL,
-    )
-
-
-@lru_cache(maxsize=8)
-def _statement(mode: SqlMode) -> re.Pattern[str]:
-    """Everything up to a semicolon outside of quotes and comments, in one match."""
-    comment = r"/\*(?s:.*?)(?:\*/|\Z)"
-    return re.compile(rf"(?:{_quoted(mode)}|{_LINE}|{comment}|{_PLAIN})*+", re.DOTALL)
+def _comment_end(sql: str, position: int) -> int:
+    """Behind the next ``*/``, or the text's end."""
+    found = sql.find("*/", position)
+    return len(sql) if found < 0 else found + 2
 
 
 _VERSIONED = re.compile(r"!(?:(\d{5})(?:(\d)(?=\s))?)?")
@@ -60,41 +48,44 @@ _COMMENT_EDGE = re.compile(r"/\*|\*/")
 
 
 def pieces(
-    sql: str, mode: SqlMode = DEFAULT_MODE, version: int = ASSUMED_VERSION, start: int = 0
-) -> Iterator[tuple[str, str, int]]:
-    """``(kind, text, end)`` of each piece of ``sql`` from ``start``; comments are gone.
+    sql: str, mode: SqlMode = DEFAULT_MODE, version: int = ASSUMED_VERSION
+) -> Iterator[tuple[str, str]]:
+    """``(kind, text)`` of each piece of ``sql``: ``plain``, ``quoted`` or ``semicolon``.
 
-    ``kind``: ``plain``, ``quoted`` or ``semicolon``; ``end``: offset behind the piece. A comment is
-    one space; a versioned comment gives its content when ``version`` is old enough for it.
-    SchemaError: a quote that is never closed.
+    A comment is one space; a versioned comment gives its content when ``version`` is old enough
+    for it. SchemaError: a quote that is never closed.
     """
-    lexeme = _lexeme(mode)
-    position, inside = start, False
-    while position < len(sql):
-        found = lexeme.match(sql, position)
-        if found is None:
-            raise SchemaError(f"the quote at character {position} is never closed")
-        kind = str(found.lastgroup)
-        position = found.end()
-        text = found.group()
-        if kind == "open":
+    position, inside = 0, False
+    while found := _EDGE.search(sql, position):
+        if found.start() > position:
+            yield "plain", sql[position : found.start()]
+        edge, position = found.group(), found.end()
+        if edge == ";":
+            yield "semicolon", edge
+        elif edge in _NO_BACKSLASH:
+            end = _quote_end(sql, position, edge, mode)
+            if end is None:
+                raise SchemaError(f"the quote at character {found.start()} is never closed")
+            yield "quoted", sql[found.start() : end]
+            position = end
+        elif edge == "*/":
+            yield "plain", " " if inside else edge
+            inside = False
+        elif edge == "/*":
             position, opened = _comment(sql, position, version)
             inside = inside or opened
-            kind, text = "plain", " "
-        elif kind == "line":
-            kind, text = "plain", " "
-        elif kind == "close":
-            kind, text = "plain", " " if inside else "*/"
-            inside = False
-        yield kind, text, position
+            yield "plain", " "
+        else:
+            yield "plain", " "
+    if position < len(sql):
+        yield "plain", sql[position:]
 
 
 def _comment(sql: str, position: int, version: int) -> tuple[int, bool]:
     """Where to go on behind the ``/*`` before ``position``, and whether its content counts."""
     versioned = _VERSIONED.match(sql, position)
     if versioned is None:
-        end = sql.find("*/", position)
-        return (len(sql) if end < 0 else end + 2), False
+        return _comment_end(sql, position), False
     digits, sixth = versioned.groups()
     if digits is None:
         return versioned.end(), True
@@ -122,7 +113,7 @@ def _skip_nested(sql: str, position: int) -> int:
 
 def plain(sql: str, mode: SqlMode = DEFAULT_MODE, version: int = ASSUMED_VERSION) -> str:
     """``sql`` without comments, versioned ones applied. SchemaError: an open quote."""
-    return "".join(text for _, text, _ in pieces(sql, mode, version))
+    return "".join(text for _, text in pieces(sql, mode, version))
 
 
 _WORD = re.compile(r"[\w$]+|\S")
@@ -138,7 +129,7 @@ def leading_words(
     """
     words: list[str] = []
     try:
-        for kind, text, _ in pieces(sql, mode, version):
+        for kind, text in pieces(sql, mode, version):
             if kind == "quoted":
                 words.append(text[0])
             else:
@@ -154,7 +145,7 @@ def leading_words(
 
 
 _DELIMITER = re.compile(r"[ \t]*delimiter[ \t]+(\S+)[^\n]*(?:\n|\Z)", re.IGNORECASE)
-_BLANK = re.compile(rf"(?:\s+|{_LINE}|/\*(?!!)(?s:.*?)(?:\*/|\Z))++")
+_BLANK = re.compile(rf"\s+|{_LINE}|/\*(?!!)(?s:.*?)(?:\*/|\Z)")
 
 
 class Script:
@@ -185,11 +176,40 @@ class Script:
             position = after
 
 
+def _short(quote: str, escape: str) -> str:
+    """The pattern of a quoted text with few escapes; `re` keeps a place for each of them."""
+    text = rf"[^{quote}{escape}]*"
+    escaped = rf"{quote}{quote}|{escape}." if escape else quote + quote
+    return rf"{quote}{text}(?:(?:{escaped}){text}){{0,100}}{quote}(?!{quote})"
+
+
+@lru_cache(maxsize=8)
+def _stretch(mode: SqlMode) -> re.Pattern[str]:
+    """Much text without comments and semicolons in one match, which may be empty."""
+    single = "" if mode & SqlMode.NO_BACKSLASH_ESCAPES else r"\\"
+    double = "" if mode & SqlMode.ANSI_QUOTES else single
+    quoted = "|".join([_short("'", single), _short('"', double), _short("`", "")])
+    return re.compile(rf"(?:[^'\"`#\-/*;]+|{quoted}){{0,1000}}", re.DOTALL)
+
+
+def _stretch_end(sql: str, position: int, mode: SqlMode) -> int:
+    found = _stretch(mode).match(sql, position)
+    return position if found is None else found.end()
+
+
 def _statement_end(sql: str, position: int, delimiter: str, mode: SqlMode) -> tuple[int, int]:
     """Where the statement at ``position`` ends, and where the next one starts."""
     if delimiter != ";":
         end = sql.find(delimiter, position)
         return (len(sql), len(sql)) if end < 0 else (end, end + len(delimiter))
-    found = _statement(mode).match(sql, position)
-    end = len(sql) if found is None else found.end()
-    return (end, end + 1) if sql.startswith(";", end) else (len(sql), len(sql))
+    while found := _EDGE.search(sql, _stretch_end(sql, position, mode)):
+        edge, position = found.group(), found.end()
+        if edge == ";":
+            return found.start(), position
+        if edge in _NO_BACKSLASH:
+            position = _quote_end(sql, position, edge, mode) or len(sql)
+        elif edge == "*/":
+            position -= 1  # `*/*` begins a comment for the client
+        elif edge == "/*":
+            position = _comment_end(sql, position)
+    return len(sql), len(sql)

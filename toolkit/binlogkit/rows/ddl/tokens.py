@@ -41,7 +41,7 @@ def _bounded(sql: str, mode: SqlMode, version: int) -> str:
     """``sql`` without comments; SchemaError when it has more tokens than are read."""
     kept: list[str] = []
     tokens, most = 0, limit("WORDS")
-    for kind, text, _ in pieces(sql, mode, version):
+    for kind, text in pieces(sql, mode, version):
         tokens += 1 if kind == "quoted" else sum(1 for _ in _ABOUT_A_TOKEN.finditer(text))
         if tokens > most:
             raise SchemaError(over("WORDS", f"the statement has more than {most} words and signs"))

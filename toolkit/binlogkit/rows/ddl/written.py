@@ -46,7 +46,7 @@ def _head(sql: str, mode: SqlMode, version: int) -> str:
     limit = _SHORT_HEAD.get(verb[0], _HEAD) if verb else 0
     kept: list[str] = []
     size = 0
-    for kind, text, _ in pieces(sql, mode, version):
+    for kind, text in pieces(sql, mode, version):
         long = kind == "quoted" and text[0] != "`" and len(text) > 1024
         text = text[0] * 2 if long else text
         kept.append(text[: limit - size] if kind == "plain" else text)
