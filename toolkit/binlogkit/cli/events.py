@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from binlogkit.cli.record_command import record_command
+from binlogkit.frames.fields.ledger import EVENT
 
 if TYPE_CHECKING:
     from binlogkit.log import Log
@@ -19,10 +20,4 @@ def _read(log: Log, **filters: Any) -> Iterator[dict[str, object]]:
     return log.event_records(**filters)
 
 
-def _keys() -> Sequence[str]:
-    from binlogkit.frames.event_records import EVENT_KEYS
-
-    return EVENT_KEYS
-
-
-command = record_command("events", "One record per event.", _read, _keys, VIEW)
+command = record_command("events", "One record per event.", _read, EVENT, VIEW)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from binlogkit.cli.record_command import Batches, record_command
+from binlogkit.frames.fields.rows import ROW
 
 if TYPE_CHECKING:
     from binlogkit.log import Log
@@ -19,16 +20,10 @@ def _read(log: Log, **filters: Any) -> Iterator[dict[str, object]]:
     return log.row_records(**filters)
 
 
-def _keys() -> Sequence[str]:
-    from binlogkit.frames.records import RECORD_KEYS
-
-    return RECORD_KEYS
-
-
 def _batches(log: Log, **filters: Any) -> Batches:
     from binlogkit.frames.tables import generic_schema
 
     return generic_schema(), log.generic_batches(compact=True, **filters)
 
 
-command = record_command("rows", "One record per row change.", _read, _keys, VIEW, _batches)
+command = record_command("rows", "One record per row change.", _read, ROW, VIEW, _batches)

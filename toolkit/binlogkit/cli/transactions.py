@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from binlogkit.cli.record_command import record_command
+from binlogkit.frames.fields.ledger import TRANSACTION
 
 if TYPE_CHECKING:
     from binlogkit.log import Log
@@ -30,12 +31,6 @@ def _read(log: Log, **filters: Any) -> Iterator[dict[str, object]]:
     return log.transaction_records(**filters)
 
 
-def _keys() -> Sequence[str]:
-    from binlogkit.frames.ledgers import TRANSACTION_KEYS
-
-    return TRANSACTION_KEYS
-
-
 command = record_command(
-    "transactions", "One record per transaction, with its outcome.", _read, _keys, VIEW
+    "transactions", "One record per transaction, with its outcome.", _read, TRANSACTION, VIEW
 )

@@ -10,6 +10,8 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from binlogkit._kernel.text import date_text, datetime_text, decimal_text, not_finite, time_text
+from binlogkit.frames.fields.field import names
+from binlogkit.frames.fields.rows import ROW
 from binlogkit.frames.schema import CellState
 
 if TYPE_CHECKING:
@@ -26,10 +28,7 @@ __all__ = [
     "window_records",
 ]
 
-RECORD_KEYS = (
-    "file", "pos", "end_pos", "inner", "row", "timestamp", "commit_timestamp", "server_id", "gtid",
-    "thread_id", "xid", "xa", "db", "table", "op", "before", "after", "query",
-)  # fmt: skip
+RECORD_KEYS = names(ROW)
 
 _ABSENT = object()
 Formatter = Callable[[Any], object]

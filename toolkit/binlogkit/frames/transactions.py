@@ -11,8 +11,9 @@ import numpy as np
 from binlogkit.constants import EventType
 from binlogkit.events.gtid import Gtid
 from binlogkit.frames.arrays import text_array
+from binlogkit.frames.fields.field import arrow_schema
+from binlogkit.frames.fields.ledger import TRANSACTION
 from binlogkit.frames.known import COMMIT, GTID, THREAD, XID, gtid_array
-from binlogkit.frames.ledgers import TRANSACTION_KEYS, ledger_schema
 from binlogkit.rows.filters import OPS
 from binlogkit.rows.settling import OUTCOMES
 from binlogkit.rows.slots import table_name
@@ -228,10 +229,13 @@ class Transactions:
         parts = [part for part in self._records if len(part)]
         records = np.concatenate(parts) if parts else np.zeros(0, TRANSACTIONS)
         columns = self._columns(records, decisions or {})
-        schema = ledger_schema(TRANSACTION_KEYS)
-        made = [pa.array(columns[name], schema.field(name).type)
-                if isinstance(columns[name], list) else columns[name].cast(schema.field(name).type)
-                for name in TRANSACTION_KEYS]  # fmt: skip
+        schema = arrow_schema(TRANSACTION)
+        made = [
+            pa.array(columns[f.name], f.type)
+            if isinstance(columns[f.name], list)
+            else columns[f.name].cast(f.type)
+            for f in schema
+        ]
         table = pa.Table.from_arrays(made, schema=schema)
         if filters is None:
             return table

@@ -130,6 +130,9 @@ def _ledgers(log: Log, carriers: list[Carrier], **filters: Any) -> tuple[pa.Tabl
 def _file_table(hashes: list[FileHash], files: list[FileFacts]) -> pa.Table:
     import pyarrow as pa
 
+    from binlogkit.frames.fields.field import arrow_schema
+    from binlogkit.frames.fields.ledger import FILE
+
     rows = []
     for found, file in zip(hashes, files, strict=True):
         size, digest = found.result()
@@ -142,15 +145,7 @@ def _file_table(hashes: list[FileHash], files: list[FileFacts]) -> pa.Table:
                 "none": file.checksums["none"],
             }
         )  # fmt: skip
-    text, number = pa.string(), pa.int64()
-    schema = pa.schema(
-        {
-            "file": text, "size": number, "sha256": text, "server_version": text, "events": number,
-            "first_timestamp": number, "last_timestamp": number, "ok": number, "bad": number,
-            "none": number,
-        }
-    )  # fmt: skip
-    return pa.Table.from_pylist(rows, schema=schema)
+    return pa.Table.from_pylist(rows, schema=arrow_schema(FILE))
 
 
 def _continuity(joints: list[Joint]) -> pa.Table:

@@ -40,11 +40,12 @@ class Log(Streams):
 
     def events(self, *, engine: str = "pandas", **filters: Any) -> Any:
         """The events as a frame: the keys of the record; ``flags`` and ``fields`` as JSON text."""
-        from binlogkit.frames.event_records import event_schema
+        from binlogkit.frames.fields.field import arrow_schema
+        from binlogkit.frames.fields.ledger import EVENT
         from binlogkit.frames.tables import nested_as_text, table_of, to_engine
 
         records = (nested_as_text(r) for r in self.event_records(**filters))
-        return to_engine(table_of(records, event_schema()), engine)
+        return to_engine(table_of(records, arrow_schema(EVENT)), engine)
 
     def rows(
         self,
