@@ -53,12 +53,12 @@ def record_command(
         filters = filters_of(arguments)
         if batches is not None and _is_for_programs(output, names(declared)):
             schema, found = batches(log, **filters)
-            write_batches(schema, ended_by(found, output.path), output)
-            return status_of(log, filters)
+            count = write_batches(schema, ended_by(found, output.path), output)
+            return status_of(log, filters, nothing=not count)
         records = ended_by(read(log, **filters), output.path)
         shown = ["file", *view] if len(log.carriers) > 1 and "file" not in view else view
-        write_records(records, output, declared=declared, view=shown)
-        return status_of(log, filters)
+        count = write_records(records, output, declared=declared, view=shown)
+        return status_of(log, filters, nothing=not count)
 
     command.__doc__ = meaning
     return click.command(name)(input_options(filter_options(output_options(command))))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 from binlogkit.cli.record_command import record_command
 from binlogkit.frames.fields.ledger import TRANSACTION
 
 if TYPE_CHECKING:
     from binlogkit.log import Log
+    from binlogkit.rows.filter_args import FilterArgs
 
 __all__ = ["command"]
 
@@ -27,7 +28,7 @@ VIEW = (
 )
 
 
-def _read(log: Log, **filters: Any) -> Iterator[dict[str, object]]:
+def _read(log: Log, **filters: Unpack[FilterArgs]) -> Iterator[dict[str, object]]:
     return log.transaction_records(**filters)
 
 

@@ -21,8 +21,6 @@ __all__ = [
     "RECORD_KEYS",
     "cell_values",
     "image_records",
-    "matches",
-    "matching",
     "row_records",
     "struct_records",
     "window_records",
@@ -150,29 +148,3 @@ def window_records(window: Sequence[pa.RecordBatch]) -> Iterator[dict[str, objec
     """The records of a window's batches in the log's order."""
     for _, record in merge(*(row_records(b) for b in window), key=lambda pair: pair[0]):
         yield record
-
-
-def matches(record: dict[str, Any], where: Sequence[tuple[str, str]]) -> bool:
-    """Whether one image of a record holds every (column, text); ``NULL`` matches NULL."""
-    if not where:
-        return True
-    for image in (record["before"], record["after"]):
-        if image is not None and all(
-            column in image and _text(image[column]) == text for column, text in where
-        ):
-            return True
-    return False
-
-
-def _text(value: object) -> str:
-    return "NULL" if value is None else value if isinstance(value, str) else json.dumps(value)
-
-
-def matching(batch: pa.RecordBatch, where: Sequence[tuple[str, str]]) -> pa.RecordBatch:
-    """The rows of a batch that match; see :func:`matches`."""
-    if not where:
-        return batch
-    import pyarrow as pa
-
-    keep = [matches(record, where) for _, record in row_records(batch)]
-    return batch.filter(pa.array(keep, pa.bool_()))

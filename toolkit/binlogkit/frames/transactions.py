@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from binlogkit.rows.filters import Filters
 
-__all__ = ["Transactions"]
+__all__ = ["Transactions", "those"]
 
 _CLOCK = 2
 _UPDATES, _DELETES = (24, 31, 39), (25, 32)
@@ -34,6 +34,15 @@ _OF_GTID = (
     "commit_timestamp", "original_commit_timestamp", "last_committed", "sequence_number",
 )  # fmt: skip
 _FACTS = ("xa", "resolves", *_OF_GTID)
+
+
+def those(transactions: pa.Table, numbers: Iterable[int | None]) -> pa.Table:
+    """Those of a table that have one of the numbers."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    wanted = pa.array([number for number in numbers if number is not None], pa.int64())
+    return transactions.filter(pc.is_in(transactions.column("tx"), wanted))
 
 
 @dataclass(slots=True)

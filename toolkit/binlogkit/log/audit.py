@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from binlogkit.analyses.verify import FileFacts, Finding, Grade, Joint
 from binlogkit.errors import DamageError
+from binlogkit.rows.filter_args import FilterArgs
 from binlogkit.rows.filters import Filters
 from binlogkit.sources.hashed import FileHash
 
@@ -53,7 +54,7 @@ class Audit:
                 yield {"section": name, **row}
 
 
-def audit_log(log: Log, **filters: Any) -> Audit:
+def audit_log(log: Log, **filters: Unpack[FilterArgs]) -> Audit:
     """See :meth:`binlogkit.log.log.Log.audit`."""
     import pyarrow as pa
 
@@ -93,13 +94,15 @@ def audit_log(log: Log, **filters: Any) -> Audit:
     return Audit(sections, log.files)
 
 
-def _ledgers(log: Log, carriers: list[Carrier], **filters: Any) -> tuple[pa.Table, ...]:
+def _ledgers(
+    log: Log, carriers: list[Carrier], **filters: Unpack[FilterArgs]
+) -> tuple[pa.Table, ...]:
     """The changes without their images, ``log.transactions``, ``statements`` and ``boundaries``,
     and the tables that a schema in use says foreign keys cascade into: of one reading."""
     from binlogkit.frames.activity import Activity
     from binlogkit.frames.row_counts import RowCounts
     from binlogkit.frames.statements import Boundaries, Statements
-    from binlogkit.frames.transactions import Transactions
+    from binlogkit.frames.transactions import Transactions, those
 
     wanted, source = Filters.build(**filters), log.options.source
     reading, activity = log.reading(carriers), Activity()
@@ -118,9 +121,10 @@ def _ledgers(log: Log, carriers: list[Carrier], **filters: Any) -> tuple[pa.Tabl
     changes = activity.finish()
     if not filters:
         transactions.count(changes)
+    found = transactions.finish(wanted, log.files)
     return (
         changes,
-        transactions.finish(wanted, log.files),
+        those(found, changes.column("tx").unique().to_pylist()) if wanted.where else found,
         statements.finish(),
         boundaries.finish(source, folded=reading.folded),
         sorted(".".join(name) for name, known in reading.schemas.items() if known[-1].cascades),
