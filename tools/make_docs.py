@@ -2,6 +2,7 @@
 
 - ``toolkit/binlogkit/schemas/*.schema.json``, from the code;
 - ``docs/conformance.md``, from the judge's rules, and ``docs/events.md``, from the event types;
+- the tables of fields in docs/records.md, from ``binlogkit.frames.fields``;
 - the outputs in the ``console`` blocks of README.md and docs/*.md: what stands after a line that
   begins with ``$ `` is what that command prints.
 
@@ -24,10 +25,13 @@ from pathlib import Path
 from typing import get_type_hints
 
 from binlogkit.analyses.conformance.rules import EVENT_RULES, RULES, Kind, Rule
+from binlogkit.analyses.undo import PLANS
 from binlogkit.constants import MARIADB_EVENT_TYPES
 from binlogkit.events.base import parser_of
 from binlogkit.events.catalogue import EVENTS, FLAGS
 from binlogkit.frames.event_records import record_keys
+from binlogkit.frames.fields import ledger, rows
+from binlogkit.frames.fields.field import Field, Fields
 from binlogkit.schemas._generate import generate, render
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -110,6 +114,41 @@ def refreshed(text: str, folder: Path) -> str:
             end = block.start + len(block.code)
             text = text[: block.start] + session(block.code, folder) + text[end:]
     return text
+
+
+#: What docs/records.md has a table of, by the name in the comment around it.
+_RECORDS: dict[str, Fields] = {
+    "event": ledger.EVENT,
+    "explain": ledger.EXPLAIN,
+    "row": rows.ROW,
+    "transaction": ledger.TRANSACTION,
+    "state": rows.STATE,
+    "finding": ledger.FINDING,
+    "plan": PLANS,
+    "statement": ledger.STATEMENT,
+    "boundary": ledger.BOUNDARY,
+    "column": ledger.COLUMN,
+    "file": ledger.FILE,
+    "loaded_file": ledger.LOADED_FILE,
+}
+_TABLE = re.compile(r"(?<=<!-- fields: )(?P<name>\w+) -->\n.*?(?=<!-- end -->)", re.S)
+
+
+def field_table(declared: Fields) -> str:
+    """A table of fields."""
+    head = "| Key | Type | Value |\n|---|---|---|\n"
+    return head + "".join(f"| `{f.name}` | {_type(f)} | {f.meaning} |\n" for f in declared)
+
+
+def _type(field: Field) -> str:
+    words = {"image": "object", "json": "any", "list<item>": "list of items"}
+    shown = words.get(field.type, field.type.replace("list<", "list of ").removesuffix(">"))
+    return f"{shown}, null" if field.nullable else shown
+
+
+def with_tables(text: str) -> str:
+    """A document with its tables of fields made again."""
+    return _TABLE.sub(lambda m: f"{m['name']} -->\n{field_table(_RECORDS[m['name']])}", text)
 
 
 _KINDS = {
@@ -202,11 +241,12 @@ def generated() -> Iterator[tuple[Path, str]]:
     yield DOCS / "conformance.md", conformance()
     yield DOCS / "events.md", event_types()
     for document in documents():
-        text = document.read_text("utf-8")
+        text = with_tables(document.read_text("utf-8"))
         if any(block.info == "console" for block in blocks(text)):
             with tempfile.TemporaryDirectory() as folder:
                 prepare(Path(folder))
-                yield document, refreshed(text, Path(folder))
+                text = refreshed(text, Path(folder))
+        yield document, text
 
 
 def main() -> None:

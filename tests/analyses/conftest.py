@@ -10,7 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from binlogkit.frames.ledgers import BOUNDARY_KEYS, STATEMENT_KEYS, TRANSACTION_KEYS, ledger_schema
+from binlogkit.frames.fields.field import Fields, arrow_schema, names
+from binlogkit.frames.fields.ledger import BOUNDARY, STATEMENT, TRANSACTION
 from binlogkit.frames.schema import CellState, batch_schema
 
 Convert = Callable[[pa.Table], Any]
@@ -117,12 +118,12 @@ def make_changes() -> Make:
 
 
 def _ledger(
-    keys: Sequence[str], defaults: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
+    declared: Fields, defaults: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
 ) -> pa.Table:
-    unknown = {name for row in rows for name in row} - set(keys)
+    unknown = {name for row in rows for name in row} - set(names(declared))
     assert not unknown, unknown
     full = [{**defaults, **row} for row in rows]
-    return pa.Table.from_pylist(full, schema=ledger_schema(keys))
+    return pa.Table.from_pylist(full, schema=arrow_schema(declared))
 
 
 @pytest.fixture
@@ -147,7 +148,7 @@ def make_transactions() -> Make:
             "updates": 0, "deletes": 0, "rows": 1, "tables": ["shop.orders"], "statements": 0,
             "format": "row", "compressed": False,
         }  # fmt: skip
-        return _ledger(TRANSACTION_KEYS, defaults, placed)
+        return _ledger(TRANSACTION, defaults, placed)
 
     return build
 
@@ -161,7 +162,7 @@ def make_boundaries() -> Make:
             "source": "s1", "file": "binlog.000001", "pos": 4, "end_pos": 5, "db": "shop",
             "table": "orders", "timestamp": 1700000000, "statement": "",
         }  # fmt: skip
-        return _ledger(BOUNDARY_KEYS, defaults, rows)
+        return _ledger(BOUNDARY, defaults, rows)
 
     return build
 
@@ -175,7 +176,7 @@ def make_statements() -> Make:
             "source": "s1", "file": "binlog.000001", "pos": 4, "end_pos": 5, "server_id": 1,
             "timestamp": 1700000000, "thread_id": 7, "db": "shop", "exec_time": 0, "error_code": 0,
         }  # fmt: skip
-        return _ledger(STATEMENT_KEYS, defaults, rows)
+        return _ledger(STATEMENT, defaults, rows)
 
     return build
 

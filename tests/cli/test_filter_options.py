@@ -143,6 +143,50 @@ def test_positions_behind_the_end_are_noted(run: Run, log: Path, command: str) -
 
 
 @pytest.mark.parametrize("command", ["events", "rows", "transactions", "audit", "undo", "redo"])
+def test_a_time_outside_the_log_is_noted(run: Run, log: Path, command: str) -> None:
+    told = run(command, log, "--start-time", "2200-01-01", "--columns", "pos").err if command in (
+        "events", "rows", "transactions"
+    ) else run(command, log, "--start-time", "2200-01-01").err  # fmt: skip
+    assert "before the start time 2200-01-01 00:00:00 UTC" in told
+    assert "the start time" not in run(command, log, "--start-time", "1999-01-01").err
+
+
+def test_expressions(run: Run, log: Path, everything: list[dict[str, Any]]) -> None:
+    condition = "op = 'update' AND before.id <> after.id"
+    moved = [
+        r for r in everything
+        if r["op"] == "update" and r["before"].get("id") != r["after"].get("id")
+    ]  # fmt: skip
+    done = run("rows", log, "--where", condition, "--format", "jsonl")
+    assert done.status == 0 and done.records == moved != []
+    both = run("rows", log, "--where", condition, "--where", "table=x", "--format", "jsonl")
+    assert both.status == 2 and "there is no column table" in both.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--where", "boddy=1"], "there is no column boddy; did you mean body"),
+        (["--where", "id=x", "--table", "keyed.pk"], "compared with a number"),
+        (["--where", "id > 1"], "A column is written after.id or before.id"),
+        (["--where", "after.id >"], "not a condition: 'after.id >'"),
+    ],
+    ids=str,
+)
+def test_a_condition_that_no_row_can_meet(
+    run: Run, log: Path, arguments: list[str], told: str
+) -> None:
+    done = run("rows", log, *arguments)
+    assert done.status == 2 and told in done.err and not done.out.strip()
+
+
+def test_events_have_no_values(run: Run, log: Path) -> None:
+    done = run("events", log, "--where", "id=1")
+    assert done.status == 2
+    assert "where chooses row changes by their values, and events have none" in done.err
+
+
+@pytest.mark.parametrize("command", ["events", "rows", "transactions", "audit", "undo", "redo"])
 def test_a_table_without_rows_is_noted(run: Run, log: Path, command: str) -> None:
     """Whatever its name holds; the status is that of a log without changes of it."""
     assert "no rows of" not in run(command, log, "--table", "keyed.pk").err

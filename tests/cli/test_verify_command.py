@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import binlogkit as bk
-from binlogkit.analyses.verify import FINDINGS
+from binlogkit.frames.fields.field import names
+from binlogkit.frames.fields.ledger import FINDING
 from binlogkit.schemas import load
 
 Run = Callable[..., Any]
@@ -66,7 +67,7 @@ def test_every_form_says_the_same(run: Run, cut: Path, tmp_path: Path) -> None:
     assert run("verify", cut, "--format", "parquet", "--output", target).status == 1
     table = pq.read_table(target)
     assert table.to_pylist() == records
-    assert table.column_names == [column.name for column in FINDINGS]
+    assert table.column_names == list(names(FINDING))
     csv = run("verify", cut, "--format", "csv", "--columns", "grade,code").lines
     assert [line.rstrip("\r") for line in csv[1:]] == [f"{r['grade']},{r['code']}" for r in records]
     plain = run("verify", cut, "--columns", "code").lines

@@ -1,8 +1,46 @@
-"""The tests of frames share ``readings.py``, and the logs and framing of the fuzzing."""
+"""The tests of frames share ``readings.py``, the logs and framing of the fuzzing, and batches made
+by hand."""
 
 from __future__ import annotations
 
+import json
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from binlogkit.frames.schema import batch_schema
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "fuzz")]
+
+Image = dict[str, Any] | None
+
+
+@pytest.fixture
+def make_batch() -> Callable[..., pa.RecordBatch]:
+    """Builds a batch from columns (name, kind, type) and rows (op, before, after)."""
+
+    def build(
+        columns: Sequence[tuple[str, str, pa.DataType]], rows: Sequence[tuple[str, Image, Image]]
+    ) -> pa.RecordBatch:
+        fields = [
+            pa.field(
+                name, kind, metadata={"binlogkit:kind": word, "binlogkit:mysql_type": word.upper()}
+            )
+            for name, word, kind in columns
+        ]
+        schema = batch_schema(fields, {b"binlogkit:table": json.dumps(["shop", "orders"]).encode()})
+        place = {"file": "binlog.000001", "db": "shop", "table": "orders", "server_id": 1, "row": 0}
+        records = [
+            {
+                **place, "pos": 100 * i + 4, "end_pos": 100 * i + 104, "timestamp": 1700000000 + i,
+                "op": op, "seq": i, "tx": i, "xid": i, "before": before, "after": after,
+            }
+            for i, (op, before, after) in enumerate(rows)
+        ]  # fmt: skip
+        return pa.RecordBatch.from_pylist(records, schema=schema)
+
+    return build

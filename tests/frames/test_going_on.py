@@ -8,13 +8,13 @@ from itertools import groupby
 from pathlib import Path
 
 import pytest
+from binlogkit.rows.pieces import Piece
 from binlogkit_fuzz import framing, seeds
 from readings import assert_same
 
 import binlogkit as bk
 from binlogkit.frames import windows
 from binlogkit.rows import boundaries
-from binlogkit.rows.pieces import Piece
 from binlogkit.rows.transactions import GTID_TYPES
 
 FORMAT, TABLE_MAP, XID = 15, 19, 16

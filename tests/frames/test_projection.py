@@ -97,7 +97,7 @@ def test_a_condition_on_a_column_that_was_not_asked_for() -> None:
 
 def test_columns_that_are_not_there() -> None:
     name, columns = some_table()
-    with pytest.raises(UsageError, match=f"no column nowhere; there are .*{columns[0]}"):
+    with pytest.raises(UsageError, match=rf"no column nowhere; .*\(there are .*{columns[0]}"):
         bk.open(LOG).rows(name, columns=["nowhere", columns[0]])
     with pytest.raises(UsageError, match="a list of names"):
         bk.open(LOG).rows(name, columns=columns[0])

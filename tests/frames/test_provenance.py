@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from binlogkit.rows.stretches import TRANSACTIONS, Facts
 from binlogkit_fuzz import seeds
 
 import binlogkit as bk
 from binlogkit.frames import shares
 from binlogkit.frames.known import Known
-from binlogkit.rows.stretches import TRANSACTIONS, Facts
 from binlogkit.rows.transactions import Transaction
 from binlogkit.sources import chunks
 

@@ -14,7 +14,8 @@ from binlogkit.events.context import LoadedFile
 from binlogkit.events.load import CreateFile, DeleteFile, ExecLoad, Load
 from binlogkit.events.query import ExecuteLoadQuery, LoadBlock
 from binlogkit.events.status_vars import StatusVars
-from binlogkit.log.loaded_files import LOADED_FILE_KEYS
+from binlogkit.frames.fields.field import names
+from binlogkit.frames.fields.ledger import LOADED_FILE
 from binlogkit_fixtures.writer import LogWriter
 
 CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
@@ -47,7 +48,7 @@ def test_the_same_file_from_three_formats(
         pytest.skip("the shared corpus of other projects' logs is not beside this tree")
     log = bk.open(next(CORPUS.rglob(name)))
     (found,) = log.loaded_files(tmp_path / "out")
-    assert tuple(found) == LOADED_FILE_KEYS
+    assert tuple(found) == names(LOADED_FILE)
     assert (found["name"], found["table"], found["query"]) == told
     assert (found["outcome"], found["whole"], found["size"]) == ("executed", True, 148736)
     data = Path(str(found["path"])).read_bytes()

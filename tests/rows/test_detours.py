@@ -18,12 +18,12 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "fuzz"))
 import fsspec
 import pytest
 import zstandard
+from binlogkit.rows.detours import LOGGER, Cause, Detour
+from binlogkit.rows.pieces import Piece
 from binlogkit_fuzz import seeds
 
 import binlogkit as bk
 from binlogkit.rows import boundaries
-from binlogkit.rows.detours import LOGGER, Cause, Detour
-from binlogkit.rows.pieces import Piece
 
 TESTS = Path(__file__).parents[1]
 LOG = seeds.logs()["8.0-row-full/transactions/binlog.000001"]

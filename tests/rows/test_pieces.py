@@ -10,14 +10,14 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "fuzz"))
 
 import pytest
+from binlogkit.rows.boundaries import Boundary
+from binlogkit.rows.pieces import Piece, transactions_ahead
+from binlogkit.rows.walk import MOST_EVENTS, LogWalk, Step
 from binlogkit_fuzz import framing, seeds
 
 import binlogkit as bk
 from binlogkit.errors import LimitError, TruncatedEventError
-from binlogkit.rows.boundaries import Boundary
-from binlogkit.rows.pieces import Piece, transactions_ahead
 from binlogkit.rows.transactions import Transaction
-from binlogkit.rows.walk import MOST_EVENTS, LogWalk, Step
 from binlogkit.sources import chunks
 
 LOG = seeds.logs()["8.0-row-full/transactions/binlog.000001"]

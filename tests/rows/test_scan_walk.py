@@ -8,12 +8,12 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "fuzz"))
 
 import pytest
+from binlogkit.rows.scan_walk import ScanWalk
+from binlogkit.rows.stretches import Stretch
 from binlogkit_fuzz import framing, seeds
 from binlogkit_fuzz.framing import log_of
 
 from binlogkit.constants import EventType as T
-from binlogkit.rows.scan_walk import ScanWalk
-from binlogkit.rows.stretches import Stretch
 from binlogkit.sources import chunks
 from binlogkit.sources.carriers import resolve
 

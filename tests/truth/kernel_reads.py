@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from binlogkit.frames.batches import record_batch
+from binlogkit.rows.changes import read_windows
+from binlogkit.rows.pieces import Piece
 
 import binlogkit as bk
-from binlogkit.frames.batches import record_batch
 from binlogkit.frames.windows import read_batches
-from binlogkit.rows.changes import read_windows
 from binlogkit.rows.filters import Filters
-from binlogkit.rows.pieces import Piece
 from binlogkit.rows.plans import table_plan
 
 __all__ = ["arrow_type", "difference", "flushed", "kernel_alone", "server_words", "version"]

@@ -20,6 +20,8 @@
     │       └── LogGapError         what follows is not on the server any more
     ├── WriteError                  what was read cannot be kept: disk full, no right
     └── OracleError                 mysqlbinlog (or another judge) is missing or failed
+    UserWarning
+    └── UnmetWarning                a filter names what the log does not have
 
 Each error carries its data as attributes; ``str(error)`` is one line without control characters.
 """
@@ -42,6 +44,7 @@ __all__ = [
     "SchemaError",
     "ServerError",
     "TruncatedEventError",
+    "UnmetWarning",
     "UsageError",
     "WriteError",
     "ZeroTailError",
@@ -62,6 +65,10 @@ def printable(text: str) -> str:
         c if (c.isprintable() and c not in _BIDI) else c.encode("unicode_escape").decode("ascii")
         for c in text
     )
+
+
+class UnmetWarning(UserWarning):
+    """A filter names a table, a position or a time that the log does not have."""
 
 
 class BinlogKitError(Exception):

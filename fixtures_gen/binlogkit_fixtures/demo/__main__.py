@@ -215,8 +215,8 @@ class Demo:
         self.heading("6. Undoing the one bad statement")
         log = bk.open([str(path) for path in case.logs])
         largest = max(log.transaction_records(table=VICTIM, op="update"), key=_updates)
-        where = {"start_position": largest["pos"], "stop_position": largest["end_pos"]}
-        plans = log.undo(table=VICTIM, **where)
+        start, stop = largest["pos"], largest["end_pos"]
+        plans = log.undo(table=VICTIM, start_position=start, stop_position=stop)
         self.say(f"{largest['first_query']}\n")
         for plan in plans[:SHOWN_STATEMENTS]:
             self.say(f"{statement(plan)};")

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import pyarrow as pa
+from binlogkit.frames.batches import record_batch
+from binlogkit.rows.changes import ColumnBatch
 
 from binlogkit._kernel.columns import MAX_BYTES, TablePlan
 from binlogkit._kernel.cursor import Cursor
@@ -15,9 +17,7 @@ from binlogkit.errors import DamageError
 from binlogkit.events.base import Event, ParseContext, parser_of
 from binlogkit.events.rows import RowsEvent
 from binlogkit.frames.arrays import buffer
-from binlogkit.frames.batches import record_batch
 from binlogkit.frames.kernel_columns import Taken
-from binlogkit.rows.changes import ColumnBatch
 from binlogkit.rows.images import RowDecoder
 from binlogkit.rows.plans import table_plan
 from binlogkit.rows.schema import TableSchema

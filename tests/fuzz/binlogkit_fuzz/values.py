@@ -8,6 +8,9 @@ from contextlib import suppress
 from decimal import Decimal
 from functools import cache, lru_cache
 
+from binlogkit.frames.batches import record_batch
+from binlogkit.rows.changes import ColumnBatch
+
 from binlogkit._kernel.charsets import CHARSETS
 from binlogkit._kernel.codecs import (
     CellOverrun,
@@ -31,10 +34,8 @@ from binlogkit.events.base import Event, ParseContext, parser_of
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.events.rows import RowsEvent
 from binlogkit.events.table_map import TableMap
-from binlogkit.frames.batches import record_batch
 from binlogkit.frames.event_records import event_record
 from binlogkit.frames.records import window_records
-from binlogkit.rows.changes import ColumnBatch
 from binlogkit.rows.ddl import Catalog, load_schema, statement_kind, written_tables
 from binlogkit.rows.images import RowDecoder
 from binlogkit.rows.resolve import resolve_schema

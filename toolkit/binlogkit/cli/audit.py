@@ -68,7 +68,8 @@ def command(**arguments: Any) -> int:
             write(report_of(audit, title), output.path)
     else:
         write_records(audit.records(*sections), output)
-    return max(status_of(log, filters), FINDINGS if audit["findings"].num_rows else WELL)
+    found = FINDINGS if audit["findings"].num_rows else WELL
+    return max(status_of(log, filters, nothing=not audit["by_table"].num_rows), found)
 
 
 def report_of(audit: Audit, title: str | None) -> Report:

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Unpack
 
 from binlogkit.cli.record_command import record_command
+from binlogkit.frames.fields.ledger import EVENT
 
 if TYPE_CHECKING:
     from binlogkit.log import Log
+    from binlogkit.rows.filter_args import FilterArgs
 
 __all__ = ["command"]
 
 VIEW = ("pos", "end_pos", "inner", "timestamp", "type", "server_id", "gtid", "fields")
 
 
-def _read(log: Log, **filters: Any) -> Iterator[dict[str, object]]:
+def _read(log: Log, **filters: Unpack[FilterArgs]) -> Iterator[dict[str, object]]:
     return log.event_records(**filters)
 
 
-def _keys() -> Sequence[str]:
-    from binlogkit.frames.event_records import EVENT_KEYS
-
-    return EVENT_KEYS
-
-
-command = record_command("events", "One record per event.", _read, _keys, VIEW)
+command = record_command("events", "One record per event.", _read, EVENT, VIEW)

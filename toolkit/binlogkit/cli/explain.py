@@ -44,7 +44,8 @@ def command(**arguments: Any) -> int:
 
     As a table it is a text to read; in the other formats one record per field.
     """
-    from binlogkit.frames.explain_records import EXPLAIN_KEYS, explain_records
+    from binlogkit.frames.explain_records import explain_records
+    from binlogkit.frames.fields.ledger import EXPLAIN
     from binlogkit.log.explain import Explanation, explanations
     from binlogkit.reports.output import write_records
 
@@ -64,7 +65,7 @@ def command(**arguments: Any) -> int:
         write(walks, output.path)
     else:
         records = (record for walk in walks for record in explain_records(walk))
-        write_records(records, output, names=EXPLAIN_KEYS, view=VIEW)
+        write_records(records, output, declared=EXPLAIN, view=VIEW)
     return told.status(log)
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import click
 
 from binlogkit.cli.status import note
 from binlogkit.errors import UsageError
 from binlogkit.reports.output import FORMATS, Output, parse_columns
+from binlogkit.rows.filter_args import FilterArgs
 
 __all__ = [
     "FILTERS",
@@ -111,7 +112,10 @@ filter_options = _apply(
     click.option("--thread", type=_COUNT, multiple=True, help="Only these connection ids."),
     click.option("--server-id", type=_COUNT, multiple=True, help="Only these server ids."),
     click.option(
-        "--where", multiple=True, metavar="COLUMN=VALUE", help="Only rows with this value."
+        "--where",
+        multiple=True,
+        metavar="COLUMN=VALUE",
+        help="Only rows with this value; or an expression: after.total > 100 AND op = 'update'.",
     ),
     click.option(
         "--start-position", type=_COUNT, metavar="POS", help="From here in the first file."
@@ -127,10 +131,7 @@ filter_options = _apply(
     click.option("--timezone", metavar="ZONE", help="Zone of times without an offset."),
 )
 
-FILTERS = (
-    "table", "exclude_table", "op", "gtid", "thread", "server_id", "where", "start_position",
-    "stop_position", "start_time", "stop_time", "timezone",
-)  # fmt: skip
+FILTERS = tuple(FilterArgs.__annotations__)
 
 output_options = _apply(
     click.option(
@@ -178,7 +179,7 @@ def open_input(arguments: dict[str, Any]) -> Any:
     return with_progress(log)
 
 
-def filters_of(arguments: dict[str, Any]) -> dict[str, Any]:
+def filters_of(arguments: dict[str, Any]) -> FilterArgs:
     """Take the filters out of a command's arguments; empty ones left out."""
     taken = {name: arguments.pop(name) for name in FILTERS if name in arguments}
-    return {name: value for name, value in taken.items() if value not in (None, ())}
+    return cast("FilterArgs", {n: value for n, value in taken.items() if value not in (None, ())})

@@ -17,6 +17,7 @@ from binlogkit.cli.options import (
 )
 from binlogkit.cli.progress import ended_by
 from binlogkit.cli.status import status_of
+from binlogkit.frames.fields.field import Fields, names
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,14 +35,14 @@ def record_command(
     name: str,
     meaning: str,
     read: Callable[..., Records],
-    keys: Callable[[], Sequence[str]],
+    declared: Fields,
     view: Sequence[str],
     batches: Callable[..., Batches] | None = None,
 ) -> click.Command:
     """A command.
 
-    ``read``: gives a log's records, filters as keywords; ``keys``: the records' keys, asked for
-    when the command runs; ``view``: those that a table shows; ``batches``: gives the same as Arrow.
+    ``read``: gives a log's records, filters as keywords; ``declared``: the records' fields;
+    ``view``: the names of those that a table shows; ``batches``: gives the same as Arrow.
     """
 
     def command(**arguments: Any) -> int:
@@ -50,14 +51,14 @@ def record_command(
         output = output_of(arguments)
         log: Log = open_input(arguments)
         filters = filters_of(arguments)
-        if batches is not None and _is_for_programs(output, keys()):
+        if batches is not None and _is_for_programs(output, names(declared)):
             schema, found = batches(log, **filters)
-            write_batches(schema, ended_by(found, output.path), output)
-            return status_of(log, filters)
+            count = write_batches(schema, ended_by(found, output.path), output)
+            return status_of(log, filters, nothing=not count)
         records = ended_by(read(log, **filters), output.path)
         shown = ["file", *view] if len(log.carriers) > 1 and "file" not in view else view
-        write_records(records, output, names=keys(), view=shown)
-        return status_of(log, filters)
+        count = write_records(records, output, declared=declared, view=shown)
+        return status_of(log, filters, nothing=not count)
 
     command.__doc__ = meaning
     return click.command(name)(input_options(filter_options(output_options(command))))

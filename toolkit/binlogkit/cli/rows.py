@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Unpack
 
 from binlogkit.cli.record_command import Batches, record_command
+from binlogkit.frames.fields.rows import ROW
 
 if TYPE_CHECKING:
     from binlogkit.log import Log
+    from binlogkit.rows.filter_args import FilterArgs
 
 __all__ = ["command"]
 
 VIEW = ("pos", "inner", "timestamp", "gtid", "db", "table", "op", "before", "after")
 
 
-def _read(log: Log, **filters: Any) -> Iterator[dict[str, object]]:
+def _read(log: Log, **filters: Unpack[FilterArgs]) -> Iterator[dict[str, object]]:
     return log.row_records(**filters)
 
 
-def _keys() -> Sequence[str]:
-    from binlogkit.frames.records import RECORD_KEYS
-
-    return RECORD_KEYS
-
-
-def _batches(log: Log, **filters: Any) -> Batches:
+def _batches(log: Log, **filters: Unpack[FilterArgs]) -> Batches:
     from binlogkit.frames.tables import generic_schema
 
     return generic_schema(), log.generic_batches(compact=True, **filters)
 
 
-command = record_command("rows", "One record per row change.", _read, _keys, VIEW, _batches)
+command = record_command("rows", "One record per row change.", _read, ROW, VIEW, _batches)

@@ -33,10 +33,11 @@ def _say(line: str) -> None:
         print(line, file=sys.stderr)
 
 
-def status_of(log: Log, filters: Mapping[str, Any] | None = None) -> int:
+def status_of(log: Log, filters: Mapping[str, Any] | None = None, *, nothing: bool = False) -> int:
     """Tell what the reading of ``log`` met, and the status that follows from it.
 
-    ``filters``: those that it was read with, positions in which may lie behind its end.
+    ``filters``: those that it was read with, which may name what the log does not have;
+    ``nothing``: whether there was nothing to write.
     """
     for damage in log.damages:
         complain(str(damage))
@@ -52,10 +53,9 @@ def status_of(log: Log, filters: Mapping[str, Any] | None = None) -> int:
                 "committed"
             )
     if filters:
-        from binlogkit.log.ends import filters_behind_end
-        from binlogkit.log.unmet import tables_not_met
+        from binlogkit.log.unmet import unmet
 
-        for told in (*filters_behind_end(log, filters), *tables_not_met(log, filters)):
+        for told in unmet(log, filters, nothing=nothing):
             note(told)
     if log.undecodable:
         cells = "cell" if log.undecodable == 1 else "cells"

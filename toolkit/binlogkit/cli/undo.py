@@ -38,7 +38,7 @@ def _script(arguments: dict[str, Any], *, backwards: bool) -> int:
     refused = sum(1 for plan in plans if plan["refused"])
     if refused:
         complain(f"{refused} of {len(plans)} changes have no statement; the script says why")
-    return max(status_of(log, filters), FINDINGS if refused else 0)
+    return max(status_of(log, filters, nothing=not plans), FINDINGS if refused else 0)
 
 
 _script_options = (

@@ -23,9 +23,9 @@ def command(**arguments: Any) -> int:
     As a table it is a report to read; in the other formats one record per finding. Notes alone
     leave the exit status 0.
     """
-    from binlogkit.analyses.verify import FINDINGS as COLUMNS
     from binlogkit.analyses.verify import Grade
-    from binlogkit.log.verify import FindingStream, Verification, findings_schema
+    from binlogkit.frames.fields.ledger import FINDING
+    from binlogkit.log.verify import FindingStream, Verification
     from binlogkit.reports.output import write_records
 
     output, rows = output_of(arguments), arguments.pop("rows")
@@ -40,9 +40,8 @@ def command(**arguments: Any) -> int:
         if found.files or unread is None:
             write(verification_report(found.records(), found.file_records(), unread), output.path)
     else:
-        names = [column.name for column in COLUMNS]
         records = ended_by((found.record() for found in stream), output.path)
-        write_records(records, output, names=names, schema=findings_schema())
+        write_records(records, output, declared=FINDING)
     if stream.unreadable is not None:
         raise stream.unreadable
     return WELL if stream.worst == Grade.NOTE else FINDINGS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from binlogkit.events.base import Event
 from binlogkit.events.control import Incident
@@ -18,28 +18,10 @@ from binlogkit.events.variables import UserVar
 from binlogkit.rows.steps import Step
 from binlogkit.sources.raw import flag_names
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-__all__ = ["EVENT_KEYS", "event_record", "event_records", "event_schema", "record_keys"]
-
-EVENT_KEYS = (
-    "file", "pos", "end_pos", "inner", "size", "timestamp", "type", "code", "server_id", "flags",
-    "checksum", "gtid", "fields",
-)  # fmt: skip
+__all__ = ["SPARSE", "event_record", "event_records", "record_keys"]
 
 # Of these only what the event carries is shown.
-_SPARSE = (StatusVars, OptionalMetadata)
-
-
-def event_schema() -> pa.Schema:
-    """The events frame: the record's keys; ``flags`` and ``fields`` as JSON text."""
-    import pyarrow as pa
-
-    text = pa.string()
-    types = {"pos": pa.int64(), "end_pos": pa.int64(), "inner": pa.int32(), "size": pa.int64(),
-             "timestamp": pa.int64(), "code": pa.int16(), "server_id": pa.int64()}  # fmt: skip
-    return pa.schema([pa.field(name, types.get(name, text)) for name in EVENT_KEYS])
+SPARSE = (StatusVars, OptionalMetadata)
 
 
 def _plain(value: object) -> object:
@@ -55,7 +37,7 @@ def _plain(value: object) -> object:
 
 
 def _fields(body: object) -> dict[str, object]:
-    sparse = isinstance(body, _SPARSE)
+    sparse = isinstance(body, SPARSE)
     out: dict[str, object] = {}
     for item in fields(body):  # type: ignore[arg-type]
         if not item.metadata.get("record", True):

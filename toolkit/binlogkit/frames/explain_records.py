@@ -7,12 +7,7 @@ from collections.abc import Iterator
 from binlogkit.events.explain_parts import Part
 from binlogkit.events.explain_walk import EventWalk
 
-__all__ = ["EXPLAIN_KEYS", "explain_records"]
-
-EXPLAIN_KEYS = (
-    "file", "pos", "inner", "type", "depth", "path", "field", "offset", "length", "raw", "value",
-    "meaning", "details", "problem",
-)  # fmt: skip
+__all__ = ["explain_records"]
 
 
 def explain_records(walk: EventWalk) -> Iterator[dict[str, object]]:

@@ -14,8 +14,9 @@ from binlogkit._kernel.cells import NoArrowValue, Undecodable
 from binlogkit._kernel.columns import TablePlan
 from binlogkit._kernel.native.builder import TableBuilder
 from binlogkit.frames.arrays import buffer, nothing, text_array, text_places
+from binlogkit.frames.fields.field import arrow_type
 from binlogkit.frames.layouts import ColumnLayout, Layout, layout_of
-from binlogkit.frames.schema import OPS, CellState, raw_type
+from binlogkit.frames.schema import OPS, CellState
 from binlogkit.rows.schema import TableSchema
 
 if TYPE_CHECKING:
@@ -251,14 +252,14 @@ class _Batch:
         import pyarrow as pa
 
         if not self.raws:
-            return nothing("raw", raw_type(), self.rows)
+            return nothing("raw", arrow_type("raw"), self.rows)
         cells: list[list[dict[str, object]] | None] = [None] * self.rows
         for (row, image, out), (_, raw, text) in sorted(self.raws.items()):
             of_row = cells[row]
             if of_row is None:
                 of_row = cells[row] = []
             of_row.append({"image": image, "column": out, "bytes": raw, "text": text})
-        return pa.array(cells, raw_type())
+        return pa.array(cells, arrow_type("raw"))
 
 
 def _labelled(indices: pa.Array, column: ColumnLayout) -> pa.DictionaryArray:

@@ -15,9 +15,11 @@ import numpy as np
 
 from binlogkit._kernel.native.runs import FACT_NAMES, RUN, Runs
 from binlogkit.frames.arrays import FEW, buffer, constant, integers, nothing, one_number, text_array
+from binlogkit.frames.fields.field import names
+from binlogkit.frames.fields.rows import BATCH
 from binlogkit.frames.kernel_columns import Taken
 from binlogkit.frames.known import Known
-from binlogkit.frames.schema import PROVENANCE, common_types
+from binlogkit.frames.schema import common_types
 from binlogkit.frames.small_batches import MOST, SMALL, facts_of_many
 from binlogkit.rows.schema import TableSchema
 from binlogkit.rows.window import Window
@@ -32,7 +34,7 @@ _SEQ_SHIFT = 32
 _KEPT_LAYOUTS = 1000  # of a window's tables: each column takes a kilobyte
 _OFTEN_SAME = ("timestamp", "server_id")
 _RUN = np.dtype(list(RUN))
-_NAMES = (*PROVENANCE, "seq", "tx", "before", "after", "before_state", "after_state", "raw")
+_NAMES = names(BATCH)
 
 
 class Provenance:

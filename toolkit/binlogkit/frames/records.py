@@ -10,6 +10,8 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from binlogkit._kernel.text import date_text, datetime_text, decimal_text, not_finite, time_text
+from binlogkit.frames.fields.field import names
+from binlogkit.frames.fields.rows import ROW
 from binlogkit.frames.schema import CellState
 
 if TYPE_CHECKING:
@@ -19,17 +21,12 @@ __all__ = [
     "RECORD_KEYS",
     "cell_values",
     "image_records",
-    "matches",
-    "matching",
     "row_records",
     "struct_records",
     "window_records",
 ]
 
-RECORD_KEYS = (
-    "file", "pos", "end_pos", "inner", "row", "timestamp", "commit_timestamp", "server_id", "gtid",
-    "thread_id", "xid", "xa", "db", "table", "op", "before", "after", "query",
-)  # fmt: skip
+RECORD_KEYS = names(ROW)
 
 _ABSENT = object()
 Formatter = Callable[[Any], object]
@@ -151,29 +148,3 @@ def window_records(window: Sequence[pa.RecordBatch]) -> Iterator[dict[str, objec
     """The records of a window's batches in the log's order."""
     for _, record in merge(*(row_records(b) for b in window), key=lambda pair: pair[0]):
         yield record
-
-
-def matches(record: dict[str, Any], where: Sequence[tuple[str, str]]) -> bool:
-    """Whether one image of a record holds every (column, text); ``NULL`` matches NULL."""
-    if not where:
-        return True
-    for image in (record["before"], record["after"]):
-        if image is not None and all(
-            column in image and _text(image[column]) == text for column, text in where
-        ):
-            return True
-    return False
-
-
-def _text(value: object) -> str:
-    return "NULL" if value is None else value if isinstance(value, str) else json.dumps(value)
-
-
-def matching(batch: pa.RecordBatch, where: Sequence[tuple[str, str]]) -> pa.RecordBatch:
-    """The rows of a batch that match; see :func:`matches`."""
-    if not where:
-        return batch
-    import pyarrow as pa
-
-    keep = [matches(record, where) for _, record in row_records(batch)]
-    return batch.filter(pa.array(keep, pa.bool_()))

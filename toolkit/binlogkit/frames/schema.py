@@ -1,8 +1,9 @@
-"""The canonical schema of a batch of row changes, and of the other frames.
+"""The canonical schema of a batch of row changes.
 
 A batch is a ``pyarrow.RecordBatch`` with one row per row change of one version of one table. Its
-provenance comes first, then ``op``, the two images as structs (null where the event has none), and
-what the values alone cannot say:
+columns are declared in ``frames/fields/rows.py``: where it comes from, its place in the order of
+the log, the two images as structs (null where the event has none), and what the values alone
+cannot say:
 
 ``before_state``, ``after_state``
     ``list<uint8>``, one :class:`CellState` per column; **null where every cell of the image is a
@@ -27,6 +28,9 @@ from enum import IntEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from binlogkit.frames.fields import rows as fields
+from binlogkit.frames.fields.field import arrow_schema, names
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -37,8 +41,6 @@ __all__ = [
     "CellState",
     "batch_schema",
     "common_types",
-    "provenance_fields",
-    "raw_type",
     "undecodable_cells",
 ]
 
@@ -77,111 +79,30 @@ KINDS = (
     "vector",  # binary: little-endian floats as stored
 )
 
-PROVENANCE = (
-    "source",
-    "file",
-    "pos",
-    "end_pos",
-    "inner",
-    "row",
-    "timestamp",
-    "commit_timestamp",
-    "server_id",
-    "gtid",
-    "thread_id",
-    "xid",
-    "xa",
-    "db",
-    "table",
-    "op",
-    "query",
-)
-
-
-def provenance_fields() -> list[pa.Field]:
-    """The Arrow fields of :data:`PROVENANCE`.
-
-    ``timestamp``: integer seconds; ``commit_timestamp``: integer microseconds of the immediate
-    commit (8.0.1+), null where the log has none; ``inner``: null outside a payload; ``row``:
-    0-based in its event; strings are dictionary-encoded.
-    """
-    import pyarrow as pa
-
-    text = pa.dictionary(pa.int32(), pa.string())
-    return [
-        pa.field("source", text),
-        pa.field("file", text),
-        pa.field("pos", pa.int64()),
-        pa.field("end_pos", pa.int64()),
-        pa.field("inner", pa.int32()),
-        pa.field("row", pa.int32()),
-        pa.field("timestamp", pa.int64()),
-        pa.field("commit_timestamp", pa.int64()),
-        pa.field("server_id", pa.int64()),
-        pa.field("gtid", text),
-        pa.field("thread_id", pa.int64()),
-        pa.field("xid", pa.uint64()),
-        pa.field("xa", text),
-        pa.field("db", text),
-        pa.field("table", text),
-        pa.field("op", text),
-        pa.field("query", text),
-    ]
-
-
-@lru_cache(1)
-def raw_type() -> pa.DataType:
-    """The Arrow type of ``raw``."""
-    import pyarrow as pa
-
-    return pa.list_(
-        pa.struct(
-            [
-                pa.field("image", pa.uint8()),
-                pa.field("column", pa.uint16()),
-                pa.field("bytes", pa.binary()),
-                pa.field("text", pa.string()),
-            ]
-        )
-    )
+PROVENANCE = names(fields.PROVENANCE)
 
 
 def batch_schema(image: list[pa.Field], metadata: dict[bytes, bytes] | None = None) -> pa.Schema:
-    """The schema of a batch whose two images have the fields ``image``.
-
-    Behind the provenance, ``seq``: the global order of changes and table boundaries over all logs
-    read together; ``tx``: the number of the change's transaction in the transactions frame, null
-    outside any.
-    """
+    """The schema of a batch whose two images have the fields ``image``; strings of the provenance
+    are dictionary-encoded."""
     import pyarrow as pa
 
     images = pa.struct(image)
-    first, last = _common_fields()
     return pa.schema(
-        [*first, pa.field("before", images), pa.field("after", images), *last], metadata=metadata
+        [pa.field(f.name, images) if f.name in ("before", "after") else f for f in _batch_fields()],
+        metadata=metadata,
     )
 
 
 @lru_cache(1)
-def _common_fields() -> tuple[list[pa.Field], list[pa.Field]]:
-    """What all batches have in front of the images, and behind them."""
-    import pyarrow as pa
-
-    states = pa.list_(pa.uint8())
-    return (
-        [*provenance_fields(), pa.field("seq", pa.int64()), pa.field("tx", pa.int64())],
-        [
-            pa.field("before_state", states),
-            pa.field("after_state", states),
-            pa.field("raw", raw_type()),
-        ],
-    )
+def _batch_fields() -> pa.Schema:
+    return arrow_schema(fields.BATCH, encoded=True)
 
 
 @lru_cache(1)
 def common_types() -> dict[str, pa.DataType]:
     """The types of a batch's columns, but for the images."""
-    return {field.name: field.type for fields in _common_fields() for field in fields}
+    return {f.name: f.type for f in _batch_fields() if f.name not in ("before", "after")}
 
 
 def undecodable_cells(batch: pa.RecordBatch) -> int:

@@ -10,14 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from binlogkit.constants import HEADER_LENGTH, EventType
+from binlogkit.frames.fields.field import arrow_schema
+from binlogkit.frames.fields.ledger import BOUNDARY, STATEMENT
 from binlogkit.frames.known import Known
-from binlogkit.frames.ledgers import (
-    BOUNDARY_KEYS,
-    STATEMENT_KEYS,
-    ledger_schema,
-    plain_record,
-    to_table,
-)
+from binlogkit.frames.ledgers import plain_record, to_table
 from binlogkit.frames.wanted import wanted_events
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.ledger import (
@@ -71,9 +67,9 @@ class Statements:
             if (statement := statement_of(item, gtid)) is not None
         ]
         if found:
-            records = (plain_record(s, STATEMENT_KEYS, self._source) for _, s in found)
+            records = (plain_record(s, STATEMENT, self._source) for _, s in found)
             places.append(np.array([i for i, _ in found]))
-            tables.append(to_table(records, STATEMENT_KEYS))
+            tables.append(to_table(records, STATEMENT))
         if tables:
             self._parts.append(_in_order(places, tables))
         self._known.forget(self._known.last)
@@ -116,7 +112,7 @@ class Statements:
             "exec_time": took,
             "error_code": error,
         }
-        schema = ledger_schema(STATEMENT_KEYS)
+        schema = arrow_schema(STATEMENT)
         return pa.table(
             [pa.array(columns[f.name], f.type) if not isinstance(columns[f.name], pa.Array)
              else columns[f.name].cast(f.type) for f in schema],
@@ -128,7 +124,7 @@ class Statements:
         import pyarrow as pa
 
         parts, self._parts = self._parts, []
-        return pa.concat_tables(parts) if parts else to_table((), STATEMENT_KEYS)
+        return pa.concat_tables(parts) if parts else to_table((), STATEMENT)
 
     def finish(self) -> pa.Table:
         """The statements in log order."""
@@ -168,7 +164,7 @@ class Boundaries:
     def finish(self, source: str | None = None, *, folded: bool = False) -> pa.Table:
         """The boundaries in log order; ``folded``: in small letters, as the server stores names."""
         found = [in_small_letters(b) for b in self.found] if folded else self.found
-        return to_table((plain_record(b, BOUNDARY_KEYS, source) for b in found), BOUNDARY_KEYS)
+        return to_table((plain_record(b, BOUNDARY, source) for b in found), BOUNDARY)
 
 
 def _gtids(known: Known, numbers: np.ndarray[Any, Any]) -> list[str | None]:

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from binlogkit.errors import SchemaError, UsageError
 from binlogkit.frames.arrow_types import column_kind
-from binlogkit.frames.records import RECORD_KEYS
+from binlogkit.frames.fields.field import arrow_schema, names
+from binlogkit.frames.fields.ledger import COLUMN, EVENT
+from binlogkit.frames.fields.rows import ROW
 from binlogkit.frames.schema import CellState, batch_schema
-from binlogkit.rows.schema import TableSchema
+from binlogkit.rows.schema import Column, Origin, TableSchema
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,7 +30,7 @@ __all__ = [
 ]
 
 CHUNK_ROWS = 16_384
-_NESTED = ("flags", "fields", "before", "after")
+_NESTED = frozenset(f.name for f in (*ROW, *EVENT) if f.type in ("image", "json"))
 _DUMP = partial(json.dumps, ensure_ascii=False)
 
 
@@ -66,14 +68,7 @@ def table_of(records: Iterable[dict[str, Any]], schema: pa.Schema) -> pa.Table:
 
 def generic_schema() -> pa.Schema:
     """The generic rows frame: the record's keys; ``before`` and ``after`` as JSON text."""
-    import pyarrow as pa
-
-    types = {
-        "pos": pa.int64(), "end_pos": pa.int64(), "inner": pa.int32(), "row": pa.int32(),
-        "timestamp": pa.int64(), "commit_timestamp": pa.int64(), "server_id": pa.int64(),
-        "thread_id": pa.int64(), "xid": pa.uint64(),
-    }  # fmt: skip
-    return pa.schema([pa.field(name, types.get(name, pa.string())) for name in RECORD_KEYS])
+    return arrow_schema(ROW)
 
 
 def flat_table(changes: pa.Table) -> pa.Table:
@@ -220,29 +215,21 @@ def schema_table(schemas: Iterable[TableSchema]) -> pa.Table:
     """One row per column of each schema version, with where each fact is known from."""
     import pyarrow as pa
 
-    text, flag = pa.string(), pa.bool_()
-    schema = pa.schema(
-        {
-            "db": text, "table": text, "schema_version": pa.int32(), "position": pa.int32(),
-            "column": text, "mysql_type": text, "kind": text, "nullable": flag, "unsigned": flag,
-            "charset": text, "collation": text, "labels": pa.list_(text), "key": pa.int32(),
-            "key_kind": text, "generated": text, "visible": flag, "name_origin": text,
-            "sign_origin": text, "charset_origin": text, "labels_origin": text, "assumed": flag,
-        }
-    )  # fmt: skip
-    rows = [
-        {
-            "db": s.db, "table": s.table, "schema_version": s.version, "position": c.index + 1,
-            "column": c.name, "mysql_type": c.mysql_type, "kind": column_kind(c),
-            "nullable": c.nullable, "unsigned": c.unsigned, "charset": c.charset,
-            "collation": c.collation, "labels": None if c.labels is None else list(c.labels),
-            "key": s.key.index(c.name) + 1 if c.name in s.key else None, "key_kind": s.key_kind,
-            "generated": c.generated, "visible": c.visible, "name_origin": str(c.name_origin),
-            "sign_origin": str(c.sign_origin), "charset_origin": str(c.charset_origin),
-            "labels_origin": str(c.labels_origin),
-            "assumed": "assumed" in (str(c.sign_origin), str(c.charset_origin)),
-        }
-        for s in schemas
-        for c in s.columns
-    ]  # fmt: skip
-    return pa.Table.from_pylist(rows, schema=schema)
+    rows = [_column_record(s, c) for s in schemas for c in s.columns]
+    return pa.Table.from_pylist(rows, schema=arrow_schema(COLUMN))
+
+
+def _column_record(schema: TableSchema, column: Column) -> dict[str, Any]:
+    own = {
+        "db": schema.db,
+        "table": schema.table,
+        "schema_version": schema.version,
+        "position": column.index + 1,
+        "column": column.name,
+        "kind": column_kind(column),
+        "labels": None if column.labels is None else list(column.labels),
+        "key": schema.key.index(column.name) + 1 if column.name in schema.key else None,
+        "key_kind": schema.key_kind,
+        "assumed": Origin.ASSUMED in (column.sign_origin, column.charset_origin),
+    }
+    return {name: own[name] if name in own else getattr(column, name) for name in names(COLUMN)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +11,9 @@ import numpy as np
 from binlogkit.constants import EventType
 from binlogkit.events.gtid import Gtid
 from binlogkit.frames.arrays import flags, text_array
+from binlogkit.frames.fields.field import arrow_schema
+from binlogkit.frames.fields.ledger import TRANSACTION
 from binlogkit.frames.known import COMMIT, GTID, THREAD, XID, gtid_array
-from binlogkit.frames.ledgers import TRANSACTION_KEYS, ledger_schema
 from binlogkit.rows.filters import OPS, Filters
 from binlogkit.rows.settling import OUTCOMES
 from binlogkit.rows.slots import table_name
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-__all__ = ["Transactions"]
+__all__ = ["Transactions", "those"]
 
 _CLOCK = 2
 _UPDATES, _DELETES = (24, 31, 39), (25, 32)
@@ -32,6 +33,15 @@ _OF_GTID = (
     "commit_timestamp", "original_commit_timestamp", "last_committed", "sequence_number",
 )  # fmt: skip
 _FACTS = ("xa", "resolves", *_OF_GTID)
+
+
+def those(transactions: pa.Table, numbers: Iterable[int | None]) -> pa.Table:
+    """Those of a table that have one of the numbers."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    wanted = pa.array([number for number in numbers if number is not None], pa.int64())
+    return transactions.filter(pc.is_in(transactions.column("tx"), wanted))
 
 
 @dataclass(slots=True)
@@ -228,7 +238,7 @@ class Transactions:
         parts = [part for part in self._records if len(part)]
         records = np.concatenate(parts) if parts else np.zeros(0, TRANSACTIONS)
         columns = self._columns(records, decisions or {})
-        schema = ledger_schema(TRANSACTION_KEYS)
+        schema = arrow_schema(TRANSACTION)
         made = [columns[field.name].cast(field.type) for field in schema]
         table = pa.Table.from_arrays(made, schema=schema)
         if filters is None or filters == Filters():

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from binlogkit.analyses.verify import FileFacts, Finding, Grade, Joint
 from binlogkit.errors import DamageError
+from binlogkit.rows.filter_args import FilterArgs
 from binlogkit.rows.filters import Filters
 from binlogkit.sources.hashed import FileHash
 
@@ -53,7 +54,7 @@ class Audit:
                 yield {"section": name, **row}
 
 
-def audit_log(log: Log, **filters: Any) -> Audit:
+def audit_log(log: Log, **filters: Unpack[FilterArgs]) -> Audit:
     """See :meth:`binlogkit.log.log.Log.audit`."""
     import pyarrow as pa
 
@@ -93,13 +94,15 @@ def audit_log(log: Log, **filters: Any) -> Audit:
     return Audit(sections, log.files)
 
 
-def _ledgers(log: Log, carriers: list[Carrier], **filters: Any) -> tuple[pa.Table, ...]:
+def _ledgers(
+    log: Log, carriers: list[Carrier], **filters: Unpack[FilterArgs]
+) -> tuple[pa.Table, ...]:
     """The changes without their images, ``log.transactions``, ``statements`` and ``boundaries``,
     and the tables that a schema in use says foreign keys cascade into: of one reading."""
     from binlogkit.frames.activity import Activity
     from binlogkit.frames.row_counts import RowCounts
     from binlogkit.frames.statements import Boundaries, Statements
-    from binlogkit.frames.transactions import Transactions
+    from binlogkit.frames.transactions import Transactions, those
 
     wanted, source = Filters.build(**filters), log.options.source
     reading, activity = log.reading(carriers), Activity()
@@ -118,9 +121,10 @@ def _ledgers(log: Log, carriers: list[Carrier], **filters: Any) -> tuple[pa.Tabl
     changes = activity.finish()
     if not filters:
         transactions.count(changes)
+    found = transactions.finish(wanted, log.files)
     return (
         changes,
-        transactions.finish(wanted, log.files),
+        those(found, changes.column("tx").unique().to_pylist()) if wanted.where else found,
         statements.finish(),
         boundaries.finish(source, folded=reading.folded),
         sorted(".".join(name) for name, known in reading.schemas.items() if known[-1].cascades),
@@ -129,6 +133,9 @@ def _ledgers(log: Log, carriers: list[Carrier], **filters: Any) -> tuple[pa.Tabl
 
 def _file_table(hashes: list[FileHash], files: list[FileFacts]) -> pa.Table:
     import pyarrow as pa
+
+    from binlogkit.frames.fields.field import arrow_schema
+    from binlogkit.frames.fields.ledger import FILE
 
     rows = []
     for found, file in zip(hashes, files, strict=True):
@@ -142,15 +149,7 @@ def _file_table(hashes: list[FileHash], files: list[FileFacts]) -> pa.Table:
                 "none": file.checksums["none"],
             }
         )  # fmt: skip
-    text, number = pa.string(), pa.int64()
-    schema = pa.schema(
-        {
-            "file": text, "size": number, "sha256": text, "server_version": text, "events": number,
-            "first_timestamp": number, "last_timestamp": number, "ok": number, "bad": number,
-            "none": number,
-        }
-    )  # fmt: skip
-    return pa.Table.from_pylist(rows, schema=schema)
+    return pa.Table.from_pylist(rows, schema=arrow_schema(FILE))
 
 
 def _continuity(joints: list[Joint]) -> pa.Table:

@@ -9,16 +9,17 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from binlogkit.errors import DamageError, InputError, LimitError
+from binlogkit.rows.filters import Filters
 from binlogkit.sources.loose_events import LooseEvents
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from binlogkit.log.history import History
-    from binlogkit.log.log import Log
+    from binlogkit.log.streams import Streams
     from binlogkit.sources.carriers import Carrier
 
-__all__ = ["behind_position", "behind_time", "filters_behind_end"]
+__all__ = ["behind_position", "behind_time", "filters_behind_end", "times_outside"]
 
 _MICROSECONDS = 1_000_000
 _CHUNK = 1 << 20
@@ -58,7 +59,26 @@ def _utc(seconds: int) -> str:
         return f"second {seconds}"
 
 
-def filters_behind_end(log: Log, filters: Mapping[str, Any]) -> list[str]:
+def times_outside(log: Streams, filters: Mapping[str, Any]) -> list[str]:
+    """What to tell of times before the log's first event, or after its last."""
+    wanted = Filters.build(
+        start_time=filters.get("start_time"),
+        stop_time=filters.get("stop_time"),
+        timezone=filters.get("timezone"),
+    )
+    start, stop, first = wanted.start_time, wanted.stop_time, log.times.first
+    if first is None:
+        return []
+    last = log.times.last
+    told, found = f"the log's events are from {_utc(first)} to {_utc(last)}", []
+    if start is not None and start >= (last + 1) * _MICROSECONDS:
+        found.append(f"{told}, before the start time {_utc(start // _MICROSECONDS)}")
+    if stop is not None and stop <= first * _MICROSECONDS:
+        found.append(f"{told}, not before the stop time {_utc(stop // _MICROSECONDS)}")
+    return found
+
+
+def filters_behind_end(log: Streams, filters: Mapping[str, Any]) -> list[str]:
     """What to tell of positions that the first and the last log do not reach.
 
     A log is only as long as its bytes, whatever its events say; of events without a file around

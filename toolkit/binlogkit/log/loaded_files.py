@@ -17,12 +17,10 @@ from binlogkit.errors import UsageError, printable
 from binlogkit.events.base import Event
 from binlogkit.events.load import CreateFile, DeleteFile, ExecLoad
 from binlogkit.events.query import ExecuteLoadQuery, LoadBlock
+from binlogkit.frames.fields.field import names
+from binlogkit.frames.fields.ledger import LOADED_FILE
 
-__all__ = ["LOADED_FILE_KEYS", "write_loaded_files"]
-
-LOADED_FILE_KEYS = (
-    "file", "pos", "file_id", "name", "table", "query", "outcome", "whole", "size", "path",
-)  # fmt: skip
+__all__ = ["write_loaded_files"]
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 _MORE = os.O_WRONLY | os.O_APPEND
@@ -41,12 +39,9 @@ class _Loading:
 
 
 def write_loaded_files(events: Iterable[Event], directory: Path) -> Iterator[dict[str, object]]:
-    """One record for each file, when it ends: LOADED_FILE_KEYS.
+    """One record for each file, when it ends: frames.fields.ledger.LOADED_FILE.
 
-    ``outcome``: ``executed``, ``deleted`` (the statement failed) or ``open`` (the logs end before
-    it does); ``whole``: False where its first block is not in these logs; ``name``, ``table``: what
-    a log before 5.0.3 says; ``query``: what a later one does. Errors: UsageError where
-    ``directory`` cannot be written to, and those of reading.
+    Errors: UsageError where ``directory`` cannot be written to, and those of reading.
     """
     writer = _Writer(directory)
     for event in events:
@@ -119,7 +114,7 @@ def _record(loading: _Loading, file_id: int, query: str | None, outcome: str) ->
         loading.file, loading.pos, file_id, loading.name, loading.table, query, outcome,
         loading.whole, loading.size, str(loading.path),
     )  # fmt: skip
-    return dict(zip(LOADED_FILE_KEYS, values, strict=True))
+    return dict(zip(names(LOADED_FILE), values, strict=True))
 
 
 def _unwritable(path: Path, exc: OSError) -> UsageError:

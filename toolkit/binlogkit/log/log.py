@@ -6,26 +6,31 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, overload
 
 from binlogkit.errors import UsageError
 from binlogkit.log.streams import Streams
+from binlogkit.rows.filter_args import FilterArgs, RowFilterArgs, check_names
 from binlogkit.rows.filters import Filters, written_table_name
 from binlogkit.rows.steps import steps_of
 
 if TYPE_CHECKING:
+    import pandas as pd
     import pyarrow as pa
 
     from binlogkit.log.audit import Audit
     from binlogkit.log.explain import Explanation
-    from binlogkit.log.state import TableState
+    from binlogkit.log.state import PointArgs, TableState
     from binlogkit.log.verify import Verification
     from binlogkit.rows.reading import Reading
     from binlogkit.rows.schema import TableSchema
 
 __all__ = ["Log"]
+
+Engine: TypeAlias = Literal["pandas", "pyarrow"]
+Frame: TypeAlias = "pd.DataFrame | pa.Table"
 
 _GLANCE = 16 << 20  # bytes of logs that a notebook reads through only to show their tables
 
@@ -38,22 +43,47 @@ class Log(Streams):
 
     # ---- frames -------------------------------------------------------------------------
 
-    def events(self, *, engine: str = "pandas", **filters: Any) -> Any:
+    @overload
+    def events(
+        self, *, engine: Literal["pandas"] = ..., **filters: Unpack[FilterArgs]
+    ) -> pd.DataFrame: ...
+    @overload
+    def events(self, *, engine: Literal["pyarrow"], **filters: Unpack[FilterArgs]) -> pa.Table: ...
+    def events(self, *, engine: Engine = "pandas", **filters: Unpack[FilterArgs]) -> Frame:
         """The events as a frame: the keys of the record; ``flags`` and ``fields`` as JSON text."""
-        from binlogkit.frames.event_records import event_schema
-        from binlogkit.frames.tables import nested_as_text, table_of, to_engine
+        from binlogkit.frames.fields.field import arrow_schema
+        from binlogkit.frames.fields.ledger import EVENT
+        from binlogkit.frames.tables import nested_as_text, table_of
 
         records = (nested_as_text(r) for r in self.event_records(**filters))
-        return to_engine(table_of(records, event_schema()), engine)
+        return self._frame(table_of(records, arrow_schema(EVENT)), engine, filters)
 
+    @overload
     def rows(
         self,
         table: str | None = None,
         *,
-        engine: str = "pandas",
+        engine: Literal["pandas"] = ...,
         columns: Iterable[str] | None = None,
-        **filters: Any,
-    ) -> Any:
+        **filters: Unpack[RowFilterArgs],
+    ) -> pd.DataFrame: ...
+    @overload
+    def rows(
+        self,
+        table: str | None = None,
+        *,
+        engine: Literal["pyarrow"],
+        columns: Iterable[str] | None = None,
+        **filters: Unpack[RowFilterArgs],
+    ) -> pa.Table: ...
+    def rows(
+        self,
+        table: str | None = None,
+        *,
+        engine: Engine = "pandas",
+        columns: Iterable[str] | None = None,
+        **filters: Unpack[RowFilterArgs],
+    ) -> Frame:
         """Row changes as a frame.
 
         Without ``table`` every change, ``before`` and ``after`` as JSON text (contract's values).
@@ -63,17 +93,22 @@ class Log(Streams):
         """
         import pyarrow as pa
 
-        from binlogkit.frames.tables import flat_table, generic_schema, to_engine
+        from binlogkit.frames.tables import flat_table, generic_schema
 
-        if table is None:
-            if columns is not None:
-                raise UsageError("columns are those of a table: name it")
-            found = self.generic_batches(**filters)
-            return to_engine(pa.Table.from_batches(found, generic_schema()), engine)
-        return to_engine(flat_table(self.changes(table, columns=columns, **filters)), engine)
+        if table is not None:
+            found = flat_table(self.changes(table, columns=columns, **filters))
+            return self._frame(found, engine, {**filters, "table": table})
+        if columns is not None:
+            raise UsageError("columns are those of a table: name it")
+        batches = self.generic_batches(**filters)
+        return self._frame(pa.Table.from_batches(batches, generic_schema()), engine, filters)
 
     def changes(
-        self, table: str, *, columns: Iterable[str] | None = None, **filters: Any
+        self,
+        table: str,
+        *,
+        columns: Iterable[str] | None = None,
+        **filters: Unpack[RowFilterArgs],
     ) -> pa.Table:
         """One table's changes in the canonical batch schema: what the analyses take.
 
@@ -84,39 +119,76 @@ class Log(Streams):
         found = self.batches(table, columns=columns, **filters)
         return united([b.batch for b in found], table)
 
-    def transactions(self, *, engine: str = "pandas", **filters: Any) -> Any:
+    @overload
+    def transactions(
+        self, *, engine: Literal["pandas"] = ..., **filters: Unpack[FilterArgs]
+    ) -> pd.DataFrame: ...
+    @overload
+    def transactions(
+        self, *, engine: Literal["pyarrow"], **filters: Unpack[FilterArgs]
+    ) -> pa.Table: ...
+    def transactions(self, *, engine: Engine = "pandas", **filters: Unpack[FilterArgs]) -> Frame:
         """The transactions as a frame, one row each, with the outcome."""
-        from binlogkit.frames.tables import to_engine
-
         table = self.transaction_table(**filters)
         if self.unreadable is not None:
             raise self.unreadable
-        return to_engine(table, engine)
+        return self._frame(table, engine, filters)
 
-    def statements(self, *, engine: str = "pandas", **filters: Any) -> Any:
+    @overload
+    def statements(
+        self, *, engine: Literal["pandas"] = ..., **filters: Unpack[FilterArgs]
+    ) -> pd.DataFrame: ...
+    @overload
+    def statements(
+        self, *, engine: Literal["pyarrow"], **filters: Unpack[FilterArgs]
+    ) -> pa.Table: ...
+    def statements(self, *, engine: Engine = "pandas", **filters: Unpack[FilterArgs]) -> Frame:
         """The statements that the log holds as text, one row each."""
         from binlogkit.frames.statements import Statements
-        from binlogkit.frames.tables import to_engine
 
-        statements = Statements(Filters.build(**filters), self.options.source)
+        wanted = Filters.build(**filters).without_where("statements")
+        statements = Statements(wanted, self.options.source)
         self._viewed(statements.take)
-        return to_engine(statements.finish(), engine)
+        return self._frame(statements.finish(), engine, filters)
 
-    def boundaries(self, *, engine: str = "pandas", **filters: Any) -> Any:
+    @overload
+    def boundaries(
+        self, *, engine: Literal["pandas"] = ..., **filters: Unpack[FilterArgs]
+    ) -> pd.DataFrame: ...
+    @overload
+    def boundaries(
+        self, *, engine: Literal["pyarrow"], **filters: Unpack[FilterArgs]
+    ) -> pa.Table: ...
+    def boundaries(self, *, engine: Engine = "pandas", **filters: Unpack[FilterArgs]) -> Frame:
         """Where tables are created, dropped, emptied, renamed, altered, written by statements."""
+        wanted = Filters.build(**filters).without_where("boundaries")
+        return self._frame(self.boundary_table(wanted), engine, filters)
+
+    def boundary_table(self, wanted: Filters) -> pa.Table:
+        """The boundaries in Arrow."""
         from binlogkit.frames.statements import Boundaries
-        from binlogkit.frames.tables import to_engine
 
-        boundaries = Boundaries(Filters.build(**filters))
+        boundaries = Boundaries(wanted)
         reading = self._viewed(boundaries.take)
-        table = boundaries.finish(self.options.source, folded=reading.folded)
-        return to_engine(table, engine)
+        return boundaries.finish(self.options.source, folded=reading.folded)
 
-    def tables(self, *, engine: str = "pandas") -> Any:
+    @overload
+    def tables(self, *, engine: Literal["pandas"] = ...) -> pd.DataFrame: ...
+    @overload
+    def tables(self, *, engine: Literal["pyarrow"]) -> pa.Table: ...
+    def tables(self, *, engine: Engine = "pandas") -> Frame:
         """The columns of every table with row changes: one row per column and schema version."""
-        from binlogkit.frames.tables import schema_table, to_engine
+        from binlogkit.frames.tables import schema_table
 
-        return to_engine(schema_table(self.table_schemas()), engine)
+        return self._frame(schema_table(self.table_schemas()), engine, {})
+
+    def _frame(self, table: pa.Table, engine: Engine, filters: Mapping[str, Any]) -> Frame:
+        """``table`` for who asked; what the log does not have of the filters is a warning."""
+        from binlogkit.frames.tables import to_engine
+        from binlogkit.log.unmet import warn_of_unmet
+
+        warn_of_unmet(self, filters, nothing=not table.num_rows)
+        return to_engine(table, engine)
 
     def table_schemas(self) -> list[TableSchema]:
         """Every version of every table with row changes."""
@@ -137,21 +209,23 @@ class Log(Streams):
             raise self.unreadable
         return reading
 
-    def state(self, table: str, **point: Any) -> TableState:
+    def state(self, table: str, **point: Unpack[PointArgs]) -> TableState:
         """A table's rows as of a point: after every transaction that ends at or before it.
 
-        ``at``: ``"FILE:POS"`` or (file, pos); ``until_gtid``: up to the last member of the set in
-        log order; ``until_time``: commit time at or before it (``timezone`` for one without an
-        offset); by default the end of the log. ``transactional``: whether the table's engine is,
-        where the log must not be left to guess; ``key``: columns of a key that nothing tells.
+        ``at``: ``"FILE:POS"`` or (file, pos), of one file POS alone; ``until_gtid``: up to the last
+        member of the set in log order; ``until_time``: commit time at or before it (``timezone``
+        for one without an offset); by default the end of the log. ``transactional``: whether the
+        table's engine is, where the log must not be left to guess; ``key``: columns of a key that
+        nothing tells.
         Errors: UsageError, and those of reading.
         """
         return next(self.states([table], **point))
 
-    def states(self, tables: Iterable[str], **point: Any) -> Iterator[TableState]:
+    def states(self, tables: Iterable[str], **point: Unpack[PointArgs]) -> Iterator[TableState]:
         """Several tables as of one point; see :meth:`state`."""
-        from binlogkit.log.state import table_states
+        from binlogkit.log.state import PointArgs, table_states
 
+        check_names(point, PointArgs.__annotations__, "argument")
         return table_states(self, tables, **point)
 
     def loaded_files(self, directory: str | Path) -> Iterator[dict[str, object]]:
@@ -164,7 +238,7 @@ class Log(Streams):
         events = (step.event for step in steps_of(self.reading()))
         return write_loaded_files(events, Path(directory))
 
-    def undo(self, **filters: Any) -> list[dict[str, Any]]:
+    def undo(self, **filters: Unpack[FilterArgs]) -> list[dict[str, Any]]:
         """Plans that take the chosen changes back, last first: what reports.sql makes a script of.
 
         A plan is a mapping as analyses.undo.PLANS says; one that is ``refused`` says why.
@@ -173,13 +247,13 @@ class Log(Streams):
 
         return plans_of(self, backwards=True, **filters)
 
-    def redo(self, **filters: Any) -> list[dict[str, Any]]:
+    def redo(self, **filters: Unpack[FilterArgs]) -> list[dict[str, Any]]:
         """Plans that make the chosen changes again, first first; see :meth:`undo`."""
         from binlogkit.log.undo import plans_of
 
         return plans_of(self, backwards=False, **filters)
 
-    def audit(self, **filters: Any) -> Audit:
+    def audit(self, **filters: Unpack[FilterArgs]) -> Audit:
         """Who changed what and when, and what this log cannot show; see log.audit.SECTIONS.
 
         Damage ends the reading and is among the findings; it is not raised.
@@ -207,7 +281,7 @@ class Log(Streams):
 
     # ---- notebooks ----------------------------------------------------------------------
 
-    def __getitem__(self, table: str) -> Any:
+    def __getitem__(self, table: str) -> pd.DataFrame:
         """``log["shop.orders"]``: the table's typed row changes, as ``log.rows("shop.orders")``."""
         return self.rows(table)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from binlogkit.errors import DamageError, UsageError
 from binlogkit.events.gtid_set import GtidSet
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from binlogkit.log.log import Log
     from binlogkit.rows.window import Window
 
-__all__ = ["TableState", "table_states"]
+__all__ = ["PointArgs", "TableState", "table_states"]
 
 # From here on the SQL layer does foreign keys' cascades, and the child's rows are logged
 # (TRAPS.md 12).
@@ -29,6 +31,17 @@ _BLACKHOLE = "The table's engine is BLACKHOLE, which keeps no rows: these are wh
 _MERGE = "The table's engine is MERGE: its rows are those of the tables that its UNION names."
 _MERGED = "Rows were written to the MERGE table {}: whether they lie in this table is not tracked."
 _NOT_TRANSACTIONAL = frozenset({"MYISAM", "MEMORY", "ARCHIVE", "CSV", "MERGE", "MRG_MYISAM"})
+
+
+class PointArgs(TypedDict, total=False):
+    """What :meth:`Log.state` takes beside the table."""
+
+    at: str | int | tuple[str, int] | None
+    until_gtid: str | GtidSet | None
+    until_time: str | float | datetime | None
+    timezone: str | None
+    transactional: bool | None
+    key: Sequence[str] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +92,9 @@ def table_states(
     log: Log,
     tables: Iterable[str],
     *,
-    at: str | tuple[str, int] | None = None,
+    at: str | int | tuple[str, int] | None = None,
     until_gtid: str | GtidSet | None = None,
-    until_time: Any = None,
+    until_time: str | float | datetime | None = None,
     timezone: str | None = None,
     transactional: bool | None = None,
     key: Sequence[str] | None = None,
@@ -166,7 +179,7 @@ def _until(
     log: Log,
     place: tuple[str, int] | None,
     until_gtid: str | GtidSet | None,
-    until_time: Any,
+    until_time: str | float | datetime | None,
     timezone: str | None,
     ends: set[str],
 ) -> Any:
@@ -193,14 +206,23 @@ def _told(log: Log, file: str, pos: int, ends: set[str]) -> tuple[str, int]:
     return next((name for name in log.files if name in ends), file), 0
 
 
-def _place(log: Log, at: str | tuple[str, int]) -> tuple[str, int]:
-    """The log's own name of a file, and the position in it."""
-    if isinstance(at, tuple):
-        return _file(log, at[0]), at[1]
-    file, colon, pos = at.rpartition(":")
-    if not colon or not pos.isdigit() or not file:
-        raise UsageError(f"not a position: {at!r} (write FILE:POS)")
-    return _file(log, file), int(pos)
+def _place(log: Log, at: str | int | tuple[str, int]) -> tuple[str, int]:
+    """The log's own name of a file, and the position in it; of one log the position alone."""
+    file, pos = at if isinstance(at, tuple) and len(at) == 2 else (None, at)
+    if isinstance(pos, str) and file is None:
+        file, _, pos = pos.rpartition(":")
+        pos = int(pos) if pos.isdecimal() else -1
+    try:
+        number = operator.index(pos)  # type: ignore[arg-type]
+    except TypeError:
+        number = -1
+    if number < 0 or not isinstance(file, (str, type(None))):
+        raise UsageError(f"not a position: {at!r} (write FILE:POS, or POS where there is one file)")
+    if file:
+        return _file(log, file), number
+    if len(log.files) > 1:
+        raise UsageError(f"position {number} of which file? Write FILE:{number}")
+    return log.files[0], number
 
 
 def _file(log: Log, file: str) -> str:

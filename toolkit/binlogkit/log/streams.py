@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from binlogkit.errors import DamageError, InputError, UsageError
 from binlogkit.log.views import view
+from binlogkit.rows.filter_args import FilterArgs, RowFilterArgs, check_names
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.options import ReadOptions
-from binlogkit.rows.reading import Reading
+from binlogkit.rows.reading import Reading, Times
 from binlogkit.rows.steps import Step, steps_of
 from binlogkit.sources.carriers import Carrier
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from binlogkit.frames.transactions import Transactions
     from binlogkit.rows.losses import Loss
     from binlogkit.rows.schema import TableSchema
     from binlogkit.rows.window import Window
@@ -44,7 +46,7 @@ class Streams:
     what may be missing there; ``problems``: definitions that contradict the log, in sentences;
     ``loose``: texts and the like, how many statements in each have only their rows there;
     ``met``: the tables whose table maps it came to, also of rows that a filter left out, and their
-    versions.
+    versions; ``times``: between which seconds its events lie.
     """
 
     def __init__(self, carriers: Sequence[Carrier], options: ReadOptions | None = None) -> None:
@@ -55,6 +57,7 @@ class Streams:
         self.problems: list[str] = []
         self.loose: dict[str, int] = {}
         self.met: Mapping[tuple[str, str], Sequence[TableSchema]] = {}
+        self.times = Times()
         self.undecodable = 0
         self.unreadable: InputError | None = None
 
@@ -71,6 +74,7 @@ class Streams:
         reading = Reading(self.carriers if carriers is None else carriers, self.options)
         self.damages, self.problems = reading.damages, reading.problems
         self.losses, self.loose, self.met = reading.losses, reading.loose, reading.schemas
+        self.times = reading.times
         return reading
 
     def steps(self) -> Iterator[Step]:
@@ -86,52 +90,79 @@ class Streams:
 
     # ---- streams of records -------------------------------------------------------------
 
-    def event_records(self, **filters: Any) -> Iterator[dict[str, object]]:
+    def event_records(self, **filters: Unpack[FilterArgs]) -> Iterator[dict[str, object]]:
         """One dict per event, as ``events --format jsonl``; filters as keywords."""
         from binlogkit.frames.event_records import event_records
 
-        wanted = Filters.build(**filters)
+        wanted = Filters.build(**filters).without_where("events")
         steps = steps_of(self.reading())
-        yield from event_records(step for step in steps if wanted.wants_step(step))
+        return event_records(step for step in steps if wanted.wants_step(step))
 
-    def row_records(self, **filters: Any) -> Iterator[dict[str, object]]:
+    def row_records(self, **filters: Unpack[FilterArgs]) -> Iterator[dict[str, object]]:
         """One dict per row change in log order, as ``rows --format jsonl``."""
-        from binlogkit.frames.records import matches, window_records
+        from binlogkit.frames.records import window_records
 
-        wanted = Filters.build(**filters)
-        for window in self._windows(self.reading(), wanted, to_sort=True):
-            for record in window_records([b.batch for b in window]):
-                if matches(record, wanted.where):
-                    yield record
+        windows = self._matching(Filters.build(**filters))
+        return (record for window in windows for record in window_records(window))
 
-    def generic_batches(self, *, compact: bool = False, **filters: Any) -> Iterator[pa.RecordBatch]:
+    def generic_batches(
+        self, *, compact: bool = False, **filters: Unpack[FilterArgs]
+    ) -> Iterator[pa.RecordBatch]:
         """The records of :meth:`row_records` as Arrow, images as JSON text (``compact``: without
         blanks): ``rows()`` and what ``rows`` writes."""
         from binlogkit.frames.generic import generic_rows
-        from binlogkit.frames.records import matching
         from binlogkit.frames.tables import generic_schema
 
-        wanted = Filters.build(**filters)
         schema = generic_schema()
-        for window in self._windows(self.reading(), wanted, to_sort=True):
-            found = [matching(b.batch, wanted.where) for b in window]
-            yield from generic_rows([b for b in found if b.num_rows], schema, compact=compact)
+        windows = self._matching(Filters.build(**filters))
+        return (
+            batch for window in windows for batch in generic_rows(window, schema, compact=compact)
+        )
 
-    def transaction_records(self, **filters: Any) -> Iterator[dict[str, object]]:
-        """One dict per transaction with its outcome, as ``transactions --format jsonl``."""
+    def transaction_records(self, **filters: Unpack[FilterArgs]) -> Iterator[dict[str, Any]]:
+        """One dict per transaction with its outcome, as ``transactions --format jsonl``.
+
+        With ``where`` those that changed such a row.
+        """
         table = self.transaction_table(**filters)
         for batch in table.to_batches():
             yield from batch.to_pylist()
         if self.unreadable is not None:
             raise self.unreadable
 
-    def transaction_table(self, **filters: Any) -> pa.Table:
+    def transaction_table(self, **filters: Unpack[FilterArgs]) -> pa.Table:
         """The transactions in Arrow; a log that cannot be read is in ``unreadable``."""
-        from binlogkit.frames.transactions import Transactions
+        from binlogkit.frames.transactions import Transactions, those
 
         wanted, transactions = Filters.build(**filters), Transactions(self.options.source)
-        self.view(transactions.take, counting=True)
-        return transactions.finish(wanted, self.files)
+        if not wanted.where:
+            self.view(transactions.take, counting=True)
+            return transactions.finish(wanted, self.files)
+        touching = self._touching(wanted, transactions)
+        return those(transactions.finish(wanted, self.files), touching)
+
+    def _touching(self, wanted: Filters, transactions: Transactions) -> set[int | None]:
+        """The numbers of the transactions with row changes that are wanted, of the reading that
+        ``transactions`` see."""
+        from binlogkit.frames.row_counts import RowCounts
+
+        reading, counts = self.reading(), RowCounts(stops=False)
+
+        def take(window: Window) -> None:
+            transactions.take(window, counts.of(window)[0])
+
+        found: set[int | None] = set()
+        self.unreadable = None
+        try:
+            for batch in self.read_batches(reading, wanted, frozenset(), views=(take,)):
+                found.update(batch.batch.column("tx").unique().to_pylist())
+        except DamageError as error:
+            reading.damages.append(error)
+        except InputError as error:
+            if reading.unreadable is None:
+                raise
+            self.unreadable = error
+        return found
 
     def view(self, *take: Callable[..., object], counting: bool = False) -> Reading:
         """Read the log once for views; see :func:`binlogkit.log.views.view`."""
@@ -146,7 +177,7 @@ class Streams:
         table: str | Iterable[str] | None = None,
         *,
         columns: Iterable[str] | None = None,
-        **filters: Any,
+        **filters: Unpack[RowFilterArgs],
     ) -> Iterator[Batch]:
         """Row changes in bounded memory: every table's, in log order per table, or those named.
 
@@ -159,11 +190,8 @@ class Streams:
         largest row, ten times the largest other event and 1 KB for each column of each version of
         a table, whatever the log's and its transactions' size (docs/performance.md).
         """
-        wanted = Filters.build(**_with_table(table, filters))
-        asked, reading = _column_names(columns), self.reading()
-        yield from self.read_batches(reading, wanted, asked)
-        if asked is not None:
-            _no_others(asked, reading, wanted)
+        wanted = Filters.build(table=table, **filters)
+        return self.read_batches(self.reading(), wanted, _column_names(columns))
 
     def read_batches(
         self,
@@ -173,12 +201,30 @@ class Streams:
         views: Sequence[Callable[[Window], object]] = (),
     ) -> Iterator[Batch]:
         """What :meth:`batches` does with a reading; ``views`` take each of its windows as well."""
-        decoded = None if asked is None else asked | {column for column, _ in wanted.where}
+        from binlogkit.frames.matching import Matcher
+        from binlogkit.frames.projection import projected
+
+        matching = Matcher(wanted.where)
+        decoded = None if asked is None else asked | wanted.where.columns
         for window in self._windows(reading, wanted, decoded, views=views):
             for batch in window:
-                kept = _kept(batch.batch, wanted, asked)
+                kept = matching(batch.batch)
                 if kept.num_rows:
+                    kept = kept if asked is None else projected(kept, asked)
                     yield Batch(batch.table, batch.schema_version, kept)
+        matching.complain()
+        _no_others(reading, wanted, asked or frozenset())
+
+    def _matching(self, wanted: Filters) -> Iterator[list[pa.RecordBatch]]:
+        """The batches of each window, rows chosen by their values."""
+        from binlogkit.frames.matching import Matcher
+
+        matching, reading = Matcher(wanted.where), self.reading()
+        for window in self._windows(reading, wanted, to_sort=True):
+            found = [matching(b.batch) for b in window]
+            yield [batch for batch in found if batch.num_rows]
+        matching.complain()
+        _no_others(reading, wanted, frozenset())
 
     def _windows(
         self,
@@ -210,32 +256,9 @@ def _column_names(columns: Iterable[str] | None) -> frozenset[str] | None:
     return None if columns is None else frozenset(columns)
 
 
-def _kept(batch: pa.RecordBatch, wanted: Filters, columns: frozenset[str] | None) -> pa.RecordBatch:
-    """The rows whose values are wanted, with these columns."""
-    if wanted.where:
-        from binlogkit.frames.records import matching
-
-        batch = matching(batch, wanted.where)
-    if columns is not None:
-        from binlogkit.frames.projection import projected
-
-        batch = projected(batch, columns)
-    return batch
-
-
-def _no_others(columns: frozenset[str], reading: Reading, wanted: Filters) -> None:
+def _no_others(reading: Reading, wanted: Filters, asked: frozenset[str]) -> None:
     """UsageError for names that no table that was read has; without such tables none is wrong."""
     found = [s for n, known in reading.schemas.items() if wanted.wants_table(*n) for s in known]
-    names = {column.name for schema in found for column in schema.columns}
-    others = sorted(columns - names) if found else []
-    if others:
-        there = ", ".join(sorted(names))
-        raise UsageError(f"there is no column {', '.join(others)}; there are {there}")
-
-
-def _with_table(table: str | Iterable[str] | None, filters: dict[str, Any]) -> dict[str, Any]:
-    if table is None:
-        return filters
-    if "table" in filters:
-        raise UsageError("the table is given twice")
-    return {**filters, "table": table}
+    names = dict.fromkeys(column.name for schema in found for column in schema.columns)
+    if found:
+        check_names(sorted(asked | wanted.where.columns), names, "column")

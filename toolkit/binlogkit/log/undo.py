@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
+
+from binlogkit.rows.filter_args import FilterArgs
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -15,7 +17,7 @@ __all__ = ["plans_of"]
 Plan = dict[str, Any]
 
 
-def plans_of(log: Log, *, backwards: bool, **filters: Any) -> list[Plan]:
+def plans_of(log: Log, *, backwards: bool, **filters: Unpack[FilterArgs]) -> list[Plan]:
     """See :meth:`binlogkit.log.log.Log.undo`."""
     from binlogkit.analyses import undo as analysis
 
@@ -37,7 +39,7 @@ def plans_of(log: Log, *, backwards: bool, **filters: Any) -> list[Plan]:
     return sorted(plans, key=place, reverse=backwards)
 
 
-def _by_version(log: Log, **filters: Any) -> Iterator[pa.Table]:
+def _by_version(log: Log, **filters: Unpack[FilterArgs]) -> Iterator[pa.Table]:
     """The changes of each version of each table."""
     import pyarrow as pa
 
@@ -48,12 +50,12 @@ def _by_version(log: Log, **filters: Any) -> Iterator[pa.Table]:
         yield pa.Table.from_batches(batches).unify_dictionaries()
 
 
-def _refused(log: Log, **filters: Any) -> Iterator[Plan]:
+def _refused(log: Log, **filters: Unpack[FilterArgs]) -> Iterator[Plan]:
     """A refused plan for each statement that changed rows without saying which."""
     from binlogkit.rows.filters import Filters
 
     wanted = Filters.build(**filters)
-    for boundary in log.boundaries(engine="pyarrow", **filters).to_pylist():
+    for boundary in log.boundary_table(wanted).to_pylist():
         reason, db, table = _REASONS.get(boundary["action"]), boundary["db"], boundary["table"]
         if reason is None or not wanted.wants_table(db or "", table or ""):
             continue

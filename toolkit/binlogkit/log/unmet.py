@@ -1,22 +1,37 @@
-"""Tables that were asked for, and of which no row change was read: misspelt, or not there."""
+"""What filters name and the log does not have: tables without a row change, points outside it."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
+from binlogkit.errors import UnmetWarning, printable
+from binlogkit.log.ends import filters_behind_end, times_outside
 from binlogkit.rows.filters import Filters, TableName, written_table_name
 
 if TYPE_CHECKING:
-    from binlogkit.log.log import Log
+    from binlogkit.log.streams import Streams
 
-__all__ = ["tables_not_met"]
+__all__ = ["tables_not_met", "unmet", "warn_of_unmet"]
 
 _NAMED, _LIKENESS = 3, 0.75  # of those that may be meant
 
 
-def tables_not_met(log: Log, filters: Mapping[str, Any]) -> list[str]:
+def unmet(log: Streams, filters: Mapping[str, Any], *, nothing: bool) -> list[str]:
+    """What to tell of the ``filters`` of the last read; ``nothing``: whether it gave nothing."""
+    told = [*filters_behind_end(log, filters), *tables_not_met(log, filters)]
+    return [*told, *times_outside(log, filters)] if nothing else told
+
+
+def warn_of_unmet(log: Streams, filters: Mapping[str, Any], *, nothing: bool) -> None:
+    """The same as warnings, of who called the method of the log that calls Log._frame."""
+    for text in unmet(log, filters, nothing=nothing):
+        warnings.warn(printable(text), UnmetWarning, stacklevel=4)
+
+
+def tables_not_met(log: Streams, filters: Mapping[str, Any]) -> list[str]:
     """What to tell of the tables in ``filters`` that the last read met no rows of."""
     wanted = Filters.build(table=filters.get("table")).tables
     return [

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from binlogkit.analyses.verify import FINDINGS, FileFacts, Finding, Grade, Joint, Verifier
+from binlogkit.analyses.verify import FileFacts, Finding, Grade, Joint, Verifier
 from binlogkit.constants import ENCRYPTED_MAGIC
 from binlogkit.errors import DamageError, InputError, MalformedEventError
 from binlogkit.events.base import Event
 from binlogkit.events.early import EarlyRows
 from binlogkit.events.rows import RowsEvent
 from binlogkit.events.table_map import TableMap
+from binlogkit.frames.fields.ledger import FINDING
 from binlogkit.rows.images import Decoders
 from binlogkit.rows.reading import Reading
 from binlogkit.rows.steps import Step, steps_of
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from binlogkit.log.log import Log
     from binlogkit.sources.carriers import Carrier
 
-__all__ = ["FindingStream", "Verification", "findings_schema", "verify", "verify_log"]
+__all__ = ["FindingStream", "Verification", "verify", "verify_log"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,9 @@ class Verification:
         """The findings as an Arrow table."""
         import pyarrow as pa
 
-        return pa.Table.from_pylist(self.records(), schema=findings_schema())
+        from binlogkit.frames.fields.field import arrow_schema
+
+        return pa.Table.from_pylist(self.records(), schema=arrow_schema(FINDING))
 
     def frame(self) -> Any:
         """The findings as a pandas frame."""
@@ -83,14 +86,6 @@ def _kind(file: FileFacts) -> str:
     if file.loose:
         return "loose events"
     return "relay log" if file.relay else "binary log"
-
-
-def findings_schema() -> pa.Schema:
-    """The Arrow schema of findings."""
-    import pyarrow as pa
-
-    types = {"string": pa.string(), "int64": pa.int64()}
-    return pa.schema([(o.name, types[o.type]) for o in FINDINGS])
 
 
 def verify(

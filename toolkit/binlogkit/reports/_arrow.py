@@ -7,6 +7,9 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from binlogkit.frames.arrays import text_array
+from binlogkit.frames.fields.field import written_type
+from binlogkit.frames.fields.ledger import EVENT
+from binlogkit.frames.fields.rows import ROW, STATE
 from binlogkit.frames.texts import has_large_rows, holds_quotes, is_plain, joined_rows
 from binlogkit.reports._values import json_text, plain
 
@@ -15,8 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["JSON_COLUMNS", "cells", "is_constant", "json_lines", "records", "with_safe_json"]
 
-#: Text columns of the generic forms whose text is JSON (PRODUCT.md).
-JSON_COLUMNS = frozenset({"before", "after", "fields", "values", "unknown"})
+#: Text columns of the generic forms whose text is JSON.
+JSON_COLUMNS = frozenset(f.name for f in (*ROW, *EVENT, *STATE) if written_type(f) != f.type)
 
 _Convert = Callable[[Any], Any]
 
@@ -102,7 +105,7 @@ def _json_texts(array: pa.Array, field: pa.Field) -> pa.Array:
 
 
 def _json_lists(array: pa.ListArray) -> pa.Array:
-    """Lists of texts, none of them null, as JSON arrays; a text that comes again is written once."""
+    """Lists of texts, none of them null, as JSON arrays; each text is written once."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

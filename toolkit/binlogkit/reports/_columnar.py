@@ -7,6 +7,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
 
 from binlogkit.errors import BinlogKitError, SchemaError, UsageError, printable
+from binlogkit.frames.fields.field import Fields, arrow_type, written_type
+from binlogkit.frames.fields.ledger import EVENT
+from binlogkit.frames.fields.rows import PROVENANCE, ROW, STATE
 from binlogkit.reports._columns import ABSENT, Picker
 from binlogkit.reports._values import cell_text
 
@@ -24,31 +27,16 @@ _INT64 = range(-(1 << 63), 1 << 63)
 _UINT64 = range(1 << 64)
 
 
-def _contract_types() -> dict[str, pa.DataType]:
-    """The Arrow type of each contract column, whatever the first records hold (PRODUCT.md)."""
+def declare(names: Sequence[str], rows: Sequence[list[Any]], known: Fields = ()) -> pa.Schema:
+    """A schema for columns of plain records: as ``known`` and the contract's names say, and else
+    from ``rows``."""
     import pyarrow as pa
 
-    from binlogkit.frames.schema import provenance_fields
-
-    types = {
-        field.name: field.type.value_type if pa.types.is_dictionary(field.type) else field.type
-        for field in provenance_fields()
-    }
-    texts = "before after fields values unknown flags checksum type"
-    return types | dict.fromkeys(texts.split(), pa.string()) | {
-        "size": pa.int64(),
-        "code": pa.int32(),
-    }  # fmt: skip
-
-
-def declare(names: Sequence[str], rows: Sequence[list[Any]]) -> pa.Schema:
-    """A schema for columns of plain records, from the contract and else from ``rows``."""
-    import pyarrow as pa
-
-    known = _contract_types()
+    named = (*PROVENANCE, *EVENT, *ROW, *STATE, *known)
+    types = {field.name: arrow_type(written_type(field)) for field in named}
     return pa.schema(
         [
-            pa.field(name, known.get(name) or _guess([row[i] for row in rows]))
+            (name, types.get(name) or _guess([row[i] for row in rows]))
             for i, name in enumerate(names)
         ]
     )
@@ -72,12 +60,12 @@ def _guess(cells: list[Any]) -> pa.DataType:
 
 
 def batches_of(
-    records: Iterable[Mapping[str, Any]], names: Sequence[str], pick: Picker, schema: Any = None
+    records: Iterable[Mapping[str, Any]], names: Sequence[str], pick: Picker, known: Fields = ()
 ) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
     """The schema of plain records, declared or read from the first of them, and their batches."""
     stream = iter(records)
     first = [pick(record) for record in islice(stream, _ROWS)]
-    chosen = declare(names, first) if schema is None else schema
+    chosen = declare(names, first, known)
 
     def batches() -> Iterator[pa.RecordBatch]:
         rows = first

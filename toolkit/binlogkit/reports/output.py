@@ -19,6 +19,8 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from binlogkit.errors import BinlogKitError, UsageError
+from binlogkit.frames.fields.field import Fields
+from binlogkit.frames.fields.field import names as field_names
 from binlogkit.reports._columns import ABSENT, parse_columns, picker
 from binlogkit.reports._destination import ByteSink, destination, is_terminal
 from binlogkit.reports._values import json_text
@@ -71,14 +73,14 @@ def write_records(
     *,
     names: Sequence[str] | None = None,
     view: Sequence[str] | None = None,
-    schema: pa.Schema | None = None,
+    declared: Fields = (),
 ) -> int:
     """Write plain records in the contract's JSON form; returns how many were written.
 
-    ``names``: the columns in order, by default those of the first record (a column that a record
-    does not have is empty; one that only later records have appears in JSON lines only).
-    ``view``: the columns that a table shows when the user names none. ``schema``: the Arrow types
-    for Parquet and Arrow, by default the contract's, or what fits the first records.
+    ``declared``: what is known of columns: their types in Parquet and Arrow, which else fit the
+    first records. ``names``: the columns in order, by default the declared ones, else those of the
+    first record (a column that a record does not have is empty; one that only later records have
+    appears in JSON lines only). ``view``: the columns that a table shows when the user names none.
 
     An error of ``records`` is raised again after what came before it was written. UsageError: an
     unknown column, a file that cannot be written. SchemaError: a column's type changes in Parquet
@@ -88,7 +90,8 @@ def write_records(
     first, stream = _peek(readable)
     if first is None:
         readable.complain()
-    count = _write_records(first, stream, output, names, view, schema)
+    names = names or field_names(declared) or None
+    count = _write_records(first, stream, output, names, view, declared)
     readable.complain()
     return count
 
@@ -99,7 +102,7 @@ def _write_records(
     output: Output,
     names: Sequence[str] | None,
     view: Sequence[str] | None,
-    schema: pa.Schema | None,
+    declared: Fields,
 ) -> int:
     known = list(names if names is not None else first or ())
     columns = _chosen(output, known, view)
@@ -110,8 +113,8 @@ def _write_records(
         if output.format in _BINARY:
             from binlogkit.reports import _columnar
 
-            declared = _columnar.batches_of(stream, columns, pick, schema)
-            return _columnar.write_columnar(sink, *declared, output.format)
+            made = _columnar.batches_of(stream, columns, pick, declared)
+            return _columnar.write_columnar(sink, *made, output.format)
         return _write_cells(sink, columns, (pick(record) for record in stream), output)
     return 0  # a closed pipe
 

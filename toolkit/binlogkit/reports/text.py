@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from binlogkit.errors import printable
+from binlogkit.frames.fields.rows import STATE
 from binlogkit.reports._destination import destination, is_terminal
 from binlogkit.reports._display import display, safe_lines, shortened
 from binlogkit.reports._values import json_text
@@ -70,7 +71,7 @@ def write_state(records: Iterable[Mapping[str, Any]], output: Output) -> int:
     ``?`` for what the log does not determine. The other formats: the contract's form.
     """
     if output.format != "table":
-        return write_records(records, output, names=("values", "unknown"))
+        return write_records(records, output, declared=STATE)
     return write_records(state_rows(records), output)
 
 

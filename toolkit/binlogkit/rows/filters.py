@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime, tzinfo
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime, timedelta, tzinfo
+from math import isfinite
+from numbers import Real
+from typing import TYPE_CHECKING, Unpack
 
 from binlogkit.errors import UsageError
 from binlogkit.events.gtid_set import GtidSet
+from binlogkit.rows.filter_args import FilterArgs, check_names, numbers, one_number, texts
 from binlogkit.rows.transactions import Transaction
+from binlogkit.rows.where import ALL, Where, parse_where
 from binlogkit.sources.raw import RawEvent
 
 if TYPE_CHECKING:
@@ -20,6 +23,7 @@ __all__ = ["Filters", "TableName", "parse_table_name", "parse_time", "written_ta
 
 OPS = ("insert", "update", "delete")
 _MICROSECOND = 1_000_000
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NAME = re.compile(r"`((?:[^`]|``)*)`|([^.`]+)")
 
 
@@ -59,24 +63,25 @@ def _unquoted(match: re.Match[str]) -> str:
     return match[2] if match[1] is None else match[1].replace("``", "`")
 
 
-def parse_time(text: str | int | float | datetime, timezone: str | None = None) -> int:
+def parse_time(given: str | float | datetime, timezone: str | None = None) -> int:
     """Microseconds since the epoch of an ISO 8601 time, a datetime or a number of seconds.
 
     Without an offset the time is in ``timezone`` (a name such as Europe/Berlin), UTC by default.
     """
-    if isinstance(text, (int, float)):
-        return round(text * _MICROSECOND)
-    if isinstance(text, str):
+    if isinstance(given, str):
         try:
-            moment = datetime.fromisoformat(text)
+            moment = datetime.fromisoformat(given)
         except ValueError as exc:
-            raise UsageError(f"not an ISO 8601 time: {text!r}") from exc
+            raise UsageError(f"not an ISO 8601 time: {given!r}") from exc
+    elif isinstance(given, datetime) and given == given:  # pandas' NaT is neither
+        moment = given
+    elif isinstance(given, Real) and not isinstance(given, bool) and isfinite(given):
+        return round(given * _MICROSECOND)
     else:
-        moment = text
+        raise UsageError(f"not a time: {given!r} (ISO 8601, a datetime, or seconds since 1970)")
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=_zone(timezone))
-    whole = moment.astimezone(UTC).replace(microsecond=0)
-    return int(whole.timestamp()) * _MICROSECOND + moment.microsecond
+    return int((moment - _EPOCH) // timedelta(microseconds=1))
 
 
 def _zone(name: str | None) -> tzinfo:
@@ -96,8 +101,8 @@ class Filters:
 
     Positions are byte offsets: ``start_position`` in the first log, ``stop_position`` in the last,
     exclusive. Times are µs since the epoch, ``stop_time`` exclusive: the transaction's commit where
-    the log has it (8.0.1+), else the event's own second. ``where``: (column, text) pairs, all of
-    which must hold in the before or the after image.
+    the log has it (8.0.1+), else the event's own second. ``where``: conditions on the row's values,
+    see rows/where.py.
 
     Damage of framing, checksums and what stands before an event's rows is told whatever is wanted.
     Rows that a filter leaves out (all but ``where``) are not decoded, which is what filters are
@@ -111,46 +116,45 @@ class Filters:
     gtids: GtidSet | None = None
     threads: frozenset[int] = frozenset()
     server_ids: frozenset[int] = frozenset()
-    where: tuple[tuple[str, str], ...] = ()
+    where: Where = ALL
     start_position: int | None = None
     stop_position: int | None = None
     start_time: int | None = None
     stop_time: int | None = None
 
     @classmethod
-    def build(
-        cls,
-        *,
-        table: str | Iterable[str] | None = None,
-        exclude_table: str | Iterable[str] | None = None,
-        op: str | Iterable[str] | None = None,
-        gtid: str | GtidSet | None = None,
-        thread: int | Iterable[int] | None = None,
-        server_id: int | Iterable[int] | None = None,
-        where: str | Iterable[str] | None = None,
-        start_position: int | None = None,
-        stop_position: int | None = None,
-        start_time: str | int | float | datetime | None = None,
-        stop_time: str | int | float | datetime | None = None,
-        timezone: str | None = None,
-    ) -> Filters:
+    def build(cls, **given: Unpack[FilterArgs]) -> Filters:
         """Filters from what a user gives; :class:`UsageError` for what means nothing."""
-        ops = frozenset(_listed(op))
+        check_names(given, FilterArgs.__annotations__, "filter")
+        ops, gtid = frozenset(texts("op", given.get("op"))), given.get("gtid")
         if not ops <= set(OPS):
-            raise UsageError(f"op is one of {', '.join(OPS)}, not {', '.join(sorted(ops))}")
+            others = ", ".join(sorted(ops - set(OPS)))
+            raise UsageError(f"op is one of {', '.join(OPS)}, not {others}")
+        if not isinstance(gtid, (str, GtidSet, type(None))):
+            raise UsageError(f"gtid is a set of GTIDs, not {gtid!r}")
+        zone = given.get("timezone")
+        start, stop = given.get("start_time"), given.get("stop_time")
         return cls(
-            tables=tuple(parse_table_name(t) for t in _listed(table)),
-            exclude_tables=tuple(parse_table_name(t) for t in _listed(exclude_table)),
+            tables=tuple(map(parse_table_name, texts("table", given.get("table")))),
+            exclude_tables=tuple(
+                map(parse_table_name, texts("exclude_table", given.get("exclude_table")))
+            ),
             ops=ops,
             gtids=GtidSet.parse(gtid) if isinstance(gtid, str) else gtid,
-            threads=frozenset([thread] if isinstance(thread, int) else thread or ()),
-            server_ids=frozenset([server_id] if isinstance(server_id, int) else server_id or ()),
-            where=tuple(_condition(w) for w in _listed(where)),
-            start_position=start_position,
-            stop_position=stop_position,
-            start_time=None if start_time is None else parse_time(start_time, timezone),
-            stop_time=None if stop_time is None else parse_time(stop_time, timezone),
+            threads=numbers("thread", given.get("thread")),
+            server_ids=numbers("server_id", given.get("server_id")),
+            where=parse_where(given.get("where")),
+            start_position=one_number("start_position", given.get("start_position")),
+            stop_position=one_number("stop_position", given.get("stop_position")),
+            start_time=None if start is None else parse_time(start, zone),
+            stop_time=None if stop is None else parse_time(stop, zone),
         )
+
+    def without_where(self, what: str) -> Filters:
+        """Itself; UsageError where rows are to be chosen by value, which ``what`` have none of."""
+        if self.where:
+            raise UsageError(f"where chooses row changes by their values, and {what} have none")
+        return self
 
     @property
     def of_transactions(self) -> bool:
@@ -221,16 +225,3 @@ class Filters:
         if self.start_time is not None and moment < self.start_time:
             return False
         return self.stop_time is None or moment < self.stop_time
-
-
-def _listed(value: str | Iterable[str] | None) -> list[str]:
-    if value is None:
-        return []
-    return [value] if isinstance(value, str) else list(value)
-
-
-def _condition(text: str) -> tuple[str, str]:
-    column, equals, value = text.partition("=")
-    if not equals or not column:
-        raise UsageError(f"not a condition: {text!r} (write COLUMN=VALUE)")
-    return column, value

@@ -8,7 +8,8 @@ answers are views of these windows (``frames/``, ``views/``).
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -34,9 +35,25 @@ from binlogkit.rows.window import ALONE, Facts, Looked, Window
 from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.tasks import Submit
 
-__all__ = ["Reading"]
+__all__ = ["Reading", "Times"]
 
 MOST_EVENTS = 1 << 31  # of a reading: what the place of a row, an int64, can tell
+
+
+@dataclass(slots=True)
+class Times:
+    """Between which seconds events lie; what a server makes up has no time."""
+
+    first: int | None = None
+    last: int = 0
+
+    def take(self, seconds: np.ndarray[Any, Any]) -> None:
+        """Add those of events."""
+        seconds = seconds[seconds > 0]
+        if len(seconds):
+            first = int(seconds.min())
+            self.first = first if self.first is None else min(self.first, first)
+            self.last = max(self.last, int(seconds.max()))
 
 
 class Reading:
@@ -68,6 +85,7 @@ class Reading:
             self.tables.tracked = set(self.start.tracked)
         self.ordinal = self.start.ordinal
         self.facts = Facts()
+        self.times = Times()
         self.scanner = Scanner(self.start.number)
         self._slots = Slots(self.tables, self.scanner)
         self._looked: list[Looked] = []
@@ -149,6 +167,7 @@ class Reading:
             damages += self._slots.resolve(stretch, scan.parser.context, file)
             damages += self._slots.unmapped(stretch, file)
             self.ordinal = stretch.ordinal + len(stretch.entries)
+            self.times.take(stretch.entries["timestamp"])
             if scan.loose:
                 alone = (transactions["notes"] & ALONE > 0) & (transactions["open"] == 0)
                 self.loose[file] = self.loose.get(file, 0) + int(np.count_nonzero(alone))

@@ -39,9 +39,9 @@ Damages = list[tuple[int, DamageError]]
 
 
 class Slots:
-    """``schemas``: by slot, None for one whose table is not known; ``errors``: of the stretch's table
-    maps whose rows cannot be read, with their entries; ``unparsed``: those among them that cannot
-    be read themselves."""
+    """``schemas``: by slot, None for one whose table is not known; ``errors``: of the stretch's
+    table maps whose rows cannot be read, with their entries; ``unparsed``: those among them that
+    cannot be read themselves."""
 
     def __init__(self, tables: TableHistory, scanner: Scanner) -> None:
         self._tables = tables

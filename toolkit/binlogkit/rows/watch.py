@@ -131,7 +131,9 @@ class Watch:
         entries = stretch.entries[:end]
         maps = (entries["type"] == EventType.TABLE_MAP_EVENT) & (entries["tx"] == number)
         _, firsts = np.unique(entries["slot"][maps], return_index=True)
-        found = [(at, None) for at in np.flatnonzero(maps)[firsts].tolist()]
+        found: list[tuple[int, Transaction | None]] = [
+            (at, None) for at in np.flatnonzero(maps)[firsts].tolist()
+        ]
         told = [item for item in window.looked if item.number == number and item.i < end]
         found += [(item.i, item.told) for item in told if item.told is not None]
         for at, known in sorted(found, key=lambda one: one[0]):

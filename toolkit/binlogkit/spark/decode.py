@@ -7,6 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from binlogkit.errors import DamageError, InputError, UsageError
+from binlogkit.rows.filter_args import check_names
 from binlogkit.sources.carriers import resolve
 from binlogkit.spark.kinds import KINDS, Kind, Record
 from binlogkit.spark.plan import Plan
@@ -85,19 +86,23 @@ def decode(plan: Plan, split: Split, schema: pa.Schema) -> Iterator[pa.RecordBat
 
 def _typed(plan: Plan, split: Split, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """One table's changes in the canonical form, as far as Spark carries it."""
-    from binlogkit.frames.records import matching
+    from binlogkit.frames.matching import Matcher
     from binlogkit.frames.windows import read_batches
     from binlogkit.spark.carried import carry
 
     wanted = plan.scan.wanted()
+    matching = Matcher(wanted.where)
+    if plan.columns:
+        check_names(sorted(wanted.where.columns), plan.columns, "column")
     columns = _columns(schema)
     if columns is not None:
-        columns |= {column for column, _ in wanted.where}
+        columns |= wanted.where.columns
     for window in read_batches(plan.reading(split), wanted, columns=columns):
         for _, found in window:
-            batch = matching(found, wanted.where)
+            batch = matching(found)
             if batch.num_rows:
                 yield carry(batch, schema)
+    matching.complain()
 
 
 def _columns(schema: pa.Schema) -> frozenset[str] | None:
@@ -112,13 +117,14 @@ def _generic(kind: Kind, plan: Plan, split: Split, schema: pa.Schema) -> Iterato
     import pyarrow as pa
 
     from binlogkit.frames.generic import generic_rows
-    from binlogkit.frames.records import matching
+    from binlogkit.frames.matching import Matcher
     from binlogkit.frames.windows import read_batches
 
     wanted = plan.scan.wanted()
+    matching = Matcher(wanted.where)
     own = pa.schema([kind.schema().field(name) for name in schema.names])
     for window in read_batches(plan.reading(split), wanted, to_sort=True):
-        found = [matching(batch, wanted.where) for _, batch in window]
+        found = [matching(batch) for _, batch in window]
         for batch in generic_rows([batch for batch in found if batch.num_rows], own):
             yield _fitted(batch, schema)
 

@@ -11,6 +11,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from binlogkit.errors import DamageError
+from binlogkit.frames.fields.field import Fields, arrow_schema
+from binlogkit.frames.fields.ledger import BOUNDARY, DAMAGE, EVENT, STATEMENT, TRANSACTION
+from binlogkit.frames.fields.rows import CHANGE, ROW
 from binlogkit.spark.plan import Plan
 from binlogkit.spark.splits import Split
 
@@ -24,30 +27,15 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """``schema``: of the records; ``read``: the records of a split in log order, None of row
+    """``fields``: the records' columns; ``read``: the records of a split in log order, None of row
     changes, which come as batches (spark/decode.py)."""
 
-    schema: Callable[[], pa.Schema]
+    fields: Fields
     read: Callable[[Plan, Split], Iterator[Record]] | None = None
 
-
-def _rows_schema() -> pa.Schema:
-    from binlogkit.frames.tables import generic_schema
-
-    return generic_schema()
-
-
-def _changes_schema() -> pa.Schema:
-    import pyarrow as pa
-
-    order = [("seq", pa.int64()), ("tx", pa.int64())]
-    return pa.schema([("source", pa.string()), *_rows_schema(), *order])
-
-
-def _events_schema() -> pa.Schema:
-    from binlogkit.frames.event_records import event_schema
-
-    return event_schema()
+    def schema(self) -> pa.Schema:
+        """The Arrow schema of the records."""
+        return arrow_schema(self.fields)
 
 
 def _events(plan: Plan, split: Split) -> Iterator[Record]:
@@ -60,12 +48,6 @@ def _events(plan: Plan, split: Split) -> Iterator[Record]:
     steps = (step for step in steps_of(plan.reading(split)) if wanted.wants_step(step))
     for record in event_records(steps):
         yield nested_as_text(record)
-
-
-def _transactions_schema() -> pa.Schema:
-    from binlogkit.frames.ledgers import TRANSACTION_KEYS, ledger_schema
-
-    return ledger_schema(TRANSACTION_KEYS)
 
 
 def _transactions(plan: Plan, split: Split) -> Iterator[Record]:
@@ -85,12 +67,6 @@ def _transactions(plan: Plan, split: Split) -> Iterator[Record]:
         raise reading.damages[0]
 
 
-def _statements_schema() -> pa.Schema:
-    from binlogkit.frames.ledgers import STATEMENT_KEYS, ledger_schema
-
-    return ledger_schema(STATEMENT_KEYS)
-
-
 def _statements(plan: Plan, split: Split) -> Iterator[Record]:
     """The statements that the log holds as text."""
     from binlogkit.frames.statements import Statements
@@ -101,30 +77,15 @@ def _statements(plan: Plan, split: Split) -> Iterator[Record]:
         yield from statements.fresh().to_pylist()
 
 
-def _boundaries_schema() -> pa.Schema:
-    from binlogkit.frames.ledgers import BOUNDARY_KEYS, ledger_schema
-
-    return ledger_schema(BOUNDARY_KEYS)
-
-
 def _boundaries(plan: Plan, split: Split) -> Iterator[Record]:
     """Where tables are created, dropped, emptied, renamed, altered, written by statements."""
-    from binlogkit.frames.ledgers import BOUNDARY_KEYS, plain_record
+    from binlogkit.frames.ledgers import plain_record
     from binlogkit.frames.statements import Boundaries
 
     boundaries = Boundaries(plan.scan.wanted())
     for window in plan.reading(split).windows():
         for _, boundary in boundaries.take(window):
-            yield plain_record(boundary, BOUNDARY_KEYS, plan.options.source)
-
-
-def _damages_schema() -> pa.Schema:
-    import pyarrow as pa
-
-    text = pa.string()
-    return pa.schema(
-        {"file": text, "pos": pa.int64(), "error": text, "field": text, "reason": text}
-    )
+            yield plain_record(boundary, BOUNDARY, plan.options.source)
 
 
 def _damages(plan: Plan, split: Split) -> Iterator[Record]:
@@ -154,11 +115,11 @@ def _damage_record(error: DamageError) -> Record:
 
 #: By the value of the option ``records``.
 KINDS = {
-    "rows": Kind(_rows_schema),
-    "changes": Kind(_changes_schema),
-    "events": Kind(_events_schema, _events),
-    "transactions": Kind(_transactions_schema, _transactions),
-    "statements": Kind(_statements_schema, _statements),
-    "boundaries": Kind(_boundaries_schema, _boundaries),
-    "damages": Kind(_damages_schema, _damages),
+    "rows": Kind(ROW),
+    "changes": Kind(CHANGE),
+    "events": Kind(EVENT, _events),
+    "transactions": Kind(TRANSACTION, _transactions),
+    "statements": Kind(STATEMENT, _statements),
+    "boundaries": Kind(BOUNDARY, _boundaries),
+    "damages": Kind(DAMAGE, _damages),
 }

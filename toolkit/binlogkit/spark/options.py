@@ -10,9 +10,10 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from binlogkit.errors import UsageError
+from binlogkit.rows.filter_args import RowFilterArgs
 from binlogkit.rows.filters import Filters
 from binlogkit.sources.keyring import KeyFiles, key_files
 
@@ -39,7 +40,7 @@ class ScanOptions:
     paths: tuple[str, ...]
     table: str | None = None
     kind: str = "rows"
-    filters: Mapping[str, Any] = field(default_factory=dict)
+    filters: RowFilterArgs = field(default_factory=RowFilterArgs)
     schema: str | None = None
     schema_from: str | None = None
     charset: str | None = None
@@ -66,7 +67,8 @@ class ScanOptions:
 
     def wanted(self) -> Filters:
         """The filters, with the table; UsageError for what means nothing."""
-        return Filters.build(table=self.table, **self.filters)
+        wanted = Filters.build(table=self.table, **self.filters)
+        return wanted if self.of_rows else wanted.without_where(self.kind)
 
 
 def parse_options(options: Mapping[str, str]) -> ScanOptions:
@@ -77,7 +79,7 @@ def parse_options(options: Mapping[str, str]) -> ScanOptions:
         paths=_paths(given),
         table=given.get("table"),
         kind=given.get("records", "rows"),
-        filters={name: value for name, value in filters.items() if value is not None},
+        filters=cast("RowFilterArgs", {n: v for n, v in filters.items() if v is not None}),
         schema=given.get("schema"),
         schema_from=given.get("schema_from"),
         charset=given.get("charset"),

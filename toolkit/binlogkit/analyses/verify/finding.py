@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from binlogkit.analyses._declare import outputs
 from binlogkit.events.base import Event
 
-__all__ = ["CODES", "FINDINGS", "Code", "Finding", "Grade", "Place", "finding", "place_of"]
+__all__ = ["CODES", "Code", "Finding", "Grade", "Place", "finding", "place_of"]
 
 
 class Grade(StrEnum):
@@ -19,24 +18,9 @@ class Grade(StrEnum):
     DAMAGE = "damage"
 
 
-FINDINGS = outputs(
-    ("grade", "string", "note, warning or damage"),
-    ("code", "string", "a short stable name, see analyses.verify.CODES"),
-    ("file", "string", "file, as given"),
-    ("pos", "int64", "offset where it begins; null for what concerns the whole file"),
-    ("end_pos", "int64", "offset behind it; of damage: where reading goes on"),
-    ("inner", "int64", "number inside a compressed payload, null outside of one"),
-    ("event", "int64", "number of the event in the file, from 0, payloads counted as one"),
-    ("type", "string", "its type; null where there is no event"),
-    ("gtid", "string", "GTID of the transaction it stands in, where that is known"),
-    ("found", "string", "what was found"),
-    ("meaning", "string", "what it means for the data"),
-)
-
-
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where something is: see the columns of that name in :data:`FINDINGS`."""
+    """Where something is: see the columns of that name in frames.fields.ledger.FINDING."""
 
     file: str
     pos: int | None = None
@@ -49,7 +33,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One finding: the columns of :data:`FINDINGS`."""
+    """One finding: the columns of frames.fields.ledger.FINDING."""
 
     grade: Grade
     code: str
@@ -58,7 +42,7 @@ class Finding:
     meaning: str
 
     def record(self) -> dict[str, object]:
-        """The finding as a row of :data:`FINDINGS`."""
+        """The finding as a row of frames.fields.ledger.FINDING."""
         at = self.place
         return {
             "grade": str(self.grade), "code": self.code, "file": at.file, "pos": at.pos,

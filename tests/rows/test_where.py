@@ -1,0 +1,122 @@
+"""What a condition on rows may be, and what a wrong one is told."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from binlogkit.errors import UsageError
+from binlogkit.rows.where import (
+    ALL,
+    And,
+    Cell,
+    Compare,
+    Equals,
+    Fact,
+    IsNull,
+    Like,
+    Node,
+    Not,
+    Or,
+    parse_where,
+)
+
+ID, TOTAL, OLD = Cell("after", "id"), Cell("after", "total"), Cell("before", "total")
+
+
+@pytest.mark.parametrize(
+    ("given", "equals"),
+    [
+        ("id=5", [("id", "5")]),
+        ("name=", [("name", "")]),
+        ("name=a=b", [("name", "a=b")]),
+        ("name=NULL", [("name", None)]),
+        ("name=null", [("name", "null")]),
+        ("@1=5", [("@1", "5")]),
+        ("`odd name`=x", [("odd name", "x")]),
+        ("`a``b`=x", [("a`b", "x")]),
+        (["id=5", "name=x"], [("id", "5"), ("name", "x")]),
+        ({"id": 5, "name": None}, [("id", 5), ("name", None)]),
+        ([{"id": 5}, "name=x"], [("id", 5), ("name", "x")]),
+    ],
+)
+def test_columns_and_values(given: Any, equals: list[tuple[str, Any]]) -> None:
+    where = parse_where(given)
+    assert where.equals == tuple(Equals(*one) for one in equals)
+    assert where.columns == {column for column, _ in equals} and not where.expressions
+
+
+@pytest.mark.parametrize("given", [None, [], {}])
+def test_no_condition(given: Any) -> None:
+    assert parse_where(given) == ALL and not ALL
+
+
+@pytest.mark.parametrize(
+    ("text", "node"),
+    [
+        ("after.id = 5", Compare("equal", ID, Decimal(5))),
+        ("after.id=5", Compare("equal", ID, Decimal(5))),
+        ("5 <= after.id", Compare("greater_equal", ID, Decimal(5))),
+        ("after.id <> -1.50", Compare("not_equal", ID, Decimal("-1.50"))),
+        ("after.total < before.total", Compare("less", TOTAL, OLD)),
+        ("after.total <=> NULL", Compare("same", TOTAL, None)),
+        ("op = 'update'", Compare("equal", Fact("op"), "update")),
+        ("after.id = 0xabc", Compare("equal", ID, b"\x0a\xbc")),
+        ("after.id = TRUE", Compare("equal", ID, 1)),
+        ("after.@1 > 5", Compare("greater", Cell("after", "@1"), Decimal(5))),
+        ("before.`a.b` IS NULL", IsNull(Cell("before", "a.b"))),
+        ("after.id IS NOT NULL", Not(IsNull(ID))),
+        ("after.id NOT LIKE 'a%'", Not(Like(ID, "a%"))),
+        (
+            "after.id IN (1, 2)",
+            Or(Compare("equal", ID, Decimal(1)), Compare("equal", ID, Decimal(2))),
+        ),
+        (
+            "after.id BETWEEN 1 AND 2",
+            And(Compare("greater_equal", ID, Decimal(1)), Compare("less_equal", ID, Decimal(2))),
+        ),
+        (
+            "NOT (after.id = 1 OR after.id = 2) AND op = 'it''s'",
+            And(
+                Not(Or(Compare("equal", ID, Decimal(1)), Compare("equal", ID, Decimal(2)))),
+                Compare("equal", Fact("op"), "it's"),
+            ),
+        ),
+    ],
+)
+def test_expressions(text: str, node: Node) -> None:
+    where = parse_where(text)
+    assert where.expressions == (node,) and not where.equals
+    named = {part.partition(".")[2] for part in ("after.id", "after.total") if part in text}
+    assert named <= where.columns
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("", "not a condition: ''"),
+        ("id", "not a condition: 'id' (write COLUMN=VALUE, or an expression"),
+        ("=1", "not a condition"),
+        ("after.id = 1; after.id = 2", "not a condition"),
+        ("after.id >", "not a condition"),
+        ("after.id + 1 = 2", "after.id + 1 is no value"),
+        ("after.id = NULL", "write IS NULL"),
+        ("after.id IN (1, NULL)", "write IS NULL"),
+        ("after.id IN (SELECT 1)", "there are comparisons, IN,"),
+        ("after.id REGEXP 'a'", "there are comparisons, IN,"),
+        ("later.id > 1", "later is no image: write before.id or after.id"),
+        ("shop.after.id > 1", "is no column of an image"),
+        ("after.id LIKE 5", "LIKE takes a text"),
+        (5, "not a condition: 5"),
+        ([5], "not a condition: 5"),
+        ("after.id = 1" + " AND after.id = 1" * 20_000, "nested too deep"),
+        ("(" * 20_000 + "after.id > 1" + ")" * 20_000, "not a condition"),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_what_is_none(given: Any, told: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        parse_where(given)
+    assert told in str(raised.value)

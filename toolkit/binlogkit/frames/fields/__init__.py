@@ -1,0 +1,4 @@
+"""The columns of every record and frame, declared once.
+
+Arrow, pandas, JSON and Spark schemas, the records' keys and docs/records.md are made from these.
+"""

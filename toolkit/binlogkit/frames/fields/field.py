@@ -1,0 +1,99 @@
+"""A column, declared once: its name, type, whether it may be null, and what it means.
+
+Types: those of Arrow by their names, and
+
+``seconds``, ``microseconds``
+    a time as an integer since 1970 UTC; pandas has it as ``datetime64`` with UTC, tables for
+    people as text
+``image``, ``json``
+    an object (of a row, a struct in its batch) or a value of any kind in a record; JSON text in a
+    frame
+``raw``
+    the cells of a row that have no plain value; see frames/schema.py
+``as given``
+    the type of a column that the user names
+
+A ``?`` behind the type says that the column may be null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Field", "Fields", "arrow_schema", "arrow_type", "fields", "names", "written_type"]
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A column of records and frames."""
+
+    name: str
+    type: str
+    meaning: str
+    nullable: bool = False
+
+
+Fields = tuple[Field, ...]
+
+
+def fields(*rows: tuple[str, str, str]) -> Fields:
+    """Fields from rows of name, type and meaning."""
+    return tuple(
+        Field(name, kind.removesuffix("?"), meaning, kind.endswith("?"))
+        for name, kind, meaning in rows
+    )
+
+
+def names(declared: Iterable[Field]) -> tuple[str, ...]:
+    """The names, in order."""
+    return tuple(field.name for field in declared)
+
+
+def arrow_schema(declared: Iterable[Field], *, encoded: bool = False) -> pa.Schema:
+    """The Arrow schema of a frame; ``encoded``: text is dictionary-encoded, as in batches."""
+    import pyarrow as pa
+
+    text = pa.dictionary(pa.int32(), pa.string()) if encoded else pa.string()
+    return pa.schema(
+        [(f.name, text if f.type == "string" else arrow_type(f.type)) for f in declared]
+    )
+
+
+def written_type(field: Field) -> str:
+    """The type in which records are written to Parquet and Arrow: what is nested is JSON text."""
+    nested = field.type in ("image", "json", "raw") or field.type.startswith("list<")
+    return "string" if nested else field.type
+
+
+@lru_cache
+def arrow_type(kind: str) -> pa.DataType:
+    """The Arrow type of a declared type."""
+    import pyarrow as pa
+
+    if kind.startswith("list<"):
+        return pa.list_(arrow_type(kind[len("list<") : -1]))
+    known = {
+        "boolean": pa.bool_(),
+        "float64": pa.float64(),
+        "seconds": pa.int64(),
+        "microseconds": pa.int64(),
+        "json": pa.string(),
+        "image": pa.string(),
+        "raw": pa.list_(
+            pa.struct(
+                {
+                    "image": pa.uint8(),
+                    "column": pa.uint16(),
+                    "bytes": pa.binary(),
+                    "text": pa.string(),
+                }
+            )
+        ),
+    }
+    return known.get(kind) or pa.type_for_alias(kind)

@@ -1,0 +1,343 @@
+"""The rows of batches that a filter wants by their values (rows/where.py), column by column."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from binlogkit.errors import UsageError, printable
+from binlogkit.frames.fields.field import Field
+from binlogkit.frames.fields.rows import BATCH
+from binlogkit.frames.literals import Misfit, as_written, pair_of
+from binlogkit.frames.schema import CellState
+from binlogkit.rows.filter_args import meant
+from binlogkit.rows.where import (
+    And,
+    Cell,
+    Compare,
+    Equals,
+    Fact,
+    IsNull,
+    Like,
+    Node,
+    Not,
+    Operand,
+    Or,
+    Where,
+)
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Matcher"]
+
+_IMAGES = ("before", "after")
+_UNORDERED = ("enum", "set", "json", "geometry", "vector")
+_TEXTS = ("text", "enum", "set", "json")
+_DATES = ("date", "datetime", "timestamp")
+#: The fields of a row that an expression may name.
+_FACTS = {f.name: f for f in BATCH if f.type not in ("image", "raw", "list<uint8>")}
+
+
+class Matcher:
+    """Chooses rows, and knows which conditions no batch could be asked.
+
+    UsageError: an expression names a field that no row has.
+    """
+
+    def __init__(self, where: Where) -> None:
+        self._where = where
+        self._misfits: dict[str, str] = {}
+        self._fit: set[str] = set()
+        for node in where.expressions:
+            _check_facts(node)
+
+    def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The rows of a batch of one table that match."""
+        if not self._where:
+            return batch
+        import pyarrow.compute as pc
+
+        rows = _Rows(batch)
+        found = [self._holds(rows, node) for node in self._where.expressions]
+        if self._where.equals:
+            sides = [self._all_equal(rows, image) for image in _IMAGES]
+            found.append(pc.or_(*sides))
+        return batch.filter(reduce(pc.and_, [pc.fill_null(one, False) for one in found]))
+
+    def complain(self) -> None:
+        """UsageError: a value was asked for that is of no table's type."""
+        for asked, reason in self._misfits.items():
+            if asked not in self._fit:
+                raise UsageError(reason)
+
+    # ---- COLUMN=VALUE -------------------------------------------------------------------
+
+    def _all_equal(self, rows: _Rows, image: str) -> pa.Array:
+        """Whether one image holds each of the values."""
+        import pyarrow.compute as pc
+
+        found = [self._equal(rows, image, one) for one in self._where.equals]
+        return reduce(pc.and_, [pc.fill_null(one, False) for one in found])
+
+    def _equal(self, rows: _Rows, image: str, asked: Equals) -> pa.Array:
+        cells = rows.cells(Cell(image, asked.column))
+        if cells is None:
+            return rows.unknown()
+        if asked.value is None:
+            return cells.is_null()
+        return self._compared(cells, "equal", asked.value, str(asked))
+
+    def _compared(self, cells: _Cells, operator: str, value: Any, asked: str) -> pa.Array:
+        try:
+            found = cells.compared(operator, value)
+        except Misfit as exc:
+            reason = f"{asked}: {cells.name} is {cells.type_name}, compared with {exc}"
+            self._misfits.setdefault(asked, printable(reason))
+            return cells.unknown()
+        self._fit.add(asked)
+        return found
+
+    # ---- expressions --------------------------------------------------------------------
+
+    def _holds(self, rows: _Rows, node: Node) -> pa.Array:
+        import pyarrow.compute as pc
+
+        if isinstance(node, Not):
+            return pc.invert(self._holds(rows, node.of))
+        if isinstance(node, (And, Or)):
+            join = pc.and_kleene if isinstance(node, And) else pc.or_kleene
+            return join(self._holds(rows, node.left), self._holds(rows, node.right))
+        cells = rows.cells(node.left)
+        if cells is None:
+            return rows.unknown()
+        if isinstance(node, IsNull):
+            return cells.is_null()
+        if isinstance(node, Like):
+            return cells.like(node.pattern)
+        if isinstance(node.right, (Cell, Fact)):
+            other = rows.cells(node.right)
+            return rows.unknown() if other is None else cells.with_other(node.operator, other)
+        if node.operator == "same":
+            return self._same(cells, node)
+        asked = f"{node.left} and {node.right}"
+        return self._compared(cells, node.operator, node.right, asked)
+
+    def _same(self, cells: _Cells, node: Compare) -> pa.Array:
+        """``<=>`` with a value: never unknown where the cell is there."""
+        import pyarrow.compute as pc
+
+        null = cells.is_null()
+        if node.right is None:
+            return null
+        equal = self._compared(cells, "equal", node.right, f"{node.left} and {node.right}")
+        return pc.if_else(pc.fill_null(null, False), False, equal)
+
+
+def _check_facts(node: Any) -> None:
+    for fact in _facts(node):
+        if fact.name not in _FACTS:
+            name = printable(fact.name)
+            raise UsageError(
+                f"a row has no field {name}{meant(fact.name, _FACTS) or '.'} A column is written "
+                f"after.{name} or before.{name}, a text in quotes"
+            )
+
+
+def _facts(node: Any) -> Iterator[Fact]:
+    if isinstance(node, Fact):
+        yield node
+    elif isinstance(node, Not):
+        yield from _facts(node.of)
+    elif isinstance(node, (And, Or, Compare, Like, IsNull)):
+        yield from _facts(node.left)
+        yield from _facts(getattr(node, "right", None))
+
+
+class _Rows:
+    """A batch, as what is compared."""
+
+    def __init__(self, batch: pa.RecordBatch) -> None:
+        self.batch = batch
+
+    def unknown(self) -> pa.Array:
+        """Of each row neither."""
+        import pyarrow as pa
+
+        return pa.nulls(self.batch.num_rows, pa.bool_())
+
+    def cells(self, operand: Operand) -> _Cells | None:
+        """The cells of a column; None where the table has no such column."""
+        if isinstance(operand, Fact):
+            return _fact_cells(self.batch.column(operand.name), _FACTS[operand.name])
+        struct = self.batch.column(operand.image)
+        names = [field.name for field in struct.type]
+        if operand.column not in names:
+            return None
+        i = names.index(operand.column)
+        field = struct.type.field(i)
+        facts = {key.decode(): value.decode() for key, value in (field.metadata or {}).items()}
+        table = json.loads(self.batch.schema.metadata[b"binlogkit:table"])
+        return _Cells(
+            _child(struct, i),
+            facts.get("binlogkit:kind", "text"),
+            ".".join([*table, operand.column]),
+            facts.get("binlogkit:mysql_type", ""),
+            _Odd(self.batch, operand.image, i),
+        )
+
+
+def _child(struct: pa.StructArray, i: int) -> pa.Array:
+    """A field of structs, null where they are."""
+    import pyarrow.compute as pc
+
+    return pc.struct_field(struct, [i])
+
+
+def _fact_cells(column: pa.Array, field: Field) -> _Cells:
+    kinds = {"string": "text", "seconds": "seconds", "microseconds": "microseconds"}
+    return _Cells(column, kinds.get(field.type, "integer"), field.name, field.type, None)
+
+
+@dataclass(slots=True)
+class _Odd:
+    """What the states of a batch say of one column of an image."""
+
+    batch: pa.RecordBatch
+    image: str
+    column: int
+
+    def states(self) -> pa.Array | None:
+        """The state of each cell, null where it is a value or NULL; None where all are."""
+        import pyarrow.compute as pc
+
+        states = self.batch.column(f"{self.image}_state")
+        return None if states.null_count == len(states) else pc.list_element(states, self.column)
+
+    def texts(self) -> dict[int, str]:
+        """By row, the cells that Arrow has no value for, as the server writes them."""
+        import pyarrow.compute as pc
+
+        states = self.states()
+        if states is None:
+            return {}
+        without = pc.fill_null(pc.equal(states, int(CellState.NO_ARROW_VALUE)), False)
+        raw = self.batch.column("raw")
+        own = (_IMAGES.index(self.image), self.column)
+        return {
+            row: cell["text"]
+            for row in np.flatnonzero(without).tolist()
+            for cell in raw[row].as_py()
+            if (cell["image"], cell["column"]) == own
+        }
+
+
+@dataclass
+class _Cells:
+    """A column: its values in Arrow, null where there is none, and what they are."""
+
+    array: pa.Array
+    kind: str
+    name: str
+    type_name: str
+    odd: _Odd | None
+
+    def unknown(self) -> pa.Array:
+        """Of each cell neither."""
+        import pyarrow as pa
+
+        return pa.nulls(len(self.array), pa.bool_())
+
+    @cached_property
+    def plain(self) -> pa.Array:
+        """The values, dictionaries decoded."""
+        import pyarrow as pa
+
+        encoded = pa.types.is_dictionary(self.array.type)
+        return self.array.dictionary_decode() if encoded else self.array
+
+    def is_null(self) -> pa.Array:
+        """Whether each cell is NULL; unknown of one that is not there or has no value."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        null = self.array.is_null()
+        if self.odd is None:
+            return null
+        known = self.odd.batch.column(self.odd.image).is_valid()
+        states = self.odd.states()
+        if states is not None:
+            known = pc.and_(known, pc.fill_null(pc.less_equal(states, int(CellState.NULL)), True))
+        return pc.if_else(known, null, pa.scalar(None, pa.bool_()))
+
+    def compared(self, operator: str, value: Any) -> pa.Array:
+        """Each cell with a value. Misfit: it is none of the column's type."""
+        import pyarrow.compute as pc
+
+        self._check_order(operator)
+        written = as_written(value) if self.kind in _DATES else None
+        try:
+            found = getattr(pc, operator)(*pair_of(self.array, self.kind, value))
+        except Misfit:
+            if written is None:
+                raise
+            found = pc.if_else(self.array.is_valid(), operator == "not_equal", None)
+        if self.odd is None or self.kind not in _DATES or operator not in ("equal", "not_equal"):
+            return found
+        return self._with_odd(found, operator, written)
+
+    def _with_odd(self, found: pa.Array, operator: str, written: str | None) -> pa.Array:
+        """The same, dates that no calendar has compared as the server writes them."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        assert self.odd is not None
+        texts = self.odd.texts()
+        if not texts:
+            return found
+        mask = np.zeros(len(found), bool)
+        mask[list(texts)] = True
+        told = [
+            (as_written(texts[row]) == written) == (operator == "equal") for row in sorted(texts)
+        ]
+        return pc.replace_with_mask(found, pa.array(mask), pa.array(told, pa.bool_()))
+
+    def _check_order(self, operator: str) -> None:
+        if self.kind in _UNORDERED and operator not in ("equal", "not_equal", "same"):
+            raise UsageError(
+                f"{printable(self.name)} is {self.type_name}, which has no order here: compare it "
+                "with = or <>"
+            )
+
+    def like(self, pattern: str) -> pa.Array:
+        """Whether each text fits a pattern."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if self.kind not in _TEXTS or not pa.types.is_string(self.plain.type):
+            raise UsageError(f"LIKE is for texts, and {printable(self.name)} is {self.type_name}")
+        return pc.match_like(self.plain, pattern)
+
+    def with_other(self, operator: str, other: _Cells) -> pa.Array:
+        """Each cell with that of another column in the same row."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        self._check_order(operator)
+        function = pc.equal if operator == "same" else getattr(pc, operator)
+        try:
+            found = function(self.plain, other.plain)
+        except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as exc:
+            raise UsageError(
+                f"{printable(self.name)} is {self.type_name} and {printable(other.name)} "
+                f"{other.type_name}: they cannot be compared"
+            ) from exc
+        if operator != "same":
+            return found
+        null, other_null = self.is_null(), other.is_null()
+        return pc.if_else(pc.or_(null, other_null), pc.and_(null, other_null), found)

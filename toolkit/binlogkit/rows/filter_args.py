@@ -1,0 +1,102 @@
+"""The filters as keywords: their names, what each may be, and what a wrong one is told."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from difflib import get_close_matches
+from typing import Any, TypedDict
+
+from binlogkit.errors import UsageError, printable
+from binlogkit.events.gtid_set import GtidSet
+from binlogkit.rows.where import WhereArg
+
+__all__ = ["FilterArgs", "RowFilterArgs", "check_names", "meant", "numbers", "one_number", "texts"]
+
+_NAMED, _LIKENESS = 3, 0.6  # of names that may be meant
+_LISTED = 20  # of those that there are
+
+
+class RowFilterArgs(TypedDict, total=False):
+    """The filters beside the table; each is explained at :class:`binlogkit.Filters`."""
+
+    exclude_table: str | Iterable[str] | None
+    op: str | Iterable[str] | None
+    gtid: str | GtidSet | None
+    thread: int | Iterable[int] | None
+    server_id: int | Iterable[int] | None
+    where: WhereArg
+    start_position: int | None
+    stop_position: int | None
+    start_time: str | float | datetime | None
+    stop_time: str | float | datetime | None
+    timezone: str | None
+
+
+class FilterArgs(RowFilterArgs, total=False):
+    """All filters, as keywords."""
+
+    table: str | Iterable[str] | None
+
+
+def check_names(given: Iterable[str], known: Iterable[str], what: str) -> None:
+    """UsageError: a name that is not known; ``what``: the kind of thing that it should be."""
+    known = list(known)
+    for name in given:
+        if name not in known:
+            shown = [printable(other) for other in known[:_LISTED]]
+            there = ", ".join([*shown, *("…" for _ in known[_LISTED : _LISTED + 1])])
+            like = meant(name, known)
+            raise UsageError(f"there is no {what} {printable(name)}{like} (there are {there})")
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """``; did you mean …`` where some of the ``known`` names are like ``name``, else nothing."""
+    by_letters = {other.casefold(): other for other in known}
+    like = get_close_matches(name.casefold(), by_letters, _NAMED, _LIKENESS)
+    listed = " or ".join(printable(by_letters[text]) for text in like)
+    return f"; did you mean {listed}?" if like else ""
+
+
+def texts(name: str, value: str | Iterable[str] | None) -> list[str]:
+    """One text, or a list of them."""
+    if value is None:
+        return []
+    found = [value] if isinstance(value, str) else value
+    if isinstance(found, Mapping) or not isinstance(found, Iterable):
+        raise UsageError(f"{name} is a text or a list of texts, not {value!r}")
+    found = list(found)
+    for item in found:
+        if not isinstance(item, str):
+            raise UsageError(f"{name} is a text or a list of texts, not {item!r}")
+    return found
+
+
+def numbers(name: str, value: int | Iterable[int] | None) -> frozenset[int]:
+    """One number, or a list of them."""
+    if value is None:
+        return frozenset()
+    several = isinstance(value, Iterable) and not isinstance(value, str)
+    found = value if several else [value]
+    assert isinstance(found, Iterable)
+    return frozenset(_index(name, item, "a number or a list of numbers") for item in found)
+
+
+def one_number(name: str, value: int | None) -> int | None:
+    """A number that is not negative."""
+    if value is None:
+        return None
+    number = _index(name, value, "a number")
+    if number < 0:
+        raise UsageError(f"{name} is not negative, as {number} is")
+    return number
+
+
+def _index(name: str, value: Any, what: str) -> int:
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        return operator.index(value)
+    except TypeError:
+        raise UsageError(f"{name} is {what}, not {value!r}") from None
