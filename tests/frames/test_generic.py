@@ -31,7 +31,7 @@ LOGS = sorted(
 def test_every_row_of_real_logs(part: int) -> None:
     rows = 0
     for path in LOGS[part::4]:
-        for window in read_batches(bk.open(str(path), on_damage="report").walk(), Filters()):
+        for window in read_batches(bk.open(str(path), on_damage="report").reading(), Filters()):
             batches = [batch for _, batch in window]
             expected = [nested_as_text(record) for record in window_records(batches)]
             found = [r for b in generic_rows(batches, generic_schema()) for r in b.to_pylist()]
@@ -107,7 +107,7 @@ def test_rows_of_more_text_than_an_arrow_string_holds(monkeypatch: pytest.Monkey
     array = pa.array
     log = str(next(path for path in LOGS if "keys" in str(path)))
     windows = [
-        [batch for _, batch in window] for window in read_batches(bk.open(log).walk(), Filters())
+        [batch for _, batch in window] for window in read_batches(bk.open(log).reading(), Filters())
     ]
     expected = [
         r for w in windows for b in generic_rows(w, generic_schema()) for r in b.to_pylist()

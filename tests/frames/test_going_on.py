@@ -1,4 +1,4 @@
-"""Behind damage the kernel goes on, and tells the same as reading event by event does."""
+"""Behind damage the scan goes on with the file, and what comes is what the reference reads."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import random
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import pytest
-from binlogkit.rows.pieces import Piece
 from binlogkit_fuzz import framing, seeds
 from readings import assert_same
 
 import binlogkit as bk
 from binlogkit.frames import windows
-from binlogkit.rows import boundaries
+from binlogkit.rows import scan
 from binlogkit.rows.transactions import GTID_TYPES
 
 FORMAT, TABLE_MAP, XID = 15, 19, 16
@@ -30,8 +30,8 @@ LOG = seeds.DATA / "8.0-row-full" / "transactions" / "binlog.000001"
 
 @pytest.fixture(autouse=True)
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """At the first transaction behind damage."""
-    monkeypatch.setattr(boundaries, "ENOUGH", 0)
+    """At the first intact event behind damage."""
+    monkeypatch.setattr(scan, "_ENOUGH", 1)
 
 
 def flipped(data: bytes, *offsets: int) -> bytes:
@@ -41,11 +41,18 @@ def flipped(data: bytes, *offsets: int) -> bytes:
     return bytes(broken)
 
 
-def ways(data: bytes) -> str:
-    """How a log is read: P for pieces, s for steps."""
-    log = bk.open(data, on_damage="report")
-    items = log.walk().pieces()
-    return "".join(k for k, _ in groupby("P" if isinstance(i, Piece) else "s" for i in items))
+def ways(source: Any) -> str:
+    """How a log is read: F from the file as it lies, p in packs."""
+    stretches = [w.stretch for w in bk.open(source, on_damage="report").reading().windows()]
+    outer = [s for s in stretches if s is not None and s.outer is None]
+    return "".join(k for k, _ in groupby("F" if s.spots is None else "p" for s in outer))
+
+
+def packed(source: Any) -> list[int]:
+    """The offsets of the events that came in packs."""
+    stretches = [w.stretch for w in bk.open(source, on_damage="report").reading().windows()]
+    found = [s.positions.tolist() for s in stretches if s is not None and s.spots is not None]
+    return [pos for positions in found for pos in positions]
 
 
 def starts(data: bytes) -> list[int]:
@@ -54,33 +61,47 @@ def starts(data: bytes) -> list[int]:
     return [int(str(r["pos"])) for r in records if "GTID_LOG_EVENT" in str(r["type"])]
 
 
+def events(data: bytes) -> list[int]:
+    return [int(str(r["pos"])) for r in bk.open(data).event_records()]
+
+
 def test_there_are_logs() -> None:
     assert len(WITH_GTIDS) > 80
     assert any("compressed" in str(path) for path in WITH_GTIDS)
 
 
-def test_the_kernel_goes_on_at_the_next_transaction() -> None:
+def test_the_scan_goes_on_behind_the_next_intact_event() -> None:
     data = LOG.read_bytes()
     begins = starts(data)
     broken = flipped(data, begins[3] + 30)
-    assert ways(broken) == "PsP"
-    log = bk.open(broken, on_damage="report")
-    assert sum(b.batch.num_rows for b in log.batches())
-    (detour,) = log.detours
-    assert detour.pos == begins[3]
-    events = [int(str(r["pos"])) for r in bk.open(data).event_records()]
-    assert detour.events == events.index(begins[4]) - events.index(begins[3])
-    assert detour.size == begins[4] - begins[3]
+    at = events(data).index(begins[3])
+    assert ways(broken) == "FpF"
+    assert packed(broken) == events(data)[at : at + 2]
     assert_same(broken, "report")
 
 
-def test_damages_near_to_each_other_and_far_apart() -> None:
+@pytest.mark.parametrize("enough", [2, 5, 32, 1 << 20])
+def test_as_many_events_in_packs_as_are_enough(
+    enough: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The damaged one, whose framing was intact, is the first of them."""
+    monkeypatch.setattr(scan, "_ENOUGH", enough)
+    data = LOG.read_bytes()
+    found, begins = events(data), starts(data)
+    at = found.index(begins[3])
+    broken = flipped(data, begins[3] + 30)
+    assert packed(broken) == found[at : at + enough]
+    assert_same(broken, "report")
+
+
+def test_damages_near_to_each_other_and_far_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scan, "_ENOUGH", 20)
     data = LOG.read_bytes()
     begins = starts(data)
     near = flipped(data, begins[3] + 30, begins[4] + 30, begins[5] + 5)
-    assert ways(near) == "PsP"
-    far = flipped(data, begins[2] + 30, begins[6] + 90, begins[9] + 5)
-    assert ways(far) == "PsPsPsP"
+    assert ways(near) == "FpF"
+    far = flipped(data, begins[2] + 30, begins[8] + 90, begins[14] + 5)
+    assert ways(far) == "FpFpFpF"
     for broken in (near, far):
         found = assert_same(broken, "report")
         assert found.damages and found.losses
@@ -115,7 +136,7 @@ def test_a_transaction_that_waits_is_read_ahead_from_there(monkeypatch: pytest.M
     data = LOG.read_bytes()
     begins = starts(data)
     broken = flipped(data, begins[1] + 30, begins[8] + 30)
-    assert ways(broken) == "PsPsP"
+    assert ways(broken) == "FpFpF"
     assert_same(broken, "report")
 
 
@@ -131,7 +152,7 @@ def test_rows_for_a_map_of_before_are_no_loss() -> None:
     data = framing.join(replace(pieces, parts=parts))
     begins = starts(data)
     broken = flipped(data, begins[1] + 30)
-    assert ways(broken).startswith("PsP")
+    assert ways(broken) == "FpF"
     found = assert_same(broken, "report")
     assert sum(map(len, found.rows.values())) == sum(
         map(len, assert_same(flipped(LOG.read_bytes(), begins[1] + 30), "report").rows.values())
@@ -154,30 +175,45 @@ def test_table_ids_of_a_log_before_stand_for_nothing() -> None:
     assert not [r for t in alone.rows.values() for r in t if r["pos"] == rows]
 
 
-def test_behind_a_second_format_description_it_does_not() -> None:
-    """A scan begins with the log's first."""
+def test_behind_a_second_format_description() -> None:
+    """It says how the events behind it are read, before and behind damage."""
     pieces = framing.split(LOG.read_bytes())
     at = [k for k, part in enumerate(pieces.parts) if part.code in GTID_TYPES][5]
     parts = [*pieces.parts[:at], pieces.parts[0], *pieces.parts[at:]]
     data = framing.join(replace(pieces, parts=parts))
     begins = starts(data)
-    for place, way in ((begins[1], "PsP"), (begins[4], "Ps"), (begins[8], "Ps")):
+    for place in (begins[1], begins[4], begins[8]):
         broken = flipped(data, place + 30)
-        assert ways(broken) == way
+        assert ways(broken) == "FpF"
         assert_same(broken, "report")
 
 
-@pytest.mark.parametrize("without", ["checksums", "GTID events"])
-def test_without_checksums_or_gtids_it_does_not(without: str) -> None:
-    """Nothing vouches for the bytes between, or tells what is missing."""
-    data = LOG.read_bytes()
-    pieces = framing.split(data)
-    if without == "checksums":
-        data = (seeds.DATA / "8.0-row-no-checksum" / "keys" / LOG.name).read_bytes()
-    else:
-        parts = [part for part in pieces.parts if part.code not in GTID_TYPES]
-        data = framing.join(replace(pieces, parts=parts))
-    begins = [int(str(r["pos"])) for r in bk.open(data).event_records() if r["code"] == XID]
-    broken = flipped(data, begins[3] + 9)
-    assert ways(broken) == "Ps"
+def test_without_gtids() -> None:
+    pieces = framing.split(LOG.read_bytes())
+    parts = [part for part in pieces.parts if part.code not in GTID_TYPES]
+    data = framing.join(replace(pieces, parts=parts))
+    ends = [int(str(r["pos"])) for r in bk.open(data).event_records() if r["code"] == XID]
+    broken = flipped(data, ends[3] + 9)
+    assert ways(broken) == "FpF"
     assert_same(broken, "report")
+
+
+def test_without_checksums_it_does_not() -> None:
+    """Nothing vouches for the bytes behind damage."""
+    data = (seeds.DATA / "8.0-row-no-checksum" / "keys" / LOG.name).read_bytes()
+    ends = [int(str(r["pos"])) for r in bk.open(data).event_records() if r["code"] == XID]
+    broken = flipped(data, ends[3] + 9)
+    assert ways(broken) == "Fp"
+    assert_same(broken, "report")
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_only_a_file_that_can_seek_is_gone_on_with(suffix: str, tmp_path: Path) -> None:
+    import gzip
+
+    data = LOG.read_bytes()
+    broken = flipped(data, starts(data)[3] + 30)
+    path = tmp_path / f"binlog.000001{suffix}"
+    path.write_bytes(gzip.compress(broken) if suffix else broken)
+    assert ways(path) == ("Fp" if suffix else "FpF")
+    assert_same(path, "report")

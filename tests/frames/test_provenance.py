@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from binlogkit.rows.stretches import TRANSACTIONS, Facts
 from binlogkit_fuzz import seeds
 
 import binlogkit as bk
 from binlogkit.frames import shares
-from binlogkit.frames.known import Known
-from binlogkit.rows.transactions import Transaction
+from binlogkit.frames.known import COMMIT, GTID, Known
+from binlogkit.rows.window import TRANSACTIONS, Facts
 from binlogkit.sources import chunks
 
 _XID = 16
@@ -33,10 +32,6 @@ def xids(known: Known, *numbers: int) -> list[int | None]:
     return known.columns(np.array(numbers))["xid"].to_list()
 
 
-def transaction(number: int, xid: int | None) -> Transaction:
-    return Transaction(number, "f", 4, "f", 9, 1, 0, 0, xid=xid)
-
-
 def test_an_open_transaction_is_known_when_it_comes_again() -> None:
     known = Known()
     known.add(records(0, 3, open_last=True), Facts())
@@ -49,25 +44,41 @@ def test_an_open_transaction_is_known_when_it_comes_again() -> None:
     assert xids(known, 1) == [1001]
 
 
-@pytest.mark.parametrize("as_transaction", [True, False])
-def test_an_end_that_was_read_ahead(as_transaction: bool) -> None:
+@pytest.mark.parametrize("xid", [77, None])
+def test_an_xid_that_was_read_ahead(xid: int | None) -> None:
     known = Known()
     known.add(records(0, 3, open_last=True), Facts())
-    ahead: Any = transaction(1, 5) if as_transaction else records(0, 3, open_last=True)
-    assert not known.take_ahead(ahead, 2)
-    ahead = transaction(2, 77) if as_transaction else records(2, 1)
-    assert known.take_ahead(ahead, 2)
+    assert not known.ended(2)
+    known.take_xid(2, xid)
     assert known.ended(2)
-    assert xids(known, 1, 2) == [1001, 77 if as_transaction else 1002]
+    assert xids(known, 1, 2) == [1001, xid]
+    known.add(records(2, 1), Facts())
+    assert xids(known, 2) == [1002 if xid is None else xid]
 
 
-def test_what_was_read_event_by_event_counts() -> None:
+def test_the_record_of_a_transaction() -> None:
     known = Known()
-    known.add(records(0, 2, open_last=True), Facts())
-    known.take(transaction(1, None))
-    known.close()
-    assert known.ended(1)
-    assert xids(known, 0, 1) == [1000, None]
+    assert known.last == -1
+    known.add(records(0, 3, open_last=True), Facts())
+    known.add(records(2, 4), Facts())
+    assert [int(known.record(n)["xid"]) for n in (0, 2, 5)] == [1000, 1002, 1005]
+    assert known.last == 5
+
+
+def test_the_gtid_and_commit_time_of_an_event() -> None:
+    known, facts = Known(), Facts(gtids={1: ("u:tag:7", 99)})
+    found = records(0, 3)
+    found["has"] |= GTID | COMMIT
+    found["gno"], found["commit_timestamp"] = 5, 123
+    known.add(found, facts)
+    assert known.gtid_and_commit(-1) == (None, None)
+    assert known.gtid_and_commit(0) == ("00000000-0000-0000-0000-000000000000:5", 123)
+    assert known.gtid_and_commit(1) == ("u:tag:7", 99)
+
+
+def test_nothing_is_asked_for_any_more() -> None:
+    known = Known()
+    known.add(records(0, 2), Facts())
     known.reset()
     known.add(records(2, 1), Facts())
     assert xids(known, 2) == [1002]

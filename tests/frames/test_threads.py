@@ -49,15 +49,15 @@ def written(batch: pa.RecordBatch) -> bytes:
 def read(source: Any, threads: int, **options: Any) -> tuple[list[list[bytes]], list[str]]:
     """The windows, and what was told of damage; the error that ended the reading last."""
     log = bk.open(source, threads=threads, **options)
-    walk = log.walk()
+    reading = log.reading()
     windows: list[list[bytes]] = []
     told: list[str] = []
     try:
-        for window in read_batches(walk, Filters.build(), max_rows=50):
+        for window in read_batches(reading, Filters.build(), max_rows=50):
             windows.append([written(batch) for _, batch in window])
     except DamageError as error:
         told.append(f"raised: {error}")
-    return windows, [*map(str, walk.damages), *told]
+    return windows, [*map(str, reading.damages), *told]
 
 
 def test_there_are_logs() -> None:
@@ -133,7 +133,7 @@ def alive() -> list[str]:
 
 def test_no_thread_outlives_its_reader() -> None:
     for windows_taken in (1, 2, 3):
-        reader = read_batches(bk.open(LOGS, threads=3).walk(), Filters.build(), max_rows=20)
+        reader = read_batches(bk.open(LOGS, threads=3).reading(), Filters.build(), max_rows=20)
         for _ in range(windows_taken):
             next(reader)
         assert alive()
@@ -145,7 +145,7 @@ def test_no_thread_outlives_its_reader() -> None:
 
 def test_an_interrupted_reader_ends() -> None:
     def reading() -> Iterator[None]:
-        for _ in read_batches(bk.open(LOGS, threads=2).walk(), Filters.build(), max_rows=20):
+        for _ in read_batches(bk.open(LOGS, threads=2).reading(), Filters.build(), max_rows=20):
             yield
 
     reader = reading()
@@ -177,7 +177,7 @@ def test_who_waits_for_a_share_decodes_the_next(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_one_thread_is_the_callers_own() -> None:
-    reader = read_batches(bk.open(LOGS, threads=1).walk(), Filters.build())
+    reader = read_batches(bk.open(LOGS, threads=1).reading(), Filters.build())
     next(reader)
     assert not alive()
 
