@@ -1,7 +1,7 @@
 """Arrow arrays on the kernel's memory, and the few others that most batches have.
 
-``pyarrow.array`` and ``to_numpy`` load pandas where it is installed, which takes longer than a log
-of some size: nothing here uses them.
+``pyarrow.array``, ``scalar`` and ``to_numpy`` load pandas where it is installed, which takes longer
+than a log of some size: nothing here uses them.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ __all__ = [
     "integers",
     "nothing",
     "one_number",
+    "one_text",
     "places_of",
     "text_array",
     "text_places",
@@ -113,6 +114,11 @@ def text_places() -> pa.DataType:
     import pyarrow as pa
 
     return pa.dictionary(pa.int32(), pa.string())
+
+
+def one_text(text: str) -> pa.Scalar:
+    """A text for Arrow's functions, which load pandas where they are given a ``str``."""
+    return _one(text)[0]
 
 
 def constant(text: str | pa.Array | None, rows: int) -> pa.DictionaryArray:

@@ -1,11 +1,13 @@
-"""Events -> records in the public contract's form (``events --format jsonl``)."""
+"""What one event says, in the public contract's form (``fields`` of ``events --format jsonl``)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import json
+from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from binlogkit.events.base import Event
 from binlogkit.events.control import Incident
@@ -15,10 +17,13 @@ from binlogkit.events.rows import RowsEvent, RowsFlag
 from binlogkit.events.status_vars import StatusVars
 from binlogkit.events.table_map import OptionalMetadata
 from binlogkit.events.variables import UserVar
-from binlogkit.rows.steps import Step
-from binlogkit.sources.raw import flag_names
+from binlogkit.frames.fields.field import names
+from binlogkit.frames.fields.ledger import EVENT
 
-__all__ = ["SPARSE", "event_record", "event_records", "record_keys"]
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["SPARSE", "event_fields", "record_keys", "records_of"]
 
 # Of these only what the event carries is shown.
 SPARSE = (StatusVars, OptionalMetadata)
@@ -39,18 +44,27 @@ def _plain(value: object) -> object:
 def _fields(body: object) -> dict[str, object]:
     sparse = isinstance(body, SPARSE)
     out: dict[str, object] = {}
-    for item in fields(body):  # type: ignore[arg-type]
-        if not item.metadata.get("record", True):
-            continue
-        value = getattr(body, item.name)
-        if sparse and value is None:
-            continue
-        out[item.name] = _plain(value)
-    for name, show in _SHOWN.get(type(body), {}).items():
-        out[name] = _plain(show(body))
+    for name, show in _shown(type(body)):
+        value = getattr(body, name) if show is None else show(body)
+        if value is None:
+            if not sparse:
+                out[name] = None
+        elif type(value) in _AS_THEY_ARE:
+            out[name] = value
+        else:
+            out[name] = _plain(value)
     return out
 
 
+@cache
+def _shown(body: type) -> tuple[tuple[str, Callable[[Any], object] | None], ...]:
+    """The keys of a body's record in their order, and what shows those otherwise than stored."""
+    otherwise = _SHOWN.get(body, {})
+    stored = [f.name for f in fields(body) if f.metadata.get("record", True)]
+    return tuple((name, otherwise.get(name)) for name in dict.fromkeys([*stored, *otherwise]))
+
+
+_AS_THEY_ARE = {int, str, bool, float}
 # What is shown otherwise than as stored.
 _SHOWN: dict[type, dict[str, Callable[[Any], object]]] = {
     RowsEvent: {"flags": lambda body: _rows_flags(body.flags)},
@@ -84,37 +98,25 @@ def _rows_flags(flags: int) -> list[str | int]:
 
 def record_keys(body: type) -> list[str]:
     """The keys of a body's record, in their order."""
-    stored = [f.name for f in fields(body) if f.metadata.get("record", True)]
-    return list(dict.fromkeys([*stored, *_SHOWN.get(body, {})]))
+    return [name for name, _ in _shown(body)]
 
 
-def event_record(event: Event, gtid: str | None) -> dict[str, object]:
-    """One event's record; ``gtid``: of the transaction that it belongs to."""
-    raw = event.raw
-    header = raw.header
+def event_fields(event: Event) -> dict[str, object]:
+    """What an event says: ``fields`` of its record."""
     return {
-        "file": raw.file,
-        "pos": raw.pos,
-        "end_pos": raw.end_pos,
-        "inner": raw.inner,
-        "size": header.size,
-        "timestamp": header.timestamp,
-        "type": event.type,
-        "code": header.type_code,
-        "server_id": header.server_id,
-        "flags": flag_names(header.flags),
-        "checksum": raw.checksum,
-        "gtid": gtid,
-        "fields": {
-            "log_pos": header.log_pos,
-            **_fields(event.body),
-            **_joined(event),
-            **_unread(event),
-        },
+        "log_pos": event.raw.header.log_pos,
+        **_fields(event.body),
+        **_joined(event),
+        **_unread(event),
     }
 
 
-def event_records(steps: Iterable[Step]) -> Iterator[dict[str, object]]:
-    """The records of a walk's events."""
-    for step in steps:
-        yield event_record(step.event, step.transaction.gtid if step.transaction else None)
+def records_of(batch: pa.RecordBatch) -> Iterator[dict[str, object]]:
+    """The records of a batch of the events frame."""
+    columns = [
+        map(json.loads, column.to_pylist()) if field.type == "json" else column.to_pylist()
+        for field, column in zip(EVENT, batch.columns, strict=True)
+    ]
+    keys = names(EVENT)
+    for values in zip(*columns, strict=True):
+        yield dict(zip(keys, values, strict=True))

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from binlogkit.frames.arrays import one_text
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -46,13 +48,14 @@ def bytes_of(texts: pa.StringArray) -> npt.NDArray[np.uint8]:
 
 def is_plain(texts: pa.StringArray) -> bool:
     """Whether there is nothing but printable ASCII."""
-    first, last = np.uint8(ord(" ")), np.uint8(ord("~"))
-    return not ((bytes_of(texts) - first) > last - first).any()
+    data = bytes_of(texts)
+    return not len(data) or bool(data.min() >= ord(" ") and data.max() <= ord("~"))
 
 
 def holds_controls(texts: pa.StringArray) -> bool:
     """Whether there are characters that JSON must escape by number (RFC 8259, section 7)."""
-    return bool((bytes_of(texts) < ord(" ")).any())
+    data = bytes_of(texts)
+    return bool(len(data)) and bool(data.min() < ord(" "))
 
 
 def holds_quotes(texts: pa.StringArray) -> bool:
@@ -71,11 +74,12 @@ def joined_rows(parts: Iterable[pa.StringArray | str], rows: int) -> bytes:
         if isinstance(part, str):
             same += part
         else:
-            joined += [same, part]
+            joined += [one_text(same), part]
             same = ""
     if not joined:
         return same.encode() * rows
-    return bytes_of(pc.binary_join_element_wise(*joined, same, "")).tobytes()
+    joined += [one_text(same), one_text("")]
+    return bytes_of(pc.binary_join_element_wise(*joined)).tobytes()
 
 
 def value_texts(array: pa.Array, field: pa.Field) -> pa.StringArray | None:

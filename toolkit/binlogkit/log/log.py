@@ -51,12 +51,13 @@ class Log(Streams):
     def events(self, *, engine: Literal["pyarrow"], **filters: Unpack[FilterArgs]) -> pa.Table: ...
     def events(self, *, engine: Engine = "pandas", **filters: Unpack[FilterArgs]) -> Frame:
         """The events as a frame: the keys of the record; ``flags`` and ``fields`` as JSON text."""
+        import pyarrow as pa
+
         from binlogkit.frames.fields.field import arrow_schema
         from binlogkit.frames.fields.ledger import EVENT
-        from binlogkit.frames.tables import nested_as_text, table_of
 
-        records = (nested_as_text(r) for r in self.event_records(**filters))
-        return self._frame(table_of(records, arrow_schema(EVENT)), engine, filters)
+        found = self.event_batches(**filters)
+        return self._frame(pa.Table.from_batches(found, arrow_schema(EVENT)), engine, filters)
 
     @overload
     def rows(

@@ -92,11 +92,20 @@ class Streams:
 
     def event_records(self, **filters: Unpack[FilterArgs]) -> Iterator[dict[str, object]]:
         """One dict per event, as ``events --format jsonl``; filters as keywords."""
-        from binlogkit.frames.event_records import event_records
+        from binlogkit.frames.event_records import records_of
+
+        found = self.event_batches(compact=True, **filters)
+        return (record for batch in found for record in records_of(batch))
+
+    def event_batches(
+        self, *, compact: bool = False, **filters: Unpack[FilterArgs]
+    ) -> Iterator[pa.RecordBatch]:
+        """The records of :meth:`event_records` as Arrow, ``flags`` and ``fields`` as JSON text
+        (``compact``: without blanks): ``events()`` and what ``events`` writes."""
+        from binlogkit.frames.events import event_batches
 
         wanted = Filters.build(**filters).without_where("events")
-        steps = steps_of(self.reading())
-        return event_records(step for step in steps if wanted.wants_step(step))
+        return event_batches(self.reading(), wanted, compact=compact)
 
     def row_records(self, **filters: Unpack[FilterArgs]) -> Iterator[dict[str, object]]:
         """One dict per row change in log order, as ``rows --format jsonl``."""

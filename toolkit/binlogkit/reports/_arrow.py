@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from binlogkit.frames.arrays import text_array
+from binlogkit.frames.arrays import one_text, text_array
 from binlogkit.frames.fields.field import written_type
 from binlogkit.frames.fields.ledger import EVENT
 from binlogkit.frames.fields.rows import ROW, STATE
@@ -88,19 +88,22 @@ def _json_texts(array: pa.Array, field: pa.Field) -> pa.Array:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    kind = array.type
+    kind, null = array.type, one_text("null")
     if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
-        return pc.fill_null(array.cast(pa.string()), "null")
+        return pc.fill_null(array.cast(pa.string()), null)
     if pa.types.is_list(kind) and pa.types.is_string(kind.value_type) and not array.null_count:
         return _json_lists(array)
     if pa.types.is_string(kind) and is_plain(array):
         if field.name in JSON_COLUMNS:
-            return pc.fill_null(array, "null")
+            return pc.fill_null(array, null)
         if not holds_quotes(array):
-            return pc.fill_null(pc.binary_join_element_wise('"', array, '"', ""), "null")
+            mark = one_text('"')
+            return pc.fill_null(
+                pc.binary_join_element_wise(mark, array, mark, one_text("")), null
+            )
     if pa.types.is_dictionary(kind):
         words = text_array(_json_cells(array.dictionary, field.with_type(kind.value_type)))
-        return pc.fill_null(words.take(array.indices), "null")
+        return pc.fill_null(words.take(array.indices), null)
     return text_array(_json_cells(array, field))
 
 

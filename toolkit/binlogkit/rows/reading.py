@@ -182,6 +182,7 @@ class Reading:
         window = Window(
             scan.carrier, first, last, self._server_version, self.facts, transactions, stretch,
             self._slots.schemas, looked, damages, folded=self.folded,
+            context=replace(scan.parser.context),
         )  # fmt: skip
         if watch is not None:
             self.losses += watch.take(window, sorted([*part.damages, *unparsed], key=_entry))

@@ -21,6 +21,7 @@ from binlogkit._kernel.native.scan import Scanner
 from binlogkit.constants import BINLOG_MAGIC, CHECKSUM_LENGTH, HEADER_LENGTH, EventFlag, EventType
 from binlogkit.errors import DamageError, LimitError, MalformedEventError
 from binlogkit.events.base import Event, OpaqueEvent
+from binlogkit.events.context import Variable
 from binlogkit.events.packing import Pack, packs, usual_layout
 from binlogkit.events.payload import (
     TransactionPayload,
@@ -389,6 +390,8 @@ class LogScan:
             reason = "what stands before its rows contradicts itself"
             self._failed(MalformedEventError(raw.file, raw.pos, reason, "rows"))
             event = Event(raw, OpaqueEvent(raw.body, reason))
+        if isinstance(event.body, Variable):
+            self.scanner.variables = True
         self._settle(block, event)
         return event, self._look(self, len(self.index) - 1, event)
 

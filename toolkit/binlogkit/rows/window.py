@@ -13,7 +13,7 @@ from binlogkit._kernel.native.index import ENTRY, TRANSACTION, Index
 from binlogkit._kernel.native.scan import Scanner
 from binlogkit.constants import CHECKSUM_LENGTH, HEADER_LENGTH, EventType
 from binlogkit.errors import DamageError
-from binlogkit.events.base import Event
+from binlogkit.events.base import Event, ParseContext
 from binlogkit.events.statement_text import statement_text
 from binlogkit.rows.ddl import StatementKind, TableChange
 from binlogkit.rows.schema import TableSchema
@@ -224,7 +224,8 @@ class Window:
     known; ``transactions``: what began or went on since the window before, as the kernel's
     TRANSACTION, one that is open last; ``looked``: the events that Python read, in order;
     ``damages``: what was met, with the entry that it stands before or in; ``ends``: whether the log
-    ends with it; ``folded``: whether names turned out to be compared without case.
+    ends with it; ``folded``: whether names turned out to be compared without case; ``context``: how
+    events are laid out.
     """
 
     carrier: Carrier
@@ -239,3 +240,4 @@ class Window:
     damages: list[tuple[int, DamageError]] = field(default_factory=list)
     ends: bool = False
     folded: bool = False
+    context: ParseContext = field(default_factory=ParseContext)

@@ -79,6 +79,8 @@ def decode(plan: Plan, split: Split, schema: pa.Schema) -> Iterator[pa.RecordBat
     if plan.scan.typed:
         return _typed(plan, split, schema)
     kind = KINDS[plan.scan.kind]
+    if kind.batches is not None:
+        return (_fitted(batch, schema) for batch in kind.batches(plan, split))
     if kind.read is None:
         return _generic(kind, plan, split, schema)
     return _records(kind.schema(), kind.read(plan, split), schema)

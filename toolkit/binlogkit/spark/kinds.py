@@ -27,27 +27,23 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """``fields``: the records' columns; ``read``: the records of a split in log order, None of row
-    changes, which come as batches (spark/decode.py)."""
+    """``fields``: the records' columns; ``read``: the records of a split in log order; ``batches``:
+    the same as Arrow; row changes have neither (spark/decode.py)."""
 
     fields: Fields
     read: Callable[[Plan, Split], Iterator[Record]] | None = None
+    batches: Callable[[Plan, Split], Iterator[pa.RecordBatch]] | None = None
 
     def schema(self) -> pa.Schema:
         """The Arrow schema of the records."""
         return arrow_schema(self.fields)
 
 
-def _events(plan: Plan, split: Split) -> Iterator[Record]:
+def _events(plan: Plan, split: Split) -> Iterator[pa.RecordBatch]:
     """Every event; ``flags`` and ``fields`` as JSON text."""
-    from binlogkit.frames.event_records import event_records
-    from binlogkit.frames.tables import nested_as_text
-    from binlogkit.rows.steps import steps_of
+    from binlogkit.frames.events import event_batches
 
-    wanted = plan.scan.wanted()
-    steps = (step for step in steps_of(plan.reading(split)) if wanted.wants_step(step))
-    for record in event_records(steps):
-        yield nested_as_text(record)
+    return event_batches(plan.reading(split), plan.scan.wanted())
 
 
 def _transactions(plan: Plan, split: Split) -> Iterator[Record]:
@@ -117,7 +113,7 @@ def _damage_record(error: DamageError) -> Record:
 KINDS = {
     "rows": Kind(ROW),
     "changes": Kind(CHANGE),
-    "events": Kind(EVENT, _events),
+    "events": Kind(EVENT, batches=_events),
     "transactions": Kind(TRANSACTION, _transactions),
     "statements": Kind(STATEMENT, _statements),
     "boundaries": Kind(BOUNDARY, _boundaries),

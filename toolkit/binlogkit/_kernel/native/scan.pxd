@@ -47,6 +47,7 @@ cdef class Scanner:
     cdef public int64_t outer_pos  # of the payload whose events these are, -1 in a log itself
     cdef public int64_t outer_end
     cdef readonly int64_t offset  # behind the last event taken
+    cdef public bint variables  # those of a statement came, and not it: Python looks at the next
     cdef public bint in_statement  # a statement's table maps came, and not its last rows
     cdef readonly uint32_t computed  # of a checksum that is wrong
     cdef readonly uint32_t stored

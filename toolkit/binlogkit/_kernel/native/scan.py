@@ -160,7 +160,8 @@ class Scanner:
     """Scans the buffers of one log in order.
 
     ``header_length``, ``checksums`` (of all but a format description, which has its own
-    ``format_checksum``) and ``table_id_width`` are as the format description says; ``verify``:
+    ``format_checksum``) and ``table_id_width`` are as the format description says; ``variables``:
+    whether such came that are for the statement that follows, which Python looks at; ``verify``:
     whether checksums are computed; ``positions``: whether events without them must stand where
     they say; ``maps`` and ``transactions`` gather what was met.
     """
@@ -504,7 +505,8 @@ class Scanner:
             e.notes |= N_LOOK
             return True
         status = p[11] | p[12] << 8
-        if size < 13 + status + p[8] + 1 or not self.knows(p + 13, status):
+        if self.variables or size < 13 + status + p[8] + 1 or not self.knows(p + 13, status):
+            self.variables = False
             e.notes |= N_LOOK
             return True
         text = p + 13 + status + p[8] + 1

@@ -14,6 +14,7 @@ class Scanner:
     format_checksum: bool
     verify: bool
     positions: bool
+    variables: bool
     in_statement: bool
     table_id_width: int
     outer_pos: int

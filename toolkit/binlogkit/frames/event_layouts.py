@@ -1,0 +1,168 @@
+"""Where ordinary events of one form differ: the numbers in them, and the images of rows.
+
+A layout names those places. Two events of one type and layout whose other bytes are the same say
+the same but there. Layouts of bodies: ``events/gtid.py``, ``query.py``, ``table_map.py``,
+``rows.py``, ``control.py``; only what the kernel's scan takes without Python has one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from binlogkit._kernel.native.templates import HEX, MOMENT, SIGNED, UNSIGNED
+from binlogkit.constants import HEADER_LENGTH, EventType
+from binlogkit.rows.window import ROWS_EVENTS
+
+__all__ = ["Gap", "Layout", "gap_value", "layouts", "spans_of"]
+
+
+class Gap(NamedTuple):
+    """A value that differs: ``name`` in the record, ``kind`` as of ``templates.py``, ``at``: offset
+    in the event, ``width``: in bytes, 0 up to the end."""
+
+    name: str
+    kind: int
+    at: int
+    width: int
+
+
+Layout = tuple[Gap, ...]
+_Numbers = np.ndarray[Any, Any]
+
+_BODY = HEADER_LENGTH
+_LOG_POS = Gap("log_pos", UNSIGNED, 13, 4)
+_TABLE_ID = Gap("table_id", UNSIGNED, _BODY, 6)
+_FLAGS_END = _BODY + 8  # of rows, behind table id and flags
+_FIXED: dict[int, Layout] = {
+    EventType.QUERY_EVENT: (
+        _LOG_POS, Gap("thread_id", UNSIGNED, _BODY, 4), Gap("exec_time", UNSIGNED, _BODY + 4, 4),
+    ),
+    EventType.XID_EVENT: (_LOG_POS, Gap("xid", UNSIGNED, _BODY, 8)),
+    EventType.TABLE_MAP_EVENT: (_LOG_POS, _TABLE_ID),
+}  # fmt: skip
+_UPDATES = (24, 31, 39)
+_FIRST_V2 = 30
+_GTIDS = (EventType.GTID_LOG_EVENT, EventType.ANONYMOUS_GTID_LOG_EVENT)
+_GNO = Gap("gno", SIGNED, _BODY + 17, 8)
+_HAS_CLOCK, _HIGH_BIT = 2, 0x80
+_CLOCK_AT = _BODY + 25
+_CLOCK = (
+    Gap("last_committed", SIGNED, _CLOCK_AT + 1, 8),
+    Gap("sequence_number", SIGNED, _CLOCK_AT + 9, 8),
+)
+_COMMIT_AT = _CLOCK_AT + 17
+_LENGTH_AT = _COMMIT_AT + 7, _COMMIT_AT + 14  # the second: behind an original timestamp
+# A packed number's first byte -> bytes of the number behind it, 0: that byte itself.
+_WIDTHS = np.zeros(256, np.int64)
+_WIDTHS[[252, 253, 254]] = 2, 3, 8
+
+
+def layouts(
+    code: int, data: _Numbers, starts: _Numbers, ends: _Numbers
+) -> Iterator[tuple[_Numbers, Layout]]:
+    """The layouts of events of one type, and which of them have each; of other types none.
+
+    ``data``: bytes; ``starts``, ``ends``: where each event lies in them, without its checksum.
+    """
+    if code in _FIXED:
+        yield np.arange(len(starts)), _FIXED[code]
+        return
+    if ROWS_EVENTS[code]:
+        forms, made = _images_at(code, data, starts), _rows_layout
+    elif code in _GTIDS:
+        forms, made = _gtid_forms(data, starts, ends), _gtid_layout
+    else:
+        return
+    order = np.argsort(forms, kind="stable")
+    for some in np.split(order, np.flatnonzero(np.diff(forms[order])) + 1):
+        yield some, made(int(forms[some[0]]))
+
+
+def _images_at(code: int, data: _Numbers, starts: _Numbers) -> _Numbers:
+    """Where the images of rows begin."""
+    at = starts + _FLAGS_END
+    if code >= _FIRST_V2:
+        at = at + _number(data, at, 2)
+    first = data[at].astype(np.int64)
+    widths = _WIDTHS[first]
+    counts = first
+    for width in np.unique(widths[widths > 0]).tolist():
+        counts = np.where(widths == width, _number(data, at + 1, width), counts)
+    bitmaps = (counts + 7 >> 3) * (2 if code in _UPDATES else 1)
+    found: _Numbers = at + 1 + widths + bitmaps - starts
+    return found
+
+
+@cache
+def _rows_layout(at: int) -> Layout:
+    return _LOG_POS, _TABLE_ID, Gap("data", HEX, at, 0)
+
+
+def _gtid_forms(data: _Numbers, starts: _Numbers, ends: _Numbers) -> _Numbers:
+    """What a GTID event has: bits for clock, commit time and an original one, and above them 1 and
+    the width of the transaction's length, where that is there."""
+    sizes = ends - starts
+
+    def byte(at: _Numbers | int) -> _Numbers:
+        found: _Numbers = data[np.minimum(starts + at, ends - 1)].astype(np.int64)
+        return found
+
+    clock = (sizes >= _COMMIT_AT) & (byte(_CLOCK_AT) == _HAS_CLOCK)
+    commit = clock & (sizes >= _LENGTH_AT[0])
+    original = commit & (byte(_LENGTH_AT[0] - 1) >= _HIGH_BIT)
+    length_at = np.where(original, *_LENGTH_AT[::-1])
+    length = commit & (sizes > length_at)
+    forms: _Numbers = clock + 2 * commit + 4 * original
+    return forms + np.where(length, 8 + 16 * _WIDTHS[byte(length_at)], 0)
+
+
+@cache
+def _gtid_layout(form: int) -> Layout:
+    gaps = [_LOG_POS, _GNO]
+    if form & 1:
+        gaps += _CLOCK
+    if form & 2:
+        commit = Gap("immediate_commit_timestamp", MOMENT, _COMMIT_AT, 7)
+        original = Gap("original_commit_timestamp", UNSIGNED, _COMMIT_AT + 7, 7)
+        gaps += [commit, original if form & 4 else commit._replace(name=original.name)]
+    if form & 8:
+        at, width = _LENGTH_AT[form >> 2 & 1], form >> 4
+        name = "transaction_length"
+        gaps.append(Gap(name, UNSIGNED, at + 1 if width else at, width or 1))
+    return tuple(gaps)
+
+
+@cache
+def spans_of(layout: Layout) -> tuple[tuple[int, int], ...]:
+    """The bytes of a body outside of the gaps: offsets of their begin and end, 0 for that of the
+    event. The first byte of a packed number, whose width is the layout's, is in none."""
+    spans, at = [], _BODY
+    for gap in sorted(layout[1:], key=lambda gap: gap.at):
+        begin = gap.at - (gap.name == "transaction_length" and gap.width > 1)
+        if begin > at:
+            spans.append((at, begin))
+        if not gap.width:
+            return tuple(spans)
+        at = max(at, gap.at + gap.width)
+    return (*spans, (at, 0))
+
+
+def gap_value(gap: Gap, event: bytes) -> object:
+    """What the record of an event has in a gap."""
+    if gap.kind == HEX:
+        return "0x" + event[gap.at :].hex().upper()
+    stored = event[gap.at : gap.at + gap.width]
+    value = int.from_bytes(stored, "little", signed=gap.kind == SIGNED)
+    return value & (1 << 55) - 1 if gap.kind == MOMENT else value
+
+
+def _number(data: _Numbers, at: _Numbers, width: int) -> _Numbers:
+    """The little-endian numbers at some places, 0 where they are not there."""
+    found = np.zeros(len(at), np.int64)
+    for i in range(width):
+        found |= data[np.minimum(at + i, len(data) - 1)].astype(np.int64) << 8 * i
+    return found
