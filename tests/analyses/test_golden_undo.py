@@ -79,8 +79,7 @@ def test_back_and_forth_between_marks(cell: str, scenario: str) -> None:
 
 def _ended(transactions: pa.Table, until: AtPosition) -> set[int]:
     found = ended(transactions, until, tables=["x"], transactional=True, findings=Findings())
-    rows = found.collect("pyarrow").to_native().to_pylist()
-    return {row["tx"] for row in rows if row["outcome"] == "committed"}
+    return set(found.committed.tolist())
 
 
 def _changes(log: bk.Log, name: str) -> pa.Table | None:

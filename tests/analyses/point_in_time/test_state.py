@@ -60,13 +60,10 @@ def doubts(found: State) -> set[str]:
 CREATED = {"seq": -10, "action": "create", "statement": "CREATE TABLE orders (id int, name text)"}
 
 
-# ---- both forms -------------------------------------------------------------------------
+# ---- rows -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", ["auto", "sequential", "window"])
-def test_the_last_image_of_every_key(
-    make_changes: Make, convert: Convert, rows_of: RowsOf, method: str
-) -> None:
+def test_the_last_image_of_every_key(make_changes: Make, convert: Convert, rows_of: RowsOf) -> None:
     changes = convert(
         make_changes(
             FIELDS,
@@ -82,7 +79,7 @@ def test_the_last_image_of_every_key(
             ],
         )
     )
-    result = state(changes, key=["id"], method=method)
+    result = state(changes, key=["id"])
     assert type(result) is type(changes)
     rows = rows_of(result)
     assert list(rows[0]) == [o.name for o in STATE]
@@ -94,10 +91,7 @@ def test_the_last_image_of_every_key(
     assert [(r["unknown"], r["value_state"], r["raw"]) for r in rows] == [([], None, None)] * 3
 
 
-@pytest.mark.parametrize("method", ["sequential", "window"])
-def test_a_key_of_several_columns(
-    make_changes: Make, convert: Convert, rows_of: RowsOf, method: str
-) -> None:
+def test_a_key_of_several_columns(make_changes: Make, convert: Convert, rows_of: RowsOf) -> None:
     rows = [
         ("insert", None, {"a": 2, "b": "x", "v": 1}),
         ("insert", None, {"a": 1, "b": "y", "v": 2}),
@@ -106,17 +100,12 @@ def test_a_key_of_several_columns(
     ]
     fields = {"a": pa.int64(), "b": pa.string(), "v": pa.int8()}
     changes = convert(make_changes(fields, rows, key=["a", "b"]))
-    found = rows_of(state(changes, key=["a", "b"], method=method))
+    found = rows_of(state(changes, key=["a", "b"]))
     assert [tuple(r["values"].values()) for r in found] == [(1, "Z", 3), (1, "y", 2)]
 
 
-@pytest.mark.parametrize("method", ["sequential", "window"])
 def test_only_what_was_committed_counts(
-    make_changes: Make,
-    make_transactions: Make,
-    convert: Convert,
-    rows_of: RowsOf,
-    method: str,
+    make_changes: Make, make_transactions: Make, convert: Convert, rows_of: RowsOf
 ) -> None:
     """TRAPS.md 14: a prepared XA transaction counts when, and from where, it is committed."""
     changes = convert(
@@ -138,7 +127,7 @@ def test_only_what_was_committed_counts(
     )
 
     def keys(**how: Any) -> list[int]:
-        found = state(changes, key=["id"], transactions=ledger, method=method, **how)
+        found = state(changes, key=["id"], transactions=ledger, **how)
         return [r["values"]["id"] for r in rows_of(found)]
 
     assert keys() == [1, 3, 6]
@@ -166,7 +155,7 @@ def test_findings_say_what_was_left_out(
     assert not found.determined
 
 
-def test_auto_takes_the_sequential_form_where_the_key_changes(make_changes: Make) -> None:
+def test_a_key_that_changes_and_comes_back(make_changes: Make) -> None:
     changes = make_changes(FIELDS, [insert(1), update(row(1), row(2)), insert(1, "new")])
     assert values(replay(changes, key=["id"])) == [(1, "new", None), (2, "a", None)]
 
@@ -368,7 +357,7 @@ def test_keys_of_other_types(make_changes: Make, kind: pa.DataType) -> None:
         ("insert", None, {"k": low, "v": 2}),
         ("update", {"k": high, "v": 1}, {"k": high, "v": 3}),
     ]
-    found = replay(make_changes({"k": kind, "v": pa.int8()}, rows), key=["k"], method="sequential")
+    found = replay(make_changes({"k": kind, "v": pa.int8()}, rows), key=["k"])
     assert [r["values"]["v"] for r in found.rows.to_pylist()] == [2, 3]
 
 
@@ -407,33 +396,27 @@ def test_creation_makes_a_state_complete(make_changes: Make, make_boundaries: Ma
     assert replay(changes, make_boundaries([CREATED]), key=["id"]).determined
 
 
-@pytest.mark.parametrize("method", ["auto", "sequential"])
 @pytest.mark.parametrize("action", ["truncate", "drop", "drop_database"])
-def test_rows_do_not_rise_again(
-    make_changes: Make, make_boundaries: Make, action: str, method: str
-) -> None:
+def test_rows_do_not_rise_again(make_changes: Make, make_boundaries: Make, action: str) -> None:
     """TRAPS.md 20."""
     table = None if action == "drop_database" else "orders"
     changes = make_changes(FIELDS, [insert(1, seq=10), insert(2, seq=30)])
     boundaries = make_boundaries([CREATED, at(20, action, table=table)])
-    found = replay(changes, boundaries, key=["id"], method=method)
+    found = replay(changes, boundaries, key=["id"])
     assert [v[0] for v in values(found)] == [2]
-    gone = replay(changes.slice(0, 1), boundaries, key=["id"], method=method)
+    gone = replay(changes.slice(0, 1), boundaries, key=["id"])
     assert values(gone) == [] and gone.determined
 
 
-@pytest.mark.parametrize("method", ["auto", "sequential"])
-def test_an_incident_leaves_every_table_in_doubt(
-    make_changes: Make, make_boundaries: Make, method: str
-) -> None:
+def test_an_incident_leaves_every_table_in_doubt(make_changes: Make, make_boundaries: Make) -> None:
     """LOST_EVENTS: the server says that changes are missing, not of which tables."""
     changes = make_changes(FIELDS, [insert(1, seq=10), insert(2, seq=30)])
     lost = at(20, "incident", db="", table="")
-    found = replay(changes, make_boundaries([CREATED, lost]), key=["id"], method=method)
+    found = replay(changes, make_boundaries([CREATED, lost]), key=["id"])
     assert [v[0] for v in values(found)] == [1, 2]
     assert doubts(found) == {"incident"} and not found.determined
     emptied = make_boundaries([CREATED, lost, at(25, "truncate")])
-    assert replay(changes, emptied, key=["id"], method=method).determined
+    assert replay(changes, emptied, key=["id"]).determined
 
 
 def test_a_statement_leaves_what_is_known_and_a_reason(
@@ -703,8 +686,8 @@ def test_batches_stream_and_old_images_are_let_go(
     rows += [("update", {"id": n % 40}, {"note": str(n)}) for n in range(400)]
     rows += [("delete", {"id": n}, None) for n in range(0, 40, 2)]
     table = make_changes(FIELDS, rows)
-    whole = replay(table, key=["id"], method="sequential").rows
-    monkeypatch.setattr("binlogkit.analyses.point_in_time.sequential._COMPACT_AT", 60)
+    whole = replay(table, key=["id"]).rows
+    monkeypatch.setattr("binlogkit.analyses.point_in_time.fold._CHUNK", 600)
     batches = iter(table.to_batches(max_chunksize=16))
     assert replay(batches, key=["id"], table=("shop", "orders")).rows.equals(whole)
     keyless = iter(table.to_batches(max_chunksize=16))
@@ -715,14 +698,10 @@ def test_arguments_that_contradict_each_other(make_changes: Make, make_transacti
     changes = make_changes(FIELDS, [insert(1)])
     with pytest.raises(UsageError, match="needs the transactions"):
         replay(changes, key=["id"], until=AtTime(1))
-    with pytest.raises(UsageError, match="method is"):
-        replay(changes, key=["id"], method="fast")
     with pytest.raises(UsageError, match="no column tx"):
         replay(changes.drop(["tx"]), key=["id"], transactions=make_transactions([{}]))
     with pytest.raises(UsageError, match="batches need the table's name"):
         replay(changes.to_batches(), key=["id"])
-    with pytest.raises(UsageError, match="window form"):
-        replay(changes, key=["id"], method="window", base=pa.table({"id": [1]}))
     with pytest.raises(UsageError, match="has no column nope"):
         replay(changes, key=["nope"])
     two = pa.concat_tables([changes, make_changes(FIELDS, [insert(1, table="other")])])

@@ -66,8 +66,6 @@ def test_with_a_key(make_changes: Make, image: str, steps: list[tuple[Any, ...]]
     found = replay(table, key=["id"], table=("shop", "orders")).rows
     assert found["values"].to_pylist() == wanted
     assert not any(found["unknown"].to_pylist())
-    whole = replay(table, key=["id"], table=("shop", "orders"), method="sequential").rows
-    assert whole.to_pylist() == found.to_pylist()
 
 
 @SETTINGS
@@ -88,35 +86,3 @@ def test_without_a_key(make_changes: Make, steps: list[tuple[Any, ...]]) -> None
             rows.extend([new] if op == "u" else [])
     found = replay(make_changes(FIELDS, changes, key=()), key=(), table=("shop", "orders")).rows
     assert sorted(map(str, found["values"].to_pylist())) == sorted(map(str, rows))
-
-
-@pytest.mark.parametrize("engine", ["pyarrow", "pandas"])
-def test_both_forms_agree_beyond_the_batches_of_a_join(engine: str) -> None:
-    """An Arrow join keeps no order beyond 32 k rows: nothing may rest on it."""
-    count, keys = 100_000, 40_000
-    numbers = pa.array(range(count), pa.int64())
-    ids = pa.array([(i * 7919) % keys for i in range(count)], pa.int32())
-    images = pa.StructArray.from_arrays([ids, numbers], names=["id", "v"])
-    first = pa.array([i < keys for i in range(count)])
-    names = {n: pa.array([n]).dictionary_encode() for n in ("db", "table", "file", "source")}
-    table = pa.table(
-        {
-            **{n: pa.concat_arrays([a] * count) for n, a in names.items()},
-            "op": pa.compute.if_else(first, "insert", "update"),
-            "pos": numbers,
-            "seq": numbers,
-            "before": pa.compute.if_else(first, pa.scalar(None, images.type), images),
-            "after": images,
-            "before_state": pa.nulls(count, pa.list_(pa.uint8())),
-            "after_state": pa.nulls(count, pa.list_(pa.uint8())),
-            "raw": pa.nulls(count, pa.list_(pa.string())),
-        }
-    )
-    frame: Any = table
-    if engine == "pandas":
-        import pandas as pd
-
-        frame = table.to_pandas(types_mapper=pd.ArrowDtype)
-    states = [replay(frame, key=["id"], method=m).rows for m in ("window", "sequential")]
-    assert len(states[0]) == len(states[1]) == keys
-    assert states[0]["seq"].equals(states[1]["seq"])

@@ -8,19 +8,25 @@ those. Rows of non-transactional tables stand in transactions of their own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
+import numpy as np
 
 from binlogkit.analyses._frames import lazy, records
 
-__all__ = ["Undone", "is_undone", "undone_ranges"]
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+__all__ = ["Undone", "is_undone", "undone_mask", "undone_ranges"]
 
 _KINDS = ["begin", "commit", "rollback", "rollback_to", "savepoint", "xa_start"]
+_PLACE = np.dtype([("pos", np.int64), ("inner", np.int64)])
 Place = tuple[int, int]  # position, and number in a payload, -1 outside
 
 
@@ -38,8 +44,12 @@ def undone_ranges(statements: Any) -> list[Undone]:
     if statements is None:
         return []
     needed = ("file", "pos", "inner", "kind", "query")
-    rows = lazy(statements, needed).select(*needed).filter(nw.col("kind").is_in(_KINDS))
-    return list(_ranges(records(rows)))
+    rows = lazy(statements, needed).select(*needed)
+    files = {row["file"] for row in records(rows.filter(nw.col("kind") == "rollback_to"))}
+    if not files:
+        return []
+    concerned = nw.col("kind").is_in(_KINDS) & nw.col("file").is_in(sorted(files))
+    return list(_ranges(records(rows.filter(concerned))))
 
 
 def _ranges(rows: Iterable[dict[str, Any]]) -> Iterator[Undone]:
@@ -86,3 +96,39 @@ def _inside(one: Undone) -> nw.Expr:
     after = (pos > low) | ((pos == low) & (inner >= low_inner))
     before = (pos < high) | ((pos == high) & (inner < high_inner))
     return (nw.col("file").cast(nw.String) == one.file) & after & before
+
+
+def undone_mask(ranges: Iterable[Undone]) -> Callable[[pa.RecordBatch], NDArray[np.bool_]] | None:
+    """Like :func:`is_undone`, for record batches."""
+    by_file: dict[str, list[tuple[Place, Place]]] = {}
+    for one in ranges:
+        by_file.setdefault(one.file, []).append((one.start, one.end))
+    joined = {file: _joined(sorted(places)) for file, places in by_file.items()}
+    return (lambda batch: _taken_back(batch, joined)) if joined else None
+
+
+def _joined(ranges: list[tuple[Place, Place]]) -> NDArray[Any]:
+    """The starts and ends of ranges that overlap no more, as two rows."""
+    found: list[list[Place]] = []
+    for start, end in ranges:
+        if found and start <= found[-1][1]:
+            found[-1][1] = max(found[-1][1], end)
+        else:
+            found.append([start, end])
+    return np.array(found, _PLACE).T
+
+
+def _taken_back(batch: pa.RecordBatch, joined: dict[str, NDArray[Any]]) -> NDArray[np.bool_]:
+    import pyarrow.compute as pc
+
+    places = np.empty(batch.num_rows, _PLACE)
+    places["pos"] = np.asarray(batch["pos"])
+    places["inner"] = np.asarray(batch["inner"].fill_null(-1))
+    found = np.zeros(batch.num_rows, bool)
+    for file in pc.unique(batch["file"]).to_pylist():
+        if file in joined:
+            starts, ends = joined[file]
+            at = np.searchsorted(starts, places, "right") - 1
+            inside = (at >= 0) & (np.searchsorted(ends, places, "right") == at)
+            found |= inside & np.asarray(pc.equal(batch["file"], file))
+    return found

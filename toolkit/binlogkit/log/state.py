@@ -292,4 +292,4 @@ def _ended(transactions: pa.Table, until: Any, name: tuple[str, str]) -> frozens
     found = ended(
         transactions, until, tables=(".".join(name),), transactional=None, findings=Findings()
     )
-    return frozenset(found.collect().get_column("tx").to_list())
+    return frozenset([*found.committed.tolist(), *found.rolled_back.tolist()])

@@ -1,56 +1,82 @@
-"""The changes as record batches in log order, whatever they come as."""
+"""The changes that count, as record batches in log order, whatever they come as."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
+import numpy as np
 
-from binlogkit.analyses._frames import is_frame, is_spark, to_arrow
-from binlogkit.analyses._savepoints import Undone, is_undone
+from binlogkit.analyses._frames import image_fields, is_frame, is_spark, lazy, to_arrow
+from binlogkit.analyses._savepoints import Undone, undone_mask
+from binlogkit.analyses.point_in_time.boundary import Name
 from binlogkit.errors import UsageError
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from numpy.typing import NDArray
 
-__all__ = ["counted_batches", "in_order"]
+__all__ = ["counted_batches"]
 
 _BATCH_ROWS = 65_536
+_SPARSE = 16  # a table of flags may have this many for each number in it
+_NEEDED = frozenset(
+    ("seq", "tx", "file", "pos", "inner", "db", "table", "before", "after", "before_state",
+     "after_state", "raw")
+)  # fmt: skip
 
 
 def counted_batches(
-    changes: Any, numbers: Iterable[int] | None, undone: Iterable[Undone] = ()
+    changes: Any,
+    names: Sequence[Name],
+    key: Sequence[str],
+    numbers: NDArray[np.int64] | None,
+    undone: Iterable[Undone] = (),
 ) -> Iterator[pa.RecordBatch]:
     """The changes of these transactions (``tx``), and those outside any; of all if None.
 
-    Without those that a ROLLBACK TO SAVEPOINT took back.
+    Without those that a ROLLBACK TO SAVEPOINT took back. Changes of other tables than ``names`` may
+    be among them. UsageError for a frame without the ``key``.
     """
     import pyarrow as pa
-    import pyarrow.compute as pc
 
-    wanted = None if numbers is None else pa.array(sorted(numbers), pa.int64())
-    for batch in _happened(changes, undone):
-        if wanted is None:
-            yield batch
-            continue
-        if "tx" not in batch.schema.names:
-            raise UsageError("the changes have no column tx: their transactions cannot be told")
-        kept = pc.or_(pc.is_in(batch["tx"], wanted), pc.is_null(batch["tx"]))
-        yield batch.filter(kept)
-
-
-def _happened(changes: Any, undone: Iterable[Undone]) -> Iterator[pa.RecordBatch]:
-    here = is_undone(undone)
-    for batch in in_order(changes):
-        if here is None:
-            yield batch
-            continue
-        kept = nw.from_native(to_arrow(batch), eager_only=True).filter(~here)
-        yield from kept.to_native().to_batches()
+    counts = None if numbers is None else _Numbers(numbers)
+    taken_back = undone_mask(undone)
+    for batch in _in_order(changes, names, key):
+        stay = np.ones(batch.num_rows, bool)
+        if counts is not None:
+            if "tx" not in batch.schema.names:
+                raise UsageError("the changes have no column tx: their transactions cannot be told")
+            stay = counts.include(batch["tx"])
+        if taken_back is not None:
+            stay &= ~taken_back(batch)
+        batch = batch.select([name for name in batch.schema.names if name in _NEEDED])
+        yield batch if stay.all() else batch.filter(pa.array(stay))
 
 
-def in_order(changes: Any) -> Iterator[pa.RecordBatch]:
+class _Numbers:
+    """Numbers of transactions, to be asked for those of many changes."""
+
+    def __init__(self, numbers: NDArray[np.int64]) -> None:
+        self._numbers = numbers
+        self._flags: NDArray[np.bool_] | None = None
+        if len(numbers) and numbers[0] >= 0 and numbers[-1] < _SPARSE * len(numbers) + _BATCH_ROWS:
+            self._flags = np.zeros(int(numbers[-1]) + 2, bool)
+            self._flags[numbers] = True
+
+    def include(self, column: pa.Array) -> NDArray[np.bool_]:
+        """Which of these are among them, or NULL."""
+        outside = np.asarray(column.is_null())
+        tx = np.asarray(column.fill_null(0), dtype=np.int64)
+        if self._flags is None:
+            return outside | np.isin(tx, self._numbers)
+        return outside | self._flags[np.clip(tx, -1, len(self._flags) - 1)]
+
+
+def _in_order(changes: Any, names: Sequence[Name], key: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """Record batches in log order, with ``seq``."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -58,15 +84,26 @@ def in_order(changes: Any) -> Iterator[pa.RecordBatch]:
     if not is_frame(changes):
         yield from _as_batches(changes)
         return
+    rows = lazy(changes, ("before", "after", "db", "table"))
+    image_fields(rows, "after", key)
+    if is_spark(changes):
+        changes = _of_tables(changes, names)
     table = to_arrow(changes)
     if "seq" not in table.column_names:
-        if is_spark(changes):
-            raise UsageError("a Spark frame has no order: the column seq is needed")
         table = table.append_column("seq", pa.array(range(table.num_rows), pa.int64()))
     seq = table["seq"]
     if len(seq) > 1 and not pc.all(pc.less_equal(seq[:-1], seq[1:])).as_py():
         table = table.take(pc.sort_indices(table, sort_keys=[("seq", "ascending")]))
     yield from table.unify_dictionaries().to_batches(max_chunksize=_BATCH_ROWS)
+
+
+def _of_tables(frame: Any, names: Sequence[Name]) -> Any:
+    """What is needed of a Spark frame: its other rows and columns are not collected."""
+    rows = nw.from_native(frame)
+    if "seq" not in rows.columns:
+        raise UsageError("a Spark frame has no order: the column seq is needed")
+    wanted = reduce(or_, ((nw.col("db") == db) & (nw.col("table") == table) for db, table in names))
+    return rows.filter(wanted).select(*(n for n in rows.columns if n in _NEEDED)).to_native()
 
 
 def _as_batches(changes: Iterable[Any]) -> Iterator[pa.RecordBatch]:

@@ -4,49 +4,53 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
+import numpy as np
 
-from binlogkit.analyses._frames import Lazy, records
 from binlogkit.analyses.point_in_time.boundary import Boundary, Name
 from binlogkit.analyses.point_in_time.findings import Findings
 from binlogkit.analyses.point_in_time.until import Until, ended
 from binlogkit.errors import UsageError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Integers = NDArray[np.int64]
 
 __all__ = ["Counting", "counting"]
 
 
 @dataclass(frozen=True, slots=True)
 class Counting:
-    """The transactions that count.
+    """The numbers (``tx``) of transactions, rising.
 
-    ``rows``: their numbers (``tx``) as a frame; ``committed``, ``rolled_back``: all that have ended
-    by the point, and since the base was taken; ``before``: those that had ended then;
-    ``transactional``: as the caller told.
+    ``committed``, ``rolled_back``: all that have ended by the point, and since the base was taken;
+    ``before``: those that had ended then; ``transactional``: as the caller told.
     """
 
-    rows: Lazy
-    committed: frozenset[int]
-    rolled_back: frozenset[int]
-    before: frozenset[int]
+    committed: Integers
+    rolled_back: Integers
+    before: Integers
     transactional: bool | None
 
     @property
-    def numbers(self) -> frozenset[int]:
+    def numbers(self) -> Integers:
         """The transactions whose row changes count."""
-        return self.committed | (self.rolled_back if self.transactional is False else frozenset())
+        if self.transactional is False:
+            return np.union1d(self.committed, self.rolled_back)
+        return self.committed
 
     def known(self, boundary: Boundary) -> bool:
         """Whether a boundary lies before the point at all, before the base too."""
-        return boundary.tx in self.before or self.happened(boundary)
+        return _in(boundary.tx, self.before) or self.happened(boundary)
 
     def happened(self, boundary: Boundary) -> bool:
         """Whether a boundary counts; a rolled back write stays in a non-transactional table."""
-        if boundary.tx is None or boundary.tx in self.committed:
+        if boundary.tx is None or _in(boundary.tx, self.committed):
             return True
         written = boundary.action == "statement_write" and not self.transactional
-        return written and boundary.tx in self.rolled_back
+        return written and _in(boundary.tx, self.rolled_back)
 
 
 def counting(
@@ -66,15 +70,16 @@ def counting(
     tables = [f"{db}.{table}" for db, table in names]
     how: dict[str, Any] = {"tables": tables, "transactional": transactional}
     found = ended(transactions, until, **how, findings=findings)
-    before = frozenset[int]()
+    before = np.empty(0, np.int64)
     if since is not None:
-        rows = records(ended(transactions, since, **how, findings=Findings()))
-        before = frozenset(row["tx"] for row in rows)
-        found = found.filter(~nw.col("tx").is_in(sorted(before)))
-    numbers: dict[str, set[int]] = {"committed": set(), "rolled_back": set()}
-    for row in records(found):
-        numbers[row["outcome"]].add(row["tx"])
-    wanted = ["committed", "rolled_back"] if transactional is False else ["committed"]
-    rows_of = found.filter(nw.col("outcome").is_in(wanted)).select("tx")
-    committed, rolled_back = (frozenset(numbers[o]) for o in ("committed", "rolled_back"))
-    return Counting(rows_of, committed, rolled_back, before, transactional)
+        earlier = ended(transactions, since, **how, findings=Findings())
+        before = np.union1d(earlier.committed, earlier.rolled_back)
+    committed, rolled_back = (
+        np.setdiff1d(numbers, before) for numbers in (found.committed, found.rolled_back)
+    )
+    return Counting(committed, rolled_back, before, transactional)
+
+
+def _in(number: int | None, numbers: Integers) -> bool:
+    at = len(numbers) if number is None else int(np.searchsorted(numbers, number))
+    return at < len(numbers) and int(numbers[at]) == number

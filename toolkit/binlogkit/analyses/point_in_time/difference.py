@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from binlogkit.analyses._declare import outputs
 from binlogkit.analyses._frames import FrameT, from_arrow, to_arrow
-from binlogkit.analyses.point_in_time.images import plain_values
+from binlogkit.analyses.point_in_time.cells import index
+from binlogkit.analyses.point_in_time.chunk import IS, Chunk, Piece, odd_names
+from binlogkit.analyses.point_in_time.codes import combined, occurrences
+from binlogkit.analyses.point_in_time.images import cell_codes
+from binlogkit.analyses.point_in_time.result import base_changes, lists
 from binlogkit.errors import UsageError
-from binlogkit.frames.schema import CellState
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from binlogkit.analyses.point_in_time.codes import Integers
 
 __all__ = ["DIFFERENCE", "difference"]
 
@@ -36,101 +42,115 @@ def difference(first: FrameT, second: FrameT, key: Sequence[str]) -> FrameT:
     """
     import pyarrow as pa
 
-    one, other = _State.of(to_arrow(first), key), _State.of(to_arrow(second), key)
-    found = _by_key(one, other) if key else _by_row(one, other)
-    take = [pa.array([row[i] for row in found], pa.int64()) for i in (1, 2)]
+    one, other = states = [to_arrow(frame) for frame in (first, second)]
+    cells = _cells(states, key)
+    size = one.num_rows
+    there = _paired(cells, key, size) if key else _surplus(cells, size, other.num_rows)
+    changed, uncertain = _compared(cells, states, there)
+    alone = (there < 0).any(axis=0)
+    changed, uncertain = changed & ~alone, uncertain & ~alone
+    kinds = np.where(changed.any(axis=0), "changed", "uncertain")
+    kinds = np.where(there[0] < 0, "added", np.where(there[1] < 0, "removed", kinds))
+    differ = np.flatnonzero(alone | changed.any(axis=0) | uncertain.any(axis=0))
+    rows = [_values(s).take(index(at[differ])) for s, at in zip(states, there, strict=True)]
+    names = [_named(list(cells), flags[:, differ]) for flags in (changed, uncertain)]
     table = pa.table(
-        {
-            "difference": pa.array([row[0] for row in found], pa.string()),
-            "before": one.values.take(take[0]),
-            "after": other.values.take(take[1]),
-            "changed": pa.array([row[3] for row in found], pa.list_(pa.string())),
-            "uncertain": pa.array([row[4] for row in found], pa.list_(pa.string())),
-        }
+        [pa.array(kinds[differ], pa.string()), *rows, *names], names=[o.name for o in DIFFERENCE]
     )
     return from_arrow(table, first)
 
 
-_Found = tuple[str, int | None, int | None, list[str], list[str]]
+def _values(state: pa.Table) -> Any:
+    return state["values"].combine_chunks()
 
 
-@dataclass(frozen=True, slots=True)
-class _State:
-    """A state's rows as comparable cells; ``keys`` are the whole rows without a key."""
-
-    values: pa.StructArray
-    names: list[str]
-    cells: list[dict[str, Hashable]]
-    keys: list[Hashable]
-    seqs: list[int | None]
-
-    @classmethod
-    def of(cls, table: pa.Table, key: Sequence[str]) -> _State:
-        import pyarrow as pa
-
-        values = table["values"].combine_chunks()
-        if isinstance(values, pa.ChunkedArray):
-            values = values.chunk(0) if values.num_chunks else pa.array([], values.type)
-        names = [field.name for field in values.type]
-        missing = [name for name in key if name not in names]
-        if missing and len(values):
+def _cells(states: Sequence[pa.Table], key: Sequence[str]) -> dict[str, Integers]:
+    """By column a code for each row of the first state, then of the second; -1 if not known."""
+    tables = [_plain(state) for state in states]
+    for table in tables:
+        missing = [name for name in key if name not in table.column_names]
+        if missing and table.num_rows:
             raise UsageError(f"the state has no column {', '.join(missing)}")
-        columns = [plain_values(column) for column in values.flatten()]
-        cells: list[dict[str, Hashable]] = [
-            dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)
-        ] or [{} for _ in range(len(values))]
-        unknown, states = table["unknown"].to_pylist(), table["value_state"].to_pylist()
-        for row, lost in zip(cells, unknown, strict=True):
-            for name in lost:
-                row.pop(name, None)
-        for i, raw in enumerate(table["raw"].to_pylist()):
-            for cell in raw or ():
-                if states[i] is not None and states[i][cell["column"]] > CellState.NULL:
-                    cells[i][names[cell["column"]]] = ("raw", cell["bytes"], cell["text"])
-        keys: list[Hashable] = [
-            tuple(row.get(n) for n in key) if key else frozenset(row.items()) for row in cells
-        ]
-        return cls(values, names, cells, keys, table["seq"].to_pylist())
+    names = [field.name for state in states for field in _values(state).type]
+    return {name: _codes(tables, name) for name in dict.fromkeys([*names, *key])}
 
 
-def _by_key(one: _State, other: _State) -> list[_Found]:
-    place = {k: i for i, k in enumerate(other.keys)}
-    found: list[_Found] = []
-    for i, k in enumerate(one.keys):
-        at = place.pop(k, None)
-        if at is None:
-            found.append(("removed", i, None, [], []))
-            continue
-        names = list(dict.fromkeys([*one.names, *other.names]))
-        untouched = one.seqs[i] == other.seqs[at]
-        changed, uncertain = _compare(one.cells[i], other.cells[at], names, untouched)
-        if changed or uncertain:
-            found.append(("changed" if changed else "uncertain", i, at, changed, uncertain))
-    found.extend(("added", None, at, [], []) for at in place.values())
-    return found
+def _plain(state: pa.Table) -> pa.Table:
+    """The state's columns, and what is odd in them."""
+    import pyarrow as pa
+
+    pieces = [Piece.of(batch, ()) for batch in base_changes(state).to_batches()]
+    return Chunk(pieces).cells(IS) if pieces else pa.schema(list(_values(state).type)).empty_table()
 
 
-def _compare(
-    before: dict[str, Hashable], after: dict[str, Hashable], names: Sequence[str], untouched: bool
-) -> tuple[list[str], list[str]]:
-    """Columns that differ, and columns that a state does not know, where that matters.
+def _codes(tables: Sequence[pa.Table], name: str) -> Integers:
+    import pyarrow as pa
 
-    ``untouched``: no change lies between the two, so what neither knows is the same in both.
+    found = []
+    for table in tables:
+        columns = [c for c in table.column_names if c == name or c in odd_names(name)]
+        found.append(table.select(columns) if name in columns else None)
+    known = [table for table in found if table is not None]
+    try:
+        codes = [cell_codes(pa.concat_tables(known, promote_options="permissive"), name)]
+    except (pa.ArrowInvalid, pa.ArrowTypeError):  # of types that hold no equal values
+        codes = [cell_codes(table, name) for table in known]
+        codes[1][codes[1] >= 0] += codes[0].max(initial=-1) + 1
+    lacking = [np.full(table.num_rows, -1) for table in tables]
+    if found[0] is None:
+        codes.insert(0, lacking[0])
+    if found[1] is None:
+        codes.append(lacking[1])
+    return np.concatenate(codes)
+
+
+def _paired(cells: dict[str, Integers], key: Sequence[str], size: int) -> Integers:
+    """Rows of both states with the same key: where they stand in each, -1 if in one only."""
+    codes = combined([cells[name] + 1 for name in key])
+    times = np.concatenate([occurrences(codes[:size]), occurrences(codes[size:])])
+    codes = combined([codes, times])
+    one, other = codes[:size], codes[size:]
+    place = np.full(int(codes.max(initial=0)) + 1, -1)
+    place[other] = np.arange(len(other))
+    at = place[one]
+    added = np.ones(len(other), bool)
+    added[at[at >= 0]] = False
+    more = np.flatnonzero(added)
+    there = [np.arange(size), np.full(len(more), -1)], [at, more]
+    return np.stack([np.concatenate(places) for places in there])
+
+
+def _surplus(cells: dict[str, Integers], size: int, other_size: int) -> Integers:
+    """Rows that one of the states has more often than the other, as :func:`_paired`."""
+    codes = combined([np.zeros(size + other_size, np.int64), *(c + 1 for c in cells.values())])
+    sides = codes[:size], codes[size:]
+    one, other = (np.bincount(side, minlength=int(codes.max(initial=0)) + 1) for side in sides)
+    removed = np.flatnonzero(occurrences(sides[0]) < (one - other)[sides[0]])
+    added = np.flatnonzero(occurrences(sides[1]) < (other - one)[sides[1]])
+    nowhere = np.full(len(added), -1), np.full(len(removed), -1)
+    return np.stack([np.append(removed, nowhere[0]), np.append(nowhere[1], added)])
+
+
+def _compared(
+    cells: dict[str, Integers], states: Sequence[pa.Table], there: Integers
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """By column and pair of rows: whether the values differ, and whether one is not known.
+
+    What neither state knows is the same in both if no change lies between the two.
     """
-    changed = [n for n in names if n in before and n in after and before[n] != after[n]]
-    lost = [n for n in names if n not in before or n not in after]
-    return changed, [n for n in lost if n in before or n in after or not untouched]
+    one, other = there[0], there[1] + states[0].num_rows
+    seqs = np.concatenate([np.asarray(s["seq"].fill_null(-1), dtype=np.int64) for s in states])
+    untouched = seqs[one] == seqs[other] if len(seqs) else np.zeros(0, bool)
+    codes = np.stack(list(cells.values())) if cells else np.empty((0, len(seqs)), np.int64)
+    before, after = codes[:, one], codes[:, other]
+    known = (before >= 0).astype(int) + (after >= 0)
+    return (known == 2) & (before != after), (known == 1) | ((known == 0) & ~untouched)
 
 
-def _by_row(one: _State, other: _State) -> list[_Found]:
-    surplus = Counter(one.keys) - Counter(other.keys)
-    lack = Counter(other.keys) - Counter(one.keys)
-    found: list[_Found] = []
-    for name, keys, counts in (("removed", one.keys, surplus), ("added", other.keys, lack)):
-        for i, row in enumerate(keys):
-            if counts[row]:
-                counts[row] -= 1
-                found.append(
-                    (name, i, None, [], []) if name == "removed" else (name, None, i, [], [])
-                )
-    return found
+def _named(names: Sequence[str], flags: NDArray[np.bool_]) -> pa.Array:
+    """The lists of the names that are flagged."""
+    import pyarrow as pa
+
+    owner, at = np.nonzero(flags.T)
+    values = pa.array(names, pa.string()).take(pa.array(at))
+    return lists(owner, values, np.zeros(flags.shape[1], bool))

@@ -68,12 +68,16 @@ KINDS = {
 
 @dataclass(slots=True)
 class Finding:
-    """What was met: how often, where first, and whether the state is determined nevertheless."""
+    """What was met: how often, where first, and whether the state is determined nevertheless.
+
+    ``at``: a number that rises in the order in which findings of one table were first met.
+    """
 
     count: int
     determined: bool
     file: str | None
     pos: int | None
+    at: int
 
 
 @dataclass(slots=True)
@@ -90,11 +94,12 @@ class Findings:
         *,
         determined: bool = False,
         times: int = 1,
+        at: int = 0,
     ) -> None:
         """Count more of a kind."""
         known = self.found.get(kind)
         if known is None:
-            self.found[kind] = Finding(times, determined, file, pos)
+            self.found[kind] = Finding(times, determined, file, pos, at)
         else:
             known.count += times
 
@@ -104,8 +109,8 @@ class Findings:
             self.found.pop(kind, None)
 
     def update(self, other: Findings) -> None:
-        """Take over another's findings."""
-        for kind, finding in other.found.items():
+        """Take over a table's findings."""
+        for kind, finding in sorted(other.found.items(), key=lambda item: item[1].at):
             self.add(
                 kind,
                 finding.file,

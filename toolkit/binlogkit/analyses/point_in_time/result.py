@@ -1,20 +1,25 @@
-"""From live rows to a state's table, and from a base to the first rows."""
+"""From rows to a state's table, and from a base to the first rows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from binlogkit.analyses._declare import outputs
-from binlogkit.analyses.point_in_time.images import FILE, POS, SEQ
-from binlogkit.analyses.point_in_time.store import HIDDEN, Oddity, Store
+from binlogkit.analyses.point_in_time.chunk import ODD, PLACES, STORED, odd_name
+from binlogkit.analyses.point_in_time.rows import ORDER, Rows
 from binlogkit.errors import UsageError
-from binlogkit.frames.schema import CellState, batch_schema
+from binlogkit.frames.schema import CellState, raw_type
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from numpy.typing import NDArray
 
-__all__ = ["STATE", "base_changes", "state_table"]
+    from binlogkit.analyses.point_in_time.codes import Integers
+
+__all__ = ["STATE", "base_changes", "lists", "state_table"]
 
 STATE = outputs(
     ("values", "as given", "the row: a struct of the table's columns, null where unknown"),
@@ -26,52 +31,43 @@ STATE = outputs(
     ("pos", "int64", "position of its event, null for one from the base"),
 )
 
+_NONE = np.empty(0, np.int64)
 _AFTER = 1  # `image` in a batch's raw cells
 
 
-def state_table(
-    store: Store, rows: list[list[int]], columns: Sequence[str] | None, key: Sequence[str]
-) -> pa.Table:
-    """The live rows with the columns of :data:`STATE`, sorted by ``key`` if there is one.
+def state_table(rows: Rows, columns: Sequence[str] | None, key: Sequence[str]) -> pa.Table:
+    """The rows with the columns of :data:`STATE`, sorted by ``key`` if there is one.
 
     ``columns``: the table's, all that were seen if None.
     """
     import pyarrow as pa
 
-    rows = store.settled(rows)
-    seen = [name for name in store.names if not name.startswith(HIDDEN)]
-    names = seen if columns is None else [name for name in columns if name in seen]
-    arrays = [store.gather(rows, name) for name in names]
-    fields = [store.fields[n].with_type(a.type) for n, a in zip(names, arrays, strict=True)]
-    odd = [store.oddity(row) for row in rows]
+    wanted = rows.fields if columns is None else columns
+    names = [name for name in wanted if name in rows.fields]
     for name in columns or ():
-        if rows and name not in seen:
+        if len(rows) and name not in rows.fields:
             raise UsageError(f"no image of the table has a column {name}")
-    table = pa.table(
+    table = _sorted(rows, key)
+    fields = [rows.fields[name] for name in names]
+    arrays = {field.name: _whole(table, field.name, field.type) for field in fields}
+    states = {name: _states(table, name) for name in rows.fields}
+    states = {name: found for name, found in states.items() if found.any()}
+    types = (pa.int64(), pa.string(), pa.int64())
+    places = [_whole(table, n, t).cast(t) for n, t in zip(PLACES, types, strict=True)]
+    values = (
+        pa.StructArray.from_arrays(list(arrays.values()), fields=fields)
+        if fields
+        else pa.nulls(len(rows), pa.struct([]))
+    )
+    return pa.table(
         {
-            "values": pa.StructArray.from_arrays(arrays, fields=fields)
-            if fields
-            else pa.nulls(len(rows), pa.struct([])),
-            "unknown": pa.array([_unknown(o, names) for o in odd], pa.list_(pa.string())),
-            "value_state": _states(odd, names, arrays),
-            "raw": pa.array([_raw(o, names) for o in odd], batch_schema([]).field("raw").type),
-            **{name: _place(store, rows, column) for name, column in _PLACES.items()},
+            "values": values,
+            "unknown": _unknown(states, names, len(rows)),
+            "value_state": _value_states(states, arrays, len(rows)),
+            "raw": _raw(table, states, names),
+            **dict(zip(("seq", "file", "pos"), places, strict=True)),
         }
     )
-    if not key or not rows:
-        return table
-    return _sorted(table, [store.gather(rows, name) for name in key])
-
-
-_PLACES = {"seq": SEQ, "file": FILE, "pos": POS}
-
-
-def _place(store: Store, rows: list[list[int]], column: str) -> pa.Array:
-    import pyarrow as pa
-
-    if column in store.fields:
-        return store.gather(rows, column)
-    return pa.nulls(len(rows), pa.string() if column == FILE else pa.int64())
 
 
 def base_changes(base: pa.Table) -> pa.Table:
@@ -89,7 +85,6 @@ def base_changes(base: pa.Table) -> pa.Table:
         whole = base.combine_chunks().to_struct_array()
         values = whole.combine_chunks() if isinstance(whole, pa.ChunkedArray) else whole
     columns: dict[str, Any] = {
-        "op": pa.array(["insert"] * count, pa.string()),
         "before": pa.nulls(count, values.type),
         "after": values,
         "seq": pa.nulls(count, pa.int64()),
@@ -102,48 +97,110 @@ def base_changes(base: pa.Table) -> pa.Table:
     return pa.table(columns)
 
 
-def _sorted(table: pa.Table, key: list[pa.Array]) -> pa.Table:
+def _whole(table: pa.Table, name: str, dtype: pa.DataType) -> pa.Array:
+    """A column as one array, of NULLs where the table does not have it."""
+    import pyarrow as pa
+
+    if name not in table.column_names:
+        return pa.nulls(table.num_rows, dtype)
+    column = table[name].unify_dictionaries()
+    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.nulls(0, dtype)
+
+
+def _sorted(rows: Rows, key: Sequence[str]) -> pa.Table:
+    """By key, text by code point, else as rows were first seen."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    names = [str(i) for i in range(len(key))]
-    plain = [k.cast(k.type.value_type) if pa.types.is_dictionary(k.type) else k for k in key]
-    order = pc.sort_indices(
-        pa.table(plain, names=names), sort_keys=[(name, "ascending") for name in names]
-    )
-    return table.take(order)
+    table = rows.table
+    if not len(rows):
+        return table
+    first = table[key[0]] if len(key) == 1 and key[0] in rows.fields else None
+    if first is not None and pa.types.is_integer(first.type) and not first.null_count:
+        order = np.argsort(np.asarray(first), kind="stable")
+    else:
+        columns = [table[name] for name in key if name in rows.fields]
+        plain = [
+            c.cast(c.type.value_type) if pa.types.is_dictionary(c.type) else c for c in columns
+        ]
+        by = pa.table([*plain, table[ORDER]], names=[str(i) for i in range(len(plain) + 1)])
+        order = np.asarray(pc.sort_indices(by, [(n, "ascending") for n in by.column_names]))
+    if (order[1:] > order[:-1]).all():
+        return table
+    return table.combine_chunks().take(pa.array(order))
 
 
-def _unknown(odd: Oddity | None, names: Sequence[str]) -> list[str]:
-    if odd is None:
-        return []
-    return [name for name in names if odd.states.get(name) == CellState.NOT_IN_IMAGE]
+def _states(table: pa.Table, name: str) -> NDArray[np.uint8]:
+    column = odd_name(name, "state")
+    if column not in table.column_names:
+        return np.zeros(table.num_rows, np.uint8)
+    return np.asarray(table[column].fill_null(0))
 
 
-def _states(
-    odd: Sequence[Oddity | None], names: Sequence[str], arrays: Sequence[pa.Array]
-) -> pa.Array:
+def _unknown(states: dict[str, NDArray[np.uint8]], names: Sequence[str], size: int) -> pa.Array:
+    """The lists of columns that are not known."""
     import pyarrow as pa
 
-    result: list[list[int] | None] = []
-    for i, oddity in enumerate(odd):
-        if oddity is None or not any(name in oddity.states for name in names):
-            result.append(None)
+    absent = CellState.NOT_IN_IMAGE
+    owners = [np.flatnonzero(states[n] == absent) if n in states else _NONE for n in names]
+    which = [np.full(len(rows), i) for i, rows in enumerate(owners)]
+    owner, at = np.concatenate([*owners, _NONE]), np.concatenate([*which, _NONE])
+    order = np.lexsort((at, owner))
+    values = pa.array(names, pa.string()).take(pa.array(at[order]))
+    return lists(owner[order], values, np.zeros(size, bool))
+
+
+def _value_states(
+    states: dict[str, NDArray[np.uint8]], arrays: dict[str, pa.Array], size: int
+) -> pa.Array:
+    """The states of the rows that have a cell which is no value or NULL."""
+    import pyarrow as pa
+
+    odd = np.zeros(size, bool)
+    for name in states.keys() & arrays.keys():
+        odd |= states[name] > CellState.NULL
+    columns = []
+    for name, array in arrays.items():
+        plain = np.asarray(array.is_null()).astype(np.uint8)  # VALUE or NULL
+        found = states.get(name, plain)
+        columns.append(np.where(found > CellState.NULL, found, plain)[odd])
+    owner = np.repeat(np.flatnonzero(odd), len(arrays))
+    values = np.stack(columns, axis=1).ravel() if columns else np.empty(0, np.uint8)
+    return lists(owner, pa.array(values, pa.uint8()), ~odd)
+
+
+def _raw(table: pa.Table, states: dict[str, NDArray[np.uint8]], names: Sequence[str]) -> pa.Array:
+    """The stored bytes and texts of cells without an Arrow value."""
+    import pyarrow as pa
+
+    parts, owners = [], [_NONE]
+    for name, found in states.items():
+        columns = [odd_name(name, what) for what in ODD[1:]]
+        if name not in names or columns[0] not in table.column_names:
             continue
-        result.append(
-            [
-                oddity.states.get(name, CellState.VALUE if array[i].is_valid else CellState.NULL)
-                for name, array in zip(names, arrays, strict=True)
-            ]
+        rows = np.flatnonzero(np.isin(found, STORED))
+        image, column = (np.full(len(rows), n) for n in (_AFTER, names.index(name)))
+        stored = [_whole(table, column, pa.null()).take(pa.array(rows)) for column in columns]
+        parts.append(
+            pa.table([image, column, *stored], names=[f.name for f in raw_type().value_type])
         )
-    return pa.array(result, pa.list_(pa.uint8()))
+        owners.append(rows)
+    owner = np.concatenate(owners)
+    size = table.num_rows
+    if not len(owner):
+        return pa.nulls(size, raw_type())
+    order = pa.array(np.argsort(owner, kind="stable"))
+    cells = pa.concat_tables(parts).take(order).combine_chunks()
+    fields = list(raw_type().value_type)
+    arrays = [_whole(cells, f.name, f.type).cast(f.type) for f in fields]
+    values = pa.StructArray.from_arrays(arrays, fields=fields)
+    return lists(np.sort(owner), values, ~np.isin(np.arange(size), owner))
 
 
-def _raw(odd: Oddity | None, names: Sequence[str]) -> list[dict[str, Any]] | None:
-    if odd is None or not odd.raw:
-        return None
-    return [
-        {"image": _AFTER, "column": names.index(name), "bytes": cell.bytes, "text": cell.text}
-        for name, cell in odd.raw.items()
-        if name in names
-    ]
+def lists(owner: Integers, values: pa.Array, mask: NDArray[np.bool_]) -> pa.Array:
+    """One list for each row, of the values that it owns, in order; null by the mask."""
+    import pyarrow as pa
+
+    offsets = np.append(0, np.cumsum(np.bincount(owner, minlength=len(mask)))).astype(np.int32)
+    found = pa.array(mask) if mask.any() else None
+    return pa.ListArray.from_arrays(pa.array(offsets), values, mask=found)

@@ -7,17 +7,19 @@ changed rows without logging them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from binlogkit.analyses._frames import is_frame, to_arrow
+from binlogkit.analyses._frames import to_arrow
 from binlogkit.analyses._savepoints import undone_ranges
 from binlogkit.analyses.point_in_time.batches import counted_batches
 from binlogkit.analyses.point_in_time.boundary import Boundary, Name, parents, read_boundaries
 from binlogkit.analyses.point_in_time.counting import counting
 from binlogkit.analyses.point_in_time.findings import Findings
+from binlogkit.analyses.point_in_time.fold import Fold
+from binlogkit.analyses.point_in_time.replay import by_table
 from binlogkit.analyses.point_in_time.result import base_changes, state_table
-from binlogkit.analyses.point_in_time.sequential import Replay
+from binlogkit.analyses.point_in_time.rows import Rows
 from binlogkit.analyses.point_in_time.state import State, as_state, only_table
 from binlogkit.analyses.point_in_time.until import Until, note_cascades
 
@@ -49,6 +51,8 @@ def rewind(
     on the way ends it, and that is told. ``seq``, ``file`` and ``pos`` are null: what changed a row
     last lies further back.
     """
+    import pyarrow.compute as pc
+
     findings = Findings()
     name = table if table is not None else only_table(changes)
     happened = read_boundaries(boundaries)
@@ -56,22 +60,25 @@ def rewind(
     if counts is None:
         raise AssertionError("rewind always has a ledger")
     above = [] if cascades_logged else parents(happened, name, cascades)
-    note_cascades(transactions, counts.rows, above, findings)
+    note_cascades(transactions, counts.numbers, above, findings)
     between = [b for b in happened if counts.happened(b) and (b.concerns(name) or b.may_write)]
-    run = Replay(key, [name], [], backwards=True)
-    run.load(base_changes(to_arrow(base)))
     since = _barrier(between, name, findings)
-    turned = counted_batches(changes, counts.numbers, undone_ranges(statements))
-    run.run(_turned(turned, since))
-    found = run.table(name)
-    findings.update(found.findings)
+    fold = Fold(key, backwards=True)
+    fold.begin(base_changes(to_arrow(base)))
+    undone = undone_ranges(statements)
+    for batch in reversed(list(counted_batches(changes, [name], key, counts.numbers, undone))):
+        if since is not None:
+            batch = batch.filter(pc.greater(batch["seq"], since.seq))
+        for _, part in by_table(batch, {name}):
+            fold.take(part)
+    rows = fold.settled()
+    findings.update(fold.findings)
     if since is not None and since.action == "create" and not since.conditional:
-        if len(found.rows):
-            findings.add("unseen", since.file, since.pos, times=len(found.rows))
-        found.empty()
-    rows = [found.store.handles(row) for row in found.rows.live()]
-    result = _without_places(state_table(found.store, rows, None, key))
-    return as_state(result, findings, changes if is_frame(changes) else None)
+        if len(rows):
+            findings.add("unseen", since.file, since.pos, times=len(rows))
+        rows = Rows()
+    result = _without_places(state_table(rows, None, key))
+    return as_state(result, findings, changes)
 
 
 def _barrier(boundaries: Sequence[Boundary], name: Name, findings: Findings) -> Boundary | None:
@@ -106,40 +113,6 @@ def _harmless(boundary: Boundary) -> bool:
     """An ALTER that leaves every column as it is."""
     done = boundary.alteration
     return done is not None and not (done.renamed or done.dropped or done.lost or done.added)
-
-
-def _turned(batches: Iterator[pa.RecordBatch], since: Boundary | None) -> Iterator[pa.RecordBatch]:
-    """The changes after ``since`` turned around, last first."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    for batch in reversed(list(batches)):
-        if since is not None:
-            batch = batch.filter(pc.greater(batch["seq"], since.seq))
-        if not batch.num_rows:
-            continue
-        batch = batch.take(pa.array(range(batch.num_rows - 1, -1, -1), pa.int64()))
-        columns = {field.name: batch[field.name] for field in batch.schema}
-        for one, other in (("before", "after"), ("before_state", "after_state")):
-            if one in columns:
-                columns[one], columns[other] = columns[other], columns[one]
-        columns["seq"] = pc.negate(batch["seq"])
-        if "raw" in columns:
-            columns["raw"] = _swapped(batch["raw"])
-        yield pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
-
-
-def _swapped(raw: pa.Array) -> pa.Array:
-    """Raw cells of the image before for those of the image after, and the other way round."""
-    import pyarrow as pa
-
-    if raw.null_count == len(raw):
-        return raw
-    turned = [
-        None if cells is None else [cell | {"image": 1 - cell["image"]} for cell in cells]
-        for cells in raw.to_pylist()
-    ]
-    return pa.array(turned, raw.type)
 
 
 def _without_places(rows: pa.Table) -> pa.Table:

@@ -8,17 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import narwhals as nw
+import numpy as np
 
-from binlogkit.analyses._frames import Lazy, lazy, records
+from binlogkit.analyses._frames import lazy
 from binlogkit.analyses.point_in_time.findings import Findings
 from binlogkit.errors import UsageError
 from binlogkit.events.gtid_set import GtidSet
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from narwhals.typing import IntoFrame
+    from numpy.typing import NDArray
+
+    Flags = NDArray[np.bool_]
+    Integers = NDArray[np.int64]
 
 __all__ = ["AtPosition", "AtTime", "Until", "UpToGtids", "ended", "note_cascades"]
 
@@ -55,6 +60,14 @@ _NEEDED = (
 )  # fmt: skip
 
 
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The numbers (``tx``) of transactions that have ended by a point, rising, by their outcome."""
+
+    committed: Integers
+    rolled_back: Integers
+
+
 def ended(
     transactions: IntoFrame,
     until: Until | None,
@@ -62,131 +75,151 @@ def ended(
     tables: Sequence[str],
     transactional: bool | None,
     findings: Findings,
-) -> Lazy:
-    """The transactions that have ended by then: ``tx`` and ``outcome``, committed or rolled_back.
+) -> Ended:
+    """The transactions that have ended by then.
 
     ``tables``: those that matter, ``db.table``: what is doubtful about the transactions that touch
     them goes to ``findings``; ``transactional``: whether their engine is, None when nothing tells.
     """
-    touching = nw.any_horizontal(
-        *(nw.col("tables").list.contains(name) for name in tables), ignore_nulls=True
-    )
-    needed = lazy(transactions, _NEEDED).select(*_NEEDED).with_columns(_touching=touching)
-    # Arrow joins no frame with a column of lists.
-    rows = _resolved(needed.drop("tables"))
-    if until is not None:
-        rows = rows.filter(_until(rows, until, findings))
-    touched = rows.filter(nw.col("_touching"))
+    ledger = _Ledger(_read(transactions, _NEEDED))
+    by_then = ledger.until(until, findings)
+    touched = by_then & _touching(ledger.rows, tables) & (ledger.numbers("rows") > 0)
     for outcome in ("prepared", "cut", "open"):
-        _note(touched, outcome, findings, determined=True)
+        ledger.note(touched & ledger.came_to(outcome), outcome, findings, determined=True)
     # What XA ROLLBACK takes back was prepared: by engines with transactions only.
-    plain = touched.filter(nw.col("resolved_file").is_null())
-    _note(plain, "rolled_back", findings, determined=transactional is not None)
-    return rows.filter(nw.col("outcome").is_in(["committed", "rolled_back"])).select(
-        "tx", "outcome"
+    plain = touched & ledger.came_to("rolled_back") & ~ledger.resolved
+    ledger.note(plain, "rolled_back", findings, determined=transactional is not None)
+    return Ended(
+        *(np.sort(ledger.tx[by_then & ledger.came_to(o)]) for o in ("committed", "rolled_back"))
     )
 
 
 def note_cascades(
-    transactions: IntoFrame, counting: Lazy, parents: Sequence[str], findings: Findings
+    transactions: IntoFrame, counting: Integers, parents: Sequence[str], findings: Findings
 ) -> None:
-    """A finding when transactions that count update or delete rows of a parent (TRAPS.md 12)."""
-    if not parents:
-        return
-    touching = nw.any_horizontal(
-        *(nw.col("tables").list.contains(name) for name in parents), ignore_nulls=True
-    )
-    needed = ("tx", "file", "pos", "tables", "updates", "deletes")
-    rows = lazy(transactions, needed).select(*needed).with_columns(_touching=touching)
-    changed = nw.col("_touching") & (nw.col("updates") + nw.col("deletes") > 0)
-    rows = rows.filter(changed).drop("tables").join(counting, on="tx", how="semi")
-    first = _first(rows)
-    if first is not None:
-        number = records(rows.select(nw.len().alias("n")))[0]["n"]
-        findings.add("cascades", first["file"], first["pos"], times=number)
+    """A finding when transactions that count update or delete rows of a parent (TRAPS.md 12).
+
+    ``counting``: their numbers.
+    """
+    if parents:
+        needed = ("tx", "file", "pos", "tables", "updates", "deletes")
+        ledger = _Ledger(_read(transactions, needed))
+        changed = ledger.numbers("updates") + ledger.numbers("deletes") > 0
+        touched = changed & _touching(ledger.rows, parents) & np.isin(ledger.tx, counting)
+        ledger.note(touched, "cascades", findings, determined=False)
 
 
-def _resolved(rows: Lazy) -> Lazy:
-    """With ``counts_tx`` and ``counts_at`` (µs): which transaction makes it count, and when."""
-    own = nw.col("commit_timestamp")
-    timed = rows.with_columns(
-        _at=nw.when(~own.is_null()).then(own).otherwise(nw.col("end_timestamp") * _MICROSECONDS)
-    )
-    deciders = timed.select(
-        nw.col("file").alias("resolved_file"),
-        nw.col("pos").alias("resolved_pos"),
-        nw.col("tx").alias("_decider"),
-        nw.col("_at").alias("_decided_at"),
-    )
-    joined = timed.join(deciders, on=["resolved_file", "resolved_pos"], how="left")
-    decided = ~nw.col("_decider").is_null()
-    return joined.with_columns(
-        counts_tx=nw.when(decided).then(nw.col("_decider")).otherwise(nw.col("tx")),
-        counts_at=nw.when(decided).then(nw.col("_decided_at")).otherwise(nw.col("_at")),
-    )
+def _read(transactions: IntoFrame, needed: Sequence[str]) -> pa.Table:
+    table: pa.Table = lazy(transactions, needed).select(*needed).collect("pyarrow").to_native()
+    return table
 
 
-def _until(rows: Lazy, until: Until, findings: Findings) -> nw.Expr:
-    if isinstance(until, AtTime):
-        return _until_time(rows, until.microseconds, findings)
-    if isinstance(until, AtPosition):
-        return nw.col("counts_tx") <= _last_at(rows, until)
-    return nw.col("counts_tx") <= _last_member(rows, until, findings)
+def _touching(rows: pa.Table, tables: Sequence[str]) -> Flags:
+    """Which transactions touch one of the tables."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    found = np.zeros(rows.num_rows, bool)
+    lists = pa.chunked_array(rows["tables"]).combine_chunks()
+    wanted = pc.is_in(lists.flatten(), pa.array(tables, pa.string()))
+    found[np.asarray(pc.list_parent_indices(lists))[np.asarray(wanted)]] = True
+    return found
 
 
-def _until_time(rows: Lazy, microseconds: int, findings: Findings) -> nw.Expr:
-    coarse = rows.filter(nw.col("commit_timestamp").is_null())
-    first = _first(coarse)
-    if first is not None:
-        findings.add("coarse_time", first["file"], first["pos"], determined=True)
-    until = nw.col("counts_at") <= microseconds
-    edges = records(
-        rows.with_columns(_in=until)
-        .group_by("_in")
-        .agg(nw.col("counts_tx").min().alias("low"), nw.col("counts_tx").max().alias("high"))
-    )
-    ends = {edge["_in"]: edge for edge in edges}
-    if True in ends and False in ends and ends[True]["high"] > ends[False]["low"]:
-        findings.add("clock_went_back", determined=True)
-    return until
+class _Ledger:
+    """The transactions; which ones count by a point depends on the one that decides each.
+
+    ``resolved``: XA transactions that another one committed or rolled back.
+    """
+
+    def __init__(self, rows: pa.Table) -> None:
+        self.rows = rows
+        self.tx = self.numbers("tx")
+
+    def numbers(self, name: str) -> Integers:
+        """A column of numbers, 0 for NULL."""
+        return np.asarray(self.rows[name].fill_null(0), dtype=np.int64)
+
+    def came_to(self, outcome: str) -> Flags:
+        """Which transactions have this outcome."""
+        import pyarrow.compute as pc
+
+        return np.asarray(pc.fill_null(pc.equal(self.rows["outcome"], outcome), False))
+
+    @property
+    def resolved(self) -> Flags:
+        return np.asarray(self.rows["resolved_file"].is_valid())
+
+    def note(self, which: Flags, kind: str, findings: Findings, *, determined: bool) -> None:
+        """A finding for these transactions."""
+        if which.any():
+            found = np.flatnonzero(which)
+            first = self.rows.slice(int(found[np.argmin(self.tx[found])]), 1)
+            file, pos = (first[name][0].as_py() for name in ("file", "pos"))
+            findings.add(kind, file, pos, determined=determined, times=len(found))
+
+    def until(self, until: Until | None, findings: Findings) -> Flags:
+        """Which transactions count by then."""
+        decider = self._deciders()
+        if until is None:
+            return np.ones(len(self.tx), bool)
+        if isinstance(until, AtTime):
+            return self._until_time(until.microseconds, decider, findings)
+        if isinstance(until, AtPosition):
+            return self.tx[decider] <= self._last_at(until)
+        return self.tx[decider] <= self._last_member(until, findings)
+
+    def _deciders(self) -> Integers:
+        """The transaction that makes each one count."""
+        import pyarrow.compute as pc
+
+        deciders = np.arange(len(self.tx))
+        resolved = np.flatnonzero(self.resolved)
+        if len(resolved):
+            wanted = self.rows.select(["resolved_file", "resolved_pos"]).take(resolved)
+            near = np.flatnonzero(np.asarray(pc.is_in(self.rows["pos"], wanted["resolved_pos"])))
+            there = self.rows.select(["file", "pos"]).take(near)
+            by_place = dict(zip(_pairs(there), near.tolist(), strict=True))
+            for at, place in zip(resolved.tolist(), _pairs(wanted), strict=True):
+                deciders[at] = by_place.get(place, at)
+        return deciders
+
+    def _until_time(self, microseconds: int, decider: Integers, findings: Findings) -> Flags:
+        import pyarrow.compute as pc
+
+        own = self.rows["commit_timestamp"]
+        coarse = np.flatnonzero(own.is_null())
+        first = np.isin(np.arange(len(self.tx)), coarse[np.argsort(self.tx[coarse])[:1]])
+        self.note(first, "coarse_time", findings, determined=True)
+        ends = pc.multiply(self.rows["end_timestamp"], _MICROSECONDS)
+        at = pc.coalesce(own, ends)
+        timed = np.asarray(at.is_valid())[decider]
+        early = np.asarray(at.fill_null(0))[decider] <= microseconds
+        counts = self.tx[decider]
+        in_time, late = counts[timed & early], counts[timed & ~early]
+        if len(in_time) and len(late) and in_time.max() > late.min():
+            findings.add("clock_went_back", determined=True)
+        return timed & early
+
+    def _last_at(self, until: AtPosition) -> int:
+        """The number of the last transaction that ends at or before the position; -1 for none."""
+        import pyarrow.compute as pc
+
+        here = np.asarray(pc.fill_null(pc.equal(self.rows["end_file"], until.file), False))
+        if not here.any():
+            raise UsageError(f"no transaction of this log ends in {until.file}")
+        by_then = self.tx[here & (self.numbers("end_pos") <= until.pos)]
+        return int(by_then.max()) if len(by_then) else int(self.tx[here].min()) - 1
+
+    def _last_member(self, until: UpToGtids, findings: Findings) -> int:
+        """The number of the last transaction in the set; what the log lacks of it is a finding."""
+        wanted = GtidSet.parse(until.gtids)
+        gtids = self.rows["gtid"].to_pylist()
+        seen = [i for i, gtid in enumerate(gtids) if gtid and gtid in wanted]
+        if wanted.subtract(GtidSet.of(gtids[i] for i in seen)):
+            findings.add("missing_gtids")
+        return int(self.tx[seen].max()) if seen else -1
 
 
-def _last_at(rows: Lazy, until: AtPosition) -> int:
-    """The number of the last transaction that ends at or before the position; -1 for none."""
-    files = records(
-        rows.group_by("end_file").agg(
-            nw.col("tx").min().alias("low"), nw.col("tx").max().alias("high")
-        )
-    )
-    known = {row["end_file"]: row for row in files}
-    if until.file not in known:
-        raise UsageError(f"no transaction of this log ends in {until.file}")
-    here = rows.filter((nw.col("end_file") == until.file) & (nw.col("end_pos") <= until.pos))
-    last = records(here.select(nw.col("tx").max().alias("last")))[0]["last"]
-    return int(known[until.file]["low"]) - 1 if last is None else int(last)
-
-
-def _last_member(rows: Lazy, until: UpToGtids, findings: Findings) -> int:
-    """The number of the last transaction in the set; what the log lacks of it is a finding."""
-    wanted = GtidSet.parse(until.gtids)
-    seen = [
-        row for row in records(rows.select("tx", "gtid")) if row["gtid"] and row["gtid"] in wanted
-    ]
-    missing = wanted.subtract(GtidSet.of(row["gtid"] for row in seen))
-    if missing:
-        findings.add("missing_gtids")
-    return max((int(row["tx"]) for row in seen), default=-1)
-
-
-def _note(rows: Lazy, outcome: str, findings: Findings, *, determined: bool) -> None:
-    """A finding for transactions with row changes that ended like this."""
-    found = rows.filter((nw.col("outcome") == outcome) & (nw.col("rows") > 0))
-    first = _first(found)
-    if first is not None:
-        number = records(found.select(nw.len().alias("n")))[0]["n"]
-        findings.add(outcome, first["file"], first["pos"], determined=determined, times=number)
-
-
-def _first(rows: Lazy) -> dict[str, Any] | None:
-    found = records(rows.sort("tx").head(1).select("file", "pos"))
-    return found[0] if found else None
+def _pairs(table: pa.Table) -> list[tuple[str, int]]:
+    return list(zip(*(column.to_pylist() for column in table.columns), strict=True))

@@ -1,0 +1,201 @@
+"""The tables of a lineage, from change to change and boundary to boundary in log order.
+
+What happens to a table, beside its row changes, comes from its boundaries: CREATE, DROP, TRUNCATE,
+RENAME (TRAPS.md 20), ALTER, and what makes its state undetermined: writes in statement format (15),
+DDL that moves rows or could not be understood.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from binlogkit.analyses.point_in_time.boundary import Boundary, History, Name
+from binlogkit.analyses.point_in_time.fold import Fold
+from binlogkit.analyses.point_in_time.structure import NOT_KNOWN
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Replay", "by_table"]
+
+
+class Replay:
+    """The tables of a lineage, replayed batch by batch.
+
+    ``key``: the key's columns at the end, empty for a multiset; ``names``: the tables whose rows
+    may have become the wanted one's by renames, the wanted one last; ``boundaries``: in log order.
+    """
+
+    def __init__(
+        self, key: Sequence[str], names: Sequence[Name], boundaries: Sequence[Boundary]
+    ) -> None:
+        self.names = set(names)
+        self.wanted = names[-1]
+        self.history = History.before(boundaries, self.wanted, key)
+        self.tables: dict[Name, Fold] = {}
+        self.absent: set[Name] = set()
+        self._boundaries = [
+            b for b in boundaries if b.may_write or any(b.concerns(name) for name in names)
+        ]
+        self._waiting: list[tuple[int, Name, pa.RecordBatch]] = []
+        cuts = [b.seq for b in self._boundaries if b.action in _CUTS]
+        self._cuts = np.array(cuts, np.int64)
+        self._next = 0
+
+    def table(self, name: Name) -> Fold:
+        """The table's state so far; a table that was never seen is one without a beginning."""
+        if name not in self.tables:
+            self.tables[name] = Fold(self.history.key(name))
+        return self.tables[name]
+
+    def begin(self, base: pa.Table) -> None:
+        """Begin with rows of the wanted table."""
+        self.table(self.wanted).begin(base)
+
+    def take(self, batch: pa.RecordBatch) -> None:
+        """Carry out the changes, which follow those of the same table that were taken before.
+
+        With several tables (a rename leads to the wanted one) their batches wait for the end:
+        readers hand them out in order per table only.
+        """
+        for name, part in by_table(batch, self.names):
+            for first, piece in self._pieces(part):
+                if len(self.names) == 1:
+                    self._changes(first, name, piece)
+                else:
+                    self._waiting.append((first, name, piece))
+
+    def finish(self) -> Fold | None:
+        """The wanted table after everything that was taken and every boundary; None if dropped."""
+        for first, name, piece in sorted(self._waiting, key=lambda waiting: waiting[0]):
+            self._changes(first, name, piece)
+        self._waiting = []
+        self._happen_before(None)
+        return self.tables.get(self.wanted)
+
+    def _pieces(self, batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """The batch in pieces that no boundary falls into which takes or makes rows."""
+        seqs = batch["seq"].to_numpy()
+        between = self._cuts[
+            self._cuts.searchsorted(seqs[0]) : self._cuts.searchsorted(seqs[-1], "right")
+        ]
+        edges = sorted({0, len(seqs), *seqs.searchsorted(between).tolist()})
+        for start, stop in pairwise(edges):
+            yield int(seqs[start]), batch.slice(start, stop - start)
+
+    def _changes(self, first: int, name: Name, batch: pa.RecordBatch) -> None:
+        self._happen_before(first)
+        self.table(name).take(batch)
+
+    def _happen_before(self, seq: int | None) -> None:
+        boundaries = self._boundaries
+        while self._next < len(boundaries) and (seq is None or boundaries[self._next].seq < seq):
+            boundary = boundaries[self._next]
+            self._next += 1
+            _ACTIONS.get(boundary.action, Replay._unknown)(self, boundary)
+
+    def _create(self, boundary: Boundary) -> None:
+        name = boundary.name
+        if boundary.conditional and name not in self.absent:
+            # On a table that exists it does nothing, and is logged all the same.
+            table = self.table(name)
+            if not table.complete and not len(table.settled()):
+                table.definition = table.definition or boundary.definition
+                _note(table, "if_not_exists", boundary)
+            return
+        self.absent.discard(name)
+        self.table(name).empty()
+        self.table(name).definition = boundary.definition
+
+    def _drop(self, name: Name) -> None:
+        self.tables.pop(name, None)
+        self.absent.add(name)
+
+    def _drop_database(self, boundary: Boundary) -> None:
+        for name in self.names:
+            if name[0] == boundary.name[0]:
+                self._drop(name)
+
+    def _rename(self, boundary: Boundary) -> None:
+        moved = self.table(boundary.name)
+        self._drop(boundary.name)
+        if boundary.new_name is None:
+            return
+        self.history.renamed(boundary.name, boundary.new_name)
+        if not moved.complete:
+            _note(moved, "renamed_from", boundary)
+        self.absent.discard(boundary.new_name)
+        self.tables[boundary.new_name] = moved
+
+    def _alter(self, boundary: Boundary) -> None:
+        table = self.table(boundary.name)
+        rows, done = table.settled(), boundary.alteration
+        table.definition = boundary.definition
+        if done is None or any(name.startswith("@") for name in rows.fields):
+            _note(table, "unknown_ddl", boundary)
+            return
+        if not table.keeps_rows:
+            table.empty()
+        rows = table.settled()
+        rows.alter(done)
+        self.history.altered(boundary.name, done)
+        table.key = self.history.key(boundary.name)
+        if len(rows) and done.lost.intersection(table.key):
+            _note(table, "key_converted", boundary)
+        if len(rows) and (done.lost or NOT_KNOWN in done.added.values()):
+            _note(table, "altered", boundary, determined=True)
+
+    def _everywhere(self, kind: str, boundary: Boundary) -> None:
+        for table in self.tables.values():
+            _note(table, kind, boundary)
+
+    def _unknown(self, boundary: Boundary) -> None:
+        if boundary.name not in self.names:
+            # A trigger, a function or a procedure may write any table.
+            self._everywhere("written_elsewhere", boundary)
+            return
+        kind = "statement_write" if boundary.action == "statement_write" else "unknown_ddl"
+        kind = "rows_moved" if boundary.moves_rows else kind
+        _note(self.table(boundary.name), kind, boundary)
+
+
+def _note(table: Fold, kind: str, boundary: Boundary, *, determined: bool = False) -> None:
+    table.findings.add(kind, boundary.file, boundary.pos, determined=determined, at=boundary.seq)
+
+
+_ACTIONS: Mapping[str, Callable[[Replay, Boundary], None]] = {
+    "create": Replay._create,
+    "drop": lambda replay, boundary: replay._drop(boundary.name),
+    "drop_database": Replay._drop_database,
+    "truncate": lambda replay, boundary: replay.table(boundary.name).empty(),
+    "rename": Replay._rename,
+    "alter": Replay._alter,
+    "incident": lambda replay, boundary: replay._everywhere("incident", boundary),
+}
+_CUTS = _ACTIONS.keys() - {"incident"}
+
+
+def by_table(
+    batch: pa.RecordBatch, wanted: Iterable[Name]
+) -> Iterator[tuple[Name, pa.RecordBatch]]:
+    """The changes of the wanted tables in the batch, table by table."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not batch.num_rows:
+        return
+    names = [batch["db"], batch["table"]]
+    if all(len(name.unique()) == 1 for name in names):
+        found = (names[0][0].as_py(), names[1][0].as_py())
+        if found in wanted:
+            yield found, batch
+        return
+    db, table = (name.cast(pa.string()) for name in names)
+    for found in wanted:
+        part = batch.filter(pc.and_(pc.equal(db, found[0]), pc.equal(table, found[1])))
+        if part.num_rows:
+            yield found, part
