@@ -17,6 +17,7 @@ from binlogkit.rows.filters import Filters, written_table_name
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from binlogkit.analyses.plans import Plans
     from binlogkit.log.audit import Audit
     from binlogkit.log.explain import Explanation
     from binlogkit.log.state import TableState
@@ -162,16 +163,17 @@ class Log(Streams):
         events = (step.event for step in self.walk(ahead=False))
         return write_loaded_files(events, Path(directory))
 
-    def undo(self, **filters: Any) -> list[dict[str, Any]]:
+    def undo(self, **filters: Any) -> Plans:
         """Plans that take the chosen changes back, last first: what reports.sql makes a script of.
 
-        A plan is a mapping as analyses.undo.PLANS says; one that is ``refused`` says why.
+        A sequence of mappings as analyses.undo.PLANS says, each made when it is asked for; one that
+        is ``refused`` says why.
         """
         from binlogkit.log.undo import plans_of
 
         return plans_of(self, backwards=True, **filters)
 
-    def redo(self, **filters: Any) -> list[dict[str, Any]]:
+    def redo(self, **filters: Any) -> Plans:
         """Plans that make the chosen changes again, first first; see :meth:`undo`."""
         from binlogkit.log.undo import plans_of
 

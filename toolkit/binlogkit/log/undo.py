@@ -5,75 +5,52 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from binlogkit.rows.ledger import boundaries_of
+from binlogkit.rows.filters import Filters
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
+    from binlogkit.analyses.plans import Plans
     from binlogkit.log.log import Log
 
 __all__ = ["plans_of"]
 
-Plan = dict[str, Any]
 
-
-def plans_of(log: Log, *, backwards: bool, **filters: Any) -> list[Plan]:
+def plans_of(log: Log, *, backwards: bool, **filters: Any) -> Plans:
     """See :meth:`binlogkit.log.log.Log.undo`."""
-    from binlogkit.analyses import undo as analysis
+    from binlogkit.analyses.undo import plans
 
-    plan = analysis.undo if backwards else analysis.redo
     transactions = log.transactions(engine="pyarrow")
     statements = log.statements(engine="pyarrow")
-    files = {name: number for number, name in enumerate(log.files)}
-    plans: list[Plan] = []
-    for changes in _by_version(log, **filters):
-        plans.extend(
-            analysis.mappings(plan(changes, transactions=transactions, statements=statements))
-        )
-    plans.extend(_refused(log, **filters))
-
-    def place(plan: Plan) -> tuple[int, ...]:
-        inner = -1 if plan["inner"] is None else plan["inner"]
-        return (files[plan["file"]], plan["pos"], inner, plan["row"])
-
-    return sorted(plans, key=place, reverse=backwards)
+    batches = [batch.batch for batch in log.batches(**filters)]
+    refused = _refused(log, **filters)
+    return plans(
+        batches, refused, transactions=transactions, statements=statements, backwards=backwards
+    )
 
 
-def _by_version(log: Log, **filters: Any) -> Iterator[pa.Table]:
-    """The changes of each version of each table."""
-    import pyarrow as pa
+def _refused(log: Log, **filters: Any) -> Iterator[dict[str, Any]]:
+    """The statements that changed rows without saying which, each with the reason for no plan.
 
-    found: dict[tuple[tuple[str, str], int], list[pa.RecordBatch]] = {}
-    for batch in log.batches(**filters):
-        found.setdefault((batch.table, batch.schema_version), []).append(batch.batch)
-    for batches in found.values():
-        yield pa.Table.from_batches(batches).unify_dictionaries()
-
-
-def _refused(log: Log, **filters: Any) -> Iterator[Plan]:
-    """A refused plan for each statement that changed rows without saying which."""
-    from binlogkit.rows.filters import Filters
-
+    The tables of one statement have one ``seq``: their order is the statement's, also backwards.
+    """
     wanted = Filters.build(**filters)
-    for step in log.steps():
-        if not wanted.wants_step(step):
+    first: dict[str, Any] = {}
+    for boundary in log.boundaries(engine="pyarrow", **filters).select(_KEYS).to_pylist():
+        if any(boundary[name] != first.get(name) for name in _EVENT):
+            first = dict(boundary)
+        reason = _REASONS.get(boundary.pop("action"))
+        db, table = boundary["db"], boundary["table"]
+        if reason is None or not wanted.wants_table(db or "", table or ""):
             continue
-        for boundary in boundaries_of(step):
-            reason = _REASONS.get(boundary.action)
-            named = boundary.db is not None and boundary.table is not None
-            if reason is None or not wanted.wants_table(boundary.db or "", boundary.table or ""):
-                continue
-            if not named and (wanted.tables or wanted.ops):
-                continue
-            yield {
-                "step": 0, "source": log.options.source, "file": boundary.file,
-                "pos": boundary.pos, "inner": boundary.inner, "row": 0, "gtid": boundary.gtid,
-                "timestamp": boundary.timestamp, "db": boundary.db or "",
-                "table": boundary.table or "", "kind": "update", "set": [], "where": [],
-                "limit_one": False, "refused": reason, "note": None,
-            }  # fmt: skip
+        if (db is None or table is None) and (wanted.tables or wanted.ops):
+            continue
+        yield {
+            **boundary, "db": db or "", "table": table or "", "seq": first["seq"], "row": 0,
+            "refused": reason,
+        }  # fmt: skip
 
 
+_EVENT = ("file", "pos", "inner")
+_KEYS = ["source", *_EVENT, "gtid", "timestamp", "db", "table", "seq", "action"]
 _REASONS = {
     "statement_write": "the change is logged as a statement: which rows it touched is not known",
     "truncate": "TRUNCATE logs no rows: what the table held is not in this event",
