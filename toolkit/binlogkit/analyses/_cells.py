@@ -77,8 +77,8 @@ def image_cells(batch: pa.RecordBatch, which: str) -> dict[str, Cells]:
     special = _special(batch.column("raw"), 0 if which == "before" else 1, states)
     absent = _mask(struct.is_null())
     cells = {}
-    for i, field in enumerate(struct.type):
-        array, odd = struct.field(i), special.get(i, {})
+    for i, (field, array) in enumerate(zip(struct.type, struct.flatten(), strict=True)):
+        odd = special.get(i, {})
         if pa.types.is_dictionary(array.type):
             array = array.dictionary_decode()
         if pa.types.is_floating(array.type):

@@ -140,6 +140,8 @@ class Reasons:
 
     def none(self) -> Mask:
         """The rows that are not refused."""
+        if self.texts.null_count == len(self.texts):
+            return np.ones(len(self.texts), np.bool_)
         return np.array(self.texts.is_null(), np.bool_)
 
 

@@ -19,14 +19,16 @@ if TYPE_CHECKING:
 
     Places = npt.NDArray[np.int64]
 
-__all__ = ["Chunk", "Piece", "Plans", "in_order"]
+__all__ = ["Chunk", "Piece", "Plans", "in_order", "size_of"]
 
 #: Plans by the column, each with the places of its rows among those of the chunk.
 Chunk = list[tuple["Places", "PlanColumns"]]
 
-_ROWS = 1 << 13
-_TEXT = 32 << 20  # bytes that the texts of a chunk's statements may come to
+# Rows of a chunk: so many, or so many of each piece, of which a few take as long as one.
+_ROWS, _ROWS_OF_PIECE = 1 << 13, 64
+_TEXT = 64 << 20  # bytes that the texts of a chunk's statements may come to
 _PER_BYTE, _PER_NAME, _PER_COLUMN = 6, 3, 64  # a statement's text, compared with its row's values
+_VALUES = ("before", "after", "raw")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +43,13 @@ class Piece:
         schema = self.batch.schema
         names = schema.field("after").type.names if "after" in schema.names else ()
         named = sum(_PER_NAME * len(name.encode()) + _PER_COLUMN for name in names)
-        valued: int = _PER_BYTE * self.batch.nbytes // max(1, self.batch.num_rows)
-        return _PER_COLUMN + named + valued
+        rows = max(1, int(self.batch.num_rows))
+        return _PER_COLUMN + named + _PER_BYTE * size_of(self.batch) // rows
+
+
+def size_of(batch: pa.RecordBatch) -> int:
+    """Bytes of the values of changes."""
+    return sum(int(batch[name].nbytes) for name in _VALUES if name in batch.schema.names)
 
 
 class Plans(Sequence[dict[str, Any]]):
@@ -85,7 +92,7 @@ class Plans(Sequence[dict[str, Any]]):
         import numpy as np
 
         while len(order):
-            ids = order[:_ROWS]
+            ids = order[: max(_ROWS, _ROWS_OF_PIECE * len(self._pieces))]
             text = np.cumsum(self._costs[self._piece_of(ids)])
             ids = ids[: max(1, int(np.searchsorted(text, _TEXT)))]
             order = order[len(ids) :]
@@ -109,7 +116,7 @@ class Plans(Sequence[dict[str, Any]]):
             batch = piece.batch.take(pa.array(ids[places] - self._starts[number]))
             taken.append((places, piece, batch))
         half = len(ids) // 2
-        if half and sum(batch.nbytes for _, _, batch in taken) * _PER_BYTE > 2 * _TEXT:
+        if half and sum(size_of(batch) for _, _, batch in taken) * _PER_BYTE > 2 * _TEXT:
             yield from self._made(ids[:half])
             yield from self._made(ids[half:])
             return

@@ -137,9 +137,13 @@ def words(array: pa.Array, form: Callable[[Any], str]) -> Part:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    if array.null_count == len(array):
+        return form(None)
     coded = array
     if not pa.types.is_dictionary(array.type):
         coded = array.dictionary_encode(null_encoding="encode")
+    if len(coded.dictionary) == 1 and not array.null_count:
+        return form(coded.dictionary[0].as_py())
     used = pc.unique(coded.indices)
     values = coded.dictionary.take(used).to_pylist()
     texts = [form(value) for value in values]

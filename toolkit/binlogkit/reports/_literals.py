@@ -36,7 +36,7 @@ SAFE = r"[ -\[\]-~]*"
 PLAIN = r"[ -&(-\[\]-~]*"
 _PLAIN = re.compile(PLAIN)
 _DECIMAL = re.compile(r"-?\d+(\.\d+)?", re.ASCII)
-_HEX = re.compile(r"0x((?:[0-9A-Fa-f]{2})*)")
+_HEX = re.compile(r"0x([0-9A-Fa-f]*)")
 _MOST_DIGITS = 65  # a longer decimal literal is read as a DOUBLE (manual, "Precision Math")
 _INTEGERS = range(-(1 << 63), 1 << 64)
 
@@ -107,7 +107,7 @@ def _text(value: object) -> str | None:
 
 def _binary(value: object) -> str | None:
     found = _HEX.fullmatch(value) if isinstance(value, str) else None
-    return None if found is None else f"X'{found[1].upper()}'"
+    return None if found is None or len(found[1]) % 2 else f"X'{found[1].upper()}'"
 
 
 def _labels(value: object) -> str | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from binlogkit.analyses.plan_columns import PlanColumns, Reasons
+from binlogkit.analyses.plan_columns import Chosen, PlanColumns, Reasons
 from binlogkit.analyses.plans import Chunk
 from binlogkit.errors import UsageError, printable
 from binlogkit.frames.texts import Mask, Part, bytes_of, hex_texts, joined, separated, words
@@ -70,13 +70,16 @@ def _lines(plans: PlanColumns, reasons: Reasons, number: pa.StringArray) -> pa.S
 
 def _origin(plans: PlanColumns) -> list[Part]:
     """What the statements do and which changes they answer, for their comments."""
+    import pyarrow.compute as pc
+
     texts: dict[str, Part] = {}
     for name, form in FORMS.items():
-        array = plans.note if name == "note" else plans.changes[name]
         if name in ("pos", "row"):
-            texts[name] = array.cast("string")
-        else:
-            texts[name] = words(array, partial(_shown, form))
+            texts[name] = plans.changes[name].cast("string")
+        elif name != "note":
+            texts[name] = words(plans.changes[name], partial(_shown, form))
+    note = words(plans.note, partial(_shown, FORMS["note"]))  # ends the line
+    texts["note"] = note.rstrip() if isinstance(note, str) else pc.ascii_rtrim(note, " ")
     return origin(plans.kind, texts)
 
 
@@ -92,26 +95,37 @@ def _reasons(plans: PlanColumns) -> Reasons:
     there = reasons.none()
     if not there.any():
         return reasons
+    for name in plans.table:
+        _refuse_name(name, there, reasons)
     if plans.kind == "insert" and not plans.set:
         reasons.add(there, NO_VALUE)
-    columns = [*plans.set, *plans.where]
-    for name, rows in [*((n, there) for n in plans.table), *((c.name, c.rows) for c in columns)]:
-        try:
-            identifier(name)
-        except UsageError as exc:
-            reasons.add(rows, str(exc))
+    for column in plans.set:
+        _refuse_name(column.name, column.rows, reasons)
     for column in plans.set:
         if column.kind == "enum" and pa.types.is_integer(column.cells.array.type):
             zero = np.equal(column.cells.array.fill_null(1), 0)
             reasons.add(column.rows & zero, f"column {printable(column.name)}{ERROR_VALUE}")
-    for column in columns:
-        for row, value in column.special():
-            try:
-                literal(value, column.kind)
-            except UsageError as exc:
-                here = np.arange(len(there)) == row
-                reasons.add(here, f"column {printable(column.name)}: {exc}")
+        _refuse_special(column, reasons)
+    for column in plans.where:
+        _refuse_name(column.name, column.rows, reasons)
+        _refuse_special(column, reasons)
     return reasons
+
+
+def _refuse_name(name: str, rows: Mask, reasons: Reasons) -> None:
+    try:
+        identifier(name)
+    except UsageError as exc:
+        reasons.add(rows, str(exc))
+
+
+def _refuse_special(column: Chosen, reasons: Reasons) -> None:
+    for row, value in column.special():
+        try:
+            literal(value, column.kind)
+        except UsageError as exc:
+            here = np.arange(len(column.rows)) == row
+            reasons.add(here, f"column {printable(column.name)}: {exc}")
 
 
 def _statement(plans: PlanColumns) -> list[Part]:

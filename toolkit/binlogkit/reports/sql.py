@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from binlogkit.analyses.plans import Chunk, Plans, in_order
+from binlogkit.analyses.plans import Chunk, Plans, in_order, size_of
 from binlogkit.reports._literals import comment, identifier, literal
 from binlogkit.reports._statements import Plan, plan_lines, statement
 
@@ -95,7 +95,7 @@ class Script:
         from binlogkit.frames.texts import LARGE
         from binlogkit.reports._statement_columns import chunk_lines
 
-        if sum(plans.changes.nbytes for _, plans in chunk) > LARGE:  # one row
+        if sum(size_of(plans.changes) for _, plans in chunk) > LARGE:  # one row
             yield from map(self._plan, in_order([chunk]))
             return
         block, refused = chunk_lines(chunk, self.statements + self.refused + 1)
