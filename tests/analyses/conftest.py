@@ -1,10 +1,15 @@
-"""Frames made by hand, in the canonical schema, for each engine."""
+"""Frames made by hand, in the canonical schema, for each engine.
+
+``plan_cases.py`` and ``rowwise_plans.py`` are shared by the tests of plans.
+"""
 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -13,6 +18,8 @@ import pytest
 from binlogkit.frames.fields.field import Fields, arrow_schema, names
 from binlogkit.frames.fields.ledger import BOUNDARY, STATEMENT, TRANSACTION
 from binlogkit.frames.schema import CellState, batch_schema
+
+sys.path.insert(0, str(Path(__file__).parent))
 
 Convert = Callable[[pa.Table], Any]
 Make = Callable[..., Any]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import example, given, settings
@@ -12,11 +13,17 @@ from hypothesis import strategies as st
 
 from binlogkit.frames.records import cell_values
 from binlogkit.frames.texts import (
+    Part,
     bytes_of,
+    hex_texts,
     holds_controls,
     holds_quotes,
     is_plain,
+    joined,
+    joined_rows,
+    separated,
     value_texts,
+    words,
 )
 
 DAY = 86_400_000_000  # µs
@@ -120,3 +127,58 @@ def test_what_texts_hold(text: str, plain: bool, quotes: bool, controls: bool) -
         assert holds_controls(array) is controls
         assert bytes_of(array).tobytes() == text.encode()
     assert is_plain(pa.array([], pa.string()))
+
+
+SHORT = st.text("ab,é", max_size=3)
+
+
+def each(part: Part, rows: int) -> list[str]:
+    """A part's text in each row."""
+    return [part] * rows if isinstance(part, str) else part.to_pylist()
+
+
+@settings(deadline=None)
+@given(st.data(), st.integers(1, 5))
+def test_joined_texts(data: st.DataObject, rows: int) -> None:
+    columns = st.lists(SHORT, min_size=rows, max_size=rows).map(lambda t: pa.array(t, pa.string()))
+    parts = data.draw(st.lists(SHORT | columns, max_size=5))
+    expected = ["".join(row) for row in zip(*(each(p, rows) for p in parts), strict=True)]
+    expected = expected or [""] * rows
+    assert joined(parts, rows).to_pylist() == expected
+    assert joined_rows(parts, rows) == "".join(expected).encode()
+
+
+@settings(deadline=None)
+@given(st.data(), st.integers(1, 5))
+def test_separated_terms(data: st.DataObject, rows: int) -> None:
+    column = st.lists(SHORT, min_size=rows, max_size=rows)
+    mask = st.lists(st.booleans(), min_size=rows, max_size=rows)
+    terms = data.draw(st.lists(st.tuples(mask, column), max_size=5))
+    made = [(np.array(there), ["<", pa.array(texts, pa.string()), ">"]) for there, texts in terms]
+    parts = separated(made, ", ")
+    assert joined(parts, rows).to_pylist() == [
+        ", ".join(f"<{texts[row]}>" for there, texts in terms if there[row]) for row in range(rows)
+    ]
+
+
+@settings(deadline=None)
+@given(st.lists(st.none() | st.integers(0, 3), min_size=1, max_size=8))
+def test_words_are_made_once_for_each_value(values: list[int | None]) -> None:
+    plain = pa.array(values, INT64)
+    for array in (plain, plain.dictionary_encode(), plain.cast(pa.string()).dictionary_encode()):
+        met: list[Any] = []
+
+        def form(value: Any, met: list[Any] = met) -> str:
+            met.append(value)
+            return f"<{value}>"
+
+        assert each(words(array, form), len(values)) == [f"<{value}>" for value in values]
+        assert len(met) == len(set(met)) == len(set(values))
+
+
+@settings(deadline=None)
+@given(columns(st.text(st.characters(exclude_categories=["Cs"]), max_size=4)))
+def test_texts_in_hexadecimal(values: list[str | None]) -> None:
+    expected = [None if value is None else value.encode().hex().upper() for value in values]
+    array = pa.array([None, *values], pa.string())
+    assert hex_texts(array.slice(1)).to_pylist() == expected

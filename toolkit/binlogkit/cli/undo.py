@@ -21,7 +21,7 @@ __all__ = ["command", "redo"]
 def _script(arguments: dict[str, Any], *, backwards: bool) -> int:
     from binlogkit import __version__
     from binlogkit.reports.output import destination
-    from binlogkit.reports.sql import SqlOptions, script
+    from binlogkit.reports.sql import Script, SqlOptions
 
     output, commit = arguments.pop("output"), arguments.pop("commit")
     log = open_input(arguments)
@@ -32,13 +32,13 @@ def _script(arguments: dict[str, Any], *, backwards: bool) -> int:
         made_by=" ".join([f"binlogkit {__version__}:", "binlogkit", *sys.argv[1:]]),
         commit=commit,
     )
+    script = Script(plans, options)
     with destination(output) as sink:
-        for line in script(plans, options):
-            sink.write(line.encode("utf-8"))
-    refused = sum(1 for plan in plans if plan["refused"])
-    if refused:
-        complain(f"{refused} of {len(plans)} changes have no statement; the script says why")
-    return max(status_of(log, filters, nothing=not plans), FINDINGS if refused else 0)
+        for block in script.blocks():
+            sink.write(block)
+    if script.refused:
+        complain(f"{script.refused} of {len(plans)} changes have no statement; the script says why")
+    return max(status_of(log, filters, nothing=not len(plans)), FINDINGS if script.refused else 0)
 
 
 _script_options = (

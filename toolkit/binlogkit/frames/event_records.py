@@ -44,7 +44,8 @@ def _plain(value: object) -> object:
 def _fields(body: object) -> dict[str, object]:
     sparse = isinstance(body, SPARSE)
     out: dict[str, object] = {}
-    for name, show in _shown(type(body)):
+    kind: Any = type(body)
+    for name, show in _shown(kind):
         value = getattr(body, name) if show is None else show(body)
         if value is None:
             if not sparse:

@@ -160,7 +160,7 @@ class _Templates:
         import pyarrow as pa
 
         steps = np.array(self._steps, np.int64)
-        offsets, texts = filled(stretch.data, rows, steps, b"".join(self._words))
+        offsets, texts = filled(stretch.data, rows.data, steps.data, b"".join(self._words))
         where, kind = buffer(offsets), pa.large_string()
         if texts.size <= _OFFSETS_END:
             narrow = np.frombuffer(where, np.int64).astype(np.int32)
@@ -191,9 +191,7 @@ class WindowEvents:
             return bytes(whole[start:end])
 
 
-def _keys(
-    view: memoryview, starts: list[int], ends: list[int], layout: Layout
-) -> Iterator[bytes]:
+def _keys(view: memoryview, starts: list[int], ends: list[int], layout: Layout) -> Iterator[bytes]:
     """The bytes of events outside of the gaps."""
     spans, pairs = spans_of(layout), zip(starts, ends, strict=True)
     if len(spans) == 1 and not spans[0][1]:

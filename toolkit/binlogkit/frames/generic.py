@@ -23,7 +23,7 @@ from binlogkit.frames.texts import has_large_rows, holds_controls, holds_quotes,
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["generic_rows"]
+__all__ = ["generic_rows", "json_texts"]
 
 _IMAGES = ("before", "after")
 _Dump = Callable[[object], str]
@@ -128,11 +128,11 @@ def _joined(struct: pa.StructArray, comma: str, colon: str) -> pa.Array:
     for i, field in enumerate(struct.type):
         start = "{" if i == 0 else comma
         parts += [f"{start}{json.dumps(field.name, ensure_ascii=False)}{colon}"]
-        parts += [pc.fill_null(_texts(struct.field(i), field), "null")]
+        parts += [pc.fill_null(json_texts(struct.field(i), field), "null")]
     return pc.binary_join_element_wise(*parts, "}", "")
 
 
-def _texts(array: pa.Array, field: pa.Field) -> pa.Array:
+def json_texts(array: pa.Array, field: pa.Field) -> pa.Array:
     """A column's values as JSON text, null where there is none."""
     import pyarrow as pa
     import pyarrow.compute as pc

@@ -22,6 +22,7 @@ __all__ = [
     "cell_values",
     "image_records",
     "row_records",
+    "special_value",
     "struct_records",
     "window_records",
 ]
@@ -121,13 +122,16 @@ def _mark(values: list[Any], states: Sequence[int], cells: list[dict[str, Any]])
         if state == CellState.NOT_IN_IMAGE:
             values[column] = _ABSENT
     for cell in cells:
-        column, state = cell["column"], states[cell["column"]]
-        if state == CellState.NO_ARROW_VALUE:
-            values[column] = cell["text"]
-        elif state == CellState.JSON_DIFF:
-            values[column] = {"json_diff": json.loads(cell["text"])}
-        else:
-            values[column] = {"undecodable": _hex(cell["bytes"]), "reason": cell["text"]}
+        values[cell["column"]] = special_value(states[cell["column"]], cell)
+
+
+def special_value(state: int, cell: dict[str, Any]) -> Any:
+    """A raw cell's value in the contract's form."""
+    if state == CellState.NO_ARROW_VALUE:
+        return cell["text"]
+    if state == CellState.JSON_DIFF:
+        return {"json_diff": json.loads(cell["text"])}
+    return {"undecodable": _hex(cell["bytes"]), "reason": cell["text"]}
 
 
 def row_records(batch: pa.RecordBatch) -> Iterator[tuple[int, dict[str, object]]]:

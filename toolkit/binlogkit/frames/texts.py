@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -14,14 +14,26 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = [
+    "LARGE",
+    "Mask",
+    "Part",
     "bytes_of",
     "has_large_rows",
+    "hex_texts",
     "holds_controls",
     "holds_quotes",
     "is_plain",
+    "joined",
     "joined_rows",
+    "separated",
     "value_texts",
+    "words",
 ]
+
+#: Which of some rows.
+Mask = npt.NDArray[np.bool_]
+#: A text for each of some rows, without a null; one text is every row's.
+Part = Union[str, "pa.StringArray"]
 
 # Bytes of rows, together and of one in the mean, from where each is written alone: their texts are
 # held several times, and may be more than an Arrow string can hold.
@@ -64,22 +76,84 @@ def holds_quotes(texts: pa.StringArray) -> bool:
     return bool((data == ord('"')).any() or (data == ord("\\")).any())
 
 
-def joined_rows(parts: Iterable[pa.StringArray | str], rows: int) -> bytes:
-    """For each of some rows its texts, one behind the other; a part that is one text is every
-    row's, and no part has a null."""
-    import pyarrow.compute as pc
+def joined_rows(parts: Iterable[Part], rows: int) -> bytes:
+    """For each of some rows its texts, one after the other."""
+    merged = _merged(parts)
+    if len(merged) == 1:
+        return str(merged[0]).encode() * rows
+    return bytes_of(_joined(merged)).tobytes()
 
-    joined, same = list[Any](), ""
+
+def joined(parts: Iterable[Part], rows: int) -> pa.StringArray:
+    """For each of some rows its texts as one."""
+    import pyarrow as pa
+
+    merged = _merged(parts)
+    return pa.repeat(merged[0], rows) if len(merged) == 1 else _joined(merged)
+
+
+def _merged(parts: Iterable[Part]) -> list[Any]:
+    """The parts with those that are every row's as one; the last part is such a text."""
+    merged, same = list[Any](), ""
     for part in parts:
         if isinstance(part, str):
             same += part
         else:
-            joined += [one_text(same), part]
+            merged += [same, part] if same else [part]
             same = ""
-    if not joined:
-        return same.encode() * rows
-    joined += [one_text(same), one_text("")]
-    return bytes_of(pc.binary_join_element_wise(*joined)).tobytes()
+    return [*merged, same]
+
+
+def _joined(merged: list[Any]) -> pa.StringArray:
+    import pyarrow.compute as pc
+
+    texts = [one_text(part) if isinstance(part, str) else part for part in (*merged, "")]
+    return pc.binary_join_element_wise(*texts)
+
+
+def separated(terms: Iterable[tuple[Mask, Sequence[Part]]], separator: str) -> list[Part]:
+    """The parts of lists of texts: of each row the terms that stand in it, with ``separator``
+    between two. A term: the rows that it stands in, and its parts."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    parts: list[Part] = []
+    begun: Mask | None = None
+    for rows, texts in terms:
+        if begun is None:
+            begun = np.zeros(len(rows), np.bool_)
+        if not rows.any():
+            continue
+        between: Part = separator
+        if not begun[rows].all():
+            between = pc.if_else(pa.array(begun), separator, "") if begun[rows].any() else ""
+        if rows.all():
+            parts += [between, *texts]
+        else:
+            text = joined([between, *texts], len(rows))
+            parts.append(pc.if_else(pa.array(rows), text, ""))
+        begun = begun | rows
+    return parts
+
+
+def words(array: pa.Array, form: Callable[[Any], str]) -> Part:
+    """The text that ``form`` makes of each value, made once for each different one."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if array.null_count == len(array):
+        return form(None)
+    coded = array
+    if not pa.types.is_dictionary(array.type):
+        coded = array.dictionary_encode(null_encoding="encode")
+    if len(coded.dictionary) == 1 and not array.null_count:
+        return form(coded.dictionary[0].as_py())
+    used = pc.unique(coded.indices)
+    values = coded.dictionary.take(used).to_pylist()
+    texts = [form(value) for value in values]
+    if len(texts) == 1:
+        return texts[0]
+    return pa.array(texts, pa.string()).take(pc.index_in(coded.indices, used))
 
 
 def value_texts(array: pa.Array, field: pa.Field) -> pa.StringArray | None:
@@ -101,7 +175,7 @@ def value_texts(array: pa.Array, field: pa.Field) -> pa.StringArray | None:
     if types.is_duration(stored) and kind == "time":
         return _times(array.cast(pa.int64()), scale)
     if types.is_binary(stored) and kind in ("binary", "geometry", "vector"):
-        return pc.binary_join_element_wise("0x", _hex(array), "")
+        return pc.binary_join_element_wise("0x", hex_texts(array), "")
     if types.is_decimal128(stored) and kind == "decimal":
         texts = array.cast(pa.string())
         return None if (bytes_of(texts) == ord("E")).any() else texts
@@ -130,8 +204,8 @@ def _times(microseconds: pa.Int64Array, scale: int) -> pa.StringArray | None:
     return pc.binary_join_element_wise(sign, words.take(hours), end, "")
 
 
-def _hex(array: pa.BinaryArray) -> pa.StringArray:
-    """The bytes in hexadecimal, upper case."""
+def hex_texts(array: pa.Array) -> pa.StringArray:
+    """The bytes of binary values or texts in hexadecimal, upper case."""
     import pyarrow as pa
 
     count = len(array)

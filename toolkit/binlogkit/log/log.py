@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
+    from binlogkit.analyses.plans import Plans
     from binlogkit.log.audit import Audit
     from binlogkit.log.explain import Explanation
     from binlogkit.log.state import PointArgs, TableState
@@ -239,16 +240,17 @@ class Log(Streams):
         events = (step.event for step in steps_of(self.reading()))
         return write_loaded_files(events, Path(directory))
 
-    def undo(self, **filters: Unpack[FilterArgs]) -> list[dict[str, Any]]:
+    def undo(self, **filters: Unpack[FilterArgs]) -> Plans:
         """Plans that take the chosen changes back, last first: what reports.sql makes a script of.
 
-        A plan is a mapping as analyses.undo.PLANS says; one that is ``refused`` says why.
+        A sequence of mappings as analyses.undo.PLANS says, each made when it is asked for; one that
+        is ``refused`` says why.
         """
         from binlogkit.log.undo import plans_of
 
         return plans_of(self, backwards=True, **filters)
 
-    def redo(self, **filters: Unpack[FilterArgs]) -> list[dict[str, Any]]:
+    def redo(self, **filters: Unpack[FilterArgs]) -> Plans:
         """Plans that make the chosen changes again, first first; see :meth:`undo`."""
         from binlogkit.log.undo import plans_of
 

@@ -98,9 +98,7 @@ def _json_texts(array: pa.Array, field: pa.Field) -> pa.Array:
             return pc.fill_null(array, null)
         if not holds_quotes(array):
             mark = one_text('"')
-            return pc.fill_null(
-                pc.binary_join_element_wise(mark, array, mark, one_text("")), null
-            )
+            return pc.fill_null(pc.binary_join_element_wise(mark, array, mark, one_text("")), null)
     if pa.types.is_dictionary(kind):
         words = text_array(_json_cells(array.dictionary, field.with_type(kind.value_type)))
         return pc.fill_null(words.take(array.indices), null)

@@ -17,12 +17,26 @@ from collections.abc import Callable
 
 from binlogkit.errors import UsageError, printable
 
-__all__ = ["comment", "identifier", "literal", "prepared", "writable"]
+__all__ = [
+    "PLAIN",
+    "PREPARED",
+    "SAFE",
+    "comment",
+    "escaped",
+    "identifier",
+    "literal",
+    "prepared",
+    "quoted",
+    "writable",
+]
 
-# One line of printable ASCII without the quote that ends it and without a backslash.
-_PLAIN = re.compile(r"[ -&(-\[\]-~]*")
+#: One line of printable ASCII without a backslash: what may stand in a script as it is.
+SAFE = r"[ -\[\]-~]*"
+#: The same without the quote that ends a literal.
+PLAIN = r"[ -&(-\[\]-~]*"
+_PLAIN = re.compile(PLAIN)
 _DECIMAL = re.compile(r"-?\d+(\.\d+)?", re.ASCII)
-_HEX = re.compile(r"0x((?:[0-9A-Fa-f]{2})*)")
+_HEX = re.compile(r"0x([0-9A-Fa-f]*)")
 _MOST_DIGITS = 65  # a longer decimal literal is read as a DOUBLE (manual, "Precision Math")
 _INTEGERS = range(-(1 << 63), 1 << 64)
 
@@ -93,7 +107,7 @@ def _text(value: object) -> str | None:
 
 def _binary(value: object) -> str | None:
     found = _HEX.fullmatch(value) if isinstance(value, str) else None
-    return None if found is None else f"X'{found[1].upper()}'"
+    return None if found is None or len(found[1]) % 2 else f"X'{found[1].upper()}'"
 
 
 def _labels(value: object) -> str | None:
@@ -135,8 +149,13 @@ def identifier(name: str) -> str:
     """
     if not name or "\0" in name:
         raise UsageError(f"'{printable(name)}' is not the name of a table or column")
-    quoted = name.replace("`", "``")
-    return f"`{quoted}`"
+    return quoted(name)
+
+
+def quoted(name: str) -> str:
+    """``name`` as :func:`identifier` has it, whatever it is."""
+    doubled = name.replace("`", "``")
+    return f"`{doubled}`"
 
 
 def prepared(statement: str) -> list[str]:
@@ -152,14 +171,22 @@ def prepared(statement: str) -> list[str]:
         stored = statement.encode("utf-8").hex().upper()
     except UnicodeEncodeError as exc:
         raise UsageError("a name holds a lone surrogate, which no server's name does") from exc
-    return [
-        f"SET @bk_sql = _utf8mb4 X'{stored}'",
-        "PREPARE bk_statement FROM @bk_sql",
-        "EXECUTE bk_statement",
-    ]
+    before, after = PREPARED
+    return f"{before}{stored}{after}".split(";\n")
+
+
+#: What stands around the hexadecimal of a statement that is prepared.
+PREPARED = (
+    "SET @bk_sql = _utf8mb4 X'",
+    "';\nPREPARE bk_statement FROM @bk_sql;\nEXECUTE bk_statement",
+)
 
 
 def comment(text: str) -> str:
     """``text`` as one comment line of printable ASCII, which nothing in it can end."""
-    safe = "".join(c if " " <= c <= "~" else c.encode("unicode_escape").decode() for c in text)
-    return f"-- {safe}".rstrip()
+    return f"-- {escaped(text)}".rstrip()
+
+
+def escaped(text: str) -> str:
+    """``text`` in printable ASCII on one line."""
+    return "".join(c if " " <= c <= "~" else c.encode("unicode_escape").decode() for c in text)

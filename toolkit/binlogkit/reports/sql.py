@@ -15,21 +15,14 @@ the end it restores the session. Why each setting: :data:`_SETTINGS`.
 
 from __future__ import annotations
 
-import datetime as dt
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from binlogkit.errors import UsageError, printable
-from binlogkit.reports._literals import comment, identifier, literal, prepared, writable
+from binlogkit.analyses.plans import Chunk, Plans, in_order, size_of
+from binlogkit.reports._literals import comment, identifier, literal
+from binlogkit.reports._statements import Plan, plan_lines, statement
 
-__all__ = ["SqlOptions", "comment", "identifier", "literal", "script", "statement"]
-
-Plan = Mapping[str, Any]
-
-# A text longer than this cannot be a key (InnoDB: 3072 bytes), so no index is lost without it.
-_LONGEST_KEY = 768
-_LONG_STATEMENT = 1 << 20  # bytes; 5.7's max_allowed_packet is 4 MiB, the client's 16 MiB
+__all__ = ["Script", "SqlOptions", "comment", "identifier", "literal", "script", "statement"]
 
 _SETTINGS: tuple[tuple[str, str, str], ...] = (
     ("character_set_client", "utf8mb4", "the script itself is ASCII"),
@@ -71,151 +64,44 @@ def script(plans: Iterable[Plan], options: SqlOptions | None = None) -> Iterator
     A plan that is refused, or that SQL cannot say, becomes a comment with the reason, counted in
     the verdict.
     """
-    options = options or SqlOptions()
-    yield from _lines(_head(options))
-    count = refused = 0
-    for number, plan in enumerate(plans, 1):
-        yield from _lines([comment(f"{number}: {_origin(plan)}")])
-        try:
-            text = statement(plan)
-        except UsageError as exc:
-            refused += 1
-            yield from _lines([comment(f"{number}: REFUSED, no statement: {exc}")])
-            continue
-        count += 1
-        yield from _lines(_checked(text, number))
-    yield from _lines(_tail(count, refused))
+    for block in Script(plans, options).blocks():
+        yield from block.decode("ascii").splitlines(keepends=True)
 
 
-def statement(plan: Plan) -> str:
-    """The plan's one statement, without a semicolon.
+class Script:
+    """The script in blocks of lines; ``statements``, ``refused``: how many came so far."""
 
-    UsageError: the plan is refused, a value cannot be written, or nothing tells the row.
-    """
-    if plan.get("refused"):
-        raise UsageError(str(plan["refused"]))
-    kind = plan["kind"]
-    if kind not in _STATEMENTS:
-        raise UsageError(f"a plan cannot {printable(str(kind))} a row")
-    table = f"{identifier(plan['db'])}.{identifier(plan['table'])}"
-    text: str = _STATEMENTS[kind](table, plan)
-    if plan.get("limit_one") and kind != "insert":
-        text += " LIMIT 1"
-    return text
+    def __init__(self, plans: Iterable[Plan], options: SqlOptions | None = None) -> None:
+        self._plans = plans
+        self._options = options or SqlOptions()
+        self.statements = self.refused = 0
 
+    def blocks(self) -> Iterator[bytes]:
+        """The lines, many at a time where the plans are those of a log."""
+        yield _block(_head(self._options))
+        if isinstance(self._plans, Plans):
+            for chunk in self._plans.chunks():
+                yield from self._chunk(chunk)
+        else:
+            yield from map(self._plan, self._plans)
+        yield _block(_tail(self.statements, self.refused))
 
-def _insert(table: str, plan: Plan) -> str:
-    if not plan["set"]:  # the row would be made of defaults
-        raise UsageError("no column has a value")
-    columns = ", ".join(identifier(item["column"]) for item in plan["set"])
-    values = ", ".join(_assigned(item) for item in plan["set"])
-    return f"INSERT INTO {table} ({columns}) VALUES ({values})"
+    def _plan(self, plan: Plan) -> bytes:
+        lines, said = plan_lines(plan, self.statements + self.refused + 1)
+        self.statements, self.refused = self.statements + said, self.refused + (not said)
+        return _block(lines)
 
+    def _chunk(self, chunk: Chunk) -> Iterator[bytes]:
+        from binlogkit.frames.texts import LARGE
+        from binlogkit.reports._statement_columns import chunk_lines
 
-def _update(table: str, plan: Plan) -> str:
-    if not plan["set"]:
-        raise UsageError("no column changes")
-    changes = [f"{identifier(item['column'])} = {_assigned(item)}" for item in plan["set"]]
-    changes += _kept(plan)
-    return f"UPDATE {table} SET {', '.join(changes)} WHERE {_condition(plan)}"
-
-
-def _delete(table: str, plan: Plan) -> str:
-    return f"DELETE FROM {table} WHERE {_condition(plan)}"
-
-
-_STATEMENTS = {"insert": _insert, "update": _update, "delete": _delete}
-
-
-def _kept(plan: Plan) -> list[str]:
-    """Columns assigned to themselves, so that ON UPDATE CURRENT_TIMESTAMP leaves them alone."""
-    written = {item["column"].lower() for item in plan["set"]}
-    return [
-        f"{identifier(item['column'])} = {identifier(item['column'])}"
-        for item in plan["where"]
-        if item["type"] in ("timestamp", "datetime")
-        and item["column"].lower() not in written
-        and not item.get("generated")
-    ]
-
-
-def _assigned(item: Mapping[str, Any]) -> str:
-    if not writable(item["value"], item["type"]):
-        raise UsageError(
-            f"column {printable(item['column'])} held ENUM's error value (index 0), "
-            "which no strict server takes"
-        )
-    return _in_column(item)
-
-
-def _in_column(item: Mapping[str, Any]) -> str:
-    try:
-        return literal(item["value"], item["type"])
-    except UsageError as exc:
-        raise UsageError(f"column {printable(item['column'])}: {exc}") from exc
-
-
-def _condition(plan: Plan) -> str:
-    if not plan["where"]:
-        raise UsageError("nothing in the log tells which row it was")
-    return " AND ".join(_equal(item) for item in plan["where"])
-
-
-def _equal(item: Mapping[str, Any]) -> str:
-    """The column is exactly this value: ``<=>`` for NULL's sake, and text byte by byte as well.
-
-    A collation would take ``a`` for ``A`` and leave out blanks at the end: the first comparison
-    can use an index, the second tells. TRAPS.md 38: FLOAT, DOUBLE and JSON are never compared.
-    """
-    column, kind = identifier(item["column"]), item["type"]
-    if item["value"] is None:
-        return f"{column} <=> NULL"
-    if kind in ("float", "double", "json"):
-        raise UsageError(f"a {kind} column, {printable(item['column'])}, cannot tell a row")
-    value = _in_column(item)
-    if kind != "text":
-        return f"{column} <=> {value}"
-    exact = f"CAST(CONVERT({column} USING utf8mb4) AS BINARY) <=> {value.removeprefix('_utf8mb4 ')}"
-    return exact if len(item["value"]) > _LONGEST_KEY else f"{column} <=> {value} AND {exact}"
-
-
-def _checked(text: str, number: int) -> list[str]:
-    """A statement and the count of what it changed; ``ROW_COUNT()`` is −1 after an error."""
-    lines = []
-    if len(text) > _LONG_STATEMENT:
-        lines.append(
-            comment(f"{len(text)} bytes: max_allowed_packet of client and server must be larger")
-        )
-    lines += [f"{part};" for part in prepared(text)]
-    lines.append(
-        f"SET @bk_wrong = @bk_wrong + (ROW_COUNT() <> 1), @bk_which = IF(ROW_COUNT() = 1 OR "
-        f"LENGTH(@bk_which) > 99, @bk_which, CONCAT(@bk_which, ' {number}'));"
-    )
-    return lines
-
-
-def _origin(plan: Plan) -> str:
-    """What a statement does and which change it answers, for its comment."""
-    place = f"{plan.get('file')}:{plan.get('pos')}"
-    if plan.get("inner") is not None:
-        place += f"/{plan['inner']}"
-    parts = [
-        f"{plan.get('kind')} {plan.get('db')}.{plan.get('table')} for {place} row {plan.get('row')}"
-    ]
-    if plan.get("timestamp") is not None:
-        parts.append(_utc(plan["timestamp"]))
-    if plan.get("gtid"):
-        parts.append(f"GTID {plan['gtid']}")
-    if plan.get("note"):
-        parts.append(str(plan["note"]))
-    return ", ".join(parts)
-
-
-def _utc(seconds: Any) -> str:
-    try:
-        return f"{dt.datetime.fromtimestamp(int(seconds), dt.UTC):%Y-%m-%d %H:%M:%S} UTC"
-    except (OverflowError, ValueError, OSError):
-        return f"timestamp {seconds}"
+        if sum(size_of(plans.changes) for _, plans in chunk) > LARGE:  # one row
+            yield from map(self._plan, in_order([chunk]))
+            return
+        block, refused = chunk_lines(chunk, self.statements + self.refused + 1)
+        self.refused += refused
+        self.statements += sum(len(places) for places, _ in chunk) - refused
+        yield block
 
 
 def _head(options: SqlOptions) -> list[str]:
@@ -267,6 +153,5 @@ def _tail(count: int, refused: int) -> list[str]:
     ]
 
 
-def _lines(parts: Iterable[str]) -> Iterator[str]:
-    for part in parts:
-        yield f"{part}\n"
+def _block(lines: Iterable[str]) -> bytes:
+    return "".join(f"{line}\n" for line in lines).encode("ascii")

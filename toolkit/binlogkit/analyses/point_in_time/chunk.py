@@ -171,14 +171,16 @@ class Chunk:
         matrix = self._states[IS]
         if matrix is None:
             return np.zeros(self.size, bool)
-        return (matrix == CellState.JSON_DIFF).any(axis=1)
+        found: NDArray[np.bool_] = (matrix == CellState.JSON_DIFF).any(axis=1)
+        return found
 
     def whole(self) -> NDArray[np.bool_]:
         """Which changes tell every cell of their own columns after them."""
         matrix = self._states[IS]
         if matrix is None:
             return np.ones(self.size, bool)
-        return ~np.isin(matrix, ABSENT).any(axis=1)
+        absent: NDArray[np.bool_] = np.asarray(np.isin(matrix, ABSENT).any(axis=1))
+        return ~absent
 
     def cells(self, side: int) -> Any:
         """One side as a table: columns, what is odd in them, and :data:`PLACES`."""

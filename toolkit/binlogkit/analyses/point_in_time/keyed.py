@@ -128,9 +128,9 @@ class _Events:
         chosen[root[wanted | concerned]] = True
         mine = np.flatnonzero(chosen[root] & ~self.removes)
         mine = mine[np.lexsort((self.change[mine], root[mine]))]
-        starts = np.flatnonzero(runs(root[mine]))
-        begun = mine[starts]
-        chains = Chains(self.change[mine], starts, np.where(alone, -1, base)[begun])
+        firsts = np.flatnonzero(runs(root[mine]))
+        begun = mine[firsts]
+        chains = Chains(self.change[mine], firsts, np.where(alone, -1, base)[begun])
         return chains, mine[chains.ends - 1]
 
 

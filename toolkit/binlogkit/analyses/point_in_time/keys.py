@@ -120,7 +120,8 @@ def _differs(one: Any, other: Any) -> Flags:
     """Where two columns differ; NULL equals NULL."""
     import pyarrow.compute as pc
 
-    differs = np.asarray(pc.fill_null(pc.not_equal(one, other), False))
+    differs: Flags = np.asarray(pc.fill_null(pc.not_equal(one, other), False))
     if not one.null_count and not other.null_count:
         return differs
-    return differs | (np.asarray(one.is_null()) != np.asarray(other.is_null()))
+    nulls: Flags = np.asarray(one.is_null()) != np.asarray(other.is_null())
+    return differs | nulls

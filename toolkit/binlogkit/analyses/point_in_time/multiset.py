@@ -88,18 +88,19 @@ def _match_equals(images: Images, which: Integers) -> None:
     """Match images without unknown cells: per value, first come, first served."""
     code = combined([np.zeros(len(which), np.int64), *(cells[which] for cells in images.cells)])
     order = which[np.lexsort((images.time[which], code))]
-    first, removes = runs(np.sort(code)), images.removes[order]
+    removes: NDArray[np.bool_] = images.removes[order]
+    first = runs(np.sort(code))
     group = np.cumsum(first) - 1
-    steps = np.where(removes, -1, 1)
-    there = np.cumsum(steps)
-    there -= (there - steps)[first][group]
+    steps: Integers = np.where(removes, -1, 1)
+    there: Integers = np.cumsum(steps)
+    there = there - (there - steps)[first][group]
     # The lowest number of rows so far in each group: groups are moved apart for one pass.
     apart = group * (2 * len(which) + 2)
     lowest = np.minimum(np.minimum.accumulate(there - apart) + apart, 0)
     before = np.where(first, 0, np.append(0, lowest[:-1]))
     found = removes & (there >= before)
-    rank = np.cumsum(found)
-    rank -= (rank - found)[first][group]
+    rank: Integers = np.cumsum(found)
+    rank = rank - (rank - found)[first][group]
     written = np.flatnonzero(~removes)
     start = np.cumsum(~removes)
     start = (start - ~removes)[first][group]

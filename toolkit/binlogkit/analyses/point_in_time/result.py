@@ -11,7 +11,8 @@ from binlogkit.analyses._declare import outputs
 from binlogkit.analyses.point_in_time.chunk import ODD, PLACES, STORED, odd_name
 from binlogkit.analyses.point_in_time.rows import ORDER, Rows
 from binlogkit.errors import UsageError
-from binlogkit.frames.schema import CellState, raw_type
+from binlogkit.frames.fields.field import arrow_type
+from binlogkit.frames.schema import CellState
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -182,16 +183,16 @@ def _raw(table: pa.Table, states: dict[str, NDArray[np.uint8]], names: Sequence[
         image, column = (np.full(len(rows), n) for n in (_AFTER, names.index(name)))
         stored = [_whole(table, column, pa.null()).take(pa.array(rows)) for column in columns]
         parts.append(
-            pa.table([image, column, *stored], names=[f.name for f in raw_type().value_type])
+            pa.table([image, column, *stored], names=[f.name for f in arrow_type("raw").value_type])
         )
         owners.append(rows)
     owner = np.concatenate(owners)
     size = table.num_rows
     if not len(owner):
-        return pa.nulls(size, raw_type())
+        return pa.nulls(size, arrow_type("raw"))
     order = pa.array(np.argsort(owner, kind="stable"))
     cells = pa.concat_tables(parts).take(order).combine_chunks()
-    fields = list(raw_type().value_type)
+    fields = list(arrow_type("raw").value_type)
     arrays = [_whole(cells, f.name, f.type).cast(f.type) for f in fields]
     values = pa.StructArray.from_arrays(arrays, fields=fields)
     return lists(np.sort(owner), values, ~np.isin(np.arange(size), owner))

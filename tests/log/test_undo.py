@@ -1,0 +1,76 @@
+"""Plans over a whole log: in the order of its events, with what cannot be taken back."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import binlogkit as bk
+from binlogkit_fixtures import golden
+
+# What mysqlbinlog prints as BINLOG; the rest becomes SQL and comments.
+IN_BASE64 = ("FORMAT_DESCRIPTION_EVENT", "TABLE_MAP_EVENT", "WRITE_ROWS_EVENT",
+             "UPDATE_ROWS_EVENT", "DELETE_ROWS_EVENT")  # fmt: skip
+
+
+def place(plan: dict[str, Any]) -> tuple[Any, ...]:
+    return plan["file"], plan["pos"], plan["row"], plan["table"]
+
+
+def logs(cell: str, scenario: str) -> list[Path]:
+    return list(golden.case(cell, scenario).binlogs)
+
+
+def test_a_text_of_two_logs_is_undone_from_its_end(tmp_path: Path) -> None:
+    """The positions begin anew with the second log, and with one file's name."""
+    paths = logs("8.0-row-full", "shutdown")
+    statements = []
+    for path in paths:
+        data = path.read_bytes()
+        for event in bk.open(str(path)).event_records():
+            pos, end = int(str(event["pos"])), int(str(event["end_pos"]))
+            if event["type"] in IN_BASE64:
+                encoded = base64.b64encode(data[pos:end]).decode()
+                statements.append(f"BINLOG '\n{encoded}\n'/*!*/;\n")
+    text = tmp_path / "binlog.sql"
+    text.write_text("DELIMITER /*!*/;\n" + "".join(statements), "ascii")
+    expected = [place(plan)[1:] for plan in bk.open([str(path) for path in paths]).undo()]
+    found = [place(plan)[1:] for plan in bk.open(str(text)).undo()]
+    assert found == expected
+    assert [pos for pos, *_ in found] != sorted((pos for pos, *_ in found), reverse=True)
+    assert [place(plan)[1:] for plan in bk.open(str(text)).redo()] == found[::-1]
+
+
+@pytest.mark.parametrize("scenario", ["ddl", "statements"])
+def test_undo_is_redo_backwards(scenario: str) -> None:
+    log = bk.open([str(path) for path in logs("5.7-mixed-full", scenario)])
+    undo, redo = list(log.undo()), list(log.redo())
+    assert {place(plan) for plan in undo} == {place(plan) for plan in redo}
+    for plans in (undo, redo):
+        steps = [plan["step"] for plan in plans]
+        assert steps == sorted(steps)
+    assert [p["pos"] for p in undo] == [p["pos"] for p in redo[::-1]]
+
+
+def test_statements_that_log_no_rows_are_refused_as_boundaries_tell() -> None:
+    log = bk.open([str(path) for path in logs("5.7-mixed-full", "ddl")])
+    boundaries = log.boundaries(engine="pyarrow").to_pylist()
+    actions = ("statement_write", "truncate", "drop", "drop_database", "unknown")
+    expected = [(b["pos"], b["table"] or "") for b in boundaries if b["action"] in actions]
+    refused = [p for p in log.redo() if p["refused"] and not p["set"] and p["kind"] == "update"]
+    assert [(p["pos"], p["table"]) for p in refused] == expected
+    assert {p["refused"].split(":")[0] for p in refused} >= {
+        "DROP TABLE logs no rows", "TRUNCATE logs no rows", "the change is logged as a statement",
+    }  # fmt: skip
+
+
+def test_filters_choose_among_them() -> None:
+    log = bk.open([str(path) for path in logs("5.7-mixed-full", "ddl")])
+    every = list(log.undo())
+    table = next(p["table"] for p in every if "DROP TABLE" in (p["refused"] or ""))
+    assert list(log.undo(table=table)) == [p for p in every if p["table"] == table]
+    middle = every[len(every) // 2]["pos"]
+    assert list(log.undo(start_position=middle)) == [p for p in every if p["pos"] >= middle]

@@ -1,0 +1,259 @@
+"""What a statement sets, what finds its row, and why there is none: for many changes at once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from binlogkit.analyses._cells import Cells, image_cells
+from binlogkit.analyses.plan_columns import (
+    Chosen,
+    PlanColumns,
+    Reasons,
+    no_texts,
+    plan_schema,
+)
+from binlogkit.errors import UsageError
+from binlogkit.frames.schema import OPS
+from binlogkit.frames.texts import Mask, Part, separated
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Facts", "Planner"]
+
+_INEXACT = ("float", "double", "json")
+_STAMPS = ("timestamp", "datetime")  # may have ON UPDATE CURRENT_TIMESTAMP
+_NO_VALUES = (
+    ("undecodable", "is not decodable"),
+    ("json_diff", "is known as a difference only"),
+)
+_OPPOSITE = {"insert": "delete", "delete": "insert", "update": "update"}
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of a table's columns; ``key`` is empty for a table without one."""
+
+    kinds: Mapping[str, str]
+    generated: frozenset[str]
+    key: tuple[str, ...]
+
+    @classmethod
+    def of(cls, schema: pa.Schema, key: Sequence[str] | None) -> Facts:
+        """Those of a canonical schema. UsageError where column types or the key cannot be told."""
+        import pyarrow as pa
+
+        image = schema.field("after").type
+        if not pa.types.is_struct(image):
+            raise UsageError("typed changes are needed: before and after are text here")
+        kinds, generated = {}, set()
+        for column in image:
+            name, facts = column.name, column.metadata or {}
+            if b"binlogkit:kind" not in facts:
+                raise UsageError(f"the type of column {name} cannot be told: schema is needed")
+            kinds[name] = facts[b"binlogkit:kind"].decode()
+            if facts.get(b"binlogkit:generated"):
+                generated.add(name)
+        if key is None:
+            stored = (schema.metadata or {}).get(b"binlogkit:key")
+            if stored is None:
+                raise UsageError("the table's key cannot be told: give it, or () if there is none")
+            key = json.loads(stored)
+        unknown = [name for name in key if name not in kinds]
+        if unknown:
+            raise UsageError(f"the table has no column {', '.join(unknown)}")
+        return cls(kinds, frozenset(generated), tuple(key))
+
+    @property
+    def unnamed(self) -> str | None:
+        """The first column of which only the number is known."""
+        numbered = (n for n in self.kinds if n.startswith("@") and n[1:].isdecimal())
+        return next(numbered, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Planner:
+    """Turns changes of one table into plans; ``outcomes``: of transactions not committed."""
+
+    facts: Facts
+    schema: pa.Schema
+    backwards: bool
+    outcomes: Mapping[int, str] | None
+
+    def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The plans of a batch as a frame."""
+        import pyarrow as pa
+
+        there = [self.schema.field(n) for n in self.schema.names if n in batch.schema.names]
+        batch = batch.select([f.name for f in there]).cast(pa.schema(there))
+        frames = [columns.frame() for _, columns in self.columns(batch)]
+        return pa.concat_batches(frames) if frames else plan_schema().empty_table().to_batches()[0]
+
+    def columns(self, batch: pa.RecordBatch) -> Iterator[tuple[Any, PlanColumns]]:
+        """The plans of a batch in the canonical schema: for each kind the rows that have it."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        ops = batch["op"].cast(pa.string())
+        for op in OPS:
+            rows = np.flatnonzero(pc.equal(ops, op))
+            if len(rows):
+                every = len(rows) == batch.num_rows
+                yield rows, self._plans(batch if every else batch.take(pa.array(rows)), op)
+
+    def _plans(self, batch: pa.RecordBatch, op: str) -> PlanColumns:
+        before, after = image_cells(batch, "before"), image_cells(batch, "after")
+        if op == "update":  # what is not in the image after was not changed
+            after = {name: cells.over(before[name]) for name, cells in after.items()}
+        old, new = (after, before) if self.backwards else (before, after)
+        kind = _OPPOSITE[op] if self.backwards else op
+        every = np.ones(batch.num_rows, np.bool_)
+        reasons = Reasons(self._not_committed(batch))
+        draft = _Draft(self.facts, kind, old, new, reasons, every)
+        if self.facts.unnamed is None:
+            draft.fill()
+        else:
+            reasons.add(every, f"the name of column {self.facts.unnamed} is not known")
+        there = reasons.none()
+        left = there & _any(draft.left_out.values(), every)
+        # Rows that are equal in every column are all the same one; rows that are equal in those
+        # that can be compared are not: without LIMIT the statement then changes more than one
+        # row, which the script takes for a failure.
+        limit_one = there & ~left & (not self.facts.key and kind != "insert")
+        notes = Reasons(no_texts(len(every)))
+        notes.add(left, "not compared: ", *_names(draft.left_out))
+        return PlanColumns(
+            batch, self.backwards, kind, draft.chosen(draft.set, new),
+            draft.chosen(draft.where, old), limit_one, reasons.texts, notes.texts,
+        )  # fmt: skip
+
+    def _not_committed(self, batch: pa.RecordBatch) -> pa.StringArray:
+        """Why changes are refused before they are looked at."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if not self.outcomes or "tx" not in batch.schema.names:
+            return no_texts(batch.num_rows)
+        texts = [f"its transaction was not committed: {o}" for o in self.outcomes.values()]
+        numbers = pa.array(list(self.outcomes), pa.int64())
+        return pa.array(texts, pa.string()).take(pc.index_in(batch["tx"], numbers))
+
+
+@dataclass(slots=True)
+class _Draft:
+    """Plans of one kind in the making: by column the rows in whose statements it stands.
+
+    ``old``: the rows as the statements find them; ``new``: as they leave them; ``left_out``: what
+    no condition compares.
+    """
+
+    facts: Facts
+    kind: str
+    old: Mapping[str, Cells]
+    new: Mapping[str, Cells]
+    reasons: Reasons
+    every: Mask
+    set: dict[str, Mask] = field(default_factory=dict)
+    where: dict[str, Mask] = field(default_factory=dict)
+    left_out: dict[str, Mask] = field(default_factory=dict)
+
+    def fill(self) -> None:
+        """Choose the columns, and refuse the rows for which that cannot be."""
+        if self.kind == "insert":
+            self._fill_insert()
+            return
+        changed: Mapping[str, Mask] = {}
+        if self.kind == "update":
+            changed = self._changed()
+            self.set = {c: rows for c, rows in changed.items() if c not in self.facts.generated}
+            self._refuse_unreadable(self.set, self.new)
+            self.reasons.add(~_any(self.set.values(), self.every), "no column changes")
+        self._fill_where(changed)
+
+    def _fill_insert(self) -> None:
+        self.set = {c: self.every for c in self.new if c not in self.facts.generated}
+        missing = {c: self.new[c].missing for c in self.set}
+        self._refuse_missing("not in the image", missing)
+        self._refuse_unreadable(self.set, self.new)
+
+    def _changed(self) -> dict[str, Mask]:
+        """Where values differ; an undo needs every value before."""
+        changed = {}
+        for column, old in self.old.items():
+            new = self.new[column]
+            self.reasons.add(
+                ~old.missing & new.missing,
+                f"the value of {column} before the change is not in the image",
+            )
+            changed[column] = ~new.missing & (old.missing | old.differs(new))
+        return changed
+
+    def _fill_where(self, changed: Mapping[str, Mask]) -> None:
+        """The columns that find and guard the row, and those that cannot be compared."""
+        facts, old = self.facts, self.old
+        self._refuse_missing("the key is not in the image", {c: old[c].missing for c in facts.key})
+        inexact = [c for c in facts.key if facts.kinds[c] in _INEXACT]
+        if inexact:
+            self.reasons.add(self.every, f"the key cannot be compared: {', '.join(inexact)}")
+        if not facts.key:
+            missing = {c: cells.missing for c, cells in old.items()}
+            self._refuse_missing("no key, and not in the image", missing)
+        self.where = dict.fromkeys(facts.key, self.every)
+        for column, cells in old.items():
+            if column in facts.key:
+                continue
+            guards = ~cells.missing
+            if self.kind == "update" and facts.key and facts.kinds[column] not in _STAMPS:
+                guards &= changed[column]
+            left = guards & _not_comparable(cells, facts.kinds[column])
+            self.where[column], self.left_out[column] = guards & ~left, left
+        nothing = ~_any(self.where.values(), self.every)
+        self.reasons.add(nothing, "no column can be compared: ", *_names(self.left_out))
+        self._refuse_unreadable(self.where, old)
+
+    def _refuse_missing(self, what: str, missing: Mapping[str, Mask]) -> None:
+        rows = _any(missing.values(), self.every)
+        if rows.any():
+            self.reasons.add(rows, f"{what}: ", *_names(missing))
+
+    def _refuse_unreadable(self, columns: Mapping[str, Mask], cells: Mapping[str, Cells]) -> None:
+        for column, rows in columns.items():
+            for word, what in _NO_VALUES:
+                if cells[column].special:
+                    unreadable = rows & cells[column].holds(word)
+                    self.reasons.add(unreadable, f"a value of {column} {what}")
+
+    def chosen(self, columns: Mapping[str, Mask], cells: Mapping[str, Cells]) -> list[Chosen]:
+        """The columns with their cells, in the rows that are not refused."""
+        there, facts = self.reasons.none(), self.facts
+        found = [
+            Chosen(facts.kinds[c], c in facts.generated, cells[c], rows & there)
+            for c, rows in columns.items()
+        ]
+        return [chosen for chosen in found if chosen.rows.any()]
+
+
+def _not_comparable(cells: Cells, kind: str) -> Mask:
+    """Where a value stands in no condition (TRAPS.md 38)."""
+    rows = cells.holds("undecodable") | cells.holds("json_diff")
+    if kind in _INEXACT:
+        rows |= np.array(cells.array.is_valid(), np.bool_)
+        rows[list(cells.special)] = True
+    return rows
+
+
+def _any(masks: Iterable[Mask], like: Mask) -> Mask:
+    """The rows that one of the masks has."""
+    found = np.zeros_like(like)
+    for mask in masks:
+        found |= mask
+    return found
+
+
+def _names(columns: Mapping[str, Mask]) -> list[Part]:
+    return separated([(rows, [column]) for column, rows in columns.items()], ", ")

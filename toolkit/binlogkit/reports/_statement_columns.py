@@ -1,0 +1,188 @@
+"""The lines of a script for many plans at once: those of _statements.py, made by the column."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from binlogkit.analyses.plan_columns import Chosen, PlanColumns, Reasons
+from binlogkit.analyses.plans import Chunk
+from binlogkit.errors import UsageError, printable
+from binlogkit.frames.texts import Mask, Part, bytes_of, hex_texts, joined, separated, words
+from binlogkit.reports._literal_columns import conditions, literals
+from binlogkit.reports._literals import PREPARED, SAFE, escaped, identifier, literal, quoted
+from binlogkit.reports._statements import (
+    COUNTED,
+    ERROR_VALUE,
+    FORMS,
+    LONG_STATEMENT,
+    NO_VALUE,
+    STAMPS,
+    TOO_LONG,
+    origin,
+    sentence,
+)
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["chunk_lines"]
+
+
+def chunk_lines(chunk: Chunk, first: int) -> tuple[bytes, int]:
+    """The lines of a chunk, of which the plans have the numbers from ``first`` on; how many plans
+    have no statement."""
+    import pyarrow as pa
+
+    made, refused = [], 0
+    for places, plans in chunk:
+        reasons = _reasons(plans)
+        refused += len(reasons.texts) - reasons.texts.null_count
+        made.append(_lines(plans, reasons, pa.array(places + first).cast(pa.string())))
+    texts, order = made[0], chunk[0][0]
+    if len(made) > 1:
+        texts, order = pa.concat_arrays(made), np.concatenate([places for places, _ in chunk])
+    if (np.diff(order) < 0).any():
+        texts = texts.take(pa.array(np.argsort(order)))
+    return bytes_of(texts).tobytes(), refused
+
+
+def _lines(plans: PlanColumns, reasons: Reasons, number: pa.StringArray) -> pa.StringArray:
+    import pyarrow.compute as pc
+
+    rows, there = len(number), reasons.none()
+    told: list[Part] = ["-- ", number, ": ", *_origin(plans), "\n"]
+    refused = said = None
+    if not there.all():
+        reason = words(reasons.texts, lambda text: escaped(text or "").rstrip())
+        parts: list[Part] = [*told, "-- ", number, ": REFUSED, no statement: ", reason, "\n"]
+        refused = joined(parts, rows)
+        if not there.any():
+            return refused
+    run = _run(_statement(plans), plans)
+    said = joined([*told, *run, f";\n{COUNTED[0]}", number, f"{COUNTED[1]}\n"], rows)
+    return said if refused is None else pc.if_else(pc.is_null(reasons.texts), said, refused)
+
+
+def _origin(plans: PlanColumns) -> list[Part]:
+    """What the statements do and which changes they answer, for their comments."""
+    import pyarrow.compute as pc
+
+    texts: dict[str, Part] = {}
+    for name, form in FORMS.items():
+        if name in ("pos", "row"):
+            texts[name] = plans.changes[name].cast("string")
+        elif name != "note":
+            texts[name] = words(plans.changes[name], partial(_shown, form))
+    note = words(plans.note, partial(_shown, FORMS["note"]))  # ends the line
+    texts["note"] = note.rstrip() if isinstance(note, str) else pc.ascii_rtrim(note, " ")
+    return origin(plans.kind, texts)
+
+
+def _shown(form: Callable[[Any], str], value: Any) -> str:
+    return escaped(form(value))
+
+
+def _reasons(plans: PlanColumns) -> Reasons:
+    """Why plans have no statement, also where it is SQL that cannot say it."""
+    import pyarrow as pa
+
+    reasons = Reasons(plans.refused)
+    there = reasons.none()
+    if not there.any():
+        return reasons
+    for name in plans.table:
+        _refuse_name(name, there, reasons)
+    if plans.kind == "insert" and not plans.set:
+        reasons.add(there, NO_VALUE)
+    for column in plans.set:
+        _refuse_name(column.name, column.rows, reasons)
+    for column in plans.set:
+        if column.kind == "enum" and pa.types.is_integer(column.cells.array.type):
+            zero = np.equal(column.cells.array.fill_null(1), 0)
+            reasons.add(column.rows & zero, f"column {printable(column.name)}{ERROR_VALUE}")
+        _refuse_special(column, reasons)
+    for column in plans.where:
+        _refuse_name(column.name, column.rows, reasons)
+        _refuse_special(column, reasons)
+    return reasons
+
+
+def _refuse_name(name: str, rows: Mask, reasons: Reasons) -> None:
+    try:
+        identifier(name)
+    except UsageError as exc:
+        reasons.add(rows, str(exc))
+
+
+def _refuse_special(column: Chosen, reasons: Reasons) -> None:
+    for row, value in column.special():
+        try:
+            literal(value, column.kind)
+        except UsageError as exc:
+            here = np.arange(len(column.rows)) == row
+            reasons.add(here, f"column {printable(column.name)}: {exc}")
+
+
+def _statement(plans: PlanColumns) -> list[Part]:
+    """The parts of the statements."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    table = ".".join(map(quoted, plans.table))
+    names = [quoted(column.name) for column in plans.set]
+    values = [literals(column) for column in plans.set]
+    if plans.kind == "insert":
+        every = np.ones(len(plans.limit_one), np.bool_)
+        return sentence("insert", table, names, separated(((every, [v]) for v in values), ", "))
+    changes = [
+        (column.rows, [f"{name} = ", value])
+        for column, name, value in zip(plans.set, names, values, strict=True)
+    ]
+    limit: Part = " LIMIT 1" if plans.limit_one.all() else ""
+    if plans.limit_one.any() and not limit:
+        limit = pc.if_else(pa.array(plans.limit_one), " LIMIT 1", "")
+    return sentence(
+        plans.kind,
+        table,
+        names,
+        separated([*changes, *_kept(plans)], ", "),
+        separated(((column.rows, conditions(column)) for column in plans.where), " AND "),
+        limit,
+    )
+
+
+def _kept(plans: PlanColumns) -> Iterator[tuple[Mask, list[Part]]]:
+    """Columns assigned to themselves, so that ON UPDATE CURRENT_TIMESTAMP leaves them alone."""
+    for column in plans.where:
+        if column.kind in STAMPS and not column.generated:
+            rows = column.rows.copy()
+            for written in plans.set:
+                if written.name.lower() == column.name.lower():
+                    rows &= ~written.rows
+            name = quoted(column.name)
+            yield rows, [f"{name} = {name}"]
+
+
+def _run(statement: list[Part], plans: PlanColumns) -> list[Part]:
+    """What runs the statements: see :func:`binlogkit.reports._literals.prepared`."""
+    import pyarrow.compute as pc
+
+    rows = len(plans.limit_one)
+    most = sum(
+        len(p) if isinstance(p, str) else pc.max(pc.binary_length(p)).as_py() for p in statement
+    )
+    names = "".join([*plans.table, *(column.name for column in (*plans.set, *plans.where))])
+    if most <= LONG_STATEMENT and re.fullmatch(SAFE, names):
+        return statement
+    text = joined(statement, rows)
+    size = pc.utf8_length(text)
+    long = joined(["-- ", size.cast("string"), f"{TOO_LONG}\n"], rows)
+    before = pc.if_else(pc.greater(size, LONG_STATEMENT), long, "")
+    odd = pc.invert(pc.match_substring_regex(text, f"^{SAFE}$"))
+    stored = pc.binary_join_element_wise(PREPARED[0], hex_texts(text.filter(odd)), PREPARED[1], "")
+    return [before, pc.replace_with_mask(text, odd, stored)]

@@ -1,0 +1,193 @@
+"""A plan as a statement, and as the lines of a script: what runs it and counts what it changed.
+
+The texts here are made for one plan; _statement_columns.py makes the same for many at once.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from binlogkit.errors import UsageError, printable
+from binlogkit.reports._literals import comment, identifier, literal, prepared, quoted, writable
+
+if TYPE_CHECKING:
+    from binlogkit.frames.texts import Part
+
+__all__ = [
+    "COUNTED",
+    "ERROR_VALUE",
+    "FORMS",
+    "INEXACT",
+    "LONGEST_KEY",
+    "LONG_STATEMENT",
+    "NO_VALUE",
+    "STAMPS",
+    "TOO_LONG",
+    "Plan",
+    "condition",
+    "exactly",
+    "origin",
+    "plan_lines",
+    "sentence",
+    "statement",
+]
+
+Plan = Mapping[str, Any]
+
+#: A text longer than this cannot be a key (InnoDB: 3072 bytes), so no index is lost without it.
+LONGEST_KEY = 768
+#: Bytes; 5.7's max_allowed_packet is 4 MiB, the client's 16 MiB.
+LONG_STATEMENT = 1 << 20
+TOO_LONG = " bytes: max_allowed_packet of client and server must be larger"
+INEXACT = ("float", "double", "json")  # never compared: TRAPS.md 38
+STAMPS = ("timestamp", "datetime")  # may have ON UPDATE CURRENT_TIMESTAMP
+NO_VALUE = "no column has a value"  # the row would be made of defaults
+ERROR_VALUE = " held ENUM's error value (index 0), which no strict server takes"
+#: What counts the rows of the statement before, on both sides of its number; ``ROW_COUNT()`` is −1
+#: after an error.
+COUNTED = (
+    "SET @bk_wrong = @bk_wrong + (ROW_COUNT() <> 1), @bk_which = IF(ROW_COUNT() = 1 OR "
+    "LENGTH(@bk_which) > 99, @bk_which, CONCAT(@bk_which, ' ",
+    "'));",
+)
+
+
+def plan_lines(plan: Plan, number: int) -> tuple[list[str], bool]:
+    """The lines of a plan, and whether it has a statement; else they say why there is none."""
+    words = {name: form(plan.get(name)) for name, form in FORMS.items()}
+    lines = [comment(f"{number}: {''.join(map(str, origin(str(plan.get('kind')), words)))}")]
+    try:
+        text = statement(plan)
+    except UsageError as exc:
+        return [*lines, comment(f"{number}: REFUSED, no statement: {exc}")], False
+    if len(text) > LONG_STATEMENT:
+        lines.append(comment(f"{len(text)}{TOO_LONG}"))
+    lines += [f"{part};" for part in prepared(text)]
+    return [*lines, f"{number}".join(COUNTED)], True
+
+
+def statement(plan: Plan) -> str:
+    """The plan's one statement, without a semicolon.
+
+    UsageError: the plan is refused, a value cannot be written, or nothing tells the row.
+    """
+    if plan.get("refused"):
+        raise UsageError(str(plan["refused"]))
+    kind = plan["kind"]
+    if kind not in ("insert", "update", "delete"):
+        raise UsageError(f"a plan cannot {printable(str(kind))} a row")
+    table = f"{identifier(plan['db'])}.{identifier(plan['table'])}"
+    columns = [identifier(item["column"]) for item in plan["set"]]
+    values = [_assigned(item) for item in plan["set"]]
+    if not values and kind != "delete":
+        raise UsageError(NO_VALUE if kind == "insert" else "no column changes")
+    if kind == "insert":
+        return "".join(map(str, sentence(kind, table, columns, [", ".join(values)])))
+    changes = [f"{c} = {v}" for c, v in zip(columns, values, strict=True)] + _kept(plan)
+    if not plan["where"]:
+        raise UsageError("nothing in the log tells which row it was")
+    conditions = " AND ".join(_condition(item) for item in plan["where"])
+    limit = " LIMIT 1" if plan.get("limit_one") else ""
+    parts = sentence(kind, table, columns, [", ".join(changes)], [conditions], limit)
+    return "".join(map(str, parts))
+
+
+def sentence(
+    kind: str,
+    table: str,
+    columns: Sequence[str],
+    values: Sequence[Part],
+    conditions: Sequence[Part] = (),
+    limit: Part = "",
+) -> list[Part]:
+    """The parts of a statement; ``values``: of an update with the columns that they are set to."""
+    if kind == "insert":
+        return [f"INSERT INTO {table} ({', '.join(columns)}) VALUES (", *values, ")"]
+    where = [" WHERE ", *conditions, limit]
+    if kind == "update":
+        return [f"UPDATE {table} SET ", *values, *where]
+    return [f"DELETE FROM {table}", *where]
+
+
+def _kept(plan: Plan) -> list[str]:
+    """Columns assigned to themselves, so that ON UPDATE CURRENT_TIMESTAMP leaves them alone."""
+    written = {item["column"].lower() for item in plan["set"]}
+    names = (
+        quoted(item["column"])
+        for item in plan["where"]
+        if item["type"] in STAMPS
+        and item["column"].lower() not in written
+        and not item.get("generated")
+    )
+    return [f"{name} = {name}" for name in names]
+
+
+def _assigned(item: Mapping[str, Any]) -> str:
+    if not writable(item["value"], item["type"]):
+        raise UsageError(f"column {printable(item['column'])}{ERROR_VALUE}")
+    return _in_column(item["column"], item["value"], item["type"])
+
+
+def _in_column(column: str, value: object, kind: str) -> str:
+    try:
+        return literal(value, kind)
+    except UsageError as exc:
+        raise UsageError(f"column {printable(column)}: {exc}") from exc
+
+
+def _condition(item: Mapping[str, Any]) -> str:
+    identifier(item["column"])
+    return condition(item["column"], item["value"], item["type"])
+
+
+def condition(column: str, value: Any, kind: str) -> str:
+    """The column is exactly this value: ``<=>`` for NULL's sake, and text byte by byte as well.
+
+    A collation would take ``a`` for ``A`` and leave out blanks at the end: the first comparison
+    can use an index, the second tells. TRAPS.md 38: FLOAT, DOUBLE and JSON are never compared.
+    """
+    name = quoted(column)
+    if value is None:
+        return f"{name} <=> NULL"
+    if kind in INEXACT:
+        raise UsageError(f"a {kind} column, {printable(column)}, cannot tell a row")
+    text = _in_column(column, value, kind)
+    if kind != "text":
+        return f"{name} <=> {text}"
+    exact = f"{exactly(name)}{text.removeprefix('_utf8mb4 ')}"
+    return exact if len(value) > LONGEST_KEY else f"{name} <=> {text} AND {exact}"
+
+
+def exactly(name: str) -> str:
+    """What compares the bytes of a column's text with a literal after it."""
+    return f"CAST(CONVERT({name} USING utf8mb4) AS BINARY) <=> "
+
+
+def origin(kind: str, words: Mapping[str, Part]) -> list[Part]:
+    """What a statement does and which change it answers, for its comment."""
+    w = words
+    return [
+        f"{kind} ", w["db"], ".", w["table"], " for ", w["file"], ":", w["pos"], w["inner"],
+        " row ", w["row"], w["timestamp"], w["gtid"], w["note"],
+    ]  # fmt: skip
+
+
+def _utc(seconds: Any) -> str:
+    if seconds is None:
+        return ""
+    try:
+        return f", {dt.datetime.fromtimestamp(int(seconds), dt.UTC):%Y-%m-%d %H:%M:%S} UTC"
+    except (OverflowError, ValueError, OSError):
+        return f", timestamp {seconds}"
+
+
+#: How the facts of a plan read in its comment.
+FORMS: dict[str, Callable[[Any], str]] = {
+    "db": str, "table": str, "file": str, "pos": str, "row": str,
+    "inner": lambda inner: "" if inner is None else f"/{inner}",
+    "timestamp": _utc,
+    "gtid": lambda gtid: f", GTID {gtid}" if gtid else "",
+    "note": lambda note: f", {note}" if note else "",
+}  # fmt: skip
