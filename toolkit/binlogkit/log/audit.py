@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -114,10 +113,12 @@ def _ledgers(
         statements.take(window)
         boundaries.take(window)
 
-    with suppress(DamageError):  # the verification tells of it
+    try:
         for batch in log.read_batches(reading, wanted, views=(take,)):
             activity.take(batch.batch)
-    log.damages, log.losses = [], []
+    except DamageError as error:
+        log.damages.append(error)
+    log.losses = []  # the verification tells of them
     changes = activity.finish()
     if not filters:
         transactions.count(changes)
