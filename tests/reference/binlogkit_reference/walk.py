@@ -179,11 +179,11 @@ class Walk:
     def _take_map(self, raw: RawEvent, table_map: TableMap) -> None:
         self._in_statement = True
         self._maps[table_map.table_id] = None
-        self._unread.discard(table_map.table_id)
         if table_map.types and not table_map.nullable:  # a server before 5.1.4
             self._tell_unread(raw, table_map.table_id, _EARLY)
         else:
             self._maps[table_map.table_id] = self.tables.schema(table_map, raw.file, raw.pos)
+            self._unread.discard(table_map.table_id)
 
     def _tell_unread(self, raw: RawEvent, table_id: int, reason: str) -> None:
         """Rows that cannot be read though framing is intact: reported once per table id."""
