@@ -207,8 +207,8 @@ class LogScan:
                 while _claims(chunks) > chunks.end - chunks.start:
                     if not self._more(chunks):
                         raise _CannotGoOn(chunks.origin + chunks.start)
-                block.start = chunks.start
                 self._check_format(chunks)
+                block.start = chunks.start
                 yield from self._format(block)
                 chunks.start = block.start
                 if chunks.origin + chunks.start < self._begin:
@@ -249,7 +249,12 @@ class LogScan:
         if known.checksummed(EventType.FORMAT_DESCRIPTION_EVENT):
             if not ends_in_crc(header, data):
                 raise _CannotGoOn(pos)
-        elif any(ends_in_crc(*event) for event in _following(chunks, header.size)):
+            return
+        while len(found := [*_following(chunks, header.size)]) < _DOUBTED:
+            held = chunks.end - chunks.start
+            if held > _REACH or not self._more(chunks) or chunks.end - chunks.start == held:
+                break
+        if any(ends_in_crc(*event) for event in found):
             raise _CannotGoOn(pos)
 
     # ---- events framed one by one -------------------------------------------------------------
