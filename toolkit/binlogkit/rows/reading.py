@@ -227,9 +227,7 @@ class Reading:
         self._server_version = self.tables.catalog.server_version = server_version
 
 
-def _until(
-    transactions: np.ndarray[Any, Any], stretch: Stretch, i: int
-) -> np.ndarray[Any, Any]:
+def _until(transactions: np.ndarray[Any, Any], stretch: Stretch, i: int) -> np.ndarray[Any, Any]:
     """What was known of transactions before entry ``i`` of a stretch."""
     entries = stretch.entries
     known = transactions[transactions["number"] <= entries["tx"][:i].max(initial=-1)].copy()
