@@ -88,7 +88,9 @@ def _events(
 def _look_for_losses(log: StoredLog, before: StoredLog | None, on_damage: str) -> None:
     """Find out what damage may have taken, and the transaction that the log ends in."""
     losses, memberships, gtid = Losses(), Memberships(), None
-    for i, stored in enumerate(log.events):
+    if before is not None and before.relay and log.relay:
+        memberships.open = before.open
+    for stored in log.events:
         event = stored.event
         if not losses.pending:
             losses.know(_copied(memberships.open), gtid)
@@ -97,8 +99,6 @@ def _look_for_losses(log: StoredLog, before: StoredLog | None, on_damage: str) -
             if own or error.end is not None:
                 losses.damaged(error, event if own else None)
         stored.losses = [*losses.feed(event)] if on_damage == "report" else []
-        if not i and before is not None and before.relay and log.relay:
-            memberships.open = before.open
         memberships.take(event)
         gtid = event.body if isinstance(event.body, Gtid) else gtid
     if not losses.pending:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from binlogkit.constants import EventType
 from binlogkit.errors import DamageError, InputError, MalformedEventError
 from binlogkit.events.base import Event
 from binlogkit.events.control import Incident
@@ -26,6 +27,8 @@ from binlogkit_reference.memberships import Membership, Memberships, unread_map
 from binlogkit_reference.stored import StoredEvent, StoredLog, read_log
 
 __all__ = ["Step", "Walk"]
+
+ROWS_EVENTS = (23, 24, 25, 30, 31, 32, 39)
 
 SEQ_SHIFT = 32
 # A rows event for this id carries no rows: it only ends a statement (server's sources, rpl).
@@ -116,12 +119,14 @@ class Walk:
             self._ordinal += 1
             self._meet(stored)
             body = stored.event.body
-            query = body.query if isinstance(body, RowsQuery) else query
+            if stored.event.raw.header.type_code == EventType.ROWS_QUERY_LOG_EVENT:
+                query = body.query if isinstance(body, RowsQuery) else None
             step.query = query
             self._take_or_tell(step)
             yield step
-            if isinstance(body, RowsEvent) and body.flags & RowsFlag.STMT_END:
+            if _ends_statement(stored.event):
                 query = None
+            if isinstance(body, RowsEvent) and body.flags & RowsFlag.STMT_END:
                 if log.loose and transaction is not None and transaction.alone:
                     self.loose[log.carrier.name] += 1
             if ends:
@@ -179,11 +184,11 @@ class Walk:
     def _take_map(self, raw: RawEvent, table_map: TableMap) -> None:
         self._in_statement = True
         self._maps[table_map.table_id] = None
-        self._unread.discard(table_map.table_id)
         if table_map.types and not table_map.nullable:  # a server before 5.1.4
             self._tell_unread(raw, table_map.table_id, _EARLY)
         else:
             self._maps[table_map.table_id] = self.tables.schema(table_map, raw.file, raw.pos)
+            self._unread.discard(table_map.table_id)
 
     def _tell_unread(self, raw: RawEvent, table_id: int, reason: str) -> None:
         """Rows that cannot be read though framing is intact: reported once per table id."""
@@ -198,6 +203,14 @@ def _goes_on(transaction: Transaction, event: Event) -> bool:
     """Whether an event is not the last of its transaction."""
     raw = event.raw
     return (transaction.end_file, transaction.end_pos) != (raw.file, raw.end_pos)
+
+
+def _ends_statement(event: Event) -> bool:
+    """Whether rows say that they are the last of their statement, also those that are damaged."""
+    raw, body = event.raw, event.body
+    flags = raw.body[6:7] if raw.header.type_code in ROWS_EVENTS else b""
+    told = body.flags if isinstance(body, RowsEvent) else int.from_bytes(flags)
+    return bool(told & RowsFlag.STMT_END)
 
 
 def _memberships(logs: Sequence[StoredLog]) -> list[list[Membership]]:

@@ -30,13 +30,15 @@ from binlogkit.rows.schema import TableSchema
 from binlogkit.rows.slots import Slots
 from binlogkit.rows.start import Start
 from binlogkit.rows.table_history import TableHistory
+from binlogkit.rows.transactions import Transaction
 from binlogkit.rows.watch import Watch
-from binlogkit.rows.window import ALONE, Facts, Looked, Window
+from binlogkit.rows.window import ALONE, ROWS_EVENTS, Facts, Looked, Stretch, Window
 from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.tasks import Submit
 
 __all__ = ["Reading", "Times"]
 
+_HAS_XID = 16
 MOST_EVENTS = 1 << 31  # of a reading: what the place of a row, an int64, can tell
 
 
@@ -89,8 +91,8 @@ class Reading:
         self.scanner = Scanner(self.start.number)
         self._slots = Slots(self.tables, self.scanner)
         self._looked: list[Looked] = []
-        self._told: list[tuple[int, DamageError]] = []
         self._generation = self.tables.generation
+        self._carried: Transaction | None = None  # into the next relay log
         self._fatal: DamageError | None = None  # what ends the reading behind a window
         self._server_version = ""
 
@@ -131,7 +133,9 @@ class Reading:
         )  # fmt: skip
         first = i == 0 and self.start.first
         last = i == len(self.carriers) - 1 and self.start.last
-        watch = None if scan.stops else Watch(carrier.name, scan.parser.context, self.ordinal)
+        watch = None
+        if not scan.stops:
+            watch = Watch(carrier.name, scan.parser.context, self.ordinal, self._carried)
         self._begin_log()
         try:
             for part in scan:
@@ -146,6 +150,7 @@ class Reading:
                 self.scanner.finish()
         if watch is not None:
             self.losses += watch.end()
+            self._carried = watch.open if relay else None
         yield replace(self._window(scan, Part(None), watch, first, last), ends=True)
 
     def _begin_log(self) -> None:
@@ -159,13 +164,12 @@ class Reading:
         stretch, file = part.stretch, scan.carrier.name
         unparsed: list[tuple[int, DamageError]] = []
         looked, self._looked = self._looked, []
-        damages = [*part.damages, *self._told]
-        self._told = []
+        damages = [*part.damages]
         transactions = scan.transactions()
         if stretch is not None:
             self._check_count(stretch.ordinal + len(stretch.entries), file)
-            damages += self._slots.resolve(stretch, scan.parser.context, file)
-            damages += self._slots.unmapped(stretch, file)
+            self._slots.resolve(stretch, scan.parser.context, file)
+            damages += self._slots.unreadable(stretch, file)
             self.ordinal = stretch.ordinal + len(stretch.entries)
             self.times.take(stretch.entries["timestamp"])
             if scan.loose:
@@ -175,8 +179,10 @@ class Reading:
             unparsed, self._slots.unparsed = self._slots.unparsed, []
             if errors and scan.stops:
                 i, self._fatal = errors[0]
+                transactions = _until(transactions, stretch, i)
                 stretch = replace(stretch, entries=stretch.entries[:i]) if i else None
                 errors, damages = [], [told for told in damages if told[0] <= i]
+                looked = [item for item in looked if item.i < i]
             damages += errors
         damages.sort(key=_entry)
         window = Window(
@@ -220,12 +226,12 @@ class Reading:
         if isinstance(body, (Query, ExecuteLoadQuery)):
             if not self._slots.complete:
                 stretch = scan.indexed()
-                self._told += self._slots.resolve(stretch, scan.parser.context, raw.file)
+                self._slots.resolve(stretch, scan.parser.context, raw.file)
             return self.tables.apply(body)
         if isinstance(body, (FormatDescription, StartV3)):
             self._take_format(body.server_version)
         elif isinstance(body, EarlyRows):
-            self._told += self._slots.tell_early(i, raw.file, raw.pos, body.table_id)
+            self._slots.early_rows(i, body.table_id)
         elif isinstance(body, (Load, CreateFile)):
             load = body if isinstance(body, Load) else body.load
             return [TableChange("statement_write", load.db, load.table)]
@@ -240,6 +246,23 @@ class Reading:
         if self._server_version != server_version:
             self.tables.generation += 1  # versions read the same map otherwise
         self._server_version = self.tables.catalog.server_version = server_version
+
+
+def _until(transactions: np.ndarray[Any, Any], stretch: Stretch, i: int) -> np.ndarray[Any, Any]:
+    """What was known of transactions before entry ``i`` of a stretch."""
+    entries = stretch.entries
+    known = transactions[transactions["number"] <= entries["tx"][:i].max(initial=-1)].copy()
+    behind = entries["tx"][i:] == (known["number"][-1] if len(known) else -1)
+    if not len(known) or not behind.any():
+        return known
+    last, outer = known[-1], stretch.inners[i:] < 0
+    last["events"] -= np.count_nonzero(behind)
+    last["size"] -= stretch.sizes[i:][behind & outer].sum()
+    last["row_events"] -= np.count_nonzero(ROWS_EVENTS[entries["type"][i:]] & behind)
+    last["end_pos"], last["end_timestamp"] = stretch.ends[i - 1], entries["timestamp"][i - 1]
+    last["has"] &= 0xFF ^ _HAS_XID
+    last["outcome"], last["open"] = 0, 1
+    return known
 
 
 def _entry(told: tuple[int, DamageError]) -> int:

@@ -195,7 +195,7 @@ class LogScan:
         scanner = self.scanner
         scanner.checksums = self.format.checksummed(EventType.QUERY_EVENT)
         scanner.format_checksum = self.format.checksummed(EventType.FORMAT_DESCRIPTION_EVENT)
-        self._more(chunks)
+        chunks.more()
         if first:
             self._check_start(chunks)
             chunks.start = len(BINLOG_MAGIC)
@@ -207,10 +207,10 @@ class LogScan:
             if stop == "format":
                 yield from self._closed()
                 while _claims(chunks) > chunks.end - chunks.start:
-                    if not self._more(chunks):
+                    if not chunks.more():
                         raise _CannotGoOn(chunks.origin + chunks.start)
-                block.start = chunks.start
                 self._check_format(chunks)
+                block.start = chunks.start
                 yield from self._format(block)
                 chunks.start = block.start
                 if chunks.origin + chunks.start < self._begin:
@@ -220,16 +220,10 @@ class LogScan:
                 raise _CannotGoOn(chunks.origin + chunks.start)
             else:
                 yield from self._closed()
-                if _absurd(chunks) or not self._more(chunks):
-                    if chunks.end > chunks.start:
+                if _absurd(chunks) or not chunks.more():
+                    if chunks.end > chunks.start or chunks.failure is not None:
                         raise _CannotGoOn(chunks.origin + chunks.start)
                     return
-
-    def _more(self, chunks: Chunks) -> bool:
-        try:
-            return chunks.more()
-        except (DamageError, LimitError):
-            raise _CannotGoOn(chunks.origin + chunks.start) from None
 
     def _check_start(self, chunks: Chunks) -> None:
         """The first event must be a v4 log's."""
@@ -251,7 +245,12 @@ class LogScan:
         if known.checksummed(EventType.FORMAT_DESCRIPTION_EVENT):
             if not ends_in_crc(header, data):
                 raise _CannotGoOn(pos)
-        elif any(ends_in_crc(*event) for event in _following(chunks, header.size)):
+            return
+        while len(found := [*_following(chunks, header.size)]) < _DOUBTED:
+            held = chunks.end - chunks.start
+            if held > _REACH or not chunks.more() or chunks.end - chunks.start == held:
+                break
+        if any(ends_in_crc(*event) for event in found):
             raise _CannotGoOn(pos)
 
     # ---- events framed one by one -------------------------------------------------------------
@@ -495,7 +494,8 @@ class LogScan:
             if stop not in ("end", "cut") or _claims(chunks) > most or not chunks.more():
                 break
         size = chunks.origin + chunks.end
-        return chunks.end == chunks.start and payload.uncompressed_size in (None, size)
+        whole = chunks.end == chunks.start and chunks.failure is None
+        return whole and payload.uncompressed_size in (None, size)
 
     def _one_by_one(
         self, outer: RawEvent, payload: TransactionPayload, given: int

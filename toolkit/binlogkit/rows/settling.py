@@ -79,6 +79,7 @@ def _effect(
         "start": begins and opened is None,
         "explicit": known.explicit,
         "thread_id": -1 if known.thread_id is None else known.thread_id,
+        "xid": known.xid,
         "ends": ended is not None,
         "outcome": OUTCOMES.index(known.outcome),
     }, known

@@ -39,9 +39,12 @@ Damages = list[tuple[int, DamageError]]
 
 
 class Slots:
-    """``schemas``: by slot, None for one whose table is not known; ``errors``: of the stretch's
-    table maps whose rows cannot be read, with their entries; ``unparsed``: those among them that
-    cannot be read themselves."""
+    """The tables of a reading's maps.
+
+    ``schemas``: by slot, None for one whose table is not known; ``errors``: of the stretch's table
+    maps whose rows cannot be read, with their entries; ``unparsed``: those among them that cannot
+    be read themselves.
+    """
 
     def __init__(self, tables: TableHistory, scanner: Scanner) -> None:
         self._tables = tables
@@ -51,10 +54,12 @@ class Slots:
         self.unparsed: Damages = []
         self._broken: set[int] = set()  # slots of such maps
         self._next = 0  # the first event that was not looked at for them
-        self._unread: set[int] = set()  # table ids of rows that were told to be unreadable
+        self._early: set[int] = set()  # slots of maps of before 5.1.4
+        self._early_rows: dict[int, int] = {}  # entries with rows of before 5.1.18: table ids
+        self._unread: set[int] = set()  # table ids of rows that were reported to be unreadable
 
     def forget_unread(self) -> None:
-        """Tell anew of table ids whose rows cannot be read."""
+        """Report anew table ids whose rows cannot be read."""
         self._unread.clear()
 
     def renew(self) -> None:
@@ -62,17 +67,17 @@ class Slots:
         kept = self._scanner.maps.renew()
         self.schemas = [self.schemas[slot] for slot in kept]
         self._broken = {i for i, slot in enumerate(kept) if slot in self._broken}
+        self._early = {i for i, slot in enumerate(kept) if slot in self._early}
 
     @property
     def complete(self) -> bool:
         """Whether every slot that there is was resolved."""
-        return len(self.schemas) == self._scanner.maps.count
+        return len(self.schemas) == self._scanner.maps.count and not self._broken
 
-    def resolve(self, stretch: Stretch, context: ParseContext, file: str) -> Damages:
-        """Resolve the maps of a stretch that are new; what cannot be."""
-        damages: Damages = []
-        if self.complete and not self._broken:
-            return damages
+    def resolve(self, stretch: Stretch, context: ParseContext, file: str) -> None:
+        """Resolve the maps of a stretch that are new."""
+        if self.complete:
+            return
         self.schemas = [*self.schemas]  # windows have the list as it was
         first = max(self._next - stretch.ordinal, 0)
         entries = stretch.entries[first:]
@@ -82,45 +87,27 @@ class Slots:
             if slot == len(self.schemas):
                 self.schemas.append(None)
                 maps[i - first] = False
-                damages += self._resolve(slot, stretch, i, context, file)
+                self._resolve(slot, stretch, i, context, file)
         maps &= np.isin(entries["slot"], list(self._broken))
         for i in (np.flatnonzero(maps) + first).tolist():
-            slot = int(stretch.entries["slot"][i])
-            damages += self._resolve(slot, stretch, i, context, file)
+            self._resolve(int(stretch.entries["slot"][i]), stretch, i, context, file)
         self._next = stretch.ordinal + len(stretch.entries)
-        return damages
-
-    def unmapped(self, stretch: Stretch, file: str) -> Damages:
-        """What to tell of a stretch's rows without a table map."""
-        missing = stretch.entries["notes"] & NO_MAP > 0
-        if not self._unread and not missing.any():
-            return []
-        maps = stretch.entries["type"] == EventType.TABLE_MAP_EVENT
-        damages: Damages = []
-        for i in np.flatnonzero(maps | missing).tolist():
-            table_id = int.from_bytes(stretch.body(i)[:_ID_WIDTH], "little")
-            if maps[i]:  # from here on its rows can be read, or are told anew
-                self._unread.discard(table_id)
-            elif table_id != DUMMY_TABLE_ID:
-                pos = int(stretch.positions[i])
-                damages += self._tell(i, file, pos, table_id, _MISSING)
-        return damages
 
     def _resolve(
         self, slot: int, stretch: Stretch, i: int, context: ParseContext, file: str
-    ) -> Damages:
+    ) -> None:
         raw = stretch.raw(i, file)
         table_map = EventParser(partial(self._failed, slot, i), context).parse(raw).body
         if not isinstance(table_map, TableMap):
-            return []
-        if table_map.types and not table_map.nullable:  # a server before 5.1.4
-            return self._tell(i, file, raw.pos, table_map.table_id, EARLY)
+            return
+        if table_map.types and not table_map.nullable:
+            self._early.add(slot)
+            return
         try:
             self.schemas[slot] = self._tables.schema(table_map, file, raw.pos)
         except DamageError as error:
             self._broken.add(slot)
             self.errors.append((i, error))
-        return []
 
     def _failed(self, slot: int, i: int, error: DamageError) -> None:
         """A table map cannot be read, here and wherever it comes again."""
@@ -128,17 +115,36 @@ class Slots:
         self.errors.append((i, error))
         self.unparsed.append((i, error))
 
-    def _tell(self, i: int, file: str, pos: int, table_id: int, reason: str) -> Damages:
-        """Rows that cannot be read though framing is intact: told once per table id."""
-        if table_id in self._unread:
-            return []
-        self._unread.add(table_id)
-        text = reason.format(table_id=table_id)
-        return [(i, MalformedEventError(file, pos, text, "table_id"))]
+    def early_rows(self, i: int, table_id: int) -> None:
+        """Take note of rows in the form of before 5.1.18."""
+        self._early_rows[i] = table_id
 
-    def tell_early(self, i: int, file: str, pos: int, table_id: int) -> Damages:
-        """Rows in the form of before 5.1.18."""
-        return self._tell(i, file, pos, table_id, EARLY)
+    def unreadable(self, stretch: Stretch, file: str) -> Damages:
+        """What to report of a stretch's rows that cannot be read though framing is intact: once
+        for each table id, until a map says what it stands for."""
+        entries, early_rows = stretch.entries, self._early_rows
+        self._early_rows = {}
+        missing = entries["notes"] & NO_MAP > 0
+        if not (self._unread or self._early or early_rows or missing.any()):
+            return []
+        maps = (entries["type"] == EventType.TABLE_MAP_EVENT) & (entries["slot"] >= 0)
+        missing[list(early_rows)] = True
+        damages: Damages = []
+        for i in np.flatnonzero(maps | missing).tolist():
+            slot = int(entries["slot"][i])
+            table_id = early_rows.get(i)
+            reason = EARLY if table_id is not None or slot in self._early else _MISSING
+            if table_id is None:
+                table_id = int.from_bytes(stretch.body(i)[:_ID_WIDTH], "little")
+            if maps[i] and slot not in self._early:
+                if self.schemas[slot] is not None:
+                    self._unread.discard(table_id)
+            elif table_id not in self._unread and (reason == EARLY or table_id != DUMMY_TABLE_ID):
+                self._unread.add(table_id)
+                told = reason.format(table_id=table_id)
+                pos = int(stretch.positions[i])
+                damages.append((i, MalformedEventError(file, pos, told, "table_id")))
+        return damages
 
 
 def table_name(stretch: Stretch, slot: int) -> tuple[str, str]:

@@ -24,15 +24,21 @@ _HAS_GTID = 1
 
 
 class Watch:
-    """Takes the windows of one log; ``context``: of its events; ``ordinal``: of the first."""
+    """Takes the windows of one log.
 
-    def __init__(self, file: str, context: ParseContext, ordinal: int) -> None:
+    ``context``: of its events; ``ordinal``: of the first; ``open``: the transaction that is open
+    behind the windows taken, at first the one that the log begins inside of.
+    """
+
+    def __init__(
+        self, file: str, context: ParseContext, ordinal: int, running: Transaction | None = None
+    ) -> None:
         self._file = file
         self._context = context
         self._losses = Losses()
         self._next = ordinal  # of the next event
         self._gtid: RawEvent | None = None  # the last GTID event of the windows before
-        self._open: Transaction | None = None  # what was open behind them
+        self.open = running
 
     def take(self, window: Window, damages: list[tuple[int, DamageError]]) -> list[Loss]:
         """Take the next window, and what framing and reading its events met: what may be missing,
@@ -41,8 +47,8 @@ class Watch:
         if damages or self._losses.pending:
             found = list(self._around(window, [*damages]))
         if window.stretch is not None and len(window.stretch.entries):
-            self._gtid = self._last_gtid(window.stretch, len(window.stretch.entries))
-            self._open = self._running(window, len(window.stretch.entries))
+            self._gtid = self._last_gtid(window, len(window.stretch.entries))
+            self.open = self._running(window, len(window.stretch.entries))
             self._next = window.stretch.ordinal + len(window.stretch.entries)
         return found
 
@@ -74,8 +80,7 @@ class Watch:
         if not own and error.end is None:
             return
         if not self._losses.pending:
-            stretch = window.stretch
-            gtid = self._gtid if stretch is None else self._last_gtid(stretch, i)
+            gtid = self._last_gtid(window, i)
             body = None if gtid is None else self._parsed(gtid).body
             self._losses.know(self._running(window, i), body if isinstance(body, Gtid) else None)
         at = self._next if window.stretch is None else window.stretch.ordinal + i
@@ -89,25 +94,31 @@ class Watch:
         )  # fmt: skip
         return EventParser(lambda _: None, context).parse(raw)
 
-    def _last_gtid(self, stretch: Stretch, i: int) -> RawEvent | None:
+    def _last_gtid(self, window: Window, i: int) -> RawEvent | None:
         """The last GTID event before entry ``i``."""
-        entries = stretch.entries[:i]
-        good = np.isin(entries["type"], GTID_TYPES) & (entries["notes"] & BAD_CHECKSUM == 0)
-        found = np.flatnonzero(good)
+        stretch = window.stretch
+        if stretch is None:
+            return self._gtid
+        good = np.isin(stretch.entries["type"], GTID_TYPES)
+        good &= stretch.entries["notes"] & BAD_CHECKSUM == 0
+        good[[item.i for item in window.looked if not isinstance(item.event.body, Gtid)]] = False
+        found = np.flatnonzero(good[:i])
         return stretch.raw(int(found[-1]), self._file) if len(found) else self._gtid
 
     def _running(self, window: Window, i: int) -> Transaction | None:
         """The transaction that is open before entry ``i``."""
-        stretch = window.stretch
-        if stretch is None or not i:
-            return self._open
-        entries = stretch.entries
-        number = int(entries["tx"][i - 1])
+        stretch, number = window.stretch, -1
+        if stretch is not None and i:
+            number = int(stretch.entries["tx"][i - 1])
+        elif self.open is not None:
+            number = self.open.number
         if number < 0:
             return None
         record = window.transactions[window.transactions["number"] == number]
-        goes_on = bool((entries["tx"][i:] == number).any())
-        if not len(record) or not (goes_on or record["open"][0] or record["notes"][0] & REPLACED):
+        if stretch is None or not len(record):
+            return self.open if self.open is not None and self.open.number == number else None
+        goes_on = bool((stretch.entries["tx"][i:] == number).any())
+        if not (goes_on or record["open"][0] or record["notes"][0] & REPLACED):
             return None
         gtid = None
         if number in window.facts.gtids:
@@ -118,8 +129,8 @@ class Watch:
             number, self._file, int(record["pos"][0]), self._file, 0, 0, 0, 0, gtid=gtid,
             explicit=bool(record["explicit"][0]),
         )  # fmt: skip
-        if self._open is not None and self._open.number == number:
-            running.tables |= self._open.tables
+        if self.open is not None and self.open.number == number:
+            running.tables |= self.open.tables
         for name in self._tables(window, stretch, number, i):
             running.tables.setdefault(name)
         return running

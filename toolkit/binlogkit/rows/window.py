@@ -168,8 +168,8 @@ class Stretch:
         for i, (code, number) in enumerate(zip(codes.tolist(), numbers.tolist(), strict=True)):
             now = query if number == tx else None
             tx = number
-            if code == EventType.ROWS_QUERY_LOG_EVENT and not self._bad(i):
-                now = self.query(i)
+            if code == EventType.ROWS_QUERY_LOG_EVENT:
+                now = None if self._bad(i) else self.query(i)
             if now != query:
                 query = now
                 yield i, query
@@ -185,8 +185,9 @@ class Stretch:
         return bool(self.entries["notes"][i] & BAD_CHECKSUM)
 
     def _ends_statement(self, i: int) -> bool:
-        start = int(self.entries["offset"][i]) + HEADER_LENGTH
-        return bool(self.data[start + self.scanner.table_id_width] & 1)
+        at = HEADER_LENGTH + self.scanner.table_id_width
+        entry = self.entries[i]
+        return at < entry["size"] - self.tail and bool(self.data[int(entry["offset"]) + at] & 1)
 
     def body(self, i: int) -> bytes:
         """The bytes of entry ``i`` behind its header, without checksum, as the scan has them."""

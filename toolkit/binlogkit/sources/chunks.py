@@ -12,6 +12,7 @@ from contextlib import suppress
 from functools import partial
 from typing import BinaryIO, TypeAlias, cast
 
+from binlogkit.errors import DamageError, LimitError
 from binlogkit.sources.tasks import Submit, Task
 
 __all__ = ["Buffer", "Chunks"]
@@ -32,7 +33,8 @@ class Chunks:
     of the buffer's first byte.
 
     The buffer grows only where one event fills it, by bytes that are there and up to what the event
-    claims, and is of its usual size again behind it.
+    claims, and is of its usual size again behind it. ``failure``: what ended the bytes before the
+    file's end (a damaged compression); those before it are given.
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class Chunks:
         self._submit = ahead
         self._coming: tuple[Buffer, Task[int]] | None = None
         self._begun = self._ended = False
+        self.failure: DamageError | LimitError | None = None
         self._most = _FIRST if head else None  # bytes to read next; None: as many as there is room
         self._spare: list[Buffer] = []
         self._lent: dict[int, int] = {}
@@ -96,7 +99,7 @@ class Chunks:
         self.close()
         self._file.seek(offset)
         self.start = self.end = 0
-        self.origin, self._ended = offset, False
+        self.origin, self._ended, self.failure = offset, False, None
         self._most = _BEHIND_SKIPPED
 
     def rest(self, offset: int, before: bytes = b"") -> BinaryIO:
@@ -108,7 +111,7 @@ class Chunks:
             front = SIZE // _HEAD
             held.append(bytes(memoryview(coming[0])[front : front + coming[1].result()]))
         self.start = self.end
-        return cast(BinaryIO, _Rest(b"".join(held), self._file))
+        return cast(BinaryIO, _Rest(b"".join(held), self._file, self.failure))
 
     def more(self) -> bool:
         """Read on behind what was not taken; whether anything came."""
@@ -196,7 +199,10 @@ class Chunks:
         room = memoryview(self.buffer if buffer is None else buffer)[start:][:most]
         done = 0
         while done < len(room) and not self._ended:
-            count = self._read(room[done : done + SIZE])
+            try:
+                count = self._read(room[done : done + SIZE])
+            except (DamageError, LimitError) as error:
+                self.failure, count = error, 0
             done += count
             self._ended = not count
         return done
@@ -221,11 +227,14 @@ def _usual() -> Buffer:
 
 
 class _Rest(io.RawIOBase):
-    """Bytes that were read already, and then the rest of their file."""
+    """Bytes that were read already, and then what ended them, or the rest of their file."""
 
-    def __init__(self, held: bytes, file: BinaryIO) -> None:
+    def __init__(
+        self, held: bytes, file: BinaryIO, failure: DamageError | LimitError | None
+    ) -> None:
         self._held = held
         self._file = file
+        self._failure = failure
 
     def readable(self) -> bool:
         return True
@@ -234,6 +243,9 @@ class _Rest(io.RawIOBase):
         if size < 0:
             return self.readall()
         if not self._held:
+            failure, self._failure = self._failure, None
+            if failure is not None:
+                raise failure
             return self._file.read(size)
         data, self._held = self._held[:size], self._held[size:]
         return data

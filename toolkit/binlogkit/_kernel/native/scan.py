@@ -556,13 +556,13 @@ class Scanner:
 
     def settle(
         self, index: Index, origin, start=False, join=True, explicit=False, thread_id=-1,
-        tagged=False, ends=False, outcome=0, spots=None, length=-1,
+        tagged=False, ends=False, outcome=0, spots=None, length=-1, xid=None,
     ):  # fmt: skip
         """Say what the event behind which the scan stopped does to transactions; its number or -1.
 
         ``start``: it begins one whatever is open; ``join``: it belongs to the open one, or begins
-        one; ``explicit``: as BEGIN does; ``tagged``: it gives a GTID; ``length``: that it gives;
-        ``ends``: with ``outcome``; ``spots``: as in :meth:`scan`.
+        one; ``explicit``: as BEGIN does; ``tagged``: it gives a GTID; ``length``, ``xid``: that
+        it gives; ``ends``: with ``outcome``; ``spots``: as in :meth:`scan`.
         """
         t: transaction_p
         e: entry_p
@@ -598,6 +598,9 @@ class Scanner:
             t.has |= HAS_GTID
         if length >= 0:
             t.length = length
+        if xid is not None:
+            t.xid = xid
+            t.has |= HAS_XID
         if thread_id >= 0:
             t.thread_id = thread_id
             t.has |= HAS_THREAD
