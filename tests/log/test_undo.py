@@ -11,7 +11,6 @@ import pytest
 import binlogkit as bk
 from binlogkit_fixtures import golden
 
-
 # What mysqlbinlog prints as BINLOG; the rest becomes SQL and comments.
 IN_BASE64 = ("FORMAT_DESCRIPTION_EVENT", "TABLE_MAP_EVENT", "WRITE_ROWS_EVENT",
              "UPDATE_ROWS_EVENT", "DELETE_ROWS_EVENT")  # fmt: skip
