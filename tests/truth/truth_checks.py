@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pymysql
@@ -210,7 +210,7 @@ def check_undo(workload: Workload, paths: list[str], start: Mark, end: Mark) -> 
         yield from _same_tables(f"{name} to {target.place}", workload.tables(), target.tables)
 
 
-def _run_script(workload: Workload, plans: list[dict[str, Any]]) -> str:
+def _run_script(workload: Workload, plans: Sequence[dict[str, Any]]) -> str:
     """Run a script statement by statement; the last row that it selects."""
     verdict = ""
     with workload.server.connect(autocommit=True) as session, session.cursor() as cursor:
@@ -226,7 +226,7 @@ def _run_script(workload: Workload, plans: list[dict[str, Any]]) -> str:
     return verdict
 
 
-def _first_wrong(plans: list[dict[str, Any]], verdict: str) -> str:
+def _first_wrong(plans: Sequence[dict[str, Any]], verdict: str) -> str:
     """The first plan that a verdict names (its fourth word on: their numbers)."""
     words = verdict.split()
     number = words[3] if len(words) > 3 and words[3].isdigit() else ""

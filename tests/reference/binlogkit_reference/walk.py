@@ -126,9 +126,9 @@ class Walk:
             yield step
             if _ends_statement(stored.event):
                 query = None
-            if isinstance(body, RowsEvent) and body.flags & RowsFlag.STMT_END:
-                if log.loose and transaction is not None and transaction.alone:
-                    self.loose[log.carrier.name] += 1
+            ended = isinstance(body, RowsEvent) and body.flags & RowsFlag.STMT_END
+            if ended and log.loose and transaction is not None and transaction.alone:
+                self.loose[log.carrier.name] += 1
             if ends:
                 self._in_statement = False
         self.damages += log.damages

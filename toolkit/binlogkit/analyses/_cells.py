@@ -24,7 +24,8 @@ class Cells:
     """A column of an image.
 
     ``array``: its values, an ENUM's as text; ``missing``: where it is not in the image;
-    ``special``: by row what is no value of ``array``, in the contract's form.
+    ``special``: by row what is no value of ``array``, in the contract's form: the text of a date
+    that Arrow does not have, or a record of bytes or of a difference.
     """
 
     field: pa.Field
@@ -83,6 +84,8 @@ def image_cells(batch: pa.RecordBatch, which: str) -> dict[str, Cells]:
             array = array.dictionary_decode()
         if pa.types.is_floating(array.type):
             odd |= _not_finite(array)
+        elif not pa.types.is_temporal(array.type):  # texts that no Arrow string can hold
+            odd = {row: _unreadable(value) for row, value in odd.items()}
         gone = absent if states is None else absent | (states[:, i] == CellState.NOT_IN_IMAGE)
         cells[field.name] = Cells(field, array, gone, odd)
     return cells
@@ -120,6 +123,10 @@ def _not_finite(array: pa.Array) -> dict[int, Any]:
     finite = pc.fill_null(pc.is_finite(array), True)
     rows: Iterator[int] = iter(np.flatnonzero(~_mask(finite)).tolist())
     return {row: not_finite(array[row].as_py()) for row in rows}
+
+
+def _unreadable(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {"undecodable": None, "reason": value}
 
 
 def _equal(one: object, other: object) -> bool:

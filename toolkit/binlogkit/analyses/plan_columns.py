@@ -17,7 +17,7 @@ from binlogkit.frames.texts import Mask, Part, joined
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["PLANS", "Chosen", "PlanColumns", "Reasons", "no_texts", "plan_schema"]
+__all__ = ["PLANS", "Chosen", "PlanColumns", "Reasons", "batch_mappings", "no_texts", "plan_schema"]
 
 PLANS = outputs(
     ("step", "int64", "order of execution: rising"),
@@ -143,6 +143,16 @@ class Reasons:
         if self.texts.null_count == len(self.texts):
             return np.ones(len(self.texts), np.bool_)
         return np.array(self.texts.is_null(), np.bool_)
+
+
+def batch_mappings(batch: pa.RecordBatch) -> list[dict[str, Any]]:
+    """The plans of a frame's batch as mappings, values in the contract's form."""
+    rows: list[dict[str, Any]] = batch.to_pylist()
+    items = [item for row in rows for part in ("set", "where") for item in row[part]]
+    values = json.loads(f"[{','.join(item['value'] for item in items)}]")
+    for item, value in zip(items, values, strict=True):
+        item["value"] = value
+    return rows
 
 
 def plan_schema() -> pa.Schema:

@@ -131,9 +131,9 @@ def in_order(chunks: Iterable[Chunk]) -> Iterator[dict[str, Any]]:
     """The plans of chunks as mappings."""
     import numpy as np
 
-    from binlogkit.analyses.undo import mappings
+    from binlogkit.analyses.plan_columns import batch_mappings
 
     for chunk in chunks:
-        plans = [plan for _, columns in chunk for plan in mappings(columns.frame())]
+        plans = [plan for _, columns in chunk for plan in batch_mappings(columns.frame())]
         for place in np.argsort(np.concatenate([rows for rows, _ in chunk])).tolist():
             yield plans[place]

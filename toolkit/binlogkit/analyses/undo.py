@@ -9,7 +9,6 @@ reason.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,13 @@ import narwhals as nw
 from binlogkit.analyses._frames import FrameT, is_spark, lazy, map_arrow, records, to_arrow
 from binlogkit.analyses._planner import Facts, Planner
 from binlogkit.analyses._savepoints import is_undone, undone_ranges
-from binlogkit.analyses.plan_columns import PLANS, PlanColumns, no_texts, plan_schema
+from binlogkit.analyses.plan_columns import (
+    PLANS,
+    PlanColumns,
+    batch_mappings,
+    no_texts,
+    plan_schema,
+)
 from binlogkit.analyses.plans import Piece, Plans
 from binlogkit.errors import UsageError
 from binlogkit.frames.schema import common_types
@@ -69,12 +74,7 @@ def redo(
 def mappings(plans: Any) -> Iterator[dict[str, Any]]:
     """Plans as reports/sql.py takes them: one mapping each, values in the contract's JSON form."""
     for batch in to_arrow(plans).to_batches():
-        rows = batch.to_pylist()
-        items = [item for row in rows for part in ("set", "where") for item in row[part]]
-        values = json.loads(f"[{','.join(item['value'] for item in items)}]")
-        for item, value in zip(items, values, strict=True):
-            item["value"] = value
-        yield from rows
+        yield from batch_mappings(batch)
 
 
 def plans(
@@ -93,12 +93,13 @@ def plans(
     import pyarrow as pa
 
     outcomes, undone = _outcomes(transactions), is_undone(undone_ranges(statements))
-    pieces = [_refused(refused, backwards)]
+    pieces = list[Piece]()
     for batch in batches:
         schema = batch.schema
         planner = Planner(Facts.of(schema, None), schema, backwards, outcomes)
         table = _happened(pa.Table.from_batches([batch.select(_NEEDED)]), undone)
         pieces += [Piece(kept, planner.columns) for kept in table.to_batches()]
+    pieces.append(_refused(refused, backwards))
     return Plans(pieces, backwards=backwards)
 
 

@@ -78,36 +78,24 @@ def holds_quotes(texts: pa.StringArray) -> bool:
 
 def joined_rows(parts: Iterable[Part], rows: int) -> bytes:
     """For each of some rows its texts, one after the other."""
-    merged = _merged(parts)
-    if len(merged) == 1:
-        return str(merged[0]).encode() * rows
-    return bytes_of(_joined(merged)).tobytes()
+    return bytes_of(joined(parts, rows)).tobytes()
 
 
 def joined(parts: Iterable[Part], rows: int) -> pa.StringArray:
     """For each of some rows its texts as one."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
-    merged = _merged(parts)
-    return pa.repeat(merged[0], rows) if len(merged) == 1 else _joined(merged)
-
-
-def _merged(parts: Iterable[Part]) -> list[Any]:
-    """The parts with those that are every row's as one; the last part is such a text."""
     merged, same = list[Any](), ""
     for part in parts:
         if isinstance(part, str):
             same += part
         else:
-            merged += [same, part] if same else [part]
+            merged += [same, part]
             same = ""
-    return [*merged, same]
-
-
-def _joined(merged: list[Any]) -> pa.StringArray:
-    import pyarrow.compute as pc
-
-    texts = [one_text(part) if isinstance(part, str) else part for part in (*merged, "")]
+    if not merged:
+        return pa.repeat(same, rows)
+    texts = [one_text(part) if isinstance(part, str) else part for part in (*merged, same, "")]
     return pc.binary_join_element_wise(*texts)
 
 

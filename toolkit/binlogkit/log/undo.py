@@ -21,10 +21,12 @@ def plans_of(log: Log, *, backwards: bool, **filters: Unpack[FilterArgs]) -> Pla
 
     transactions = log.transactions(engine="pyarrow")
     statements = log.statements(engine="pyarrow")
-    batches = [batch.batch for batch in log.batches(**filters)]
-    refused = _refused(log, **filters)
     return plans(
-        batches, refused, transactions=transactions, statements=statements, backwards=backwards
+        (batch.batch for batch in log.batches(**filters)),
+        _refused(log, **filters),
+        transactions=transactions,
+        statements=statements,
+        backwards=backwards,
     )
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from binlogkit.errors import UsageError
 from binlogkit.frames.records import cell_values
 from binlogkit.frames.texts import Part, bytes_of, hex_texts, joined, value_texts
 from binlogkit.reports._literals import PLAIN, literal, quoted
@@ -24,7 +23,7 @@ _INTRODUCER = "_utf8mb4 "
 
 
 def literals(column: Chosen) -> pa.StringArray:
-    """Each value as SQL; of a value that SQL cannot say, whatever."""
+    """Each value as SQL."""
     texts = _literals(column.cells.array, column.cells.field, column.kind).fill_null("NULL")
     return _with_special(column, texts, lambda value: literal(value, column.kind))
 
@@ -61,13 +60,8 @@ def _with_special(
 
     there = np.zeros(len(texts), np.bool_)
     there[list(special)] = True
-    made = []
-    for text in special.values():
-        try:
-            made.append(form(text))
-        except UsageError:  # the row is refused: see _statement_columns.py
-            made.append("")
-    return pc.replace_with_mask(texts, pa.array(there), pa.array(made, pa.string()))
+    made = pa.array(map(form, special.values()), pa.string())
+    return pc.replace_with_mask(texts, pa.array(there), made)
 
 
 def _literals(array: pa.Array, field: pa.Field, kind: str) -> pa.StringArray:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from binlogkit.analyses.plan_columns import Chosen, PlanColumns, Reasons
+from binlogkit.analyses.plan_columns import PlanColumns, Reasons
 from binlogkit.analyses.plans import Chunk
 from binlogkit.errors import UsageError, printable
 from binlogkit.frames.texts import Mask, Part, bytes_of, hex_texts, joined, separated, words
 from binlogkit.reports._literal_columns import conditions, literals
-from binlogkit.reports._literals import PREPARED, SAFE, escaped, identifier, literal, quoted
+from binlogkit.reports._literals import PREPARED, SAFE, escaped, identifier, quoted
 from binlogkit.reports._statements import (
     COUNTED,
     ERROR_VALUE,
@@ -99,16 +99,12 @@ def _reasons(plans: PlanColumns) -> Reasons:
         _refuse_name(name, there, reasons)
     if plans.kind == "insert" and not plans.set:
         reasons.add(there, NO_VALUE)
-    for column in plans.set:
+    for column in (*plans.set, *plans.where):
         _refuse_name(column.name, column.rows, reasons)
     for column in plans.set:
         if column.kind == "enum" and pa.types.is_integer(column.cells.array.type):
             zero = np.equal(column.cells.array.fill_null(1), 0)
             reasons.add(column.rows & zero, f"column {printable(column.name)}{ERROR_VALUE}")
-        _refuse_special(column, reasons)
-    for column in plans.where:
-        _refuse_name(column.name, column.rows, reasons)
-        _refuse_special(column, reasons)
     return reasons
 
 
@@ -119,41 +115,27 @@ def _refuse_name(name: str, rows: Mask, reasons: Reasons) -> None:
         reasons.add(rows, str(exc))
 
 
-def _refuse_special(column: Chosen, reasons: Reasons) -> None:
-    for row, value in column.special():
-        try:
-            literal(value, column.kind)
-        except UsageError as exc:
-            here = np.arange(len(column.rows)) == row
-            reasons.add(here, f"column {printable(column.name)}: {exc}")
-
-
 def _statement(plans: PlanColumns) -> list[Part]:
     """The parts of the statements."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    table = ".".join(map(quoted, plans.table))
+    every = np.ones(len(plans.limit_one), np.bool_)
     names = [quoted(column.name) for column in plans.set]
-    values = [literals(column) for column in plans.set]
-    if plans.kind == "insert":
-        every = np.ones(len(plans.limit_one), np.bool_)
-        return sentence("insert", table, names, separated(((every, [v]) for v in values), ", "))
-    changes = [
-        (column.rows, [f"{name} = ", value])
-        for column, name, value in zip(plans.set, names, values, strict=True)
-    ]
+    values = [(every, [literals(column)]) for column in plans.set]
+    if plans.kind == "update":
+        values = [
+            (column.rows, [f"{name} = ", *value])
+            for column, name, (_, value) in zip(plans.set, names, values, strict=True)
+        ]
+        values += _kept(plans)
+    where = [(column.rows, conditions(column)) for column in plans.where]
     limit: Part = " LIMIT 1" if plans.limit_one.all() else ""
     if plans.limit_one.any() and not limit:
         limit = pc.if_else(pa.array(plans.limit_one), " LIMIT 1", "")
-    return sentence(
-        plans.kind,
-        table,
-        names,
-        separated([*changes, *_kept(plans)], ", "),
-        separated(((column.rows, conditions(column)) for column in plans.where), " AND "),
-        limit,
-    )
+    table = ".".join(map(quoted, plans.table))
+    set_, wanted = separated(values, ", "), separated(where, " AND ")
+    return sentence(plans.kind, table, names, set_, wanted, limit)
 
 
 def _kept(plans: PlanColumns) -> Iterator[tuple[Mask, list[Part]]]:

@@ -79,18 +79,19 @@ def statement(plan: Plan) -> str:
     if kind not in ("insert", "update", "delete"):
         raise UsageError(f"a plan cannot {printable(str(kind))} a row")
     table = f"{identifier(plan['db'])}.{identifier(plan['table'])}"
-    columns = [identifier(item["column"]) for item in plan["set"]]
+    for item in (*plan["set"], *plan["where"]):
+        identifier(item["column"])
+    columns = [quoted(item["column"]) for item in plan["set"]]
     values = [_assigned(item) for item in plan["set"]]
     if not values and kind != "delete":
         raise UsageError(NO_VALUE if kind == "insert" else "no column changes")
-    if kind == "insert":
-        return "".join(map(str, sentence(kind, table, columns, [", ".join(values)])))
-    changes = [f"{c} = {v}" for c, v in zip(columns, values, strict=True)] + _kept(plan)
-    if not plan["where"]:
+    if not plan["where"] and kind != "insert":
         raise UsageError("nothing in the log tells which row it was")
-    conditions = " AND ".join(_condition(item) for item in plan["where"])
+    if kind == "update":
+        values = [f"{c} = {v}" for c, v in zip(columns, values, strict=True)] + _kept(plan)
+    where = (condition(item["column"], item["value"], item["type"]) for item in plan["where"])
     limit = " LIMIT 1" if plan.get("limit_one") else ""
-    parts = sentence(kind, table, columns, [", ".join(changes)], [conditions], limit)
+    parts = sentence(kind, table, columns, [", ".join(values)], [" AND ".join(where)], limit)
     return "".join(map(str, parts))
 
 
@@ -99,8 +100,8 @@ def sentence(
     table: str,
     columns: Sequence[str],
     values: Sequence[Part],
-    conditions: Sequence[Part] = (),
-    limit: Part = "",
+    conditions: Sequence[Part],
+    limit: Part,
 ) -> list[Part]:
     """The parts of a statement; ``values``: of an update with the columns that they are set to."""
     if kind == "insert":
@@ -135,11 +136,6 @@ def _in_column(column: str, value: object, kind: str) -> str:
         return literal(value, kind)
     except UsageError as exc:
         raise UsageError(f"column {printable(column)}: {exc}") from exc
-
-
-def _condition(item: Mapping[str, Any]) -> str:
-    identifier(item["column"])
-    return condition(item["column"], item["value"], item["type"])
 
 
 def condition(column: str, value: Any, kind: str) -> str:

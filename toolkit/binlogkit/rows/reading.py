@@ -251,7 +251,9 @@ class Reading:
 def _until(transactions: np.ndarray[Any, Any], stretch: Stretch, i: int) -> np.ndarray[Any, Any]:
     """What was known of transactions before entry ``i`` of a stretch."""
     entries = stretch.entries
-    known = transactions[transactions["number"] <= entries["tx"][:i].max(initial=-1)].copy()
+    known: np.ndarray[Any, Any] = transactions[
+        transactions["number"] <= entries["tx"][:i].max(initial=-1)
+    ].copy()
     behind = entries["tx"][i:] == (known["number"][-1] if len(known) else -1)
     if not len(known) or not behind.any():
         return known
