@@ -20,6 +20,7 @@ from binlogkit.rows.steps import Step, steps_of
 from binlogkit.sources.keyring import NO_KEYS
 
 if TYPE_CHECKING:
+    import pandas as pd
     import pyarrow as pa
 
     from binlogkit.log.log import Log
@@ -69,11 +70,11 @@ class Verification:
 
         return pa.Table.from_pylist(self.records(), schema=arrow_schema(FINDING))
 
-    def frame(self) -> Any:
+    def frame(self) -> pd.DataFrame:
         """The findings as a pandas frame."""
-        from binlogkit.frames.tables import to_engine
+        from binlogkit.frames.natural import natural
 
-        return to_engine(self.table(), "pandas")
+        return natural(self.table(), FINDING)
 
     def _repr_html_(self) -> str:
         from binlogkit.reports.notebook import overview
