@@ -14,7 +14,6 @@ import binlogkit as bk
 from binlogkit.errors import BinlogKitError
 from binlogkit.frames.windows import read_batches
 from binlogkit.rows.filters import Filters
-from binlogkit.rows.losses import Loss
 from binlogkit.rows.reading import Reading
 from binlogkit.rows.schema import TableSchema
 
