@@ -82,6 +82,8 @@ def assert_same(source: Any, on_damage: str, threads: int = 1, **filters: Any) -
     slow = read(by_events, source, on_damage, **filters)
     assert fast.error == slow.error
     assert fast.damages == slow.damages
+    if slow.error is not None:
+        _leave_out_the_end(fast, slow)
     assert list(fast.rows) == list(slow.rows) or dict(fast.rows) == dict(slow.rows)
     for name, rows in slow.rows.items():
         assert fast.rows[name] == rows, name
@@ -90,3 +92,13 @@ def assert_same(source: Any, on_damage: str, threads: int = 1, **filters: Any) -
     # What the kernel has read ahead of rows that end the reading was met, too.
     assert slow.error is not None or fast.tables == slow.tables
     return slow
+
+
+def _leave_out_the_end(*found: Found) -> None:
+    """Of the last transaction before an error, whose end one of both may have read ahead to."""
+    for one in found:
+        rows = [row for rows in one.rows.values() for row in rows]
+        last = max((row["tx"] for row in rows if row["tx"] is not None), default=None)
+        for row in rows:
+            if row["tx"] == last:
+                row["xid"] = None

@@ -73,7 +73,8 @@ class Pack:
         code = raw.header.type_code
         if not look and code in _MAPPED:
             length = context.post_header_lengths.get(code)
-            look = length is not None and len(body) < length
+            short = length is not None and len(body) < length
+            look = short and code != EventType.TABLE_MAP_EVENT  # of which the id counts
             body = _usual_body(body, length, _MAPPED[code])
         elif code in _OTHERS:
             sizes = _OTHERS[code]

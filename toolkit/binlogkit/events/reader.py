@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from binlogkit._kernel.cursor import Cursor
-from binlogkit.constants import HEADER_LENGTH
+from binlogkit.constants import HEADER_LENGTH, EventType
 from binlogkit.errors import DamageError, LimitError
 
 # Importing a family's module registers its parsers.
@@ -30,6 +30,8 @@ from binlogkit.events.payload import TransactionPayload, inner_events
 from binlogkit.sources.raw import RawEvent
 
 __all__ = ["EventParser", "payload_limit", "read_events", "with_final_code"]
+
+_FORMATS = (EventType.FORMAT_DESCRIPTION_EVENT, EventType.START_EVENT_V3)
 
 
 class EventParser:
@@ -59,6 +61,8 @@ class EventParser:
             return Event(raw, OpaqueEvent(raw.body))
         cursor = Cursor(raw.body, raw.file, raw.pos)
         context = self.context
+        if raw.inner is not None and raw.header.type_code in _FORMATS:
+            context = replace(context)  # of the log it says nothing
         context.post_header_rest = b""
         try:
             body = parser(cursor, raw, context)

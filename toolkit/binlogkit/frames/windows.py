@@ -225,7 +225,10 @@ class RowChanges:
                 checksums=stretch.tail > 0,
             )  # fmt: skip
         if not looked:
-            xid = xid_by_scanning(carrier, first, number)
+            options, start = self._reading.options, self._reading.start
+            begin = start.begin if carrier is self._reading.carriers[0] else 0
+            stops = options.on_damage == "stop"
+            xid = xid_by_scanning(carrier, first, number, begin=begin, stops=stops)
         self._known.take_xid(number, xid)
 
     def _forget(self, window: Window) -> None:

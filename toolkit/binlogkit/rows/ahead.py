@@ -30,6 +30,7 @@ __all__ = ["xid_by_hopping", "xid_by_scanning"]
 
 _XID_BODY = 8
 _HAS_XID = 16
+_LONGEST_END = 1 << 16  # bytes of an event that may be a COMMIT
 _NOT_INSIDE = (
     *GTID_TYPES, EventType.FORMAT_DESCRIPTION_EVENT, EventType.ROTATE_EVENT, EventType.STOP_EVENT,
     EventType.XA_PREPARE_LOG_EVENT,
@@ -40,7 +41,7 @@ _ENDS = (StatementKind.COMMIT, StatementKind.ROLLBACK, StatementKind.BEGIN)
 def xid_by_hopping(
     carrier: Carrier, pos: int, length: int, at: int, *, checksums: bool
 ) -> tuple[bool, int | None]:
-    """Whether the end of a transaction was looked for, and its XID, None where it has none.
+    """Whether the end of a transaction was found, and its XID, None where it has none.
 
     ``pos``, ``length``: of the transaction, -1 where its length is not known; ``at``: an offset in
     it at which an event begins.
@@ -48,18 +49,23 @@ def xid_by_hopping(
     with suppress(DamageError, InputError, LimitError), carrier.open() as file:
         if isinstance(file, LooseEvents) or not file.seekable():
             return False, None
-        size = HEADER_LENGTH + _XID_BODY + (CHECKSUM_LENGTH if checksums else 0)
-        if length > size:
-            xid = _xid_at(file, pos + length - size, size, checksums=checksums)
+        if length > 0:
+            end = pos + length
+            xid = _xid_at(file, end - _xid_size(checksums), checksums=checksums)
             if xid is not None:
                 return True, xid
-        return True, _hopped(file, at, size, checksums=checksums)
+        return _hopped(file, at, checksums=checksums)
     return False, None
 
 
-def _xid_at(file: BinaryIO, at: int, size: int, *, checksums: bool) -> int | None:
+def _xid_size(checksums: bool) -> int:
+    return HEADER_LENGTH + _XID_BODY + (CHECKSUM_LENGTH if checksums else 0)
+
+
+def _xid_at(file: BinaryIO, at: int, *, checksums: bool) -> int | None:
     """The XID of the event at an offset, None where there is none."""
-    file.seek(at)
+    size = _xid_size(checksums)
+    file.seek(max(at, 0))
     data = file.read(size)
     if len(data) < size or data[4] != EventType.XID_EVENT:
         return None
@@ -69,30 +75,40 @@ def _xid_at(file: BinaryIO, at: int, size: int, *, checksums: bool) -> int | Non
     return int.from_bytes(data[HEADER_LENGTH : HEADER_LENGTH + _XID_BODY], "little")
 
 
-def _hopped(file: BinaryIO, at: int, size: int, *, checksums: bool) -> int | None:
+def _hopped(file: BinaryIO, at: int, *, checksums: bool) -> tuple[bool, int | None]:
     end = file.seek(0, os.SEEK_END)
     while at + HEADER_LENGTH <= end:
         file.seek(at)
         header = parse_header(file.read(HEADER_LENGTH), HEADER_LENGTH)
         if header.type_code == EventType.XID_EVENT:
-            return _xid_at(file, at, size, checksums=checksums)
-        if header.type_code in _NOT_INSIDE or header.size < HEADER_LENGTH:
-            return None
-        if header.type_code == EventType.QUERY_EVENT:
+            xid = _xid_at(file, at, checksums=checksums)
+            return xid is not None, xid
+        if header.type_code in _NOT_INSIDE:
+            return True, None
+        if header.size < HEADER_LENGTH:
+            return False, None
+        if header.type_code == EventType.QUERY_EVENT and header.size <= _LONGEST_END:
             body = file.read(header.size - HEADER_LENGTH)
+            body = body[:-CHECKSUM_LENGTH] if checksums else body
             event = EventParser(lambda _: None).parse(RawEvent("", at, header, body))
             kind = None
             if isinstance(event.body, Query):
                 kind = statement_kind(event.body.query, event.body.status_vars.sql_mode)
             if kind in _ENDS:
-                return None
+                return True, None
         at += header.size
-    return None
+    return at == end, None
 
 
-def xid_by_scanning(carrier: Carrier, first: int, number: int) -> int | None:
-    """The XID of transaction ``number`` of a log, whose first one is ``first``; None for none."""
-    scan = LogScan(carrier, Scanner(first), _unseen, stops=True)
+def xid_by_scanning(
+    carrier: Carrier, first: int, number: int, *, begin: int, stops: bool
+) -> int | None:
+    """The XID of transaction ``number`` of a log, None for none.
+
+    ``first``: the number of the first transaction behind the offset ``begin``; ``stops``: whether
+    damage ends the log.
+    """
+    scan = LogScan(carrier, Scanner(first), _unseen, stops=stops, begin=begin)
     with suppress(DamageError, InputError, LimitError):
         for _ in scan:
             for record in scan.transactions():

@@ -45,6 +45,7 @@ from binlogkit.sources.tasks import Submit
 
 __all__ = ["LogScan", "Look", "Part"]
 
+_PAYLOAD = EventType.TRANSACTION_PAYLOAD_EVENT
 _MODULUS = 1 << 32
 _REACH = 16 << 20  # bytes up to which an event's size is believed that nothing else supports
 _DOUBTED = 4  # events in which a format description without checksums can be wrong
@@ -315,8 +316,10 @@ class LogScan:
                 return found
             raw = self._last_raw(block)
             try:
+                if raw.inner is not None and raw.header.type_code == _PAYLOAD:
+                    raise _CannotGoOn(raw.pos)  # no server writes that
                 event, changed = self._looked(block, raw)
-            except DamageError:
+            except (DamageError, _CannotGoOn):
                 yield from self._closed(left_out=1)
                 raise
             if isinstance(event.body, TransactionPayload) and raw.inner is None:
@@ -432,6 +435,8 @@ class LogScan:
             self.index = Index(count * 9 // 8)  # about as many come again
         elif damages:
             yield Part(None, damages)
+        if left_out:
+            self.index = Index()
 
     def _stretch(self, block: _Block, entries: np.ndarray[Any, Any]) -> Stretch:
         outer, spots = block.outer, None if block.spots is None else block.spots[block.given :]
@@ -464,20 +469,21 @@ class LogScan:
 
     def _payload(self, outer: RawEvent, payload: TransactionPayload) -> Iterator[Part]:
         """The parts inside a payload."""
-        scanner, checksums = self.scanner, self.scanner.checksums
-        scanner.checksums = False
+        scanner = self.scanner
+        before = scanner.checksums, scanner.format_checksum
+        scanner.checksums = scanner.format_checksum = False
         scanner.outer_pos, scanner.outer_end = outer.pos, outer.end_pos
         self._block = _Block(outer=outer)
         try:
             whole = yield from self._inside(outer, payload)
-        except (DamageError, LimitError, ZstdError):
+        except (DamageError, LimitError, ZstdError, _CannotGoOn):
             whole = False
             yield from self._closed()
         finally:
-            scanner.checksums = checksums
             scanner.outer_pos = scanner.outer_end = -1
         if not whole:
             yield from self._one_by_one(outer, payload, self._block.given)
+        scanner.checksums, scanner.format_checksum = before
 
     def _inside(self, outer: RawEvent, payload: TransactionPayload) -> Any:
         """The stretches of a payload; returns whether all of it could be taken."""
