@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import binlogkit as bk
-from binlogkit.analyses.verify.file_facts import split_name
-from binlogkit.analyses.verify.gtid_ledger import GtidLedger
+from binlogkit.rows.soundness.file_facts import split_name
+from binlogkit.rows.soundness.gtid_ledger import GtidLedger
 from binlogkit.events.gtid_set import GtidSet
 
 CELL = "8.0-row-full"

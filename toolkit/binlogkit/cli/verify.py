@@ -24,9 +24,9 @@ def command(**arguments: Any) -> int:
     leave the exit status 0.
     """
     from binlogkit.analyses.verify import FINDINGS as COLUMNS
-    from binlogkit.analyses.verify import Grade
     from binlogkit.log.verify import FindingStream, Verification, findings_schema
     from binlogkit.reports.output import write_records
+    from binlogkit.rows.soundness import Grade
 
     output, rows = output_of(arguments), arguments.pop("rows")
     stream = FindingStream(open_input(arguments), rows=rows)

@@ -7,9 +7,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from binlogkit.analyses.verify import FileFacts, Finding, Grade, Joint
 from binlogkit.errors import DamageError
 from binlogkit.rows.filters import Filters
+from binlogkit.rows.soundness import FileFacts, Finding, Grade, Joint
 from binlogkit.sources.hashed import FileHash
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +31,7 @@ from binlogkit.rows.slots import Slots
 from binlogkit.rows.start import Start
 from binlogkit.rows.table_history import TableHistory
 from binlogkit.rows.watch import Watch
-from binlogkit.rows.window import ALONE, Facts, Looked, Window
+from binlogkit.rows.window import ALONE, Facts, Looked, Stretch, Window
 from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.tasks import Submit
 
@@ -45,7 +46,8 @@ class Reading:
     ``damages`` hold what is known when a window is handed over, but not yet what the window itself
     has, which whoever decodes its rows puts between theirs. ``loose``: carriers of events without a
     file around them, and how many statements in each have nothing but their rows there;
-    ``unreadable``: logs that cannot be read at all, which is raised behind all others.
+    ``unreadable``: logs that cannot be read at all, which is raised behind all others; ``at``:
+    which log is read.
     """
 
     def __init__(
@@ -62,6 +64,7 @@ class Reading:
         self.losses: list[Loss] = []
         self.loose: dict[str, int] = {}
         self.unreadable: InputError | None = None
+        self.at = 0
         self.tables = TableHistory(self.options)
         if self.start.catalog is not None:
             self.tables.catalog = self.start.catalog.copy()
@@ -97,6 +100,7 @@ class Reading:
         ``submit``: lets bytes be read in another thread.
         """
         for i, carrier in enumerate(self.carriers):
+            self.at = i
             try:
                 yield from self._log(i, carrier, submit)
             except InputError as error:
@@ -113,7 +117,7 @@ class Reading:
         )  # fmt: skip
         first = i == 0 and self.start.first
         last = i == len(self.carriers) - 1 and self.start.last
-        watch = None if scan.stops else Watch(carrier.name, scan.parser.context)
+        watch = None if scan.stops else Watch(carrier.name)
         self._begin_log()
         try:
             for part in scan:
@@ -154,16 +158,18 @@ class Reading:
             errors, self._slots.errors = self._slots.errors, []
             if errors and scan.stops:
                 i, self._fatal = errors[0]
+                transactions = _before(transactions, stretch, i)
                 stretch = replace(stretch, entries=stretch.entries[:i]) if i else None
                 errors, damages = [], [told for told in damages if told[0] <= i]
             damages += errors
         damages.sort(key=lambda told: told[0])
         window = Window(
             scan.carrier, first, last, self._server_version, self.facts, transactions, stretch,
-            self._slots.schemas, looked, damages, folded=self.folded,
+            self._slots.schemas, looked, damages, folded=self.folded, loose=scan.loose,
+            context=scan.parser.context,
         )  # fmt: skip
         if watch is not None:
-            self.losses += watch.take(window, part.damages)
+            self.losses += [loss for _, loss in watch.take(window, part.damages)]
         if self._generation != self.tables.generation:
             self._slots.renew()
             self._generation = self.tables.generation
@@ -218,3 +224,13 @@ class Reading:
         if self._server_version != server_version:
             self.tables.generation += 1  # versions read the same map otherwise
         self._server_version = self.tables.catalog.server_version = server_version
+
+
+def _before(records: np.ndarray[Any, Any], stretch: Stretch, i: int) -> np.ndarray[Any, Any]:
+    """The transactions that begin before entry ``i``, which belongs to one and ends the reading."""
+    number, pos = int(stretch.entries["tx"][i]), int(stretch.positions[i])
+    kept = records[(records["number"] < number) | (records["pos"] < pos)].copy()
+    kept = kept[kept["number"] <= number]
+    if len(kept) and kept["number"][-1] == number:
+        kept["open"][-1], kept["outcome"][-1] = 1, 0
+    return kept

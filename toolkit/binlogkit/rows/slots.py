@@ -83,7 +83,7 @@ class Slots:
         maps = stretch.entries["type"] == EventType.TABLE_MAP_EVENT
         damages: Damages = []
         for i in np.flatnonzero(maps | missing).tolist():
-            table_id = int.from_bytes(stretch.body(i)[:_ID_WIDTH], "little")
+            table_id = stretch.table_id(i)
             if maps[i]:  # from here on its rows can be read, or are told anew
                 self._unread.discard(table_id)
             elif table_id != DUMMY_TABLE_ID:

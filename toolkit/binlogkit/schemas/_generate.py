@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from binlogkit.analyses.undo import PLANS
-from binlogkit.analyses.verify import CODES, FINDINGS, Grade
+from binlogkit.analyses.verify import FINDINGS
 from binlogkit.constants import EventType, event_type_name
 from binlogkit.events import payload, reader
 from binlogkit.events.base import OpaqueEvent, parser_of
@@ -29,6 +29,7 @@ from binlogkit.frames.ledgers import TRANSACTION_KEYS
 from binlogkit.frames.records import RECORD_KEYS
 from binlogkit.frames.schema import KINDS, OPS, provenance_fields
 from binlogkit.frames.tables import generic_schema
+from binlogkit.rows.soundness import CODES, Grade
 from binlogkit.rows.transactions import Outcome, Transaction
 
 __all__ = ["generate", "render"]

@@ -5,10 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from binlogkit.analyses._declare import outputs
-from binlogkit.events.base import Event
-
-__all__ = ["CODES", "FINDINGS", "Code", "Finding", "Grade", "Place", "finding", "place_of"]
+__all__ = ["CODES", "Code", "Finding", "Grade", "Place", "finding"]
 
 
 class Grade(StrEnum):
@@ -19,24 +16,14 @@ class Grade(StrEnum):
     DAMAGE = "damage"
 
 
-FINDINGS = outputs(
-    ("grade", "string", "note, warning or damage"),
-    ("code", "string", "a short stable name, see analyses.verify.CODES"),
-    ("file", "string", "file, as given"),
-    ("pos", "int64", "offset where it begins; null for what concerns the whole file"),
-    ("end_pos", "int64", "offset behind it; of damage: where reading goes on"),
-    ("inner", "int64", "number inside a compressed payload, null outside of one"),
-    ("event", "int64", "number of the event in the file, from 0, payloads counted as one"),
-    ("type", "string", "its type; null where there is no event"),
-    ("gtid", "string", "GTID of the transaction it stands in, where that is known"),
-    ("found", "string", "what was found"),
-    ("meaning", "string", "what it means for the data"),
-)
-
-
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where something is: see the columns of that name in :data:`FINDINGS`."""
+    """Where something is; ``pos`` None: it concerns the whole file.
+
+    ``end_pos``: of damage, where reading resumes; ``inner``: number inside a compressed payload;
+    ``event``: number in the file, from 0, payloads counted as one; ``gtid``: of the transaction
+    that it stands in.
+    """
 
     file: str
     pos: int | None = None
@@ -49,7 +36,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One finding: the columns of :data:`FINDINGS`."""
+    """One finding; ``code``: a key of :data:`CODES`."""
 
     grade: Grade
     code: str
@@ -58,19 +45,13 @@ class Finding:
     meaning: str
 
     def record(self) -> dict[str, object]:
-        """The finding as a row of :data:`FINDINGS`."""
+        """The finding as a record."""
         at = self.place
         return {
             "grade": str(self.grade), "code": self.code, "file": at.file, "pos": at.pos,
             "end_pos": at.end_pos, "inner": at.inner, "event": at.event, "type": at.type,
             "gtid": at.gtid, "found": self.found, "meaning": self.meaning,
         }  # fmt: skip
-
-
-def place_of(event: Event, number: int | None = None, gtid: str | None = None) -> Place:
-    """The place of an event, its ``number`` in the file and its transaction's GTID if known."""
-    raw = event.raw
-    return Place(raw.file, raw.pos, raw.end_pos, raw.inner, number, event.type, gtid)
 
 
 def finding(code: str, place: Place, found: str, *, grade: Grade | None = None) -> Finding:
