@@ -48,8 +48,9 @@ def test_a_time_behind_the_end(files: list[str]) -> None:
     """Behind the second of the latest event or commit, not in it: events tell only seconds."""
     log = bk.open(files)
     table = table_of(log)
-    commits = log.transactions()["commit_timestamp"].dropna()
-    stamps = [*log.events()["timestamp"], *(int(t) // 1_000_000 for t in commits)]
+    commits = log.transactions(engine="pyarrow")["commit_timestamp"].drop_null().to_pylist()
+    times = log.events(engine="pyarrow")["timestamp"].to_pylist()
+    stamps = [*times, *(t // 1_000_000 for t in commits)]
     latest = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=int(max(stamps)))
     end = log.state(table)
     assert told(log.state(table, until_time=latest + timedelta(microseconds=999_999))) == []

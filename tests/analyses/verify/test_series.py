@@ -6,12 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import binlogkit as bk
-from binlogkit.analyses.verify.file_facts import split_name
-from binlogkit.analyses.verify.gtid_ledger import GtidLedger
 from binlogkit.events.gtid_set import GtidSet
+from binlogkit.rows.soundness.file_facts import split_name
+from binlogkit.rows.soundness.gtid_ledger import GtidLedger
 
 CELL = "8.0-row-full"
 SID = "80808080-0080-11ee-8080-808080808080"
@@ -143,14 +144,17 @@ def test_a_ledger_of_gtids_is_the_set_of_them() -> None:
     from hypothesis import given
     from hypothesis import strategies as st
 
-    @given(st.lists(st.tuples(st.sampled_from("ab"), st.integers(1, 30))))
-    def check(gtids: list[tuple[str, int]]) -> None:
-        ledger, seen = GtidLedger(), set()
-        sids = {"a": SID, "b": f"{SID}:tag"}
-        for source, number in gtids:
-            gtid = f"{sids[source]}:{number}"
-            assert ledger.add(gtid) == (gtid not in seen)
-            seen.add(gtid)
+    sources = st.sampled_from([SID, f"{SID}:tag"])
+    numbers = st.lists(st.integers(1, 30), min_size=1, max_size=8)
+
+    @given(st.lists(st.tuples(sources, numbers)))
+    def check(gtids: list[tuple[str, list[int]]]) -> None:
+        ledger, seen = GtidLedger(), set[str]()
+        for source, numbers in gtids:
+            known = ledger.add(source, np.array(numbers))
+            for number, was_known in zip(numbers, known.tolist(), strict=True):
+                assert was_known == (f"{source}:{number}" in seen)
+                seen.add(f"{source}:{number}")
         assert ledger.to_set() == GtidSet.of(seen)
 
     check()

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import binlogkit as bk
-from binlogkit.analyses.verify import CODES, Grade
-from binlogkit.analyses.verify.verifier import MAX_OF_A_CODE
+from binlogkit.rows.soundness import CODES, Grade
+from binlogkit.rows.soundness.log_checks import MAX_OF_A_CODE
 
 LOG = "8.0-row-full/keys/binlog.000001"
 OLDER = "5.7-row-full/keys/binlog.000001"

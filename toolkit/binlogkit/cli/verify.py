@@ -23,10 +23,10 @@ def command(**arguments: Any) -> int:
     As a table it is a report to read; in the other formats one record per finding. Notes alone
     leave the exit status 0.
     """
-    from binlogkit.analyses.verify import Grade
     from binlogkit.frames.fields.ledger import FINDING
     from binlogkit.log.verify import FindingStream, Verification
     from binlogkit.reports.output import write_records
+    from binlogkit.rows.soundness import Grade
 
     output, rows = output_of(arguments), arguments.pop("rows")
     stream = FindingStream(open_input(arguments), rows=rows)

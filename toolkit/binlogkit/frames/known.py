@@ -100,9 +100,9 @@ class Known:
         if not self._parts:
             return
         number = min(number, int(self._parts[0]["number"][0]))
-        for kept in (self._ends, self._facts.gtids, self._facts.xa):
-            for old in [n for n in kept if n < number]:
-                del kept[old]
+        for old in [n for n in self._ends if n < number]:
+            del self._ends[old]
+        self._facts.forget(number)
 
     def _records(self, numbers: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """Their records, in any order of the numbers, which are known."""

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
-from binlogkit.analyses.verify import FileFacts, Finding, Grade, Joint
 from binlogkit.errors import DamageError
 from binlogkit.rows.filter_args import FilterArgs
 from binlogkit.rows.filters import Filters
+from binlogkit.rows.soundness import FileFacts, Finding, Grade, Joint
 from binlogkit.sources.hashed import FileHash
 
 if TYPE_CHECKING:

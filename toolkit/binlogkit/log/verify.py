@@ -6,25 +6,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from binlogkit.analyses.verify import FileFacts, Finding, Grade, Joint, Verifier
-from binlogkit.constants import ENCRYPTED_MAGIC
-from binlogkit.errors import DamageError, InputError, MalformedEventError
-from binlogkit.events.base import Event
-from binlogkit.events.early import EarlyRows
-from binlogkit.events.rows import RowsEvent
-from binlogkit.events.table_map import TableMap
+import numpy as np
+
+from binlogkit.errors import DamageError, InputError
 from binlogkit.frames.fields.ledger import FINDING
-from binlogkit.rows.images import Decoders
+from binlogkit.frames.row_counts import RowCounts
 from binlogkit.rows.reading import Reading
-from binlogkit.rows.steps import Step, steps_of
-from binlogkit.sources.keyring import NO_KEYS
+from binlogkit.rows.soundness import FileFacts, Finding, Grade, Joint, Soundness
+from binlogkit.rows.watch import Met
+from binlogkit.rows.window import Stretch, Window
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
     from binlogkit.log.log import Log
-    from binlogkit.sources.carriers import Carrier
 
 __all__ = ["FindingStream", "Verification", "verify", "verify_log"]
 
@@ -107,28 +103,27 @@ def verify_log(log: Log, *, rows: bool = False) -> Verification:
 class FindingStream:
     """The findings of a log as they are found; the other facts are there when it has ended.
 
-    ``rows``: decode all rows, not only those whose bytes no checksum vouches for.
+    ``rows``: step over all rows, not only those whose bytes no checksum vouches for.
     """
 
     def __init__(self, log: Log, *, rows: bool = False) -> None:
         self._log = log
         self._all_rows = rows
-        self._verifier = Verifier()
-        self._decoders = Decoders()
+        self._soundness = Soundness()
+        self._counts = RowCounts(stops=False)
         self._vouched = False
-        self._loose: dict[str, int] = {}
         self.unreadable: InputError | None = None
         self.worst = Grade.NOTE
 
     @property
     def files(self) -> list[FileFacts]:
         """What was learned of each file."""
-        return self._verifier.files
+        return self._soundness.files
 
     @property
     def joints(self) -> list[Joint]:
         """The pairs of files that follow each other."""
-        return self._verifier.joints()
+        return self._soundness.joints
 
     def __iter__(self) -> Iterator[Finding]:
         for found in self._found():
@@ -137,87 +132,53 @@ class FindingStream:
             yield found
 
     def _found(self) -> Iterator[Finding]:
-        verifier = self._verifier
-        for carrier in self._log.carriers:
+        carriers = list(self._log.carriers)
+        while carriers:
+            reading = Reading(carriers, self._log.options)
+            carriers = []
             try:
-                yield from self._of(carrier)
-            except InputError as error:
-                self.unreadable = self.unreadable.and_also(error) if self.unreadable else error
-                continue
-            yield from verifier.end_file()
-        yield from verifier.end()
-
-    def _of(self, carrier: Carrier) -> Iterator[Finding]:
-        verifier = self._verifier
-        begun = False
-        for event, damages, step in self._events(carrier):
-            if not begun:
-                begun = True
-                yield from verifier.begin(carrier.name, encrypted=_is_encrypted(carrier))
-            for error in damages:
-                yield from verifier.damaged(error, event)
-            if event is None or step is None:
-                continue
-            yield from verifier.feed(event)
-            yield from self._check_rows(step)
-        if not begun:
-            yield from verifier.begin(carrier.name, encrypted=_is_encrypted(carrier))
-        verifier.facts.loose = carrier.name in self._loose
-
-    def _events(
-        self, carrier: Carrier
-    ) -> Iterator[tuple[Event | None, list[DamageError], Step | None]]:
-        """Each event with the damage that was met before or in it; last what the end has."""
-        reading = Reading([carrier], self._log.options)
-        try:
-            for step in steps_of(reading):
-                yield step.event, self._fresh(reading, step), step
-        except DamageError as error:
-            reading.damages.append(error)
-        self._loose |= reading.loose
-        rest = self._fresh(reading, None)
-        if rest:
-            yield None, rest, None
-
-    @staticmethod
-    def _fresh(reading: Reading, step: Step | None) -> list[DamageError]:
-        """Take the reading's new damage; what the checks of rows tell themselves is left out."""
-        if not reading.damages:
-            return []
-        taken, reading.damages[:] = list(reading.damages), []
-        if step is None or not isinstance(step.event.body, (RowsEvent, EarlyRows, TableMap)):
-            return taken
-        return [e for e in taken if not _told_elsewhere(e, step)]
-
-    def _check_rows(self, step: Step) -> Iterator[Finding]:
-        """Decode rows whose bytes no checksum vouches for."""
-        event = step.event
-        if event.raw.inner is None:
-            self._vouched = event.raw.checksum == "ok"
-        wanted = self._all_rows or not self._vouched
-        if not wanted or step.schema is None or not isinstance(event.body, RowsEvent):
-            return
-        try:
-            for _ in self._decoders.of(step.schema, step.server_version).rows(event):
+                yield from self._of(reading)
+            except DamageError as error:
+                stopped = reading.carriers[reading.at]
+                carriers = list(reading.carriers[reading.at + 1 :])
+                yield from self._soundness.stop(stopped, error, loose=stopped.name in reading.loose)
+            except InputError:
                 pass
-        except DamageError as error:
-            yield from self._verifier.damaged(error, event)
+            if reading.unreadable is not None:
+                known = self.unreadable
+                self.unreadable = (
+                    known.and_also(reading.unreadable) if known else reading.unreadable
+                )
+        yield from self._soundness.end()
 
+    def _of(self, reading: Reading) -> Iterator[Finding]:
+        for window in reading.windows():
+            yield from self._soundness.take(window, self._unread_rows(window))
+            if len(window.transactions):
+                window.facts.forget(int(window.transactions["number"][-1]))
 
-def _told_elsewhere(error: DamageError, step: Step) -> bool:
-    return (
-        isinstance(error, MalformedEventError)
-        and error.field == "table_id"
-        and error.offset == step.event.raw.pos
-    )
+    def _unread_rows(self, window: Window) -> list[Met]:
+        """The rows that cannot be read, among those whose bytes no checksum vouches for."""
+        stretch = window.stretch
+        if stretch is None:
+            return []
+        vouched = self._vouching(stretch)
+        if vouched.all() and not self._all_rows:
+            return []
+        found = self._counts.of(window)[1]
+        return [met for met in found if self._all_rows or not vouched[met[0]]]
 
-
-def _is_encrypted(carrier: Carrier) -> bool:
-    """Whether the file is encrypted; without keys it is not read at all."""
-    if carrier.keys == NO_KEYS:
-        return False
-    try:
-        with carrier.opener() as stored:
-            return stored.read(len(ENCRYPTED_MAGIC)) == ENCRYPTED_MAGIC
-    except OSError:  # the reading itself tells
-        return False
+    def _vouching(self, stretch: Stretch) -> np.ndarray[Any, Any]:
+        """Which events' bytes a checksum vouches for, its payload's for those inside one."""
+        count = len(stretch.entries)
+        if stretch.outer is not None:
+            return np.full(count, self._vouched)
+        if stretch.raws is None:
+            self._vouched = stretch.tail > 0
+            return np.full(count, self._vouched)
+        found = np.zeros(count, bool)
+        for i, raw in enumerate(stretch.raws[:count]):
+            if raw.inner is None:
+                self._vouched = raw.checksum == "ok"
+            found[i] = self._vouched
+        return found

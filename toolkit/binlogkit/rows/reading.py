@@ -64,7 +64,8 @@ class Reading:
     ``damages`` hold what is known when a window is handed over, but not yet what the window itself
     has, which whoever decodes its rows puts between theirs. ``loose``: carriers of events without a
     file around them, and how many statements in each have nothing but their rows there;
-    ``unreadable``: logs that cannot be read at all, which is raised behind all others.
+    ``unreadable``: logs that cannot be read at all, which is raised behind all others; ``at``:
+    which log is read.
     """
 
     def __init__(
@@ -81,6 +82,7 @@ class Reading:
         self.losses: list[Loss] = []
         self.loose: dict[str, int] = {}
         self.unreadable: InputError | None = None
+        self.at = 0
         self.tables = TableHistory(self.options)
         if self.start.catalog is not None:
             self.tables.catalog = self.start.catalog.copy()
@@ -117,6 +119,7 @@ class Reading:
         ``submit``: lets bytes be read in another thread.
         """
         for i, carrier in enumerate(self.carriers):
+            self.at = i
             try:
                 yield from self._log(i, carrier, submit)
             except InputError as error:
@@ -135,7 +138,7 @@ class Reading:
         last = i == len(self.carriers) - 1 and self.start.last
         watch = None
         if not scan.stops:
-            watch = Watch(carrier.name, scan.parser.context, self.ordinal, self._carried)
+            watch = Watch(carrier.name, ordinal=self.ordinal, running=self._carried)
         self._begin_log()
         try:
             for part in scan:
@@ -187,11 +190,12 @@ class Reading:
         damages.sort(key=_entry)
         window = Window(
             scan.carrier, first, last, self._server_version, self.facts, transactions, stretch,
-            self._slots.schemas, looked, damages, folded=self.folded,
+            self._slots.schemas, looked, damages, folded=self.folded, loose=scan.loose,
             context=replace(scan.parser.context),
         )  # fmt: skip
         if watch is not None:
-            self.losses += watch.take(window, sorted([*part.damages, *unparsed], key=_entry))
+            met = sorted([*part.damages, *unparsed], key=_entry)
+            self.losses += [loss for _, loss in watch.take(window, met)]
         if self._generation != self.tables.generation:
             self._slots.renew()
             self._generation = self.tables.generation

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -15,76 +15,102 @@ from binlogkit.events.reader import EventParser
 from binlogkit.events.table_map import TableMap
 from binlogkit.rows.losses import Loss, Losses
 from binlogkit.rows.transactions import GTID_TYPES, Transaction
-from binlogkit.rows.window import BAD_CHECKSUM, REPLACED, Stretch, Window
+from binlogkit.rows.window import REPLACED, Stretch, Window
 from binlogkit.sources.raw import RawEvent
 
-__all__ = ["Watch"]
+__all__ = ["Met", "Watch"]
+
+#: Damage, and the entry before or in which it stands.
+Met = tuple[int, DamageError]
 
 _HAS_GTID = 1
+_GTID_TYPE = np.zeros(256, bool)
+_GTID_TYPE[[int(code) for code in GTID_TYPES]] = True
 
 
 class Watch:
     """Takes the windows of one log.
 
-    ``context``: of its events; ``ordinal``: of the first; ``open``: the transaction that is open
-    behind the windows taken, at first the one that the log begins inside of.
+    ``every``: also damage whose end nobody knows; ``ordinal``: of the first event; ``open``: the
+    transaction that is open behind the windows taken, at first the one that the log begins in.
     """
 
     def __init__(
-        self, file: str, context: ParseContext, ordinal: int, running: Transaction | None = None
+        self,
+        file: str,
+        *,
+        every: bool = False,
+        ordinal: int = 0,
+        running: Transaction | None = None,
     ) -> None:
         self._file = file
-        self._context = context
+        self._every = every
+        self._context = ParseContext()
         self._losses = Losses()
         self._next = ordinal  # of the next event
         self._gtid: RawEvent | None = None  # the last GTID event of the windows before
         self.open = running
 
-    def take(self, window: Window, damages: list[tuple[int, DamageError]]) -> list[Loss]:
-        """Take the next window, and what framing and reading its events met: what may be missing,
-        as far as it settles that."""
-        found: list[Loss] = []
-        if damages or self._losses.pending:
-            found = list(self._around(window, [*damages]))
+    def take(
+        self, window: Window, damages: Sequence[Met], rows: Sequence[Met] = ()
+    ) -> list[tuple[int, Loss]]:
+        """Take the next window, what framing and reading its events met, and which ``rows`` cannot
+        be read: what may be missing, as far as it settles that, and by which entry."""
+        found: list[tuple[int, Loss]] = []
+        self._context = window.context
+        if damages or rows or self._losses.pending:
+            found = list(self._around(window, [*damages], [*rows]))
         if window.stretch is not None and len(window.stretch.entries):
             self._gtid = self._last_gtid(window, len(window.stretch.entries))
             self.open = self._running(window, len(window.stretch.entries))
             self._next = window.stretch.ordinal + len(window.stretch.entries)
         return found
 
-    def end(self) -> list[Loss]:
-        """The log ends."""
+    def end(self, damages: Sequence[DamageError] = ()) -> list[Loss]:
+        """The log ends, with damage behind its last event."""
+        for error in damages:
+            self._know(self.open, self._gtid)
+            self._losses.damaged(error, None, self._next)
         return list(self._losses.end())
 
-    def _around(self, window: Window, damages: list[tuple[int, DamageError]]) -> Iterator[Loss]:
+    def _around(
+        self, window: Window, damages: list[Met], rows: list[Met]
+    ) -> Iterator[tuple[int, Loss]]:
         stretch = window.stretch
         looked = {item.i: item.event for item in window.looked}
         count = 0 if stretch is None else len(stretch.entries)
-        i = 0 if self._losses.pending else damages[0][0]
+        i = 0
         while i <= count:
+            if not self._losses.pending:
+                if not damages and not rows:
+                    return
+                i = max(i, min(told[0][0] for told in (damages, rows) if told))
             event = None
             if stretch is not None and i < count:
                 event = looked.get(i) or self._parsed(stretch.raw(i, self._file))
             while damages and damages[0][0] <= i:
-                self._damaged(window, i, damages.pop(0)[1], event)
+                error = damages.pop(0)[1]
+                own = event is not None and event.raw.pos == error.offset
+                if own or self._every or error.end is not None:
+                    self._damaged(window, i, error, event if own else None)
             if event is not None:
-                yield from self._losses.feed(event)
-            if not self._losses.pending:
-                if not damages:
-                    return
-                i = max(i, damages[0][0] - 1)
+                for loss in self._losses.feed(event):
+                    yield i, loss
+            while rows and rows[0][0] <= i:
+                self._damaged(window, i + 1, rows.pop(0)[1], event)
             i += 1
 
     def _damaged(self, window: Window, i: int, error: DamageError, event: Event | None) -> None:
-        own = event is not None and event.raw.pos == error.offset
-        if not own and error.end is None:
-            return
+        """Damage before entry ``i``; ``event``: the one that has it."""
         if not self._losses.pending:
-            gtid = self._last_gtid(window, i)
-            body = None if gtid is None else self._parsed(gtid).body
-            self._losses.know(self._running(window, i), body if isinstance(body, Gtid) else None)
+            self._know(self._running(window, i), self._last_gtid(window, i))
         at = self._next if window.stretch is None else window.stretch.ordinal + i
-        self._losses.damaged(error, event if own else None, at)
+        self._losses.damaged(error, event, at)
+
+    def _know(self, running: Transaction | None, gtid: RawEvent | None) -> None:
+        body = None if gtid is None else self._parsed(gtid).body
+        if not self._losses.pending:
+            self._losses.know(running, body if isinstance(body, Gtid) else None)
 
     def _parsed(self, raw: RawEvent) -> Event:
         """An event that the reading has not read; what is wrong with it is told elsewhere."""
@@ -95,14 +121,14 @@ class Watch:
         return EventParser(lambda _: None, context).parse(raw)
 
     def _last_gtid(self, window: Window, i: int) -> RawEvent | None:
-        """The last GTID event before entry ``i``."""
+        """The last GTID event before entry ``i`` that can be read."""
         stretch = window.stretch
         if stretch is None:
             return self._gtid
-        good = np.isin(stretch.entries["type"], GTID_TYPES)
-        good &= stretch.entries["notes"] & BAD_CHECKSUM == 0
-        good[[item.i for item in window.looked if not isinstance(item.event.body, Gtid)]] = False
-        found = np.flatnonzero(good[:i])
+        good = _GTID_TYPE[stretch.entries["type"][:i]]
+        for item in window.looked:
+            good[item.i : item.i + 1] &= isinstance(item.event.body, Gtid)
+        found = np.flatnonzero(good)
         return stretch.raw(int(found[-1]), self._file) if len(found) else self._gtid
 
     def _running(self, window: Window, i: int) -> Transaction | None:

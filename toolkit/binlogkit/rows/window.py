@@ -23,8 +23,9 @@ from binlogkit.sources.chunks import Chunks
 from binlogkit.sources.raw import RawEvent, parse_header
 
 __all__ = [
-    "ALONE", "BAD_CHECKSUM", "ENTRIES", "IN_STATEMENT", "LOOK", "NEW_MAP", "NO_MAP", "REPLACED",
-    "ROWS_EVENTS", "SEQ_SHIFT", "TRANSACTIONS", "Facts", "Looked", "Stretch", "Window",
+    "ALONE", "BAD_CHECKSUM", "ENTRIES", "IN_STATEMENT", "LOOK", "MAP_CHANGED", "NEW_MAP", "NO_MAP",
+    "REPLACED", "ROWS_EVENTS", "SEQ_SHIFT", "STATEMENT_END", "STRAY", "TRANSACTIONS", "Facts",
+    "Looked", "Stretch", "Window",
 ]  # fmt: skip
 
 #: The kernel's records as numpy reads them.
@@ -35,6 +36,7 @@ ROWS_EVENTS = np.zeros(256, bool)
 ROWS_EVENTS[[*range(23, 26), *range(30, 33), EventType.PARTIAL_UPDATE_ROWS_EVENT]] = True
 #: Bits of an entry's notes (``_kernel/native/index.pxd``).
 LOOK, BAD_CHECKSUM, NEW_MAP, NO_MAP = 1, 2, 4, 8
+STRAY, MAP_CHANGED, STATEMENT_END = 16, 32, 64
 #: Bits of a transaction's notes.
 ALONE, IN_STATEMENT, REPLACED = 1, 2, 4
 #: An event's place in the reading, shifted so that its rows follow.
@@ -49,6 +51,12 @@ class Facts:
 
     gtids: dict[int, tuple[str | None, int | None]] = field(default_factory=dict)
     xa: dict[int, str] = field(default_factory=dict)
+
+    def forget(self, number: int) -> None:
+        """Nothing of transactions before this one is asked for any more."""
+        for known in (self.gtids, self.xa):
+            for old in [n for n in known if n < number]:
+                del known[old]
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +204,12 @@ class Stretch:
         with memoryview(self.data) as whole:
             return bytes(whole[start + HEADER_LENGTH : start + int(entry["size"]) - self.tail])
 
+    def table_id(self, i: int) -> int:
+        """The table id of a map or of rows, as the scan has them."""
+        start = int(self.entries["offset"][i]) + HEADER_LENGTH
+        with memoryview(self.data) as whole:
+            return int.from_bytes(whole[start : start + self.scanner.table_id_width], "little")
+
     def raw(self, i: int, file: str) -> RawEvent:
         """Entry ``i`` as it stood in its log."""
         if self.raws is not None and self.outer is None:
@@ -225,8 +239,8 @@ class Window:
     known; ``transactions``: what began or went on since the window before, as the kernel's
     TRANSACTION, one that is open last; ``looked``: the events that Python read, in order;
     ``damages``: what was met, with the entry that it stands before or in; ``ends``: whether the log
-    ends with it; ``folded``: whether names turned out to be compared without case; ``context``: how
-    events are laid out.
+    ends with it; ``folded``: whether names turned out to be compared without case; ``loose``:
+    whether the log is events without a file around them; ``context``: how its events are read.
     """
 
     carrier: Carrier
@@ -241,4 +255,5 @@ class Window:
     damages: list[tuple[int, DamageError]] = field(default_factory=list)
     ends: bool = False
     folded: bool = False
+    loose: bool = False
     context: ParseContext = field(default_factory=ParseContext)

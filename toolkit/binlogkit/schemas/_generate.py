@@ -8,12 +8,12 @@ from dataclasses import fields
 from typing import Any
 
 from binlogkit.analyses.undo import PLANS
-from binlogkit.analyses.verify import CODES, Grade
 from binlogkit.events.explain_parts import Detail
 from binlogkit.frames.fields.field import Field
 from binlogkit.frames.fields.ledger import EVENT, EXPLAIN, FINDING, TRANSACTION
 from binlogkit.frames.fields.rows import ROW, STATE
 from binlogkit.frames.schema import KINDS, OPS
+from binlogkit.rows.soundness import CODES, Grade
 from binlogkit.rows.transactions import Outcome
 from binlogkit.schemas._bodies import FLAGS, bodies
 from binlogkit.schemas._parts import BYTES, Schema, objects, or_null, summary, texts

@@ -15,7 +15,7 @@ predicts where in which log the value will stand can give them the right ``log_p
 for events only when damage destroys the header of the very event they stand in, size and
 ``log_pos`` both (each leads over it by itself). Stale blocks of an older log of the same server,
 written at the same place, look right in every respect; the order of GTIDs and sequence numbers
-tells of them (analyses/verify).
+tells of them (rows/soundness).
 
 One pass: numpy sifts the headers, StretchCrc the checksums, so the time is linear in the bytes and
 in the number of candidates, whatever they claim, also over many damages. Memory: what a candidate

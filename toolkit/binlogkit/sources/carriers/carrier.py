@@ -35,6 +35,17 @@ class Carrier:
     keys: KeyFiles = NO_KEYS
     location: str | None = field(default=None, repr=False)
 
+    @property
+    def encrypted(self) -> bool:
+        """Whether the file is encrypted; without keys it is not read at all."""
+        if self.keys == NO_KEYS:
+            return False
+        try:
+            with self.opener() as stored:
+                return stored.read(len(ENCRYPTED_MAGIC)) == ENCRYPTED_MAGIC
+        except OSError:  # the reading itself reports it
+            return False
+
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:
         """The log's own bytes, or its events as :class:`LooseEvents` where it is no whole log.

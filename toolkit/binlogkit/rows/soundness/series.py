@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from binlogkit.analyses.verify.file_facts import FileFacts, split_name
-from binlogkit.analyses.verify.finding import Finding, Grade, Place, finding
-from binlogkit.analyses.verify.gtid_ledger import GtidLedger
 from binlogkit.events.gtid_set import GtidSet
+from binlogkit.rows.soundness.file_facts import FileFacts, split_name
+from binlogkit.rows.soundness.finding import Finding, Grade, Place, finding
+from binlogkit.rows.soundness.gtid_ledger import GtidLedger
 
 __all__ = ["Joint", "Series", "SeriesLedger", "joints"]
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from binlogkit.events.base import Event
-
-__all__ = ["CODES", "Code", "Finding", "Grade", "Place", "finding", "place_of"]
+__all__ = ["CODES", "Code", "Finding", "Grade", "Place", "finding"]
 
 
 class Grade(StrEnum):
@@ -20,7 +18,12 @@ class Grade(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where something is: see the columns of that name in frames.fields.ledger.FINDING."""
+    """Where something is; ``pos`` None: it concerns the whole file.
+
+    ``end_pos``: of damage, where reading resumes; ``inner``: number inside a compressed payload;
+    ``event``: number in the file, from 0, payloads counted as one; ``gtid``: of the transaction
+    that it stands in.
+    """
 
     file: str
     pos: int | None = None
@@ -33,7 +36,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One finding: the columns of frames.fields.ledger.FINDING."""
+    """One finding; ``code``: a key of :data:`CODES`."""
 
     grade: Grade
     code: str
@@ -42,19 +45,13 @@ class Finding:
     meaning: str
 
     def record(self) -> dict[str, object]:
-        """The finding as a row of frames.fields.ledger.FINDING."""
+        """The finding as a record."""
         at = self.place
         return {
             "grade": str(self.grade), "code": self.code, "file": at.file, "pos": at.pos,
             "end_pos": at.end_pos, "inner": at.inner, "event": at.event, "type": at.type,
             "gtid": at.gtid, "found": self.found, "meaning": self.meaning,
         }  # fmt: skip
-
-
-def place_of(event: Event, number: int | None = None, gtid: str | None = None) -> Place:
-    """The place of an event, its ``number`` in the file and its transaction's GTID if known."""
-    raw = event.raw
-    return Place(raw.file, raw.pos, raw.end_pos, raw.inner, number, event.type, gtid)
 
 
 def finding(code: str, place: Place, found: str, *, grade: Grade | None = None) -> Finding:

@@ -1,0 +1,13 @@
+"""What a reading's data stand on: gaps, damage, order, clocks, found out while logs are read.
+
+:class:`Soundness` takes the windows of a reading and gives findings, each graded and with what it
+means for the data (:data:`CODES`). By topic: :mod:`.file_checks`, :mod:`.statement_checks`,
+:mod:`.transaction_checks`, :mod:`.gtid_checks`, :mod:`.series`.
+"""
+
+from binlogkit.rows.soundness.file_facts import FileFacts
+from binlogkit.rows.soundness.finding import CODES, Finding, Grade, Place
+from binlogkit.rows.soundness.series import Joint
+from binlogkit.rows.soundness.soundness import Soundness
+
+__all__ = ["CODES", "FileFacts", "Finding", "Grade", "Joint", "Place", "Soundness"]

@@ -1,0 +1,166 @@
+"""The events of a window as the checks see them: by the column, and one by one where it is odd."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from binlogkit.constants import EventFlag, EventType, event_type_name
+from binlogkit.events.base import ParseContext
+from binlogkit.events.gtid import Gtid
+from binlogkit.events.gtid_set import format_uuid
+from binlogkit.events.reader import EventParser
+from binlogkit.events.table_map import TableMap
+from binlogkit.rows.soundness.finding import Finding, Place
+from binlogkit.rows.window import BAD_CHECKSUM, LOOK, Looked, Stretch, Window
+
+__all__ = ["Events", "Found"]
+
+#: A finding at an entry; the third orders those of one event.
+Found = tuple[int, int, Finding]
+Array = np.ndarray[Any, Any]
+
+_ARTIFICIAL = int(EventFlag.ARTIFICIAL)
+_GTID = 1  # of a transaction's ``has``
+
+
+class Events:
+    """The events of a window that has some.
+
+    ``number``: of the file's last event before them; ``open``: the transaction that is open there;
+    ``headless``: one that began in another log, with which this one does not go on. Events inside a
+    payload are not ``framed``: they count as that one event.
+    """
+
+    def __init__(self, window: Window, stretch: Stretch, number: int) -> None:
+        self.window = window
+        self.stretch = stretch
+        self.count = len(stretch.entries)
+        self.file = window.carrier.name
+        self.looked = [item for item in window.looked if item.i < self.count]
+        self._read = [item.i for item in self.looked]
+        self.types = np.ascontiguousarray(stretch.entries["type"])
+        self.notes = np.ascontiguousarray(stretch.entries["notes"])
+        self.tx = np.ascontiguousarray(stretch.entries["tx"])
+        self.records = window.transactions
+        self.first_record = int(self.records["number"][0]) if len(self.records) else 0
+        raws = None if stretch.outer is not None else stretch.raws
+        self.raws = None if raws is None else raws[: self.count]
+        self.version = self.raws[0].version if self.raws else 4
+        self.open = self.headless = -1
+        self._number = number
+        self._names: dict[int, tuple[str, str] | None] = {}
+
+    @cached_property
+    def inners(self) -> Array:
+        """See Stretch."""
+        return self.stretch.inners
+
+    @cached_property
+    def framed(self) -> Array | None:
+        """Which events stand in the file itself, None for all."""
+        if self.stretch.outer is not None:
+            return np.zeros(self.count, bool)
+        if self.stretch.spots is None:
+            return None
+        framed: Array = self.inners < 0
+        return None if framed.all() else framed
+
+    @cached_property
+    def bad(self) -> Array | None:
+        """Which events have a wrong checksum, None for none."""
+        if self.raws is None:
+            return None
+        bad: Array = self.notes & BAD_CHECKSUM > 0
+        return bad if bad.any() else None
+
+    @cached_property
+    def ends(self) -> Array:
+        """See Stretch."""
+        return self.stretch.ends
+
+    @cached_property
+    def positions(self) -> Array:
+        """See Stretch."""
+        return self.stretch.positions
+
+    @cached_property
+    def artificial(self) -> Array:
+        """Which events a server made up for its replica."""
+        made_up: Array = self.stretch.entries["flags"] & _ARTIFICIAL > 0
+        return made_up
+
+    @cached_property
+    def gtids(self) -> Array:
+        """The entries that give a GTID, or an anonymous one."""
+        codes = (EventType.GTID_LOG_EVENT, EventType.ANONYMOUS_GTID_LOG_EVENT)
+        plain = (self.types == codes[0]) | (self.types == codes[1])
+        plain &= self.notes & LOOK == 0
+        for item in self.looked:
+            plain[item.i] |= isinstance(item.event.body, Gtid)
+        return np.flatnonzero(plain)
+
+    @cached_property
+    def _numbers(self) -> Array:
+        assert self.framed is not None
+        return np.cumsum(self.framed)
+
+    def number(self, i: int) -> int:
+        """The number of an event in its file, -1 before the first."""
+        if i < 0:
+            return self._number
+        return self._number + (i + 1 if self.framed is None else int(self._numbers[i]))
+
+    def among(self, a: int, b: int) -> list[Looked]:
+        """The events from ``a`` to ``b`` that Python read."""
+        return self.looked[bisect_left(self._read, a) : bisect_left(self._read, b)]
+
+    def place(self, i: int, gtid: str | None = None) -> Place:
+        """The place of an event."""
+        inner = int(self.inners[i])
+        return Place(
+            self.file, int(self.positions[i]), int(self.ends[i]), None if inner < 0 else inner,
+            self.number(i), event_type_name(int(self.types[i])), gtid,
+        )  # fmt: skip
+
+    def record(self, number: int) -> np.void:
+        """What the kernel knows of a transaction."""
+        record: np.void = self.records[number - self.first_record]
+        return record
+
+    def gtid(self, number: int) -> str | None:
+        """A transaction's GTID; -1: none."""
+        if number < 0 or number == self.headless:
+            return None
+        if number in self.window.facts.gtids:
+            return self.window.facts.gtids[number][0]
+        record = self.record(number)
+        if not record["has"] & _GTID:
+            return None
+        return f"{format_uuid(record['sid'].tobytes())}:{int(record['gno'])}"
+
+    def running(self, i: int) -> int:
+        """The transaction that is open before entry ``i``, -1 for none."""
+        number = int(self.tx[i - 1]) if i else self.open
+        if number < 0 or (i < self.count and self.tx[i] == number):
+            return number
+        return -1 if self.record(number)["outcome"] else number
+
+    def table(self, i: int) -> tuple[str, str] | None:
+        """The table of a map, None for a map that cannot be read."""
+        slot, schemas = int(self.stretch.entries["slot"][i]), self.window.schemas
+        schema = schemas[slot] if slot < len(schemas) else None
+        if schema is not None:
+            return schema.name
+        if slot not in self._names:
+            known = self.window.context
+            context = ParseContext(
+                known.version, known.server_version, dict(known.post_header_lengths)
+            )
+            raw = self.stretch.raw(i, self.file)
+            body = EventParser(lambda _: None, context).parse(raw).body
+            self._names[slot] = (body.db, body.table) if isinstance(body, TableMap) else None
+        return self._names[slot]

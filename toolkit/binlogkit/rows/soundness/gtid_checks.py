@@ -1,0 +1,121 @@
+"""What the GTID events of a file say: GTIDs that come again, and the numbers of transactions.
+
+A server's binary log numbers its transactions 1, 2, 3 … in every file (``sequence_number``, 5.7+),
+and says for each on which it depends (``last_committed``, a smaller number); 0 is none. A relay log
+keeps the source's numbers, which begin anew when the source's file does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from binlogkit.events.gtid_set import format_uuid
+from binlogkit.rows.soundness.doubt import Doubt
+from binlogkit.rows.soundness.events import Events, Found
+from binlogkit.rows.soundness.file_facts import FileFacts
+from binlogkit.rows.soundness.finding import finding
+from binlogkit.rows.soundness.gtid_ledger import GtidLedger
+from binlogkit.rows.soundness.runs import CLOCK, GTID, Runs
+
+__all__ = ["GtidChecks"]
+
+Array = np.ndarray[Any, Any]
+
+_MOST = (1 << 63) - 1
+_NONE = -1 << 63
+_REPEATED, _DEPENDS, _SEQUENCE = 31, 32, 33  # in the order of an event's findings
+
+
+class GtidChecks:
+    """Takes the events of a file in order; ``seen``: the GTIDs of the series so far.
+
+    ``numbered``: whether any transaction had a GTID event, also an anonymous one.
+    """
+
+    def __init__(self, seen: GtidLedger) -> None:
+        self._seen = seen
+        self._sequence = 0
+        self.numbered = False
+
+    def take(self, events: Events, runs: Runs, facts: FileFacts, doubt: Doubt) -> Iterator[Found]:
+        """Take some transactions."""
+        if not runs.gtids.any():
+            return
+        self.numbered = True
+        yield from self._repeated(events, runs, facts)
+        records, clock = runs.records, runs.records["has"] & CLOCK > 0
+        last, number = records["last_committed"], records["sequence_number"]
+        if runs.bodies or not clock.all():
+            last, number = last.copy(), np.where(clock, number, 0)
+        for k, body in runs.bodies.items():
+            last[k] = _NONE if body.last_committed is None else min(body.last_committed, _MOST)
+            number[k] = min(body.sequence_number or 0, _MOST)
+        counted = np.flatnonzero(runs.gtids & (number != 0))
+        last, number, firsts = last[counted], number[counted], runs.firsts[counted]
+        for k in np.flatnonzero(last >= number).tolist():
+            text = f"last_committed {last[k]}, sequence_number {number[k]}"
+            yield _found(events, firsts[k], _DEPENDS, "last_committed", text)
+        before = np.append(self._sequence, number[:-1])
+        if len(number):
+            self._sequence = int(number[-1])
+        if facts.relay:
+            return
+        for k in np.flatnonzero((number <= before) | (number - 1 > before)).tolist():
+            if not doubt.at(int(firsts[k])):
+                yield _jump(events, firsts[k], int(number[k]), int(before[k]))
+
+    def _repeated(self, events: Events, runs: Runs, facts: FileFacts) -> Iterator[Found]:
+        for source, places, numbers in _by_source(runs):
+            facts.gtids.add(source, numbers)
+            for k in places[self._seen.add(source, numbers)].tolist():
+                gtid = events.gtid(int(runs.numbers[k]))
+                text = f"{gtid} was there before"
+                yield _found(events, runs.firsts[k], _REPEATED, "gtid_repeated", text)
+
+
+def _found(events: Events, first: Any, rank: int, code: str, text: str) -> Found:
+    i = int(first)
+    return i, rank, finding(code, events.place(i, events.gtid(int(events.tx[i]))), text)
+
+
+def _jump(events: Events, first: Any, number: int, before: int) -> Found:
+    text, code = f"sequence_number {number} follows {before}", "sequence_back"
+    if number > before:
+        text, code = f"{text}: {number - before - 1} are missing between", "sequence_gap"
+    return _found(events, first, _SEQUENCE, code, text)
+
+
+def _by_source(runs: Runs) -> Iterator[tuple[str, Array, Array]]:
+    """Each source, where its GTIDs stand and their numbers."""
+    given = runs.gtids & (runs.records["has"] & GTID > 0)
+    given[list(runs.bodies)] = False
+    places = np.flatnonzero(given)
+    groups: dict[str, list[tuple[int, int]]] = {}
+    for k, body in runs.bodies.items():
+        if body.gtid is not None:
+            groups.setdefault(body.gtid.rpartition(":")[0], []).append((k, body.gno))
+    if len(places):
+        sids, gnos = runs.records["sid"], runs.records["gno"]
+        if len(places) < len(sids):
+            sids, gnos = sids[places], gnos[places]
+        sids = np.ascontiguousarray(sids)
+        alike = not (sids != sids[0]).any()
+        if alike and not groups:
+            yield format_uuid(sids[0].tobytes()), places, gnos
+            return
+        firsts, of = np.zeros(1, np.int64), np.zeros(len(places), np.int64)
+        if not alike:
+            _, firsts, of = np.unique(sids.view("S16"), return_index=True, return_inverse=True)
+        for n, first in enumerate(firsts.tolist()):
+            own = of == n
+            source = format_uuid(sids[first].tobytes())
+            more = np.array(groups.pop(source, []), np.int64).reshape(-1, 2)
+            there = np.append(places[own], more[:, 0])
+            order = np.argsort(there, kind="stable")
+            yield source, there[order], np.append(gnos[own], more[:, 1])[order]
+    for source, pairs in groups.items():
+        there, numbers = np.array(pairs, np.int64).T
+        yield source, there, numbers

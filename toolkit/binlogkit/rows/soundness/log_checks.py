@@ -1,0 +1,224 @@
+"""All checks of one log together, in the order of its events."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from binlogkit.constants import EventType, event_type_name
+from binlogkit.errors import (
+    ChecksumError,
+    DamageError,
+    MalformedEventError,
+    TruncatedEventError,
+    ZeroTailError,
+)
+from binlogkit.events.early import EarlyRows
+from binlogkit.rows.losses import Loss
+from binlogkit.rows.soundness.events import Events, Found
+from binlogkit.rows.soundness.file_checks import FileChecks
+from binlogkit.rows.soundness.file_facts import FileFacts
+from binlogkit.rows.soundness.finding import Finding, Grade, Place, finding
+from binlogkit.rows.soundness.series import Series, SeriesLedger
+from binlogkit.rows.soundness.statement_checks import StatementChecks
+from binlogkit.rows.soundness.transaction_checks import TransactionChecks
+from binlogkit.rows.soundness.xa_ledger import XaLedger
+from binlogkit.rows.watch import Met, Watch
+from binlogkit.rows.window import LOOK, ROWS_EVENTS, Stretch, Window
+
+__all__ = ["MAX_OF_A_CODE", "Left", "LogChecks"]
+
+# Findings of one code in one file that are given; the others are counted.
+MAX_OF_A_CODE = 1000
+_DAMAGE, _LOSS, _OF_ROWS = 0, 2, 50  # in the order of an event's findings
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What a log leaves open: a relay log of the ``series`` may go on with it.
+
+    ``number``: of the transaction; ``series`` None: no log goes on with it.
+    """
+
+    number: int = -1
+    series: Series | None = None
+    transactions: TransactionChecks | None = None
+    statements: StatementChecks | None = None
+
+
+class LogChecks:
+    """Takes the windows of one log; ``left``: what the log before it left open."""
+
+    def __init__(self, name: str, ledger: SeriesLedger, xa: XaLedger, left: Left) -> None:
+        self.facts = FileFacts(name)
+        self.losses: list[Loss] = []
+        self._ledger, self._xa, self._before = ledger, xa, left
+        self._file = FileChecks(self.facts)
+        self._series: Series | None = None
+        self._transactions: TransactionChecks | None = None
+        self._statements = StatementChecks()
+        self._watch = Watch(name, every=True)
+        self.left = Left()
+        self._given: Counter[str] = Counter()
+        self._last_damage: DamageError | None = None
+
+    def take(
+        self, window: Window, stretch: Stretch, met: Sequence[Met], rows: Sequence[Met]
+    ) -> list[Finding]:
+        """Take a window; ``rows``: what decoding of its rows met."""
+        events = Events(window, stretch, self._file.number)
+        if self._transactions is not None:
+            events.open, events.headless = self._transactions.open, self._transactions.headless
+        met = [(i, error) for i, error in met if not _told_elsewhere(error, events, i)]
+        found = [self._damaged(events, i, error) for i, error in met]
+        found += [self._of_rows(events, i, error) for i, error in rows]
+        for i, loss in self._watch.take(window, met, rows):
+            self.losses.append(loss)
+            found.append((i, _LOSS, _lost(loss)))
+        first = self._transactions is None
+        moments = [(i, 2 * i - 1) for i, _ in met if i or not first]
+        moments = sorted([*moments, *((i, 2 * i + 1) for i, _ in rows)])
+        for a, b in self._segments(events):
+            damages = [moment for i, moment in moments if a <= i < b]
+            found += self._checked(events, a, b, damages)
+        found.sort(key=_order)
+        return list(self._limited(finding for _, _, finding in found))
+
+    def _segments(self, events: Events) -> Iterator[tuple[int, int]]:
+        """Ranges of events; one that changes how others are checked is alone."""
+        start = 0
+        for item in events.looked:
+            if self._file.turns(item):
+                if item.i > start:
+                    yield start, item.i
+                yield item.i, item.i + 1
+                start = item.i + 1
+        if start < events.count:
+            yield start, events.count
+
+    def _checked(self, events: Events, a: int, b: int, damages: list[int]) -> list[Found]:
+        found = list(self._file.take(events, a, b))
+        transactions = self._transactions
+        if transactions is None:
+            transactions = self._transactions = self._first_of(events)
+        if not self.facts.foreign:
+            runs, more = transactions.take(events, a, b, damages)
+            found += more
+            found += self._statements.take(events, a, b, runs, damages)
+        return found
+
+    def _first_of(self, events: Events) -> TransactionChecks:
+        """The checks of transactions; a relay log may go on inside the one before."""
+        series, left = self._ledger.of(self.facts), self._before
+        self._series = series
+        if self.facts.relay and left.series is series and left.transactions is not None:
+            transactions = left.transactions
+            transactions.facts = self.facts
+            self._statements = left.statements or self._statements
+        else:
+            headless = left.number if int(events.tx[0]) == left.number else -1
+            transactions = TransactionChecks(self.facts, series.seen, self._xa, headless)
+        events.open, events.headless = transactions.open, transactions.headless
+        return transactions
+
+    # ---- damage -------------------------------------------------------------------------------
+
+    def _damaged(self, events: Events, i: int, error: DamageError) -> Found:
+        """Damage before or in the event at entry i."""
+        own = int(events.positions[i]) == error.offset
+        kind, number = None, None
+        if own:
+            error.end = int(events.ends[i]) if error.end is None else error.end
+            kind, number = event_type_name(int(events.types[i])), events.number(i - 1) + 1
+        gtid = None if self.facts.foreign else events.gtid(events.running(i))
+        return i, _DAMAGE, self._damage(error, _code(error, own, True), number, kind, gtid)
+
+    def _of_rows(self, events: Events, i: int, error: DamageError) -> Found:
+        """The rows of the event at entry i cannot be read."""
+        error.end = int(events.ends[i])
+        kind, gtid = event_type_name(int(events.types[i])), events.gtid(events.running(i + 1))
+        code = _code(error, True, True)
+        return i, _OF_ROWS, self._damage(error, code, events.number(i) + 1, kind, gtid)
+
+    def _damage(
+        self, error: DamageError, code: str, number: int | None, kind: str | None, gtid: str | None
+    ) -> Finding:
+        self.facts.damages += 1
+        self._last_damage = error
+        at = Place(error.file, error.offset, error.end, None, number, kind, gtid)
+        where = f"{error.field}: " if error.field else ""
+        return finding(code, at, where + error.reason)
+
+    # ---- the end ------------------------------------------------------------------------------
+
+    def end(self, errors: Sequence[DamageError], *, loose: bool) -> list[Finding]:
+        """The log ends, with damage behind its last event."""
+        self.facts.loose = loose
+        gtid = self._transactions.gtid if self._transactions is not None else None
+        found = [self._damage(e, _code(e, False, False), None, None, gtid) for e in errors]
+        last = self._last_damage
+        cut = last is not None and (last.end is None or last.end > self.facts.size)
+        transactions = self._transactions
+        if transactions is not None:
+            if errors:
+                transactions.damaged()
+                self._statements.damaged()
+            found += transactions.end(cut=cut)
+        for loss in self._watch.end(errors):
+            self.losses.append(loss)
+            found.append(_lost(loss))
+        found += self._file.end(cut=cut)
+        if transactions is not None and transactions.open >= 0:
+            series = None if cut else self._series
+            self.left = Left(transactions.open, series, transactions, self._statements)
+        given = list(self._limited(found))
+        for code, count in sorted(self._given.items()):
+            if count > MAX_OF_A_CODE:
+                text = f"{count - MAX_OF_A_CODE} more findings {code}"
+                given.append(finding("more", Place(self.facts.name), text))
+        return given
+
+    def _limited(self, found: Iterable[Finding]) -> Iterator[Finding]:
+        for one in found:
+            self._given[one.code] += 1
+            if self._given[one.code] <= MAX_OF_A_CODE:
+                yield one
+
+
+def _order(found: Found) -> tuple[int, int]:
+    return found[:2]
+
+
+def _lost(loss: Loss) -> Finding:
+    at = Place(loss.file, loss.pos, loss.end_pos)
+    grade = Grade.WARNING if loss.missing == 0 and loss.cut is None else None
+    return finding("missing_events", at, loss.sentence, grade=grade)
+
+
+def _told_elsewhere(error: DamageError, events: Events, i: int) -> bool:
+    """Whether the checks of statements report it: rows without a table map, or too old."""
+    if not isinstance(error, MalformedEventError) or error.field != "table_id":
+        return False
+    code, plain = events.types[i], not events.notes[i] & LOOK
+    mapped = plain and (ROWS_EVENTS[code] or code == EventType.TABLE_MAP_EVENT)
+    early = any(isinstance(item.event.body, EarlyRows) for item in events.among(i, i + 1))
+    return bool(mapped or early) and error.offset == int(events.positions[i])
+
+
+def _code(error: DamageError, own: bool, followed: bool) -> str:
+    """The code of damage; ``own``: an event has it; ``followed``: one stands behind it."""
+    stopped = not followed and error.end is None
+    if isinstance(error, ZeroTailError):
+        return "zeros_at_end"
+    if isinstance(error, ChecksumError):
+        return "bad_checksum" if own or stopped else "broken_framing"
+    if isinstance(error, TruncatedEventError):
+        return "broken_framing" if followed else "cut_event"
+    if error.field == "magic":
+        return "bad_magic"
+    if own or (stopped and error.field not in (None, "event_size")):
+        return "malformed_event"
+    if isinstance(error, MalformedEventError):
+        return "broken_framing" if followed or stopped else "garbage_at_end"
+    return "damaged_carrier"

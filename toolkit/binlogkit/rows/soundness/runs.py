@@ -1,0 +1,88 @@
+"""The transactions of a window's events, by the column."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from binlogkit.events.gtid import Gtid
+from binlogkit.rows.soundness.events import Events
+from binlogkit.rows.transactions import GTID_TYPES, belongs
+from binlogkit.rows.window import LOOK
+
+__all__ = ["CLOCK", "GTID", "Runs", "runs_of"]
+
+Array = np.ndarray[Any, Any]
+
+GTID, CLOCK = 1, 2  # of a transaction's ``has``
+_GTID_TYPE = np.zeros(256, bool)
+_GTID_TYPE[[int(code) for code in GTID_TYPES]] = True
+
+
+@dataclass(slots=True)
+class Runs:
+    """The events of each transaction: entries ``firsts`` to ``lasts``, ``records`` the kernel's.
+
+    ``new``: it begins here; ``ended``: it ends here; ``named``: it begins with a GTID event, and
+    ``gtids`` with one that can be read: of ``bodies`` by Python.
+    """
+
+    firsts: Array
+    lasts: Array
+    numbers: Array
+    records: Array
+    new: Array
+    ended: Array
+    named: Array
+    gtids: Array
+    bodies: dict[int, Gtid]
+
+
+def runs_of(events: Events, a: int, b: int, before: int) -> Runs | None:
+    """The transactions of the entries from ``a`` to ``b``, None without any.
+
+    ``before``: the one that is open before them. An event whose checksum is wrong is none of a
+    transaction's.
+    """
+    tx = events.tx[a:b]
+    firsts = np.append(0, np.flatnonzero(tx[1:] != tx[:-1]) + 1)
+    lasts = np.append(firsts[1:] - 1, len(tx) - 1) + a
+    numbers = tx[firsts]
+    firsts += a
+    inside = numbers >= 0
+    if events.bad is not None:
+        for k in np.flatnonzero(events.bad[firsts]).tolist():
+            good = np.flatnonzero(~events.bad[firsts[k] : lasts[k] + 1])
+            firsts[k] += int(good[0]) if len(good) else 0
+            inside[k] &= len(good) > 0
+    if numbers[0] >= 0 and int(numbers[0]) == events.headless:
+        others = [i.i for i in events.among(a, int(lasts[0]) + 1) if not belongs(i.event.body)]
+        left = np.setdiff1d(np.arange(a, lasts[0] + 1), others)
+        inside[0], firsts[0] = len(left) > 0, left[0] if len(left) else a
+    if not inside.all():
+        firsts, lasts, numbers = firsts[inside], lasts[inside], numbers[inside]
+    if not len(numbers):
+        return None
+    at = numbers - events.first_record
+    whole = int(at[-1]) - int(at[0]) == len(at) - 1
+    records = events.records[int(at[0]) : int(at[-1]) + 1] if whole else events.records[at]
+    if int(numbers[0]) == events.headless:
+        records = records.copy()
+        records["explicit"][0] = records["has"][0] = 0
+        records["length"][0] = -1
+    new = numbers != before
+    ended = records["outcome"] > 0
+    if b < events.count and events.tx[b] == numbers[-1]:
+        ended[-1] = False
+    named = new & _GTID_TYPE[events.types[firsts]]
+    gtids, bodies = named, {}
+    looked = named & (events.notes[firsts] & LOOK > 0)
+    if looked.any():
+        known = {item.i: item.event.body for item in events.looked}
+        told = {k: known[int(firsts[k])] for k in np.flatnonzero(looked).tolist()}
+        bodies = {k: body for k, body in told.items() if isinstance(body, Gtid)}
+        gtids = named & ~looked
+        gtids[list(bodies)] = True
+    return Runs(firsts, lasts, numbers, records, new, ended, named, gtids, bodies)

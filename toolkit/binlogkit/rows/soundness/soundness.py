@@ -1,0 +1,94 @@
+"""Whether logs are whole, found out while they are read.
+
+Structure, checksums, positions, transactions, continuity: every answer can take the windows of its
+reading here, too, and say what its own data stand on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from binlogkit.errors import DamageError
+from binlogkit.rows.losses import Loss
+from binlogkit.rows.soundness.file_facts import FileFacts
+from binlogkit.rows.soundness.finding import Finding, Place, finding
+from binlogkit.rows.soundness.log_checks import Left, LogChecks
+from binlogkit.rows.soundness.series import Joint, SeriesLedger
+from binlogkit.rows.soundness.xa_ledger import XaLedger
+from binlogkit.rows.watch import Met
+from binlogkit.rows.window import Window
+from binlogkit.sources.carriers import Carrier
+
+__all__ = ["Soundness"]
+
+
+class Soundness:
+    """Takes the windows of a reading, or of several one after the other.
+
+    ``files``: what was learned of each; ``losses``: what damage may have taken from those that were
+    read to their end. Memory depends on what is open (statements, XA transactions, gaps in GTIDs),
+    not on the size.
+    """
+
+    def __init__(self) -> None:
+        self.files: list[FileFacts] = []
+        self.losses: list[Loss] = []
+        self._xa = XaLedger()
+        self._ledger = SeriesLedger()
+        self._carrier: Carrier | None = None
+        self._log: LogChecks | None = None
+        self._left = Left()
+        self._behind: list[DamageError] = []  # damage that no event came after yet
+
+    @property
+    def joints(self) -> list[Joint]:
+        """All pairs of files that follow each other in a series."""
+        return list(self._ledger.joints())
+
+    def take(self, window: Window, rows: Sequence[Met] = ()) -> list[Finding]:
+        """Take the next window: what it shows, in order.
+
+        ``rows``: which of its rows cannot be read, by entry.
+        """
+        self._next(window.carrier)
+        stretch = window.stretch
+        count = 0 if stretch is None else len(stretch.entries)
+        met = [*((0, error) for error in self._behind), *window.damages]
+        self._behind = [error for i, error in met if i >= count]
+        found: list[Finding] = []
+        if stretch is not None:
+            log, found = self._begun(window.carrier)
+            found += log.take(window, stretch, [told for told in met if told[0] < count], rows)
+        if window.ends:
+            found += self._end(window.carrier, loose=window.loose)
+        return found
+
+    def stop(self, carrier: Carrier, error: DamageError, *, loose: bool) -> list[Finding]:
+        """Damage ends the reading of a log."""
+        self._next(carrier)
+        self._behind.append(error)
+        return self._end(carrier, loose=loose)
+
+    def end(self) -> list[Finding]:
+        """All logs were read: what is wrong between them, and what stayed open."""
+        return [*self._ledger.end(), *self._xa.end()]
+
+    def _next(self, carrier: Carrier) -> None:
+        if carrier is not self._carrier:
+            self._carrier, self._log, self._behind = carrier, None, []
+
+    def _begun(self, carrier: Carrier) -> tuple[LogChecks, list[Finding]]:
+        found = []
+        if self._log is None:
+            self._log = LogChecks(carrier.name, self._ledger, self._xa, self._left)
+            self.files.append(self._log.facts)
+            if carrier.encrypted:
+                found.append(finding("encrypted", Place(carrier.name), "the log is encrypted"))
+        return self._log, found
+
+    def _end(self, carrier: Carrier, *, loose: bool) -> list[Finding]:
+        log, found = self._begun(carrier)
+        found += log.end(self._behind, loose=loose)
+        self.losses += log.losses
+        self._left, self._carrier = log.left, None
+        return found
