@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from binlogkit.errors import SchemaError, UsageError
 from binlogkit.frames.arrow_types import column_kind
-from binlogkit.frames.fields.field import Fields, arrow_schema, names
+from binlogkit.frames.fields.field import arrow_schema, names
 from binlogkit.frames.fields.ledger import COLUMN, EVENT
 from binlogkit.frames.fields.rows import ROW
 from binlogkit.frames.schema import CellState, batch_schema
@@ -34,20 +34,15 @@ _NESTED = frozenset(f.name for f in (*ROW, *EVENT) if f.type in ("image", "json"
 _DUMP = partial(json.dumps, ensure_ascii=False)
 
 
-def to_engine(
-    table: pa.Table, engine: str, declared: Fields = (), decimals: str | None = None
-) -> Any:
-    """The table as ``pyarrow``, or as ``pandas`` (frames/natural.py), of which ``declared`` are the
-    columns that are known; ``decimals``: ``exact`` or ``float``, of pandas alone."""
-    if engine == "pandas":
-        from binlogkit.frames.natural import natural
-
-        return natural(table, declared, decimals=decimals or "exact")
-    if engine != "pyarrow":
+def to_engine(table: pa.Table, engine: str) -> Any:
+    """The table as ``pandas`` (Arrow-backed columns: integers stay exact) or ``pyarrow``."""
+    if engine == "pyarrow":
+        return table
+    if engine != "pandas":
         raise UsageError(f"engine is pandas or pyarrow, not {engine!r}")
-    if decimals is not None:
-        raise UsageError("decimals is about pandas: Arrow has them exact")
-    return table
+    import pandas as pd
+
+    return table.to_pandas(types_mapper=pd.ArrowDtype)
 
 
 def nested_as_text(

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from binlogkit.analyses.plans import Plans
-    from binlogkit.frames.fields.field import Fields
     from binlogkit.log.audit import Audit
     from binlogkit.log.explain import Explanation
     from binlogkit.log.state import PointArgs, TableState
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 __all__ = ["Log"]
 
 Engine: TypeAlias = Literal["pandas", "pyarrow"]
-Decimals: TypeAlias = Literal["exact", "float"]
 Frame: TypeAlias = "pd.DataFrame | pa.Table"
 
 _GLANCE = 16 << 20  # bytes of logs that a notebook reads through only to show their tables
@@ -59,8 +57,8 @@ class Log(Streams):
         from binlogkit.frames.fields.field import arrow_schema
         from binlogkit.frames.fields.ledger import EVENT
 
-        found = pa.Table.from_batches(self.event_batches(**filters), arrow_schema(EVENT))
-        return self._frame(found, EVENT, engine, filters)
+        found = self.event_batches(**filters)
+        return self._frame(pa.Table.from_batches(found, arrow_schema(EVENT)), engine, filters)
 
     @overload
     def rows(
@@ -69,7 +67,6 @@ class Log(Streams):
         *,
         engine: Literal["pandas"] = ...,
         columns: Iterable[str] | None = None,
-        decimals: Decimals | None = None,
         **filters: Unpack[RowFilterArgs],
     ) -> pd.DataFrame: ...
     @overload
@@ -87,7 +84,6 @@ class Log(Streams):
         *,
         engine: Engine = "pandas",
         columns: Iterable[str] | None = None,
-        decimals: Decimals | None = None,
         **filters: Unpack[RowFilterArgs],
     ) -> Frame:
         """Row changes as a frame.
@@ -95,22 +91,19 @@ class Log(Streams):
         Without ``table`` every change, ``before`` and ``after`` as JSON text (contract's values).
         With it typed columns ``before.id``, ``after.id`` …, the versions of the table's schema
         united by name; :class:`SchemaError` names the versions that cannot be. ``columns``: only
-        these of the table's, as in :meth:`batches`; they need a ``table``. ``decimals``: in pandas
-        ``exact``, or ``float``.
+        these of the table's, as in :meth:`batches`; they need a ``table``.
         """
         import pyarrow as pa
 
-        from binlogkit.frames.fields.rows import BATCH, ROW
         from binlogkit.frames.tables import flat_table, generic_schema
 
         if table is not None:
             found = flat_table(self.changes(table, columns=columns, **filters))
-            return self._frame(found, BATCH, engine, {**filters, "table": table}, decimals)
+            return self._frame(found, engine, {**filters, "table": table})
         if columns is not None:
             raise UsageError("columns are those of a table: name it")
         batches = self.generic_batches(**filters)
-        found = pa.Table.from_batches(batches, generic_schema())
-        return self._frame(found, ROW, engine, filters, decimals)
+        return self._frame(pa.Table.from_batches(batches, generic_schema()), engine, filters)
 
     def changes(
         self,
@@ -138,12 +131,10 @@ class Log(Streams):
     ) -> pa.Table: ...
     def transactions(self, *, engine: Engine = "pandas", **filters: Unpack[FilterArgs]) -> Frame:
         """The transactions as a frame, one row each, with the outcome."""
-        from binlogkit.frames.fields.ledger import TRANSACTION
-
         table = self.transaction_table(**filters)
         if self.unreadable is not None:
             raise self.unreadable
-        return self._frame(table, TRANSACTION, engine, filters)
+        return self._frame(table, engine, filters)
 
     @overload
     def statements(
@@ -155,13 +146,12 @@ class Log(Streams):
     ) -> pa.Table: ...
     def statements(self, *, engine: Engine = "pandas", **filters: Unpack[FilterArgs]) -> Frame:
         """The statements that the log holds as text, one row each."""
-        from binlogkit.frames.fields.ledger import STATEMENT
         from binlogkit.frames.statements import Statements
 
         wanted = Filters.build(**filters).without_where("statements")
         statements = Statements(wanted, self.options.source)
         self._viewed(statements.take)
-        return self._frame(statements.finish(), STATEMENT, engine, filters)
+        return self._frame(statements.finish(), engine, filters)
 
     @overload
     def boundaries(
@@ -173,10 +163,8 @@ class Log(Streams):
     ) -> pa.Table: ...
     def boundaries(self, *, engine: Engine = "pandas", **filters: Unpack[FilterArgs]) -> Frame:
         """Where tables are created, dropped, emptied, renamed, altered, written by statements."""
-        from binlogkit.frames.fields.ledger import BOUNDARY
-
         wanted = Filters.build(**filters).without_where("boundaries")
-        return self._frame(self.boundary_table(wanted), BOUNDARY, engine, filters)
+        return self._frame(self.boundary_table(wanted), engine, filters)
 
     def boundary_table(self, wanted: Filters) -> pa.Table:
         """The boundaries in Arrow."""
@@ -192,25 +180,17 @@ class Log(Streams):
     def tables(self, *, engine: Literal["pyarrow"]) -> pa.Table: ...
     def tables(self, *, engine: Engine = "pandas") -> Frame:
         """The columns of every table with row changes: one row per column and schema version."""
-        from binlogkit.frames.fields.ledger import COLUMN
         from binlogkit.frames.tables import schema_table
 
-        return self._frame(schema_table(self.table_schemas()), COLUMN, engine, {})
+        return self._frame(schema_table(self.table_schemas()), engine, {})
 
-    def _frame(
-        self,
-        table: pa.Table,
-        declared: Fields,
-        engine: Engine,
-        filters: Mapping[str, Any],
-        decimals: Decimals | None = None,
-    ) -> Frame:
+    def _frame(self, table: pa.Table, engine: Engine, filters: Mapping[str, Any]) -> Frame:
         """``table`` for who asked; what the log does not have of the filters is a warning."""
         from binlogkit.frames.tables import to_engine
         from binlogkit.log.unmet import warn_of_unmet
 
         warn_of_unmet(self, filters, nothing=not table.num_rows)
-        return to_engine(table, engine, declared, decimals)
+        return to_engine(table, engine)
 
     def table_schemas(self) -> list[TableSchema]:
         """Every version of every table with row changes."""

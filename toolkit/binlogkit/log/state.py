@@ -16,7 +16,6 @@ from binlogkit.rows.filters import Filters, parse_table_name, parse_time, writte
 
 if TYPE_CHECKING:
     import numpy as np
-    import pandas as pd
     import pyarrow as pa
 
     from binlogkit.log.log import Log
@@ -77,15 +76,13 @@ class TableState:
             for value, names in zip(values, unknown, strict=True):
                 yield {"values": value or {}, "unknown": names}
 
-    def frame(self, *, decimals: str = "exact") -> pd.DataFrame:
-        """The rows as pandas, one column per column of the table; unknown cells are missing.
+    def frame(self) -> Any:
+        """The rows as pandas, one column per column of the table; unknown cells are missing."""
+        from binlogkit.frames.tables import to_engine
 
-        ``decimals``: ``exact`` or ``float``.
-        """
-        from binlogkit.frames.natural import natural
-
-        values = self.rows.select(["values"]).flatten().rename_columns(self._names())
-        return natural(values, decimals=decimals)
+        return to_engine(
+            self.rows.select(["values"]).flatten().rename_columns(self._names()), "pandas"
+        )
 
     def _names(self) -> list[str]:
         return [field.name for field in self.rows.schema.field("values").type]

@@ -17,7 +17,6 @@ from binlogkit.rows.watch import Met
 from binlogkit.rows.window import Stretch, Window
 
 if TYPE_CHECKING:
-    import pandas as pd
     import pyarrow as pa
 
     from binlogkit.log.log import Log
@@ -66,11 +65,11 @@ class Verification:
 
         return pa.Table.from_pylist(self.records(), schema=arrow_schema(FINDING))
 
-    def frame(self) -> pd.DataFrame:
+    def frame(self) -> Any:
         """The findings as a pandas frame."""
-        from binlogkit.frames.natural import natural
+        from binlogkit.frames.tables import to_engine
 
-        return natural(self.table(), FINDING)
+        return to_engine(self.table(), "pandas")
 
     def _repr_html_(self) -> str:
         from binlogkit.reports.notebook import overview
