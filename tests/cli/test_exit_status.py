@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import gzip
 from collections.abc import Callable
 from pathlib import Path
@@ -274,21 +273,3 @@ def test_magic_alone_is_a_log_without_events(run: Run, tmp_path: Path) -> None:
     path.write_bytes(BINLOG_MAGIC)
     done = run("events", path, "--format", "jsonl")
     assert (done.status, done.out, done.err) == (0, b"", "")
-
-
-@pytest.mark.parametrize("verbose", [[], ["-v"], ["--verbose"]])
-def test_what_is_read_slowly_is_a_note_on_request(
-    run: Run, small: Path, tmp_path: Path, verbose: list[str]
-) -> None:
-    """Notes change neither the records nor the status; the next command is silent again."""
-    dump = tmp_path / "dump.sql"
-    dump.write_text(f"BINLOG '{base64.b64encode(small.read_bytes()[4:]).decode()}';\n")
-    quiet = run("rows", dump, "--format", "jsonl")
-    done = run("rows", dump, "--format", "jsonl", *verbose)
-    assert (quiet.status, quiet.err) == (0, "")
-    assert (done.status, done.out) == (0, quiet.out)
-    assert done.err.count("\n") == bool(verbose)
-    if verbose:
-        assert done.complaint.startswith(f"note: {dump} from 0: ")
-        assert f", {len(done.lines)} row changes read in Python: " in done.complaint
-    assert run("rows", small, "--format", "jsonl", *verbose).err == ""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import binlogkit as bk
+from binlogkit.rows.steps import steps_of
 from binlogkit.spark.options import parse_options
 from binlogkit.spark.plan import make_plan
 
@@ -48,5 +49,5 @@ def test_events_in_any_order_are_all_planned(tmp_path: Path) -> None:
     options = {"paths": f'["{tmp_path}/a", "{tmp_path}/b"]', "records": "events"}
     plan = make_plan(parse_options(options))
     assert [split.stop for split in plan.splits] == [None, None]
-    steps = [step for split in plan.splits for step in plan.walk(split)]
+    steps = [step for split in plan.splits for step in steps_of(plan.reading(split))]
     assert [step.event.raw.pos for step in steps] == [157, 126, 157, 126]

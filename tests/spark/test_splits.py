@@ -156,11 +156,11 @@ def test_a_damaged_log_is_not_cut(tmp_path: Path, share: float) -> None:
     plan = plan_of(path, 1, onDamage="report")
     (split,) = plan.splits
     assert read(plan).to_pylist() == want.to_pylist()
-    walk = plan.walk(split)
-    for _ in read_batches(walk, Filters()):
+    reading = plan.reading(split)
+    for _ in read_batches(reading, Filters()):
         pass
-    assert list(map(str, walk.damages)) == list(map(str, log.damages)) != []
-    assert list(map(str, walk.losses)) == list(map(str, log.losses))
+    assert list(map(str, reading.damages)) == list(map(str, log.damages)) != []
+    assert list(map(str, reading.losses)) == list(map(str, log.losses))
 
 
 def test_a_log_that_ends_inside_an_event_is_cut(tmp_path: Path) -> None:
@@ -171,11 +171,11 @@ def test_a_log_that_ends_inside_an_event_is_cut(tmp_path: Path) -> None:
     plan = plan_of(path, 1, onDamage="report")
     assert len(plan.splits) > 10 and plan.splits[-1].stop is None
     assert read(plan).to_pylist() == want.to_pylist()
-    walks = [plan.walk(split) for split in plan.splits]
-    for walk in walks:
-        for _ in read_batches(walk, Filters()):
+    readings = [plan.reading(split) for split in plan.splits]
+    for reading in readings:
+        for _ in read_batches(reading, Filters()):
             pass
-    told = [str(damage) for walk in walks for damage in walk.damages]
+    told = [str(damage) for reading in readings for damage in reading.damages]
     assert told == list(map(str, log.damages)) != []
     stops = plan_of(path, 1)
     schema = scan_schema(stops)

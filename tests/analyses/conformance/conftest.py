@@ -63,10 +63,7 @@ def _rows(log: Path) -> list[Record]:
 
 @cache
 def _schemas(log: Path) -> tuple[TableSchema, ...]:
-    walk = bk.open(str(log)).walk(ahead=False)
-    for _ in walk:
-        pass
-    return tuple(schema for versions in walk.schemas.values() for schema in versions)
+    return tuple(bk.open(str(log)).table_schemas())
 
 
 def golden(cell: str, scenario: str, log: str = "binlog.000001") -> Case:

@@ -216,6 +216,7 @@ class LogScan:
                 chunks.start = block.start
                 if chunks.origin + chunks.start < self._begin:
                     yield from self._closed()
+                    self.ordinal -= 1  # it stands before the events that are counted here
                     chunks.skip_to(self._begin)
             elif stop not in ("end", "cut"):
                 raise _CannotGoOn(chunks.origin + chunks.start)

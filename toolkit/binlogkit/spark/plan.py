@@ -10,6 +10,7 @@ A large file whose row changes are asked for is cut at starts of transactions.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import compress
 from typing import TYPE_CHECKING, Any
@@ -143,26 +144,31 @@ class _Planner:
         needed = [self._needed(*pair) for pair in zip(splits, self._carriers, strict=True)]
         self.reading = Reading(list(compress(self._carriers, needed)), self._options)
         self.reading.start = replace(self.reading.start, last=all(needed))
-        windows, ended = self.reading.windows(), False
-        window = self._next(windows)
+        windows = self.reading.windows()
+        behind: Window | None = None  # of a log behind one that cannot be read
         for split, carrier, read in zip(splits, self._carriers, needed, strict=True):
-            self._begin(split, carrier)
-            while read and isinstance(window, Window) and window.carrier is carrier:
-                self._take(window)
-                window = self._next(windows)
-            self._finish(whole=not isinstance(window, DamageError))
-            ended = ended or isinstance(window, DamageError)
+            self._begin(split, carrier, behind)
+            whole = True
+            while read:
+                window = behind or self._next(windows)
+                behind = None
+                if isinstance(window, Window) and window.carrier is carrier:
+                    self._take(window)
+                    if window.ends:
+                        break
+                    continue
+                behind = window if isinstance(window, Window) else None
+                whole = False
+                break
+            self._finish(whole=whole and read)
         return tuple(self._splits)
 
     @staticmethod
-    def _next(windows: Iterator[Window]) -> Window | DamageError | None:
+    def _next(windows: Iterator[Window]) -> Window | None:
         """The next window; the workers tell of damage, and of files that cannot be read."""
-        try:
+        with suppress(DamageError, InputError):
             return next(windows, None)
-        except DamageError as error:
-            return error
-        except InputError:
-            return None
+        return None
 
     def _needed(self, split: Split, carrier: Carrier) -> bool:
         """Whether a log must be read. The last one matters to none behind it; but a table's schema,
@@ -192,10 +198,14 @@ class _Planner:
 
     # ---- one log --------------------------------------------------------------------------
 
-    def _begin(self, split: Split, carrier: Carrier) -> None:
-        number = self.reading.scanner.transactions.number
+    def _begin(self, split: Split, carrier: Carrier, window: Window | None) -> None:
+        """The next log; ``window``: its first, where that was read already."""
+        ordinal, number = self.reading.ordinal, self.reading.scanner.transactions.number
+        if window is not None and window.stretch is not None:
+            ordinal = window.stretch.ordinal
+            number = int(window.transactions["number"].min(initial=number))
         self._uncut = len(self._splits) + 1
-        self._splits.append(self._from(split, 0, self.reading.ordinal, number))
+        self._splits.append(self._from(split, 0, ordinal, number))
         self._end, self._ordered, self._alone, self._going_on = 0, False, _Alone(), -1
         large = (carrier.size or 0) > self._split_bytes
         self._cuts = self._scan.of_rows and large and can_seek(carrier)
