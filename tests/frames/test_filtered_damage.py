@@ -35,7 +35,7 @@ IN_ROWS, BEFORE_ROWS = -1, 9  # bytes of the event's body that are left
     [
         (IN_ROWS, {}, True),
         (IN_ROWS, {"table": "TABLE"}, True),
-        (IN_ROWS, {"where": "id=123456"}, True),
+        (IN_ROWS, {"where": "id=-99"}, True),
         (IN_ROWS, {"exclude_table": "TABLE"}, False),
         (IN_ROWS, {"table": "no.such"}, False),
         (IN_ROWS, {"op": "delete"}, False),

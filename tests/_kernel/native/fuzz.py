@@ -34,6 +34,7 @@ from binlogkit.rows.resolve import resolve_schema
 from binlogkit.sources.raw import RawEvent, parse_header
 
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parents[1] / "reference"))
 GOLDEN = HERE.parents[1] / "_data"
 _FACTS = (4, 5, -1, 0, 6, 7, 0, 8)
 _libc = ctypes.CDLL(None)
@@ -195,7 +196,7 @@ def logs(seed: int, inputs: int) -> int:
     from binlogkit_fuzz import framing
     from readings import by_events, by_kernel, read
 
-    from binlogkit.rows import boundaries
+    from binlogkit.rows import scan as log_scan
 
     events = load("row_events")
     source = random.Random(seed)
@@ -210,7 +211,7 @@ def logs(seed: int, inputs: int) -> int:
             parts[k] = replace(parts[k], body=events.mutated(source, parts[k].body))
         data = framing.join(replace(pieces, parts=parts))
         mode = source.choice(("stop", "report"))
-        boundaries.ENOUGH = source.choice((1, 5, 20, 256))
+        log_scan._ENOUGH = source.choice((1, 5, 20, 256))
         try:
             fast, slow = read(by_kernel, data, mode), read(by_events, data, mode)
             assert fast.error == slow.error

@@ -14,9 +14,8 @@ from binlogkit._kernel.native.scan import Scanner
 from binlogkit.constants import EventType
 from binlogkit.events.base import Event, OpaqueEvent, ParseContext, parser_of
 from binlogkit.events.payload import TransactionPayload, inner_events
-from binlogkit.events.query import Query
 from binlogkit.events.reader import read_events
-from binlogkit.rows.settling import OUTCOMES, settled
+from binlogkit.rows.settling import OUTCOMES, settle
 from binlogkit.rows.transactions import GTID_TYPES, Transaction, TransactionTracker
 from binlogkit.sources.log_format import format_of
 from binlogkit.sources.log_reader import LogReader
@@ -129,14 +128,9 @@ class KernelWalk:
         return Event(raw, parser(Cursor(raw.body), raw, self.context))
 
     def _decide(self, index: Index, origin: int, event: Event) -> None:
-        effect, _ = settled(event, self.scanner.open_transaction)
-        self.scanner.settle(index, origin, **effect)
-        if isinstance(event.body, Query):
-            length = int.from_bytes(event.raw.body[11:13], "little")
-            self.scanner.know_status(event.raw.body[13 : 13 + length])
-        # The decision gave the event its transaction.
-        number = int(np.frombuffer(index.copied(), np.dtype(list(ENTRY)))[-1]["tx"])
-        self.events[-1] = (*self.events[-1][:3], number)
+        number = settle(self.scanner, index, origin, event, None).number
+        assert number == np.frombuffer(index.copied(), np.dtype(list(ENTRY)))[-1]["tx"]
+        self.events[-1] = (*self.events[-1][:3], number)  # the decision gave it its transaction
 
     def _payload(self, outer: RawEvent, payload: TransactionPayload) -> None:
         raws = list(inner_events(outer, payload))

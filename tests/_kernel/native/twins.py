@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import pyarrow as pa
-from binlogkit.frames.batches import record_batch
-from binlogkit.rows.changes import ColumnBatch
+from binlogkit_reference import ColumnBatch, record_batch
 
 from binlogkit._kernel.columns import MAX_BYTES, TablePlan
 from binlogkit._kernel.cursor import Cursor

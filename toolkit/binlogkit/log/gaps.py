@@ -90,7 +90,9 @@ class Gaps:
                 yield Gap(loss.file, loss.pos, seq, tables, f"damage: {loss.sentence}")
         if stopped is not None:
             seq = reading.ordinal << SEQ_SHIFT
-            yield Gap(stopped.file, stopped.offset, seq, None, f"damage ends the reading: {stopped}")
+            yield Gap(
+                stopped.file, stopped.offset, seq, None, f"damage ends the reading: {stopped}"
+            )
 
 
 def _gap(one: Finding, ordinal: int) -> Gap:
