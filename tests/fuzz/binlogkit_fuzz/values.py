@@ -34,7 +34,7 @@ from binlogkit.events.base import Event, ParseContext, parser_of
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.events.rows import RowsEvent
 from binlogkit.events.table_map import TableMap
-from binlogkit.frames.event_records import event_record
+from binlogkit.frames.event_records import event_fields
 from binlogkit.frames.records import window_records
 from binlogkit.rows.ddl import Catalog, load_schema, statement_kind, written_tables
 from binlogkit.rows.images import RowDecoder
@@ -241,7 +241,7 @@ def _payload(data: bytes) -> None:
 
     def run() -> None:
         for event in read_events([raw]):
-            check_record(event_record(event, None))
+            check_record(event_fields(event))
 
     documented(run)
 

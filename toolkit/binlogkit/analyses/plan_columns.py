@@ -21,12 +21,12 @@ __all__ = ["PLANS", "Chosen", "PlanColumns", "Reasons", "batch_mappings", "no_te
 
 PLANS = outputs(
     ("step", "int64", "order of execution: rising"),
-    ("source", "string", "the server's UUID, or the name the user gave"),
+    ("source", "string?", "the server's UUID, or the name the user gave"),
     ("file", "string", "file of the change"),
     ("pos", "int64", "position of its event"),
-    ("inner", "int64", "its number inside a payload, null outside"),
+    ("inner", "int64?", "its number inside a payload, null outside"),
     ("row", "int64", "the change's number in its event"),
-    ("gtid", "string", "GTID of its transaction, null when anonymous"),
+    ("gtid", "string?", "GTID of its transaction, null when anonymous"),
     ("timestamp", "int64", "seconds since 1970 UTC"),
     ("db", "string", "database"),
     ("table", "string", "table"),
@@ -34,8 +34,8 @@ PLANS = outputs(
     ("set", "list<item>", "columns to write; an item has column, value (JSON), type, generated"),
     ("where", "list<item>", "what finds the row and guards it, items as in set"),
     ("limit_one", "boolean", "rows equal in every column may be there: only one is meant"),
-    ("refused", "string", "why there is no statement, null where there is one"),
-    ("note", "string", "what the statement does not check, null if nothing"),
+    ("refused", "string?", "why there is no statement, null where there is one"),
+    ("note", "string?", "what the statement does not check, null if nothing"),
 )
 
 

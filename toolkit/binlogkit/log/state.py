@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from binlogkit.errors import DamageError, UsageError
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.log.ends import behind_position, behind_time
+from binlogkit.log.gaps import Gap, Gaps, Reach
 from binlogkit.log.history import MERGE, History, Layout
 from binlogkit.rows.filters import Filters, parse_table_name, parse_time, written_table_name
 
@@ -18,8 +19,11 @@ if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
+    from binlogkit.analyses.point_in_time.boundary import Boundary
     from binlogkit.log.log import Log
     from binlogkit.rows.window import Window
+
+Name = tuple[str, str]
 
 __all__ = ["PointArgs", "TableState", "table_states"]
 
@@ -107,13 +111,15 @@ def table_states(
     if sum(x is not None for x in (at, until_gtid, until_time)) > 1:
         raise UsageError("give one of at, until_gtid and until_time")
     history, ledger, texts = History(), Transactions(log.options.source), Statements(Filters())
+    seen = Gaps()
 
     def take(window: Window, rows: np.ndarray[Any, Any]) -> None:
         ledger.take(window, rows)
         texts.take(window)
         history.take(window)
+        seen.take(window)
 
-    log.view(take, counting=True)
+    reading = log.view(take, counting=True)
     if log.unreadable is not None:
         raise log.unreadable
     transactions, statements = ledger.finish(), texts.finish()
@@ -124,6 +130,8 @@ def table_states(
     if isinstance(until, AtTime):
         notes = behind_time(history, transactions, until.microseconds)
     boundaries = read_boundaries(history.table(log.options.source))
+    stops = log.options.on_damage == "stop"
+    gaps = seen.finish(reading, log.damages[-1] if stops and log.damages else None)
     for table in tables:
         name = _full_name(history, table)
         counted = _ended(transactions, until, name)
@@ -144,6 +152,13 @@ def table_states(
             cascades_logged=history.version >= CASCADES_LOGGED,
         )
         doubts = _doubts(layout, history, counted)
+        doubts += _gaps(
+            gaps,
+            boundaries,
+            name,
+            history.names(name),
+            Reach(log.files, transactions, counted, until),
+        )
         yield TableState(
             name,
             state.rows,
@@ -248,6 +263,21 @@ def _doubts(layout: Layout, history: History, counted: frozenset[int]) -> list[d
     names = ", ".join(sorted({".".join(m.name) for m in merged}))
     told = _MERGED.format(names)
     return [_doubt("merge", told, len(merged), merged[0].file, merged[0].pos)]
+
+
+def _gaps(
+    gaps: list[Gap], boundaries: list[Boundary], name: Name, names: set[Name], reach: Reach
+) -> list[dict[str, Any]]:
+    """The gaps behind which the table's rows are not determined: they stand before the point, and
+    the table was not made or emptied since."""
+    emptied = [b.seq for b in boundaries if b.empties and b.name == name and reach.counts(b.tx)]
+    first = max(emptied, default=-1) if names == {name} else -1
+    told = [".".join(one) for one in names]
+    return [
+        _doubt("gap", gap.found, file=gap.file, pos=gap.pos)
+        for gap in gaps
+        if gap.seq > first and gap.concerns(told) and reach.holds(gap)
+    ]
 
 
 def _doubt(
