@@ -101,4 +101,4 @@ def _leave_out_the_end(*found: Found) -> None:
         last = max((row["tx"] for row in rows if row["tx"] is not None), default=None)
         for row in rows:
             if row["tx"] == last:
-                row["xid"] = None
+                row["xid"] = row["xa"] = None

@@ -8,8 +8,7 @@ from contextlib import suppress
 from decimal import Decimal
 from functools import cache, lru_cache
 
-from binlogkit.frames.batches import record_batch
-from binlogkit.rows.changes import ColumnBatch
+from binlogkit_reference import ColumnBatch, record_batch
 
 from binlogkit._kernel.charsets import CHARSETS
 from binlogkit._kernel.codecs import (
@@ -34,7 +33,7 @@ from binlogkit.events.base import Event, ParseContext, parser_of
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.events.rows import RowsEvent
 from binlogkit.events.table_map import TableMap
-from binlogkit.frames.event_records import event_record
+from binlogkit.frames.event_records import event_fields
 from binlogkit.frames.records import window_records
 from binlogkit.rows.ddl import Catalog, load_schema, statement_kind, written_tables
 from binlogkit.rows.images import RowDecoder
@@ -241,7 +240,7 @@ def _payload(data: bytes) -> None:
 
     def run() -> None:
         for event in read_events([raw]):
-            check_record(event_record(event, None))
+            check_record({"type": event.type, "fields": event_fields(event)})
 
     documented(run)
 
