@@ -23,7 +23,7 @@ from pathlib import Path
 from random import Random
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests" / "fuzz"))
+sys.path[:0] = [str(ROOT / "tests" / "fuzz"), str(ROOT / "tests" / "reference")]
 
 OUT = ROOT / "out" / "fuzz"
 ADDRESS_SPACE = 1 << 30  # over what the process has mapped when it begins

@@ -13,14 +13,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from binlogkit.frames.batches import record_batch
-from binlogkit.rows.changes import read_windows
-from binlogkit.rows.pieces import Piece
+from binlogkit_reference import Walk, read_windows
 
 import binlogkit as bk
 from binlogkit.frames.windows import read_batches
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.plans import table_plan
+from binlogkit.rows.reading import Reading
 
 __all__ = ["arrow_type", "difference", "flushed", "kernel_alone", "server_words", "version"]
 
@@ -45,10 +44,10 @@ def flushed(server: Any, folder: Path) -> Path:
 
 def kernel_alone(log: bk.Log) -> list[bk.Batch]:
     """The batches of a log, every event and cell of which the kernel must read itself."""
-    for item in log.walk().pieces():
-        assert isinstance(item, Piece), f"{item.event.raw.file} {item.event.raw.pos}: by Python"
-        for schema in filter(None, item.schemas):
-            for column in table_plan(schema, item.server_version).columns:
+    for window in log.reading().windows():
+        assert window.stretch is None or window.stretch.spots is None, "not read as it lies"
+        for schema in filter(None, window.schemas):
+            for column in table_plan(schema, window.server_version).columns:
                 assert column.kind != "bad"
                 assert not column.by_codec or column.spec.charset in BY_CODEC, column
     batches = list(log.batches())
@@ -124,10 +123,10 @@ def arrow_type(column: str) -> pa.DataType:
 
 def difference(paths: Sequence[str], **options: Any) -> tuple[int, str]:
     """(row changes, where the kernel's batches are not the reference decoder's, or nothing)."""
-    fast, fast_log = _rows(paths, True, options)
-    slow, slow_log = _rows(paths, False, options)
-    if [str(d) for d in fast_log.damages] != [str(d) for d in slow_log.damages]:
-        return len(slow), f"damages {fast_log.damages} for {slow_log.damages}"
+    fast, fast_damages = _rows(paths, True, options)
+    slow, slow_damages = _rows(paths, False, options)
+    if fast_damages != slow_damages:
+        return len(slow), f"damages {fast_damages} for {slow_damages}"
     if fast.keys() != slow.keys():
         return len(slow), f"changes {sorted(fast.keys() ^ slow.keys())[:5]} on one side"
     if list(fast) != list(slow):
@@ -143,15 +142,16 @@ def difference(paths: Sequence[str], **options: Any) -> tuple[int, str]:
 
 def _rows(
     paths: Sequence[str], compiled: bool, options: dict[str, Any]
-) -> tuple[dict[Any, dict[str, Any]], bk.Log]:
+) -> tuple[dict[Any, dict[str, Any]], list[str]]:
     log = bk.open(list(paths), **options)
-    walk = log.walk()
+    reading: Reading | Walk
     batches: Iterator[Any]
     if compiled:
-        batches = (window for window in read_batches(walk, Filters()))
+        reading = log.reading()
+        batches = read_batches(reading, Filters())
     else:
-        windows = read_windows(walk, Filters())
-        batches = ([(b.schema, record_batch(b)) for b in window] for window in windows)
+        reading = Walk(log.carriers, log.options)
+        batches = read_windows(reading, Filters())
     out: dict[Any, dict[str, Any]] = {}
     for window in batches:
         found: dict[int, tuple[Any, dict[str, Any]]] = {}
@@ -164,7 +164,7 @@ def _rows(
         for _, (key, row) in sorted(found.items()):
             assert key not in out
             out[key] = row
-    return out, log
+    return out, list(map(str, reading.damages))
 
 
 def _plain(batch: pa.RecordBatch) -> pa.RecordBatch:

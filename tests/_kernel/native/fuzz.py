@@ -15,6 +15,7 @@ import random
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from importlib.util import module_from_spec, spec_from_file_location
 from itertools import chain
@@ -154,25 +155,48 @@ def scan(seed: int, inputs: int) -> int:
 
 def _scan_one(source: random.Random, buffer: Any, size: int) -> int:
     scanner, index, at, take = Scanner(), Index(), 0, False
-    scanner.checksums = scanner.format_checksum = True
+    scanner.checksums = scanner.format_checksum = source.random() < 0.8
     scanner.verify = source.random() < 0.1
+    scanner.positions = source.random() < 0.3
     scanner.table_id_width = source.choice((6, 6, 4))
+    spots = _spots(source, size)
     while True:
-        said = scanner.scan(index, buffer, at, size, 4, take, source.random() < 0.3)
+        said = scanner.scan(index, buffer, at, size, 4, take, spots)
         at, take = scanner.offset, said == "format"
         if said == "look":
-            scanner.settle(index, 4, join=source.random() < 0.5, ends=source.random() < 0.2)
+            with suppress(ValueError):  # not as many spots
+                scanner.settle(
+                    index, 4, join=source.random() < 0.5, ends=source.random() < 0.2,
+                    xid=source.choice((None, 7)), length=source.randrange(-1, 9), spots=spots,
+                )  # fmt: skip
             scanner.know_status(bytes(source.randrange(70)))
         elif said != "format":
             break
+        match source.randrange(40):
+            case 0:
+                kept = sorted({slot for _, slot in scanner.maps.ids()})
+                assert scanner.maps.renew() == kept
+            case 1:
+                scanner.maps.forget_ids()
+            case 2:
+                scanner.lost()
     builders = [_builder(scanner, slot) for slot in range(scanner.maps.count)]
-    rows = RowsPass(scanner, index, buffer, 4)
+    rows = RowsPass(scanner, index, buffer, 4, 0, spots)
     while (said := rows.run(builders)) is not None:
         if len(said) == 1:
             builders[said[0]].take()
     scanner.transactions.copied()
     scanner.transactions.clear()
     return len(index)
+
+
+def _spots(source: random.Random, size: int) -> Any:
+    """None, or places of some events, of a size that no event asks for."""
+    if source.random() < 0.5:
+        return None
+    count = source.choice((0, 1, 5, size // 30, size // 19))
+    data = source.randbytes(source.randrange(32 * count + 1) if count else 0)
+    return data if source.random() < 0.3 else data.ljust(32 * count, b"\xff")
 
 
 def _builder(scanner: Scanner, slot: int) -> Any:

@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from binlogkit_reference import Walk
 
 from binlogkit.errors import InputError
 from binlogkit.events.rows import RowsEvent
@@ -26,7 +27,8 @@ CUTS: tuple[dict[str, int], ...] = ({}, {"max_rows": 3}, {"max_bytes": 1})
 def rows_by_schema(path: Path) -> dict[Any, list[Any]]:
     """The rows events of a log by (schema, server version)."""
     found: dict[Any, list[Any]] = defaultdict(list)
-    for step in open_log(path, on_damage="report").walk(ahead=False):
+    log = open_log(path, on_damage="report")
+    for step in Walk(log.carriers, log.options):
         body = step.event.body
         if isinstance(body, RowsEvent) and step.schema and step.event.raw.checksum != "bad":
             found[step.schema, step.server_version].append(step.event.raw)

@@ -93,7 +93,7 @@ def test_going_on_outside_the_event(at: int) -> None:
 
 def scanned(*events: bytes) -> tuple[Scanner, Index, bytes]:
     scanner, index, data = Scanner(), Index(), b"".join(events)
-    scanner.checksums = False
+    scanner.checksums = scanner.positions = False
     assert scanner.scan(index, data, 0, len(data), 4) in ("end", "look")
     return scanner, index, data
 
@@ -163,7 +163,7 @@ def test_a_builder_at_work_in_another_thread() -> None:
 
 def test_a_scan_in_another_thread() -> None:
     scanner, index = Scanner(), Index()
-    scanner.checksums = False
+    scanner.checksums = scanner.positions = False
     data = event(19, bytes(20)) + event(16, bytes(8)) * 400_000
     scanner.scan(index, data, 0, 39, 4)
 
@@ -174,7 +174,8 @@ def test_a_scan_in_another_thread() -> None:
     for meanwhile in (
         index.copied, index.clear, lambda: index.leave_out(b""), scanner.transactions.copied,
         scanner.transactions.clear, lambda: scanner.maps.body(0), scanner.maps.ids,
-        scanner.maps.forget_ids, scanner.finish, lambda: scanner.know_status(b""),
+        scanner.maps.forget_ids, scanner.maps.renew, scanner.finish, scanner.lost,
+        lambda: scanner.know_status(b""),
     ):  # fmt: skip
         assert refused(work, meanwhile) == {RuntimeError}
 
@@ -248,7 +249,7 @@ def test_no_log_makes_table_maps_slow_to_find() -> None:
     def seconds(bodies: list[bytes]) -> float:
         data = b"".join(event(19, i.to_bytes(6, "little") + b) for i, b in enumerate(bodies))
         scanner = Scanner()
-        scanner.checksums = False
+        scanner.checksums = scanner.positions = False
         began = time.process_time()
         assert scanner.scan(Index(), data, 0, len(data), 4) == "end"
         assert scanner.maps.count == len(bodies)

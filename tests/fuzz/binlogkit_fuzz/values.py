@@ -8,8 +8,7 @@ from contextlib import suppress
 from decimal import Decimal
 from functools import cache, lru_cache
 
-from binlogkit.frames.batches import record_batch
-from binlogkit.rows.changes import ColumnBatch
+from binlogkit_reference import ColumnBatch, record_batch
 
 from binlogkit._kernel.charsets import CHARSETS
 from binlogkit._kernel.codecs import (
@@ -241,7 +240,7 @@ def _payload(data: bytes) -> None:
 
     def run() -> None:
         for event in read_events([raw]):
-            check_record(event_fields(event))
+            check_record({"type": event.type, "fields": event_fields(event)})
 
     documented(run)
 

@@ -159,6 +159,7 @@ class Walk:
         elif isinstance(body, TableMap):
             self._take_map(raw, body)
         elif unread_map(step.event):
+            self._in_statement = True
             self._maps[int.from_bytes(raw.body[:6], "little")] = None
         elif isinstance(body, RowsEvent):
             step.schema = self._maps.get(body.table_id)

@@ -239,6 +239,8 @@ class LogScan:
         """The format description that comes must be whole, and not be in doubt."""
         pos = chunks.origin + chunks.start
         data = bytes(chunks.buffer[chunks.start : chunks.start + _claims(chunks)])
+        if len(data) < HEADER_LENGTH:
+            raise _CannotGoOn(pos)
         header = parse_header(data, HEADER_LENGTH)
         try:
             known = format_of(self.carrier.name, pos, data)

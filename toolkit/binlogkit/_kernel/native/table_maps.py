@@ -127,11 +127,9 @@ class TableMaps:
 
     def forget_ids(self):
         """No id stands for a map any more; the maps stay known."""
-        i: int64_t
         self.check_idle()
-        for i in range(self.place_size):
-            if self.places[i].used:
-                self.places[i].slot = -1
+        memset(self.places, 0, self.place_size * cython.sizeof(Place))
+        self.place_count = 0
 
     def find(self, table_id):
         """Where an id is, or would be."""
