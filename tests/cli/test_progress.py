@@ -66,7 +66,7 @@ def test_an_interruption_ends_it(
         raise KeyboardInterrupt
 
     terminal("stderr")
-    monkeypatch.setattr("binlogkit.rows.reading.Reading.windows", interrupted)
+    monkeypatch.setattr("binlogkit.frames.events.Events.take", interrupted)
     done = run("events", log)
     assert done.status == 130
     assert done.err.count(HIDE) == done.err.count(SHOW) == 1

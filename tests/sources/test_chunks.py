@@ -106,13 +106,17 @@ class Damaged(Plain):
         return data
 
 
-def test_damage_that_was_met_while_looking_ahead_is_raised() -> None:
+def test_damage_that_was_met_while_looking_ahead_ends_the_bytes_before_it() -> None:
     file = Lookahead(cast(BinaryIO, Damaged(b"12345")))
     assert file.peek(10) == b"12345"
     found = Chunks(cast(BinaryIO, file))
+    assert found.more() and not found.more()
+    assert bytes(found.buffer[found.start : found.end]) == b"12345"
+    assert isinstance(found.failure, DamageError)
+    rest = found.rest(0)
+    assert rest.read(5) == b"12345"
     with pytest.raises(DamageError, match="broken"):
-        found.more()
-    assert found.start == 0
+        rest.read(1)
 
 
 @pytest.mark.parametrize("step", [1, 64, 300, 5000])

@@ -212,12 +212,11 @@ class _Planner:
 
     def _finish(self, *, whole: bool) -> None:
         """The log was read to its end, unless damage ended that."""
-        if not self._cuts or not whole:
+        if not self._cuts:
             del self._splits[self._uncut :]
-        elif len(self._splits) > self._uncut and self._splits[-1].start == self._end:
+        elif whole and len(self._splits) > self._uncut and self._splits[-1].start == self._end:
             self._splits.pop()
-        if whole and self._ordered:
-            self._splits[-1] = self._ended(self._end)
+        self._splits[-1] = self._ended(self._end if whole and self._ordered else None)
 
     def _ended(self, stop: int | None) -> Split:
         """The split that goes on to the log's end."""
@@ -232,7 +231,7 @@ class _Planner:
             if item.told is not None and item.number >= 0:
                 self._decide(window, item)
         if window.damages:
-            self._cuts = self._ordered = False
+            self._ordered = False
         if stretch is None or not len(stretch.entries):
             return
         plain = stretch.spots is None
