@@ -65,7 +65,7 @@ def test_the_state_at_every_mark(case: golden.GoldenCase) -> None:
     assert states or case.settings.format != "ROW"
 
 
-@pytest.mark.parametrize("engine", ["pandas", pytest.param("spark", marks=pytest.mark.spark)])
+@pytest.mark.parametrize("engine", ["pyarrow", "pandas"])
 def test_every_engine_agrees_on_a_real_log(engine: str, request: pytest.FixtureRequest) -> None:
     """A frame of any engine gives the rows of Arrow batches, for every table."""
     case = golden.case("8.0-row-full", "incident")
