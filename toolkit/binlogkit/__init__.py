@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from binlogkit.log import open_log as open
     from binlogkit.log.capture import capture as capture
     from binlogkit.log.explain import Explanation as Explanation
-    from binlogkit.log.explain import explain as explain
     from binlogkit.log.follow import follow as follow
-    from binlogkit.log.verify import verify as verify
+    from binlogkit.log.opening import explain as explain
+    from binlogkit.log.opening import verify as verify
     from binlogkit.reports import plots as plot
     from binlogkit.reports import sql as sql
     from binlogkit.rows.filters import Filters as Filters
@@ -62,14 +62,14 @@ _HOMES = {
     "capture": ("binlogkit.log.capture", "capture"),
     "conformance": ("binlogkit.analyses.conformance", None),
     "errors": ("binlogkit.errors", None),
-    "explain": ("binlogkit.log.explain", "explain"),
+    "explain": ("binlogkit.log.opening", "explain"),
     "follow": ("binlogkit.log.follow", "follow"),
     "open": ("binlogkit.log", "open_log"),
     "plot": ("binlogkit.reports.plots", None),
     "point_in_time": ("binlogkit.analyses.point_in_time", None),
     "sql": ("binlogkit.reports.sql", None),
     "undo": ("binlogkit.analyses.undo", None),
-    "verify": ("binlogkit.log.verify", "verify"),
+    "verify": ("binlogkit.log.opening", "verify"),
 }
 
 

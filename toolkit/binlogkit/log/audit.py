@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from binlogkit.errors import DamageError
+from binlogkit.log.verify import verify_log
 from binlogkit.rows.filter_args import FilterArgs
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.soundness import FileFacts, Finding, Grade, Joint
@@ -15,7 +16,7 @@ from binlogkit.sources.hashed import FileHash
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from binlogkit.log.log import Log
+    from binlogkit.log.streams import Streams
     from binlogkit.rows.window import Window
     from binlogkit.sources.carriers import Carrier
 
@@ -53,7 +54,7 @@ class Audit:
                 yield {"section": name, **row}
 
 
-def audit_log(log: Log, **filters: Unpack[FilterArgs]) -> Audit:
+def audit_log(log: Streams, **filters: Unpack[FilterArgs]) -> Audit:
     """See :meth:`binlogkit.log.log.Log.audit`."""
     import pyarrow as pa
 
@@ -61,7 +62,7 @@ def audit_log(log: Log, **filters: Unpack[FilterArgs]) -> Audit:
 
     hashes = [FileHash(carrier.opener) for carrier in log.carriers]
     carriers = [replace(c, opener=h.open) for c, h in zip(log.carriers, hashes, strict=True)]
-    verification = log.verify()
+    verification = verify_log(log)
     ledgers = _ledgers(log, carriers, **filters)
     changes, transactions, statements, boundaries, cascades = ledgers
     undecodable = log.undecodable
@@ -94,7 +95,7 @@ def audit_log(log: Log, **filters: Unpack[FilterArgs]) -> Audit:
 
 
 def _ledgers(
-    log: Log, carriers: list[Carrier], **filters: Unpack[FilterArgs]
+    log: Streams, carriers: list[Carrier], **filters: Unpack[FilterArgs]
 ) -> tuple[pa.Table, ...]:
     """The changes without their images, ``log.transactions``, ``statements`` and ``boundaries``,
     and the tables that a schema in use says foreign keys cascade into: of one reading."""
@@ -168,7 +169,7 @@ def _continuity(joints: list[Joint]) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=schema)
 
 
-def _findings(log: Log, findings: list[Finding], undecodable: int) -> pa.Table:
+def _findings(log: Streams, findings: list[Finding], undecodable: int) -> pa.Table:
     """What the verification found, notes left out, and what cannot be read for other reasons."""
     import pyarrow as pa
 

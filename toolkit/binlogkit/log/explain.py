@@ -10,12 +10,10 @@ from typing import Any, TypeAlias
 from binlogkit.constants import event_type_name
 from binlogkit.errors import UsageError
 from binlogkit.events.explain_walk import EventWalk
-from binlogkit.log.log import Log
-from binlogkit.log.opening import open_log
+from binlogkit.log.streams import Streams
 from binlogkit.rows.explain_log import ExplainableEvent, ExplainingWalk
-from binlogkit.sources.carriers import Source
 
-__all__ = ["Explanation", "Place", "explain", "explanations"]
+__all__ = ["Explanation", "Place", "explanations"]
 
 Place: TypeAlias = "int | str | tuple[int, int]"
 _PLACE = re.compile(r"(?:(?P<file>.+):)?(?P<pos>\d+)(?:/(?P<inner>\d+))?", re.DOTALL)
@@ -74,39 +72,10 @@ def place_of(walk: EventWalk) -> str:
     return str(raw.pos) if raw.inner is None else f"{raw.pos}/{raw.inner}"
 
 
-def explain(
-    source: Source | Log | None = None,
-    *,
-    at: Place | Iterable[Place] | None = None,
-    text: str | None = None,
-    **reading: Any,
-) -> Explanation:
-    """Events as annotated walks over their bytes.
-
-    ``source``: what :func:`binlogkit.open` takes, or a Log; ``at``: where the event begins, ``154``
-    or, inside a compressed payload, ``"154/0"`` or ``(154, 0)``, with several logs
-    ``"FILE:154/0"``; several events are a list of these, all events None. ``text``: events as hex
-    or base64 text instead, alone or several, as mysqlbinlog, xxd and others print them. The other
-    arguments are those of :func:`binlogkit.open`.
-
-    Errors: UsageError where no event begins (the message says where the nearest do), DamageError
-    where damage comes before it (not with ``on_damage="report"``), InputError.
-    """
-    if (source is None) == (text is None):
-        raise UsageError("give a log or a text of events")
-    if isinstance(source, Log):
-        if reading:
-            raise UsageError("a log that is open is read as it was opened")
-        return Explanation(tuple(explanations(source, at)))
-    given = text.encode("utf-8", "replace") if text is not None else source
-    assert given is not None
-    return Explanation(tuple(explanations(open_log(given, **reading), at)))
-
-
-def explanations(log: Log, at: Place | Iterable[Place] | None = None) -> Iterator[EventWalk]:
+def explanations(log: Streams, at: Place | Iterable[Place] | None = None) -> Iterator[EventWalk]:
     """The events at these places, or all, one by one: for who does not want to keep them all.
 
-    Errors: see :func:`explain`.
+    Errors: see :func:`binlogkit.explain`.
     """
     search = None if at is None else _Search([_place(log, place) for place in _several(at)])
     walk = ExplainingWalk(log.carriers, replace(log.options, on_damage="report"))
@@ -132,7 +101,7 @@ def _several(at: Any) -> Sequence[Any]:
     return list(at)
 
 
-def _place(log: Log, place: Any) -> _Wanted:
+def _place(log: Streams, place: Any) -> _Wanted:
     """The file, position and number in a payload that ``place`` says."""
     if isinstance(place, tuple):
         place = f"{place[0]}/{place[1]}"
@@ -146,7 +115,7 @@ def _place(log: Log, place: Any) -> _Wanted:
     return name, int(match["pos"]), None if match["inner"] is None else int(match["inner"])
 
 
-def _file(log: Log, file: str) -> str:
+def _file(log: Streams, file: str) -> str:
     found = [f for f in log.files if f == file] or [
         f for f in log.files if f.replace("\\", "/").rsplit("/", 1)[-1] == file
     ]

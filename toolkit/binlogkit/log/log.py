@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, overload
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from binlogkit.log.explain import Explanation
     from binlogkit.log.state import PointArgs, TableState
     from binlogkit.log.verify import Verification
-    from binlogkit.rows.reading import Reading
     from binlogkit.rows.schema import TableSchema
 
 __all__ = ["Log"]
@@ -146,12 +145,8 @@ class Log(Streams):
     ) -> pa.Table: ...
     def statements(self, *, engine: Engine = "pandas", **filters: Unpack[FilterArgs]) -> Frame:
         """The statements that the log holds as text, one row each."""
-        from binlogkit.frames.statements import Statements
-
         wanted = Filters.build(**filters).without_where("statements")
-        statements = Statements(wanted, self.options.source)
-        self._viewed(statements.take)
-        return self._frame(statements.finish(), engine, filters)
+        return self._frame(self.statement_table(wanted), engine, filters)
 
     @overload
     def boundaries(
@@ -165,14 +160,6 @@ class Log(Streams):
         """Where tables are created, dropped, emptied, renamed, altered, written by statements."""
         wanted = Filters.build(**filters).without_where("boundaries")
         return self._frame(self.boundary_table(wanted), engine, filters)
-
-    def boundary_table(self, wanted: Filters) -> pa.Table:
-        """The boundaries in Arrow."""
-        from binlogkit.frames.statements import Boundaries
-
-        boundaries = Boundaries(wanted)
-        reading = self._viewed(boundaries.take)
-        return boundaries.finish(self.options.source, folded=reading.folded)
 
     @overload
     def tables(self, *, engine: Literal["pandas"] = ...) -> pd.DataFrame: ...
@@ -194,22 +181,15 @@ class Log(Streams):
 
     def table_schemas(self) -> list[TableSchema]:
         """Every version of every table with row changes."""
-        return [schema for versions in self._viewed().schemas.values() for schema in versions]
+        return [schema for versions in self.viewed().schemas.values() for schema in versions]
 
     def table_pairs(self) -> list[tuple[str, str]]:
         """(db, table) of every table with row changes, sorted."""
-        return sorted(self._viewed().schemas)
+        return sorted(self.viewed().schemas)
 
     def table_names(self) -> list[str]:
         """The tables with row changes as the filters want them: ``db.table``, odd ones quoted."""
         return [written_table_name(*pair) for pair in self.table_pairs()]
-
-    def _viewed(self, *take: Callable[..., object]) -> Reading:
-        """A reading that views have gone through; a log that cannot be read is raised."""
-        reading = self.view(*take)
-        if self.unreadable is not None:
-            raise self.unreadable
-        return reading
 
     def state(self, table: str, **point: Unpack[PointArgs]) -> TableState:
         """A table's rows as of a point: after every transaction that ends at or before it.

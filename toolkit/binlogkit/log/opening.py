@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,9 +14,11 @@ from binlogkit.sources.carriers import Source, resolve
 from binlogkit.sources.keyring import key_files
 
 if TYPE_CHECKING:
+    from binlogkit.log.explain import Explanation, Place
+    from binlogkit.log.verify import Verification
     from binlogkit.rows.ddl import Catalog
 
-__all__ = ["open_log"]
+__all__ = ["explain", "open_log", "verify"]
 
 
 def open_log(
@@ -49,6 +52,42 @@ def open_log(
     carriers = resolve(source, key_files(keyring, key_file))
     options = replace(_options(schema, schema_from, charset, on_damage, name), threads=threads)
     return Log(carriers, options)
+
+
+def explain(
+    source: Source | Log | None = None,
+    *,
+    at: Place | Iterable[Place] | None = None,
+    text: str | None = None,
+    **reading: Any,
+) -> Explanation:
+    """Events as annotated walks over their bytes.
+
+    ``source``: what :func:`binlogkit.open` takes, or a Log; ``at``: where the event begins, ``154``
+    or, inside a compressed payload, ``"154/0"`` or ``(154, 0)``, with several logs
+    ``"FILE:154/0"``; several events are a list of these, all events None. ``text``: events as hex
+    or base64 text instead, alone or several, as mysqlbinlog, xxd and others print them. The other
+    arguments are those of :func:`binlogkit.open`.
+
+    Errors: UsageError where no event begins (the message says where the nearest do), DamageError
+    where damage comes before it (not with ``on_damage="report"``), InputError.
+    """
+    if (source is None) == (text is None):
+        raise UsageError("give a log or a text of events")
+    if isinstance(source, Log):
+        if reading:
+            raise UsageError("a log that is open is read as it was opened")
+        return source.explain(at)
+    given = text.encode("utf-8", "replace") if text is not None else source
+    assert given is not None
+    return open_log(given, **reading).explain(at)
+
+
+def verify(
+    source: Any, *, rows: bool = False, on_damage: str = "report", **options: Any
+) -> Verification:
+    """Verify logs: ``binlogkit.open(source, …).verify()``; see :meth:`binlogkit.Log.verify`."""
+    return open_log(source, on_damage=on_damage, **options).verify(rows=rows)
 
 
 def _options(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from binlogkit.analyses.point_in_time.boundary import Boundary
-    from binlogkit.log.log import Log
+    from binlogkit.log.streams import Streams
     from binlogkit.rows.window import Window
 
 Name = tuple[str, str]
@@ -93,7 +93,7 @@ class TableState:
 
 
 def table_states(
-    log: Log,
+    log: Streams,
     tables: Iterable[str],
     *,
     at: str | int | tuple[str, int] | None = None,
@@ -169,7 +169,7 @@ def table_states(
         )
 
 
-def _changes(log: Log, names: set[tuple[str, str]]) -> Iterator[pa.RecordBatch]:
+def _changes(log: Streams, names: set[tuple[str, str]]) -> Iterator[pa.RecordBatch]:
     """The tables' changes up to damage, which is kept in ``log.damages``."""
     wanted = [written_table_name(*name) for name in names]
     try:
@@ -191,7 +191,7 @@ def _full_name(history: History, table: str) -> tuple[str, str]:
 
 
 def _until(
-    log: Log,
+    log: Streams,
     place: tuple[str, int] | None,
     until_gtid: str | GtidSet | None,
     until_time: str | float | datetime | None,
@@ -211,7 +211,7 @@ def _until(
     return None
 
 
-def _told(log: Log, file: str, pos: int, ends: set[str]) -> tuple[str, int]:
+def _told(log: Streams, file: str, pos: int, ends: set[str]) -> tuple[str, int]:
     """The position, or the same point by a file in which transactions end (``ends``), if any do."""
     if file in ends:
         return file, pos
@@ -221,7 +221,7 @@ def _told(log: Log, file: str, pos: int, ends: set[str]) -> tuple[str, int]:
     return next((name for name in log.files if name in ends), file), 0
 
 
-def _place(log: Log, at: str | int | tuple[str, int]) -> tuple[str, int]:
+def _place(log: Streams, at: str | int | tuple[str, int]) -> tuple[str, int]:
     """The log's own name of a file, and the position in it; of one log the position alone."""
     file, pos = at if isinstance(at, tuple) and len(at) == 2 else (None, at)
     if isinstance(pos, str) and file is None:
@@ -240,7 +240,7 @@ def _place(log: Log, at: str | int | tuple[str, int]) -> tuple[str, int]:
     return log.files[0], number
 
 
-def _file(log: Log, file: str) -> str:
+def _file(log: Streams, file: str) -> str:
     """The log's own name of a file that may be given without its folder."""
     if file in log.files:
         return file

@@ -179,6 +179,29 @@ class Streams:
         self.unreadable = view(reading, *take, counting=counting)
         return reading
 
+    def viewed(self, *take: Callable[..., object]) -> Reading:
+        """A reading that views have gone through; a log that cannot be read is raised."""
+        reading = self.view(*take)
+        if self.unreadable is not None:
+            raise self.unreadable
+        return reading
+
+    def statement_table(self, wanted: Filters) -> pa.Table:
+        """The statements that the log holds as text, in Arrow."""
+        from binlogkit.frames.statements import Statements
+
+        statements = Statements(wanted, self.options.source)
+        self.viewed(statements.take)
+        return statements.finish()
+
+    def boundary_table(self, wanted: Filters) -> pa.Table:
+        """The boundaries in Arrow."""
+        from binlogkit.frames.statements import Boundaries
+
+        boundaries = Boundaries(wanted)
+        reading = self.viewed(boundaries.take)
+        return boundaries.finish(self.options.source, folded=reading.folded)
+
     # ---- batches ------------------------------------------------------------------------
 
     def batches(

@@ -10,27 +10,28 @@ from binlogkit.rows.filters import Filters
 
 if TYPE_CHECKING:
     from binlogkit.analyses.plans import Plans
-    from binlogkit.log.log import Log
+    from binlogkit.log.streams import Streams
 
 __all__ = ["plans_of"]
 
 
-def plans_of(log: Log, *, backwards: bool, **filters: Unpack[FilterArgs]) -> Plans:
+def plans_of(log: Streams, *, backwards: bool, **filters: Unpack[FilterArgs]) -> Plans:
     """See :meth:`binlogkit.log.log.Log.undo`."""
     from binlogkit.analyses.undo import plans
 
-    transactions = log.transactions(engine="pyarrow")
-    statements = log.statements(engine="pyarrow")
+    transactions = log.transaction_table()
+    if log.unreadable is not None:
+        raise log.unreadable
     return plans(
         (batch.batch for batch in log.batches(**filters)),
         _refused(log, **filters),
         transactions=transactions,
-        statements=statements,
+        statements=log.statement_table(Filters()),
         backwards=backwards,
     )
 
 
-def _refused(log: Log, **filters: Unpack[FilterArgs]) -> Iterator[dict[str, Any]]:
+def _refused(log: Streams, **filters: Unpack[FilterArgs]) -> Iterator[dict[str, Any]]:
     """The statements that changed rows without saying which, each with the reason for no plan.
 
     The tables of one statement have one ``seq``: their order is the statement's, also backwards.

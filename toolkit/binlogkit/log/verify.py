@@ -19,9 +19,9 @@ from binlogkit.rows.window import Stretch, Window
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from binlogkit.log.log import Log
+    from binlogkit.log.streams import Streams
 
-__all__ = ["FindingStream", "Verification", "verify", "verify_log"]
+__all__ = ["FindingStream", "Verification", "verify_log"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,16 +84,7 @@ def _kind(file: FileFacts) -> str:
     return "relay log" if file.relay else "binary log"
 
 
-def verify(
-    source: Any, *, rows: bool = False, on_damage: str = "report", **options: Any
-) -> Verification:
-    """Verify logs: ``binlogkit.open(source, …).verify()``; see :meth:`binlogkit.Log.verify`."""
-    from binlogkit.log.opening import open_log
-
-    return open_log(source, on_damage=on_damage, **options).verify(rows=rows)
-
-
-def verify_log(log: Log, *, rows: bool = False) -> Verification:
+def verify_log(log: Streams, *, rows: bool = False) -> Verification:
     """See :meth:`binlogkit.log.log.Log.verify`."""
     stream = FindingStream(log, rows=rows)
     return Verification(list(stream), stream.files, stream.joints, stream.unreadable)
@@ -105,7 +96,7 @@ class FindingStream:
     ``rows``: step over all rows, not only those whose bytes no checksum vouches for.
     """
 
-    def __init__(self, log: Log, *, rows: bool = False) -> None:
+    def __init__(self, log: Streams, *, rows: bool = False) -> None:
         self._log = log
         self._all_rows = rows
         self._soundness = Soundness()

@@ -16,10 +16,10 @@ from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
 from pyspark.sql.types import DataType, StructField, StructType
 
 from binlogkit.spark.decode import check_schema, decode, scan_schema
+from binlogkit.spark.installed import Needed
 from binlogkit.spark.options import parse_options
 from binlogkit.spark.plan import Plan, make_plan
 from binlogkit.spark.splits import Split
-from binlogkit.spark.workers import Needed
 
 if TYPE_CHECKING:
     import pyarrow as pa

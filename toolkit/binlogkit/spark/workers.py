@@ -1,21 +1,19 @@
-"""The Python of Spark's workers: this interpreter where that can be, and clear words elsewhere.
-
-A worker's Python without binlogkit cannot load anything of this package, not even an error. What
-is said there is therefore made of local classes and functions, which cloudpickle ships by value.
-"""
+"""The Python of Spark's workers: this interpreter where that can be, and clear words elsewhere."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+
+from binlogkit.spark.installed import installed_check
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.datasource import DataSource
 
-__all__ = ["Needed", "own_interpreter", "source_door"]
+__all__ = ["own_interpreter", "source_door"]
 
 _UNNAMED = (
     "python3"  # what Spark starts where PYSPARK_PYTHON named nothing (pyspark/core/context.py)
@@ -49,7 +47,7 @@ def source_door() -> type[DataSource]:
     """The data source ``binlog``, found in a worker when it is used there."""
     from pyspark.sql.datasource import DataSource
 
-    check = _check()
+    check = installed_check()
 
     class BinlogDataSource(DataSource):
         @classmethod
@@ -63,27 +61,3 @@ def source_door() -> type[DataSource]:
             return BinlogDataSource(options)
 
     return BinlogDataSource
-
-
-class Needed:
-    """Shipped in front of what needs binlogkit: ModuleNotFoundError with words where it is not."""
-
-    def __reduce__(self) -> tuple[Callable[[], None], tuple[()]]:
-        return _check(), ()
-
-
-def _check() -> Callable[[], None]:
-    def check() -> None:
-        import importlib.util
-        import platform
-        import sys
-
-        if importlib.util.find_spec("binlogkit") is None:
-            raise ModuleNotFoundError(
-                f"binlogkit is not installed for {sys.executable}, the Python of Spark's workers "
-                f"on {platform.node()}: install it there, or name the Python that has it in the "
-                "environment variable PYSPARK_PYTHON before the Spark session begins",
-                name="binlogkit",
-            )
-
-    return check

@@ -1,0 +1,37 @@
+"""Whether a worker's Python has binlogkit.
+
+A worker's Python without binlogkit cannot load anything of this package, not even an error. What
+is said there is therefore made of local functions, which cloudpickle ships by value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+__all__ = ["Needed", "installed_check"]
+
+
+class Needed:
+    """Shipped in front of what needs binlogkit: ModuleNotFoundError with words where it is not."""
+
+    def __reduce__(self) -> tuple[Callable[[], None], tuple[()]]:
+        return installed_check(), ()
+
+
+def installed_check() -> Callable[[], None]:
+    """A function that raises ModuleNotFoundError, with words, where binlogkit is not installed."""
+
+    def check() -> None:
+        import importlib.util
+        import platform
+        import sys
+
+        if importlib.util.find_spec("binlogkit") is None:
+            raise ModuleNotFoundError(
+                f"binlogkit is not installed for {sys.executable}, the Python of Spark's workers "
+                f"on {platform.node()}: install it there, or name the Python that has it in the "
+                "environment variable PYSPARK_PYTHON before the Spark session begins",
+                name="binlogkit",
+            )
+
+    return check
