@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 pytest_plugins = ["pytester"]
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(Path(__file__).with_name("reference")))  # the event by event reader
 STRICT = "BINLOGKIT_FAIL_ON_SKIP"
 
 # A script's background job starts with SIGINT ignored, and so would all that the tests start.

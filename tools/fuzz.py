@@ -23,7 +23,7 @@ from pathlib import Path
 from random import Random
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "tests" / "fuzz"), str(ROOT / "tests" / "reference")]
+sys.path.insert(0, str(ROOT))
 
 OUT = ROOT / "out" / "fuzz"
 ADDRESS_SPACE = 1 << 30  # over what the process has mapped when it begins
@@ -72,8 +72,8 @@ def fuzz(name: str, arguments: argparse.Namespace) -> None:
 
     left_out = LEFT_OUT + (_modules(BEHIND_CARRIERS) if name in CARRIERS else [])
     with atheris.instrument_imports(include=INSTRUMENTED, exclude=left_out):
-        from binlogkit_fuzz.targets import TARGETS
-    from binlogkit_fuzz import mutate, seeds
+        from tests.fuzz.binlogkit_fuzz.targets import TARGETS
+    from tests.fuzz.binlogkit_fuzz import mutate, seeds
 
     target = TARGETS[name]
     longest = min(target.longest, arguments.longest or target.longest)
@@ -154,7 +154,7 @@ def main() -> int:
     arguments = parser().parse_args()
     if arguments.child:
         fuzz(arguments.targets[0], arguments)
-    from binlogkit_fuzz.targets import TARGETS
+    from tests.fuzz.binlogkit_fuzz.targets import TARGETS
 
     if arguments.list:
         print("\n".join(TARGETS))

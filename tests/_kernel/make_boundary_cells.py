@@ -13,10 +13,11 @@ import json
 import sys
 from pathlib import Path
 
-import boundary_cases
-import server_cells
-
 from binlogkit_fixtures.servers import ServerSpec, start
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from tests._kernel import boundary_cases, server_cells
 
 TARGET = Path(__file__).with_name("boundary_cells.json")
 _MAX_CELL = 600  # longer ones are for the live tests

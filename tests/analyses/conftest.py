@@ -1,15 +1,10 @@
-"""Frames made by hand, in the canonical schema, for each engine.
-
-``plan_cases.py`` and ``rowwise_plans.py`` are shared by the tests of plans.
-"""
+"""Frames made by hand, in the canonical schema, for each engine."""
 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -18,8 +13,6 @@ import pytest
 from binlogkit.frames.fields.field import Fields, arrow_schema, names
 from binlogkit.frames.fields.ledger import BOUNDARY, STATEMENT, TRANSACTION
 from binlogkit.frames.schema import CellState, batch_schema
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 Convert = Callable[[pa.Table], Any]
 Make = Callable[..., Any]

@@ -8,11 +8,11 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from plan_cases import changes
-from rowwise_plans import plans_of
 
 from binlogkit.analyses._planner import Facts, Planner
 from binlogkit.analyses.undo import mappings
+from tests.analyses.plan_cases import changes
+from tests.analyses.rowwise_plans import plans_of
 
 OUTCOMES = st.dictionaries(st.integers(0, 5), st.sampled_from(["rolled_back", "prepared"]))
 

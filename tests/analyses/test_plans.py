@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from plan_cases import batch_of, changes
 
 from binlogkit.analyses.plans import size_of
 from binlogkit.analyses.undo import mappings, plans, redo, undo
+from tests.analyses.plan_cases import batch_of, changes
 
 ID = pa.field("id", pa.int64(), metadata={"binlogkit:kind": "integer"})
 BODY = pa.field("body", pa.binary(), metadata={"binlogkit:kind": "binary"})

@@ -23,20 +23,19 @@ from functools import partial
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "fuzz")]
+sys.path.insert(0, str(HERE.parents[1]))
 
-from binlogkit_answers.asking import COLUMNS, FIRST, Answers, answers_of, expanded  # noqa: E402
-from binlogkit_answers.differences import (  # noqa: E402
+import binlogkit as bk  # noqa: E402
+from tests.answers.binlogkit_answers.asking import COLUMNS, FIRST, Answers, answers_of, expanded  # noqa: E402
+from tests.answers.binlogkit_answers.differences import (  # noqa: E402
     Difference,
     by_column,
     differences,
     listed,
     undecided,
 )
-from binlogkit_answers.inputs import Input, campaign  # noqa: E402
-from binlogkit_answers.store import Digests, keep, kept, read, written  # noqa: E402
-
-import binlogkit as bk  # noqa: E402
+from tests.answers.binlogkit_answers.inputs import Input, campaign  # noqa: E402
+from tests.answers.binlogkit_answers.store import Digests, keep, kept, read, written  # noqa: E402
 
 DIFFERENCES = HERE / "differences.toml"
 DIGESTS = HERE / "digests.txt"

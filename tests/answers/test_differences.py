@@ -6,9 +6,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from binlogkit_answers.asking import Answers
-from binlogkit_answers.differences import Difference, Listed, differences, listed, undecided
-from binlogkit_answers.store import Digests, keep, kept, read, written
+
+from tests.answers.binlogkit_answers.asking import Answers
+from tests.answers.binlogkit_answers.differences import (
+    Difference,
+    Listed,
+    differences,
+    listed,
+    undecided,
+)
+from tests.answers.binlogkit_answers.store import Digests, keep, kept, read, written
 
 OLD = Digests("key", {"report": {"rows": "aaaa", "undo": "bbbb"}, "stop": {"rows": "cccc"}})
 ROWS = Difference("golden/a", "report", "rows", "dddd")
@@ -67,7 +74,7 @@ def test_the_list_is_read(tmp_path: Path) -> None:
 
 
 def test_digests_are_read_as_written(tmp_path: Path) -> None:
-    from binlogkit_answers.asking import COLUMNS
+    from tests.answers.binlogkit_answers.asking import COLUMNS
 
     path = tmp_path / "digests.txt"
     texts = {"report": {COLUMNS[0]: "aaaa", COLUMNS[7]: "bb.b"}, "stop": {COLUMNS[7]: "-"}}

@@ -9,20 +9,20 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from binlogkit_answers.carriers import CARRIERS
-from binlogkit_answers.damage import KINDS, damaged
-from binlogkit_answers.inputs import DATA, Input, campaign, committed
-from binlogkit_answers.places import heads, places_of
-from binlogkit_answers.series import in_files
 
 import binlogkit as bk
+from tests.answers.binlogkit_answers.carriers import CARRIERS
+from tests.answers.binlogkit_answers.damage import KINDS, damaged
+from tests.answers.binlogkit_answers.inputs import DATA, Input, campaign, committed
+from tests.answers.binlogkit_answers.places import heads, places_of
+from tests.answers.binlogkit_answers.series import in_files
 
 KEYS = (DATA / "8.0-row-full" / "keys" / "binlog.000001").read_bytes()
 HERE = Path(__file__).parent
 _KEY = """
 import sys
 sys.path[:0] = {paths!r}
-from binlogkit_answers.inputs import committed
+from tests.answers.binlogkit_answers.inputs import committed
 import hashlib
 found = hashlib.sha256()
 for item in committed().values():
@@ -32,7 +32,7 @@ print(found.hexdigest())
 
 
 def test_another_process_makes_the_same() -> None:
-    code = _KEY.format(paths=[str(HERE), str(HERE.parent / "fuzz"), *sys.path])
+    code = _KEY.format(paths=[str(HERE.parents[1]), *sys.path])
     seen = {
         subprocess.run(
             [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed},

@@ -23,8 +23,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TypeVar
 
-import logs
-import peers
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from tests.benchmarks import logs, peers
 
 T = TypeVar("T")
 HERE = Path(__file__).parent

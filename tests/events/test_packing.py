@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import io
-import sys
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "fuzz"))
 
 import pytest
-from binlogkit_fuzz import framing, seeds
 
 from binlogkit.constants import HEADER_LENGTH, EventType
 from binlogkit.errors import DamageError, InputError
@@ -20,6 +15,7 @@ from binlogkit.events.base import ParseContext
 from binlogkit.events.packing import Pack, packs, usual_layout
 from binlogkit.sources.log_reader import LogReader
 from binlogkit.sources.raw import EventHeader, RawEvent
+from tests.fuzz.binlogkit_fuzz import framing, seeds
 
 LOG = seeds.logs()["8.0-row-full/transactions/binlog.000001"]
 BAD, LOOK = 1, 2

@@ -1,20 +1,15 @@
-"""The tests of frames share ``readings.py``, the logs and framing of the fuzzing, and batches made
-by hand."""
+"""Batches made by hand."""
 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from binlogkit.frames.schema import batch_schema
-
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "fuzz")]
 
 Image = dict[str, Any] | None
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import pyarrow as pa
-from binlogkit_reference import Walk, read_windows
 
 import binlogkit as bk
 from binlogkit.errors import BinlogKitError
@@ -16,6 +15,7 @@ from binlogkit.frames.windows import read_batches
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.reading import Reading
 from binlogkit.rows.schema import TableSchema
+from tests.reference.binlogkit_reference import Walk, read_windows
 
 Windows: TypeAlias = "Iterator[list[tuple[TableSchema, pa.RecordBatch]]]"
 

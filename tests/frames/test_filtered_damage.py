@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from binlogkit_fuzz import framing, seeds
-from readings import assert_same
 
 import binlogkit as bk
+from tests.frames.readings import assert_same
+from tests.fuzz.binlogkit_fuzz import framing, seeds
 
 LOG = seeds.logs()["8.0-row-full/keys/binlog.000001"]
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from binlogkit_fuzz import seeds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,6 +17,7 @@ from binlogkit.frames.schema import batch_schema
 from binlogkit.frames.tables import generic_schema, nested_as_text
 from binlogkit.frames.windows import read_batches
 from binlogkit.rows.filters import Filters
+from tests.fuzz.binlogkit_fuzz import seeds
 
 LOGS = sorted(
     path

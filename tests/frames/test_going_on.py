@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from binlogkit_fuzz import framing, seeds
-from readings import assert_same
 
 import binlogkit as bk
 from binlogkit.frames import windows
 from binlogkit.rows import scan
 from binlogkit.rows.transactions import GTID_TYPES
+from tests.frames.readings import assert_same
+from tests.fuzz.binlogkit_fuzz import framing, seeds
 
 FORMAT, TABLE_MAP, XID = 15, 19, 16
 WITH_GTIDS = sorted(

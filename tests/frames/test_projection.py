@@ -6,14 +6,14 @@ from itertools import islice
 from typing import Any
 
 import pytest
-from binlogkit_fuzz import seeds
-from readings import by_events
 
 import binlogkit as bk
 from binlogkit.errors import UsageError
 from binlogkit.frames.projection import projected
 from binlogkit.frames.windows import read_batches
 from binlogkit.rows.filters import Filters
+from tests.frames.readings import by_events
+from tests.fuzz.binlogkit_fuzz import seeds
 
 SERVERS = ("5.6-row-full", "5.7-row-minimal", "8.0-row-full-metadata", "8.0-row-compressed")
 LOGS = [

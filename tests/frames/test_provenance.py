@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from binlogkit_fuzz import seeds
 
 import binlogkit as bk
 from binlogkit.frames import shares
 from binlogkit.frames.known import COMMIT, GTID, Known
 from binlogkit.rows.window import TRANSACTIONS, Facts
 from binlogkit.sources import chunks
+from tests.fuzz.binlogkit_fuzz import seeds
 
 _XID = 16
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_memory import bench
 
 import binlogkit as bk
 from binlogkit.frames import parts, provenance, shares, small_batches
+from tests.frames.test_memory import bench
 
 DATA = Path(__file__).parents[1] / "_data"
 LOGS = [str(path) for path in sorted(DATA.glob("8.0-row-full*/*/binlog.000001"))]

@@ -12,8 +12,6 @@ from typing import Any
 
 import pytest
 import zstandard
-from binlogkit_fuzz import framing, seeds
-from readings import assert_same, by_kernel, read
 
 import binlogkit as bk
 from binlogkit.frames import parts, windows
@@ -21,6 +19,8 @@ from binlogkit.frames.windows import read_batches
 from binlogkit.rows import scan
 from binlogkit.rows.filters import Filters
 from binlogkit.sources import chunks
+from tests.frames.readings import assert_same, by_kernel, read
+from tests.fuzz.binlogkit_fuzz import framing, seeds
 
 SECONDS = "BINLOGKIT_FUZZ_SECONDS"
 SMALL = 150_000  # bytes of a log that is damaged again and again

@@ -10,16 +10,6 @@ import io
 from dataclasses import replace
 
 import pytest
-from binlogkit_fuzz import seeds
-from binlogkit_fuzz.framing import (
-    FORMAT_DESCRIPTION,
-    HEADER,
-    MAGIC,
-    Part,
-    Pieces,
-    join,
-    split,
-)
 
 import binlogkit as bk
 from binlogkit.errors import (
@@ -31,6 +21,16 @@ from binlogkit.errors import (
 )
 from binlogkit.sources.log_reader import LogReader
 from binlogkit.sources.raw import RawEvent
+from tests.fuzz.binlogkit_fuzz import seeds
+from tests.fuzz.binlogkit_fuzz.framing import (
+    FORMAT_DESCRIPTION,
+    HEADER,
+    MAGIC,
+    Part,
+    Pieces,
+    join,
+    split,
+)
 
 START = b"3.23.58-log".ljust(50, b"\0") + bytes(4)
 STATEMENT = bytes(8) + b"\1\0\0" + b"d\0INSERT INTO t VALUES (1)"

@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from binlogkit_fuzz import seeds
-from binlogkit_fuzz.framing import FORMAT_DESCRIPTION, HEADER, MAGIC, Pieces, join, split
-from binlogkit_fuzz.invariants import documented, is_safe
 
 import binlogkit as bk
 from binlogkit.errors import BinlogKitError, DamageError, NotABinlogError
 from binlogkit.sources.log_reader import LogReader
 from binlogkit.sources.raw import RawEvent
+from tests.fuzz.binlogkit_fuzz import seeds
+from tests.fuzz.binlogkit_fuzz.framing import FORMAT_DESCRIPTION, HEADER, MAGIC, Pieces, join, split
+from tests.fuzz.binlogkit_fuzz.invariants import documented, is_safe
 
 FULL = bool(os.environ.get("BINLOGKIT_FUZZ_FULL"))
 FLAGS = slice(len(MAGIC) + 17, len(MAGIC) + 19)  # of the first event, a format description

@@ -6,7 +6,6 @@ import json
 from contextlib import suppress
 
 import pytest
-from binlogkit_fuzz.framing import log_of
 
 import binlogkit as bk
 from binlogkit._kernel.cursor import Cursor
@@ -15,6 +14,7 @@ from binlogkit.analyses.conformance import parse_decoded
 from binlogkit.errors import DamageError, MalformedEventError, UsageError
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.sources.framing import Framer, Framing
+from tests.fuzz.binlogkit_fuzz.framing import log_of
 
 SID = bytes(range(16))
 UUID = "00010203-0405-0607-0809-0a0b0c0d0e0f"

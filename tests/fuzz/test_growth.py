@@ -8,18 +8,18 @@ from random import Random
 from typing import Any
 
 import pytest
-from binlogkit_fuzz.framing import (
+
+import binlogkit as bk
+from binlogkit._kernel.json_binary import to_text
+from binlogkit.analyses.conformance import parse_decoded
+from binlogkit.events.gtid_set import GtidSet
+from tests.fuzz.binlogkit_fuzz.framing import (
     HEADER,
     Pieces,
     format_description,
     join,
     log_of,
 )
-
-import binlogkit as bk
-from binlogkit._kernel.json_binary import to_text
-from binlogkit.analyses.conformance import parse_decoded
-from binlogkit.events.gtid_set import GtidSet
 
 # Time may grow so much for four times the input: 4 is linear, 16 quadratic.
 MOST = 9.0

@@ -12,12 +12,12 @@ import tracemalloc
 from collections.abc import Callable, Iterator
 
 import pytest
-from binlogkit_fuzz import seeds
-from binlogkit_fuzz.framing import FORMAT_DESCRIPTION, MAGIC, log_of, split
-from binlogkit_fuzz.invariants import documented
 
 import binlogkit as bk
 from binlogkit.constants import EventType, event_type_name
+from tests.fuzz.binlogkit_fuzz import seeds
+from tests.fuzz.binlogkit_fuzz.framing import FORMAT_DESCRIPTION, MAGIC, log_of, split
+from tests.fuzz.binlogkit_fuzz.invariants import documented
 
 # What reading one small log takes, whatever it claims: the reader's chunk is 1 MiB.
 CONSTANT = 8 << 20

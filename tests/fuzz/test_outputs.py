@@ -10,9 +10,9 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from binlogkit_fuzz.framing import log_of
 
 from binlogkit.cli import run as run_command_line
+from tests.fuzz.binlogkit_fuzz.framing import log_of
 
 MARKS = "\u202e\u2066\u200f\ufeff"  # they turn the rest of a line around
 SCRIPT = "<script>alert(1)</script>"

@@ -11,10 +11,11 @@ from functools import cache
 from random import Random
 
 import pytest
-from binlogkit_fuzz import seeds
-from binlogkit_fuzz.framing import Part
-from binlogkit_fuzz.mutate import mutate_bytes, mutate_log
-from binlogkit_fuzz.targets import TARGETS
+
+from tests.fuzz.binlogkit_fuzz import seeds
+from tests.fuzz.binlogkit_fuzz.framing import Part
+from tests.fuzz.binlogkit_fuzz.mutate import mutate_bytes, mutate_log
+from tests.fuzz.binlogkit_fuzz.targets import TARGETS
 
 SEED = 20261121
 LONGEST_INPUT_SECONDS = 10.0

@@ -10,13 +10,13 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from plan_cases import TYPES, Odd, batch_of, changes
 
 import binlogkit as bk
 from binlogkit.analyses.undo import plans
 from binlogkit.frames.schema import CellState
 from binlogkit.reports.sql import Script, script
 from binlogkit_fixtures import golden
+from tests.analyses.plan_cases import TYPES, Odd, batch_of, changes
 
 #: By kind and Arrow type: the values at the ends, and those that have literals of their own.
 BOUNDARIES: dict[tuple[str, str], list[Any]] = {

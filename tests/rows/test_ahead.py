@@ -8,14 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from binlogkit_fuzz import framing, seeds
-from window_checks import SeenTransaction, by_reference
 
 import binlogkit as bk
 from binlogkit.constants import EventType
 from binlogkit.rows import ahead
 from binlogkit.rows.ahead import xid_by_hopping, xid_by_scanning
 from binlogkit.sources.carriers import Carrier, resolve
+from tests.fuzz.binlogkit_fuzz import framing, seeds
+from tests.rows.window_checks import SeenTransaction, by_reference
 
 LOG = seeds.logs()["8.0-row-full/transactions/binlog.000001"]
 LOGS = {

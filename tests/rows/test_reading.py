@@ -10,8 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from binlogkit_fuzz import framing, seeds
-from window_checks import Seen, assert_same, by_reading, ways
 
 import binlogkit as bk
 from binlogkit.constants import EventFlag, EventType
@@ -20,6 +18,8 @@ from binlogkit.rows import scan
 from binlogkit.rows.reading import MOST_EVENTS, Reading
 from binlogkit.rows.start import Start
 from binlogkit.sources import chunks
+from tests.fuzz.binlogkit_fuzz import framing, seeds
+from tests.rows.window_checks import Seen, assert_same, by_reading, ways
 
 MODES = ("report", "stop")
 RELAY = sorted((Path(__file__).parent / "_data" / "5.6.24-relay").glob("relay.0*"))

@@ -14,9 +14,6 @@ from typing import Any
 import fsspec
 import pytest
 import zstandard
-from binlogkit_fuzz import framing, seeds
-from binlogkit_fuzz.framing import log_of
-from window_checks import assert_same
 
 from binlogkit._kernel.native.scan import Scanner
 from binlogkit.constants import EventType as T
@@ -26,6 +23,9 @@ from binlogkit.rows.scan import LogScan, Part
 from binlogkit.rows.window import Stretch
 from binlogkit.sources import chunks
 from binlogkit.sources.carriers import resolve
+from tests.fuzz.binlogkit_fuzz import framing, seeds
+from tests.fuzz.binlogkit_fuzz.framing import log_of
+from tests.rows.window_checks import assert_same
 
 LOG = seeds.logs()["8.0-row-full/transactions/binlog.000001"]
 PAYLOADS = seeds.logs()["8.0-row-compressed/transactions/binlog.000001"]

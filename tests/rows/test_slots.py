@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
-from binlogkit_fuzz import framing, seeds
 
 import binlogkit as bk
 from binlogkit.constants import EventType as T
@@ -16,6 +15,7 @@ from binlogkit.rows.reading import Reading
 from binlogkit.rows.slots import table_name
 from binlogkit.rows.table_history import TableHistory
 from binlogkit.rows.window import Window
+from tests.fuzz.binlogkit_fuzz import framing, seeds
 
 LOG = seeds.logs()["8.0-row-full/transactions/binlog.000001"]
 DDL = seeds.logs()["5.7-row-full/ddl/binlog.000001"]

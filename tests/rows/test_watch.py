@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from binlogkit_fuzz import framing, seeds
-from window_checks import Seen, assert_same
 
 from binlogkit.constants import EventType as T
 from binlogkit.rows import scan
 from binlogkit.rows.transactions import GTID_TYPES
 from binlogkit.sources import chunks
+from tests.fuzz.binlogkit_fuzz import framing, seeds
+from tests.rows.window_checks import Seen, assert_same
 
 LOG = seeds.logs()["8.0-row-full/transactions/binlog.000001"]
 SOURCE = "80808080-0080-11ee-8080-808080808080"

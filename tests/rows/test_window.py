@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from binlogkit_fuzz import framing, seeds
-from window_checks import by_reference
 
 import binlogkit as bk
 from binlogkit.rows.window import ENTRIES, TRANSACTIONS, Stretch
 from binlogkit.sources import chunks
+from tests.fuzz.binlogkit_fuzz import framing, seeds
+from tests.rows.window_checks import by_reference
 
 LOG = seeds.logs()["8.0-row-rows-query/transactions/binlog.000001"]
 PAYLOADS = seeds.logs()["8.0-row-compressed/transactions/binlog.000001"]
@@ -77,7 +77,7 @@ def statements(data: bytes) -> list[str | None]:
 @pytest.mark.parametrize("name", ["file", "plain", "packs"])
 def test_the_statements_of_rows(name: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chunks, "SIZE", size)
-    from binlogkit_reference import Walk
+    from tests.reference.binlogkit_reference import Walk
 
     log = bk.open(SOURCES[name], on_damage="report")
     expected = [

@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
-from binlogkit_reference import Walk
-
 import binlogkit as bk
 from binlogkit.errors import BinlogKitError
 from binlogkit.events.gtid_set import format_uuid
@@ -18,6 +16,7 @@ from binlogkit.rows.settling import OUTCOMES
 from binlogkit.rows.start import Start
 from binlogkit.rows.window import ALONE, BAD_CHECKSUM, ROWS_EVENTS, Window
 from binlogkit.sources.raw import RawEvent
+from tests.reference.binlogkit_reference import Walk
 
 GTID, THREAD, XID = 1, 8, 16
 

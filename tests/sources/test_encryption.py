@@ -11,7 +11,6 @@ import traceback
 from pathlib import Path
 
 import pytest
-from carried import DATA, ENCRYPTED, events, hexdump_c, rows
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 import binlogkit as bk
@@ -21,6 +20,7 @@ from binlogkit.sources.carriers import resolve
 from binlogkit.sources.encryption import HEADER_LENGTH, read_header
 from binlogkit.sources.keyring import KeyFiles, read_keyring
 from binlogkit_fixtures import manifest as mf
+from tests.sources.carried import DATA, ENCRYPTED, events, hexdump_c, rows
 
 LOG = ENCRYPTED / "keys" / "binlog.000001"
 KEYRING = ENCRYPTED / "keys" / "keyring"

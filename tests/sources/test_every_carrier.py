@@ -6,10 +6,10 @@ import io
 from pathlib import Path
 
 import pytest
-from carried import DATA, KEYS, WHOLE, events, rows
 
 import binlogkit as bk
 from binlogkit.sources.carriers import resolve
+from tests.sources.carried import DATA, KEYS, WHOLE, events, rows
 
 LOGS = ["5.6-row-full/keys", "5.7-statement-full/keys", "8.0-row-compressed/json"]
 CASES = [

@@ -8,12 +8,12 @@ import struct
 from pathlib import Path
 
 import pytest
-from carried import ENCRYPTED, events
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from binlogkit.errors import InputError
 from binlogkit.sources.keyring import KEY_LENGTH, read_key, read_keyring
+from tests.sources.carried import ENCRYPTED, events
 
 COMPONENT = ENCRYPTED / "keys" / "keyring"
 KEYS = {e["data_id"]: e["data"] for e in json.loads(COMPONENT.read_text())["elements"]}

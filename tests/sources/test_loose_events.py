@@ -7,7 +7,6 @@ import io
 import zlib
 
 import pytest
-from carried import DATA, KEYS, events, rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +14,7 @@ import binlogkit as bk
 from binlogkit.errors import DamageError, InputError, NotABinlogError, TruncatedEventError
 from binlogkit.sources.carriers import resolve
 from binlogkit.sources.framing import Framer, Framing, framing_of
+from tests.sources.carried import DATA, KEYS, events, rows
 
 LOG = KEYS.read_bytes()
 NO_CHECKSUM = (DATA / "5.7-row-no-checksum" / "keys" / "binlog.000001").read_bytes()

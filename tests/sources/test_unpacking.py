@@ -11,11 +11,11 @@ from collections.abc import Callable
 
 import pytest
 import zstandard
-from carried import KEYS, events
 
 import binlogkit as bk
 from binlogkit.errors import DamageError, LimitError
 from binlogkit.sources.carriers import resolve
+from tests.sources.carried import KEYS, events
 
 LOG = KEYS.read_bytes()
 PACKERS: dict[str, Callable[[bytes], bytes]] = {

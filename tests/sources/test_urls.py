@@ -13,11 +13,11 @@ from typing import Any
 
 import fsspec
 import pytest
-from carried import KEYS, events
 
 from binlogkit.errors import EmptyInputError, InputError
 from binlogkit.sources.carriers import resolve
 from binlogkit.sources.carriers.urls import without_secrets
+from tests.sources.carried import KEYS, events
 
 LOG = KEYS.read_bytes()
 FILES = {

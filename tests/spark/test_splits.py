@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import gzip
 import json
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "fuzz"))
-
 import pyarrow as pa
 import pytest
-from binlogkit_fuzz import framing, seeds
 
 import binlogkit as bk
 from binlogkit.errors import BinlogKitError, InputError, TruncatedEventError
@@ -24,6 +20,7 @@ from binlogkit.spark.decode import decode, scan_schema
 from binlogkit.spark.options import parse_options
 from binlogkit.spark.plan import Plan, make_plan
 from binlogkit_fixtures import golden
+from tests.fuzz.binlogkit_fuzz import framing, seeds
 
 TWO_FILES = golden.case("8.0-row-full", "transactions")
 KEYS = golden.case("8.0-row-full", "keys").binlogs[0]

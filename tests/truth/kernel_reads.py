@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from binlogkit_reference import Walk, read_windows
 
 import binlogkit as bk
 from binlogkit.frames.windows import read_batches
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.plans import table_plan
 from binlogkit.rows.reading import Reading
+from tests.reference.binlogkit_reference import Walk, read_windows
 
 __all__ = ["arrow_type", "difference", "flushed", "kernel_alone", "server_words", "version"]
 

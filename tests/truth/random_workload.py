@@ -18,12 +18,12 @@ from random import Random
 from typing import Any
 
 import pymysql
-from truth_columns import Column, charsets, literal_text, name_for, random_column
 
 from binlogkit.errors import ServerError
 from binlogkit_fixtures.manifest import Table
 from binlogkit_fixtures.servers import Server
 from binlogkit_fixtures.truth import read_tables
+from tests.truth.random_columns import Column, charsets, literal_text, name_for, random_column
 
 __all__ = ["Mark", "Model", "Unit", "Workload", "quoted"]
 

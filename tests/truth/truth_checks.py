@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pymysql
-from truth_workload import Mark, Unit, Workload
 
 import binlogkit as bk
 from binlogkit.reports.sql import SqlOptions, script
 from binlogkit.rows.filters import written_table_name
 from binlogkit_fixtures.manifest import Table
+from tests.truth.random_workload import Mark, Unit, Workload
 
 __all__ = ["check_events", "check_states", "check_undo", "check_units"]
 

@@ -18,8 +18,9 @@ def main() -> int:
     container, _, rest = sys.stdin.read().partition("\n")
     if rest.strip() == "released":
         return 0
-    import docker
     from docker.errors import NotFound
+
+    import docker
 
     with contextlib.closing(docker.from_env()) as client, contextlib.suppress(NotFound):
         client.api.remove_container(container, v=True, force=True)

@@ -44,8 +44,9 @@ def open_client() -> Iterator[docker.DockerClient]:
     ServerError: no ``docker`` package or no daemon; the message tells what helps.
     """
     try:
-        import docker
         from docker.errors import DockerException
+
+        import docker
     except ImportError as exc:
         raise ServerError(
             "the docker package is missing: pip install 'binlogkit[fixtures]'"

@@ -17,9 +17,9 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-import docker
 from docker.errors import BuildError, DockerException, ImageNotFound
 
+import docker
 from binlogkit.errors import BinlogKitError, ServerError, UsageError, printable
 from binlogkit_fixtures.servers import apt, artifacts
 from binlogkit_fixtures.servers.daemon import built_image, open_client

@@ -35,7 +35,7 @@ from binlogkit.rows.resolve import resolve_schema
 from binlogkit.sources.raw import RawEvent, parse_header
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parents[1] / "reference"))
+sys.path.insert(0, str(HERE.parents[2]))
 GOLDEN = HERE.parents[1] / "_data"
 _FACTS = (4, 5, -1, 0, 6, 7, 0, 8)
 _libc = ctypes.CDLL(None)
@@ -216,11 +216,9 @@ def _builder(scanner: Scanner, slot: int) -> Any:
 
 def logs(seed: int, inputs: int) -> int:
     """Logs with damaged events, all else made right; AssertionError where the readings differ."""
-    sys.path[:0] = [str(HERE.parents[1] / "frames"), str(HERE.parents[1] / "fuzz")]
-    from binlogkit_fuzz import framing
-    from readings import by_events, by_kernel, read
-
     from binlogkit.rows import scan as log_scan
+    from tests.frames.readings import by_events, by_kernel, read
+    from tests.fuzz.binlogkit_fuzz import framing
 
     events = load("row_events")
     source = random.Random(seed)

@@ -10,11 +10,11 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from binlogkit_reference import Walk
 
 from binlogkit.errors import InputError
 from binlogkit.events.rows import RowsEvent
 from binlogkit.log.opening import open_log
+from tests.reference.binlogkit_reference import Walk
 
 GOLDEN = Path(__file__).parents[2] / "_data"
 CORPUS = Path(__file__).parents[4] / "shared" / "corpus"

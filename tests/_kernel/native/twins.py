@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import pyarrow as pa
-from binlogkit_reference import ColumnBatch, record_batch
 
 from binlogkit._kernel.columns import MAX_BYTES, TablePlan
 from binlogkit._kernel.cursor import Cursor
@@ -21,6 +20,7 @@ from binlogkit.rows.images import RowDecoder
 from binlogkit.rows.plans import table_plan
 from binlogkit.rows.schema import TableSchema
 from binlogkit.sources.raw import EventHeader, RawEvent
+from tests.reference.binlogkit_reference import ColumnBatch, record_batch
 
 COLUMNS = ("before", "after", "before_state", "after_state", "raw", "op")
 FACTS = ("pos", "end_pos", "row", "timestamp", "server_id", "seq", "tx")

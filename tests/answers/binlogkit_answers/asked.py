@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import binlogkit as bk
-from binlogkit_answers.places import Places
-from binlogkit_answers.plain import Told
+from tests.answers.binlogkit_answers.places import Places
+from tests.answers.binlogkit_answers.plain import Told
 
 __all__ = [
     "EACH",

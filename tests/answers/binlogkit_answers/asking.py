@@ -12,10 +12,10 @@ from hashlib import blake2b
 from pathlib import Path
 
 import binlogkit as bk
-from binlogkit_answers.asked import Asked
-from binlogkit_answers.inputs import Input
-from binlogkit_answers.places import Places, places_of
-from binlogkit_answers.questions import PARTS, ask
+from tests.answers.binlogkit_answers.asked import Asked
+from tests.answers.binlogkit_answers.inputs import Input
+from tests.answers.binlogkit_answers.places import Places, places_of
+from tests.answers.binlogkit_answers.questions import PARTS, ask
 
 __all__ = ["COLUMNS", "FIRST", "VARIANTS", "Answers", "Texts", "answers_of", "digest", "expanded"]
 

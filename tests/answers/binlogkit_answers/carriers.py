@@ -6,7 +6,7 @@ import base64
 import zlib
 from collections.abc import Callable, Iterator
 
-from binlogkit_answers.places import heads
+from tests.answers.binlogkit_answers.places import heads
 
 __all__ = ["CARRIERS"]
 

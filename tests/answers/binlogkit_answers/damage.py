@@ -9,9 +9,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from random import Random
 
-from binlogkit_fuzz.framing import MAGIC, Pieces, join, split
-
-from binlogkit_answers.places import Head, heads
+from tests.answers.binlogkit_answers.places import Head, heads
+from tests.fuzz.binlogkit_fuzz.framing import MAGIC, Pieces, join, split
 
 __all__ = ["KINDS", "damaged"]
 

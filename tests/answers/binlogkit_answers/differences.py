@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from binlogkit_answers.asking import COLUMNS, FIRST, VARIANTS, digest, expanded
-from binlogkit_answers.store import Digests
+from tests.answers.binlogkit_answers.asking import COLUMNS, FIRST, VARIANTS, digest, expanded
+from tests.answers.binlogkit_answers.store import Digests
 
 __all__ = ["Difference", "Listed", "differences", "listed", "undecided"]
 

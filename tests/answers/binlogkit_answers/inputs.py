@@ -12,10 +12,10 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from binlogkit_answers.carriers import CARRIERS
-from binlogkit_answers.damage import KINDS, damaged
-from binlogkit_answers.places import heads
-from binlogkit_answers.series import in_files
+from tests.answers.binlogkit_answers.carriers import CARRIERS
+from tests.answers.binlogkit_answers.damage import KINDS, damaged
+from tests.answers.binlogkit_answers.places import heads
+from tests.answers.binlogkit_answers.series import in_files
 
 __all__ = ["Input", "campaign", "committed"]
 

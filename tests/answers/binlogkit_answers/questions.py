@@ -9,9 +9,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 
-from binlogkit_answers import readings, results
-from binlogkit_answers.asked import QUESTIONS, Asked
-from binlogkit_answers.plain import Told
+from tests.answers.binlogkit_answers import readings, results
+from tests.answers.binlogkit_answers.asked import QUESTIONS, Asked
+from tests.answers.binlogkit_answers.plain import Told
 
 __all__ = ["PARTS", "ask", "readings", "results"]
 

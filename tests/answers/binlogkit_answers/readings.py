@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import binlogkit as bk
-from binlogkit_answers.asked import (
+from tests.answers.binlogkit_answers.asked import (
     EACH,
     NUMBERS,
     Asked,
@@ -16,7 +16,7 @@ from binlogkit_answers.asked import (
     raised,
     with_rows,
 )
-from binlogkit_answers.plain import Told, line, plain, rows_of, type_name
+from tests.answers.binlogkit_answers.plain import Told, line, plain, rows_of, type_name
 
 __all__: list[str] = []
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import binlogkit as bk
-from binlogkit_answers.asked import EACH, Asked, Parts, error_facts, question, raised
-from binlogkit_answers.plain import Told, line, rows_of
+from tests.answers.binlogkit_answers.asked import EACH, Asked, Parts, error_facts, question, raised
+from tests.answers.binlogkit_answers.plain import Told, line, rows_of
 
 __all__: list[str] = []
 

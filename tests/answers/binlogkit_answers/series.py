@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from dataclasses import replace
 
-from binlogkit_fuzz.framing import Part, Pieces, join, split
+from tests.fuzz.binlogkit_fuzz.framing import Part, Pieces, join, split
 
 __all__ = ["in_files"]
 

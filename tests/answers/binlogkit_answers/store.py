@@ -13,7 +13,7 @@ from pathlib import Path
 
 import zstandard
 
-from binlogkit_answers.asking import COLUMNS, FIRST, Answers, Texts
+from tests.answers.binlogkit_answers.asking import COLUMNS, FIRST, Answers, Texts
 
 __all__ = ["Digests", "keep", "kept", "read", "written"]
 

@@ -26,9 +26,9 @@ from binlogkit.sources.log_reader import LogReader
 from binlogkit.sources.lookahead import Lookahead
 from binlogkit.sources.server.packets import read_command
 from binlogkit.sources.server.stream import EventStream
-from binlogkit_fuzz import seeds
-from binlogkit_fuzz.framing import MAGIC
-from binlogkit_fuzz.invariants import check_record, documented, is_safe
+from tests.fuzz.binlogkit_fuzz import seeds
+from tests.fuzz.binlogkit_fuzz.framing import MAGIC
+from tests.fuzz.binlogkit_fuzz.invariants import check_record, documented, is_safe
 
 __all__ = ["DOOR_TARGETS"]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import binlogkit as bk
 from binlogkit.reports.sql import script
-from binlogkit_fuzz.invariants import check_record, documented
+from tests.fuzz.binlogkit_fuzz.invariants import check_record, documented
 
 __all__ = ["END_TARGETS"]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from random import Random
 
-from binlogkit_fuzz.framing import MAGIC, Part, Pieces, join, split
+from tests.fuzz.binlogkit_fuzz.framing import MAGIC, Part, Pieces, join, split
 
 __all__ = ["Mutate", "mutate_bytes", "mutate_log"]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from binlogkit_fuzz.framing import Part, split
+from tests.fuzz.binlogkit_fuzz.framing import Part, split
 
 __all__ = ["CORPUS", "DATA", "events_of", "logs", "row_pairs", "small_logs", "statements"]
 

@@ -19,10 +19,10 @@ from binlogkit.events.reader import read_events
 from binlogkit.frames.event_records import event_fields
 from binlogkit.sources.log_reader import LogReader
 from binlogkit.sources.raw import EventHeader, RawEvent
-from binlogkit_fuzz import doors, ends, seeds
-from binlogkit_fuzz.framing import format_description
-from binlogkit_fuzz.invariants import check_record, documented, is_safe
-from binlogkit_fuzz.values import VALUE_TARGETS
+from tests.fuzz.binlogkit_fuzz import doors, ends, seeds
+from tests.fuzz.binlogkit_fuzz.framing import format_description
+from tests.fuzz.binlogkit_fuzz.invariants import check_record, documented, is_safe
+from tests.fuzz.binlogkit_fuzz.values import VALUE_TARGETS
 
 __all__ = ["TARGETS", "Target"]
 

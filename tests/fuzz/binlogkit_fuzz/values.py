@@ -8,8 +8,6 @@ from contextlib import suppress
 from decimal import Decimal
 from functools import cache, lru_cache
 
-from binlogkit_reference import ColumnBatch, record_batch
-
 from binlogkit._kernel.charsets import CHARSETS
 from binlogkit._kernel.codecs import (
     CellOverrun,
@@ -40,9 +38,10 @@ from binlogkit.rows.images import RowDecoder
 from binlogkit.rows.resolve import resolve_schema
 from binlogkit.rows.schema import TableSchema
 from binlogkit.sources.raw import EventHeader, RawEvent
-from binlogkit_fuzz import seeds
-from binlogkit_fuzz.framing import Part
-from binlogkit_fuzz.invariants import check_record, documented, is_safe
+from tests.fuzz.binlogkit_fuzz import seeds
+from tests.fuzz.binlogkit_fuzz.framing import Part
+from tests.fuzz.binlogkit_fuzz.invariants import check_record, documented, is_safe
+from tests.reference.binlogkit_reference import ColumnBatch, record_batch
 
 __all__ = ["VALUE_TARGETS"]
 

@@ -5,8 +5,8 @@ It frames events with ``sources/log_reader.py``, parses them with ``events/``, d
 packs, windows and slots is used.
 """
 
-from binlogkit_reference.batches import record_batch
-from binlogkit_reference.changes import ColumnBatch, read_windows
-from binlogkit_reference.walk import Step, Walk
+from tests.reference.binlogkit_reference.batches import record_batch
+from tests.reference.binlogkit_reference.changes import ColumnBatch, read_windows
+from tests.reference.binlogkit_reference.walk import Step, Walk
 
 __all__ = ["ColumnBatch", "Step", "Walk", "read_windows", "record_batch"]

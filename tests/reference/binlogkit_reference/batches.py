@@ -12,7 +12,7 @@ from binlogkit.frames.schema import PROVENANCE
 from binlogkit.rows.schema import TableSchema
 
 if TYPE_CHECKING:
-    from binlogkit_reference.changes import ColumnBatch, ImageColumns
+    from tests.reference.binlogkit_reference.changes import ColumnBatch, ImageColumns
 
 __all__ = ["record_batch"]
 

@@ -13,8 +13,8 @@ from binlogkit.events.rows import RowsEvent
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.images import Decoders, Image, RawCell
 from binlogkit.rows.schema import TableSchema
-from binlogkit_reference.batches import record_batch
-from binlogkit_reference.walk import Step, Walk
+from tests.reference.binlogkit_reference.batches import record_batch
+from tests.reference.binlogkit_reference.walk import Step, Walk
 
 __all__ = ["ColumnBatch", "ImageColumns", "read_windows"]
 

@@ -14,7 +14,7 @@ from binlogkit.rows.transactions import Transaction
 from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.log_reader import LogReader
 from binlogkit.sources.loose_events import LooseEvents
-from binlogkit_reference.memberships import Memberships, is_relay
+from tests.reference.binlogkit_reference.memberships import Memberships, is_relay
 
 __all__ = ["StoredEvent", "StoredLog", "read_log"]
 

@@ -23,8 +23,8 @@ from binlogkit.rows.table_history import TableHistory
 from binlogkit.rows.transactions import Transaction
 from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.raw import RawEvent
-from binlogkit_reference.memberships import Membership, Memberships, unread_map
-from binlogkit_reference.stored import StoredEvent, StoredLog, read_log
+from tests.reference.binlogkit_reference.memberships import Membership, Memberships, unread_map
+from tests.reference.binlogkit_reference.stored import StoredEvent, StoredLog, read_log
 
 __all__ = ["Step", "Walk"]
 

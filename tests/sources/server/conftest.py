@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from pathlib import Path
 
 import pytest
 
 from binlogkit_fixtures.servers import Server
 
-sys.path.insert(0, str(Path(__file__).parent))
-
 
 @pytest.fixture(scope="session")
 def servers() -> Iterator[Callable[[str], Server]]:
     """One lasting server of each series with small logs, started when it is first asked for."""
-    from conftest_server import start_series
+    from tests.sources.server.conftest_server import start_series
 
     running: dict[str, Server] = {}
     with ExitStack() as stack:

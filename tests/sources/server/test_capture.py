@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from conftest_server import SERIES, settings_of, start_series
 
 import binlogkit as bk
 from binlogkit.errors import LogGapError, LostConnectionError, ReplicationError, ServerError
@@ -21,6 +20,7 @@ from binlogkit.sources.server.resume import Stop
 from binlogkit.sources.server.stream import FileStart, Heartbeat, StreamEvent
 from binlogkit_fixtures.servers import Server, ServerSpec, local
 from binlogkit_fixtures.servers.local import LocalServer
+from tests.sources.server.conftest_server import SERIES, settings_of, start_series
 
 pytestmark = pytest.mark.server
 

@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pymysql
 import pytest
-from conftest_server import settings_of, start_series
-from fake_server import FakeServer
 
 from binlogkit.errors import LostConnectionError, ServerError, UsageError
 from binlogkit.sources import connection
@@ -23,6 +21,8 @@ from binlogkit.sources.connection import (
     server_settings,
 )
 from binlogkit_fixtures.servers import Server
+from tests.sources.server.conftest_server import settings_of, start_series
+from tests.sources.server.fake_server import FakeServer
 
 
 @pytest.fixture(autouse=True)

@@ -9,12 +9,20 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
-from fake_server import END, Dump, FakeServer, event, format_description, log, rotate
 
 from binlogkit.constants import BINLOG_MAGIC, EventType
 from binlogkit.errors import InputError, LogGapError, ReplicationError, UsageError, WriteError
 from binlogkit.sources.server.capture import Captured, Start, capture
 from binlogkit.sources.server.folder import INDEX, MANIFEST, CaptureFolder
+from tests.sources.server.fake_server import (
+    END,
+    Dump,
+    FakeServer,
+    event,
+    format_description,
+    log,
+    rotate,
+)
 
 FDE = format_description()
 BODIES = [bytes([2, n]) + bytes(7) for n in range(8)]

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest_server import settings_of, start_series
 
 import binlogkit as bk
 from binlogkit.errors import LostConnectionError, UsageError
@@ -15,6 +14,7 @@ from binlogkit.events.base import Event
 from binlogkit.events.query import Query
 from binlogkit.sources.server.resume import Stop
 from binlogkit_fixtures.servers import Server
+from tests.sources.server.conftest_server import settings_of, start_series
 
 pytestmark = pytest.mark.server
 

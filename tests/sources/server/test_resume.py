@@ -9,7 +9,13 @@ from functools import partial
 from typing import Any
 
 import pytest
-from fake_server import (
+
+from binlogkit.constants import EventType
+from binlogkit.errors import LogGapError, LostConnectionError, ReplicationError
+from binlogkit.sources.server.client import Identity, ReplicationClient
+from binlogkit.sources.server.resume import Anchor, Place, SteadyStream, Stop
+from binlogkit.sources.server.stream import StreamEvent
+from tests.sources.server.fake_server import (
     END,
     UUID,
     Dump,
@@ -19,12 +25,6 @@ from fake_server import (
     format_description,
     rotate,
 )
-
-from binlogkit.constants import EventType
-from binlogkit.errors import LogGapError, LostConnectionError, ReplicationError
-from binlogkit.sources.server.client import Identity, ReplicationClient
-from binlogkit.sources.server.resume import Anchor, Place, SteadyStream, Stop
-from binlogkit.sources.server.stream import StreamEvent
 
 FDE = format_description()
 FIRST = 4 + len(FDE)

@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from fake_server import END, FakeServer, error, event, format_description, log, rotate
 
 from binlogkit.constants import EventType
 from binlogkit.errors import (
@@ -21,6 +20,15 @@ from binlogkit.errors import (
 )
 from binlogkit.sources.server.client import Identity, ReplicationClient
 from binlogkit.sources.server.stream import EventStream, FileStart, Heartbeat, StreamEvent
+from tests.sources.server.fake_server import (
+    END,
+    FakeServer,
+    error,
+    event,
+    format_description,
+    log,
+    rotate,
+)
 
 INTVAR = b"\x02" + bytes(8)
 FDE = format_description()

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from carried import DATA, KEYS, events, rows
 
 import binlogkit as bk
 from binlogkit.errors import DamageError, NotABinlogError
+from tests.sources.carried import DATA, KEYS, events, rows
 
 ROOT = Path(__file__).parents[3]
 SHARED = ROOT.parent / "shared"

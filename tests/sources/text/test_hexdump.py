@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from carried import DATA, KEYS, events, hexdump_c, od, one_line, xxd, xxd_plain
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ import binlogkit as bk
 from binlogkit.errors import DamageError, LimitError
 from binlogkit.sources.carriers import resolve
 from binlogkit.sources.text.hexdump import Dump
+from tests.sources.carried import DATA, KEYS, events, hexdump_c, od, one_line, xxd, xxd_plain
 
 LOG = KEYS.read_bytes()
 EVENT, NEXT = LOG[126:157], LOG[157:234]
