@@ -23,7 +23,7 @@ def test_all_is_sorted_and_there() -> None:
         assert getattr(bk, name) is not None
     assert set(bk.__all__) <= set(dir(bk))
     with pytest.raises(AttributeError):
-        _ = bk.nothing  # type: ignore[attr-defined]
+        _ = bk.nothing
 
 
 def test_importing_does_no_work() -> None:
@@ -46,7 +46,7 @@ def test_frames_and_engines_agree() -> None:
     assert len(frame) == table.num_rows == len(records)
     assert len(log.events()) == len(list(log.event_records()))
     with pytest.raises(bk.errors.UsageError):
-        log.rows(engine="polars")
+        log.rows(engine="polars")  # type: ignore[call-overload]
 
 
 def test_typed_rows_have_a_column_per_image_column() -> None:

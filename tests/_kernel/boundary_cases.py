@@ -55,8 +55,8 @@ def _integers() -> list[Case]:
 
 
 def _decimals() -> list[Case]:
-    shapes = ((1, 0), (5, 2), (9, 0), (9, 9), (10, 1), (18, 9), (19, 10), (30, 30), (65, 0))
-    shapes += ((38, 0), (38, 19), (39, 0), (39, 30))  # about what 128 bits hold
+    shapes = [(1, 0), (5, 2), (9, 0), (9, 9), (10, 1), (18, 9), (19, 10), (30, 30), (65, 0)]
+    shapes += [(38, 0), (38, 19), (39, 0), (39, 30)]  # about what 128 bits hold
     cases = []
     for precision, scale in (*shapes, (65, 30)):
         nines = "9" * precision

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -90,7 +91,7 @@ def test_a_series_is_whole(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("carrier", CARRIERS)
 def test_a_carrier_holds_the_rows(carrier: str) -> None:
-    def rows(data: bytes) -> list[object]:
+    def rows(data: bytes) -> list[tuple[Any, ...]]:
         return [(r["pos"], r["op"], r["before"], r["after"]) for r in bk.open(data).row_records()]
 
     packed = CARRIERS[carrier](KEYS)

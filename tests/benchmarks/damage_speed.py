@@ -51,10 +51,8 @@ def main(argv: Sequence[str] | None = None) -> None:
             for count in DAMAGES:
                 copy.write_bytes(damaged(data, count))
                 seconds, log, rows = measured(copy, chosen.runs)
-                by_python = sum(detour.rows for detour in log.detours)
                 print(
-                    f"{path.name}: {seconds:.2f} s, {len(log.damages)} damages, {rows} row "
-                    f"changes, {by_python} of them in Python",
+                    f"{path.name}: {seconds:.2f} s, {len(log.damages)} damages, {rows} row changes",
                     flush=True,
                 )
 

@@ -27,12 +27,11 @@ from binlogkit._kernel.native.index import ENTRY, Index, crc
 from binlogkit._kernel.native.scan import Scanner
 from binlogkit.constants import EventType
 from binlogkit.events.base import Event, OpaqueEvent, ParseContext, parser_of
-from binlogkit.events.query import Query
 from binlogkit.frames.kernel_columns import Taken
 from binlogkit.rows.plans import table_plan
 from binlogkit.rows.resolve import resolve_schema
 from binlogkit.rows.schema import TableSchema
-from binlogkit.rows.settling import settled
+from binlogkit.rows.settling import settle
 from binlogkit.sources.log_format import LogFormat, format_of
 from binlogkit.sources.raw import RawEvent, parse_header
 
@@ -101,11 +100,7 @@ class Pipeline:
         raw = RawEvent("log", start, header, bytes(data[start + 19 : start + size - tail]))
         parser = parser_of(header.type_code)
         body = parser(Cursor(raw.body), raw, self.context) if parser else OpaqueEvent(raw.body)
-        effect, _ = settled(Event(raw, body), self.scanner.open_transaction)
-        self.scanner.settle(index, 0, **effect)
-        if isinstance(body, Query):
-            length = int.from_bytes(raw.body[11:13], "little")
-            self.scanner.know_status(raw.body[13 : 13 + length])
+        settle(self.scanner, index, 0, Event(raw, body), None)
 
     def _decode(self, index: Index, data: memoryview) -> None:
         for slot in range(len(self.builders), self.scanner.maps.count):
@@ -113,7 +108,7 @@ class Pipeline:
         rows = RowsPass(self.scanner, index, data, 0)
         while True:
             began = used()
-            said = rows.run(self.builders)
+            said = rows.run([*self.builders])
             self.seconds["decode"] += used() - began
             if said is None:
                 return

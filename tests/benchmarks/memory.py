@@ -141,7 +141,7 @@ def one_row(log: Log, scale: float) -> None:
         log.event(_TABLE_MAP, table_map(1, "t", _LONG + _LONG_BLOB[:1], _LONG_BLOB[1:]))
         size = len(blob) if i == 10 else 1000
         cell = size.to_bytes(4, "little")
-        log.event(_WRITE, rows_head(1, 2), b"\0\1\0\0\0" + cell, memoryview(blob)[:size])
+        log.event(_WRITE, rows_head(1, 2), b"\0\1\0\0\0" + cell, blob[:size])
         log.commit(i)
 
 

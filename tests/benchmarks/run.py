@@ -25,7 +25,7 @@ from typing import IO, TypeVar
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from tests.benchmarks import logs, peers
+from tests.benchmarks import decoders, logs
 
 T = TypeVar("T")
 HERE = Path(__file__).parent
@@ -81,18 +81,18 @@ def _passed(_: IO[str]) -> dict[str, float]:
     return {}
 
 
-def _decoders(found: list[peers.Peer], name: str) -> list[peers.Peer]:
+def _decoders(found: list[decoders.Peer], name: str) -> list[decoders.Peer]:
     ours = [
-        peers.Peer(_ONE, "", (*_OURS, *_CALLS, "1")),
-        peers.Peer(_TWO, "", (*_OURS, *_CALLS, "2")),
-        peers.Peer(_FRESH, "", (*_OURS, "--threads", "1")),
+        decoders.Peer(_ONE, "", (*_OURS, *_CALLS, "1")),
+        decoders.Peer(_TWO, "", (*_OURS, *_CALLS, "2")),
+        decoders.Peer(_FRESH, "", (*_OURS, "--threads", "1")),
     ]
     if name.startswith("wide"):
-        ours.append(peers.Peer(_TWO_COLUMNS, "", (*_OURS, *_CALLS, "1", "--columns", "id,v")))
+        ours.append(decoders.Peer(_TWO_COLUMNS, "", (*_OURS, *_CALLS, "1", "--columns", "id,v")))
     return [*ours, *found]
 
 
-def _measure(log: Path, decoders: list[peers.Peer], rounds: int) -> dict[str, Figures]:
+def _measure(log: Path, decoders: list[decoders.Peer], rounds: int) -> dict[str, Figures]:
     found = {decoder.name: Figures() for decoder in decoders}
     for _ in range(rounds):
         for decoder in decoders:
@@ -151,7 +151,7 @@ def main() -> None:
     parser.add_argument("--share", type=float, default=1.0, help="of the logs' full size")
     parser.add_argument("--without", action="append", default=[], help="a decoder to leave out")
     wanted = parser.parse_args()
-    built = [p for p in peers.build(wanted.out) if p.name not in wanted.without]
+    built = [p for p in decoders.build(wanted.out) if p.name not in wanted.without]
     print("versions: " + ", ".join(f"{p.name} {p.version}" for p in built))
     for name in wanted.names or logs.NAMES:
         log = logs.make(name, wanted.out / "logs", wanted.share)

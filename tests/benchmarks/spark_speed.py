@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import argparse
 import resource
-import sys
 import time
 from collections.abc import Callable
+from typing import Any
 
 import binlogkit as bk
 from binlogkit.spark.decode import decode, scan_schema
@@ -66,7 +66,8 @@ def main() -> None:
     parser.add_argument("--generic", action="store_true", help="the generic rows, too")
     parser.add_argument("--session", action="store_true")
     given = parser.parse_args()
-    table = given.table or bk.open(given.log).tables().groupby(["db", "table"]).size().idxmax()
+    table: Any = given.table
+    table = table or bk.open(given.log).tables().groupby(["db", "table"]).size().idxmax()
     table = table if isinstance(table, str) else ".".join(table)
     options = {"table": table}
     rows, seconds = timed(
@@ -86,4 +87,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

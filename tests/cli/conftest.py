@@ -109,7 +109,7 @@ class Frame:
 def frames(data: bytes) -> list[Frame]:
     """The events of a log, payloads whole."""
     return [
-        Frame(event["pos"], event["end_pos"], event["type"])  # type: ignore[arg-type]
+        Frame(event["pos"], event["end_pos"], event["type"])
         for event in bk.open(data).event_records()
         if event["inner"] is None
     ]

@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -46,11 +47,11 @@ def arguments(program: str, server: Server, tmp_path: Path) -> list[str]:
     ]  # fmt: skip
 
 
-def ran(arguments: list[str], **options: object) -> subprocess.CompletedProcess[str]:
+def ran(arguments: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         arguments, capture_output=True, text=True, timeout=SECONDS, check=False,
         stdin=subprocess.DEVNULL, **options,
-    )  # type: ignore[call-overload, no-any-return]  # fmt: skip
+    )  # fmt: skip
 
 
 def same_as_the_server(server: Server, out: Path) -> None:

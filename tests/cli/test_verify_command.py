@@ -96,12 +96,12 @@ def test_names_of_a_hostile_log_are_harmless(
     data = golden_log("8.0-row-full/keys").read_bytes()
     events = [e for e in bk.open(data).event_records() if e["type"] == "TABLE_MAP_EVENT"]
     table = events[0]
-    name = str(table["fields"]["db"]).encode()  # type: ignore[index]
-    at = data.index(name, int(table["pos"]) + 19)  # type: ignore[call-overload]
+    name = str(table["fields"]["db"]).encode()
+    at = data.index(name, int(table["pos"]) + 19)
     evil = b"\x1b[31m\x9b"[: len(name)].ljust(len(name), b"\x07")
     hostile = resealed(data, data[:at] + evil + data[at + len(name) :])
     path = tmp_path / "binlog.000001"
-    path.write_bytes(hostile[: int(table["end_pos"])])  # type: ignore[call-overload]
+    path.write_bytes(hostile[: int(table["end_pos"])])
     done = run("verify", path)
     assert done.status == 1
     assert not set(done.out) & {0x1B, 0x07, 0x9B}
@@ -153,9 +153,6 @@ def test_mysqlbinlog_gives_less_of_a_damaged_log(
     theirs = subprocess.run(argv, capture_output=True, text=True, timeout=60)
     assert theirs.returncode != 0 and "ERROR" in theirs.stderr
     seen = {int(line[5:]) for line in theirs.stdout.splitlines() if line.startswith("# at ")}
-    ours = {
-        int(e["pos"])  # type: ignore[call-overload]
-        for e in bk.open(str(path), on_damage="report").event_records()
-    }
+    ours = {int(e["pos"]) for e in bk.open(str(path), on_damage="report").event_records()}
     assert ours == {f.pos for f in frames if f is not hit}
     assert {pos for pos in seen if pos in ours} == {f.pos for f in frames if f.pos < hit.pos}

@@ -55,7 +55,7 @@ class Dumped:
 
 def dumped(lines: Iterable[bytes]) -> Iterator[Dumped]:
     """The events of a dump; a statement's text stands between them and is not looked at."""
-    fields: list[int] | None = None
+    fields: tuple[Any, ...] | None = None
     data = bytearray()
     titled = False
     for line in lines:
@@ -64,12 +64,12 @@ def dumped(lines: Iterable[bytes]) -> Iterator[Dumped]:
         if header:
             pos = int(header[1], 16)
             numbers = (bytes.fromhex(part.decode()) for part in header.groups()[1:])
-            fields = [pos, *(int.from_bytes(number, "little") for number in numbers)]
+            fields = (pos, *(int.from_bytes(number, "little") for number in numbers))
             data.clear()
         elif body and fields is not None:
             data += bytes.fromhex(body[1].decode())
         elif fields is not None:
-            yield Dumped(*fields, bytes(data))
+            yield Dumped(*(*fields, bytes(data)))
             fields = None
 
 

@@ -84,7 +84,7 @@ def known(path: Path) -> set[Table]:
     """The same from binlogkit's tables."""
     frame = bk.open(path).tables().astype(object)
     frame = frame.where(frame.notna(), None)
-    found: set[Table] = set()
+    found: set[Any] = set()
     for (db, table, _), rows in frame.groupby(["db", "table", "schema_version"], sort=False):
         records = rows.to_dict("records")
         keys = sorted((row["key"], row["column"]) for row in records if row["key"] is not None)

@@ -17,7 +17,6 @@ import binlogkit as bk
 from binlogkit._kernel.charsets import charset_of
 from binlogkit._kernel.numbers import read_decimal
 from binlogkit.constants import EventFlag
-from binlogkit.events.base import Event
 from binlogkit.events.format_description import FormatDescription
 from binlogkit.events.reader import read_events
 from binlogkit.events.rows import RowsEvent, RowsFlag
@@ -59,34 +58,34 @@ def quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def used_db(event: Event) -> str:
+def used_db(event: Any) -> str:
     """``use`` of the default database, unless the event says that it needs none."""
     suppressed = event.raw.header.flags & EventFlag.SUPPRESS_USE
     return f"use {quoted(event.body.schema)}; " if event.body.schema and not suppressed else ""
 
 
-def query(event: Event) -> str:
-    xid = event.body.status_vars.ddl_xid
-    return used_db(event) + event.body.query + (f" /* xid={xid} */" if xid is not None else "")
+def query(event: Any) -> str:
+    text, xid = event.body.query, event.body.status_vars.ddl_xid
+    return f"{used_db(event)}{text}" + (f" /* xid={xid} */" if xid is not None else "")
 
 
-def rows(event: Event, major: int) -> str:
+def rows(event: Any, major: int) -> str:
     """With the flags' names: of all of them from 9.x on, before that of STMT_END alone."""
     shown = event.body.flags & (~0 if major >= 9 else RowsFlag.STMT_END)
     names = [f"{flag.name}_F" for flag in RowsFlag if shown & flag]
     return f"table_id: {event.body.table_id}" + (f" flags: {' '.join(names)}" if names else "")
 
 
-def gtid(event: Event) -> str:
+def gtid(event: Any) -> str:
     return f"SET @@SESSION.GTID_NEXT= '{event.body.gtid or 'ANONYMOUS'}'"
 
 
-def xa_prepare(event: Event) -> str:
+def xa_prepare(event: Any) -> str:
     body = event.body
     return f"XA COMMIT {body.xa} ONE PHASE" if body.one_phase else f"XA PREPARE {body.xa}"
 
 
-def user_var(event: Event) -> str:
+def user_var(event: Any) -> str:
     body = event.body
     return f"@{quoted(body.name)}={'NULL' if body.is_null else VALUES[body.var_type](body)}"
 
@@ -109,7 +108,7 @@ def decimal_value(value: bytes) -> Decimal:
     return read_decimal(value[2:], value[0], value[1])
 
 
-INFO: dict[str, Callable[[Event], str]] = {
+INFO: dict[str, Callable[[Any], str]] = {
     "Format_desc": lambda e: (
         f"Server ver: {e.body.server_version}, Binlog ver: {e.body.binlog_version}"
     ),

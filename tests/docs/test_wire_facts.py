@@ -52,7 +52,7 @@ def session(server: Server) -> Iterator[Any]:
 def answer(session: Any, command: int, packet: bytes, until: int = 0) -> list[tuple[Any, ...]]:
     """The events sent, (type, timestamp, log_pos, flags, body), up to type ``until`` or the end."""
     session._execute_command(command, packet)
-    found = []
+    found: list[tuple[Any, ...]] = []
     while True:
         data = session._read_packet().get_all_data()
         if data[0] == 0xFE:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +29,13 @@ GTID = {"gtid-mode": "ON", "enforce-gtid-consistency": "ON", "log-slave-updates"
 STATEMENT = {"binlog-format": "STATEMENT"}
 
 
-def start_series(series: str, options: dict[str, str | None]) -> Server:
+def start_series(series: str, options: Mapping[str, str | None]) -> Server:
     """A server of ``series``; 5.6 and 9 have no image: they run as local processes."""
     if series in ("5.7", "8.0"):
-        return start(ServerSpec(series, options))
+        return start(ServerSpec(series, dict(options)))
     if reason := apt.available():
         pytest.skip(reason)
-    return start_server(ServerSpec(series, options), "local", "real")[0]
+    return start_server(ServerSpec(series, dict(options)), "local", "real")[0]
 
 
 @pytest.fixture(scope="module", params=["5.6", "5.7", "8.0", "9"])

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from binlogkit.constants import HEADER_LENGTH, EventType
+from binlogkit.constants import HEADER_LENGTH
+from binlogkit.constants import EventType as T
 from binlogkit.errors import DamageError, InputError
 from binlogkit.events import packing
 from binlogkit.events.base import ParseContext
@@ -19,7 +20,6 @@ from tests.fuzz.binlogkit_fuzz import framing, seeds
 
 LOG = seeds.logs()["8.0-row-full/transactions/binlog.000001"]
 BAD, LOOK = 1, 2
-T = EventType
 
 
 def raw_of(code: int, body: bytes, **changed: object) -> RawEvent:

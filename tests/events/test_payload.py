@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import zstandard
@@ -22,7 +23,7 @@ def event(size: int, code: int = IGNORABLE) -> bytes:
     return head + bytes(size - len(head))
 
 
-def payload(data: bytes, claimed: int | None = None, compression: str = "ZSTD") -> list[object]:
+def payload(data: bytes, claimed: int | None = None, compression: str = "ZSTD") -> list[Any]:
     """The outer event, and a payload of these events."""
     packed = zstandard.compress(data) if compression == "ZSTD" else data
     header = EventHeader(0, int(EventType.TRANSACTION_PAYLOAD_EVENT), 1, 100, 1100, 0)
@@ -48,9 +49,9 @@ def test_events_share_the_payloads_place(compression: str) -> None:
 def test_expansion_is_not_held() -> None:
     """256 MiB of events are 10 kB packed; one event of 1 MiB is held at a time."""
     arguments = payload(event(1 << 20) * 256)
-    assert len(arguments[1].payload) < 1 << 16  # type: ignore[attr-defined]
+    assert len(arguments[1].payload) < 1 << 16
     tracemalloc.start()
-    total = sum(e.header.size for e in inner_events(*arguments))  # type: ignore[arg-type]
+    total = sum(e.header.size for e in inner_events(*arguments))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert total == 256 << 20
@@ -83,16 +84,16 @@ def test_a_window_over_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     packed = packer.compress(event(19)) + packer.flush()
     outer, _ = payload(b"")
     body = TransactionPayload(len(packed), "ZSTD", None, packed)
-    assert len(list(inner_events(outer, body))) == 1  # type: ignore[arg-type]
+    assert len(list(inner_events(outer, body))) == 1
     monkeypatch.setenv("BINLOGKIT_LIMIT_WINDOW", "1000000")
     with pytest.raises(LimitError, match="BINLOGKIT_LIMIT_WINDOW"):
-        list(inner_events(outer, body))  # type: ignore[arg-type]
+        list(inner_events(outer, body))
 
 
 def test_any_cut_is_told() -> None:
     outer, body = payload(event(19) + event(400))
-    whole = body.payload  # type: ignore[attr-defined]
+    whole = body.payload
     for cut in range(1, len(whole)):
         part = TransactionPayload(cut, "ZSTD", 419, whole[:cut])
         with pytest.raises(DamageError):
-            list(inner_events(outer, part))  # type: ignore[arg-type]
+            list(inner_events(outer, part))

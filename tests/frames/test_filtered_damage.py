@@ -47,7 +47,7 @@ IN_ROWS, BEFORE_ROWS = -1, 9  # bytes of the event's body that are left
 )
 def test_both_ways_of_reading_tell_the_same(cut: int, filters: dict[str, Any], told: bool) -> None:
     data, pos, table = broken(cut)
-    chosen = {
+    chosen: dict[str, Any] = {
         name: table if value == "TABLE" else value
         for name, value in filters.items()
     }  # fmt: skip

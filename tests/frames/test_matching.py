@@ -61,7 +61,7 @@ def test_what_a_record_shows_finds_its_row(case: golden.GoldenCase) -> None:
     """Every type's boundary values, zero dates among them; and no other row."""
     asked = 0
     for batch in bk.open(list(case.binlogs)).batches():
-        records = [record for _, record in row_records(batch.batch)]
+        records: list[dict[str, Any]] = [record for _, record in row_records(batch.batch)]
         for name in dict.fromkeys(c for r in records for c in (r["after"] or r["before"] or {})):
             values = dict.fromkeys(written(v) for r in records for v in cells(r, name))
             for text in [v for v in values if v is not None][:MOST]:

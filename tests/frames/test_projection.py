@@ -34,9 +34,10 @@ def test_the_kernel_skips_what_the_projection_drops(path: Any, every: int) -> No
         for schema, batch in window:
             names |= {c.name for c in islice(schema.columns, 1, None, every)}
             whole.setdefault((schema.name, schema.version), []).append(batch)
-    wanted, fast = frozenset(names), {}
-    for window in read_batches(bk.open(str(path)).reading(), Filters(), columns=wanted):
-        for schema, batch in window:
+    wanted = frozenset(names)
+    fast: dict[Any, list[Any]] = {}
+    for found in read_batches(bk.open(str(path)).reading(), Filters(), columns=wanted):
+        for schema, batch in found:
             batch.validate(full=True)
             fast.setdefault((schema.name, schema.version), []).append(batch)
     assert fast.keys() == whole.keys()
@@ -58,7 +59,7 @@ def some_table() -> tuple[str, list[str]]:
 
 
 @pytest.mark.parametrize("engine", ["pandas", "pyarrow"])
-def test_typed_rows_have_the_columns_asked_for(engine: str) -> None:
+def test_typed_rows_have_the_columns_asked_for(engine: Any) -> None:
     name, columns = some_table()
     whole = bk.open(LOG).rows(name, engine="pyarrow")
     some = bk.open(LOG).rows(name, engine=engine, columns=columns[1:2])

@@ -167,7 +167,7 @@ def multi_xid() -> str:
     """A log with a transaction that is more than one rows event long."""
     for logs in ALL.values():
         for record in bk.open(logs, on_damage="report").transaction_records():
-            rows = int(record["inserts"]) + int(record["updates"])  # type: ignore[call-overload]
+            rows = int(record["inserts"]) + int(record["updates"])
             if rows > 5 and record["xid"] is not None:
                 return logs[0]
     raise AssertionError("no such log")

@@ -9,6 +9,8 @@ import io
 import os
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import pytest
 
@@ -40,6 +42,10 @@ def flips(data: bytes, step: int = 1) -> Iterator[tuple[int, bytes]]:
             changed = bytearray(data)
             changed[at] ^= 1 << bit
             yield at, bytes(changed)
+
+
+def records_of(log: bk.Log, *streams: str) -> list[Any]:
+    return [record for name in streams for record in getattr(log, name)()]
 
 
 def read(data: bytes, mode: str) -> tuple[list[RawEvent], list[DamageError], Exception | None]:
@@ -123,7 +129,7 @@ def test_without_checksums_a_flip_is_an_error_or_another_value(name: str) -> Non
     for at, changed in flips(data, 3):
         for mode in ("stop", "report"):
             log = bk.open(changed, on_damage=mode)
-            outcome = documented(lambda log=log: [*log.event_records(), *log.row_records()])
+            outcome = documented(partial(records_of, log, "event_records", "row_records"))
             assert mode == "stop" or isinstance(outcome, list) or at < len(MAGIC)
 
 
@@ -135,7 +141,5 @@ def test_the_front_door_stands_every_flip(name: str) -> None:
         for mode in ("stop", "report"):
             for read_all in ("event_records", "row_records", "transaction_records"):
                 log = bk.open(changed, on_damage=mode)
-                outcome = documented(
-                    lambda log=log, read_all=read_all: list(getattr(log, read_all)())
-                )
+                outcome = documented(partial(records_of, log, read_all))
                 assert mode == "stop" or isinstance(outcome, list) or at < len(MAGIC), outcome

@@ -16,7 +16,7 @@ from binlogkit.analyses.undo import plans
 from binlogkit.frames.schema import CellState
 from binlogkit.reports.sql import Script, script
 from binlogkit_fixtures import golden
-from tests.analyses.plan_cases import TYPES, Odd, batch_of, changes
+from tests.analyses.plan_cases import TYPES, Change, Odd, batch_of, changes
 
 #: By kind and Arrow type: the values at the ends, and those that have literals of their own.
 BOUNDARIES: dict[tuple[str, str], list[Any]] = {
@@ -77,7 +77,7 @@ def test_boundary_values(kind: str, dtype: pa.DataType, scale: int) -> None:
         pa.field("c", dtype, metadata={f"binlogkit:{k}": v for k, v in facts.items()}),
     ]
     pairs = list(itertools.permutations([*BOUNDARIES[kind, str(dtype)], None], 2))
-    rows = [("update", {"id": 1, "c": a}, {"id": 1, "c": b}) for a, b in pairs]
+    rows: list[Change] = [("update", {"id": 1, "c": a}, {"id": 1, "c": b}) for a, b in pairs]
     rows += [("insert", None, {"id": 1, "c": a}) for a, _ in pairs]
     rows += [("delete", {"id": 1, "c": a}, None) for a, _ in pairs]
     lines = compare(batch_of(fields, rows))
@@ -142,7 +142,7 @@ def test_a_very_large_row_is_written_alone() -> None:
 def test_what_sql_cannot_say_is_refused_and_counted() -> None:
     fields = [KEYED[0], field("e", pa.uint16(), "enum"), field("f", pa.binary(), "binary")]
     huge = Odd(CellState.NO_ARROW_VALUE, b"", "9 bytes are more than an Arrow string can hold")
-    rows = [
+    rows: list[Change] = [
         ("delete", {"id": 1, "e": 0, "f": b""}, None),
         ("delete", {"id": 2, "e": 1, "f": huge}, None),
         ("delete", {"id": 3, "e": None, "f": None}, None),

@@ -71,7 +71,7 @@ def test_a_wrong_one(given: dict[str, Any], told: str) -> None:
     ids=str,
 )
 def test_what_frames_hold(name: str, value: Any, same: Any) -> None:
-    assert Filters.build(**{name: value}) == Filters.build(**{name: same})  # type: ignore[misc]
+    assert Filters.build(**{name: value}) == Filters.build(**{name: same})
 
 
 def test_names_that_may_be_meant() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,7 @@ from binlogkit.rows.reading import Reading
 from binlogkit.rows.slots import table_name
 from binlogkit.rows.table_history import TableHistory
 from binlogkit.rows.window import Window
+from binlogkit.sources.raw import RawEvent
 from tests.fuzz.binlogkit_fuzz import framing, seeds
 
 LOG = seeds.logs()["8.0-row-full/transactions/binlog.000001"]
@@ -132,9 +134,12 @@ def test_a_map_that_cannot_be_read_is_reported_wherever_it_comes(
     assert all(" in field " in damage for damage in damages(data))
     parsed: list[int] = []
     parse = EventParser.parse
-    monkeypatch.setattr(
-        EventParser, "parse", lambda p, raw: parsed.append(raw.pos) or parse(p, raw)
-    )
+
+    def noted(parser: EventParser, raw: RawEvent) -> Any:
+        parsed.append(raw.pos)
+        return parse(parser, raw)
+
+    monkeypatch.setattr(EventParser, "parse", noted)
     tables(LOG)
     assert len(parsed) < len(framing.split(LOG).parts) // 2  # of an intact log few are
 

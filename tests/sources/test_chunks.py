@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import random
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import BinaryIO, cast
 
 import pytest
@@ -13,6 +14,7 @@ from binlogkit.errors import DamageError
 from binlogkit.sources import chunks
 from binlogkit.sources.chunks import Chunks
 from binlogkit.sources.lookahead import Lookahead
+from binlogkit.sources.tasks import Task
 
 DATA = random.Random(1).randbytes(100_000)
 
@@ -126,7 +128,7 @@ def test_what_is_lent_stays_and_what_is_read_ahead_comes_in_order(
     monkeypatch.setattr(chunks, "SIZE", 1 << 10)
     data = DATA[: 2000 if step == 1 else 50_000]
     with ThreadPoolExecutor(1) as pool:
-        found = Chunks(io.BytesIO(data), ahead=pool.submit)
+        found = Chunks(io.BytesIO(data), ahead=partial(Task, pool))
         whole, lent = bytearray(), []
         while found.more():
             begin = found.start

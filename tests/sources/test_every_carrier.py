@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,8 +27,8 @@ def test_records_are_the_same(log: str, carrier: str) -> None:
     assert rows(carried) == rows(data)
 
 
-def _damage(source: object) -> tuple[list[object], list[object]]:
-    log = bk.open(source, on_damage="report")  # type: ignore[arg-type]
+def _damage(source: Any) -> tuple[list[Any], list[Any]]:
+    log = bk.open(source, on_damage="report")
     found = [(r["pos"], r["end_pos"], r["type"], r["checksum"]) for r in log.event_records()]
     return found, [(d.offset, d.end, d.field, d.reason) for d in log.damages]
 

@@ -50,7 +50,7 @@ FRAMINGS = {
 @pytest.mark.parametrize("start", [0, 2, 20])
 def test_events_of_a_log(framing: str, log: bytes, start: int) -> None:
     """From the format description on, or from somewhere behind it."""
-    carried = FRAMINGS[framing](split(log)[start:])  # type: ignore[operator]
+    carried = FRAMINGS[framing](split(log)[start:])
     assert events(carried) == events(log)[start:]
 
 
@@ -119,7 +119,7 @@ def test_positions_past_four_gigabytes() -> None:
 @pytest.mark.parametrize("cut", [1, 5, 60])
 @pytest.mark.parametrize("framing", FRAMINGS)
 def test_a_cut_is_told(framing: str, cut: int) -> None:
-    data = FRAMINGS[framing](split(LOG)[:4])[:-cut]  # type: ignore[operator]
+    data = FRAMINGS[framing](split(LOG)[:4])[:-cut]
     log = bk.open(data)
     seen = []
     with pytest.raises(TruncatedEventError, match="bytes into"):

@@ -108,7 +108,7 @@ def test_what_reads_says_so_too(bare: Path) -> None:
 
     schema = StructType([StructField("pos", LongType())])
     reader = BinlogDataSource({"path": str(CASE.path)}).reader(schema)
-    shipped = cloudpickle.dumps((len, reader))
+    shipped = cloudpickle.dumps((len, reader))  # type: ignore[no-untyped-call]
     again = cloudpickle.loads(shipped)[1]
     assert type(again) is type(reader)
     assert len(again.partitions()) == len(reader.partitions()) > 0

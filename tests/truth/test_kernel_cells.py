@@ -160,7 +160,7 @@ def test_every_value_is_the_servers(
                 assert value == answers[key % KEYS], (case.column, key, state)
                 assert (state == kernel_reads.NULL) == (answers[key % KEYS] is None)
         blob = case.column.split("(")[0].split(" ")[0] in BLOBS
-        images = 1 + sum(step[3 if blob else 2] for step in STEPS)
+        images = 1 + sum([step[3] if blob else step[2] for step in STEPS])
         assert seen.total() - seen[kernel_reads.NOT_IN_IMAGE] == images * len(answers), case.column
         assert seen[kernel_reads.NULL] == images
         assert not seen[kernel_reads.UNDECODABLE]

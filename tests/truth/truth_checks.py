@@ -12,6 +12,7 @@ import pymysql
 
 import binlogkit as bk
 from binlogkit.reports.sql import SqlOptions, script
+from binlogkit.rows.filter_args import FilterArgs
 from binlogkit.rows.filters import written_table_name
 from binlogkit_fixtures.manifest import Table
 from tests.truth.random_workload import Mark, Unit, Workload
@@ -113,7 +114,7 @@ def check_state(
 ) -> Iterator[str]:
     """One table at one place; what the state does not determine is noted by its reason."""
     state = log.state(written_table_name(*name), at=at, **more)
-    have = list(state.records())
+    have: list[dict[str, Any]] = list(state.records())
     where = f"{at} {name}"
     findings = state.findings.to_pylist()
     for f in findings:
@@ -192,7 +193,7 @@ def check_undo(workload: Workload, paths: list[str], start: Mark, end: Mark) -> 
         schema.write(start.creates)
         schema.flush()
         log = bk.open(paths, schema=schema.name)
-    span = {"start_position": start.place[1], "stop_position": end.place[1]}
+    span: FilterArgs = {"start_position": start.place[1], "stop_position": end.place[1]}
     for name, plans, target in (
         ("undo", log.undo(**span), start),
         ("redo", log.redo(**span), end),

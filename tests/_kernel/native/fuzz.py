@@ -182,9 +182,9 @@ def _scan_one(source: random.Random, buffer: Any, size: int) -> int:
                 scanner.lost()
     builders = [_builder(scanner, slot) for slot in range(scanner.maps.count)]
     rows = RowsPass(scanner, index, buffer, 4, 0, spots)
-    while (said := rows.run(builders)) is not None:
-        if len(said) == 1:
-            builders[said[0]].take()
+    while (full := rows.run(builders)) is not None:
+        if len(full) == 1:
+            builders[full[0]].take()
     scanner.transactions.copied()
     scanner.transactions.clear()
     return len(index)

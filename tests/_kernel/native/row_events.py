@@ -198,8 +198,10 @@ def _container(source: random.Random, depth: int) -> tuple[int, bytes]:
         tail += key
     for kind, data in values:
         inlined = 4 <= kind <= (8 if wide else 6)
-        at = data[:width].ljust(width, b"\0") if inlined else None
-        value_entries += bytes([kind]) + (at or (header + len(tail)).to_bytes(width, "little"))
+        entry = data[:width].ljust(width, b"\0")
+        if not inlined:
+            entry = (header + len(tail)).to_bytes(width, "little")
+        value_entries += bytes([kind]) + entry
         tail += b"" if inlined else data
     size = header + len(tail)
     head = count.to_bytes(width, "little") + size.to_bytes(4, "little")[:width]

@@ -30,7 +30,7 @@ class Piece:
 def pieces_of(data: bytes) -> list[Piece]:
     """The events of a log with checksums."""
     return [
-        Piece(bytearray(data[e["pos"] : e["end_pos"] - 4]), str(e["type"]))  # type: ignore[misc]
+        Piece(bytearray(data[e["pos"] : e["end_pos"] - 4]), str(e["type"]))
         for e in bk.open(data).event_records()
         if e["inner"] is None
     ]

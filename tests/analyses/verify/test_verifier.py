@@ -173,7 +173,7 @@ def test_positions_that_disagree_are_told_once(pieces: Any, join: Any, codes: Co
     data = join(pieces(LOG))
     events = list(bk.open(data).event_records())
     starts = [e for e in events if e["type"] == "GTID_LOG_EVENT"]
-    first, second = int(starts[20]["pos"]), int(starts[21]["pos"])  # type: ignore[call-overload]
+    first, second = int(starts[20]["pos"]), int(starts[21]["pos"])
     found = bk.verify(data[:first] + data[second:])
     assert codes(found) == ["position_mismatch", "sequence_gap"]
     assert f"{first - second:+} bytes off" in found.findings[0].found
@@ -214,7 +214,7 @@ def test_damage_tells_which_transactions_are_missing(pieces: Any, join: Any) -> 
     data = join(pieces(LOG))
     records = list(bk.open(data).transaction_records())
     first, last = records[60], records[64]
-    start, end = int(first["pos"]) + 100, int(last["end_pos"]) - 10  # type: ignore[call-overload]
+    start, end = int(first["pos"]) + 100, int(last["end_pos"]) - 10
     found = bk.verify(data[:start] + b"\xff" * (end - start) + data[end:])
     assert [f.code for f in found.findings if f.grade != "note"] == [
         "broken_framing",
@@ -233,7 +233,7 @@ def test_a_lost_table_map_names_what_is_lost(pieces: Any, join: Any, codes: Code
     data = bytearray(join(log))
     events = list(bk.open(bytes(data)).event_records())
     table_map = events[where.start + 2]
-    data[int(table_map["pos"]) + 30] ^= 0xFF  # type: ignore[call-overload]
+    data[int(table_map["pos"]) + 30] ^= 0xFF
     found = bk.verify(bytes(data))
     assert codes(found) == ["bad_checksum", "rows_without_map", "missing_events"]
 
@@ -251,7 +251,7 @@ def test_rows_that_no_checksum_vouches_for_are_decoded() -> None:
     data = Path(__file__).parents[2] / "_data" / "8.0-row-no-checksum" / "keys" / "binlog.000001"
     log = bytearray(data.read_bytes())
     rows = next(e for e in bk.open(bytes(log)).event_records() if e["type"] == "WRITE_ROWS_EVENT")
-    bitmap = int(rows["pos"]) + 19 + 10  # type: ignore[call-overload]
+    bitmap = int(rows["pos"]) + 19 + 10
     log[bitmap] = 250  # columns
     found = bk.verify(bytes(log))
     assert "malformed_event" in [f.code for f in found.findings]

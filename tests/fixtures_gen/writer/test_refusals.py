@@ -11,7 +11,7 @@ from binlogkit.constants import BINLOG_MAGIC, EventFlag, EventType
 from binlogkit.events.base import OpaqueEvent
 from binlogkit.events.control import HeartbeatV2, Incident, Rotate, XaPrepare, Xid
 from binlogkit.events.early import EarlyRows
-from binlogkit.events.format_description import FormatDescription, StartV3
+from binlogkit.events.format_description import ChecksumAlgorithm, FormatDescription, StartV3
 from binlogkit.events.group import ViewChange
 from binlogkit.events.gtid import Gtid, PreviousGtids
 from binlogkit.events.load import Load
@@ -23,6 +23,7 @@ from binlogkit.events.table_map import OptionalMetadata, TableMap
 from binlogkit.events.variables import Intvar, UserVar
 from binlogkit_fixtures.writer import LogWriter, UnwritableError, format_description
 
+CRC32 = ChecksumAlgorithm.CRC32
 SID = "12345678-1234-1234-1234-123456789abc"
 V1, V3 = StartV3(1, "3.23.58", 0), StartV3(3, "4.1.22", 0)
 QUERY = Query(1, 0, 0, "", StatusVars(), "COMMIT")
@@ -90,7 +91,7 @@ CASES: list[tuple[Any, Any, int | None, str]] = [
     ("8.0.31", UserVar("v", False, "INT"), None, "value"),
     ("8.0.31", UserVar("v", False, "INT", 63, b"", unsigned=True), None, "unsigned"),
     ("8.0.31", FormatDescription(4, "8.0.31", 0, 19, (), None), None, "checksum_algorithm"),
-    ("8.0.31", FormatDescription(4, "5.5.62", 0, 19, (), 1), None, "checksum_algorithm"),
+    ("8.0.31", FormatDescription(4, "5.5.62", 0, 19, (), CRC32), None, "checksum_algorithm"),
     # Rows.
     ("8.0.31", replace(ROWS, after_columns=b"\x03\x03"), None, "after_columns"),
     ("8.0.31", replace(ROWS, before_columns=b"\x03"), None, "before_columns"),
@@ -142,7 +143,7 @@ def test_refused(case: tuple[Any, Any, int | None, str]) -> None:
 def test_v1_headers_hold_no_flags_and_no_position() -> None:
     for options in ({"flags": EventFlag.THREAD_SPECIFIC}, {"log_pos": 4}):
         with pytest.raises(UnwritableError):
-            LogWriter(V1).add(QUERY, **options)  # type: ignore[arg-type]
+            LogWriter(V1).add(QUERY, **options)
 
 
 def test_a_header_holds_what_its_length_says() -> None:

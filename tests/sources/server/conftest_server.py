@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -23,9 +24,9 @@ def settings_of(server: Server, **more: Any) -> ServerSettings:
     return ServerSettings("127.0.0.1", server.port, "root", server.password, **more)
 
 
-def start_series(series: str, options: dict[str, str | None]) -> Server:
+def start_series(series: str, options: Mapping[str, str | None]) -> Server:
     """A server with GTIDs; 5.6 and the newest run as local processes only."""
-    spec = ServerSpec(series, GTIDS | _NEEDED.get(series, {}) | options)
+    spec = ServerSpec(series, GTIDS | _NEEDED.get(series, {}) | dict(options))
     if series in ("5.6", "9"):
         if reason := apt.available():
             pytest.skip(reason)

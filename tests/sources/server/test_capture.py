@@ -374,9 +374,14 @@ def test_a_killed_dump_is_no_end(servers: Servers, tmp_path: Path) -> None:
     threading.Timer(0.5, watch).start()
     stop_after = threading.Timer(60, stop.now)
     stop_after.start()
+
+    def lost(error: LostConnectionError) -> None:
+        told.append(error)
+        stop.now()
+
     done = capture(
         settings_of(server), tmp_path, follow=True, stop=stop,
-        lost=lambda error: (told.append(error), stop.now()),
+        lost=lost,
     )  # fmt: skip
     stop_after.cancel()
     assert done.stopped and isinstance(told[0], LostConnectionError)

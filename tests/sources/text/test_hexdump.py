@@ -51,7 +51,7 @@ def dumped(text: str) -> bytes:
     """What a dump shows, whether a log or not."""
     import io
 
-    items = list(Dump("text", io.BytesIO(text.encode("latin-1"))))  # type: ignore[arg-type]
+    items = list(Dump("text", io.BytesIO(text.encode("latin-1"))))
     assert not any(isinstance(item, DamageError) for item in items)
     return b"".join(item for item in items if isinstance(item, bytes))
 
@@ -207,7 +207,7 @@ def test_prefixes_inside_of_digits(line: str) -> None:
     """No bytes are read out of it; between lines of digits it is damage."""
     import io
 
-    assert list(Dump("text", io.BytesIO(line.encode()))) == []  # type: ignore[arg-type]
+    assert list(Dump("text", io.BytesIO(line.encode()))) == []
     lines = xxd_plain(LOG).splitlines()
     text = "\n".join([*lines[:5], line, *lines[6:]]).encode()
     with pytest.raises(DamageError, match=r"line 6, column \d+ of the text"):

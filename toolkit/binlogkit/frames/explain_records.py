@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from binlogkit.events.explain_parts import Part
 from binlogkit.events.explain_walk import EventWalk
@@ -10,7 +11,7 @@ from binlogkit.events.explain_walk import EventWalk
 __all__ = ["explain_records"]
 
 
-def explain_records(walk: EventWalk) -> Iterator[dict[str, object]]:
+def explain_records(walk: EventWalk) -> Iterator[dict[str, Any]]:
     """One dict per part of the event, groups before what is in them.
 
     ``raw`` is null of a group: the parts in it hold its bytes; those of the parts that hold no

@@ -90,7 +90,7 @@ class Streams:
 
     # ---- streams of records -------------------------------------------------------------
 
-    def event_records(self, **filters: Unpack[FilterArgs]) -> Iterator[dict[str, object]]:
+    def event_records(self, **filters: Unpack[FilterArgs]) -> Iterator[dict[str, Any]]:
         """One dict per event, as ``events --format jsonl``; filters as keywords."""
         from binlogkit.frames.event_records import records_of
 
@@ -107,7 +107,7 @@ class Streams:
         wanted = Filters.build(**filters).without_where("events")
         return event_batches(self.reading(), wanted, compact=compact)
 
-    def row_records(self, **filters: Unpack[FilterArgs]) -> Iterator[dict[str, object]]:
+    def row_records(self, **filters: Unpack[FilterArgs]) -> Iterator[dict[str, Any]]:
         """One dict per row change in log order, as ``rows --format jsonl``."""
         from binlogkit.frames.records import window_records
 

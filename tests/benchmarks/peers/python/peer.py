@@ -6,6 +6,8 @@ the replication stream would; no server is asked for column names.
 
 import json
 import sys
+from collections.abc import Iterator
+from typing import Any
 
 from pymysql.protocol import MysqlPacket
 from pymysqlreplication.constants import BINLOG
@@ -33,14 +35,14 @@ class NoServer:
 
     charset = "utf8mb4"
 
-    def cursor(self):
+    def cursor(self) -> Any:
         raise LookupError("no server to ask")
 
-    def _get_dbms(self):
+    def _get_dbms(self) -> str:
         return "mysql"
 
 
-def events(path):
+def events(path: str) -> Iterator[bytes]:
     with open(path, "rb") as file:
         file.read(4)
         while header := file.read(19):
@@ -48,8 +50,9 @@ def events(path):
             yield header + file.read(size - 19)
 
 
-def main(path):
-    tables, server = {}, NoServer()
+def main(path: str) -> None:
+    tables: dict[int, Any] = {}
+    server = NoServer()
     version, lengths, checksum = (8, 0, 31), None, False
     changes = values = 0
     for data in events(path):
