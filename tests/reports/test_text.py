@@ -6,6 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from rich.cells import cell_len
 
@@ -98,16 +99,20 @@ class TestParts:
         assert (tmp_path / "report.txt").stat().st_mode & 0o777 == 0o600
 
 
-STATE: list[dict[str, Any]] = [
-    {"values": {"id": 1, "name": None, "note": "", "doc": "NULL"}, "unknown": []},
-    {"values": {"id": 2, "name": "\x1b[2J", "doc": {"undecodable": "0xFF", "reason": "r"}},
-     "unknown": ["note"]},
-]  # fmt: skip
+STATE = pa.RecordBatch.from_pydict(
+    {
+        "values": [
+            '{"id":1,"name":null,"note":"","doc":"NULL"}',
+            r'{"id":2,"name":"\u001b[2J","doc":{"undecodable":"0xFF","reason":"r"}}',
+        ],
+        "unknown": ["[]", '["note"]'],
+    }
+)
 
 
 class TestState:
     def test_table(self, tmp_path: Path) -> None:
-        assert text.write_state(STATE, Output("table", tmp_path / "s")) == 2
+        assert text.write_state([STATE], Output("table", tmp_path / "s")) == 2
         assert (tmp_path / "s").read_text().splitlines() == [
             "id  name     note  doc",
             " 1  NULL     ''    NULL",
@@ -115,7 +120,7 @@ class TestState:
         ]
 
     def test_other_formats_are_the_contracts(self, tmp_path: Path) -> None:
-        text.write_state(STATE, Output("jsonl", tmp_path / "s"))
+        text.write_state([STATE], Output("jsonl", tmp_path / "s"))
         assert (tmp_path / "s").read_text().splitlines()[0] == (
             '{"values":{"id":1,"name":null,"note":"","doc":"NULL"},"unknown":[]}'
         )

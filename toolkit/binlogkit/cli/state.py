@@ -30,7 +30,7 @@ def command(**arguments: Any) -> int:
     output = output_of(arguments)
     log = open_input(arguments)
     state = log.state(**{k: v for k, v in arguments.items() if v is not None})
-    write_state(state.records(), output)
+    write_state(state.batches(), output)
     status = status_of(log)
     for finding in state.findings.to_pylist():
         where = f" (first at {finding['file']}:{finding['pos']})" if finding["file"] else ""

@@ -1,4 +1,5 @@
-"""Windows of batches -> the generic rows (``frames/tables.py:generic_schema``), column by column.
+"""Windows of batches -> the generic rows (``frames/tables.py:generic_schema``), and the rows of a
+state -> their records (:data:`~binlogkit.frames.fields.rows.STATE`), column by column.
 
 What ``frames/records.py`` and ``json.dumps`` make of one row after the other, for many at once:
 provenance stays in Arrow, an image's JSON text is joined from its columns' texts. Rows with cells
@@ -16,16 +17,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from binlogkit.errors import LimitError, printable
+from binlogkit.frames.fields.rows import STATE
 from binlogkit.frames.records import RECORD_KEYS, cell_values, struct_records, window_records
 from binlogkit.frames.tables import nested_as_text
-from binlogkit.frames.texts import has_large_rows, holds_controls, holds_quotes, value_texts
+from binlogkit.frames.texts import LARGE, has_large_rows, holds_controls, holds_quotes, value_texts
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["generic_rows", "json_texts"]
+__all__ = ["generic_rows", "json_texts", "state_rows"]
 
 _IMAGES = ("before", "after")
+_AFTER = _IMAGES.index("after")
+_STATE_ROWS = 8192
 _Dump = Callable[[object], str]
 
 
@@ -78,7 +82,10 @@ def _generic(
     import pyarrow as pa
 
     columns = [
-        _image_texts(batch, field.name, dump, separators)
+        _image_texts(
+            batch.column(field.name), batch.column(f"{field.name}_state"), batch.column("raw"),
+            _IMAGES.index(field.name), dump, separators,
+        )
         if field.name in _IMAGES
         else batch.column(field.name)
         for field in schema
@@ -91,14 +98,50 @@ def _generic(
     return pa.RecordBatch.from_arrays(cast, schema=schema)
 
 
-def _image_texts(
-    batch: pa.RecordBatch, which: str, dump: _Dump, separators: tuple[str, str]
-) -> pa.Array:
-    """The images as JSON text, null where there is none."""
+def state_rows(rows: pa.Table) -> Iterator[pa.RecordBatch]:
+    """The rows of a state (``values``, ``value_state``, ``raw``, ``unknown``) as records: the values
+    and the names of the unknown columns as JSON text without blanks."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    struct, states = batch.column(which), batch.column(f"{which}_state")
+    schema = pa.schema([(field.name, pa.string()) for field in STATE])
+    separators = (",", ":")
+    dump = partial(json.dumps, ensure_ascii=False, separators=separators)
+    count = max(1, min(_STATE_ROWS, LARGE * rows.num_rows // max(rows.nbytes, 1)))
+    for batch in rows.to_batches(max_chunksize=count):
+        parts = [batch.column(name) for name in ("values", "value_state", "raw")]
+        unknown = _json_lists(batch.column("unknown"))
+        if has_large_rows(batch.nbytes, batch.num_rows):
+            found = zip(struct_records(*parts, _AFTER), unknown.to_pylist(), strict=True)
+            for values, names in found:
+                yield _alone({"values": dump(values or {}), "unknown": names}, schema, True)
+        else:
+            texts = pc.fill_null(_image_texts(*parts, _AFTER, dump, separators), "{}")
+            yield pa.RecordBatch.from_arrays([texts, unknown], schema=schema)
+
+
+def _json_lists(lists: pa.ListArray) -> pa.StringArray:
+    """Lists of texts as JSON."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    offsets = pc.subtract(lists.offsets, lists.offsets[0])
+    quoted = pa.ListArray.from_arrays(offsets, _quoted(lists.flatten()))
+    return pc.binary_join_element_wise("[", pc.binary_join(quoted, ","), "]", "")
+
+
+def _image_texts(
+    struct: pa.StructArray,
+    states: pa.ListArray,
+    raw: pa.ListArray,
+    image: int,
+    dump: _Dump,
+    separators: tuple[str, str],
+) -> pa.Array:
+    """The images as JSON text, null where there is none; ``image``: which of a change's two."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     names = [field.name for field in struct.type]
     odd = np.asarray(states.is_valid())
     if not names or len(set(names)) < len(names):
@@ -108,11 +151,10 @@ def _image_texts(
     if len(rows):
         chosen = pa.array(rows)
         records = struct_records(
-            struct.take(chosen), states.take(chosen), batch.column("raw").take(chosen),
-            _IMAGES.index(which),
-        )  # fmt: skip
+            struct.take(chosen), states.take(chosen), raw.take(chosen), image
+        )
         special = [None if r is None else dump(r) for r in records]
-    if len(rows) == len(batch):
+    if len(rows) == len(struct):
         return pa.array(special, pa.string())
     texts = _joined(struct, *separators)
     if len(rows):

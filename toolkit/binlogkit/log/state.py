@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import operator
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -68,17 +69,17 @@ class TableState:
         """How many cells the log does not determine."""
         return sum(len(names) for names in self.rows.column("unknown").to_pylist())
 
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows as ``state`` writes them: ``values`` and ``unknown`` as JSON text."""
+        from binlogkit.frames.generic import state_rows
+
+        return state_rows(self.rows)
+
     def records(self) -> Iterator[dict[str, object]]:
         """One dict per row, as ``state --format jsonl``."""
-        from binlogkit.frames.records import struct_records
-
-        for batch in self.rows.to_batches():
-            values = struct_records(
-                batch.column("values"), batch.column("value_state"), batch.column("raw"), 1
-            )
-            unknown = batch.column("unknown").to_pylist()
-            for value, names in zip(values, unknown, strict=True):
-                yield {"values": value or {}, "unknown": names}
+        for batch in self.batches():
+            for record in batch.to_pylist():
+                yield {name: json.loads(text) for name, text in record.items()}
 
     def frame(self) -> Any:
         """The rows as pandas, one column per column of the table; unknown cells are missing."""

@@ -5,6 +5,7 @@ Nothing of a log reaches the terminal but printable characters, and no markup is
 
 from __future__ import annotations
 
+import json
 import os
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,12 +17,14 @@ from binlogkit.reports._destination import destination, is_terminal
 from binlogkit.reports._display import display, safe_lines, shortened
 from binlogkit.reports._values import json_text
 from binlogkit.reports.model import Figure, Items, Part, Report, Table, Text, columns_of
-from binlogkit.reports.output import Output, screen, write_records
+from binlogkit.reports.output import Output, screen, write_batches, write_records
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from binlogkit.reports._table import Screen
 
-__all__ = ["render", "state_rows", "write", "write_state"]
+__all__ = ["render", "write", "write_state"]
 
 _WIDTH = 80
 _INDENT = "  "
@@ -64,24 +67,26 @@ def write(report: Report, path: str | os.PathLike[str] = "-") -> None:
             sink.write(piece.encode("utf-8"))
 
 
-def write_state(records: Iterable[Mapping[str, Any]], output: Output) -> int:
-    """Write a state's records (``values``, ``unknown``); returns how many.
+def write_state(batches: Iterable[pa.RecordBatch], output: Output) -> int:
+    """Write a state's rows, ``values`` and ``unknown`` as JSON text; returns how many.
 
     As a table: one column per column of the table, NULL as ``NULL``, an empty string as ``''``, and
     ``?`` for what the log does not determine. The other formats: the contract's form.
     """
     if output.format != "table":
-        return write_records(records, output, declared=STATE)
-    return write_records(state_rows(records), output)
+        import pyarrow as pa
+
+        return write_batches(pa.schema([(f.name, pa.string()) for f in STATE]), batches, output)
+    return write_records(_flat(batches), output)
 
 
-def state_rows(records: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """A state's records flat, for people: every value in a column of its own."""
-    for record in records:
-        unknown = list(record.get("unknown") or ())
-        values = record["values"]
-        flat = {name: _state_cell(value) for name, value in values.items()}
-        yield flat | dict.fromkeys(unknown, "?")
+def _flat(batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
+    """A state's rows for people: every value in a column of its own."""
+    for batch in batches:
+        columns = (batch.column(field.name).to_pylist() for field in STATE)
+        for values, unknown in zip(*columns, strict=True):
+            flat = {name: _state_cell(value) for name, value in json.loads(values).items()}
+            yield flat | dict.fromkeys(json.loads(unknown), "?")
 
 
 def _state_cell(value: Any) -> Any:
