@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import binlogkit as bk
-from binlogkit.frames.generic import generic_rows
-from binlogkit.frames.records import window_records
+from binlogkit.frames.generic import generic_rows, json_texts
+from binlogkit.frames.records import cell_values, window_records
 from binlogkit.frames.schema import batch_schema
 from binlogkit.frames.tables import generic_schema, nested_as_text
 from binlogkit.frames.windows import read_batches
@@ -129,3 +130,16 @@ def test_rows_of_more_text_than_an_arrow_string_holds(monkeypatch: pytest.Monkey
         for image in ("before", "after"):
             record[image] = record[image] and json.loads(record[image])
     assert loaded == expected
+
+
+_NUMBERS = st.floats() | st.integers(-(10**12), 10**12).map(lambda n: n / 8)
+
+
+@given(st.lists(_NUMBERS | st.none(), max_size=20), st.sampled_from(["float", "double"]))
+def test_numbers_are_as_python_writes_them(values: list[float | None], kind: str) -> None:
+    with np.errstate(over="ignore"):
+        stored = np.array([v or 0 for v in values], np.float32 if kind == "float" else np.float64)
+    array = pa.array(stored, mask=np.array([v is None for v in values], bool))
+    field = pa.field("x", array.type, metadata={"binlogkit:kind": kind})
+    expected = [None if v is None else json.dumps(v) for v in cell_values(array, field)]
+    assert json_texts(array, field).to_pylist() == expected

@@ -30,6 +30,7 @@ __all__ = ["generic_rows", "json_texts", "state_rows"]
 _IMAGES = ("before", "after")
 _AFTER = _IMAGES.index("after")
 _STATE_ROWS = 8192
+_LEAST_PLAIN, _MOST_PLAIN = 1e-4, 1e10  # between which no exponent is written
 _Dump = Callable[[object], str]
 
 
@@ -186,11 +187,36 @@ def json_texts(array: pa.Array, field: pa.Field) -> pa.Array:
         return _quoted(array.dictionary.cast(pa.string())).take(array.indices)
     if types.is_string(array.type) or types.is_large_string(array.type):
         return _quoted(array.cast(pa.string()))
+    if types.is_floating(array.type):
+        return _numbers(array, field)
     texts = value_texts(array, field)
     if texts is not None:
         return pc.binary_join_element_wise('"', texts, '"', "")
+    return _one_by_one(array, field)
+
+
+def _one_by_one(array: pa.Array, field: pa.Field) -> pa.StringArray:
+    import pyarrow as pa
+
     values = cell_values(array, field)
     return pa.array([None if v is None else _dumped(v) for v in values], pa.string())
+
+
+def _numbers(array: pa.FloatingPointArray, field: pa.Field) -> pa.StringArray:
+    """FLOAT and DOUBLE with the fewest digits that tell them, as Python writes them: Arrow does
+    the same in the middle of their range, but for a fraction of 0."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    size = np.abs(np.asarray(array.fill_null(1)))
+    odd = ~((size >= _LEAST_PLAIN) & (size < _MOST_PLAIN))
+    texts = array.cast(pa.string())
+    whole = pc.invert(pc.match_substring(texts, "."))
+    texts = pc.if_else(whole, pc.binary_join_element_wise(texts, ".0", ""), texts)
+    if not odd.any():
+        return texts
+    chosen = pa.array(odd)
+    return pc.replace_with_mask(texts, chosen, _one_by_one(array.filter(chosen), field))
 
 
 def _dumped(value: object) -> str:

@@ -74,9 +74,10 @@ def cell_values(array: pa.Array, field: pa.Field) -> list[Any]:
     elif types.is_date32(kind):
         array = array.view(pa.int32())
     values: list[Any] = array.to_pylist()
-    if types.is_floating(kind) and not all(v is None or isfinite(v) for v in values):
-        return [v if v is None or isfinite(v) else not_finite(v) for v in values]
     formatter = _formatter(field)
+    if types.is_floating(kind) and not all(v is None or isfinite(v) for v in values):
+        plain = formatter or float
+        return [v if v is None else plain(v) if isfinite(v) else not_finite(v) for v in values]
     if formatter is None:
         return values
     return [None if v is None else formatter(v) for v in values]

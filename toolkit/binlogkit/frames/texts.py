@@ -23,6 +23,7 @@ __all__ = [
     "holds_controls",
     "holds_quotes",
     "is_plain",
+    "is_printable",
     "joined",
     "joined_rows",
     "separated",
@@ -62,6 +63,11 @@ def is_plain(texts: pa.StringArray) -> bool:
     """Whether there is nothing but printable ASCII."""
     data = bytes_of(texts)
     return not len(data) or bool(data.min() >= ord(" ") and data.max() <= ord("~"))
+
+
+def is_printable(texts: pa.StringArray) -> bool:
+    """Whether there is nothing but printable characters, of any language."""
+    return is_plain(texts) or bytes_of(texts).tobytes().decode("utf-8", "replace").isprintable()
 
 
 def holds_controls(texts: pa.StringArray) -> bool:
@@ -164,7 +170,7 @@ def value_texts(array: pa.Array, field: pa.Field) -> pa.StringArray | None:
         return _times(array.cast(pa.int64()), scale)
     if types.is_binary(stored) and kind in ("binary", "geometry", "vector"):
         return pc.binary_join_element_wise("0x", hex_texts(array), "")
-    if types.is_decimal128(stored) and kind == "decimal":
+    if types.is_decimal(stored) and kind == "decimal":
         texts = array.cast(pa.string())
         return None if (bytes_of(texts) == ord("E")).any() else texts
     return None

@@ -67,7 +67,7 @@ class TableState:
     @property
     def unknown_cells(self) -> int:
         """How many cells the log does not determine."""
-        return sum(len(names) for names in self.rows.column("unknown").to_pylist())
+        return sum(len(chunk.flatten()) for chunk in self.rows.column("unknown").chunks)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The rows as ``state`` writes them: ``values`` and ``unknown`` as JSON text."""

@@ -10,7 +10,7 @@ from binlogkit.frames.arrays import one_text, text_array
 from binlogkit.frames.fields.field import written_type
 from binlogkit.frames.fields.ledger import EVENT
 from binlogkit.frames.fields.rows import ROW, STATE
-from binlogkit.frames.texts import has_large_rows, holds_quotes, is_plain, joined_rows
+from binlogkit.frames.texts import has_large_rows, holds_quotes, is_printable, joined_rows
 from binlogkit.reports._values import json_text, plain
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def with_safe_json(batch: pa.RecordBatch) -> pa.RecordBatch:
         column = columns[i]
         large = pa.types.is_large_string(field.type)
         is_json = field.name in JSON_COLUMNS and (large or pa.types.is_string(field.type))
-        if is_json and (large or not is_plain(column)):
+        if is_json and (large or not is_printable(column)):
             texts = [None if t is None else _one_line(t) for t in column.to_pylist()]
             columns[i] = pa.array(texts, field.type)
     return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
@@ -93,7 +93,7 @@ def _json_texts(array: pa.Array, field: pa.Field) -> pa.Array:
         return pc.fill_null(array.cast(pa.string()), null)
     if pa.types.is_list(kind) and pa.types.is_string(kind.value_type) and not array.null_count:
         return _json_lists(array)
-    if pa.types.is_string(kind) and is_plain(array):
+    if pa.types.is_string(kind) and is_printable(array):
         if field.name in JSON_COLUMNS:
             return pc.fill_null(array, null)
         if not holds_quotes(array):
