@@ -16,6 +16,7 @@ from binlogkit.cli.options import (
     output_of,
     output_options,
 )
+from binlogkit.cli.startup import arrow_without_pandas
 from binlogkit.cli.status import FINDINGS, WELL, note, status_of
 from binlogkit.errors import UsageError
 from binlogkit.log.audit import SECTIONS
@@ -48,6 +49,7 @@ def command(**arguments: Any) -> int:
     """
     from binlogkit.reports.output import write_records
 
+    arrow_without_pandas()
     output = output_of(arguments)
     sections, html, title = arguments.pop("section"), arguments.pop("html"), arguments.pop("title")
     if output.format not in ("table", "jsonl") and len(sections) != 1:

@@ -16,6 +16,7 @@ from binlogkit.cli.options import (
     output_options,
 )
 from binlogkit.cli.progress import ended_by
+from binlogkit.cli.startup import arrow_without_pandas
 from binlogkit.cli.status import status_of
 from binlogkit.frames.fields.field import Fields, names
 
@@ -48,6 +49,7 @@ def record_command(
     def command(**arguments: Any) -> int:
         from binlogkit.reports.output import write_batches, write_records
 
+        arrow_without_pandas()
         output = output_of(arguments)
         log: Log = open_input(arguments)
         filters = filters_of(arguments)

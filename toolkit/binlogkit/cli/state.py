@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from binlogkit.cli.options import input_options, open_input, output_of, output_options
+from binlogkit.cli.startup import arrow_without_pandas
 from binlogkit.cli.status import FINDINGS, complain, note, status_of
 
 __all__ = ["command"]
@@ -27,6 +28,7 @@ def command(**arguments: Any) -> int:
     """
     from binlogkit.reports.text import write_state
 
+    arrow_without_pandas()
     output = output_of(arguments)
     log = open_input(arguments)
     state = log.state(**{k: v for k, v in arguments.items() if v is not None})

@@ -13,6 +13,7 @@ from binlogkit.cli.options import (
     input_options,
     open_input,
 )
+from binlogkit.cli.startup import arrow_without_pandas
 from binlogkit.cli.status import FINDINGS, complain, status_of
 
 __all__ = ["command", "redo"]
@@ -23,6 +24,7 @@ def _script(arguments: dict[str, Any], *, backwards: bool) -> int:
     from binlogkit.reports.output import destination
     from binlogkit.reports.sql import Script, SqlOptions
 
+    arrow_without_pandas()
     output, commit = arguments.pop("output"), arguments.pop("commit")
     log = open_input(arguments)
     filters = filters_of(arguments)

@@ -1,0 +1,32 @@
+"""What commands that use Arrow spare themselves at their start."""
+
+from __future__ import annotations
+
+import sys
+
+__all__ = ["arrow_without_pandas"]
+
+
+class _NoPandas:
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> None:
+        if name == "pandas":
+            raise ImportError(name)
+
+
+def arrow_without_pandas() -> None:
+    """Load pyarrow, and let it find no pandas (pyarrow 26.0, ``pandas-shim.pxi``).
+
+    It loads pandas, which takes longer than a log of some size, when it first makes an array of
+    Python's values, only to see whether they are pandas'. A command's never are. ``to_pandas``
+    and reading pandas frames do not depend on it.
+    """
+    if "pandas" in sys.modules:
+        return
+    sys.meta_path.insert(0, _NoPandas)
+    try:
+        import pyarrow as pa
+
+        pa.array([0])
+    finally:
+        sys.meta_path.remove(_NoPandas)
