@@ -9,7 +9,7 @@ __all__ = ["arrow_without_pandas"]
 
 class _NoPandas:
     @staticmethod
-    def find_spec(name: str, path: object = None, target: object = None) -> None:
+    def find_spec(name: str, *_: object) -> None:
         if name == "pandas":
             raise ImportError(name)
 

@@ -84,8 +84,12 @@ def _generic(
 
     columns = [
         _image_texts(
-            batch.column(field.name), batch.column(f"{field.name}_state"), batch.column("raw"),
-            _IMAGES.index(field.name), dump, separators,
+            batch.column(field.name),
+            batch.column(f"{field.name}_state"),
+            batch.column("raw"),
+            _IMAGES.index(field.name),
+            dump,
+            separators,
         )
         if field.name in _IMAGES
         else batch.column(field.name)
@@ -100,8 +104,8 @@ def _generic(
 
 
 def state_rows(rows: pa.Table) -> Iterator[pa.RecordBatch]:
-    """The rows of a state (``values``, ``value_state``, ``raw``, ``unknown``) as records: the values
-    and the names of the unknown columns as JSON text without blanks."""
+    """The rows of a state (``values``, ``value_state``, ``raw``, ``unknown``) as records: values and
+    the names of unknown columns as JSON text without blanks."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -110,14 +114,15 @@ def state_rows(rows: pa.Table) -> Iterator[pa.RecordBatch]:
     dump = partial(json.dumps, ensure_ascii=False, separators=separators)
     count = max(1, min(_STATE_ROWS, LARGE * rows.num_rows // max(rows.nbytes, 1)))
     for batch in rows.to_batches(max_chunksize=count):
-        parts = [batch.column(name) for name in ("values", "value_state", "raw")]
+        values, states, raw = (batch.column(name) for name in ("values", "value_state", "raw"))
         unknown = _json_lists(batch.column("unknown"))
         if has_large_rows(batch.nbytes, batch.num_rows):
-            found = zip(struct_records(*parts, _AFTER), unknown.to_pylist(), strict=True)
-            for values, names in found:
-                yield _alone({"values": dump(values or {}), "unknown": names}, schema, True)
+            records = struct_records(values, states, raw, _AFTER)
+            for record, names in zip(records, unknown.to_pylist(), strict=True):
+                yield _alone({"values": dump(record or {}), "unknown": names}, schema, True)
         else:
-            texts = pc.fill_null(_image_texts(*parts, _AFTER, dump, separators), "{}")
+            texts = _image_texts(values, states, raw, _AFTER, dump, separators)
+            texts = pc.fill_null(texts, "{}")
             yield pa.RecordBatch.from_arrays([texts, unknown], schema=schema)
 
 
@@ -151,9 +156,7 @@ def _image_texts(
     special: list[str | None] = []
     if len(rows):
         chosen = pa.array(rows)
-        records = struct_records(
-            struct.take(chosen), states.take(chosen), raw.take(chosen), image
-        )
+        records = struct_records(struct.take(chosen), states.take(chosen), raw.take(chosen), image)
         special = [None if r is None else dump(r) for r in records]
     if len(rows) == len(struct):
         return pa.array(special, pa.string())
