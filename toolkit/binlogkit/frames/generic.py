@@ -104,8 +104,10 @@ def _generic(
 
 
 def state_rows(rows: pa.Table) -> Iterator[pa.RecordBatch]:
-    """The rows of a state (``values``, ``value_state``, ``raw``, ``unknown``) as records: values and
-    the names of unknown columns as JSON text without blanks."""
+    """The rows of a state (``values``, ``value_state``, ``raw``, ``unknown``) as records.
+
+    Values and the names of unknown columns are JSON text without blanks.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
