@@ -198,6 +198,7 @@ class RowChanges:
             self._parts.close()
             raise error
         self._reading.damages.append(error)
+        self._reading.unread_rows(part.window, fault.i, error)
 
     # ---- batches ------------------------------------------------------------------------------
 

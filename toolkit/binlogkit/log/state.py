@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from binlogkit.errors import DamageError, UsageError
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.log.ends import behind_position, behind_time
-from binlogkit.log.gaps import Gap, Gaps, Reach
+from binlogkit.log.gaps import Reach
 from binlogkit.log.history import MERGE, History, Layout
 from binlogkit.rows.filters import Filters, parse_table_name, parse_time, written_table_name
+from binlogkit.rows.soundness import Gap
 
 if TYPE_CHECKING:
     import numpy as np
@@ -112,15 +113,13 @@ def table_states(
     if sum(x is not None for x in (at, until_gtid, until_time)) > 1:
         raise UsageError("give one of at, until_gtid and until_time")
     history, ledger, texts = History(), Transactions(log.options.source), Statements(Filters())
-    seen = Gaps()
 
     def take(window: Window, rows: np.ndarray[Any, Any]) -> None:
         ledger.take(window, rows)
         texts.take(window)
         history.take(window)
-        seen.take(window)
 
-    reading = log.view(take, counting=True)
+    log.view(take, counting=True)
     if log.unreadable is not None:
         raise log.unreadable
     transactions, statements = ledger.finish(), texts.finish()
@@ -131,8 +130,7 @@ def table_states(
     if isinstance(until, AtTime):
         notes = behind_time(history, transactions, until.microseconds)
     boundaries = read_boundaries(history.table(log.options.source))
-    stops = log.options.on_damage == "stop"
-    gaps = seen.finish(reading, log.damages[-1] if stops and log.damages else None)
+    gaps = log.gaps
     for table in tables:
         name = _full_name(history, table)
         counted = _ended(transactions, until, name)

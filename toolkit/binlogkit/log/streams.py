@@ -12,6 +12,7 @@ from binlogkit.rows.filter_args import FilterArgs, RowFilterArgs, check_names
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.options import ReadOptions
 from binlogkit.rows.reading import Reading, Times
+from binlogkit.rows.soundness import Finding, Gap, Gaps
 from binlogkit.rows.steps import Step, steps_of
 from binlogkit.sources.carriers import Carrier
 
@@ -60,6 +61,18 @@ class Streams:
         self.times = Times()
         self.undecodable = 0
         self.unreadable: InputError | None = None
+        self._reading: Reading | None = None
+
+    @property
+    def gaps(self) -> list[Gap]:
+        """Where changes may be missing, up to where the last read came: damage, files, GTIDs."""
+        return [] if self._reading is None else self._reading.gaps
+
+    @property
+    def notes(self) -> list[Finding]:
+        """What the last read showed of the whole and is no gap: clocks, checksums, the logs' ends.
+        """
+        return [] if self._reading is None else self._reading.notes
 
     @property
     def files(self) -> list[str]:
@@ -71,7 +84,8 @@ class Streams:
 
         ``carriers``: the log's own, opened otherwise.
         """
-        reading = Reading(self.carriers if carriers is None else carriers, self.options)
+        carriers = self.carriers if carriers is None else carriers
+        reading = self._reading = Reading(carriers, self.options, gaps=Gaps())
         self.damages, self.problems = reading.damages, reading.problems
         self.losses, self.loose, self.met = reading.losses, reading.loose, reading.schemas
         self.times = reading.times

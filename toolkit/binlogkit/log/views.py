@@ -27,6 +27,8 @@ def view(
             if counts is not None:
                 counted, found = counts.of(window)
                 damages = sorted([*damages, *found], key=_entry)
+                for i, error in found:
+                    reading.unread_rows(window, i, error)
             for one in take:
                 if counts is None:
                     one(window)

@@ -28,6 +28,7 @@ from binlogkit.rows.options import ReadOptions
 from binlogkit.rows.scan import LogScan, Part
 from binlogkit.rows.schema import TableSchema
 from binlogkit.rows.slots import Slots
+from binlogkit.rows.soundness import Finding, Gap, Gaps
 from binlogkit.rows.start import Start
 from binlogkit.rows.table_history import TableHistory
 from binlogkit.rows.transactions import Transaction
@@ -74,12 +75,14 @@ class Reading:
         options: ReadOptions | None = None,
         *,
         start: Start | None = None,
+        gaps: Gaps | None = None,
     ) -> None:
         self.carriers = carriers
         self.options = options or ReadOptions()
         self.start = start or Start()
         self.damages: list[DamageError] = []
         self.losses: list[Loss] = []
+        self._gaps = gaps
         self.loose: dict[str, int] = {}
         self.unreadable: InputError | None = None
         self.at = 0
@@ -113,6 +116,25 @@ class Reading:
         """Whether names of databases and tables turned out to be compared without case."""
         return self.tables.catalog.folded
 
+    @property
+    def gaps(self) -> list[Gap]:
+        """Where changes may be missing, up to where it has come; none are sought without Gaps."""
+        if self._gaps is None:
+            return []
+        stops = self.options.on_damage == "stop"
+        stopped = self.damages[-1] if stops and self.damages else None
+        return self._gaps.found(self.losses, self.ordinal, stopped)
+
+    @property
+    def notes(self) -> list[Finding]:
+        """What concerns the whole of what was read and means no gap: clocks, the logs' ends."""
+        return [] if self._gaps is None else self._gaps.notes()
+
+    def unread_rows(self, window: Window, i: int, error: DamageError) -> None:
+        """The rows of entry ``i`` of a window cannot be read."""
+        if self._gaps is not None:
+            self._gaps.take_rows(window, i, error)
+
     def windows(self, submit: Submit | None = None) -> Generator[Window, None, None]:
         """The windows of all logs; an unreadable log is raised after the others were read.
 
@@ -121,7 +143,10 @@ class Reading:
         for i, carrier in enumerate(self.carriers):
             self.at = i
             try:
-                yield from self._log(i, carrier, submit)
+                for window in self._log(i, carrier, submit):
+                    if self._gaps is not None:
+                        self._gaps.take(window)
+                    yield window
             except InputError as error:
                 self.unreadable = self.unreadable.and_also(error) if self.unreadable else error
         if self.unreadable is not None:

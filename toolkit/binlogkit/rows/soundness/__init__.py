@@ -7,7 +7,8 @@ means for the data (:data:`CODES`). By topic: :mod:`.file_checks`, :mod:`.statem
 
 from binlogkit.rows.soundness.file_facts import FileFacts
 from binlogkit.rows.soundness.finding import CODES, Finding, Grade, Place
+from binlogkit.rows.soundness.gaps import Gap, Gaps
 from binlogkit.rows.soundness.series import Joint
 from binlogkit.rows.soundness.soundness import Soundness
 
-__all__ = ["CODES", "FileFacts", "Finding", "Grade", "Joint", "Place", "Soundness"]
+__all__ = ["CODES", "FileFacts", "Finding", "Gap", "Gaps", "Grade", "Joint", "Place", "Soundness"]

@@ -1,0 +1,120 @@
+"""What a reading has not seen: damage, missing files and transactions, and what each can concern.
+
+A reading takes its windows here (``Reading.gaps``), so that every answer knows what it stands on,
+up to where it was read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from binlogkit.errors import DamageError, printable
+from binlogkit.rows.losses import Loss
+from binlogkit.rows.soundness.finding import Finding, Grade
+from binlogkit.rows.soundness.soundness import Soundness
+from binlogkit.rows.window import SEQ_SHIFT, Window
+
+__all__ = ["Gap", "Gaps"]
+
+# Findings after which changes may be missing, or stand where they do not belong. What damage takes
+# is told by losses, more exactly.
+_GAPS = frozenset(
+    {
+        "events_after_end", "file_missing", "file_order", "file_repeated", "gtid_forgotten",
+        "gtid_gap", "gtid_repeated", "incident", "length_mismatch", "next_name", "no_begin",
+        "no_events", "no_gtid", "position_mismatch", "rows_without_map", "sequence_back",
+        "sequence_gap", "statement_not_ended", "zeros_at_end",
+    }
+)  # fmt: skip
+# Observations that say how far the answer can be trusted: checksums, clocks, the logs' two ends.
+_NOTES = frozenset(
+    {
+        "begins_later", "in_use", "no_checksums", "no_format_description", "not_closed",
+        "several_servers", "time_goes_back",
+    }
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Where changes may be missing.
+
+    ``code``: of the finding, ``damage`` where damage took them; ``seq``: its place in the reading;
+    ``tables``: ``db.table`` of those that it can concern, None for any; ``found``: what is missing,
+    in words.
+    """
+
+    code: str
+    file: str
+    pos: int | None
+    seq: int
+    tables: frozenset[str] | None
+    found: str
+
+    def concerns(self, names: Iterable[str]) -> bool:
+        """Whether changes of one of these tables may be missing."""
+        return self.tables is None or not self.tables.isdisjoint(names)
+
+    def __str__(self) -> str:
+        at = "" if self.pos is None else f" at {self.pos}"
+        return printable(f"{self.file}{at}: {self.found}")
+
+
+@dataclass(slots=True)
+class Gaps:
+    """Takes the windows of a reading; :meth:`found` and :meth:`notes` tell what they showed."""
+
+    _soundness: Soundness = field(default_factory=Soundness)
+    _findings: list[tuple[Finding, int]] = field(default_factory=list)  # and their place
+    _starts: dict[str, int] = field(default_factory=dict)  # the place of each file's first event
+    _rows: dict[tuple[str, int], Gap] = field(default_factory=dict)
+
+    def take(self, window: Window) -> None:
+        """Take the next window."""
+        stretch, file = window.stretch, window.carrier.name
+        found = self._soundness.take(window)
+        if stretch is not None:
+            self._starts.setdefault(file, stretch.ordinal)
+        ordinal = self._starts.get(file, 0) if stretch is None else stretch.ordinal
+        self._findings += ((f, ordinal) for f in found if f.code in _GAPS or f.code in _NOTES)
+
+    def take_rows(self, window: Window, i: int, error: DamageError) -> None:
+        """The rows of entry ``i`` of a window cannot be read."""
+        stretch = window.stretch
+        assert stretch is not None
+        schema = window.schemas[int(stretch.entries["slot"][i])]
+        tables = None if schema is None else frozenset([".".join(schema.name)])
+        seq = stretch.ordinal + i << SEQ_SHIFT
+        gap = Gap("damage", error.file, error.offset, seq, tables, f"damage: {error.reason}")
+        self._rows.setdefault((error.file, error.offset), gap)
+
+    def found(
+        self, losses: Iterable[Loss], ordinal: int, stopped: DamageError | None
+    ) -> list[Gap]:
+        """The gaps so far, in log order; ``losses``: those of the reading; ``ordinal``: up to which
+        event it came; ``stopped``: what ended it before the logs' end."""
+        found = [*self._gaps(), *self._rows.values(), *map(_of_loss, losses)]
+        if stopped is not None:
+            told = f"damage ends the reading: {stopped.reason}"
+            seq = ordinal << SEQ_SHIFT
+            found.append(Gap("damage", stopped.file, stopped.offset, seq, None, told))
+        return sorted((g for g in found if g.tables != frozenset()), key=lambda gap: gap.seq)
+
+    def notes(self) -> list[Finding]:
+        """What concerns the whole of what was read, and means no gap, in log order."""
+        return [f for f, _ in self._findings if f.code in _NOTES]
+
+    def _gaps(self) -> Iterator[Gap]:
+        ends = ((f, self._starts.get(f.place.file, 0)) for f in self._soundness.end())
+        for one, ordinal in [*self._findings, *ends]:
+            if one.code in _GAPS and one.grade != Grade.NOTE:
+                told = f"{one.found}. {one.meaning}"
+                at = one.place
+                yield Gap(one.code, at.file, at.pos, ordinal << SEQ_SHIFT, None, told)
+
+
+def _of_loss(loss: Loss) -> Gap:
+    tables = None if loss.concerns is None else frozenset(loss.concerns)
+    seq = loss.ordinal << SEQ_SHIFT
+    return Gap("damage", loss.file, loss.pos, seq, tables, f"damage: {loss.sentence}")
