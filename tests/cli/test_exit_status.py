@@ -196,21 +196,21 @@ def test_a_damaged_range_is_quarantined(
 @pytest.mark.parametrize("kind", ["text", "empty", "missing", "folder"])
 def test_one_of_several_files_is_unreadable(
     run: Run,
-    small: Path,
+    golden_log: Any,
     tmp_path: Path,
     command: str,
     kind: str,
 ) -> None:
     """The others are delivered, then it is named."""
-    odd, again = tmp_path / "odd", tmp_path / "binlog.000002"
-    again.write_bytes(small.read_bytes())
+    first, second = (golden_log(f"8.0-row-full/shutdown/binlog.00000{n}") for n in (1, 2))
+    odd = tmp_path / "odd"
     if kind == "folder":
         odd.mkdir()
     elif kind != "missing":
         odd.write_text("no log at all" if kind == "text" else "")
-    sound = run(command, small, again, "--format", "jsonl")
+    sound = run(command, first, second, "--format", "jsonl")
     assert sound.status == 0
-    done = run(command, small, odd, again, "--format", "jsonl")
+    done = run(command, first, odd, second, "--format", "jsonl")
     assert done.status == 2
     assert done.complaint.startswith(f"binlogkit: {odd}: ")
     assert done.records == sound.records != []
@@ -233,14 +233,16 @@ def test_an_undecodable_cell(
     assert done.status == 1
     cells = [cell for record in done.records for cell in record["after"].values()]
     odd = [cell for cell in cells if isinstance(cell, dict)]
-    assert done.complaint == f"binlogkit: {len(odd)} cells could not be decoded"
+    cut, told = done.err.splitlines()
+    assert "bytes were cut out" in cut
+    assert told == f"binlogkit: {len(odd)} cells could not be decoded"
     for cell in odd:
         assert list(cell) == ["undecodable", "reason"]
         assert bytes.fromhex(cell["undecodable"].removeprefix("0x"))
         assert "utf8" in cell["reason"].lower().replace("-", "")
     assert any(isinstance(cell, str) for cell in cells)
     told = run("rows", path, "--charset", "latin1", "--format", "jsonl")
-    assert (told.status, told.err) == (0, "")
+    assert told.err.splitlines() == [cut]
 
 
 def test_a_schema_that_contradicts_the_log(
@@ -254,11 +256,12 @@ def test_a_schema_that_contradicts_the_log(
     schema.write_text("CREATE TABLE keyed.pk (id INT PRIMARY KEY, name VARCHAR(20));")
     done = run("rows", part, "--schema", schema, "--format", "jsonl")
     assert done.status == 1
-    assert "keyed.pk" in done.complaint
+    cut, told = done.err.splitlines()
+    assert "keyed.pk" in told
     assert next(iter(done.records[0]["after"])) == "@1"
     schema.write_text("CREATE TABLE keyed.pk (id INT, name VARCHAR(20), body TEXT, data BLOB);")
     done = run("rows", part, "--schema", schema, "--format", "jsonl")
-    assert (done.status, done.err) == (0, "")
+    assert done.err.splitlines() == [cut]
     assert list(done.records[0]["after"]) == ["id", "name", "body", "data"]
 
 

@@ -12,6 +12,7 @@
     │   ├── ChecksumError           an event's CRC32 does not match its bytes
     │   └── MalformedEventError     a field claims what its event cannot hold
     │       └── ZeroTailError       nothing but zero bytes up to the end of the file
+    ├── GapError                    an answer would stand over gaps in the log (exit status 1)
     ├── SchemaError                 a table's schema is unknown, ambiguous or contradicts the log
     ├── LimitError                  a documented limit against hostile input was reached
     ├── ServerError                 a MySQL server refused, failed or went away
@@ -33,6 +34,7 @@ __all__ = [
     "ChecksumError",
     "DamageError",
     "EmptyInputError",
+    "GapError",
     "InputError",
     "LimitError",
     "LogGapError",
@@ -52,6 +54,12 @@ __all__ = [
 ]
 
 _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff")
+
+
+_OVER_GAPS = (
+    "changes may be missing, so no script is made; with despite_gaps (--despite-gaps) one is, and "
+    "names the gaps"
+)
 
 
 def printable(text: str) -> str:
@@ -150,6 +158,24 @@ class MalformedEventError(DamageError):
 
 class ZeroTailError(MalformedEventError):
     """Nothing but zero bytes up to the end of the file: space that was never written."""
+
+
+class GapError(BinlogKitError):
+    """An undo or redo of a log in which changes may be missing that concern it.
+
+    ``gaps``: where and what, a sentence each.
+    """
+
+    def __init__(self, gaps: tuple[str, ...]) -> None:
+        self.gaps = gaps
+        super().__init__(gaps)
+
+    def lines(self) -> list[str]:
+        """The gaps, a line each, and what to do."""
+        return [*map(printable, self.gaps), _OVER_GAPS]
+
+    def __str__(self) -> str:
+        return "; ".join(self.lines())
 
 
 class SchemaError(BinlogKitError):

@@ -18,6 +18,7 @@ from binlogkit.cli.status import FINDINGS, UNREADABLE, complain
 from binlogkit.errors import (
     BinlogKitError,
     DamageError,
+    GapError,
     InputError,
     LimitError,
     SchemaError,
@@ -58,9 +59,9 @@ class _Commands(click.Group):
 def cli() -> None:
     """Forensic analysis and test fixtures for MySQL binary logs.
 
-    Exit status: 0 all well; 1 findings (damage, differences, an undecodable cell, a state that the
-    log does not determine); 2 usage or unreadable input. Records go to standard output, all else to
-    standard error.
+    Exit status: 0 all well; 1 findings (damage, gaps, differences, an undecodable cell, a state
+    that the log does not determine); 2 usage or unreadable input. Records go to standard output,
+    all else to standard error.
     """
 
 
@@ -95,6 +96,10 @@ def run(argv: list[str] | None = None) -> int:
         return _INTERRUPTED
     except (DamageError, SchemaError, LimitError) as exc:
         complain(str(exc))
+        return FINDINGS
+    except GapError as exc:
+        for line in exc.lines():
+            complain(line)
         return FINDINGS
     except InputError as exc:
         for line in exc.lines():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from binlogkit.cli.progress import end_progress
@@ -11,10 +11,12 @@ from binlogkit.errors import printable
 
 if TYPE_CHECKING:
     from binlogkit.log import Log
+    from binlogkit.rows.soundness import Gap
 
 __all__ = ["FINDINGS", "UNREADABLE", "WELL", "complain", "note", "status_of"]
 
 WELL, FINDINGS, UNREADABLE = 0, 1, 2
+_TOLD = ("damage", "rows_without_map", "zeros_at_end")  # as damage, with what it may have cost
 
 
 def complain(text: str) -> None:
@@ -33,6 +35,15 @@ def _say(line: str) -> None:
         print(line, file=sys.stderr)
 
 
+def _complain_of(gaps: Sequence[Gap]) -> None:
+    """A line for each kind of gap in each file."""
+    kinds: dict[tuple[str, str], list[Gap]] = {}
+    for gap in gaps:
+        kinds.setdefault((gap.file, gap.code), []).append(gap)
+    for first, *others in kinds.values():
+        complain(f"{first}{f' ({len(others)} more like it)' if others else ''}")
+
+
 def status_of(log: Log, filters: Mapping[str, Any] | None = None, *, nothing: bool = False) -> int:
     """Tell what the reading of ``log`` met, and the status that follows from it.
 
@@ -43,6 +54,8 @@ def status_of(log: Log, filters: Mapping[str, Any] | None = None, *, nothing: bo
         complain(str(damage))
     for loss in log.losses:
         complain(str(loss))
+    gaps = [gap for gap in log.gaps if gap.code not in _TOLD]
+    _complain_of(gaps)
     for problem in log.problems:
         complain(problem)
     for name, alone in log.loose.items():
@@ -60,4 +73,4 @@ def status_of(log: Log, filters: Mapping[str, Any] | None = None, *, nothing: bo
     if log.undecodable:
         cells = "cell" if log.undecodable == 1 else "cells"
         complain(f"{log.undecodable} {cells} could not be decoded")
-    return FINDINGS if log.damages or log.problems or log.undecodable else WELL
+    return FINDINGS if log.damages or gaps or log.problems or log.undecodable else WELL

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -26,9 +27,11 @@ def _script(arguments: dict[str, Any], *, backwards: bool) -> int:
 
     arrow_without_pandas()
     output, commit = arguments.pop("output"), arguments.pop("commit")
+    despite = arguments.pop("despite_gaps")
     log = open_input(arguments)
     filters = filters_of(arguments)
-    plans = log.undo(**filters) if backwards else log.redo(**filters)
+    make = log.undo if backwards else log.redo
+    plans = make(despite_gaps=despite, **filters)
     options = SqlOptions(
         title="undo" if backwards else "redo",
         made_by=" ".join([f"binlogkit {__version__}:", "binlogkit", *sys.argv[1:]]),
@@ -48,14 +51,22 @@ _script_options = (
     click.option(
         "--commit", is_flag=True, help="Let the script commit when every statement hit one row."
     ),
+    click.option(
+        "--despite-gaps",
+        is_flag=True,
+        help="Make a script where changes may be missing; it names the gaps.",
+    ),
 )
 
 
+def _script_command(command: Callable[..., int]) -> Callable[..., int]:
+    for option in reversed(_script_options):
+        command = option(command)
+    return input_options(filter_options(command))
+
+
 @click.command("undo")
-@input_options
-@filter_options
-@_script_options[0]
-@_script_options[1]
+@_script_command
 def command(**arguments: Any) -> int:
     """Print the SQL that takes the chosen changes back, last change first.
 
@@ -66,10 +77,7 @@ def command(**arguments: Any) -> int:
 
 
 @click.command("redo")
-@input_options
-@filter_options
-@_script_options[0]
-@_script_options[1]
+@_script_command
 def redo(**arguments: Any) -> int:
     """Print the SQL that makes the chosen changes again, first change first."""
     return _script(arguments, backwards=False)

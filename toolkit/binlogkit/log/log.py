@@ -220,21 +220,23 @@ class Log(Streams):
         events = (step.event for step in steps_of(self.reading()))
         return write_loaded_files(events, Path(directory))
 
-    def undo(self, **filters: Unpack[FilterArgs]) -> Plans:
+    def undo(self, *, despite_gaps: bool = False, **filters: Unpack[FilterArgs]) -> Plans:
         """Plans that take the chosen changes back, last first: what reports.sql makes a script of.
 
         A sequence of mappings as analyses.undo.PLANS says, each made when it is asked for; one that
-        is ``refused`` says why.
+        is ``refused`` says why. GapError: changes of the chosen tables may be missing, and the rows
+        may have been changed in ways that are not known; ``despite_gaps``: the plans are made all
+        the same, and their script names the gaps.
         """
         from binlogkit.log.undo import plans_of
 
-        return plans_of(self, backwards=True, **filters)
+        return plans_of(self, backwards=True, despite_gaps=despite_gaps, **filters)
 
-    def redo(self, **filters: Unpack[FilterArgs]) -> Plans:
+    def redo(self, *, despite_gaps: bool = False, **filters: Unpack[FilterArgs]) -> Plans:
         """Plans that make the chosen changes again, first first; see :meth:`undo`."""
         from binlogkit.log.undo import plans_of
 
-        return plans_of(self, backwards=False, **filters)
+        return plans_of(self, backwards=False, despite_gaps=despite_gaps, **filters)
 
     def audit(self, **filters: Unpack[FilterArgs]) -> Audit:
         """Who changed what and when, and what this log cannot show; see log.audit.SECTIONS.

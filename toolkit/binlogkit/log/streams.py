@@ -70,8 +70,7 @@ class Streams:
 
     @property
     def notes(self) -> list[Finding]:
-        """What the last read showed of the whole and is no gap: clocks, checksums, the logs' ends.
-        """
+        """What the last read showed of the whole and is no gap: clocks, the logs' ends."""
         return [] if self._reading is None else self._reading.notes
 
     @property

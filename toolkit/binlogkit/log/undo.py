@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Unpack
 
+from binlogkit.errors import GapError
 from binlogkit.rows.filter_args import FilterArgs
 from binlogkit.rows.filters import Filters
+from binlogkit.rows.soundness import Gap
 
 if TYPE_CHECKING:
     from binlogkit.analyses.plans import Plans
@@ -15,28 +17,52 @@ if TYPE_CHECKING:
 __all__ = ["plans_of"]
 
 
-def plans_of(log: Streams, *, backwards: bool, **filters: Unpack[FilterArgs]) -> Plans:
+def plans_of(
+    log: Streams, *, backwards: bool, despite_gaps: bool = False, **filters: Unpack[FilterArgs]
+) -> Plans:
     """See :meth:`binlogkit.log.log.Log.undo`."""
     from binlogkit.analyses.undo import plans
 
+    wanted = Filters.build(**filters)
+    refused = list(_refused(log, wanted))
+    statements = log.statement_table(Filters())
     transactions = log.transaction_table()
     if log.unreadable is not None:
         raise log.unreadable
-    return plans(
+    found = plans(
         (batch.batch for batch in log.batches(**filters)),
-        _refused(log, **filters),
+        refused,
         transactions=transactions,
-        statements=log.statement_table(Filters()),
+        statements=statements,
         backwards=backwards,
+    )
+    found.gaps = tuple(str(gap) for gap in log.gaps if _concerns(gap, wanted))
+    if found.gaps and not despite_gaps:
+        raise GapError(found.gaps)
+    return found
+
+
+def _concerns(gap: Gap, wanted: Filters) -> bool:
+    """Whether changes of a wanted table may be missing.
+
+    Where the gap stands does not matter: before the chosen changes it may hold others that were
+    meant, or what names the columns; after them, what changed the rows again.
+    """
+    if gap.tables is None:
+        return True
+    names = (name.split(".") for name in gap.tables)  # a name may have dots of its own
+    return any(
+        wanted.wants_table(".".join(parts[:i]), ".".join(parts[i:]))
+        for parts in names
+        for i in range(1, len(parts))
     )
 
 
-def _refused(log: Streams, **filters: Unpack[FilterArgs]) -> Iterator[dict[str, Any]]:
+def _refused(log: Streams, wanted: Filters) -> Iterator[dict[str, Any]]:
     """The statements that changed rows without saying which, each with the reason for no plan.
 
     The tables of one statement have one ``seq``: their order is the statement's, also backwards.
     """
-    wanted = Filters.build(**filters)
     first: dict[str, Any] = {}
     for boundary in log.boundary_table(wanted).select(_KEYS).to_pylist():
         if any(boundary[name] != first.get(name) for name in _EVENT):

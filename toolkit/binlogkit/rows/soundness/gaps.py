@@ -89,9 +89,7 @@ class Gaps:
         gap = Gap("damage", error.file, error.offset, seq, tables, f"damage: {error.reason}")
         self._rows.setdefault((error.file, error.offset), gap)
 
-    def found(
-        self, losses: Iterable[Loss], ordinal: int, stopped: DamageError | None
-    ) -> list[Gap]:
+    def found(self, losses: Iterable[Loss], ordinal: int, stopped: DamageError | None) -> list[Gap]:
         """The gaps so far, in log order; ``losses``: those of the reading; ``ordinal``: up to which
         event it came; ``stopped``: what ended it before the logs' end."""
         found = [*self._gaps(), *self._rows.values(), *map(_of_loss, losses)]
@@ -106,9 +104,13 @@ class Gaps:
         return [f for f, _ in self._findings if f.code in _NOTES]
 
     def _gaps(self) -> Iterator[Gap]:
+        """Those that findings show; logs without any event have none."""
+        empty = not any(
+            file.events for file in self._soundness.files
+        )  # no event, and no gap in them
         ends = ((f, self._starts.get(f.place.file, 0)) for f in self._soundness.end())
         for one, ordinal in [*self._findings, *ends]:
-            if one.code in _GAPS and one.grade != Grade.NOTE:
+            if one.code in _GAPS and one.grade != Grade.NOTE and not empty:
                 told = f"{one.found}. {one.meaning}"
                 at = one.place
                 yield Gap(one.code, at.file, at.pos, ordinal << SEQ_SHIFT, None, told)
