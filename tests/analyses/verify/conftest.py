@@ -14,6 +14,7 @@ from binlogkit.log.verify import Verification
 
 DATA = Path(__file__).parents[2] / "_data"
 MAGIC = b"\xfebin"
+SID = "80808080-0080-11ee-8080-808080808080"
 FLAGS, LOG_POS = 17, 13
 IN_USE = 1
 
@@ -67,3 +68,38 @@ def join() -> Callable[[Iterable[Piece]], bytes]:
 def codes() -> Callable[[Verification], list[str]]:
     """The codes of findings that are more than notes, in order."""
     return lambda found: [f.code for f in found.findings if f.grade != "note"]
+
+
+@pytest.fixture
+def series(tmp_path: Path) -> list[Path]:
+    """See :func:`write_series`."""
+    return write_series(tmp_path)
+
+
+def write_series(folder: Path) -> list[Path]:
+    """Write three logs of one server, 20 transactions each, as rotation leaves them."""
+    events = pieces_of((DATA / "8.0-row-full/keys/binlog.000001").read_bytes())
+    starts = [i for i, piece in enumerate(events) if piece.type == "GTID_LOG_EVENT"]
+    paths = []
+    for n in range(3):
+        part = events[starts[20 * n] : starts[20 * n + 20]]
+        for i, piece in enumerate(p for p in part if p.type == "GTID_LOG_EVENT"):
+            at = 19 + 26
+            piece.data[at : at + 16] = i.to_bytes(8, "little") + (i + 1).to_bytes(8, "little")
+        head, previous = events[0], Piece(bytearray(events[1].data[:19]), events[1].type)
+        previous.data += previous_gtids(20 * n)
+        rotate = Piece(bytearray(events[-1].data[:27]), "ROTATE_EVENT")
+        rotate.data += f"binlog.{n + 2:06}".encode()
+        path = folder / f"binlog.{n + 1:06}"
+        path.write_bytes(joined([head, previous, *part, rotate]))
+        paths.append(path)
+    return paths
+
+
+def previous_gtids(last: int) -> bytes:
+    """The body of PREVIOUS_GTIDS for 1 to ``last``."""
+    if not last:
+        return (0).to_bytes(8, "little")
+    sid = bytes.fromhex(SID.replace("-", ""))
+    numbers = (1, 1, last + 1)
+    return (1).to_bytes(8, "little") + sid + b"".join(n.to_bytes(8, "little") for n in numbers)

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 import binlogkit as bk
 from binlogkit.events.gtid_set import GtidSet
@@ -18,37 +17,6 @@ CELL = "8.0-row-full"
 SID = "80808080-0080-11ee-8080-808080808080"
 PREVIOUS, ROTATE = 1, -1
 Codes = Callable[[Any], list[str]]
-
-
-@pytest.fixture
-def series(tmp_path: Path, pieces: Any, join: Any) -> list[Path]:
-    """Three logs of one server, 20 transactions each, as rotation leaves them."""
-    events = pieces(f"{CELL}/keys/binlog.000001")
-    starts = [i for i, piece in enumerate(events) if piece.type == "GTID_LOG_EVENT"]
-    paths = []
-    for n in range(3):
-        part = events[starts[20 * n] : starts[20 * n + 20]]
-        for i, piece in enumerate(p for p in part if p.type == "GTID_LOG_EVENT"):
-            at = 19 + 26
-            piece.data[at : at + 16] = i.to_bytes(8, "little") + (i + 1).to_bytes(8, "little")
-        piece_of = type(events[0])
-        head, previous = events[0], piece_of(bytearray(events[1].data[:19]), events[1].type)
-        previous.data += previous_gtids(20 * n)
-        rotate = piece_of(bytearray(events[-1].data[:27]), "ROTATE_EVENT")
-        rotate.data += f"binlog.{n + 2:06}".encode()
-        path = tmp_path / f"binlog.{n + 1:06}"
-        path.write_bytes(join([head, previous, *part, rotate]))
-        paths.append(path)
-    return paths
-
-
-def previous_gtids(last: int) -> bytes:
-    """The body of PREVIOUS_GTIDS for 1 to ``last``."""
-    if not last:
-        return (0).to_bytes(8, "little")
-    sid = bytes.fromhex(SID.replace("-", ""))
-    numbers = (1, 1, last + 1)
-    return (1).to_bytes(8, "little") + sid + b"".join(n.to_bytes(8, "little") for n in numbers)
 
 
 def names(paths: list[Path]) -> list[str]:

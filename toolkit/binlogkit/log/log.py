@@ -172,12 +172,23 @@ class Log(Streams):
         return self._frame(schema_table(self.table_schemas()), engine, {})
 
     def _frame(self, table: pa.Table, engine: Engine, filters: Mapping[str, Any]) -> Frame:
-        """``table`` for who asked; what the log does not have of the filters is a warning."""
+        """``table`` for who asked; what the log does not have of the filters is a warning.
+
+        Gaps are told with it: sentences in ``frame.attrs["gaps"]``, or as JSON in the metadata
+        ``binlogkit:gaps`` of an Arrow table's schema.
+        """
         from binlogkit.frames.tables import to_engine
         from binlogkit.log.unmet import warn_of_unmet
 
         warn_of_unmet(self, filters, nothing=not table.num_rows)
-        return to_engine(table, engine)
+        gaps = [str(gap) for gap in self.gaps]
+        if gaps and engine == "pyarrow":
+            told = {**(table.schema.metadata or {}), b"binlogkit:gaps": json.dumps(gaps)}
+            return table.replace_schema_metadata(told)
+        frame = to_engine(table, engine)
+        if gaps:
+            frame.attrs["gaps"] = gaps
+        return frame
 
     def table_schemas(self) -> list[TableSchema]:
         """Every version of every table with row changes."""
