@@ -114,7 +114,9 @@ class Losses:
 
     def damaged(self, error: DamageError, event: Event | None = None, ordinal: int = 0) -> None:
         """A range was gone past, or ``event`` could not be read, behind the events fed."""
-        end = error.offset if error.end is None else error.end
+        end = error.end
+        if end is None:
+            end = error.offset if event is None else event.raw.end_pos
         if self._pending is not None:
             self._pending.end_pos = max(end, self._pending.end_pos)
             self._pending.event = None

@@ -61,7 +61,7 @@ class LogChecks:
         self._watch = Watch(name, every=True)
         self.left = Left()
         self._given: Counter[str] = Counter()
-        self._last_damage: DamageError | None = None
+        self._damaged_to: int | None = 0  # where the last damage ends
 
     def take(
         self, window: Window, stretch: Stretch, met: Sequence[Met], rows: Sequence[Met]
@@ -128,25 +128,31 @@ class LogChecks:
         """Damage before or in the event at entry i."""
         own = int(events.positions[i]) == error.offset
         kind, number = None, None
+        end = error.end
         if own:
-            error.end = int(events.ends[i]) if error.end is None else error.end
+            end = int(events.ends[i]) if end is None else end
             kind, number = event_type_name(int(events.types[i])), events.number(i - 1) + 1
         gtid = None if self.facts.foreign else events.gtid(events.running(i))
-        return i, _DAMAGE, self._damage(error, _code(error, own, True), number, kind, gtid)
+        return i, _DAMAGE, self._damage(error, end, _code(error, own, True), number, kind, gtid)
 
     def _of_rows(self, events: Events, i: int, error: DamageError) -> Found:
         """The rows of the event at entry i cannot be read."""
-        error.end = int(events.ends[i])
         kind, gtid = event_type_name(int(events.types[i])), events.gtid(events.running(i + 1))
-        code = _code(error, True, True)
-        return i, _OF_ROWS, self._damage(error, code, events.number(i) + 1, kind, gtid)
+        code, number, end = _code(error, True, True), events.number(i) + 1, int(events.ends[i])
+        return i, _OF_ROWS, self._damage(error, end, code, number, kind, gtid)
 
     def _damage(
-        self, error: DamageError, code: str, number: int | None, kind: str | None, gtid: str | None
+        self,
+        error: DamageError,
+        end: int | None,
+        code: str,
+        number: int | None,
+        kind: str | None,
+        gtid: str | None,
     ) -> Finding:
         self.facts.damages += 1
-        self._last_damage = error
-        at = Place(error.file, error.offset, error.end, None, number, kind, gtid)
+        self._damaged_to = end
+        at = Place(error.file, error.offset, end, None, number, kind, gtid)
         where = f"{error.field}: " if error.field else ""
         return finding(code, at, where + error.reason)
 
@@ -156,9 +162,8 @@ class LogChecks:
         """The log ends, with damage behind its last event."""
         self.facts.loose = loose
         gtid = self._transactions.gtid if self._transactions is not None else None
-        found = [self._damage(e, _code(e, False, False), None, None, gtid) for e in errors]
-        last = self._last_damage
-        cut = last is not None and (last.end is None or last.end > self.facts.size)
+        found = [self._damage(e, e.end, _code(e, False, False), None, None, gtid) for e in errors]
+        cut = self._damaged_to is None or self._damaged_to > self.facts.size
         transactions = self._transactions
         if transactions is not None:
             if errors:
