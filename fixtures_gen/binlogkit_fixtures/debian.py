@@ -1,7 +1,8 @@
 """The newest MySQL server, as Debian's sid has it, without root and without a container.
 
 No registry has a pinned 8.4 or 9. Debian's ``mysql-server-core`` needs a newer C library than the
-machine's, so it runs by its own loader (SERVERS.md). sid moves: the version is asked, not pinned.
+machine's, so it runs by its own loader (docs/servers.md). sid moves: the version is asked, not
+pinned.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ Value = str | int | float | None
 def file_name(name: str) -> str:
     """``name`` when it names a file of the manifest's own folder.
 
-    ValueError: a separator, a leading dot, an odd character, too long (TRAPS.md: names in
+    ValueError: a separator, a leading dot, an odd character, too long (names in
     manifests cannot leave the folder).
     """
     if not _FILE_NAME.fullmatch(name):

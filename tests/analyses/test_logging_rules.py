@@ -1,4 +1,4 @@
-"""Row or statement, and which error: each case quotes the MySQL internals manual (seed 003)."""
+"""Row or statement, and which error: each case quotes the MySQL internals manual."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The columns of the images, held to the tables of the MySQL internals manual (seed 003)."""
+"""The columns of the images, held to the tables of the MySQL internals manual."""
 
 from __future__ import annotations
 

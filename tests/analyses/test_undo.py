@@ -76,7 +76,7 @@ def test_a_deleted_row_comes_back_without_its_generated_columns(make_changes: Ma
 
 
 def test_an_update_sets_only_what_changed_and_guards_on_it(make_changes: Make) -> None:
-    """TRAPS.md 9: a full-column undo reverts a colleague's later edit."""
+    """docs/traps.md, Undo: a full-column undo reverts a colleague's later edit."""
     (plan,) = plans(make_changes(FIELDS, [("update", row(), row(state="paid"))]))
     assert items(plan["set"]) == {"state": "new"}
     assert items(plan["where"]) == {"id": 1, "state": "paid"}
@@ -84,14 +84,14 @@ def test_an_update_sets_only_what_changed_and_guards_on_it(make_changes: Make) -
 
 
 def test_an_update_of_the_key_is_found_by_the_key_after_it(make_changes: Make) -> None:
-    """TRAPS.md 23."""
+    """docs/traps.md, Changed keys."""
     (plan,) = plans(make_changes(FIELDS, [("update", row(), row(id=7))]))
     assert items(plan["set"]) == {"id": 1}
     assert items(plan["where"]) == {"id": 7}
 
 
 def test_floats_guard_nothing_and_the_plan_says_so(make_changes: Make) -> None:
-    """TRAPS.md 38."""
+    """docs/traps.md, Inexact values."""
     changes = make_changes(FIELDS, [("update", row(), row(ratio=0.75)), ("insert", None, row())])
     inserted, updated = plans(changes)
     assert items(updated["set"]) == {"ratio": 0.5}
@@ -101,7 +101,7 @@ def test_floats_guard_nothing_and_the_plan_says_so(make_changes: Make) -> None:
 
 
 def test_a_generated_column_is_compared_but_not_written(make_changes: Make) -> None:
-    """TRAPS.md 25."""
+    """docs/traps.md, Generated columns."""
     (plan,) = plans(make_changes(FIELDS, [("update", row(), row(id=3, twice=6))]))
     assert items(plan["set"]) == {"id": 1}
     assert items(plan["where"]) == {"id": 3, "twice": 6}
@@ -109,7 +109,7 @@ def test_a_generated_column_is_compared_but_not_written(make_changes: Make) -> N
 
 
 def test_without_a_key_one_equal_row_is_meant(make_changes: Make) -> None:
-    """TRAPS.md 22."""
+    """docs/traps.md, No primary key."""
     changes = make_changes(FIELDS[:3], [("update", row(), row(state="paid"))], key=())
     (plan,) = plans(changes)
     assert plan["limit_one"]

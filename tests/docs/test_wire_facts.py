@@ -1,4 +1,4 @@
-"""What real servers answer on the wire, where docs/seed-errors.md says that documents are wrong.
+"""What real servers answer on the wire, where documents are wrong (docs/document-errors.md).
 
 Packets are made by hand: a replica's client is not what is tested here.
 """

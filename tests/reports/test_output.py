@@ -1,4 +1,4 @@
-"""Writers of record streams: forms of PRODUCT.md, guards of TRAPS.md ("Evidence is hostile")."""
+"""Writers of record streams: forms of docs/records.md, guards of docs/hostile-input.md."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """SQL scripts on real servers: every literal comes back, every statement hits its row alone.
 
-The ``mysql`` client is PATH's when it is MySQL's, else Debian's newest in the cache (SERVERS.md).
+The ``mysql`` client is PATH's when it is MySQL's, else Debian's newest in the cache.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ def old_log(version: int) -> LogWriter:
 
 @pytest.mark.parametrize(("version", "size"), [(1, 13 + 56), (3, 19 + 56)])
 def test_v1_and_v3(version: int, size: int) -> None:
-    """v1 has no positions, v3 the event's own start (seeds/001, "next_position")."""
+    """v1 has no positions, v3 the event's own start (internals manual)."""
     events = read(bytes(old_log(version).data))
     assert [e.raw.version for e in events] == [version] * 4
     assert events[0].raw.header.size == size

@@ -13,7 +13,7 @@ from binlogkit.frames.schema import CellState
 from binlogkit.spark.carried import carried_schema, carry
 from binlogkit_fixtures import golden
 
-# SPARK.md, "Types": what Spark 4.3's Arrow transport carries; what it does not has another type.
+# docs/spark.md, Types: what Spark 4.3's Arrow transport carries; what it does not has another type.
 CARRIED = [
     (pa.dictionary(pa.int32(), pa.string()), pa.string()),
     (pa.uint8(), pa.int16()),

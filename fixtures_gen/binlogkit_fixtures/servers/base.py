@@ -22,7 +22,7 @@ from binlogkit_fixtures.servers.options import normalise, render
 __all__ = ["VERSIONS", "Server", "ServerSpec", "check_file_name", "last_words"]
 
 #: The series that a spec can name. 5.7 and 8.0 are to be had everywhere; the others run where the
-#: user has a program or an image (SERVERS.md).
+#: user has a program or an image (docs/servers.md).
 VERSIONS = ("5.6", "5.7", "8.0", "8.4", "9")
 
 _FILE_NAME = re.compile(r"[A-Za-z0-9_#@$-][A-Za-z0-9_#@$.~-]{0,254}")
@@ -32,7 +32,7 @@ def check_file_name(name: str) -> str:
     """``name``, when it is one plain file name of a data folder.
 
     UsageError: a path separator, a leading dot, a control character or a name that is too long
-    (TRAPS.md: names sent by a server become paths).
+    (names that a server sends become paths).
     """
     if not _FILE_NAME.fullmatch(name):
         raise UsageError(f"'{printable(name)}' is not a plain file name of a data directory")
@@ -166,7 +166,7 @@ class Server(ABC):
     def copy_binlog(self, name: str, dest: Path) -> Path:
         """Write the data folder's file ``name`` to ``dest`` (a file, or a folder), mode 0600.
 
-        A log is as secret as the database (TRAPS.md). Returns the file's path; errors as in
+        A log is as secret as the database. Returns the file's path; errors as in
         ``read_file``.
         """
         target = dest / check_file_name(name) if dest.is_dir() else dest

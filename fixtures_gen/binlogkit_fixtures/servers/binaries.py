@@ -14,7 +14,7 @@ from binlogkit_fixtures.servers import apt, artifacts, cache
 
 __all__ = ["Mysqld", "find_mysqld", "named_mysqld", "on_path", "setting"]
 
-_LIBRARIES = ("libaio1", "libnuma1")  # bookworm's, as the 5.7 and 8.0 programs need (SERVERS.md)
+_LIBRARIES = ("libaio1", "libnuma1")  # bookworm's, for 5.7 and 8.0 (docs/servers.md)
 _LIBRARIES_SUITE = "bookworm"
 
 

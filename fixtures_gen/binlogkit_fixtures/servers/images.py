@@ -2,7 +2,7 @@
 
 ``python -m binlogkit_fixtures.servers.images`` builds ``binlogkit/mysql:5.7`` and ``:8.0`` from the
 pinned artifacts on a Debian base of its own making; root, Docker and debootstrap are needed.
-``--python`` makes a base with Python for the lab instead. The recipe: SERVERS.md.
+``--python`` makes a base with Python for the lab instead. The recipe: docs/servers.md.
 ``docker/`` of the source tree has the Dockerfile and the entry point.
 """
 

@@ -1,6 +1,6 @@
 """A real mysqlbinlog, the judge: the user's own, PATH's, or Debian's newest in the cache.
 
-How 9.7 comes here without root and without Docker: SERVERS.md, its last point. What it brings is
+How 9.7 comes here without root and without Docker: docs/servers.md. What it brings is
 recorded and not pinned, because Debian's sid moves. Official images hold no mysqlbinlog.
 """
 

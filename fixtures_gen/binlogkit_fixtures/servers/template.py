@@ -1,6 +1,6 @@
 """Initialised data folders: made once for a program and its settings, then copied.
 
-``--initialize-insecure`` takes 2-3 s and a copy 0.1 s (SERVERS.md, and measured). A copy has
+``--initialize-insecure`` takes 2-3 s and a copy 0.1 s (docs/servers.md, and measured). A copy has
 no ``auto.cnf`` and no keys, so each server makes an identity and certificates of its own.
 """
 
@@ -106,7 +106,7 @@ def _initialise(mysqld: Mysqld, shaping: list[str], folder: Path, identity: Iden
 
 
 def _bootstrap_sql(mysqld: Mysqld) -> str:
-    """The statements that fill 5.6's ``mysql`` schema (SERVERS.md: it has no ``--initialize``)."""
+    """The statements that fill 5.6's ``mysql`` schema: it has no ``--initialize``."""
     if mysqld.share is None:
         raise ServerError(f"no share folder with mysql_system_tables.sql beside {mysqld.program}")
     names = ("mysql_system_tables.sql", "mysql_system_tables_data.sql")

@@ -1,6 +1,6 @@
 """The common header, the checksum, and what ``log_pos`` means in each version.
 
-Header (manual of the server's sources, "Binlog event structure"; seeds/002): 13 bytes in v1, 19 in
+Header (manual of the server's sources, "Binlog event structure"): 13 bytes in v1, 19 in
 v3 and v4, more where a v4 log's format description says so. ``log_pos``: none in v1, the event's
 own start in v3 (4.0's and 4.1's ``log_event.cc``: ``my_b_tell`` before the event is written), its
 end in v4, modulo 2**32. The CRC32 is over header and body; a format description's is computed

@@ -1,7 +1,7 @@
 """Assembles a whole log: magic, start event, events with their positions and checksums.
 
 A v1 log (3.23) begins with a START_EVENT_V3 behind a 13-byte header, a v3 log (4.0, 4.1) with the
-same behind 19 bytes, a v4 log (5.0+) with a FORMAT_DESCRIPTION_EVENT (seeds/002). A relay log
+same behind 19 bytes, a v4 log (5.0+) with a FORMAT_DESCRIPTION_EVENT. A relay log
 begins with the replica's own start event; what it received keeps the source's ``log_pos``.
 """
 

@@ -58,7 +58,7 @@ def test_a_real_log_agrees(types: Any) -> None:
     assert summary.events == len(types.events()) > 500
     assert summary.rows + summary.rows_not_judged == len(types.rows())
     assert summary.cells > 3000
-    # GEOMETRY: said, counted, not hidden (SERVERS.md).
+    # GEOMETRY: said, counted, not hidden (docs/servers.md).
     assert summary.rules["type-not-handled"] == 6
     assert summary.rows + summary.rows_not_judged == len(types.rows())
     assert summary.rules["year-zero"] == 1
@@ -299,7 +299,7 @@ def test_a_wrong_row_header_is_found(several: Any, field: str, value: Any) -> No
 
 
 def test_null_for_what_is_not_in_the_image_is_ours(golden_case: Callable[..., Any]) -> None:
-    """TRAPS.md 4."""
+    """docs/traps.md, Partial images."""
     case = golden_case("8.0-row-minimal", "keys")
     rows = case.rows()
     names = [c.name for s in case.schemas() if s.table == rows[0]["table"] for c in s.columns]

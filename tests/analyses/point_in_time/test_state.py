@@ -107,7 +107,7 @@ def test_a_key_of_several_columns(make_changes: Make, convert: Convert, rows_of:
 def test_only_what_was_committed_counts(
     make_changes: Make, make_transactions: Make, convert: Convert, rows_of: RowsOf
 ) -> None:
-    """TRAPS.md 14: a prepared XA transaction counts when, and from where, it is committed."""
+    """docs/traps.md, XA: a prepared XA transaction counts when, and from where, it is committed."""
     changes = convert(
         make_changes(FIELDS, [insert(1), insert(2), insert(3), insert(4), insert(5), insert(6)])
     )
@@ -188,7 +188,7 @@ def test_until_a_time_without_commit_timestamps(
 
 
 def test_until_a_gtid_set(make_changes: Make, make_transactions: Make) -> None:
-    """PRODUCT.md: up to the last member of SET in log order; missing members are a finding."""
+    """Up to the last member of SET in log order; missing members are a finding."""
     changes = make_changes(FIELDS, [insert(1), insert(2), insert(3)])
     ledger = make_transactions([{"gtid": f"{UUID}:{n}"} for n in (1, 3, 2)])
     found = replay(changes, key=["id"], transactions=ledger, until=UpToGtids(f"{UUID}:1:3"))
@@ -216,7 +216,7 @@ def test_until_over_two_files(make_changes: Make, make_transactions: Make) -> No
 
 
 def test_rolled_back_rows_depend_on_the_engine(make_changes: Make, make_transactions: Make) -> None:
-    """TRAPS.md 34."""
+    """docs/traps.md, ROLLBACK."""
     changes = make_changes(FIELDS, [insert(1)])
     ledger = make_transactions([{"outcome": "rolled_back"}])
     unknown = replay(changes, key=["id"], transactions=ledger)
@@ -231,7 +231,7 @@ def test_rolled_back_rows_depend_on_the_engine(make_changes: Make, make_transact
 
 
 def test_minimal_images_are_put_together_over_a_rows_life(make_changes: Make) -> None:
-    """TRAPS.md 4: absent is not NULL; a column never seen is unknown."""
+    """docs/traps.md, Partial images: absent is not NULL; a column never seen is unknown."""
     rows = [
         ("insert", None, {"id": 1, "name": "a"}),
         ("update", {"id": 1}, {"note": None}),
@@ -296,7 +296,7 @@ def _json_steps(*diffs: str, odd_cell: Any) -> list[tuple[Any, ...]]:
 def test_partial_json_is_applied_where_the_value_before_is_known(
     make_changes: Make, odd_cell: Any
 ) -> None:
-    """TRAPS.md 6."""
+    """docs/traps.md, Partial JSON."""
     steps = _json_steps(
         '[{"op": "replace", "path": "$.a", "value": "2"}]',
         '[{"op": "insert", "path": "$.bb", "value": "[1.50]"}]',
@@ -325,7 +325,7 @@ def test_a_json_diff_that_does_not_fit_makes_the_value_unknown(
 
 
 def test_keys_that_are_swapped_and_shifted(make_changes: Make) -> None:
-    """TRAPS.md 23: an update of the key is a delete and an insert."""
+    """docs/traps.md, Changed keys: an update of the key is a delete and an insert."""
     rows = [
         insert(1, "one"), insert(2, "two"),
         update(row(1, "one"), row(99, "one")),
@@ -362,7 +362,7 @@ def test_keys_of_other_types(make_changes: Make, kind: pa.DataType) -> None:
 
 
 def test_without_a_key_equal_rows_are_kept_apart(make_changes: Make) -> None:
-    """TRAPS.md 22."""
+    """docs/traps.md, No primary key."""
     rows = [
         insert(1, "x"), insert(1, "x"), insert(1, "x"), insert(2, "y"),
         delete(row(1, "x")),
@@ -398,7 +398,7 @@ def test_creation_makes_a_state_complete(make_changes: Make, make_boundaries: Ma
 
 @pytest.mark.parametrize("action", ["truncate", "drop", "drop_database"])
 def test_rows_do_not_rise_again(make_changes: Make, make_boundaries: Make, action: str) -> None:
-    """TRAPS.md 20."""
+    """docs/traps.md, TRUNCATE and DROP."""
     table = None if action == "drop_database" else "orders"
     changes = make_changes(FIELDS, [insert(1, seq=10), insert(2, seq=30)])
     boundaries = make_boundaries([CREATED, at(20, action, table=table)])
@@ -422,7 +422,7 @@ def test_an_incident_leaves_every_table_in_doubt(make_changes: Make, make_bounda
 def test_a_statement_leaves_what_is_known_and_a_reason(
     make_changes: Make, make_boundaries: Make
 ) -> None:
-    """TRAPS.md 15."""
+    """docs/traps.md, Statements."""
     changes = make_changes(FIELDS, [insert(1, seq=10)])
     wrote = at(20, "statement_write", "DELETE FROM orders")
     found = replay(changes, make_boundaries([CREATED, wrote]), key=["id"])
@@ -624,7 +624,7 @@ def test_an_engine_that_keeps_no_rows(make_changes: Make, make_boundaries: Make)
 def test_cascades_make_doubt_when_the_parent_was_changed(
     make_changes: Make, make_boundaries: Make, make_transactions: Make
 ) -> None:
-    """TRAPS.md 12: up to 9.5 they are below the log, over several tables."""
+    """docs/traps.md, Cascades: up to 9.5 they are below the log, over several tables."""
     child = (
         "CREATE TABLE orders (id INT PRIMARY KEY, p INT,"
         " FOREIGN KEY (p) REFERENCES parent (id) ON DELETE CASCADE)"

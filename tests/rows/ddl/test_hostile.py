@@ -1,4 +1,4 @@
-"""No text raises, and none takes long: TRAPS.md, "Evidence is hostile"."""
+"""No text raises, and none takes long: docs/hostile-input.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands' packets: byte by byte as seeds/002 lays them out, and as real servers read them."""
+"""The commands' packets: byte by byte as documented, and as real servers read them."""
 
 from __future__ import annotations
 

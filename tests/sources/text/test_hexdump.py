@@ -19,7 +19,7 @@ from tests.sources.carried import DATA, KEYS, events, hexdump_c, od, one_line, x
 
 LOG = KEYS.read_bytes()
 EVENT, NEXT = LOG[126:157], LOG[157:234]
-SEED = Path(__file__).parents[4] / "shared" / "seeds" / "002_31557572c2b27543.txt"
+ON_ONE_LINE = Path(__file__).parent / "_data" / "one_line_hexdumps.txt"
 
 PROGRAMS = [
     ["xxd"],
@@ -126,11 +126,9 @@ def test_part_of_a_file() -> None:
     assert [e["pos"] for e in events("\n".join(part).encode())] == [126, 157]
 
 
-def test_the_documents_dumps() -> None:
-    if not SEED.is_file():
-        pytest.skip("the seed documents are not beside this tree")
-    lines = [line for line in SEED.read_text("utf-8").splitlines() if "hexdump" in line]
-    cut, whole = (line.encode() for line in lines)
+def test_dumps_whose_lines_were_joined() -> None:
+    """As the internals manual prints them where it shows a log and a relay log."""
+    cut, whole = ON_ONE_LINE.read_bytes().splitlines()
     (start,) = events(whole)
     assert (start["pos"], start["end_pos"], start["type"]) == (4, 107, "FORMAT_DESCRIPTION_EVENT")
     assert start["fields"]["server_version"] == "5.5.2-m2"  # type: ignore[index]

@@ -182,7 +182,7 @@ def _to_spark(table: pa.Table, reference: Any) -> Any:
 
 
 def _spark_type(dtype: Any) -> Any:
-    """What Spark's Arrow transport carries instead of ``dtype`` (SPARK.md, "Types")."""
+    """What Spark's Arrow transport carries instead of ``dtype`` (docs/spark.md, "Types")."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(dtype):

@@ -239,7 +239,7 @@ class _Draft:
 
 
 def _not_comparable(cells: Cells, kind: str) -> Mask:
-    """Where a value stands in no condition (TRAPS.md 38)."""
+    """Where a value stands in no condition (docs/traps.md, "Inexact values")."""
     rows = cells.holds("undecodable") | cells.holds("json_diff")
     if kind in _INEXACT:
         rows |= np.array(cells.array.is_valid(), np.bool_)

@@ -1,9 +1,9 @@
 """Changes that ROLLBACK TO SAVEPOINT took back and that stand in the log all the same.
 
 A server cuts them out of its cache, unless something in it cannot be rolled back: then it writes
-ROLLBACK TO (seed 003, R-log-rollback-to-savepoint), and what lies between it and the savepoint did
-not happen. 5.7.22 does so in row format with a temporary table in between; 8.0.31 does not log
-those. Rows of non-transactional tables stand in transactions of their own.
+ROLLBACK TO (internals manual, R-log-rollback-to-savepoint), and what lies between it and the
+savepoint did not happen. 5.7.22 does so in row format with a temporary table in between; 8.0.31
+does not log those. Rows of non-transactional tables stand in transactions of their own.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Whether a statement is logged as rows or as text, and with which error or warning.
 
-The rules are ``THD::decide_logging_format()``'s, as seed 003 (the MySQL internals manual) lists
+The rules are ``THD::decide_logging_format()``'s, as the MySQL internals manual lists
 them; the order in which they are tried is that of ``sql/binlog.cc`` (5.7, 8.0): first the engines,
 then the format. Error numbers: ``errmsg`` of 5.7 and 8.0.
 """

@@ -1,6 +1,6 @@
 """Which columns stand in the images of a row event, by ``binlog_row_image``.
 
-Source: seed 003, the MySQL internals manual on the binary log, "The sets of columns recorded in the
+Source: the MySQL internals manual on the binary log, "The sets of columns recorded in the
 BI and AI". BLOB columns are those whose ``Field::type()`` is ``MYSQL_TYPE_BLOB``: every BLOB and
 TEXT, but neither JSON nor GEOMETRY (``TABLE::mark_columns_per_binlog_row_image``, 8.0).
 """

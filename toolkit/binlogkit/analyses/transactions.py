@@ -83,7 +83,7 @@ def unresolved_xa(transactions: IntoFrameT) -> IntoFrameT:
     """XA transactions that were prepared and neither committed nor rolled back in this log.
 
     From 5.7.7 their rows are logged at XA PREPARE and count only when XA COMMIT follows, which
-    may be in a later file (TRAPS.md 14).
+    may be in a later file (docs/traps.md, "XA").
     """
     rows = lazy(transactions, (*_NAMES, "xa"))
     return finish(
@@ -108,8 +108,8 @@ ROLLED_BACK = outputs(*_PLACE)
 def rolled_back(transactions: IntoFrameT) -> IntoFrameT:
     """Transactions that stand in the log and end in ROLLBACK.
 
-    The server writes one only when something in it cannot be rolled back (seed 003,
-    R-log-rollback); which rows stayed depends on the tables' engines (TRAPS.md 34).
+    The server writes one only when something in it cannot be rolled back (internals
+    manual, R-log-rollback); which rows stayed depends on the tables' engines (docs/traps.md).
     """
     rows = lazy(transactions, _NAMES)
     return finish(

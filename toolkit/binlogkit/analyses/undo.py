@@ -2,9 +2,8 @@
 
 Undo runs backwards. It sets only the columns that a change touched, finds the row by its key
 *after* the change, and guards on the values that the change left: where somebody has touched the
-row since, the statement finds nothing instead of reverting that work (TRAPS.md 9, 23). FLOAT,
-DOUBLE and JSON never stand in a condition (38). What cannot be taken back is refused, with the
-reason.
+row since, the statement finds nothing instead of reverting that work. FLOAT, DOUBLE and JSON
+never stand in a condition (docs/traps.md). What cannot be taken back is refused, with the reason.
 """
 
 from __future__ import annotations

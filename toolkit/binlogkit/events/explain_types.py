@@ -1,6 +1,6 @@
 """The event types in one line each: the version that brought it, and what it is.
 
-Versions: the manual's list of event meanings (seeds/001), the release notes and the server's
+Versions: the manual's list of event meanings, the release notes and the server's
 sources, ``binlog_event.h`` of 8.0.31 and 9.x.
 """
 

@@ -2,7 +2,7 @@
 
 Bits: ``sql_mode`` and ``flags2`` as the server's ``system_variables.h`` and ``query_options.h``
 (8.0.31) number them, those that only older servers had included; the header's flags as the manual
-of the server's sources and seeds/001 explain them.
+of the server's sources explains them.
 """
 
 from __future__ import annotations

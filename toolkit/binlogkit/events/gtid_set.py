@@ -2,7 +2,7 @@
 
 Text (manual, "GTID Sets"): ``uuid[:tag]:interval[:interval]…[,…]``, an interval being ``n`` or
 ``n-m``, tags from 8.3.0 on. Wire: ``n_sids:8``, then per UUID ``sid:16 n_intervals:8`` and per
-interval ``start:8 end:8``, the end exclusive (seeds/002 gives n_sids 4 bytes; real logs have 8).
+interval ``start:8 end:8``, the end exclusive (docs/document-errors.md).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 ``table_id:6 flags:2``; from 5.6.2 on (V2) ``extra_length:2`` (itself included) and extra data;
 ``column_count:packed``, one bitmap of the columns present (two for an update), then the images
-(manual of the server's sources, "Rows_event"; seeds/004 names the extra data wrongly).
+(manual of the server's sources, "Rows_event").
 """
 
 from __future__ import annotations

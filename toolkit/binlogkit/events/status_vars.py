@@ -1,10 +1,10 @@
 """The status variables of a QUERY_EVENT: the session settings that the statement ran with.
 
-Codes and lengths: seeds/002 up to 0x0d, the server's sources (``statement_events.h``) up to 9.7 for
-the rest; from 128 on MariaDB's own (its ``log_event.cc``, ``Q_HRNOW`` and on), of which Percona's
-cluster uses the first otherwise. A variable of an unknown code ends the list, since its length is
-unknown; it and what follows are kept in ``rest``. So does ``Q_COMMIT_TS2`` (15), which no server
-that was released writes or reads.
+Codes and lengths: internals manual, "QUERY_EVENT", up to 0x0d, the server's sources
+(``statement_events.h``) up to 9.7 for the rest; from 128 on MariaDB's own (its ``log_event.cc``,
+``Q_HRNOW`` and on), of which Percona's cluster uses the first otherwise. A variable of an unknown
+code ends the list, since its length is unknown; it and what follows are kept in ``rest``. So does
+``Q_COMMIT_TS2`` (15), which no server that was released writes or reads.
 """
 
 from __future__ import annotations

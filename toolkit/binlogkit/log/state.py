@@ -30,7 +30,7 @@ Name = tuple[str, str]
 __all__ = ["PointArgs", "TableState", "table_states"]
 
 # From here on the SQL layer does foreign keys' cascades, and the child's rows are logged
-# (TRAPS.md 12).
+# (docs/traps.md, "Cascades").
 CASCADES_LOGGED = (9, 6, 0)
 _END = (1 << 63) - 1  # behind every position of a file
 _BLACKHOLE = "The table's engine is BLACKHOLE, which keeps no rows: these are what was written."

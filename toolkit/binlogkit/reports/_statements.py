@@ -41,7 +41,7 @@ LONGEST_KEY = 768
 #: Bytes; 5.7's max_allowed_packet is 4 MiB, the client's 16 MiB.
 LONG_STATEMENT = 1 << 20
 TOO_LONG = " bytes: max_allowed_packet of client and server must be larger"
-INEXACT = ("float", "double", "json")  # never compared: TRAPS.md 38
+INEXACT = ("float", "double", "json")  # never compared: docs/traps.md
 STAMPS = ("timestamp", "datetime")  # may have ON UPDATE CURRENT_TIMESTAMP
 NO_VALUE = "no column has a value"  # the row would be made of defaults
 ERROR_VALUE = " held ENUM's error value (index 0), which no strict server takes"
@@ -142,7 +142,8 @@ def condition(column: str, value: Any, kind: str) -> str:
     """The column is exactly this value: ``<=>`` for NULL's sake, and text byte by byte as well.
 
     A collation would take ``a`` for ``A`` and leave out blanks at the end: the first comparison
-    can use an index, the second tells. TRAPS.md 38: FLOAT, DOUBLE and JSON are never compared.
+    can use an index, the second tells. FLOAT, DOUBLE and JSON are never compared
+    (docs/traps.md).
     """
     name = quoted(column)
     if value is None:

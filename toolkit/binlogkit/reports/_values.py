@@ -1,6 +1,6 @@
 """Values of the contract's records as JSON text and as text for people.
 
-The forms are those of PRODUCT.md, "Public contract": 64-bit integers exact, floats by their
+The forms are those of docs/records.md: 64-bit integers exact, floats by their
 shortest digits, bytes as ``0x…`` in upper case, DECIMAL and dates as text. JSON here is UTF-8 on
 one line and holds no NaN, no lone surrogate, and no raw control or bidirectional character: what
 JSON does not escape by itself is escaped as ``\\uXXXX``, which every reader takes for the same

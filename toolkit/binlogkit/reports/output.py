@@ -5,7 +5,7 @@
 ``arrow``: an IPC stream. In table, CSV and Parquet a nested value of a record (``before``,
 ``after``, ``fields``) is its JSON as text. Memory is bounded by a page, or by a row group.
 
-Forms: PRODUCT.md, "Public contract"; guards: TRAPS.md, "Evidence is hostile".
+Forms: docs/records.md; guards: docs/hostile-input.md.
 """
 
 from __future__ import annotations

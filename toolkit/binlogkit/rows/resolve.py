@@ -279,7 +279,7 @@ def key_of(definition: TableDefinition) -> tuple[tuple[str, ...], str]:
     """The columns that identify a row, and of which kind the key is.
 
     The primary key, else the first unique key without nullable columns, as the server chooses the
-    columns of a minimal image (seeds/003, "PKE"); empty and ``none`` where there is neither.
+    columns of a minimal image (internals manual, "PKE"); empty and ``none`` where there is neither.
     """
     if definition.primary_key:
         return definition.primary_key, "primary"

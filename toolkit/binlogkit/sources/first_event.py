@@ -1,6 +1,6 @@
 """The version of a log, from its first events.
 
-The rule (manual of the server's sources, "Determining the Binary Log Version"; seeds/002): a
+The rule (manual of the server's sources, "Determining the Binary Log Version"): a
 START_EVENT_V3 of less than 75 bytes means v1, of 75 (19 + 56) v3; a format description means v4. A
 log that begins with neither is v3 by that rule, since relay logs of 4.0 begin with a ROTATE; but a
 piece of a newer log begins with neither too. So the positions decide: the step from one ``log_pos``

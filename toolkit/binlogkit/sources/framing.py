@@ -1,7 +1,7 @@
 """Telling events apart in bytes without a file around them: end to end, or packet by packet.
 
-Three forms (seeds/002, "Binlog Network Stream"; the server's "Protocol::Packet"): events end to
-end; each behind the status byte 00 of a reply to COM_BINLOG_DUMP; each in its packet,
+Three forms (internals manual, "Binlog Network Stream"; the server's "Protocol::Packet"): events
+end to end; each behind the status byte 00 of a reply to COM_BINLOG_DUMP; each in its packet,
 ``length:3 sequence:1`` before that byte. A packet of 2**24 - 1 bytes goes on in the next one,
 which has no status byte of its own.
 """

@@ -4,7 +4,7 @@ Which one: the argument, else the environment's ``BINLOGKIT_MYSQLBINLOG`` (a pro
 command prefix such as ``docker run --rm -v /logs:/logs IMAGE mysqlbinlog``, split as a shell would
 split it; no shell runs), else ``mysqlbinlog`` on PATH, else what an installed package offers under
 the entry-point group ``binlogkit.mysqlbinlog``: a callable that returns an object with ``argv`` and
-``version``, or None. Official MySQL images hold none (SERVERS.md).
+``version``, or None. Official MySQL images hold none (docs/servers.md).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What crosses the doorstep to the events room: a header, a body, and where they stood.
 
-Common header (manual of the server's sources, "Binlog event structure"; seeds/001 and 002): v1 has
+Common header (manual of the server's sources, "Binlog event structure"): v1 has
 13 bytes ``timestamp:4 type:1 server_id:4 size:4``; v3 and v4 add ``log_pos:4 flags:2``; v4's real
 length stands in its format description event (19 in every server so far; more is possible).
 """

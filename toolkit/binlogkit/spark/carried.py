@@ -1,7 +1,7 @@
 """The canonical schema as far as Spark's Arrow transport can carry it.
 
-The table is SPARK.md's ("Types", found by running PySpark 4.3): dictionaries and unsigned integers
-fail in transport, DECIMAL has at most 38 digits. So text stands for dictionaries and for longer
+Found by running PySpark 4.3 (docs/spark.md, "Types"): dictionaries and unsigned integers fail in
+transport, DECIMAL has at most 38 digits. So text stands for dictionaries and for longer
 decimals, the next wider signed type for unsigned integers, decimal(20,0) for 64 bits of them.
 """
 

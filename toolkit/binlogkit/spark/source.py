@@ -3,7 +3,7 @@
 Without options it gives the generic rows, with ``table`` that table's typed changes, with
 ``records`` another of spark/kinds.py's. Filters are options, and ``pushFilters`` is not
 implemented: in PySpark 4.3.0 a pushed filter leaks into every other query on the same frame
-(SPARK.md, "Three things first").
+(docs/spark.md, "Pushed filters").
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Logs of 3.23 to 5.0, and of the first row-based servers.
 
-Sources: the server's sources of 3.23, 4.0, 4.1, 5.0 and 5.1, ``log_event.cc`` and ``log_event.h``;
-seeds/002.
+Sources: the server's sources of 3.23, 4.0, 4.1, 5.0 and 5.1, ``log_event.cc`` and ``log_event.h``.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ _MINUTE = 60
 def by_minute(changes: IntoFrameT) -> IntoFrameT:
     """Changes per minute, in time order; minutes without changes have no row (:data:`BY_MINUTE`).
 
-    An event's time is its statement's start, to the second (TRAPS.md 35).
+    An event's time is its statement's start, to the second (docs/traps.md, "Clocks").
     """
     minute = nw.col("timestamp") // _MINUTE * _MINUTE
     rows = _flags(lazy(changes, ("timestamp", "op")).with_columns(minute=minute))

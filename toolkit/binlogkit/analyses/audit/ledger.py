@@ -76,7 +76,7 @@ def by_thread(transactions: IntoFrameT) -> IntoFrameT:
     """What each connection did, most rows first.
 
     A connection number is no person: pools share one among many, a restart counts anew, and a
-    replica's applier has its own (TRAPS.md 26).
+    replica's applier has its own (docs/traps.md, "Who did it").
     """
     by = ["source", "server_id", "thread_id"]
     rows = lazy(transactions, (*by, "rows", *_OPS, "timestamp", "end_timestamp"))

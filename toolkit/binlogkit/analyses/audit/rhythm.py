@@ -57,7 +57,7 @@ def quiet(transactions: IntoFrameT, *, seconds: int = 3600) -> IntoFrameT:
 
     A silence may be an idle server, a server that was down, ``sql_log_bin=0``, or a missing
     file. Times are as the log has them: not monotonic, of several clocks after replication
-    (TRAPS.md 35); a step back is no silence.
+    (docs/traps.md, "Clocks"); a step back is no silence.
     """
     needed = ("source", "file", "pos", "timestamp", "end_timestamp")
     rows = ordered(transactions, needed)

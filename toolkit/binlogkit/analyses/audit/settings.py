@@ -50,7 +50,7 @@ STATEMENT_DML = outputs(
 
 
 def statement_dml(statements: IntoFrameT) -> IntoFrameT:
-    """Changes logged as text, in log order: their rows are not in the log (TRAPS.md 15)."""
+    """Changes logged as text, in log order: their rows are not in the log."""
     rows = lazy(statements, (*_NAMES, "error_code"))
     return finish(_in_order(rows.filter(nw.col("kind") == "dml")), STATEMENT_DML, statements)
 

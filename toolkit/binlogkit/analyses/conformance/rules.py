@@ -19,7 +19,7 @@ from binlogkit.analyses.conformance.cell import Cell, same
 __all__ = ["EVENT_RULES", "RULES", "Kind", "Rule", "explain"]
 
 _PRINT = "log_event_print_value, sql/log_event.cc (8.0); seen with mysqlbinlog 9.7.4"
-_CONTRACT = "PRODUCT.md, Public contract, rows --format jsonl"
+_CONTRACT = "docs/records.md, row"
 
 
 class Kind(StrEnum):
@@ -141,7 +141,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "json-diff-not-applied", Kind.OURS,
         "the before image holds the document, so what a partial update results in is known; only "
-        "without it are the operations listed (TRAPS.md 6)", _CONTRACT,
+        "without it are the operations listed", _CONTRACT,
         json_rules.diff_not_applied, ("JSON",),
     ),
     _same_value(
@@ -187,28 +187,28 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "unsigned-shown-negative", Kind.OURS,
-        "the column is unsigned, ours is the signed reading (TRAPS.md 5)", _CONTRACT,
+        "the column is unsigned, ours is the signed reading", _CONTRACT,
         value_rules.unsigned_shown_negative, _NUMBERS,
     ),
     Rule(
         "binary-unpadded", Kind.OURS,
-        "BINARY(n) is padded to n when n is known (TRAPS.md 16)", _CONTRACT,
+        "BINARY(n) is padded to n when n is known", _CONTRACT,
         value_rules.binary_unpadded, _STRINGS,
     ),
     Rule(
         "charset-damage", Kind.OURS,
-        "ours holds U+FFFD where bytes could not be read: they are lost (TRAPS.md 8)", _CONTRACT,
+        "ours holds U+FFFD where bytes could not be read: they are lost", _CONTRACT,
         value_rules.charset_damage, _STRINGS,
     ),
     Rule(
         "zero-date-as-null", Kind.OURS,
-        "a zero date is a value, not NULL (TRAPS.md 18)", _CONTRACT,
+        "a zero date is a value, not NULL", _CONTRACT,
         value_rules.zero_date_as_null, ("DATE", "DATETIME", "TIMESTAMP"),
     ),
     Rule(
         "timestamp-zone", Kind.OURS,
-        "TIMESTAMP is off by whole quarters of an hour: shown in a time zone other than UTC "
-        "(TRAPS.md 11)", _CONTRACT, value_rules.timestamp_zone, ("TIMESTAMP",),
+        "TIMESTAMP is off by whole quarters of an hour: shown in a time zone other than UTC",
+        _CONTRACT, value_rules.timestamp_zone, ("TIMESTAMP",),
     ),
     Rule(
         "decimal-scale", Kind.OURS,
@@ -217,7 +217,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "json-rewritten", Kind.OURS,
-        "the same JSON value in another text than the server prints (TRAPS.md 17)", _CONTRACT,
+        "the same JSON value in another text than the server prints", _CONTRACT,
         json_rules.rewritten, ("JSON",),
     ),
 )  # fmt: skip
@@ -240,7 +240,7 @@ EVENT_RULES: dict[str, Rule] = {
         _event(
             "inner-checksum", Kind.REPRESENTATION,
             "events inside a payload have no checksum; mysqlbinlog prints one it computed",
-            "seeds and 8.0.31 logs: 'uncompressed events have no checksum'; " + _SEEN,
+            "8.0.31 logs; " + _SEEN,
         ),
         _event(
             "format-description-checksum", Kind.REPRESENTATION,
@@ -265,7 +265,7 @@ EVENT_RULES: dict[str, Rule] = {
         _event(
             "type-not-handled", Kind.THEIRS,
             "mysqlbinlog says that it cannot print a column and silently skips the rest of the row "
-            "and all further rows of the event (SERVERS.md)",
+            "and all further rows of the event (docs/servers.md)",
         ),
         _event(
             "statement-not-ended", Kind.THEIRS,
@@ -279,7 +279,7 @@ EVENT_RULES: dict[str, Rule] = {
         ),
         _event(
             "absent-as-null", Kind.OURS,
-            "the column is not in the image, ours says NULL (TRAPS.md 4)", _CONTRACT,
+            "the column is not in the image, ours says NULL", _CONTRACT,
         ),
     )
 }  # fmt: skip

@@ -1,7 +1,7 @@
 """Changes of a table whose rows are told by a key: what its rows are after a chunk of them.
 
-An update of the key is a delete and an insert of the same row (TRAPS.md 23). Sorted by key and
-order, all that happens to a key stands together: the last of it is the row.
+An update of the key is a delete and an insert of the same row (docs/traps.md). Sorted by key
+and order, all that happens to a key stands together: the last of it is the row.
 """
 
 from __future__ import annotations

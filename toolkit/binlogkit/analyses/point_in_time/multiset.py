@@ -1,7 +1,7 @@
 """Changes of a table without a key: its rows are a multiset, and a delete takes one of its equals.
 
-Of rows that are equal the one that was written first is taken (TRAPS.md 22). Rows of which some
-cells are not known are matched one by one (loose.py).
+Of rows that are equal the one that was written first is taken (docs/traps.md, "No primary
+key"). Rows of which some cells are not known are matched one by one (loose.py).
 """
 
 from __future__ import annotations

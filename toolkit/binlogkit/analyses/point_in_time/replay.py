@@ -1,8 +1,8 @@
 """The tables of a lineage, from change to change and boundary to boundary in log order.
 
 What happens to a table, beside its row changes, comes from its boundaries: CREATE, DROP, TRUNCATE,
-RENAME (TRAPS.md 20), ALTER, and what makes its state undetermined: writes in statement format (15),
-DDL that moves rows or could not be understood.
+RENAME, ALTER, and what makes its state undetermined: writes in statement format, DDL that moves
+rows or could not be understood (docs/traps.md).
 """
 
 from __future__ import annotations

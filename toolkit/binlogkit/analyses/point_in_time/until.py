@@ -1,7 +1,7 @@
 """Up to where a state is asked for, and which transactions count until there.
 
 Transactions are numbered in log order (``tx``). A prepared XA transaction counts from the one that
-commits it (TRAPS.md 14); all others from their own end.
+commits it (docs/traps.md, "XA"); all others from their own end.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def ended(
 def note_cascades(
     transactions: IntoFrame, counting: Integers, parents: Sequence[str], findings: Findings
 ) -> None:
-    """A finding when transactions that count update or delete rows of a parent (TRAPS.md 12).
+    """A finding when transactions that count update or delete rows of a parent (docs/traps.md).
 
     ``counting``: their numbers.
     """

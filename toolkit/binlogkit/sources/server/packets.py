@@ -1,7 +1,7 @@
 """The commands of the replication protocol, as a client writes and a server reads them.
 
-Layouts: seeds/002 ("COM_BINLOG_DUMP" and what follows it), checked against servers of 5.6, 5.7, 8.0
-and 9.7. Integers are little-endian. The document gives the GTID set's ``n_sids`` 4 bytes: it has 8.
+Layouts: internals manual, "Replication Protocol", where servers of 5.6, 5.7, 8.0 and 9.7 read
+them so (docs/document-errors.md says where not). Integers are little-endian.
 A packet here is a command's payload, the command's code first, without the 4-byte packet header.
 """
 

@@ -1,6 +1,6 @@
 """What a server sends after a dump command: packets -> the events of its logs and their places.
 
-A packet is a status byte and an event (seeds/002, "Binlog Network Stream"; seeds/000): ``00`` an
+A packet is a status byte and an event (internals manual, "Binlog Network Stream"): ``00`` an
 event, ``fe`` (under 9 bytes) the end, ``ff`` an error. An event of 16 MiB and more spans packets.
 Before each log the server makes up a ROTATE (``log_pos`` 0) with the log's name and the position it
 goes on at, then sends the log's format description with IN_USE cleared; behind position 4 that one

@@ -2,7 +2,7 @@
 
 mysqlbinlog writes a statement's table maps and rows, and the format description, so (5.1 to 9.7;
 base64_output AUTO); all else, GTIDs, queries and XIDs, it prints as SQL and comments, which is not
-read back: those events are not there. Where a text has no such statement, as seeds/000, any run of
+read back: those events are not there. Where a text has no such statement, as an article, any run of
 base64 that is an event by its header and length counts; one that is quoted again, byte for byte, is
 the same event and given once.
 """
