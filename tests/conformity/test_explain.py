@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import Any
 
 import binlogkit as bk
-from binlogkit.events.explain_walk import EventWalk
+from binlogkit.events.explain.walk import EventWalk
 from binlogkit.frames.explain_records import explain_records
 
 Log = Any  # of conftest.py, which is no module to import

@@ -11,7 +11,7 @@ import pytest
 
 import binlogkit as bk
 from binlogkit.errors import DamageError, UsageError
-from binlogkit.rows import explain_images
+from binlogkit.rows.explain import images
 from binlogkit_fixtures import golden
 
 LOG = golden.case("8.0-row-full", "keys").binlogs[0]
@@ -199,7 +199,7 @@ def test_an_event_of_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond the limit rows are not taken apart, but no byte is left out."""
     whole = bk.explain(LOG).events
     walk = next(w for w in whole if (w.root.find("row 1")))
-    monkeypatch.setattr(explain_images, "MOST_CELLS", 1)
+    monkeypatch.setattr(images, "MOST_CELLS", 1)
     (short,) = bk.explain(LOG, at=walk.raw.pos).events
     rows, all_rows = short.root.find("rows"), walk.root.find("rows")
     assert rows is not None and all_rows is not None

@@ -13,8 +13,8 @@ import binlogkit as bk
 from binlogkit.constants import EventType
 from binlogkit.events.query import RowsQuery
 from binlogkit.events.table_map import TableMap
-from binlogkit.reports import explain_html
-from binlogkit.reports.explain_text import hex_lines, render
+from binlogkit.reports.explain import html as explain_html
+from binlogkit.reports.explain.text import hex_lines, render
 from binlogkit_fixtures import golden
 from binlogkit_fixtures.writer import LogWriter, format_description
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 import binlogkit as bk
 from binlogkit.constants import EventFlag, EventType
-from binlogkit.events.explain_fields import FIELDS
-from binlogkit.events.explain_types import EVENT_TYPES
-from binlogkit.events.explain_values import FLAGS2, HEADER_FLAGS, ROWS_FLAGS
-from binlogkit.events.explain_walk import EventWalk
+from binlogkit.events.explain.fields import FIELDS
+from binlogkit.events.explain.types import EVENT_TYPES
+from binlogkit.events.explain.values import FLAGS2, HEADER_FLAGS, ROWS_FLAGS
+from binlogkit.events.explain.walk import EventWalk
 from binlogkit.events.rows import RowsFlag
 from binlogkit.events.status_vars import Flags2
 from binlogkit_fixtures.writer import LogWriter, format_description

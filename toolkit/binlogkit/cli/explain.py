@@ -13,7 +13,7 @@ from binlogkit.cli.status import FINDINGS, WELL, complain, note
 from binlogkit.errors import UsageError
 
 if TYPE_CHECKING:
-    from binlogkit.events.explain_walk import EventWalk
+    from binlogkit.events.explain.walk import EventWalk
     from binlogkit.log import Log
 
 __all__ = ["command"]
@@ -60,7 +60,7 @@ def command(**arguments: Any) -> int:
         if html != "-":
             note(f"the explanation is {html}")
     elif output.format == "table" and output.columns is None:
-        from binlogkit.reports.explain_text import write
+        from binlogkit.reports.explain.text import write
 
         write(walks, output.path)
     else:

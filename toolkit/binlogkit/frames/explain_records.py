@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from binlogkit.events.explain_parts import Part
-from binlogkit.events.explain_walk import EventWalk
+from binlogkit.events.explain.parts import Part
+from binlogkit.events.explain.walk import EventWalk
 
 __all__ = ["explain_records"]
 

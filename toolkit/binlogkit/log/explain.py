@@ -9,9 +9,9 @@ from typing import Any, TypeAlias
 
 from binlogkit.constants import event_type_name
 from binlogkit.errors import UsageError
-from binlogkit.events.explain_walk import EventWalk
+from binlogkit.events.explain.walk import EventWalk
 from binlogkit.log.streams import Streams
-from binlogkit.rows.explain_log import ExplainableEvent, ExplainingWalk
+from binlogkit.rows.explain.log import ExplainableEvent, ExplainingWalk
 
 __all__ = ["Explanation", "Place", "explanations"]
 
@@ -47,13 +47,13 @@ class Explanation:
 
     def text(self, width: int | None = None) -> str:
         """The annotated bytes as text. ``width``: columns of the screen."""
-        from binlogkit.reports.explain_text import render
+        from binlogkit.reports.explain.text import render
 
         return "".join(piece for walk in self.events for piece in render(walk, width))
 
     def html(self) -> str:
         """The annotated bytes as an HTML file that needs nothing else."""
-        from binlogkit.reports.explain_html import render
+        from binlogkit.reports.explain.html import render
 
         return render(self.events)
 
@@ -61,7 +61,7 @@ class Explanation:
         return self.text()
 
     def _repr_html_(self) -> str:
-        from binlogkit.reports.explain_html import fragment
+        from binlogkit.reports.explain.html import fragment
 
         return fragment(self.events)
 

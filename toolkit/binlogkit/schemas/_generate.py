@@ -8,7 +8,7 @@ from dataclasses import fields
 from typing import Any
 
 from binlogkit.analyses.undo import PLANS
-from binlogkit.events.explain_parts import Detail
+from binlogkit.events.explain.parts import Detail
 from binlogkit.frames.fields.field import Field
 from binlogkit.frames.fields.ledger import EVENT, EXPLAIN, FINDING, TRANSACTION
 from binlogkit.frames.fields.rows import ROW, STATE

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from binlogkit.constants import event_type_name
 from binlogkit.errors import DamageError, LimitError
 from binlogkit.events.base import Body, parser_of
-from binlogkit.events.explain_cursor import Recorder
-from binlogkit.events.explain_parts import Detail, Part, fill
-from binlogkit.events.explain_shape import shaped
+from binlogkit.events.explain.cursor import Recorder
+from binlogkit.events.explain.parts import Detail, Part, fill
+from binlogkit.events.explain.shape import shaped
 from binlogkit.events.format_description import FormatDescription
 from binlogkit.events.group import TransactionContext
 from binlogkit.events.gtid import PreviousGtids

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup, escape
 
 from binlogkit.errors import printable
-from binlogkit.reports.explain_text import heading, hex_lines, shown_value
+from binlogkit.reports.explain.text import heading, hex_lines, shown_value
 from binlogkit.reports.html import page
 from binlogkit.reports.notebook import overview
 
 if TYPE_CHECKING:
-    from binlogkit.events.explain_walk import EventWalk
+    from binlogkit.events.explain.walk import EventWalk
 
 __all__ = ["fragment", "render"]
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
 from binlogkit._kernel.charsets import COLLATIONS
-from binlogkit.events.explain_parts import Detail
+from binlogkit.events.explain.parts import Detail
 
 __all__ = [
     "FLAGS2", "GTID_FLAGS", "HEADER_FLAGS", "LOAD_OPTIONS", "ROWS_FLAGS", "SQL_MODE", "TABLE_FLAGS",

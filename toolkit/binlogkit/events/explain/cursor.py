@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from binlogkit._kernel.cursor import Cursor
-from binlogkit.events.explain_parts import Part
+from binlogkit.events.explain.parts import Part
 
 __all__ = ["Recorder"]
 

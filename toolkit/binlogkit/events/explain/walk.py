@@ -14,12 +14,12 @@ from typing import get_type_hints
 from binlogkit.constants import CHECKSUM_LENGTH, HEADER_LENGTH, EventFlag, EventType
 from binlogkit.errors import DamageError
 from binlogkit.events.base import Body, ParseContext, parser_of
-from binlogkit.events.explain_cursor import Recorder
-from binlogkit.events.explain_expand import expand
-from binlogkit.events.explain_fields import section_of
-from binlogkit.events.explain_parts import Part, fill
-from binlogkit.events.explain_shape import meaning_of, shaped, typed_values
-from binlogkit.events.explain_types import type_meaning, type_since
+from binlogkit.events.explain.cursor import Recorder
+from binlogkit.events.explain.expand import expand
+from binlogkit.events.explain.fields import section_of
+from binlogkit.events.explain.parts import Part, fill
+from binlogkit.events.explain.shape import meaning_of, shaped, typed_values
+from binlogkit.events.explain.types import type_meaning, type_since
 from binlogkit.sources.log_reader import crc_of
 from binlogkit.sources.raw import V1_HEADER_LENGTH, EventHeader, RawEvent, parse_header
 

@@ -1,9 +1,9 @@
-"""What the fields of table maps, rows events and status variables mean; see explain_fields.py."""
+"""What the fields of table maps, rows events and status variables mean; see fields.py."""
 
 from __future__ import annotations
 
-from binlogkit.events import explain_values as say
-from binlogkit.events.explain_fields import FIELDS, Field
+from binlogkit.events.explain import values as say
+from binlogkit.events.explain.fields import FIELDS, Field
 
 __all__ = ["EXTRA_ROW_TYPES", "OPTIONAL_METADATA", "STATUS_VARS"]
 

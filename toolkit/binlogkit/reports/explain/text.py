@@ -16,8 +16,8 @@ from binlogkit.reports._values import cell_text
 from binlogkit.reports.output import screen
 
 if TYPE_CHECKING:
-    from binlogkit.events.explain_parts import Part
-    from binlogkit.events.explain_walk import EventWalk
+    from binlogkit.events.explain.parts import Part
+    from binlogkit.events.explain.walk import EventWalk
 
 __all__ = ["heading", "hex_lines", "render", "shown_value", "write"]
 

@@ -18,8 +18,8 @@ from binlogkit._kernel.json_binary import (
 )
 from binlogkit._kernel.json_diff import parse_diffs
 from binlogkit.errors import DamageError
-from binlogkit.events.explain_cursor import Recorder
-from binlogkit.events.explain_parts import Detail, Part, fill, grouped
+from binlogkit.events.explain.cursor import Recorder
+from binlogkit.events.explain.parts import Detail, Part, fill, grouped
 
 __all__ = ["diff_parts", "json_parts"]
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from typing import Any
 
-from binlogkit.events.explain_fields import Field, section_of
-from binlogkit.events.explain_parts import Part, fill, grouped
-from binlogkit.events.explain_row_fields import EXTRA_ROW_TYPES, OPTIONAL_METADATA, STATUS_VARS
-from binlogkit.events.explain_values import bits_of
+from binlogkit.events.explain.fields import Field, section_of
+from binlogkit.events.explain.parts import Part, fill, grouped
+from binlogkit.events.explain.row_fields import EXTRA_ROW_TYPES, OPTIONAL_METADATA, STATUS_VARS
+from binlogkit.events.explain.values import bits_of
 from binlogkit.events.gtid_set import format_uuid
 
 __all__ = ["meaning_of", "shaped", "typed_values"]
@@ -94,7 +94,7 @@ _ITEMS: dict[str, tuple[_Items, ...]] = {
 def shaped(parts: list[Part], section: str, typed: Mapping[str, list[Any]]) -> list[Part]:
     """The parts of a group with their own below them, grouped and explained.
 
-    ``section``: of explain_fields, where those of no section of their own are looked up;
+    ``section``: of fields.py, where those of no section of their own are looked up;
     ``typed``: see :func:`typed_values`.
     """
     parts = _merged(_spliced(parts))

@@ -15,14 +15,14 @@ from binlogkit._kernel.text import date_text, datetime_text, decimal_text, time_
 from binlogkit.constants import ColumnType as T
 from binlogkit.errors import DamageError
 from binlogkit.events.base import Event
-from binlogkit.events.explain_cursor import Recorder
-from binlogkit.events.explain_fields import section_of
-from binlogkit.events.explain_parts import Detail, Part, fill
-from binlogkit.events.explain_shape import meaning_of
-from binlogkit.events.explain_walk import EventWalk
+from binlogkit.events.explain.cursor import Recorder
+from binlogkit.events.explain.fields import section_of
+from binlogkit.events.explain.parts import Detail, Part, fill
+from binlogkit.events.explain.shape import meaning_of
+from binlogkit.events.explain.walk import EventWalk
 from binlogkit.events.rows import RowsEvent
-from binlogkit.rows.explain_columns import bitmap_details
-from binlogkit.rows.explain_json import diff_parts, json_parts
+from binlogkit.rows.explain.columns import bitmap_details
+from binlogkit.rows.explain.documents import diff_parts, json_parts
 from binlogkit.rows.images import NO_ARROW_VALUE, UNDECODABLE, Image, RawCell, RowDecoder
 from binlogkit.rows.schema import Column, Origin, TableSchema
 

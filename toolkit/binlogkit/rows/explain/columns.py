@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from binlogkit.constants import ColumnType
 from binlogkit.errors import DamageError
-from binlogkit.events.explain_cursor import Recorder
-from binlogkit.events.explain_parts import Detail, Part, fill
-from binlogkit.events.explain_values import collation
-from binlogkit.events.explain_walk import EventWalk
+from binlogkit.events.explain.cursor import Recorder
+from binlogkit.events.explain.parts import Detail, Part, fill
+from binlogkit.events.explain.values import collation
+from binlogkit.events.explain.walk import EventWalk
 from binlogkit.events.table_map import TableMap
 from binlogkit.rows.resolve import (
     LABELLED,

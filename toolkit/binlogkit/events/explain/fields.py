@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from binlogkit.events import explain_values as say
+from binlogkit.events.explain import values as say
 
 __all__ = ["FIELDS", "Field", "section_of"]
 

@@ -12,14 +12,14 @@ from functools import partial
 
 from binlogkit.errors import DamageError, InputError
 from binlogkit.events.base import Event, OpaqueEvent, ParseContext
-from binlogkit.events.explain_walk import EventWalk, walk_event, walk_fragment
+from binlogkit.events.explain.walk import EventWalk, walk_event, walk_fragment
 from binlogkit.events.format_description import FormatDescription, StartV3
 from binlogkit.events.query import ExecuteLoadQuery, Query
 from binlogkit.events.reader import read_events
 from binlogkit.events.rows import RowsEvent, RowsFlag
 from binlogkit.events.table_map import TableMap
-from binlogkit.rows.explain_columns import explain_table_map
-from binlogkit.rows.explain_images import explain_rows
+from binlogkit.rows.explain.columns import explain_table_map
+from binlogkit.rows.explain.images import explain_rows
 from binlogkit.rows.options import ReadOptions
 from binlogkit.rows.schema import TableSchema
 from binlogkit.rows.slots import DUMMY_TABLE_ID

@@ -1,0 +1,1 @@
+"""Walks over the bytes of events, as text and as HTML."""
