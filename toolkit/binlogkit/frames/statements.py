@@ -121,14 +121,14 @@ class Statements:
 
     def fresh(self) -> pa.Table:
         """The statements since the last call, in log order."""
-        import pyarrow as pa
-
-        parts, self._parts = self._parts, []
-        return pa.concat_tables(parts) if parts else to_table((), STATEMENT)
+        found, self._parts = self.finish(), []
+        return found
 
     def finish(self) -> pa.Table:
-        """The statements in log order."""
-        return self.fresh()
+        """The statements so far, in log order."""
+        import pyarrow as pa
+
+        return pa.concat_tables(self._parts) if self._parts else to_table((), STATEMENT)
 
 
 class Boundaries:
@@ -161,9 +161,14 @@ class Boundaries:
         self._known.forget(self._known.last)
         return made
 
-    def finish(self, source: str | None = None, *, folded: bool = False) -> pa.Table:
-        """The boundaries in log order; ``folded``: in small letters, as the server stores names."""
-        found = [in_small_letters(b) for b in self.found] if folded else self.found
+    def finish(
+        self, source: str | None = None, *, folded: bool = False, first: int = 0
+    ) -> pa.Table:
+        """The boundaries in log order, from the one of number ``first`` on; ``folded``: in small
+        letters, as the server stores names."""
+        found = self.found[first:]
+        if folded:
+            found = [in_small_letters(b) for b in found]
         return to_table((plain_record(b, BOUNDARY, source) for b in found), BOUNDARY)
 
 

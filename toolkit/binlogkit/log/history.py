@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
@@ -76,6 +76,12 @@ class History:
                 last = layout
         return last
 
+    def key(self, name: tuple[str, str], seq: int) -> tuple[str, ...]:
+        """The key of a table as it is known at a place of the log."""
+        known = self.layouts.get(name, ())
+        before = bisect_right(known, seq, key=_SEQ)
+        return known[before - 1].key if before else ()
+
     def names(self, name: tuple[str, str]) -> set[tuple[str, str]]:
         """The table's name, and those that it had before."""
         names = {name}
@@ -108,9 +114,9 @@ class History:
         for i, boundary in told[at:]:
             self._take_boundary(boundary, next(changes[i]))
 
-    def table(self, source: str | None) -> pa.Table:
-        """The boundaries as a frame."""
-        return self._boundaries.finish(source, folded=self.folded)
+    def table(self, source: str | None, first: int = 0) -> pa.Table:
+        """The boundaries as a frame, from the one of this number on."""
+        return self._boundaries.finish(source, folded=self.folded, first=first)
 
     @property
     def found(self) -> list[Boundary]:

@@ -14,16 +14,14 @@ from binlogkit.events.gtid_set import GtidSet
 from binlogkit.log.ends import behind_position, behind_time
 from binlogkit.log.gaps import Reach
 from binlogkit.log.history import MERGE, History, Layout
-from binlogkit.rows.filters import Filters, parse_table_name, parse_time, written_table_name
+from binlogkit.rows.filters import parse_table_name, parse_time, written_table_name
 from binlogkit.rows.soundness import Gap
 
 if TYPE_CHECKING:
-    import numpy as np
     import pyarrow as pa
 
     from binlogkit.analyses.point_in_time.boundary import Boundary
     from binlogkit.log.streams import Streams
-    from binlogkit.rows.window import Window
 
 Name = tuple[str, str]
 
@@ -105,31 +103,25 @@ def table_states(
     transactional: bool | None = None,
     key: Sequence[str] | None = None,
 ) -> Iterator[TableState]:
-    """See :meth:`Log.state`; the log's transactions are read once for all tables."""
-    from binlogkit.analyses.point_in_time import AtTime, read_boundaries, replay
-    from binlogkit.frames.statements import Statements
-    from binlogkit.frames.transactions import Transactions
+    """See :meth:`Log.state`; the log is read once for all tables, and once more for a table that
+    the first reading shows to have been another, or to have had another key."""
+    from binlogkit.analyses.point_in_time import AtTime, replay
+    from binlogkit.log.outcomes import Outcomes
+    from binlogkit.log.state_reading import StateReading
 
     if sum(x is not None for x in (at, until_gtid, until_time)) > 1:
         raise UsageError("give one of at, until_gtid and until_time")
-    history, ledger, texts = History(), Transactions(log.options.source), Statements(Filters())
-
-    def take(window: Window, rows: np.ndarray[Any, Any]) -> None:
-        ledger.take(window, rows)
-        texts.take(window)
-        history.take(window)
-
-    log.view(take, counting=True)
-    if log.unreadable is not None:
-        raise log.unreadable
-    transactions, statements = ledger.finish(), texts.finish()
-    ends = set(transactions.column("end_file").to_pylist())
+    tables = list(tables)
     place = None if at is None else _place(log, at)
-    until = _until(log, place, until_gtid, until_time, timezone, ends)
+    gtids = GtidSet.parse(until_gtid) if isinstance(until_gtid, str) else until_gtid
+    time = None if until_time is None else parse_time(until_time, timezone)
+    outcomes = Outcomes(log.files, place=place, gtids=gtids, time=time, transactional=transactional)
+    reading = StateReading(log, tables, outcomes, key)
+    history, transactions, boundaries = reading.history, reading.transactions, reading.boundaries
+    until = _until(log, place, gtids, time, set(transactions.column("end_file").to_pylist()))
     notes = behind_position(history, *place) if place else []
     if isinstance(until, AtTime):
         notes = behind_time(history, transactions, until.microseconds)
-    boundaries = read_boundaries(history.table(log.options.source))
     gaps = log.gaps
     for table in tables:
         name = _full_name(history, table)
@@ -142,13 +134,14 @@ def table_states(
             boundaries,
             key=chosen,
             transactions=transactions,
-            statements=statements,
+            statements=reading.statements,
             table=name,
             until=until,
             columns=layout.columns,
             transactional=engine,
             cascades=layout.parents,
             cascades_logged=history.version >= CASCADES_LOGGED,
+            forward=reading.table(name),
         )
         doubts = _doubts(layout, history, counted)
         doubts += _gaps(
@@ -169,7 +162,7 @@ def table_states(
 
 
 def _changes(log: Streams, names: set[tuple[str, str]]) -> Iterator[pa.RecordBatch]:
-    """The tables' changes up to damage, which is kept in ``log.damages``."""
+    """The tables' changes, read again, up to damage, which is kept in ``log.damages``."""
     wanted = [written_table_name(*name) for name in names]
     try:
         for batch in log.batches(table=wanted):
@@ -192,22 +185,17 @@ def _full_name(history: History, table: str) -> tuple[str, str]:
 def _until(
     log: Streams,
     place: tuple[str, int] | None,
-    until_gtid: str | GtidSet | None,
-    until_time: str | float | datetime | None,
-    timezone: str | None,
+    gtids: GtidSet | None,
+    time: int | None,
     ends: set[str],
 ) -> Any:
     from binlogkit.analyses.point_in_time import AtPosition, AtTime, UpToGtids
 
     if place is not None:
         return AtPosition(*_told(log, *place, ends)) if ends else None
-    if until_gtid is not None:
-        return UpToGtids(
-            str(GtidSet.parse(until_gtid) if isinstance(until_gtid, str) else until_gtid)
-        )
-    if until_time is not None:
-        return AtTime(parse_time(until_time, timezone))
-    return None
+    if gtids is not None:
+        return UpToGtids(str(gtids))
+    return None if time is None else AtTime(time)
 
 
 def _told(log: Streams, file: str, pos: int, ends: set[str]) -> tuple[str, int]:

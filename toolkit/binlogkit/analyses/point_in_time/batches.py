@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-__all__ = ["counted_batches"]
+__all__ = ["counted_batches", "needed"]
 
 _BATCH_ROWS = 65_536
 _SPARSE = 16  # a table of flags may have this many for each number in it
@@ -53,8 +53,14 @@ def counted_batches(
             stay = counts.include(batch["tx"])
         if taken_back is not None:
             stay &= ~taken_back(batch)
-        batch = batch.select([name for name in batch.schema.names if name in _NEEDED])
+        batch = needed(batch)
         yield batch if stay.all() else batch.filter(pa.array(stay))
+
+
+def needed(batch: pa.RecordBatch, *more: str) -> pa.RecordBatch:
+    """The columns of changes that a state needs, and others."""
+    wanted = _NEEDED.union(more)
+    return batch.select([name for name in batch.schema.names if name in wanted])
 
 
 class _Numbers:

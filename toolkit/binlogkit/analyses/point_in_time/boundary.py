@@ -12,7 +12,7 @@ from binlogkit.analyses.point_in_time.structure import Alteration, alteration
 from binlogkit.rows.ddl import Catalog
 from binlogkit.rows.schema import TableDefinition
 
-__all__ = ["Boundary", "History", "Name", "lineage", "parents", "read_boundaries"]
+__all__ = ["Boundary", "BoundaryReader", "History", "Name", "lineage", "parents", "read_boundaries"]
 
 Name = tuple[str, str]
 
@@ -78,16 +78,26 @@ def read_boundaries(frame: Any) -> list[Boundary]:
         return []
     if isinstance(frame, list):
         return frame
-    rows = sorted(to_arrow(frame).to_pylist(), key=lambda row: row["seq"])
-    catalog = Catalog()
-    result: list[Boundary] = []
-    at = 0
-    while at < len(rows):
-        place = _place(rows[at])
-        end = next((i for i in range(at, len(rows)) if _place(rows[i]) != place), len(rows))
-        result.extend(_of_statement(rows[at:end], catalog))
-        at = end
-    return result
+    return BoundaryReader().read(frame)
+
+
+class BoundaryReader:
+    """Reads boundaries part by part: a catalog follows their statements."""
+
+    def __init__(self) -> None:
+        self._catalog = Catalog()
+
+    def read(self, frame: Any) -> list[Boundary]:
+        """Those of the next part of a log, with the rows of each statement whole."""
+        rows = sorted(to_arrow(frame).to_pylist(), key=lambda row: row["seq"])
+        result: list[Boundary] = []
+        at = 0
+        while at < len(rows):
+            place = _place(rows[at])
+            end = next((i for i in range(at, len(rows)) if _place(rows[i]) != place), len(rows))
+            result.extend(_of_statement(rows[at:end], self._catalog))
+            at = end
+        return result
 
 
 def _place(row: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -38,13 +38,21 @@ class Replay:
         self.history = History.before(boundaries, self.wanted, key)
         self.tables: dict[Name, Fold] = {}
         self.absent: set[Name] = set()
-        self._boundaries = [
-            b for b in boundaries if b.may_write or any(b.concerns(name) for name in names)
-        ]
+        self.boundaries: list[Boundary] = []
         self._waiting: list[tuple[int, Name, pa.RecordBatch]] = []
-        cuts = [b.seq for b in self._boundaries if b.action in _CUTS]
-        self._cuts = np.array(cuts, np.int64)
+        self._cuts = np.empty(0, np.int64)
         self._next = 0
+        self.happen(*boundaries)
+
+    def wants(self, boundary: Boundary) -> bool:
+        """Whether it may matter to one of the tables."""
+        return boundary.may_write or any(boundary.concerns(name) for name in self.names)
+
+    def happen(self, *boundaries: Boundary) -> None:
+        """Take further boundaries, before the changes that follow them."""
+        self.boundaries += filter(self.wants, boundaries)
+        cuts = [b.seq for b in self.boundaries if b.action in _CUTS]
+        self._cuts = np.array(cuts, np.int64)
 
     def table(self, name: Name) -> Fold:
         """The table's state so far; a table that was never seen is one without a beginning."""
@@ -92,7 +100,7 @@ class Replay:
         self.table(name).take(batch)
 
     def _happen_before(self, seq: int | None) -> None:
-        boundaries = self._boundaries
+        boundaries = self.boundaries
         while self._next < len(boundaries) and (seq is None or boundaries[self._next].seq < seq):
             boundary = boundaries[self._next]
             self._next += 1

@@ -13,6 +13,7 @@ from binlogkit.analyses.point_in_time.boundary import Name, lineage, parents, re
 from binlogkit.analyses.point_in_time.counting import counting
 from binlogkit.analyses.point_in_time.findings import Findings
 from binlogkit.analyses.point_in_time.fold import Fold
+from binlogkit.analyses.point_in_time.forward import Forward
 from binlogkit.analyses.point_in_time.replay import Replay
 from binlogkit.analyses.point_in_time.result import base_changes, state_table
 from binlogkit.analyses.point_in_time.until import Until, note_cascades
@@ -57,6 +58,7 @@ def replay(
     transactional: bool | None = None,
     cascades: Sequence[str] = (),
     cascades_logged: bool = False,
+    forward: Forward | None = None,
 ) -> State:
     """A table's rows as of a point, and what is not certain about them.
 
@@ -72,7 +74,8 @@ def replay(
     taken, the log's beginning if None. ``columns``: the table's columns at
     that point, all that were seen if None. ``transactional``: whether the table's engine is.
     ``cascades``: the tables (``db.table``) whose foreign keys change this one, beside those that
-    ``boundaries`` tell; ``cascades_logged``: the server logs such changes (9.6+).
+    ``boundaries`` tell; ``cascades_logged``: the server logs such changes (9.6+). ``forward``: what
+    took the changes already; they are taken from ``changes`` where it assumed what does not hold.
 
     Rows come by key, text by code point (the server's order depends on the collation), else as
     first seen. Batches are taken one after the other, in memory for twice the rows and 64 MB.
@@ -91,12 +94,17 @@ def replay(
         )
         note_cascades(transactions, counts.numbers, above, findings)
         happened = [b for b in happened if counts.happened(b)]
-    run = Replay(key, names, happened)
-    if base is not None:
-        run.begin(base_changes(to_arrow(base)))
     numbers = None if counts is None else counts.numbers
-    for batch in counted_batches(changes, names, key, numbers, undone_ranges(statements)):
-        run.take(batch)
+    undone = undone_ranges(statements)
+    run = None
+    if forward is not None:
+        run = forward.confirmed(key, names, happened, numbers, undone)
+    if run is None:
+        run = Replay(key, names, happened)
+        if base is not None:
+            run.begin(base_changes(to_arrow(base)))
+        for batch in counted_batches(changes, names, key, numbers, undone):
+            run.take(batch)
     found = run.finish()
     if not (found.complete if found is not None else run.wanted in run.absent):
         findings.add("no_beginning")

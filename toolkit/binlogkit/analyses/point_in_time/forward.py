@@ -1,0 +1,182 @@
+"""A table's rows, folded while its log is read.
+
+What counts is known for sure at the log's end only: XA transactions are resolved later, a table
+comes from another by a rename, a key is told by an ALTER. So changes are folded as soon as their
+transaction has ended, on assumptions that the end confirms (:meth:`Forward.confirmed`) or not; then
+the changes are to be read again. Changes of transactions that are not decided wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from binlogkit.analyses._savepoints import Undone, undone_mask
+from binlogkit.analyses.point_in_time.batches import needed
+from binlogkit.analyses.point_in_time.boundary import Boundary, History, Name
+from binlogkit.analyses.point_in_time.replay import Replay
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    Flags = NDArray[np.bool_]
+    Integers = NDArray[np.int64]
+
+__all__ = ["ASIDE", "COUNTS", "LEFT_OUT", "OPEN", "Decided", "Forward"]
+
+#: What is known of a transaction so far: nothing, so that changes wait, those after them too; that
+#: it counts; that it does not; that others tell later (XA), until when its changes lie aside.
+OPEN, COUNTS, LEFT_OUT, ASIDE = range(4)
+
+_MOST_WAITING = 256 << 20  # bytes of changes
+
+
+class Decided(Protocol):
+    """What is known of transactions so far."""
+
+    def of(self, tx: Integers, xid: Flags) -> NDArray[np.uint8]:
+        """:data:`OPEN` … for each number, -1 outside any; ``xid``: whether a change has one."""
+
+
+class Forward:
+    """A table's rows as far as they are decided.
+
+    ``name``: (db, table); ``failed``: something did not go as assumed, and what was folded is of
+    no use.
+    """
+
+    def __init__(self, name: Name, decided: Decided) -> None:
+        self.name = name
+        self.failed = False
+        self._decided = decided
+        self._replay: Replay | None = None
+        self._key: tuple[str, ...] = ()
+        self._boundaries: list[Boundary] = []  # not yet given to the replay
+        self._queue: list[pa.RecordBatch] = []
+        self._aside: list[pa.RecordBatch] = []
+        self._numbers: dict[int, list[Integers]] = {COUNTS: [], LEFT_OUT: []}
+        self._undone: list[Undone] = []
+
+    def happen(self, boundaries: Iterable[Boundary]) -> None:
+        """Take what happens to tables, before the changes that come after it."""
+        if not self.failed:
+            self._boundaries += boundaries
+
+    def take(self, batch: pa.RecordBatch, key: Sequence[str], undone: list[Undone]) -> None:
+        """Fold changes of the table, or let them wait.
+
+        ``key``: the table's; ``undone``: what ROLLBACK TO SAVEPOINT took back so far.
+        """
+        if self.failed or not batch.num_rows:
+            return
+        self._key = tuple(key) if self._replay is None else self._key
+        self._undone = undone
+        self._queue.append(needed(batch, "xid"))
+        aside, self._aside = self._aside, []
+        for waiting in aside:
+            tx = np.asarray(waiting["tx"])
+            self._settle(waiting, tx, self._decided.of(tx, np.zeros(len(tx), bool)))
+        while self._queue:
+            first = self._queue.pop(0)
+            tx = np.asarray(first["tx"].fill_null(-1))
+            known = self._decided.of(tx, np.asarray(first["xid"].is_valid()))
+            is_open = known == OPEN
+            count = int(is_open.argmax()) if is_open.any() else len(known)
+            self._settle(first.slice(0, count), tx[:count], known[:count])
+            if count < len(known) and not self.failed:
+                self._queue.insert(0, first.slice(count))
+                break
+        if sum(waiting.nbytes for waiting in (*self._queue, *self._aside)) > _MOST_WAITING:
+            self.give_up()
+
+    def _settle(self, batch: pa.RecordBatch, tx: Integers, known: NDArray[np.uint8]) -> None:
+        for what, numbers in self._numbers.items():
+            numbers.append(np.unique(tx[(known == what) & (tx >= 0)]))
+        if (known == ASIDE).any():
+            self._aside.append(_those(batch, known == ASIDE))
+        if (known == COUNTS).any() and not self.failed:
+            self._fold(_those(batch, known == COUNTS))
+
+    def give_up(self) -> None:
+        """What was folded is of no use."""
+        self.failed = True
+        self._replay, self._queue, self._aside, self._boundaries = None, [], [], []
+
+    def _fold(self, batch: pa.RecordBatch) -> None:
+        last = int(batch["seq"][-1].as_py())
+        while self._boundaries and self._boundaries[0].seq < last:
+            boundary = self._boundaries.pop(0)
+            tx = np.array([-1 if boundary.tx is None else boundary.tx])
+            known = int(self._decided.of(tx, np.zeros(1, bool))[0])
+            if known in (OPEN, ASIDE):
+                self.give_up()
+                return
+            if known == COUNTS:
+                self._begun().happen(boundary)
+        self._take(self._begun(), batch)
+
+    def _begun(self) -> Replay:
+        if self._replay is None:
+            self._replay = Replay(self._key, [self.name], [])
+        return self._replay
+
+    def _take(self, replay: Replay, batch: pa.RecordBatch) -> None:
+        taken_back = undone_mask(self._undone)
+        if taken_back is not None:
+            batch = _those(batch, ~taken_back(batch))
+        if batch.num_rows:
+            replay.take(batch)
+
+    def confirmed(
+        self,
+        key: Sequence[str],
+        names: Sequence[Name],
+        happened: Sequence[Boundary],
+        numbers: Integers | None,
+        undone: list[Undone],
+    ) -> Replay | None:
+        """The replay up to the point, with what waited; None where an assumption does not hold.
+
+        The arguments, as they turn out: the table's key, its names, the boundaries and transactions
+        that count, what was taken back.
+        """
+        if self.failed or numbers is None or list(names) != [self.name]:
+            return None
+        if undone != self._undone and (self._replay or self._queue or self._aside):
+            return None
+        counted, left_out = (
+            np.concatenate([*self._numbers[what], np.empty(0, np.int64)])
+            for what in (COUNTS, LEFT_OUT)
+        )
+        if not np.isin(counted, numbers).all() or np.isin(left_out, numbers).any():
+            return None
+        replay = self._replay
+        if replay is None:
+            replay = Replay(key, names, happened)
+        elif not self._confirm(replay, key, happened):
+            return None
+        for batch in (*self._aside, *self._queue):
+            tx = batch["tx"]
+            counts = np.asarray(tx.is_null()) | np.isin(np.asarray(tx.fill_null(-1)), numbers)
+            self._take(replay, _those(batch, counts))
+        return replay
+
+    def _confirm(self, replay: Replay, key: Sequence[str], happened: Sequence[Boundary]) -> bool:
+        """Whether the replay began with the right key and has what happened; it gets the rest."""
+        if History.before(happened, self.name, key).key(self.name) != self._key:
+            return False
+        given = [b.seq for b in replay.boundaries]
+        expected = [b for b in happened if replay.wants(b)]
+        if given != [b.seq for b in expected[: len(given)]]:
+            return False
+        replay.happen(*expected[len(given) :])
+        return not given or all(b["seq"][0].as_py() > given[-1] for b in self._aside)
+
+
+def _those(batch: pa.RecordBatch, which: Flags) -> pa.RecordBatch:
+    import pyarrow as pa
+
+    return batch if which.all() else batch.filter(pa.array(which))

@@ -1,0 +1,142 @@
+"""Which transactions are known to count for a state while the log is read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from binlogkit.analyses.point_in_time.forward import ASIDE, COUNTS, LEFT_OUT, OPEN
+from binlogkit.frames.known import COMMIT, GTID, gtid_array
+from binlogkit.rows.settling import OUTCOMES
+from binlogkit.rows.transactions import Outcome
+
+if TYPE_CHECKING:
+    from binlogkit.events.gtid_set import GtidSet
+    from binlogkit.rows.window import Window
+
+__all__ = ["Outcomes"]
+
+_MICROSECONDS = 1_000_000
+_NONE = -1
+
+
+class Outcomes:
+    """Transactions by number, as far as windows tell.
+
+    ``files``: of the log, in order; ``place``, ``gtids``, ``time``: up to where they count, one of
+    them or none: a file and a position, a set (up to its last member), microseconds;
+    ``transactional``: False where what was rolled back stays.
+    """
+
+    def __init__(
+        self,
+        files: Sequence[str],
+        *,
+        place: tuple[str, int] | None,
+        gtids: GtidSet | None,
+        time: int | None,
+        transactional: bool | None,
+    ) -> None:
+        self._files = {name: i for i, name in enumerate(files)}
+        self._place, self._gtids, self._time = place, gtids, time
+        self._known = np.zeros(0, np.uint8)
+        self._first: int | None = None
+        self._last_member = _NONE
+        self._prepared: dict[str, int] = {}  # XA transactions
+        self._resolved: dict[int, int] = {}  # and which transactions decided them
+        rolled_back = COUNTS if transactional is False else LEFT_OUT
+        meaning = {
+            Outcome.COMMITTED: COUNTS,
+            Outcome.PREPARED: ASIDE,
+            Outcome.ROLLED_BACK: rolled_back,
+        }
+        self._meaning = np.array([meaning.get(o, LEFT_OUT) for o in OUTCOMES], np.uint8)
+
+    def take(self, window: Window) -> None:
+        """Add what a window tells."""
+        self._take_xa(window)
+        records = window.transactions
+        if not len(records):
+            return
+        numbers = records["number"]
+        if self._first is None:
+            self._first = int(numbers[0])
+        known = self._meaning[records["outcome"]]
+        known[(known == COUNTS) & self._late(window)] = LEFT_OUT
+        known[records["open"] != 0] = OPEN
+        at = int(numbers[0]) - self._first
+        self._known = np.append(self._known[:at], known)
+        if self._gtids is not None:
+            self._note_members(window)
+
+    def _take_xa(self, window: Window) -> None:
+        for item in window.looked:
+            if item.told is None:
+                continue
+            if item.told.resolves is not None:
+                decided = self._prepared.pop(item.told.resolves, None)
+                if decided is not None:
+                    self._resolved[decided] = item.number
+            elif item.told.xa is not None:
+                self._prepared[item.told.xa] = item.number
+
+    def _late(self, window: Window) -> np.ndarray[Any, Any]:
+        """Which of a window's transactions end after the point."""
+        records = window.transactions
+        if self._place is not None:
+            file, pos = self._place
+            here, there = self._files[window.carrier.name], self._files[file]
+            late: np.ndarray[Any, Any] = (here > there) | (
+                (here == there) & (records["end_pos"] > pos)
+            )
+            return late
+        if self._time is None:
+            return np.zeros(len(records), bool)
+        times = records["end_timestamp"].astype(np.int64) * _MICROSECONDS
+        times = np.where(records["has"] & COMMIT > 0, records["commit_timestamp"], times)
+        for number, (_, commit) in self._facts(window):
+            if commit is not None:
+                times[number - int(records["number"][0])] = commit
+        return np.asarray(times > self._time)
+
+    @staticmethod
+    def _facts(window: Window) -> list[tuple[int, tuple[str | None, int | None]]]:
+        """What Python alone knows of its transactions' GTIDs."""
+        numbers = window.transactions["number"]
+        first, last = int(numbers[0]), int(numbers[-1])
+        return [item for item in window.facts.gtids.items() if first <= item[0] <= last]
+
+    def _note_members(self, window: Window) -> None:
+        records = window.transactions
+        texts: list[str | None] = gtid_array(records).to_pylist()
+        for i in np.flatnonzero(records["has"] & GTID == 0).tolist():
+            texts[i] = None
+        first = int(records["number"][0])
+        for number, (gtid, _) in self._facts(window):
+            texts[number - first] = gtid
+        for i, text in enumerate(texts):
+            if text is not None and self._gtids is not None and text in self._gtids:
+                self._last_member = max(self._last_member, first + i)
+
+    def of(self, tx: np.ndarray[Any, Any], xid: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """See :class:`~binlogkit.analyses.point_in_time.forward.Decided`.
+
+        A change that has an XID while its transaction is open was read ahead: it commits.
+        """
+        at = tx - (self._first or 0)
+        inside = (tx >= 0) & (at < len(self._known))
+        found = np.full(len(tx), OPEN, np.uint8)
+        found[inside] = self._known[at[inside]]
+        if self._gtids is not None:
+            found[tx > self._last_member] = OPEN
+        elif self._place is None and self._time is None:
+            found[(found == OPEN) & xid] = COUNTS
+        found[tx < 0] = COUNTS
+        for prepared in np.unique(tx[found == ASIDE]).tolist():
+            decider = self._resolved.get(prepared)
+            if decider is not None:
+                known = self.of(np.array([decider]), np.zeros(1, bool))
+                found[tx == prepared] = ASIDE if known[0] == OPEN else known[0]
+        return found

@@ -1,0 +1,117 @@
+"""The reading behind states: the ledger of a log, and tables' rows folded while it goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from binlogkit.analyses._savepoints import Undone, undone_ranges
+from binlogkit.analyses.point_in_time.boundary import Boundary, BoundaryReader
+from binlogkit.analyses.point_in_time.forward import Forward
+from binlogkit.errors import DamageError, InputError
+from binlogkit.frames.row_counts import RowCounts
+from binlogkit.frames.statements import Statements
+from binlogkit.frames.transactions import Transactions
+from binlogkit.log.history import History
+from binlogkit.log.outcomes import Outcomes
+from binlogkit.rows.ddl import StatementKind
+from binlogkit.rows.filters import Filters
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from binlogkit.log.streams import Streams
+    from binlogkit.rows.window import Window
+
+__all__ = ["StateReading"]
+
+Name = tuple[str, str]
+
+
+class StateReading:
+    """A log read once for the states of ``tables``, as they are asked for.
+
+    ``transactions``, ``statements``: frames; ``boundaries``: what happens to tables; ``history``.
+    """
+
+    def __init__(
+        self,
+        log: Streams,
+        tables: Sequence[str],
+        outcomes: Outcomes,
+        key: Sequence[str] | None,
+    ) -> None:
+        self.history = History()
+        self._source = log.options.source
+        self._outcomes, self._key = outcomes, key
+        self._ledger, self._texts = Transactions(self._source), Statements(Filters())
+        self._counts = RowCounts(stops=False)
+        self._reader = BoundaryReader()
+        self._known: list[Boundary] = []
+        self._folded = False
+        self._tables: dict[Name, Forward] = {}
+        self._savepoints = self._looked = False  # whether rollbacks to some are in the log
+        self._undone: list[Undone] = []
+        self._read(log, Filters.build(table=tables))
+        self.transactions = self._ledger.finish()
+        self.statements = self._texts.finish()
+
+    @property
+    def boundaries(self) -> list[Boundary]:
+        """What happens to tables, in log order."""
+        return self._known
+
+    def table(self, name: Name) -> Forward:
+        """The rows of a table as far as they were folded."""
+        return self._tables.get(name) or self._begun(name)
+
+    def _read(self, log: Streams, wanted: Filters) -> None:
+        reading = log.reading()
+        try:
+            for found in log.read_batches(reading, wanted, views=(self._take,)):
+                self._change(found.table, found.batch)
+        except DamageError as error:
+            reading.damages.append(error)
+        except InputError:
+            if reading.unreadable is not None:
+                log.unreadable = reading.unreadable
+            raise
+
+    def _take(self, window: Window) -> None:
+        self._ledger.take(window, self._counts.of(window)[0])
+        self._texts.take(window)
+        self.history.take(window)
+        self._outcomes.take(window)
+        if any(item.kind == StatementKind.ROLLBACK_TO for item in window.looked):
+            self._savepoints, self._looked = True, False
+        if self.history.folded and not self._folded:
+            # Names met before are others now.
+            self._folded = True
+            self._reader, self._known = BoundaryReader(), []
+            for forward in self._tables.values():
+                forward.give_up()
+            self._tables = {_small(name): forward for name, forward in self._tables.items()}
+        fresh = self._reader.read(self.history.table(self._source, len(self._known)))
+        self._known += fresh
+        for forward in self._tables.values():
+            forward.happen(fresh)
+
+    def _change(self, name: Name, batch: pa.RecordBatch) -> None:
+        name = _small(name) if self._folded else name
+        forward = self._tables.get(name)
+        if forward is None:
+            forward = self._tables[name] = self._begun(name)
+        if self._savepoints and not self._looked:
+            self._undone, self._looked = undone_ranges(self._texts.finish()), True
+        seq = int(batch["seq"][0].as_py())
+        key = self.history.key(name, seq) if self._key is None else self._key
+        forward.take(batch, key, self._undone)
+
+    def _begun(self, name: Name) -> Forward:
+        forward = Forward(name, self._outcomes)
+        forward.happen(self._known)
+        return forward
+
+
+def _small(name: Name) -> Name:
+    return name[0].lower(), name[1].lower()
