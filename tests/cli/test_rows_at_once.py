@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import binlogkit as bk
-from binlogkit.frames import texts
+from binlogkit.frames import text_columns
 from binlogkit.frames.records import RECORD_KEYS
 from binlogkit.frames.tables import generic_schema
 from binlogkit.reports import _arrow, _csv
@@ -64,8 +64,8 @@ def test_very_large_rows_take_the_other_way(
 ) -> None:
     """Their text may be more than an Arrow string can hold."""
     paths, forms = [], ("jsonl", "csv")
-    for large in (texts.LARGE, 0):
-        monkeypatch.setattr(texts, "LARGE", large)
+    for large in (text_columns.LARGE, 0):
+        monkeypatch.setattr(text_columns, "LARGE", large)
         for form in forms:
             paths.append(tmp_path / f"{large}.{form}")
             batches = bk.open(LOGS[0]).generic_batches(compact=True)

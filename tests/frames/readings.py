@@ -11,7 +11,7 @@ import pyarrow as pa
 
 import binlogkit as bk
 from binlogkit.errors import BinlogKitError
-from binlogkit.frames.windows import read_batches
+from binlogkit.frames.row_batches import read_batches
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.reading import Reading
 from binlogkit.rows.schema import TableSchema

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 import binlogkit as bk
 from binlogkit.frames.generic import generic_rows, json_texts
 from binlogkit.frames.records import cell_values, window_records
+from binlogkit.frames.row_batches import read_batches
 from binlogkit.frames.schema import batch_schema
 from binlogkit.frames.tables import generic_schema, nested_as_text
-from binlogkit.frames.windows import read_batches
 from binlogkit.rows.filters import Filters
 from tests.fuzz.binlogkit_fuzz import seeds
 
@@ -98,7 +98,7 @@ def test_nothing() -> None:
 def test_rows_of_more_text_than_an_arrow_string_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     """The limit of 2 GB, here of some bytes."""
     from binlogkit.errors import LimitError
-    from binlogkit.frames import generic, texts
+    from binlogkit.frames import generic, text_columns
 
     def small_array(values: list[Any], kind: pa.DataType) -> pa.Array:
         if kind == pa.string() and any(v is not None and len(v) > 60 for v in values):
@@ -113,7 +113,7 @@ def test_rows_of_more_text_than_an_arrow_string_holds(monkeypatch: pytest.Monkey
     expected = [
         r for w in windows for b in generic_rows(w, generic_schema()) for r in b.to_pylist()
     ]
-    monkeypatch.setattr(texts, "LARGE", 0)
+    monkeypatch.setattr(text_columns, "LARGE", 0)
     monkeypatch.setattr(pa, "array", small_array)
     with pytest.raises(LimitError, match="more than 2 GB of text"):
         for window in windows:

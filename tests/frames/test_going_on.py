@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import binlogkit as bk
-from binlogkit.frames import windows
+from binlogkit.frames import row_batches
 from binlogkit.rows import scan
 from binlogkit.rows.transactions import GTID_TYPES
 from tests.frames.readings import assert_same
@@ -132,7 +132,7 @@ def test_what_follows_a_log_that_was_gone_on_with(tmp_path: Path) -> None:
 
 
 def test_a_transaction_that_waits_is_read_ahead_from_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(windows, "WAITING", 0)
+    monkeypatch.setattr(row_batches, "WAITING", 0)
     data = LOG.read_bytes()
     begins = starts(data)
     broken = flipped(data, begins[1] + 30, begins[8] + 30)

@@ -10,7 +10,7 @@ import pytest
 import binlogkit as bk
 from binlogkit.errors import UsageError
 from binlogkit.frames.projection import projected
-from binlogkit.frames.windows import read_batches
+from binlogkit.frames.row_batches import read_batches
 from binlogkit.rows.filters import Filters
 from tests.frames.readings import by_events
 from tests.fuzz.binlogkit_fuzz import seeds

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import binlogkit as bk
-from binlogkit.frames import shares
-from binlogkit.frames.known import COMMIT, GTID, Known
+from binlogkit.frames import share_decoding
+from binlogkit.frames.transaction_facts import COMMIT, GTID, TransactionFacts
 from binlogkit.rows.window import TRANSACTIONS, Facts
 from binlogkit.sources import chunks
 from tests.fuzz.binlogkit_fuzz import seeds
@@ -28,12 +28,12 @@ def records(first: int, count: int, *, open_last: bool = False) -> np.ndarray[An
     return found
 
 
-def xids(known: Known, *numbers: int) -> list[int | None]:
+def xids(known: TransactionFacts, *numbers: int) -> list[int | None]:
     return known.columns(np.array(numbers))["xid"].to_list()
 
 
 def test_an_open_transaction_is_known_when_it_comes_again() -> None:
-    known = Known()
+    known = TransactionFacts()
     known.add(records(0, 3, open_last=True), Facts())
     assert [known.ended(n) for n in (-1, 0, 1, 2)] == [True, True, True, False]
     known.add(records(2, 1, open_last=True), Facts())
@@ -46,7 +46,7 @@ def test_an_open_transaction_is_known_when_it_comes_again() -> None:
 
 @pytest.mark.parametrize("xid", [77, None])
 def test_an_xid_that_was_read_ahead(xid: int | None) -> None:
-    known = Known()
+    known = TransactionFacts()
     known.add(records(0, 3, open_last=True), Facts())
     assert not known.ended(2)
     known.take_xid(2, xid)
@@ -57,7 +57,7 @@ def test_an_xid_that_was_read_ahead(xid: int | None) -> None:
 
 
 def test_the_record_of_a_transaction() -> None:
-    known = Known()
+    known = TransactionFacts()
     assert known.last == -1
     known.add(records(0, 3, open_last=True), Facts())
     known.add(records(2, 4), Facts())
@@ -66,7 +66,7 @@ def test_the_record_of_a_transaction() -> None:
 
 
 def test_the_gtid_and_commit_time_of_an_event() -> None:
-    known, facts = Known(), Facts(gtids={1: ("u:tag:7", 99)})
+    known, facts = TransactionFacts(), Facts(gtids={1: ("u:tag:7", 99)})
     found = records(0, 3)
     found["has"] |= GTID | COMMIT
     found["gno"], found["commit_timestamp"] = 5, 123
@@ -77,7 +77,7 @@ def test_the_gtid_and_commit_time_of_an_event() -> None:
 
 
 def test_nothing_is_asked_for_any_more() -> None:
-    known = Known()
+    known = TransactionFacts()
     known.add(records(0, 2), Facts())
     known.reset()
     known.add(records(2, 1), Facts())
@@ -85,7 +85,7 @@ def test_nothing_is_asked_for_any_more() -> None:
 
 
 def test_forgetting_keeps_what_is_asked_for() -> None:
-    known, facts = Known(), Facts()
+    known, facts = TransactionFacts(), Facts()
     for first in range(0, 1000, 10):
         known.add(records(first, 10), facts)
         facts.gtids[first] = (f"u:tag:{first}", None)
@@ -100,16 +100,16 @@ def test_a_log_that_is_read_by_small_windows_is_not_remembered(
 ) -> None:
     """However long it is: what is kept is that of rows that were not handed over."""
     kept: list[int] = []
-    forget = Known.forget
+    forget = TransactionFacts.forget
 
-    def seen(known: Known, number: int) -> None:
+    def seen(known: TransactionFacts, number: int) -> None:
         forget(known, number)
         kept.append(sum(map(len, known._parts)))
 
-    monkeypatch.setattr(Known, "forget", seen)
+    monkeypatch.setattr(TransactionFacts, "forget", seen)
     monkeypatch.setattr(chunks, "SIZE", 500)
-    monkeypatch.setattr(shares, "SHARE_BYTES", 1)
-    monkeypatch.setattr(shares, "SHARE_BYTES_A_TABLE", 0)
+    monkeypatch.setattr(share_decoding, "SHARE_BYTES", 1)
+    monkeypatch.setattr(share_decoding, "SHARE_BYTES_A_TABLE", 0)
     log = seeds.logs()["8.0-row-full/transactions/binlog.000001"]
     rows = sum(b.batch.num_rows for b in bk.open([log] * 5).batches())
     assert rows > 200

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import binlogkit as bk
-from binlogkit.frames import parts, provenance, shares, small_batches
+from binlogkit.frames import provenance, share_decoding, share_gathering, small_batches
 from tests.frames.test_memory import bench
 
 DATA = Path(__file__).parents[1] / "_data"
@@ -34,15 +34,15 @@ def test_a_table_has_one_batch_for_many_turns(turns: str) -> None:
 
 
 def test_windows_are_longer_the_more_tables_there_are() -> None:
-    def takes(tables: int, most: int = shares.SHARE_MOST) -> int:
-        share = shares.Share({}, False, 0, 0, most, tables=set(range(tables)))
+    def takes(tables: int, most: int = share_decoding.SHARE_MOST) -> int:
+        share = share_decoding.Share({}, False, 0, 0, most, tables=set(range(tables)))
         return next(size for size in range(0, 1 << 27, 1 << 20) if _full(share, size))
 
-    assert takes(1) < takes(1_000) < takes(10_000) == takes(100_000) == shares.SHARE_MOST
-    assert takes(10_000, shares.SHARE_MOST_SORTED) == shares.SHARE_MOST_SORTED
+    assert takes(1) < takes(1_000) < takes(10_000) == takes(100_000) == share_decoding.SHARE_MOST
+    assert takes(10_000, share_decoding.SHARE_MOST_SORTED) == share_decoding.SHARE_MOST_SORTED
 
 
-def _full(share: shares.Share, size: int) -> bool:
+def _full(share: share_decoding.Share, size: int) -> bool:
     share.size = size
     return share.full
 
@@ -52,7 +52,7 @@ def test_a_share_is_closed_by_its_columns(
     turns: str, threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = rows(turns)
-    for module in (shares, parts):
+    for module in (share_decoding, share_gathering):
         monkeypatch.setattr(module, "SHARE_COLUMNS", 7 * 20)
     batches = list(bk.open(turns, threads=threads).batches())
     assert len(batches) == TABLES * TURNS

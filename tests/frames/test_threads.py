@@ -13,8 +13,8 @@ import pytest
 
 import binlogkit as bk
 from binlogkit.errors import DamageError, UsageError
-from binlogkit.frames import shares
-from binlogkit.frames.windows import read_batches
+from binlogkit.frames import share_decoding
+from binlogkit.frames.row_batches import read_batches
 from binlogkit.rows.filters import Filters
 from binlogkit.sources import chunks
 
@@ -33,9 +33,9 @@ LOGS = [
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chunks and shares so small that a log of some KB keeps several threads at work."""
     monkeypatch.setattr(chunks, "SIZE", 1 << 13)
-    monkeypatch.setattr(shares, "SHARE_BYTES", 1 << 12)
-    monkeypatch.setattr(shares, "SHARE_BYTES_A_TABLE", 0)
-    monkeypatch.setattr(shares, "AT_ONCE", 1 << 12)
+    monkeypatch.setattr(share_decoding, "SHARE_BYTES", 1 << 12)
+    monkeypatch.setattr(share_decoding, "SHARE_BYTES_A_TABLE", 0)
+    monkeypatch.setattr(share_decoding, "AT_ONCE", 1 << 12)
 
 
 def written(batch: pa.RecordBatch) -> bytes:
@@ -158,11 +158,11 @@ def test_an_interrupted_reader_ends() -> None:
 def test_who_waits_for_a_share_decodes_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
     """The caller is one of the threads: while another has the first share, it takes the next."""
     one = read(LOGS, 1)
-    run, caller = shares.Share.run, threading.get_ident()
+    run, caller = share_decoding.Share.run, threading.get_ident()
     other_began, caller_decoded = threading.Event(), threading.Event()
     waited: list[bool] = []
 
-    def watched(share: shares.Share, most: int) -> list[shares.Found]:
+    def watched(share: share_decoding.Share, most: int) -> list[share_decoding.Found]:
         if threading.get_ident() != caller:
             other_began.set()
             waited.append(caller_decoded.wait(10))
@@ -171,7 +171,7 @@ def test_who_waits_for_a_share_decodes_the_next(monkeypatch: pytest.MonkeyPatch)
         caller_decoded.set()
         return run(share, most)
 
-    monkeypatch.setattr(shares.Share, "run", watched)
+    monkeypatch.setattr(share_decoding.Share, "run", watched)
     assert read(LOGS, 2) == one
     assert waited and all(waited)
 
@@ -184,15 +184,15 @@ def test_one_thread_is_the_callers_own() -> None:
 
 def test_how_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("BINLOGKIT_THREADS", raising=False)
-    assert 1 <= shares.thread_count(None) <= 4
-    assert shares.thread_count(None, 1 << 20) == 1  # a small log
-    assert shares.thread_count(7, 1 << 20) == 7
+    assert 1 <= share_decoding.thread_count(None) <= 4
+    assert share_decoding.thread_count(None, 1 << 20) == 1  # a small log
+    assert share_decoding.thread_count(7, 1 << 20) == 7
     monkeypatch.setenv("BINLOGKIT_THREADS", "3")
-    assert shares.thread_count(None, 1 << 20) == 3
-    assert shares.thread_count(1) == 1
+    assert share_decoding.thread_count(None, 1 << 20) == 3
+    assert share_decoding.thread_count(1) == 1
     for text in ("0", "-1", "two", "100", "", "٣"):
         monkeypatch.setenv("BINLOGKIT_THREADS", text)
         with pytest.raises(UsageError, match="BINLOGKIT_THREADS is a number from 1 to 99"):
-            shares.thread_count(None)
+            share_decoding.thread_count(None)
     with pytest.raises(UsageError, match="threads is a number"):
         list(bk.open(LOGS[0], threads=0).batches())

@@ -13,7 +13,7 @@ import pytest
 
 import binlogkit as bk
 from binlogkit.errors import BinlogKitError, InputError, TruncatedEventError
-from binlogkit.frames.windows import read_batches
+from binlogkit.frames.row_batches import read_batches
 from binlogkit.rows.filters import Filters
 from binlogkit.spark.carried import carry
 from binlogkit.spark.decode import decode, scan_schema

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 import binlogkit as bk
-from binlogkit.frames.windows import read_batches
+from binlogkit.frames.row_batches import read_batches
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.plans import table_plan
 from binlogkit.rows.reading import Reading

@@ -11,7 +11,7 @@ import numpy as np
 from binlogkit._kernel.text import not_finite
 from binlogkit.frames.records import cell_values, special_value
 from binlogkit.frames.schema import CellState
-from binlogkit.frames.texts import Mask
+from binlogkit.frames.text_columns import Mask
 
 if TYPE_CHECKING:
     import pyarrow as pa

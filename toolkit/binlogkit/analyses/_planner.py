@@ -19,7 +19,7 @@ from binlogkit.analyses.plan_columns import (
 )
 from binlogkit.errors import UsageError
 from binlogkit.frames.schema import OPS
-from binlogkit.frames.texts import Mask, Part, separated
+from binlogkit.frames.text_columns import Mask, Part, separated
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -12,7 +12,7 @@ import numpy as np
 from binlogkit.analyses._cells import Cells
 from binlogkit.analyses._declare import outputs
 from binlogkit.frames.generic import json_texts
-from binlogkit.frames.texts import Mask, Part, joined
+from binlogkit.frames.text_columns import Mask, Part, joined
 
 if TYPE_CHECKING:
     import pyarrow as pa

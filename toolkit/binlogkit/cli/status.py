@@ -66,7 +66,7 @@ def status_of(log: Log, filters: Mapping[str, Any] | None = None, *, nothing: bo
                 "committed"
             )
     if filters:
-        from binlogkit.log.unmet import unmet
+        from binlogkit.log.filter_warnings import unmet
 
         for told in unmet(log, filters, nothing=nothing):
             note(told)

@@ -18,7 +18,7 @@ from binlogkit.frames.arrays import integers, text_array
 from binlogkit.frames.event_texts import EventTexts, WindowEvents
 from binlogkit.frames.fields.field import arrow_schema
 from binlogkit.frames.fields.ledger import EVENT
-from binlogkit.frames.known import THREAD, Known
+from binlogkit.frames.transaction_facts import THREAD, TransactionFacts
 from binlogkit.frames.wanted import wanted_events, wanted_ops
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.reading import Reading
@@ -62,7 +62,7 @@ class Events:
         self._filters = filters
         self._compact = compact
         self._schema = arrow_schema(EVENT)
-        self._known = Known()
+        self._known = TransactionFacts()
         self._texts = EventTexts(compact=compact)
         self._unsure = -1  # the transaction of what is held
         self._held: list[pa.RecordBatch] = []

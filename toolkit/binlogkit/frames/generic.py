@@ -20,7 +20,13 @@ from binlogkit.errors import LimitError, printable
 from binlogkit.frames.fields.rows import STATE
 from binlogkit.frames.records import RECORD_KEYS, cell_values, struct_records, window_records
 from binlogkit.frames.tables import nested_as_text
-from binlogkit.frames.texts import LARGE, has_large_rows, holds_controls, holds_quotes, value_texts
+from binlogkit.frames.text_columns import (
+    LARGE,
+    has_large_rows,
+    holds_controls,
+    holds_quotes,
+    value_texts,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -18,9 +18,9 @@ from binlogkit.frames.arrays import FEW, buffer, constant, integers, nothing, on
 from binlogkit.frames.fields.field import names
 from binlogkit.frames.fields.rows import BATCH
 from binlogkit.frames.kernel_columns import Taken
-from binlogkit.frames.known import Known
 from binlogkit.frames.schema import common_types
 from binlogkit.frames.small_batches import MOST, SMALL, facts_of_many
+from binlogkit.frames.transaction_facts import TransactionFacts
 from binlogkit.rows.schema import TableSchema
 from binlogkit.rows.window import Window
 
@@ -69,7 +69,7 @@ class Provenance:
             del known[: max(0, bisect_right(known, ordinal, key=_ordinal) - 1)]
 
     def batches(
-        self, tables: deque[Taken], known: Known
+        self, tables: deque[Taken], known: TransactionFacts
     ) -> Iterator[tuple[TableSchema, pa.RecordBatch]]:
         """Each of the tables' rows in the canonical schema; what was handed over is let go."""
         many = len(tables) > _KEPT_LAYOUTS
@@ -105,7 +105,7 @@ def _first_of(tables: deque[Taken]) -> deque[Taken]:
     return group
 
 
-def _one_by_one(many: Sequence[Runs], known: Known) -> Iterator[dict[str, pa.Array]]:
+def _one_by_one(many: Sequence[Runs], known: TransactionFacts) -> Iterator[dict[str, pa.Array]]:
     """For each of ``many`` the columns that its events and transactions tell."""
     types = common_types()
     for runs in many:

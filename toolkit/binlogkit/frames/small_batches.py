@@ -13,8 +13,16 @@ import numpy as np
 
 from binlogkit._kernel.native.runs import FACT_NAMES, RUN, Runs
 from binlogkit.frames.arrays import nothing, text_places
-from binlogkit.frames.known import COMMIT, GTID, THREAD, XID, Known, ascending, gtid_array
 from binlogkit.frames.schema import common_types
+from binlogkit.frames.transaction_facts import (
+    COMMIT,
+    GTID,
+    THREAD,
+    XID,
+    TransactionFacts,
+    ascending,
+    gtid_array,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,7 +37,9 @@ _GROWING = ("row", "seq")
 _OF_TRANSACTIONS = (("commit_timestamp", COMMIT), ("thread_id", THREAD), ("xid", XID))
 
 
-def facts_of_many(many: Sequence[Runs], known: Known) -> Iterator[dict[str, pa.Array]] | None:
+def facts_of_many(
+    many: Sequence[Runs], known: TransactionFacts
+) -> Iterator[dict[str, pa.Array]] | None:
     """For each of ``many`` the columns that its events and transactions tell.
 
     None: they must be made one by one, since some rows stand outside any transaction, or more is

@@ -12,8 +12,8 @@ import numpy as np
 from binlogkit.constants import HEADER_LENGTH, EventType
 from binlogkit.frames.fields.field import arrow_schema
 from binlogkit.frames.fields.ledger import BOUNDARY, STATEMENT
-from binlogkit.frames.known import Known
 from binlogkit.frames.ledgers import plain_record, to_table
+from binlogkit.frames.transaction_facts import TransactionFacts
 from binlogkit.frames.wanted import wanted_events
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.ledger import (
@@ -39,7 +39,7 @@ class Statements:
     def __init__(self, filters: Filters, source: str | None = None) -> None:
         self._filters = filters
         self._source = source
-        self._known = Known()
+        self._known = TransactionFacts()
         self._parts: list[pa.Table] = []
 
     def take(self, window: Window) -> None:
@@ -136,7 +136,7 @@ class Boundaries:
 
     def __init__(self, filters: Filters | None = None) -> None:
         self._filters = filters
-        self._known = Known()
+        self._known = TransactionFacts()
         self.found: list[Boundary] = []
 
     def take(self, window: Window) -> list[tuple[int, Boundary]]:
@@ -172,7 +172,7 @@ class Boundaries:
         return to_table((plain_record(b, BOUNDARY, source) for b in found), BOUNDARY)
 
 
-def _gtids(known: Known, numbers: np.ndarray[Any, Any]) -> list[str | None]:
+def _gtids(known: TransactionFacts, numbers: np.ndarray[Any, Any]) -> list[str | None]:
     """The GTID of each transaction."""
     unique, places = np.unique(numbers, return_inverse=True)
     outside = int(np.count_nonzero(unique < 0))

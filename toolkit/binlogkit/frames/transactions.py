@@ -13,7 +13,7 @@ from binlogkit.events.gtid import Gtid
 from binlogkit.frames.arrays import flags, text_array
 from binlogkit.frames.fields.field import arrow_schema
 from binlogkit.frames.fields.ledger import TRANSACTION
-from binlogkit.frames.known import COMMIT, GTID, THREAD, XID, gtid_array
+from binlogkit.frames.transaction_facts import COMMIT, GTID, THREAD, XID, gtid_array
 from binlogkit.rows.filters import OPS, Filters
 from binlogkit.rows.settling import OUTCOMES
 from binlogkit.rows.slots import table_name

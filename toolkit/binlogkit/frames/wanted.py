@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from binlogkit.frames.arrays import flags
-from binlogkit.frames.known import Known
+from binlogkit.frames.transaction_facts import TransactionFacts
 from binlogkit.rows.filters import OPS, Filters
 from binlogkit.rows.window import Window
 
@@ -21,7 +21,9 @@ _UPDATES, _DELETES = (24, 31, 39), (25, 32)
 _MICROSECOND = 1_000_000
 
 
-def wanted_events(filters: Filters, window: Window, known: Known) -> np.ndarray[Any, Any] | None:
+def wanted_events(
+    filters: Filters, window: Window, known: TransactionFacts
+) -> np.ndarray[Any, Any] | None:
     """Which events of a window are wanted, tables and operations left aside; None for all."""
     stretch = window.stretch
     assert stretch is not None

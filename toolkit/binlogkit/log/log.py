@@ -178,7 +178,7 @@ class Log(Streams):
         ``binlogkit:gaps`` of an Arrow table's schema.
         """
         from binlogkit.frames.tables import to_engine
-        from binlogkit.log.unmet import warn_of_unmet
+        from binlogkit.log.filter_warnings import warn_of_unmet
 
         warn_of_unmet(self, filters, nothing=not table.num_rows)
         gaps = [str(gap) for gap in self.gaps]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from binlogkit.analyses.point_in_time.forward import ASIDE, COUNTS, LEFT_OUT, OPEN
-from binlogkit.frames.known import COMMIT, GTID, gtid_array
+from binlogkit.frames.transaction_facts import COMMIT, GTID, gtid_array
 from binlogkit.rows.settling import OUTCOMES
 from binlogkit.rows.transactions import Outcome
 

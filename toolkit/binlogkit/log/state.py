@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from binlogkit.errors import DamageError, UsageError
 from binlogkit.events.gtid_set import GtidSet
-from binlogkit.log.ends import behind_position, behind_time
 from binlogkit.log.gaps import Reach
 from binlogkit.log.history import MERGE, History, Layout
+from binlogkit.log.past_the_end import behind_position, behind_time
 from binlogkit.rows.filters import parse_table_name, parse_time, written_table_name
 from binlogkit.rows.soundness import Gap
 

@@ -280,8 +280,8 @@ class Streams:
         to_sort: bool = False,
         views: Sequence[Callable[[Window], object]] = (),
     ) -> Iterator[Iterable[Batch]]:
+        from binlogkit.frames.row_batches import read_batches
         from binlogkit.frames.schema import undecodable_cells
-        from binlogkit.frames.windows import read_batches
 
         self.undecodable = 0
 

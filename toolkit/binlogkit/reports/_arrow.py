@@ -10,7 +10,7 @@ from binlogkit.frames.arrays import one_text, text_array
 from binlogkit.frames.fields.field import written_type
 from binlogkit.frames.fields.ledger import EVENT
 from binlogkit.frames.fields.rows import ROW, STATE
-from binlogkit.frames.texts import has_large_rows, holds_quotes, is_printable, joined_rows
+from binlogkit.frames.text_columns import has_large_rows, holds_quotes, is_printable, joined_rows
 from binlogkit.reports._values import json_text, plain
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from binlogkit.errors import printable
-from binlogkit.frames.texts import has_large_rows, holds_quotes, is_plain, joined_rows
+from binlogkit.frames.text_columns import has_large_rows, holds_quotes, is_plain, joined_rows
 from binlogkit.reports import _arrow
 from binlogkit.reports._columns import ABSENT
 from binlogkit.reports._values import cell_text

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from binlogkit.frames.records import cell_values
-from binlogkit.frames.texts import Part, bytes_of, hex_texts, joined, value_texts
+from binlogkit.frames.text_columns import Part, bytes_of, hex_texts, joined, value_texts
 from binlogkit.reports._literals import PLAIN, literal, quoted
 from binlogkit.reports._statements import INEXACT, LONGEST_KEY, condition, exactly
 

@@ -12,7 +12,7 @@ import numpy as np
 from binlogkit.analyses.plan_columns import PlanColumns, Reasons
 from binlogkit.analyses.plans import Chunk
 from binlogkit.errors import UsageError, printable
-from binlogkit.frames.texts import Mask, Part, bytes_of, hex_texts, joined, separated, words
+from binlogkit.frames.text_columns import Mask, Part, bytes_of, hex_texts, joined, separated, words
 from binlogkit.reports._literal_columns import conditions, literals
 from binlogkit.reports._literals import PREPARED, SAFE, escaped, identifier, quoted
 from binlogkit.reports._statements import (

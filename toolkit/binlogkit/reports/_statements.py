@@ -13,7 +13,7 @@ from binlogkit.errors import UsageError, printable
 from binlogkit.reports._literals import comment, identifier, literal, prepared, quoted, writable
 
 if TYPE_CHECKING:
-    from binlogkit.frames.texts import Part
+    from binlogkit.frames.text_columns import Part
 
 __all__ = [
     "COUNTED",

@@ -93,7 +93,7 @@ class Script:
         return _block(lines)
 
     def _chunk(self, chunk: Chunk) -> Iterator[bytes]:
-        from binlogkit.frames.texts import LARGE
+        from binlogkit.frames.text_columns import LARGE
         from binlogkit.reports._statement_columns import chunk_lines
 
         if sum(size_of(plans.changes) for _, plans in chunk) > LARGE:  # one row

@@ -89,7 +89,7 @@ def decode(plan: Plan, split: Split, schema: pa.Schema) -> Iterator[pa.RecordBat
 def _typed(plan: Plan, split: Split, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """One table's changes in the canonical form, as far as Spark carries it."""
     from binlogkit.frames.matching import Matcher
-    from binlogkit.frames.windows import read_batches
+    from binlogkit.frames.row_batches import read_batches
     from binlogkit.spark.carried import carry
 
     wanted = plan.scan.wanted()
@@ -120,7 +120,7 @@ def _generic(kind: Kind, plan: Plan, split: Split, schema: pa.Schema) -> Iterato
 
     from binlogkit.frames.generic import generic_rows
     from binlogkit.frames.matching import Matcher
-    from binlogkit.frames.windows import read_batches
+    from binlogkit.frames.row_batches import read_batches
 
     wanted = plan.scan.wanted()
     matching = Matcher(wanted.where)

@@ -86,7 +86,7 @@ def _boundaries(plan: Plan, split: Split) -> Iterator[Record]:
 
 def _damages(plan: Plan, split: Split) -> Iterator[Record]:
     """What ``onDamage=report`` goes past, in every row and event; ``error``: the error's class."""
-    from binlogkit.frames.windows import read_batches
+    from binlogkit.frames.row_batches import read_batches
 
     options = replace(plan.options, on_damage="report")
     reading = replace(plan, options=options).reading(split)

@@ -14,8 +14,8 @@ import pytest
 import zstandard
 
 import binlogkit as bk
-from binlogkit.frames import parts, windows
-from binlogkit.frames.windows import read_batches
+from binlogkit.frames import row_batches, share_gathering
+from binlogkit.frames.row_batches import read_batches
 from binlogkit.rows import scan
 from binlogkit.rows.filters import Filters
 from binlogkit.sources import chunks
@@ -157,7 +157,7 @@ def test_windows_hold_as_many_bytes_as_they_may() -> None:
 
 
 def test_windows_hold_as_many_cells_as_they_may(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts, "_MAX_CELLS", 50)
+    monkeypatch.setattr(share_gathering, "_MAX_CELLS", 50)
     for window in read_batches(bk.open(LARGE).reading(), Filters()):
         for schema, batch in window:
             assert batch.num_rows <= max(1, 50 // len(schema.columns))
@@ -184,9 +184,9 @@ def test_a_transaction_too_long_to_wait_for_is_read_ahead(
     broken[-60] ^= 1
     for log in (bytes(data), bytes(broken)):
         slow = assert_same(log, on_damage)
-        monkeypatch.setattr(windows, "WAITING", 1)
+        monkeypatch.setattr(row_batches, "WAITING", 1)
         monkeypatch.setattr(chunks, "SIZE", 300)
-        monkeypatch.setattr(parts, "_MAX_CELLS", 8)
+        monkeypatch.setattr(share_gathering, "_MAX_CELLS", 8)
         fast = read(by_kernel, log, on_damage)
         monkeypatch.undo()
         assert dict(fast.rows) == dict(slow.rows)

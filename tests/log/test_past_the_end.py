@@ -13,7 +13,7 @@ import pytest
 import zstandard
 
 import binlogkit as bk
-from binlogkit.log.ends import filters_behind_end
+from binlogkit.log.past_the_end import filters_behind_end
 from binlogkit_fixtures import golden
 
 FILES = [str(path) for path in golden.case("8.0-row-full", "transactions").binlogs]

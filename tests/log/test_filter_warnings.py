@@ -10,7 +10,7 @@ import pytest
 
 import binlogkit as bk
 from binlogkit.errors import UnmetWarning, UsageError
-from binlogkit.log.unmet import tables_not_met, unmet
+from binlogkit.log.filter_warnings import tables_not_met, unmet
 
 LOG = Path(__file__).parents[1] / "_data" / "8.0-row-full" / "keys" / "binlog.000001"
 

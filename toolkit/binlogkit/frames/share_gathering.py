@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from binlogkit.frames.known import Known
-from binlogkit.frames.shares import SHARE_COLUMNS, Builders, Part, Share
+from binlogkit.frames.share_decoding import SHARE_COLUMNS, Builders, Share, SharePart
+from binlogkit.frames.transaction_facts import TransactionFacts
 from binlogkit.frames.wanted import wanted_events, wanted_ops
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.plans import table_plan
@@ -53,7 +53,7 @@ class Parts:
         self._plans: dict[tuple[int, str], tuple[TableSchema, TablePlan]] = {}
         self._planned = 0
 
-    def add(self, window: Window, known: Known) -> Iterator[Share]:
+    def add(self, window: Window, known: TransactionFacts) -> Iterator[Share]:
         """Take a window; the shares that it goes to, each as often as something was added to it."""
         wanted = self._wanted(window, known)
         if window.damages or wanted is None or wanted.any():
@@ -80,7 +80,7 @@ class Parts:
 
     # ---- which events -------------------------------------------------------------------------
 
-    def _wanted(self, window: Window, known: Known) -> np.ndarray[Any, Any] | None:
+    def _wanted(self, window: Window, known: TransactionFacts) -> np.ndarray[Any, Any] | None:
         """Which events the filters want; None for all."""
         filters, stretch = self._filters, window.stretch
         assert stretch is not None
@@ -164,7 +164,7 @@ class Parts:
 
     def _part(
         self, window: Window, share: Share, first: int, last: int, schemas: dict[int, TableSchema]
-    ) -> Part:
+    ) -> SharePart:
         stretch = window.stretch
         assert stretch is not None
         if self._borrow:
@@ -185,7 +185,7 @@ class Parts:
         whole = last == len(stretch.entries)
         damages = [told for told in window.damages if whole or told[0] < last]
         window.damages = window.damages[len(damages) :]
-        return Part(window, rows, last, size, builders, damages, self._borrow)
+        return SharePart(window, rows, last, size, builders, damages, self._borrow)
 
     def _builder(self, builders: Builders, schema: TableSchema, version: str) -> TableBuilder:
         known = builders.get((id(schema), version))

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from binlogkit.errors import UnmetWarning, printable
-from binlogkit.log.ends import filters_behind_end, times_outside
+from binlogkit.log.past_the_end import filters_behind_end, times_outside
 from binlogkit.rows.filters import Filters, TableName, written_table_name
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ __all__ = [
     "GTID",
     "THREAD",
     "XID",
-    "Known",
     "PerTransaction",
+    "TransactionFacts",
     "ascending",
     "gtid_array",
 ]
@@ -39,7 +39,7 @@ _SPARSE = 16  # transactions for each that is asked for
 _JOINED = ("gtid", "commit_timestamp", "thread_id", "xid", "xa")
 
 
-class Known:
+class TransactionFacts:
     """What is known of transactions, by number."""
 
     def __init__(self) -> None:

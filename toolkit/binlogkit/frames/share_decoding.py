@@ -25,7 +25,16 @@ if TYPE_CHECKING:
     from binlogkit._kernel.native.batch import RowsPass
     from binlogkit._kernel.native.builder import TableBuilder
 
-__all__ = ["Builders", "Decoded", "Faulty", "Found", "Part", "Share", "Workers", "thread_count"]
+__all__ = [
+    "Builders",
+    "Decoded",
+    "Faulty",
+    "Found",
+    "Share",
+    "SharePart",
+    "Workers",
+    "thread_count",
+]
 
 SHARE_BYTES = 4 << 20  # of events, behind which a share is closed
 SHARE_BYTES_A_TABLE = 8 << 10  # more of them for each table, so that its batch has some rows
@@ -67,7 +76,7 @@ def thread_count(asked: int | None, size: int | None = None) -> int:
 
 
 @dataclass(slots=True)
-class Part:
+class SharePart:
     """Events of one window, up to entry ``last``, of ``size`` bytes.
 
     ``builders``: by slot, None for a table that is not wanted; ``damages``: what the reading met
@@ -97,7 +106,7 @@ class Decoded:
 class Faulty:
     """An event whose rows could not be read to its end: entry ``i`` of a part, and why."""
 
-    part: Part
+    part: SharePart
     i: int
     said: tuple[int, ...]
 
@@ -121,8 +130,8 @@ class Share:
     tables: set[int] = field(default_factory=set)
     closed: bool = False
     done: bool = False
-    parts: deque[Part] = field(default_factory=deque)
-    decoded: list[Part] = field(default_factory=list)
+    parts: deque[SharePart] = field(default_factory=deque)
+    decoded: list[SharePart] = field(default_factory=list)
     started: bool = False  # by a worker, who goes on with it
     running: Task[list[Found]] | None = None
     unseen: int = 0  # bytes of events that were decoded since the cells were counted
@@ -197,7 +206,7 @@ class Share:
         self.parts.clear()
 
 
-def _met(part: Part, i: int) -> list[Found]:
+def _met(part: SharePart, i: int) -> list[Found]:
     """What the reading met up to entry ``i``, which it stands before or in."""
     found = [error for n, error in part.damages if n <= i]
     part.damages = part.damages[len(found) :]

@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from binlogkit.frames.records import cell_values
-from binlogkit.frames.texts import (
+from binlogkit.frames.text_columns import (
     Part,
     bytes_of,
     hex_texts,

@@ -15,10 +15,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from binlogkit._kernel.columns import MAX_BYTES, MAX_ROWS
 from binlogkit.errors import DamageError, InputError, MalformedEventError
-from binlogkit.frames.known import Known
-from binlogkit.frames.parts import Parts
 from binlogkit.frames.provenance import Provenance
-from binlogkit.frames.shares import (
+from binlogkit.frames.share_decoding import (
     SHARE_COLUMNS,
     SHARE_MOST,
     SHARE_MOST_SORTED,
@@ -28,6 +26,8 @@ from binlogkit.frames.shares import (
     Workers,
     thread_count,
 )
+from binlogkit.frames.share_gathering import Parts
+from binlogkit.frames.transaction_facts import TransactionFacts
 from binlogkit.rows.ahead import xid_by_hopping, xid_by_scanning
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.reading import Reading
@@ -112,7 +112,7 @@ class RowChanges:
         self._shares: deque[Share] = deque()
         self._windows: deque[Decoded] = deque()
         self._waiting = 0
-        self._known = Known()
+        self._known = TransactionFacts()
         self._provenance = Provenance(reading.options.source)
         self._log: tuple[Carrier, int] | None = None  # and its first transaction
         self._stretch: Stretch | None = None  # the last one
