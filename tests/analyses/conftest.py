@@ -12,6 +12,7 @@ import pytest
 
 from binlogkit.frames.fields.field import Fields, arrow_schema, names
 from binlogkit.frames.fields.ledger import BOUNDARY, STATEMENT, TRANSACTION
+from binlogkit.frames.fields.rows import PROVENANCE
 from binlogkit.frames.schema import CellState, batch_schema
 
 Convert = Callable[[pa.Table], Any]
@@ -33,9 +34,10 @@ def convert(request: pytest.FixtureRequest) -> Convert:
     if request.param == "pyarrow":
         return lambda table: table
     if request.param == "pandas":
-        import pandas as pd
+        from binlogkit.frames.natural import natural
 
-        return lambda table: table.to_pandas(types_mapper=pd.ArrowDtype)
+        known = (*PROVENANCE, *TRANSACTION, *BOUNDARY, *STATEMENT)
+        return lambda table: natural(table, known)
     session = request.getfixturevalue("spark")
     from binlogkit.analyses._frames import from_arrow
 
@@ -45,10 +47,13 @@ def convert(request: pytest.FixtureRequest) -> Convert:
 
 @pytest.fixture
 def rows_of() -> Callable[[Any], list[dict[str, Any]]]:
-    """The rows of any engine's frame as dictionaries."""
+    """The rows of any engine's frame as dictionaries, times as they are in Arrow."""
     from binlogkit.analyses._frames import to_arrow
+    from binlogkit.analyses.audit.ledger import SUMMARY
+    from binlogkit.analyses.audit.rhythm import BURSTS, QUIET
 
-    return lambda frame: list(to_arrow(frame).to_pylist())
+    known = (*TRANSACTION, *BOUNDARY, *STATEMENT, *SUMMARY, *BURSTS, *QUIET)
+    return lambda frame: list(to_arrow(frame, known).to_pylist())
 
 
 def _image(

@@ -16,6 +16,9 @@ import pytest
 import binlogkit as bk
 from binlogkit.analyses._frames import from_arrow, to_arrow
 from binlogkit.analyses.point_in_time import AtPosition, State, read_boundaries, replay
+from binlogkit.frames.fields.ledger import TRANSACTION
+from binlogkit.frames.fields.rows import PROVENANCE
+from binlogkit.frames.natural import natural
 from binlogkit.frames.records import struct_records
 from binlogkit_fixtures import golden
 from binlogkit_fixtures.manifest import MarkPoint, Table
@@ -87,9 +90,7 @@ def _converter(engine: str, request: pytest.FixtureRequest) -> Any:
     if engine == "pyarrow":
         return lambda table: table
     if engine == "pandas":
-        import pandas as pd
-
-        return lambda table: table.to_pandas(types_mapper=pd.ArrowDtype)
+        return lambda table: natural(table, (*PROVENANCE, *TRANSACTION))
     like = request.getfixturevalue("spark").range(1)
     return lambda table: from_arrow(table, like)
 

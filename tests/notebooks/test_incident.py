@@ -43,7 +43,7 @@ print(json.dumps({
     "golden": case is not None,
     "warnings": warnings,
     "gtid": bad["gtid"],
-    "begin": [bad["pos"], bad["end_pos"]],
+    "begin": [int(bad["pos"]), int(bad["end_pos"])],
     "statement": statement,
     "lost condition": [column, value],
     "hit": hit["after.id"].tolist(),

@@ -12,7 +12,9 @@ import pyarrow as pa
 import pytest
 from matplotlib import pyplot as plt
 
+from binlogkit.analyses.audit.activity import BY_MINUTE
 from binlogkit.errors import UsageError
+from binlogkit.frames.natural import natural
 from binlogkit.reports import plots
 
 MINUTE = 1_700_000_040
@@ -84,7 +86,12 @@ class TestTimeline:
         frame = by_minute().iloc[::-1]
         pictures = {
             drawn(plots.timeline(f))
-            for f in (frame, pa.Table.from_pandas(frame), frame.to_dict("records"))
+            for f in (
+                frame,
+                natural(pa.Table.from_pandas(frame), BY_MINUTE),
+                pa.Table.from_pandas(frame),
+                frame.to_dict("records"),
+            )
         }
         assert len(pictures) == 1
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 
 from binlogkit.analyses.audit import by_key, by_minute, by_statement, by_table
 from binlogkit.analyses.audit.activity import BY_KEY, BY_MINUTE, BY_STATEMENT, BY_TABLE
 from binlogkit.errors import UsageError
+from binlogkit.frames.fields.rows import PROVENANCE
+from binlogkit.frames.natural import natural
 
 FIELDS = {"id": pa.int32(), "note": pa.string()}
 
@@ -51,6 +54,15 @@ def test_by_minute(changes: Any, rows_of: Callable[[Any], list[dict[str, Any]]])
         (60, 3, 0),
         (120, 1, 1),
     ]
+
+
+def test_pandas_is_given_times(make_changes: Callable[..., pa.Table]) -> None:
+    made = make_changes(FIELDS, ROWS)
+    for changes in (natural(made, PROVENANCE), made.to_pandas(types_mapper=pd.ArrowDtype)):
+        frame = by_minute(changes)
+        assert str(frame["minute"].dtype) == "datetime64[us, UTC]"
+        assert frame.set_index("minute")["rows"]["1970-01-01 00:01Z"] == 3
+        assert by_table(changes)["first_timestamp"].max() == pd.Timestamp(60, unit="s", tz="UTC")
 
 
 def test_by_statement(changes: Any, rows_of: Callable[[Any], list[dict[str, Any]]]) -> None:

@@ -1,7 +1,7 @@
-"""Frames of any engine, as Narwhals sees them: pandas (ArrowDtype), pyarrow and PySpark.
+"""Frames of any engine, as Narwhals sees them: pyarrow and PySpark; pandas' become Arrow's.
 
-The only place in this room that asks which engine a frame belongs to. Strings that are
-dictionary-encoded in a batch are plain strings in here: pandas cannot group by the former.
+The only place in this room that asks which engine a frame belongs to. In Arrow, times are the
+integers that they are in a log; who gave a pandas frame gets one, with times as pandas has them.
 """
 
 from __future__ import annotations
@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import narwhals as nw
 
 from binlogkit.errors import UsageError
+from binlogkit.frames.fields.ledger import BOUNDARY, STATEMENT, TRANSACTION
+from binlogkit.frames.fields.rows import BATCH
+from binlogkit.frames.natural import natural, plain
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,19 +29,23 @@ __all__ = [
     "from_arrow",
     "image_fields",
     "is_frame",
+    "is_pandas",
     "is_spark",
     "lazy",
     "map_arrow",
     "ordered",
+    "plain_engine",
     "records",
     "to_arrow",
-    "with_empty_lists",
 ]
 
 FrameT = TypeVar("FrameT")
 Lazy = nw.LazyFrame[Any]
 
+#: What analyses take, beside the frames of this room.
+_GIVEN = (*BATCH, *TRANSACTION, *STATEMENT, *BOUNDARY)
 _DECLARED_TYPES: dict[str, nw.dtypes.DType] = {
+    "seconds": nw.Int64(),
     "string": nw.String(),
     "int64": nw.Int64(),
     "float64": nw.Float64(),
@@ -65,15 +72,17 @@ def lazy(frame: IntoFrame, needed: Iterable[str] = ()) -> Lazy:
     UsageError when a ``needed`` column is missing or the frame belongs to no known engine.
     """
     try:
-        result = nw.from_native(frame).lazy()
+        result: Lazy = nw.from_native(plain_engine(frame)).lazy()
     except TypeError as exc:
         raise UsageError(f"not a frame of a known engine: {type(frame).__name__}") from exc
     schema = result.collect_schema()
     missing = [name for name in needed if name not in schema]
     if missing:
         raise UsageError(f"the frame has no column {', '.join(missing)}")
-    plain = [name for name, dtype in schema.items() if dtype in (nw.Categorical, nw.Enum)]
-    return result.with_columns(nw.col(*plain).cast(nw.String)) if plain else result
+    categories = [name for name, dtype in schema.items() if dtype in (nw.Categorical, nw.Enum)]
+    if not categories:
+        return result
+    return result.with_columns(nw.col(*categories).cast(nw.String))
 
 
 def ordered(frame: IntoFrame, needed: Iterable[str] = ()) -> Lazy:
@@ -106,8 +115,8 @@ def finish(result: Lazy, declared: Outputs, like: FrameT, kept: Sequence[str] = 
         column = nw.col(output.name)
         columns.append(column if dtype is None else column.cast(dtype))
     native = nw.to_native(result.select(*columns))
-    if result.implementation.is_pandas():
-        native = native.reset_index(drop=True)
+    if is_pandas(like):
+        return from_arrow(native, like, declared)
     if not isinstance(native, type(like)):
         raise AssertionError(f"{type(native).__name__} made from {type(like).__name__}")
     return native
@@ -137,8 +146,21 @@ def records(frame: Lazy) -> list[dict[str, Any]]:
     return list(frame.collect("pyarrow").to_native().to_pylist())
 
 
-def to_arrow(frame: Any) -> pa.Table:
-    """Any engine's frame as an Arrow table (a Spark frame is collected)."""
+def is_pandas(frame: object) -> bool:
+    """Whether ``frame`` is a pandas DataFrame."""
+    return type(frame).__module__.partition(".")[0] == "pandas"
+
+
+def plain_engine(frame: Any) -> Any:
+    """The frame, a pandas frame as an Arrow table."""
+    return to_arrow(frame) if is_pandas(frame) else frame
+
+
+def to_arrow(frame: Any, declared: Outputs = _GIVEN) -> pa.Table:
+    """Any engine's frame as an Arrow table (a Spark frame is collected).
+
+    ``declared``: none for a frame of a table's own columns.
+    """
     import pyarrow as pa
 
     if isinstance(frame, pa.Table):
@@ -147,25 +169,24 @@ def to_arrow(frame: Any) -> pa.Table:
         return pa.Table.from_batches([frame])
     if is_spark(frame):
         return frame.toArrow()
-    import pandas as pd
-
-    if isinstance(frame, pd.DataFrame):
-        return pa.Table.from_pandas(frame, preserve_index=False)
+    if is_pandas(frame):
+        return plain(frame, declared)
     raise UsageError(f"not a frame of a known engine: {type(frame).__name__}")
 
 
-def from_arrow(table: pa.Table, reference: FrameT) -> FrameT:
-    """``table`` as a frame of ``reference``'s engine (of its session, for Spark)."""
+def from_arrow(table: pa.Table, reference: FrameT, declared: Outputs = ()) -> FrameT:
+    """``table`` as a frame of ``reference``'s engine (of its session, for Spark).
+
+    ``declared``: its columns, as far as they are known.
+    """
     if is_spark(reference):
         return cast("FrameT", _to_spark(table, reference))
     import pyarrow as pa
 
     if isinstance(reference, (pa.Table, pa.RecordBatch)):
         return cast("FrameT", table)
-    import pandas as pd
-
-    if isinstance(reference, pd.DataFrame):
-        return cast("FrameT", table.to_pandas(types_mapper=pd.ArrowDtype))
+    if is_pandas(reference):
+        return cast("FrameT", natural(table, declared))
     raise UsageError(f"not a frame of a known engine: {type(reference).__name__}")
 
 
@@ -205,57 +226,26 @@ def _as_spark(column: Any, dtype: Any) -> Any:
     return column.cast(dtype)
 
 
-def with_empty_lists(frame: FrameT, name: str, *, after: str) -> FrameT:
-    """``frame`` with a column of empty lists of strings behind the column ``after``.
-
-    One plain form per engine: Narwhals has no literal of that type.
-    """
-    if is_spark(frame):
-        return cast("FrameT", _spark_empty_lists(frame, name, after))
-    import pyarrow as pa
-
-    if isinstance(frame, pa.Table):
-        lists = pa.array([[]] * frame.num_rows, pa.list_(pa.string()))
-        return cast(
-            "FrameT", frame.add_column(frame.schema.get_field_index(after) + 1, name, lists)
-        )
-    import pandas as pd
-
-    if not isinstance(frame, pd.DataFrame):
-        raise UsageError(f"not a frame of a known engine: {type(frame).__name__}")
-    lists = pa.array([[]] * len(frame), pa.list_(pa.string()))
-    values = pd.Series(pd.arrays.ArrowExtensionArray(lists), index=frame.index)
-    result = frame.copy(deep=False)
-    result.insert(list(frame.columns).index(after) + 1, name, values)
-    return cast("FrameT", result)
-
-
-def _spark_empty_lists(frame: Any, name: str, after: str) -> Any:
-    from pyspark.sql import functions as F
-
-    columns = list(frame.columns)
-    at = columns.index(after) + 1
-    lists = F.array().cast("array<string>").alias(name)
-    return frame.select(*columns[:at], lists, *columns[at:])
-
-
 def map_arrow(
-    frame: FrameT,
+    frame: Any,
     function: Callable[[pa.RecordBatch], pa.RecordBatch],
     schema: pa.Schema,
+    declared: Outputs,
     *,
+    like: FrameT,
     sort: str,
 ) -> FrameT:
     """``function`` over the frame's record batches, where rows do not depend on each other.
 
-    ``schema``: of the result, which is sorted by the column ``sort``. In Spark the workers do it.
+    ``schema``: of the result, whose columns are ``declared``; it is sorted by the column ``sort``
+    and of the engine of ``like``. In Spark the workers do it.
     """
     if is_spark(frame):
         return cast("FrameT", _map_spark(frame, function, schema, sort))
     import pyarrow as pa
 
     batches = [function(batch) for batch in to_arrow(frame).to_batches()]
-    return from_arrow(pa.Table.from_batches(batches, schema).sort_by(sort), frame)
+    return from_arrow(pa.Table.from_batches(batches, schema).sort_by(sort), like, declared)
 
 
 def _map_spark(frame: Any, function: Callable[[Any], Any], schema: Any, sort: str) -> Any:

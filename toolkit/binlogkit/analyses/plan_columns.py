@@ -11,6 +11,7 @@ import numpy as np
 
 from binlogkit.analyses._cells import Cells
 from binlogkit.analyses._declare import outputs
+from binlogkit.frames.fields.field import arrow_type
 from binlogkit.frames.generic import json_texts
 from binlogkit.frames.text_columns import Mask, Part, joined
 
@@ -27,7 +28,7 @@ PLANS = outputs(
     ("inner", "int64?", "its number inside a payload, null outside"),
     ("row", "int64", "the change's number in its event"),
     ("gtid", "string?", "GTID of its transaction, null when anonymous"),
-    ("timestamp", "int64", "seconds since 1970 UTC"),
+    ("timestamp", "seconds", "when its statement began"),
     ("db", "string", "database"),
     ("table", "string", "table"),
     ("kind", "string", "what the statement does: insert, update or delete"),
@@ -159,13 +160,10 @@ def plan_schema() -> pa.Schema:
     """The Arrow schema of :data:`PLANS`."""
     import pyarrow as pa
 
-    types = {
-        "int64": pa.int64(),
-        "string": pa.string(),
-        "boolean": pa.bool_(),
-        "list<item>": pa.list_(_item()),
-    }
-    return pa.schema([pa.field(o.name, types[o.type]) for o in PLANS])
+    items = pa.list_(_item())
+    return pa.schema(
+        [(o.name, items if o.type == "list<item>" else arrow_type(o.type)) for o in PLANS]
+    )
 
 
 def _item() -> pa.StructType:

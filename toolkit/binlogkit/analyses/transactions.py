@@ -12,6 +12,8 @@ import narwhals as nw
 
 from binlogkit.analyses._declare import outputs
 from binlogkit.analyses._frames import Lazy, finish, lazy
+from binlogkit.frames.fields.field import chosen, names
+from binlogkit.frames.fields.ledger import TRANSACTION
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoFrameT
@@ -31,25 +33,13 @@ __all__ = [
     "unresolved_xa",
 ]
 
-_PLACE = (
-    ("source", "string", "the server's UUID, or the name the user gave"),
-    ("file", "string", "file where it begins"),
-    ("pos", "int64", "position of its first event"),
-    ("end_file", "string", "file where it ends"),
-    ("end_pos", "int64", "position after its last event"),
-    ("gtid", "string", "its GTID, null when anonymous"),
-    ("thread_id", "int64", "connection number; pooled, and meaningless on a replica"),
-    ("timestamp", "int64", "first event, seconds since 1970 UTC"),
-    ("end_timestamp", "int64", "last event, seconds since 1970 UTC"),
-    ("outcome", "string", "committed, rolled_back, prepared, cut or open"),
-    ("events", "int64", "events"),
-    ("size", "int64", "bytes in the log"),
-    ("rows", "int64", "row changes"),
-    ("first_query", "string", "its first statement's text, where the log has one"),
-)
-_NAMES = [name for name, _, _ in _PLACE]
+_PLACE = chosen(
+    TRANSACTION, "source", "file", "pos", "end_file", "end_pos", "gtid", "thread_id", "timestamp",
+    "end_timestamp", "outcome", "events", "size", "rows", "first_query",
+)  # fmt: skip
+_NAMES = names(_PLACE)
 
-LARGEST = outputs(*_PLACE)
+LARGEST = _PLACE
 
 
 def largest(transactions: IntoFrameT, n: int = 20, *, by: str = "size") -> IntoFrameT:
@@ -59,8 +49,8 @@ def largest(transactions: IntoFrameT, n: int = 20, *, by: str = "size") -> IntoF
     return finish(order.head(n), LARGEST, transactions)
 
 
-LONGEST = outputs(
-    *_PLACE, ("duration", "int64", "seconds from the first event's time to the last event's time")
+LONGEST = _PLACE + outputs(
+    ("duration", "int64", "seconds from the first event's time to the last event's time")
 )
 
 
@@ -76,7 +66,7 @@ def longest(transactions: IntoFrameT, n: int = 20) -> IntoFrameT:
     return finish(order.head(n), LONGEST, transactions)
 
 
-UNRESOLVED_XA = outputs(*_PLACE, ("xa", "string", "the XA transaction's id"))
+UNRESOLVED_XA = (*_PLACE, *chosen(TRANSACTION, "xa"))
 
 
 def unresolved_xa(transactions: IntoFrameT) -> IntoFrameT:
@@ -91,7 +81,7 @@ def unresolved_xa(transactions: IntoFrameT) -> IntoFrameT:
     )
 
 
-CUT = outputs(*_PLACE)
+CUT = _PLACE
 
 
 def cut(transactions: IntoFrameT) -> IntoFrameT:
@@ -102,7 +92,7 @@ def cut(transactions: IntoFrameT) -> IntoFrameT:
     )
 
 
-ROLLED_BACK = outputs(*_PLACE)
+ROLLED_BACK = _PLACE
 
 
 def rolled_back(transactions: IntoFrameT) -> IntoFrameT:

@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 
-from binlogkit.analyses._frames import FrameT, is_spark, lazy, map_arrow, records, to_arrow
+from binlogkit.analyses._frames import (
+    FrameT,
+    is_spark,
+    lazy,
+    map_arrow,
+    plain_engine,
+    records,
+    to_arrow,
+)
 from binlogkit.analyses._planner import Facts, Planner
 from binlogkit.analyses._savepoints import is_undone, undone_ranges
 from binlogkit.analyses.plan_columns import (
@@ -129,15 +137,14 @@ def _plans(
     *,
     backwards: bool,
 ) -> FrameT:
-    changes = _happened(changes, is_undone(undone_ranges(statements)))
-    frame: Any = changes
+    frame = _happened(plain_engine(changes), is_undone(undone_ranges(statements)))
     lazy(frame, ("seq", "op", "before", "after", "db", "table"))
     if schema is None:
-        if is_spark(changes):
+        if is_spark(frame):
             raise UsageError("a Spark frame does not carry the columns' types: schema is needed")
-        schema = to_arrow(changes).schema
+        schema = to_arrow(frame).schema
     planner = Planner(Facts.of(schema, key), schema, backwards, _outcomes(transactions))
-    return map_arrow(changes, planner, plan_schema(), sort="step")
+    return map_arrow(frame, planner, plan_schema(), PLANS, like=changes, sort="step")
 
 
 def _happened(changes: FrameT, undone: nw.Expr | None) -> FrameT:

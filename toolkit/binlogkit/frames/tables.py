@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from binlogkit.errors import SchemaError, UsageError
 from binlogkit.frames.arrow_types import column_kind
-from binlogkit.frames.fields.field import arrow_schema, names
+from binlogkit.frames.fields.field import Fields, arrow_schema, names
 from binlogkit.frames.fields.ledger import COLUMN, EVENT
 from binlogkit.frames.fields.rows import ROW
 from binlogkit.frames.schema import CellState, batch_schema
@@ -18,6 +18,8 @@ from binlogkit.rows.schema import Column, Origin, TableSchema
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from binlogkit.frames.natural import Decimals
 
 __all__ = [
     "flat_table",
@@ -34,15 +36,20 @@ _NESTED = frozenset(f.name for f in (*ROW, *EVENT) if f.type in ("image", "json"
 _DUMP = partial(json.dumps, ensure_ascii=False)
 
 
-def to_engine(table: pa.Table, engine: str) -> Any:
-    """The table as ``pandas`` (Arrow-backed columns: integers stay exact) or ``pyarrow``."""
-    if engine == "pyarrow":
-        return table
-    if engine != "pandas":
-        raise UsageError(f"engine is pandas or pyarrow, not {engine!r}")
-    import pandas as pd
+def to_engine(
+    table: pa.Table, engine: str, declared: Fields = (), decimals: Decimals | None = None
+) -> Any:
+    """The table as ``pyarrow``, or as ``pandas`` (frames/natural.py), of which ``declared`` are the
+    columns that are known; ``decimals``: ``exact`` or ``float``, of pandas alone."""
+    if engine == "pandas":
+        from binlogkit.frames.natural import natural
 
-    return table.to_pandas(types_mapper=pd.ArrowDtype)
+        return natural(table, declared, decimals=decimals or "exact")
+    if engine != "pyarrow":
+        raise UsageError(f"engine is pandas or pyarrow, not {engine!r}")
+    if decimals is not None:
+        raise UsageError("decimals is about pandas: Arrow has them exact")
+    return table
 
 
 def nested_as_text(
@@ -80,24 +87,21 @@ def flat_table(changes: pa.Table) -> pa.Table:
             names.append(field.name)
             columns.append(column)
             continue
-        chunked = column.combine_chunks()
         for i, child in enumerate(field.type):
             names.append(f"{field.name}.{child.name}")
-            columns.append(_child(chunked, i))
+            columns.append(_child(column, i))
     import pyarrow as pa
 
-    return pa.table(dict(zip(names, columns, strict=True)))
+    return pa.table(columns, names=names)
 
 
-def _child(struct: Any, index: int) -> pa.Array:
-    """A struct's child, null where the struct is."""
+def _child(structs: pa.ChunkedArray, index: int) -> pa.ChunkedArray:
+    """A child of structs, null where the struct is."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if isinstance(struct, pa.ChunkedArray):
-        chunks = [_child(chunk, index) for chunk in struct.chunks]
-        return pa.chunked_array(chunks, struct.type.field(index).type)
-    return pc.struct_field(struct, index)
+    chunks = [pc.struct_field(struct, index) for struct in structs.chunks]
+    return pa.chunked_array(chunks, structs.type.field(index).type)
 
 
 def united(batches: Sequence[pa.RecordBatch], table: str) -> pa.Table:

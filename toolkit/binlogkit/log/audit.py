@@ -6,14 +6,24 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
+from binlogkit.analyses import audit
+from binlogkit.analyses.audit.activity import BY_MINUTE, BY_STATEMENT, BY_TABLE
+from binlogkit.analyses.audit.ledger import BY_THREAD, FORMATS, SUMMARY
+from binlogkit.analyses.audit.limits import LIMITS
+from binlogkit.analyses.audit.rhythm import BURSTS
+from binlogkit.analyses.audit.settings import SETTINGS
+from binlogkit.analyses.transactions import LARGEST, LONGEST
 from binlogkit.errors import DamageError
+from binlogkit.frames.fields.field import Fields, arrow_schema
+from binlogkit.frames.fields.ledger import AUDIT_FINDING, CONTINUITY, FILE, STATEMENT
 from binlogkit.log.verify import verify_log
-from binlogkit.rows.filter_args import FilterArgs
+from binlogkit.rows.filter_args import FilterArgs, check_names
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.soundness import FileFacts, Finding, Grade, Joint
 from binlogkit.sources.hashed import FileHash
 
 if TYPE_CHECKING:
+    import pandas as pd
     import pyarrow as pa
 
     from binlogkit.log.streams import Streams
@@ -22,10 +32,23 @@ if TYPE_CHECKING:
 
 __all__ = ["SECTIONS", "Audit", "audit_log"]
 
-SECTIONS = (
-    "files", "continuity", "findings", "summary", "by_table", "by_minute", "largest", "longest",
-    "by_thread", "by_statement", "statements", "settings", "formats", "bursts", "limits",
-)  # fmt: skip
+SECTIONS: dict[str, Fields] = {
+    "files": FILE,
+    "continuity": CONTINUITY,
+    "findings": AUDIT_FINDING,
+    "summary": SUMMARY,
+    "by_table": BY_TABLE,
+    "by_minute": BY_MINUTE,
+    "largest": LARGEST,
+    "longest": LONGEST,
+    "by_thread": BY_THREAD,
+    "by_statement": BY_STATEMENT,
+    "statements": STATEMENT,
+    "settings": SETTINGS,
+    "formats": FORMATS,
+    "bursts": BURSTS,
+    "limits": LIMITS,
+}
 
 _LARGEST = 50
 _SEVERITIES = {Grade.DAMAGE: "damaged", Grade.WARNING: "warning"}
@@ -39,26 +62,25 @@ class Audit:
     files: list[str]
 
     def __getitem__(self, section: str) -> pa.Table:
+        check_names([section], SECTIONS, "section")
         return self.sections[section]
 
-    def frame(self, section: str) -> Any:
+    def frame(self, section: str) -> pd.DataFrame:
         """A section as a pandas frame."""
-        from binlogkit.frames.tables import to_engine
+        from binlogkit.frames.natural import natural
 
-        return to_engine(self.sections[section], "pandas")
+        return natural(self[section], SECTIONS[section])
 
     def records(self, *sections: str) -> Iterator[dict[str, Any]]:
         """Every row of the sections, all by default, with its section's name in front."""
         for name in sections or SECTIONS:
-            for row in self.sections[name].to_pylist():
+            for row in self[name].to_pylist():
                 yield {"section": name, **row}
 
 
 def audit_log(log: Streams, **filters: Unpack[FilterArgs]) -> Audit:
     """See :meth:`binlogkit.log.log.Log.audit`."""
     import pyarrow as pa
-
-    from binlogkit.analyses import audit
 
     hashes = [FileHash(carrier.opener) for carrier in log.carriers]
     carriers = [replace(c, opener=h.open) for c, h in zip(log.carriers, hashes, strict=True)]
@@ -136,9 +158,6 @@ def _ledgers(
 def _file_table(hashes: list[FileHash], files: list[FileFacts]) -> pa.Table:
     import pyarrow as pa
 
-    from binlogkit.frames.fields.field import arrow_schema
-    from binlogkit.frames.fields.ledger import FILE
-
     rows = []
     for found, file in zip(hashes, files, strict=True):
         size, digest = found.result()
@@ -165,8 +184,7 @@ def _continuity(joints: list[Joint]) -> pa.Table:
         }
         for joint in joints
     ]  # fmt: skip
-    schema = pa.schema([(name, pa.string()) for name in ("file", "next", "status", "problem")])
-    return pa.Table.from_pylist(rows, schema=schema)
+    return pa.Table.from_pylist(rows, schema=arrow_schema(CONTINUITY))
 
 
 def _findings(log: Streams, findings: list[Finding], undecodable: int) -> pa.Table:
@@ -185,7 +203,4 @@ def _findings(log: Streams, findings: list[Finding], undecodable: int) -> pa.Tab
     rows += [{"severity": "unknown", "finding": problem} for problem in log.problems]
     if undecodable:
         rows.append({"severity": "unknown", "finding": f"{undecodable} cells are undecodable"})
-    names = ("severity", "code", "file", "pos", "end_pos", "finding", "meaning")
-    numbers = ("pos", "end_pos")
-    schema = pa.schema([(n, pa.int64() if n in numbers else pa.string()) for n in names])
-    return pa.Table.from_pylist(rows, schema=schema)
+    return pa.Table.from_pylist(rows, schema=arrow_schema(AUDIT_FINDING))

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from binlogkit.analyses.plans import Plans
+    from binlogkit.frames.fields.field import Fields
+    from binlogkit.frames.natural import Decimals
     from binlogkit.log.audit import Audit
     from binlogkit.log.explain import Explanation
     from binlogkit.log.state import PointArgs, TableState
@@ -56,8 +58,8 @@ class Log(Streams):
         from binlogkit.frames.fields.field import arrow_schema
         from binlogkit.frames.fields.ledger import EVENT
 
-        found = self.event_batches(**filters)
-        return self._frame(pa.Table.from_batches(found, arrow_schema(EVENT)), engine, filters)
+        found = pa.Table.from_batches(self.event_batches(**filters), arrow_schema(EVENT))
+        return self._frame(found, EVENT, engine, filters)
 
     @overload
     def rows(
@@ -66,6 +68,7 @@ class Log(Streams):
         *,
         engine: Literal["pandas"] = ...,
         columns: Iterable[str] | None = None,
+        decimals: Decimals | None = None,
         **filters: Unpack[RowFilterArgs],
     ) -> pd.DataFrame: ...
     @overload
@@ -83,6 +86,7 @@ class Log(Streams):
         *,
         engine: Engine = "pandas",
         columns: Iterable[str] | None = None,
+        decimals: Decimals | None = None,
         **filters: Unpack[RowFilterArgs],
     ) -> Frame:
         """Row changes as a frame.
@@ -90,19 +94,24 @@ class Log(Streams):
         Without ``table`` every change, ``before`` and ``after`` as JSON text (contract's values).
         With it typed columns ``before.id``, ``after.id`` …, the versions of the table's schema
         united by name; :class:`SchemaError` names the versions that cannot be. ``columns``: only
-        these of the table's, as in :meth:`batches`; they need a ``table``.
+        these of the table's, as in :meth:`batches`; they need a ``table``. ``decimals``: in pandas
+        ``exact``, or ``float``.
         """
         import pyarrow as pa
 
+        from binlogkit.frames.fields.rows import BATCH, ROW
         from binlogkit.frames.tables import flat_table, generic_schema
 
         if table is not None:
             found = flat_table(self.changes(table, columns=columns, **filters))
-            return self._frame(found, engine, {**filters, "table": table})
+            return self._frame(found, BATCH, engine, {**filters, "table": table}, decimals)
         if columns is not None:
             raise UsageError("columns are those of a table: name it")
+        if decimals is not None:
+            raise UsageError("decimals are those of a table's columns: name it")
         batches = self.generic_batches(**filters)
-        return self._frame(pa.Table.from_batches(batches, generic_schema()), engine, filters)
+        found = pa.Table.from_batches(batches, generic_schema())
+        return self._frame(found, ROW, engine, filters, decimals)
 
     def changes(
         self,
@@ -117,8 +126,30 @@ class Log(Streams):
         """
         from binlogkit.frames.tables import united
 
-        found = self.batches(table, columns=columns, **filters)
-        return united([b.batch for b in found], table)
+        found = [b.batch for b in self.batches(table, columns=columns, **filters)]
+        return united(found or self._without_rows(table, columns), table)
+
+    def _without_rows(
+        self, table: str, columns: Iterable[str] | None = None
+    ) -> list[pa.RecordBatch]:
+        """A batch without a row of each version of a table that the last read met."""
+        import pyarrow as pa
+
+        from binlogkit.frames.layouts import schema_of
+
+        wanted, asked = Filters.build(table=table), None if columns is None else set(columns)
+        return [
+            pa.RecordBatch.from_pylist(
+                [],
+                schema_of(
+                    schema,
+                    [c.index for c in schema.columns if asked is None or c.name in asked],
+                ),
+            )
+            for name, versions in self.met.items()
+            if wanted.wants_table(*name)
+            for schema in versions
+        ]
 
     @overload
     def transactions(
@@ -130,10 +161,12 @@ class Log(Streams):
     ) -> pa.Table: ...
     def transactions(self, *, engine: Engine = "pandas", **filters: Unpack[FilterArgs]) -> Frame:
         """The transactions as a frame, one row each, with the outcome."""
+        from binlogkit.frames.fields.ledger import TRANSACTION
+
         table = self.transaction_table(**filters)
         if self.unreadable is not None:
             raise self.unreadable
-        return self._frame(table, engine, filters)
+        return self._frame(table, TRANSACTION, engine, filters)
 
     @overload
     def statements(
@@ -145,8 +178,10 @@ class Log(Streams):
     ) -> pa.Table: ...
     def statements(self, *, engine: Engine = "pandas", **filters: Unpack[FilterArgs]) -> Frame:
         """The statements that the log holds as text, one row each."""
+        from binlogkit.frames.fields.ledger import STATEMENT
+
         wanted = Filters.build(**filters).without_where("statements")
-        return self._frame(self.statement_table(wanted), engine, filters)
+        return self._frame(self.statement_table(wanted), STATEMENT, engine, filters)
 
     @overload
     def boundaries(
@@ -158,8 +193,10 @@ class Log(Streams):
     ) -> pa.Table: ...
     def boundaries(self, *, engine: Engine = "pandas", **filters: Unpack[FilterArgs]) -> Frame:
         """Where tables are created, dropped, emptied, renamed, altered, written by statements."""
+        from binlogkit.frames.fields.ledger import BOUNDARY
+
         wanted = Filters.build(**filters).without_where("boundaries")
-        return self._frame(self.boundary_table(wanted), engine, filters)
+        return self._frame(self.boundary_table(wanted), BOUNDARY, engine, filters)
 
     @overload
     def tables(self, *, engine: Literal["pandas"] = ...) -> pd.DataFrame: ...
@@ -167,11 +204,19 @@ class Log(Streams):
     def tables(self, *, engine: Literal["pyarrow"]) -> pa.Table: ...
     def tables(self, *, engine: Engine = "pandas") -> Frame:
         """The columns of every table with row changes: one row per column and schema version."""
+        from binlogkit.frames.fields.ledger import COLUMN
         from binlogkit.frames.tables import schema_table
 
-        return self._frame(schema_table(self.table_schemas()), engine, {})
+        return self._frame(schema_table(self.table_schemas()), COLUMN, engine, {})
 
-    def _frame(self, table: pa.Table, engine: Engine, filters: Mapping[str, Any]) -> Frame:
+    def _frame(
+        self,
+        table: pa.Table,
+        declared: Fields,
+        engine: Engine,
+        filters: Mapping[str, Any],
+        decimals: Decimals | None = None,
+    ) -> Frame:
         """``table`` for who asked; what the log does not have of the filters is a warning.
 
         Gaps are told with it: sentences in ``frame.attrs["gaps"]``, or as JSON in the metadata
@@ -184,9 +229,9 @@ class Log(Streams):
         gaps = [str(gap) for gap in self.gaps]
         if gaps and engine == "pyarrow":
             told = {**(table.schema.metadata or {}), b"binlogkit:gaps": json.dumps(gaps)}
-            return table.replace_schema_metadata(told)
-        frame = to_engine(table, engine)
-        if gaps:
+            table = table.replace_schema_metadata(told)
+        frame = to_engine(table, engine, declared, decimals)
+        if gaps and engine == "pandas":
             frame.attrs["gaps"] = gaps
         return frame
 

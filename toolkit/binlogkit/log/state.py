@@ -18,9 +18,11 @@ from binlogkit.rows.filters import parse_table_name, parse_time, written_table_n
 from binlogkit.rows.soundness import Gap
 
 if TYPE_CHECKING:
+    import pandas as pd
     import pyarrow as pa
 
     from binlogkit.analyses.point_in_time.boundary import Boundary
+    from binlogkit.frames.natural import Decimals
     from binlogkit.log.streams import Streams
 
 Name = tuple[str, str]
@@ -80,13 +82,15 @@ class TableState:
             for record in batch.to_pylist():
                 yield {name: json.loads(text) for name, text in record.items()}
 
-    def frame(self) -> Any:
-        """The rows as pandas, one column per column of the table; unknown cells are missing."""
-        from binlogkit.frames.tables import to_engine
+    def frame(self, *, decimals: Decimals = "exact") -> pd.DataFrame:
+        """The rows as pandas, one column per column of the table; unknown cells are missing.
 
-        return to_engine(
-            self.rows.select(["values"]).flatten().rename_columns(self._names()), "pandas"
-        )
+        ``decimals``: ``exact`` or ``float``.
+        """
+        from binlogkit.frames.natural import natural
+
+        values = self.rows.select(["values"]).flatten().rename_columns(self._names())
+        return natural(values, decimals=decimals)
 
     def _names(self) -> list[str]:
         return [field.name for field in self.rows.schema.field("values").type]

@@ -17,6 +17,7 @@ from binlogkit.rows.watch import Met
 from binlogkit.rows.window import Stretch, Window
 
 if TYPE_CHECKING:
+    import pandas as pd
     import pyarrow as pa
 
     from binlogkit.log.streams import Streams
@@ -65,11 +66,11 @@ class Verification:
 
         return pa.Table.from_pylist(self.records(), schema=arrow_schema(FINDING))
 
-    def frame(self) -> Any:
+    def frame(self) -> pd.DataFrame:
         """The findings as a pandas frame."""
-        from binlogkit.frames.tables import to_engine
+        from binlogkit.frames.natural import natural
 
-        return to_engine(self.table(), "pandas")
+        return natural(self.table(), FINDING)
 
     def _repr_html_(self) -> str:
         from binlogkit.reports.notebook import overview

@@ -12,6 +12,7 @@ from binlogkit.reports.model import Column, Kind
 __all__ = ["display", "safe_lines", "shortened"]
 
 _LONGEST = 10_000  # characters of a title or a paragraph
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
 def display(value: Any, column: Column) -> str:
@@ -21,6 +22,10 @@ def display(value: Any, column: Column) -> str:
         return ""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return _number(value, kind)
+    if isinstance(value, dt.datetime) and kind in ("time", "microtime"):
+        since = value.astimezone(dt.UTC) - _EPOCH
+        unit = dt.timedelta(seconds=1) if kind == "time" else dt.timedelta(microseconds=1)
+        return _number(since // unit, kind)
     text = ", ".join(map(str, value)) if _names(value) else cell_text(value)
     return shortened(safe_lines(text) if kind == "code" else printable(text), column.longest)
 

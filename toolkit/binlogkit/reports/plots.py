@@ -43,12 +43,12 @@ _MORE_FONTS = (
 
 def timeline(frame: Any, ax: Axes | None = None) -> Axes:
     """Row changes per minute by operation (frame: ``audit.by_minute``)."""
-    rows = sorted(records_of(frame, ["minute", *_OPS]), key=lambda row: int(row["minute"]))
+    rows = sorted(records_of(frame, ["minute", *_OPS]), key=lambda row: _seconds(row["minute"]))
     ax = _axes(ax, (9, 3.2))
     _bare(ax)
     if not rows:
         return _empty(ax, "no row changes")
-    minutes = [int(row["minute"]) for row in rows]
+    minutes = [_seconds(row["minute"]) for row in rows]
     base = [0] * len(rows)
     for op, colour in _OPS.items():
         values = [int(row[op] or 0) for row in rows]
@@ -178,6 +178,11 @@ def _minutes(
         if value
     ]
     ax.add_collection(PolyCollection(bars, facecolors=colour, linewidths=0, label=label))
+
+
+def _seconds(moment: Any) -> int:
+    """Seconds since 1970 UTC, of which pandas makes a time."""
+    return int(moment.timestamp()) if isinstance(moment, dt.datetime) else int(moment)
 
 
 def _days(seconds: int) -> float:

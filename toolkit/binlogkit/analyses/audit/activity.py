@@ -14,6 +14,9 @@ import narwhals as nw
 from binlogkit.analyses._declare import outputs
 from binlogkit.analyses._frames import Lazy, finish, image_fields, lazy, ordered
 from binlogkit.errors import UsageError
+from binlogkit.frames.fields.field import chosen
+from binlogkit.frames.fields.ledger import TRANSACTION
+from binlogkit.frames.fields.rows import ROW
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoFrameT
@@ -23,23 +26,21 @@ __all__ = [
     "BY_MINUTE",
     "BY_STATEMENT",
     "BY_TABLE",
+    "COUNTS",
+    "TIMES",
     "by_key",
     "by_minute",
     "by_statement",
     "by_table",
 ]
 
-_COUNTS = (
-    ("rows", "int64", "row changes"),
-    ("inserts", "int64", "rows inserted"),
-    ("updates", "int64", "rows updated"),
-    ("deletes", "int64", "rows deleted"),
+COUNTS = chosen(TRANSACTION, "rows", "inserts", "updates", "deletes")
+TIMES = outputs(
+    ("first_timestamp", "seconds", "earliest event time"),
+    ("last_timestamp", "seconds", "latest event time"),
 )
-_TIMES = (
-    ("first_timestamp", "int64", "earliest event time, seconds since 1970 UTC"),
-    ("last_timestamp", "int64", "latest event time, seconds since 1970 UTC"),
-)
-_ENDS = (
+_TABLE = chosen(ROW, "db", "table")
+_ENDS = outputs(
     ("first_file", "string", "file of the first change in log order"),
     ("first_pos", "int64", "position of its event"),
     ("last_file", "string", "file of the last change in log order"),
@@ -47,9 +48,7 @@ _ENDS = (
 )
 _PROVENANCE = ("file", "pos", "timestamp", "op")
 
-BY_TABLE = outputs(
-    ("db", "string", "database"), ("table", "string", "table"), *_COUNTS, *_TIMES, *_ENDS
-)
+BY_TABLE = (*_TABLE, *COUNTS, *TIMES, *_ENDS)
 
 
 def by_table(changes: IntoFrameT) -> IntoFrameT:
@@ -60,13 +59,7 @@ def by_table(changes: IntoFrameT) -> IntoFrameT:
     )
 
 
-BY_MINUTE = outputs(
-    ("minute", "int64", "start of the minute, seconds since 1970 UTC"),
-    ("rows", "int64", "row changes"),
-    ("inserts", "int64", "rows inserted"),
-    ("updates", "int64", "rows updated"),
-    ("deletes", "int64", "rows deleted"),
-)
+BY_MINUTE = (*outputs(("minute", "seconds", "start of the minute")), *COUNTS)
 
 _MINUTE = 60
 
@@ -81,11 +74,13 @@ def by_minute(changes: IntoFrameT) -> IntoFrameT:
     return finish(rows.group_by("minute").agg(*_sums()).sort("minute"), BY_MINUTE, changes)
 
 
-BY_STATEMENT = outputs(
-    ("query", "string", "the original statement (Rows_query), null where the log has none"),
-    ("tables", "int64", "tables that it changed"),
-    *_COUNTS,
-    *_TIMES,
+BY_STATEMENT = (
+    *outputs(
+        ("query", "string?", "the original statement (Rows_query), null where the log has none"),
+        ("tables", "int64", "tables that it changed"),
+    ),
+    *COUNTS,
+    *TIMES,
     *_ENDS,
 )
 
@@ -105,7 +100,7 @@ def by_statement(changes: IntoFrameT) -> IntoFrameT:
     return finish(result.sort("rows", "first_seq", descending=[True, False]), BY_STATEMENT, changes)
 
 
-BY_KEY = outputs(("db", "string", "database"), ("table", "string", "table"), *_COUNTS, *_ENDS)
+BY_KEY = (*_TABLE, *COUNTS, *_ENDS)
 
 
 def by_key(changes: IntoFrameT, key: Sequence[str]) -> IntoFrameT:

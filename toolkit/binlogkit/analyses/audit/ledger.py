@@ -8,6 +8,9 @@ import narwhals as nw
 
 from binlogkit.analyses._declare import outputs
 from binlogkit.analyses._frames import Lazy, finish, lazy, ordered
+from binlogkit.analyses.audit.activity import COUNTS, TIMES
+from binlogkit.frames.fields.field import chosen
+from binlogkit.frames.fields.ledger import TRANSACTION
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoFrameT
@@ -28,19 +31,18 @@ __all__ = [
 _OUTCOMES = ("committed", "rolled_back", "prepared", "cut", "open")
 _OPS = ("inserts", "updates", "deletes")
 
-SUMMARY = outputs(
-    ("source", "string", "the server's UUID, or the name the user gave"),
-    ("file", "string", "file, as given"),
-    ("first_timestamp", "int64", "earliest event time of a transaction, seconds since 1970 UTC"),
-    ("last_timestamp", "int64", "latest event time of a transaction, seconds since 1970 UTC"),
-    ("transactions", "int64", "transactions that begin in the file"),
-    *((name, "int64", f"of them {name.replace('_', ' ')}") for name in _OUTCOMES),
-    ("events", "int64", "events of these transactions"),
-    ("size", "int64", "bytes of these transactions"),
-    ("rows", "int64", "row changes"),
-    ("inserts", "int64", "rows inserted"),
-    ("updates", "int64", "rows updated"),
-    ("deletes", "int64", "rows deleted"),
+_SOURCE = chosen(TRANSACTION, "source")
+SUMMARY = (
+    *_SOURCE,
+    *outputs(
+        ("file", "string", "file, as given"),
+        ("first_timestamp", "seconds", "earliest event time of a transaction"),
+        ("last_timestamp", "seconds", "latest event time of a transaction"),
+        ("transactions", "int64", "transactions that begin in the file"),
+        *((name, "int64", f"of them {name.replace('_', ' ')}") for name in _OUTCOMES),
+    ),
+    *chosen(TRANSACTION, "events", "size"),
+    *COUNTS,
 )
 
 
@@ -58,17 +60,11 @@ def summary(transactions: IntoFrameT) -> IntoFrameT:
     return finish(counted.sort("seq"), SUMMARY, transactions)
 
 
-BY_THREAD = outputs(
-    ("source", "string", "the server's UUID, or the name the user gave"),
-    ("server_id", "int64", "server where the transactions were made"),
-    ("thread_id", "int64", "connection number; pooled, and meaningless on a replica"),
-    ("transactions", "int64", "transactions"),
-    ("rows", "int64", "row changes"),
-    ("inserts", "int64", "rows inserted"),
-    ("updates", "int64", "rows updated"),
-    ("deletes", "int64", "rows deleted"),
-    ("first_timestamp", "int64", "earliest event time, seconds since 1970 UTC"),
-    ("last_timestamp", "int64", "latest event time, seconds since 1970 UTC"),
+BY_THREAD = (
+    *chosen(TRANSACTION, "source", "server_id", "thread_id"),
+    *outputs(("transactions", "int64", "transactions")),
+    *COUNTS,
+    *TIMES,
 )
 
 
@@ -91,12 +87,12 @@ def by_thread(transactions: IntoFrameT) -> IntoFrameT:
 
 
 BY_GTID_SOURCE = outputs(
-    ("gtid_source", "string", "UUID, with the tag where there is one (8.3+); null when anonymous"),
+    ("gtid_source", "string?", "UUID, with the tag where there is one (8.3+); null when anonymous"),
     ("transactions", "int64", "transactions"),
     ("rows", "int64", "row changes"),
-    ("first_number", "int64", "lowest transaction number"),
-    ("last_number", "int64", "highest transaction number"),
-    ("missing", "int64", "numbers between them that are not in the log"),
+    ("first_number", "int64?", "lowest transaction number"),
+    ("last_number", "int64?", "highest transaction number"),
+    ("missing", "int64?", "numbers between them that are not in the log"),
 )
 
 
@@ -152,15 +148,17 @@ def formats(transactions: IntoFrameT) -> IntoFrameT:
     )
 
 
-FORMAT_CHANGES = outputs(
-    ("source", "string", "the server's UUID, or the name the user gave"),
-    ("file", "string", "file of the transaction that differs from the one before"),
-    ("pos", "int64", "its position"),
-    ("timestamp", "int64", "its first event, seconds since 1970 UTC"),
-    ("gtid", "string", "its GTID, null when anonymous"),
-    ("thread_id", "int64", "connection number"),
-    ("before", "string", "format of the transaction before it"),
-    ("format", "string", "its own format"),
+FORMAT_CHANGES = (
+    *_SOURCE,
+    *outputs(
+        ("file", "string", "file of the transaction that differs from the one before"),
+        ("pos", "int64", "its position"),
+    ),
+    *chosen(TRANSACTION, "timestamp", "gtid", "thread_id"),
+    *outputs(
+        ("before", "string", "format of the transaction before it"),
+        ("format", "string", "its own format"),
+    ),
 )
 
 

@@ -14,6 +14,7 @@ import narwhals as nw
 from binlogkit.analyses._declare import outputs
 from binlogkit.analyses._frames import Lazy, from_arrow, lazy, records
 from binlogkit.analyses.audit.rhythm import missing_gtids
+from binlogkit.frames.fields.field import arrow_schema
 from binlogkit.frames.schema import CellState
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ LIMITS = outputs(
     ("meaning", "string", "what cannot be known"),
     ("evidence", "string", "why it applies here"),
     ("file", "string", "file of the first place that shows it, null where there is none"),
-    ("pos", "int64", "its position"),
+    ("pos", "int64?", "its position"),
 )
 
 
@@ -63,10 +64,10 @@ def limits(
         verdict = judge(evidence)
         if verdict is not None:
             rows.append((name, verdict.grade, meaning, verdict.evidence, verdict.file, verdict.pos))
-    types = {"string": pa.string(), "int64": pa.int64()}
+    schema = arrow_schema(LIMITS)
     columns = zip(*rows, strict=True)
-    arrays = [pa.array(c, types[o.type]) for c, o in zip(columns, LIMITS, strict=True)]
-    return from_arrow(pa.table(arrays, names=[o.name for o in LIMITS]), transactions)
+    arrays = [pa.array(c, kind) for c, kind in zip(columns, schema.types, strict=True)]
+    return from_arrow(pa.table(arrays, schema=schema), transactions, LIMITS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,20 +7,17 @@ from typing import TYPE_CHECKING
 import narwhals as nw
 
 from binlogkit.analyses._declare import outputs
-from binlogkit.analyses._frames import finish, lazy, ordered, records
-from binlogkit.analyses.audit.activity import by_minute
+from binlogkit.analyses._frames import finish, lazy, ordered, plain_engine, records
+from binlogkit.analyses.audit.activity import BY_MINUTE, by_minute
+from binlogkit.frames.fields.field import chosen
+from binlogkit.frames.fields.ledger import TRANSACTION
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoFrameT
 
 __all__ = ["BURSTS", "MISSING_GTIDS", "QUIET", "bursts", "missing_gtids", "quiet"]
 
-BURSTS = outputs(
-    ("minute", "int64", "start of the minute, seconds since 1970 UTC"),
-    ("rows", "int64", "row changes"),
-    ("inserts", "int64", "rows inserted"),
-    ("updates", "int64", "rows updated"),
-    ("deletes", "int64", "rows deleted"),
+BURSTS = BY_MINUTE + outputs(
     ("median", "float64", "median of the row changes over all minutes that have any"),
     ("ratio", "float64", "rows / median"),
 )
@@ -32,7 +29,7 @@ def bursts(changes: IntoFrameT, *, times: float = 10.0, at_least: int = 1000) ->
     The rule: ``rows >= times * median`` and ``rows >= at_least``, where the median is over the
     minutes with at least one change; empty minutes do not lower it.
     """
-    minutes = lazy(by_minute(changes))
+    minutes = lazy(by_minute(plain_engine(changes)))
     median = records(minutes.select(nw.col("rows").median().alias("median")))[0]["median"]
     level = float(median or 0)
     wanted = (nw.col("rows") >= times * level) & (nw.col("rows") >= at_least)
@@ -42,12 +39,11 @@ def bursts(changes: IntoFrameT, *, times: float = 10.0, at_least: int = 1000) ->
     return finish(rated.sort("minute"), BURSTS, changes)
 
 
-QUIET = outputs(
-    ("source", "string", "the server's UUID, or the name the user gave"),
+QUIET = chosen(TRANSACTION, "source") + outputs(
     ("file", "string", "file of the transaction after the silence"),
     ("pos", "int64", "its position"),
-    ("from_timestamp", "int64", "last event before the silence, seconds since 1970 UTC"),
-    ("to_timestamp", "int64", "first event after it, seconds since 1970 UTC"),
+    ("from_timestamp", "seconds", "last event before the silence"),
+    ("to_timestamp", "seconds", "first event after it"),
     ("seconds", "int64", "how long nothing was logged"),
 )
 

@@ -6,29 +6,22 @@ from typing import TYPE_CHECKING
 
 import narwhals as nw
 
-from binlogkit.analyses._declare import outputs
 from binlogkit.analyses._frames import Lazy, finish, lazy
+from binlogkit.frames.fields.field import chosen, names
+from binlogkit.frames.fields.ledger import STATEMENT
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoFrameT
 
 __all__ = ["SETTINGS", "STATEMENT_DML", "settings", "statement_dml"]
 
-_STATEMENT = (
-    ("source", "string", "the server's UUID, or the name the user gave"),
-    ("file", "string", "file"),
-    ("pos", "int64", "position of the event"),
-    ("timestamp", "int64", "statement's start, seconds since 1970 UTC"),
-    ("gtid", "string", "GTID of its transaction, null when anonymous"),
-    ("thread_id", "int64", "connection number"),
-    ("db", "string", "default database"),
-    ("kind", "string", "ddl, dml, set, account, admin …"),
-    ("query", "string", "the statement"),
+_STATEMENT = chosen(
+    STATEMENT, "source", "file", "pos", "timestamp", "gtid", "thread_id", "db", "kind", "query"
 )
-_NAMES = [name for name, _, _ in _STATEMENT]
+_NAMES = names(_STATEMENT)
 _SETTING_KINDS = ["set", "account", "admin"]
 
-SETTINGS = outputs(*_STATEMENT)
+SETTINGS = _STATEMENT
 
 
 def settings(statements: IntoFrameT) -> IntoFrameT:
@@ -43,10 +36,7 @@ def settings(statements: IntoFrameT) -> IntoFrameT:
     )
 
 
-STATEMENT_DML = outputs(
-    *_STATEMENT,
-    ("error_code", "int64", "error that the statement ended with on its server, 0 without one"),
-)
+STATEMENT_DML = (*_STATEMENT, *chosen(STATEMENT, "error_code"))
 
 
 def statement_dml(statements: IntoFrameT) -> IntoFrameT:

@@ -57,7 +57,7 @@ def difference(first: FrameT, second: FrameT, key: Sequence[str]) -> FrameT:
     table = pa.table(
         [pa.array(kinds[differ], pa.string()), *rows, *names], names=[o.name for o in DIFFERENCE]
     )
-    return from_arrow(table, first)
+    return from_arrow(table, first, DIFFERENCE)
 
 
 def _values(state: pa.Table) -> Any:

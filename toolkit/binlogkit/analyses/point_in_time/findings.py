@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from binlogkit.analyses._declare import outputs
+from binlogkit.frames.fields.field import arrow_schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -18,8 +19,8 @@ FINDINGS = outputs(
     ("determined", "boolean", "whether the state is determined nevertheless"),
     ("meaning", "string", "what it means for the state, one sentence"),
     ("count", "int64", "how often it was met"),
-    ("file", "string", "file of the first place, null where there is none"),
-    ("pos", "int64", "its position"),
+    ("file", "string?", "file of the first place, null where there is none"),
+    ("pos", "int64?", "its position"),
 )
 
 KINDS = {
@@ -127,9 +128,6 @@ class Findings:
             (kind, f.determined, KINDS[kind], f.count, f.file, f.pos)
             for kind, f in self.found.items()
         ]
-        types = {"string": pa.string(), "int64": pa.int64(), "boolean": pa.bool_()}
-        arrays = [
-            pa.array([row[i] for row in rows], types[output.type])
-            for i, output in enumerate(FINDINGS)
-        ]
-        return pa.table(arrays, names=[output.name for output in FINDINGS])
+        schema = arrow_schema(FINDINGS)
+        arrays = [pa.array([row[i] for row in rows], kind) for i, kind in enumerate(schema.types)]
+        return pa.table(arrays, schema=schema)

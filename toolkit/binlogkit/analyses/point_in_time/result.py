@@ -25,11 +25,11 @@ __all__ = ["STATE", "base_changes", "lists", "state_table"]
 STATE = outputs(
     ("values", "as given", "the row: a struct of the table's columns, null where unknown"),
     ("unknown", "list<string>", "columns whose value the log does not determine"),
-    ("value_state", "list<uint8>", "CellState per column; null where all are values or NULL"),
+    ("value_state", "as given", "CellState per column; null where all are values or NULL"),
     ("raw", "as given", "cells without an Arrow value, as in a batch; image is 1"),
-    ("seq", "int64", "the change that last touched the row; null for one from the base"),
-    ("file", "string", "its file, null for one from the base"),
-    ("pos", "int64", "position of its event, null for one from the base"),
+    ("seq", "int64?", "the change that last touched the row; null for one from the base"),
+    ("file", "string?", "its file, null for one from the base"),
+    ("pos", "int64?", "position of its event, null for one from the base"),
 )
 
 _NONE = np.empty(0, np.int64)

@@ -64,7 +64,7 @@ def rewind(
     between = [b for b in happened if counts.happened(b) and (b.concerns(name) or b.may_write)]
     since = _barrier(between, name, findings)
     fold = Fold(key, backwards=True)
-    fold.begin(base_changes(to_arrow(base)))
+    fold.begin(base_changes(to_arrow(base, ())))
     undone = undone_ranges(statements)
     for batch in reversed(list(counted_batches(changes, [name], key, counts.numbers, undone))):
         if since is not None:

@@ -11,11 +11,11 @@ from binlogkit.analyses._savepoints import undone_ranges
 from binlogkit.analyses.point_in_time.batches import counted_batches
 from binlogkit.analyses.point_in_time.boundary import Name, lineage, parents, read_boundaries
 from binlogkit.analyses.point_in_time.counting import counting
-from binlogkit.analyses.point_in_time.findings import Findings
+from binlogkit.analyses.point_in_time.findings import FINDINGS, Findings
 from binlogkit.analyses.point_in_time.fold import Fold
 from binlogkit.analyses.point_in_time.forward import Forward
 from binlogkit.analyses.point_in_time.replay import Replay
-from binlogkit.analyses.point_in_time.result import base_changes, state_table
+from binlogkit.analyses.point_in_time.result import STATE, base_changes, state_table
 from binlogkit.analyses.point_in_time.until import Until, note_cascades
 from binlogkit.errors import UsageError
 
@@ -102,7 +102,7 @@ def replay(
     if run is None:
         run = Replay(key, names, happened)
         if base is not None:
-            run.begin(base_changes(to_arrow(base)))
+            run.begin(base_changes(to_arrow(base, ())))
         for batch in counted_batches(changes, names, key, numbers, undone):
             run.take(batch)
     found = run.finish()
@@ -122,7 +122,7 @@ def as_state(rows: pa.Table, findings: Findings, changes: Any) -> State:
     table = findings.table()
     if not is_frame(changes):
         return State(rows, table, determined)
-    return State(from_arrow(rows, changes), from_arrow(table, changes), determined)
+    return State(from_arrow(rows, changes, STATE), from_arrow(table, changes, FINDINGS), determined)
 
 
 def only_table(changes: Any) -> Name:

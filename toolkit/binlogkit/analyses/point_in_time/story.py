@@ -19,6 +19,7 @@ from binlogkit.analyses._frames import (
     to_arrow,
 )
 from binlogkit.errors import UsageError
+from binlogkit.frames.fields.rows import PROVENANCE
 
 __all__ = ["STORY", "story"]
 
@@ -56,7 +57,7 @@ def story(changes: FrameT, key: Sequence[str], value: Any) -> FrameT:
     numbers = pa.array([number[life] for life in lives if life in number], pa.int64())
     changed = pa.array(_changed(table), pa.list_(pa.string()))
     result = table.add_column(0, "life", numbers).add_column(1, "changed", changed)
-    return from_arrow(result, changes)
+    return from_arrow(result, changes, (*STORY, *PROVENANCE))
 
 
 def _collected(rows: Lazy, key: Sequence[str], wanted: Key) -> Any:

@@ -26,7 +26,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Field", "Fields", "arrow_schema", "arrow_type", "fields", "names", "written_type"]
+__all__ = [
+    "TIMES",
+    "Field",
+    "Fields",
+    "arrow_schema",
+    "arrow_type",
+    "chosen",
+    "fields",
+    "names",
+    "written_type",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +51,9 @@ class Field:
 
 Fields = tuple[Field, ...]
 
+#: The types of times, and their units.
+TIMES = {"seconds": "s", "microseconds": "us"}
+
 
 def fields(*rows: tuple[str, str, str]) -> Fields:
     """Fields from rows of name, type and meaning."""
@@ -48,6 +61,12 @@ def fields(*rows: tuple[str, str, str]) -> Fields:
         Field(name, kind.removesuffix("?"), meaning, kind.endswith("?"))
         for name, kind, meaning in rows
     )
+
+
+def chosen(declared: Fields, *wanted: str) -> Fields:
+    """Some of the fields, by name and in this order."""
+    known = {field.name: field for field in declared}
+    return tuple(known[name] for name in wanted)
 
 
 def names(declared: Iterable[Field]) -> tuple[str, ...]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from binlogkit.frames.fields.field import fields
 
 __all__ = [
+    "AUDIT_FINDING",
     "BOUNDARY",
     "COLUMN",
+    "CONTINUITY",
     "DAMAGE",
     "EVENT",
     "EXPLAIN",
@@ -212,6 +214,25 @@ FILE = fields(
     ("ok", "int64", "events whose checksum fits"),
     ("bad", "int64", "events whose checksum does not fit"),
     ("none", "int64", "events without one"),
+)
+
+#: ``audit["continuity"]``: one row per pair of files that follow each other.
+CONTINUITY = fields(
+    ("file", "string", "the log before"),
+    ("next", "string", "the log after it"),
+    ("status", "string", "`continuous`, `gap`, or `unknown` where nothing tells"),
+    ("problem", "string?", "what was found; null where nothing is wrong"),
+)
+
+#: ``audit["findings"]``: those of the verification but notes, and what else cannot be read.
+AUDIT_FINDING = fields(
+    ("severity", "string", "`damaged`, `warning` or `unknown`"),
+    ("code", "string?", "as in the findings of `verify`; null of what else cannot be read"),
+    ("file", "string?", "the log, as it was named"),
+    ("pos", "int64?", "where it begins"),
+    ("end_pos", "int64?", "the byte after it"),
+    ("finding", "string", "what was found"),
+    ("meaning", "string?", "what it means for the data"),
 )
 
 FINDING = fields(

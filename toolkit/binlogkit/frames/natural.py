@@ -1,0 +1,241 @@
+"""Arrow tables -> pandas frames as a pandas user would make them, and back.
+
+Times have their zone, texts are strings that sort and take ``.str``, whole numbers stay whole where
+some are missing, decimals are exact. The type of a column follows from its declaration (or, of a
+table's own columns, from its Arrow type), never from the values: so it is the same with and without
+rows, and with and without nulls. Only the different ones among lists, and ``raw``, go through
+Python.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from binlogkit.errors import UsageError
+from binlogkit.frames.fields.field import TIMES, Field, Fields, arrow_type
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    import pyarrow as pa
+
+__all__ = ["Decimals", "natural", "plain"]
+
+Decimals: TypeAlias = Literal["exact", "float"]
+
+_IMAGES = ("before", "after")
+#: Statements of megabytes, each of which may stand beside ten thousand rows: held once.
+_REPEATED = "query"
+
+
+def natural(
+    table: pa.Table, declared: Fields = (), *, decimals: Decimals = "exact"
+) -> pd.DataFrame:
+    """The table as a pandas frame; ``declared``: what is known of its columns.
+
+    ``decimals``: ``exact``, or ``float``.
+    """
+    import pandas as pd
+
+    if decimals not in ("exact", "float"):
+        raise UsageError(f"decimals is exact or float, not {decimals!r}")
+    known = {field.name: field for field in declared}
+    columns = [
+        _column(column, known.get(name), decimals)
+        for name, column in zip(table.column_names, table.columns, strict=True)
+    ]
+    index = pd.RangeIndex(table.num_rows)
+    frame = pd.DataFrame(dict(enumerate(columns)), index=index, copy=False)
+    frame.columns = pd.Index(table.column_names, dtype=object)
+    return frame
+
+
+def plain(frame: pd.DataFrame, declared: Fields = ()) -> pa.Table:
+    """A pandas frame as an Arrow table: times that are ``declared`` as integers, lists and columns
+    without a value in their own type."""
+    import pyarrow as pa
+
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    known, types = {field.name: field for field in declared}, pa.types
+    for i, (name, kind) in enumerate(zip(table.column_names, table.schema.types, strict=True)):
+        field, column = known.get(name), table.column(i)
+        if types.is_large_string(kind):
+            column = column.cast(pa.string())
+        elif field is None or field.type in ("image", "raw"):
+            continue
+        elif types.is_timestamp(kind) and field.type in TIMES:
+            column = column.cast(pa.timestamp(TIMES[field.type], kind.tz)).cast(pa.int64())
+        elif types.is_null(kind) or types.is_list(kind):
+            column = column.cast(arrow_type(field.type))
+        table = table.set_column(i, name, column)
+    return table
+
+
+def _column(column: pa.ChunkedArray, field: Field | None, decimals: str) -> Any:
+    """A column as an array of pandas or numpy."""
+    import pyarrow as pa
+
+    kind = column.type
+    if field is not None:
+        if field.type in TIMES:
+            return _times(TIMES[field.type], utc=True)(column)
+        if field.type == "raw":
+            return _raw_texts(column)
+        if field.type == "as given":
+            return _other(column)
+        if field.name == _REPEATED:
+            return _shared(column)
+    if pa.types.is_dictionary(kind):
+        column = column.cast(kind.value_type)
+        kind = column.type
+    if pa.types.is_decimal(kind) and decimals == "float":
+        return _plain(column.cast(pa.float64()))
+    for fits, make in _by_type():
+        if fits(kind):
+            return make(column)
+    if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
+        always = field is not None and not field.nullable and not column.null_count
+        return _plain(column) if always else _masked(column)
+    return _other(column)
+
+
+def _plain(column: pa.ChunkedArray) -> np.ndarray[Any, Any]:
+    """Numbers, or bytes, in numpy; NaN, which is no number that MySQL stores, where one is missing,
+    and None among bytes."""
+    values: np.ndarray[Any, Any] = column.to_numpy()
+    return values if values.flags.writeable else values.copy()
+
+
+def _masked(column: pa.ChunkedArray) -> Any:
+    import pandas as pd
+    import pyarrow as pa
+
+    whole = pa.types.is_integer(column.type)
+    make: Any = pd.arrays.IntegerArray if whole else pd.arrays.BooleanArray
+    zero = pa.scalar(0).cast(column.type)
+    return make(_plain(column.fill_null(zero)), _plain(column.is_null()))
+
+
+def _texts(column: pa.ChunkedArray) -> Any:
+    import pandas as pd
+    import pyarrow as pa
+
+    return pd.arrays.ArrowStringArray(column.cast(pa.large_string()))
+
+
+def _shared(column: pa.ChunkedArray) -> Any:
+    """Texts that repeat: each is there once, however many rows have it."""
+    import numpy as np
+    import pandas as pd
+    import pyarrow as pa
+
+    encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    parts = [np.zeros(0, object)]
+    for chunk in encoded.chunks:
+        words = np.array([*chunk.dictionary.to_pylist(), pd.NA], object)
+        parts.append(words[chunk.indices.fill_null(len(words) - 1).to_numpy()])
+    return pd.arrays.StringArray(np.concatenate(parts))
+
+
+def _times(unit: str, *, utc: bool) -> Callable[[pa.ChunkedArray], Any]:
+    """Columns of times, of integers with this unit too, in microseconds."""
+
+    def make(column: pa.ChunkedArray) -> Any:
+        import pandas as pd
+        import pyarrow as pa
+
+        moments = column.cast(pa.timestamp(unit)).cast(pa.timestamp("us"))
+        index = pd.DatetimeIndex(_plain(moments))
+        return index.tz_localize("UTC").array if utc else index.array
+
+    return make
+
+
+def _durations(column: pa.ChunkedArray) -> Any:
+    import pandas as pd
+
+    return pd.TimedeltaIndex(_plain(column)).array
+
+
+def _decimals(column: pa.ChunkedArray) -> Any:
+    from binlogkit.frames.decimals import DecimalArray
+
+    return DecimalArray(column)
+
+
+def _tuples(column: pa.ChunkedArray) -> pd.Series[Any]:
+    """Lists as tuples, which can be compared, grouped and dropped as duplicates."""
+    import numpy as np
+    import pandas as pd
+    import pyarrow as pa
+
+    parts = [np.zeros(0, object)]
+    for chunk in column.chunks:
+        values = chunk.flatten().dictionary_encode().indices.fill_null(-1).cast(pa.int32())
+        places = np.append(0, np.cumsum(chunk.value_lengths().fill_null(0))).astype(np.int64)
+        patterns = pa.LargeBinaryArray.from_buffers(
+            pa.large_binary(),
+            len(chunk),
+            [None, pa.py_buffer(places * values.type.byte_width), pa.py_buffer(values.to_numpy())],
+        ).dictionary_encode()
+        # Each different list once, as it stands in the first row that has it; last what is missing.
+        rows = patterns.indices.to_numpy()
+        firsts = np.unique(rows, return_index=True)[1]
+        rows = np.where(np.asarray(chunk.is_valid()), rows, len(firsts))
+        lists = np.full(len(firsts) + 1, None, object)
+        for i, value in enumerate(chunk.fill_null([]).take(pa.array(firsts)).to_pylist()):
+            lists[i] = tuple(value)
+        parts.append(lists[rows])
+    return pd.Series(np.concatenate(parts), dtype=object, copy=False)
+
+
+def _raw_texts(column: pa.ChunkedArray) -> Any:
+    """The cells of ``raw`` as JSON text, bytes as ``0x…``."""
+    import pyarrow as pa
+
+    if column.null_count == len(column):
+        return _texts(pa.chunked_array([pa.nulls(len(column), pa.string())]))
+    texts = [None if cells is None else _raw_text(cells) for cells in column.to_pylist()]
+    return _texts(pa.chunked_array([pa.array(texts, pa.string())]))
+
+
+def _raw_text(cells: list[dict[str, Any]]) -> str:
+    shown = [
+        {
+            "image": _IMAGES[cell["image"]],
+            "column": cell["column"],
+            "bytes": None if cell["bytes"] is None else f"0x{cell['bytes'].hex().upper()}",
+            "text": cell["text"],
+        }
+        for cell in cells
+    ]
+    return json.dumps(shown, ensure_ascii=False)
+
+
+def _other(column: pa.ChunkedArray) -> Any:
+    """What pandas has no type of its own for: Arrow's."""
+    import pandas as pd
+
+    return pd.arrays.ArrowExtensionArray(column)
+
+
+@lru_cache(1)
+def _by_type() -> list[tuple[Callable[[Any], bool], Callable[[Any], Any]]]:
+    import pyarrow as pa
+
+    types = pa.types
+    return [
+        (types.is_string, _texts),
+        (types.is_large_string, _texts),
+        (types.is_floating, _plain),
+        (types.is_binary, _plain),
+        (types.is_decimal, _decimals),
+        (lambda kind: types.is_timestamp(kind) and kind.tz is not None, _times("us", utc=True)),
+        (types.is_timestamp, _times("us", utc=False)),
+        (types.is_date, _times("us", utc=False)),
+        (types.is_duration, _durations),
+        (lambda kind: types.is_list(kind) and not types.is_nested(kind.value_type), _tuples),
+    ]
