@@ -10,7 +10,7 @@ from binlogkit.events.base import Event
 from binlogkit.events.gtid import Gtid
 from binlogkit.events.reader import read_events
 from binlogkit.rows.losses import Loss, Losses
-from binlogkit.rows.transactions import Transaction
+from binlogkit.rows.transactions import GTID_TYPES, Transaction
 from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.log_reader import LogReader
 from binlogkit.sources.loose_events import LooseEvents
@@ -87,22 +87,23 @@ def _events(
 
 def _look_for_losses(log: StoredLog, before: StoredLog | None, on_damage: str) -> None:
     """Find out what damage may have taken, and the transaction that the log ends in."""
-    losses, memberships, gtid = Losses(), Memberships(), None
+    losses, memberships, gtid, begun = Losses(), Memberships(), None, False
     if before is not None and before.relay and log.relay:
         memberships.open = before.open
     for stored in log.events:
         event = stored.event
         if not losses.pending:
-            losses.know(_copied(memberships.open), gtid)
+            losses.know(_copied(memberships.open), gtid, begun=begun)
         for error in stored.damages:
             own = event.raw.pos == error.offset
             if own or error.end is not None:
                 losses.damaged(error, event if own else None)
         stored.losses = [*losses.feed(event)] if on_damage == "report" else []
         memberships.take(event)
+        begun = event.raw.header.type_code in GTID_TYPES
         gtid = event.body if isinstance(event.body, Gtid) else gtid
     if not losses.pending:
-        losses.know(_copied(memberships.open), gtid)
+        losses.know(_copied(memberships.open), gtid, begun=begun)
     for error in log.damages:
         if error.end is not None:
             losses.damaged(error)

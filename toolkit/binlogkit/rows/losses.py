@@ -14,6 +14,7 @@ from binlogkit.errors import DamageError
 from binlogkit.events.base import Event
 from binlogkit.events.gtid import Gtid
 from binlogkit.events.table_map import TableMap
+from binlogkit.rows.damaged_type import type_of
 from binlogkit.rows.transactions import GTID_TYPES, Transaction, TransactionTracker, belongs
 
 __all__ = ["Loss", "Losses"]
@@ -29,7 +30,9 @@ _OF_TRANSACTION = (
     "WRITE_ROWS_EVENT", "UPDATE_ROWS_EVENT", "DELETE_ROWS_EVENT", "PARTIAL_UPDATE_ROWS_EVENT",
     "WRITE_ROWS_EVENT_V1", "UPDATE_ROWS_EVENT_V1", "DELETE_ROWS_EVENT_V1", "XID_EVENT",
     "XA_PREPARE_LOG_EVENT",
+    "TABLE_MAP_EVENT",  # the rows of its own table stand without a map, which is found elsewhere
 )  # fmt: skip
+_GTIDS = ("GTID_LOG_EVENT", "ANONYMOUS_GTID_LOG_EVENT", "GTID_TAGGED_LOG_EVENT")
 
 
 @dataclass(slots=True)
@@ -37,10 +40,13 @@ class Loss:
     """Ranges between two transactions that are known, and what may have stood in them.
 
     ``event``: the type of the one event that cannot be read, by its header; None where the framing
-    was lost, too; ``cut``: the transaction that a range begins in, by GTID or position; ``tables``:
-    those that it names; ``headless``: whether events behind a range lack their transaction's start;
-    ``missing``: whole transactions, None where that cannot be known; ``gtids``: theirs, in words;
-    ``ordinal``: the place in the reading of the first event behind the range, or in it.
+    was lost, too; ``sure``: whether a checksum vouches for that type; ``first``: whether the event
+    stands right behind its transaction's GTID; ``goes_on``: whether others of the transaction stand
+    behind the range; ``cut``: the transaction that a range begins in, by GTID or position;
+    ``tables``: those that it names; ``headless``: whether events behind a range lack their
+    transaction's start; ``missing``: whole transactions, None where that cannot be known;
+    ``gtids``: theirs, in words; ``ordinal``: the place in the reading of the first event behind the
+    range, or in it.
     """
 
     file: str
@@ -53,6 +59,9 @@ class Loss:
     missing: int | None = None
     gtids: str = ""
     ordinal: int = 0
+    sure: bool = False
+    first: bool = False
+    goes_on: bool = False
 
     def __str__(self) -> str:
         where = f"{self.file} from {self.pos} to {self.end_pos}"
@@ -63,13 +72,19 @@ class Loss:
         """The tables (``db.table``) of which changes may be missing; None: of any.
 
         A rows event changes tables whose maps stand before it in its transaction; the end of a
-        transaction decides what became of its own.
+        transaction decides what became of its own. A statement right behind a GTID with which the
+        transaction does not end is its BEGIN. Without its GTID a transaction can still be read.
         """
-        if self.missing != 0 or self.headless:
+        if self.headless or not self.sure:
+            return None
+        if self.event in _GTIDS and self.cut is None and self.missing == 1:
+            return self.tables or None
+        if self.missing != 0:
             return None
         if self.event in _HARMLESS:
             return []
-        return self.tables if self.event in _OF_TRANSACTION and self.cut is not None else None
+        begin = self.event == "QUERY_EVENT" and self.first and self.goes_on
+        return self.tables if (begin or self.event in _OF_TRANSACTION) and self.cut else None
 
     @property
     def sentence(self) -> str:
@@ -102,15 +117,19 @@ class Losses:
         self._tracker = TransactionTracker()
         self._last: Gtid | None = None
         self._pending: Loss | None = None
+        self._begun = False  # the last event gave a GTID
 
     @property
     def pending(self) -> bool:
         """Whether what a range may have taken is not known yet: events must be fed on."""
         return self._pending is not None
 
-    def know(self, running: Transaction | None, last: Gtid | None) -> None:
-        """Say what fed events would have told: the transaction that is open, the last GTID."""
-        self._tracker.open, self._last = running, last
+    def know(self, running: Transaction | None, last: Gtid | None, *, begun: bool) -> None:
+        """Say what fed events would have told: the transaction that is open, the last GTID.
+
+        ``begun``: whether it stands in the last event.
+        """
+        self._tracker.open, self._last, self._begun = running, last, begun
 
     def damaged(self, error: DamageError, event: Event | None = None, ordinal: int = 0) -> None:
         """A range was gone past, or ``event`` could not be read, behind the events fed."""
@@ -122,8 +141,9 @@ class Losses:
             self._pending.event = None
             return
         self._pending = Loss(
-            error.file, error.offset, end, event.type if event else None, ordinal=ordinal
-        )
+            error.file, error.offset, end, type_of(event.raw) if event else None, ordinal=ordinal,
+            sure=event is not None and event.raw.checksum != "none", first=self._begun,
+        )  # fmt: skip
         if (running := self._tracker.open) is not None:
             self._pending.cut = running.gtid or f"at {running.pos}"
             self._pending.tables = [f"{db}.{table}" for db, table in running.tables]
@@ -139,6 +159,7 @@ class Losses:
                 self._note(pending, event)
         if isinstance(body, Gtid):
             self._last = body
+        self._begun = is_gtid
         self._tracker.feed(event)
 
     def after(self, damages: Iterable[DamageError], event: Event | None) -> Iterator[Loss]:
@@ -158,7 +179,8 @@ class Losses:
         """An event of a transaction stands behind the range, before any new transaction."""
         if self._tracker.open is None and pending.cut is None and self._last is not None:
             pending.headless = True
-        if isinstance(event.body, TableMap) and pending.cut is not None:
+        pending.goes_on = True
+        if isinstance(event.body, TableMap) and (pending.cut or pending.event in _GTIDS):
             name = f"{event.body.db}.{event.body.table}"
             if name not in pending.tables:
                 pending.tables.append(name)

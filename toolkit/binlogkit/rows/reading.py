@@ -123,7 +123,7 @@ class Reading:
             return []
         stops = self.options.on_damage == "stop"
         stopped = self.damages[-1] if stops and self.damages else None
-        return self._gaps.found(self.losses, self.ordinal, stopped)
+        return self._gaps.found(self.ordinal, stopped)
 
     @property
     def notes(self) -> list[Finding]:

@@ -49,6 +49,7 @@ class Watch:
         self._losses = Losses()
         self._next = ordinal  # of the next event
         self._gtid: RawEvent | None = None  # the last GTID event of the windows before
+        self._begun = False  # the last event of the windows before gives a GTID
         self.open = running
 
     def take(
@@ -64,12 +65,13 @@ class Watch:
             self._gtid = self._last_gtid(window, len(window.stretch.entries))
             self.open = self._running(window, len(window.stretch.entries))
             self._next = window.stretch.ordinal + len(window.stretch.entries)
+            self._begun = bool(_GTID_TYPE[window.stretch.entries["type"][-1]])
         return found
 
     def end(self, damages: Sequence[DamageError] = ()) -> list[Loss]:
         """The log ends, with damage behind its last event."""
         for error in damages:
-            self._know(self.open, self._gtid)
+            self._know(self.open, self._gtid, begun=self._begun)
             self._losses.damaged(error, None, self._next)
         return list(self._losses.end())
 
@@ -103,14 +105,17 @@ class Watch:
     def _damaged(self, window: Window, i: int, error: DamageError, event: Event | None) -> None:
         """Damage before entry ``i``; ``event``: the one that has it."""
         if not self._losses.pending:
-            self._know(self._running(window, i), self._last_gtid(window, i))
+            stretch, begun = window.stretch, self._begun
+            if stretch is not None and i:
+                begun = bool(_GTID_TYPE[stretch.entries["type"][i - 1]])
+            self._know(self._running(window, i), self._last_gtid(window, i), begun=begun)
         at = self._next if window.stretch is None else window.stretch.ordinal + i
         self._losses.damaged(error, event, at)
 
-    def _know(self, running: Transaction | None, gtid: RawEvent | None) -> None:
+    def _know(self, running: Transaction | None, gtid: RawEvent | None, *, begun: bool) -> None:
         body = None if gtid is None else self._parsed(gtid).body
         if not self._losses.pending:
-            self._losses.know(running, body if isinstance(body, Gtid) else None)
+            self._losses.know(running, body if isinstance(body, Gtid) else None, begun=begun)
 
     def _parsed(self, raw: RawEvent) -> Event:
         """An event that the reading has not read; what is wrong with it is told elsewhere."""

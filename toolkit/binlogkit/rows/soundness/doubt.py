@@ -37,6 +37,11 @@ class Doubt:
         start = bisect_left(self._starts, i)
         return not start or damage > 2 * self._starts[start - 1]
 
+    def between(self, a: int, i: int) -> bool:
+        """Whether damage stands behind entry ``a`` and before or in entry ``i``."""
+        k = bisect_left(self._damages, 2 * i)
+        return k > 0 and self._damages[k - 1] > 2 * a
+
     def end(self, i: int) -> None:
         """The events up to entry ``i`` were taken."""
         self.now = self.at(i)

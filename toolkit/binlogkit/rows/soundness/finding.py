@@ -36,13 +36,15 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One finding; ``code``: a key of :data:`CODES`."""
+    """One finding; ``code``: a key of :data:`CODES`; ``tables``: ``db.table`` of those that it
+    concerns, None for any."""
 
     grade: Grade
     code: str
     place: Place
     found: str
     meaning: str
+    tables: frozenset[str] | None = None
 
     def record(self) -> dict[str, object]:
         """The finding as a record."""

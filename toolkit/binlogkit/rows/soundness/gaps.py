@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from binlogkit.errors import DamageError, printable
 from binlogkit.rows.losses import Loss
 from binlogkit.rows.soundness.finding import Finding, Grade
@@ -34,6 +36,14 @@ _NOTES = frozenset(
         "several_servers", "time_goes_back",
     }
 )  # fmt: skip
+# Those after which no order is certain, so that nothing can be said to come later.
+_ORDER = frozenset(
+    {
+        "events_after_end", "file_order", "file_repeated", "gtid_forgotten", "gtid_repeated",
+        "sequence_back",
+    }
+)  # fmt: skip
+_LAST = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +79,7 @@ class Gaps:
     _findings: list[tuple[Finding, int]] = field(default_factory=list)  # and their place
     _starts: dict[str, int] = field(default_factory=dict)  # the place of each file's first event
     _rows: dict[tuple[str, int], Gap] = field(default_factory=dict)
+    _next: int = 0  # the place of the next event
 
     def take(self, window: Window) -> None:
         """Take the next window."""
@@ -76,8 +87,14 @@ class Gaps:
         found = self._soundness.take(window)
         if stretch is not None:
             self._starts.setdefault(file, stretch.ordinal)
-        ordinal = self._starts.get(file, 0) if stretch is None else stretch.ordinal
-        self._findings += ((f, ordinal) for f in found if f.code in _GAPS or f.code in _NOTES)
+            self._next = stretch.ordinal + len(stretch.entries)
+        for one in found:
+            if one.code in _GAPS or one.code in _NOTES:
+                ordinal, pos = self._next, one.place.pos
+                if stretch is not None and len(stretch.entries) and pos is not None:
+                    behind = int(np.searchsorted(stretch.positions, pos, "right"))
+                    ordinal = stretch.ordinal + max(behind - 1, 0)
+                self._findings.append((one, ordinal))
 
     def take_rows(self, window: Window, i: int, error: DamageError) -> None:
         """The rows of entry ``i`` of a window cannot be read."""
@@ -89,10 +106,11 @@ class Gaps:
         gap = Gap("damage", error.file, error.offset, seq, tables, f"damage: {error.reason}")
         self._rows.setdefault((error.file, error.offset), gap)
 
-    def found(self, losses: Iterable[Loss], ordinal: int, stopped: DamageError | None) -> list[Gap]:
-        """The gaps so far, in log order; ``losses``: those of the reading; ``ordinal``: up to which
-        event it came; ``stopped``: what ended it before the logs' end."""
-        found = [*self._gaps(), *self._rows.values(), *map(_of_loss, losses)]
+    def found(self, ordinal: int, stopped: DamageError | None) -> list[Gap]:
+        """The gaps so far, in log order; ``ordinal``: up to which event the reading came;
+        ``stopped``: what ended it before the logs' end."""
+        losses = map(_of_loss, self._soundness.losses)
+        found = [*self._gaps(), *self._rows.values(), *losses]
         if stopped is not None:
             told = f"damage ends the reading: {stopped.reason}"
             seq = ordinal << SEQ_SHIFT
@@ -112,8 +130,8 @@ class Gaps:
         for one, ordinal in [*self._findings, *ends]:
             if one.code in _GAPS and one.grade != Grade.NOTE and not empty:
                 told = f"{one.found}. {one.meaning}"
-                at = one.place
-                yield Gap(one.code, at.file, at.pos, ordinal << SEQ_SHIFT, None, told)
+                at, seq = one.place, _LAST if one.code in _ORDER else ordinal << SEQ_SHIFT
+                yield Gap(one.code, at.file, at.pos, seq, one.tables, told)
 
 
 def _of_loss(loss: Loss) -> Gap:

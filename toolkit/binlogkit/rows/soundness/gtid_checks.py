@@ -38,6 +38,8 @@ class GtidChecks:
     def __init__(self, seen: GtidLedger) -> None:
         self._seen = seen
         self._sequence = 0
+        self._hurt = False  # damage stands behind the last number
+        self._at = -1  # the last entry that gave one, of those that are taken
         self.numbered = False
 
     def take(self, events: Events, runs: Runs, facts: FileFacts, doubt: Doubt) -> Iterator[Found]:
@@ -60,12 +62,19 @@ class GtidChecks:
             yield _found(events, firsts[k], _DEPENDS, "last_committed", text)
         before = np.append(self._sequence, number[:-1])
         if len(number):
-            self._sequence = int(number[-1])
+            self._sequence, self._at = int(number[-1]), int(firsts[-1])
         if facts.relay:
             return
+        starts = [-1, *firsts.tolist()]
         for k in np.flatnonzero((number <= before) | (number - 1 > before)).tolist():
-            if not doubt.at(int(firsts[k])):
+            hurt = doubt.between(starts[k], starts[k + 1]) or (self._hurt and not k)
+            if not hurt and not doubt.at(starts[k + 1]):
                 yield _jump(events, firsts[k], int(number[k]), int(before[k]))
+
+    def end(self, doubt: Doubt, b: int) -> None:
+        """The events up to entry ``b`` were taken."""
+        self._hurt = doubt.between(self._at, b + 1) or (self._hurt and self._at < 0)
+        self._at = -1
 
     def _repeated(self, events: Events, runs: Runs, facts: FileFacts) -> Iterator[Found]:
         for source, places, numbers in _by_source(runs):

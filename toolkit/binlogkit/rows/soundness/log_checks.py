@@ -48,17 +48,20 @@ class Left:
 
 
 class LogChecks:
-    """Takes the windows of one log; ``left``: what the log before it left open."""
+    """Takes the windows of one log; ``left``: what the log before it left open; ``ordinal``: of its
+    first event."""
 
-    def __init__(self, name: str, ledger: SeriesLedger, xa: XaLedger, left: Left) -> None:
+    def __init__(
+        self, name: str, ledger: SeriesLedger, xa: XaLedger, left: Left, ordinal: int
+    ) -> None:
         self.facts = FileFacts(name)
         self.losses: list[Loss] = []
         self._ledger, self._xa, self._before = ledger, xa, left
         self._file = FileChecks(self.facts)
         self._series: Series | None = None
         self._transactions: TransactionChecks | None = None
-        self._statements = StatementChecks()
-        self._watch = Watch(name, every=True)
+        self._statements = StatementChecks(self.facts)
+        self._watch = Watch(name, every=True, ordinal=ordinal)
         self.left = Left()
         self._given: Counter[str] = Counter()
         self._damaged_to: int | None = 0  # where the last damage ends

@@ -25,14 +25,14 @@ __all__ = ["Soundness"]
 class Soundness:
     """Takes the windows of a reading, or of several one after the other.
 
-    ``files``: what was learned of each; ``losses``: what damage may have taken from those that were
-    read to their end. Memory depends on what is open (statements, XA transactions, gaps in GTIDs),
-    not on the size.
+    ``files``: what was learned of each. Memory depends on what is open (statements, XA
+    transactions, gaps in GTIDs), not on the size.
     """
 
     def __init__(self) -> None:
         self.files: list[FileFacts] = []
-        self.losses: list[Loss] = []
+        self._losses: list[Loss] = []
+        self._ordinal = 0  # of the next event
         self._xa = XaLedger()
         self._ledger = SeriesLedger()
         self._carrier: Carrier | None = None
@@ -44,6 +44,11 @@ class Soundness:
     def joints(self) -> list[Joint]:
         """All pairs of files that follow each other in a series."""
         return list(self._ledger.joints())
+
+    @property
+    def losses(self) -> list[Loss]:
+        """What damage may have taken, up to where the logs were read."""
+        return self._losses if self._log is None else [*self._losses, *self._log.losses]
 
     def take(self, window: Window, rows: Sequence[Met] = ()) -> list[Finding]:
         """Take the next window: what it shows, in order.
@@ -59,6 +64,7 @@ class Soundness:
         if stretch is not None:
             log, found = self._begun(window.carrier)
             found += log.take(window, stretch, [told for told in met if told[0] < count], rows)
+            self._ordinal = stretch.ordinal + count
         if window.ends:
             found += self._end(window.carrier, loose=window.loose)
         return found
@@ -80,7 +86,7 @@ class Soundness:
     def _begun(self, carrier: Carrier) -> tuple[LogChecks, list[Finding]]:
         found = []
         if self._log is None:
-            self._log = LogChecks(carrier.name, self._ledger, self._xa, self._left)
+            self._log = LogChecks(carrier.name, self._ledger, self._xa, self._left, self._ordinal)
             self.files.append(self._log.facts)
             if carrier.encrypted:
                 found.append(finding("encrypted", Place(carrier.name), "the log is encrypted"))
@@ -89,6 +95,6 @@ class Soundness:
     def _end(self, carrier: Carrier, *, loose: bool) -> list[Finding]:
         log, found = self._begun(carrier)
         found += log.end(self._behind, loose=loose)
-        self.losses += log.losses
-        self._left, self._carrier = log.left, None
+        self._losses += log.losses
+        self._left, self._carrier, self._log = log.left, None, None
         return found

@@ -8,6 +8,7 @@ notes what is odd; only where it did, or something is damaged, are events looked
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from binlogkit.events.early import EarlyRows
 from binlogkit.events.rows import RowsFlag
 from binlogkit.rows.slots import DUMMY_TABLE_ID
 from binlogkit.rows.soundness.events import Events, Found
+from binlogkit.rows.soundness.file_facts import FileFacts
 from binlogkit.rows.soundness.finding import Place, finding
 from binlogkit.rows.soundness.runs import Runs
 from binlogkit.rows.window import (
@@ -37,7 +39,8 @@ _MAP, _EARLY, _ROWS, _OPEN = 40, 41, 42, 43  # in the order of an event's findin
 class StatementChecks:
     """Takes the events of a file in order."""
 
-    def __init__(self) -> None:
+    def __init__(self, facts: FileFacts) -> None:
+        self._facts = facts
         self._maps: dict[int, _Map] = {}  # of the statement that is open, by table id
         self._earlier: dict[int, tuple[str, str]] = {}
         self._unmapped: set[int] = set()
@@ -155,7 +158,10 @@ class StatementChecks:
             earlier = self._earlier.get(table_id) if known is None else known.name
             if earlier is not None:
                 text += f"; an earlier one of that id was {'.'.join(earlier)}"
-            yield i, _ROWS, finding("rows_without_map", self._place(events, i), text)
+            told = finding("rows_without_map", self._place(events, i), text)
+            if earlier is not None and not self._facts.relay:  # whose server may have begun anew
+                told = replace(told, tables=frozenset([".".join(earlier)]))
+            yield i, _ROWS, told
         self._in_statement = not ends
         if ends:
             self._maps.clear()

@@ -84,6 +84,7 @@ class TransactionChecks:
             found += self._beginnings(events, runs, numbered)
             found += self._endings(events, a, b, runs)
             self._keep(events, runs)
+        self._gtids.end(self._doubt, b)
         self._doubt.end(b)
         return runs, found
 
