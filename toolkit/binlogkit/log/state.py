@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import operator
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -33,6 +34,7 @@ __all__ = ["PointArgs", "TableState", "table_states"]
 # (docs/traps.md, "Cascades").
 CASCADES_LOGGED = (9, 6, 0)
 _END = (1 << 63) - 1  # behind every position of a file
+_LIKE = re.compile(r"\bLIKE\b", re.IGNORECASE)
 _BLACKHOLE = "The table's engine is BLACKHOLE, which keeps no rows: these are what was written."
 _MERGE = "The table's engine is MERGE: its rows are those of the tables that its UNION names."
 _MERGED = "Rows were written to the MERGE table {}: whether they lie in this table is not tracked."
@@ -260,14 +262,21 @@ def _gaps(
     gaps: list[Gap], boundaries: list[Boundary], name: Name, names: set[Name], reach: Reach
 ) -> list[dict[str, Any]]:
     """The gaps behind which the table's rows are not determined: they stand before the point, and
-    the table was not made or emptied since."""
-    emptied = [b.seq for b in boundaries if b.empties and b.name == name and reach.counts(b.tx)]
-    first = max(emptied, default=-1) if names == {name} else -1
+    the table was not made or emptied since. One that may hold DDL: not made, by a statement that
+    says all of it."""
+    emptied = [b for b in boundaries if b.empties and b.name == name and reach.counts(b.tx)]
+    if names != {name}:
+        emptied = []
+    made = [b.seq for b in emptied if b.definition is not None and not _LIKE.search(b.statement)]
+    anew = max(made, default=-1)
+    first = max((b.seq for b in emptied), default=-1)
     told = [".".join(one) for one in names]
     return [
         _doubt("gap", gap.found, file=gap.file, pos=gap.pos)
         for gap in gaps
-        if gap.seq > first and gap.concerns(told) and reach.holds(gap)
+        if gap.seq > (anew if gap.tables is None else first)
+        and gap.concerns(told)
+        and reach.holds(gap)
     ]
 
 
