@@ -19,7 +19,7 @@ from binlogkit._kernel.native.scan import Scanner
 from binlogkit.constants import EventType as T
 from binlogkit.errors import DamageError
 from binlogkit.events.base import Event
-from binlogkit.rows.scan import LogScan, Part
+from binlogkit.rows.scan import LogScan, ScannedPart
 from binlogkit.rows.window import Stretch
 from binlogkit.sources import chunks
 from binlogkit.sources.carriers import resolve
@@ -60,7 +60,7 @@ class Scanned:
         self.looked.append(event)
         return self._changes
 
-    def _take(self, part: Part) -> None:
+    def _take(self, part: ScannedPart) -> None:
         self.damages += [error.offset for _, error in part.damages]
         stretch = part.stretch
         assert stretch is not None or part.damages

@@ -13,7 +13,7 @@ import pytest
 from binlogkit.constants import EventType
 from binlogkit.errors import LogGapError, LostConnectionError, ReplicationError
 from binlogkit.sources.server.client import Identity, ReplicationClient
-from binlogkit.sources.server.resume import Anchor, Place, SteadyStream, Stop
+from binlogkit.sources.server.resume import Anchor, ResumePoint, SteadyStream, Stop
 from binlogkit.sources.server.stream import StreamEvent
 from tests.sources.server.fake_server import (
     END,
@@ -50,7 +50,7 @@ def served(dump: Dump, *names: str, stop: int = 99) -> Iterable[bytes]:
     return packets[:stop]
 
 
-def steady(server: FakeServer, place: Place = Place(), **options: Any) -> SteadyStream:  # noqa: B008
+def steady(server: FakeServer, place: ResumePoint = ResumePoint(), **options: Any) -> SteadyStream:  # noqa: B008
     connect = partial(ReplicationClient, server.settings, Identity())
     return SteadyStream(connect, place, **options)
 
@@ -100,12 +100,12 @@ def test_the_first_connection_is_tried_once() -> None:
         settings = server.settings
     begun = time.monotonic()
     with pytest.raises(LostConnectionError, match="Can't connect"):
-        list(SteadyStream(lambda: ReplicationClient(settings, Identity()), Place()))
+        list(SteadyStream(lambda: ReplicationClient(settings, Identity()), ResumePoint()))
     assert time.monotonic() - begun < 5
 
 
 def test_another_log_under_the_same_name_is_noticed() -> None:
-    place = Place("a.000001", FIRST + STEP, Anchor.of(FIRST, b"what was read before"))
+    place = ResumePoint("a.000001", FIRST + STEP, Anchor.of(FIRST, b"what was read before"))
     with (
         FakeServer(lambda d: [*served(d, "a.000001"), END], SIZES).running() as server,
         pytest.raises(ReplicationError, match="is not the one that was read before"),
@@ -126,11 +126,11 @@ def test_purged_logs_are_a_gap_unless_the_last_one_ended() -> None:
     logs = [("a.000007", FIRST + 6 * STEP)]
     with FakeServer(lambda d: [*served(d, "a.000007"), END], logs).running() as server:
         with pytest.raises(LogGapError, match=r"a\.000003 is not among .*begin with a\.000007"):
-            list(steady(server, Place("a.000003", 900, seen)))
+            list(steady(server, ResumePoint("a.000003", 900, seen)))
         assert server.dumps == []
         with pytest.raises(LogGapError, match=r"it has no log a\.000003"):
-            list(steady(server, Place("a.000003")))
-        ended = Place("a.000006", 900, seen, next_file="a.000007")
+            list(steady(server, ResumePoint("a.000003")))
+        ended = ResumePoint("a.000006", 900, seen, next_file="a.000007")
         assert [pos for _, pos in taken(steady(server, ended))][:2] == [4, FIRST]
 
 
@@ -140,7 +140,7 @@ def test_a_server_that_may_not_list_its_logs_tells_by_its_answer() -> None:
         FakeServer(lambda _: [refusal], denied=True).running() as server,
         pytest.raises(ReplicationError, match=r"Could not find .*\(a\.000003 at 900\)"),
     ):
-        list(steady(server, Place("a.000003", 900, Anchor(900, 20, b""))))
+        list(steady(server, ResumePoint("a.000003", 900, Anchor(900, 20, b""))))
 
 
 def test_an_end_before_the_end_is_not_believed() -> None:
@@ -175,7 +175,7 @@ def test_a_log_of_over_4_gib_is_asked_for_from_below() -> None:
     three = event(EventType.INTVAR_EVENT, BODIES[2], start=high + STEP)
     head = [b"\0" + rotate("a.000001", low), b"\0" + format_description(log_pos=0)]
     answer = [*head, *(b"\0" + data for data in (one, two, three)), END]
-    place = Place("a.000001", high + STEP, Anchor.of(low, one))
+    place = ResumePoint("a.000001", high + STEP, Anchor.of(low, one))
     with FakeServer(lambda _: answer, [("a.000001", high + 2 * STEP)]).running() as server:
         stream = steady(server, place)
         assert taken(stream) == [("a.000001", high + STEP)]
@@ -191,7 +191,7 @@ def test_a_position_inside_an_event_is_told() -> None:
         FakeServer(lambda _: [*head, b"\0" + garbage, END], SIZES).running() as server,
         pytest.raises(ReplicationError, match=r"no event begins at this position .*at 130"),
     ):
-        list(steady(server, Place("a.000001", 130)))
+        list(steady(server, ResumePoint("a.000001", 130)))
 
 
 def test_stopping_wakes_a_reader_that_waits() -> None:

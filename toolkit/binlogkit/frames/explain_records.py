@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from binlogkit.events.explain.parts import Part
+from binlogkit.events.explain.parts import FieldPart
 from binlogkit.events.explain.walk import EventWalk
 
 __all__ = ["explain_records"]
@@ -40,7 +40,7 @@ def explain_records(walk: EventWalk) -> Iterator[dict[str, Any]]:
         }
 
 
-def _problem(walk: EventWalk, part: Part, depth: int) -> str | None:
+def _problem(walk: EventWalk, part: FieldPart, depth: int) -> str | None:
     """What is wrong with a part; with the event itself what is wrong anywhere in it."""
     return "; ".join(walk.problems) or None if depth == 0 else part.problem or None
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from binlogkit.frames.fields.field import Fields, arrow_schema, names
-from binlogkit.rows.ledger import Boundary, Statement
+from binlogkit.rows.ledger import LoggedBoundary, Statement
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -15,7 +15,7 @@ __all__ = ["plain_record", "to_table"]
 
 
 def plain_record(
-    item: Statement | Boundary, declared: Fields, source: str | None = None
+    item: Statement | LoggedBoundary, declared: Fields, source: str | None = None
 ) -> dict[str, Any]:
     """A statement's or a boundary's record."""
     return {k: source if k == "source" else getattr(item, k) for k in names(declared)}

@@ -17,7 +17,7 @@ from binlogkit.frames.transaction_facts import TransactionFacts
 from binlogkit.frames.wanted import wanted_events
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.ledger import (
-    Boundary,
+    LoggedBoundary,
     boundaries_of,
     in_small_letters,
     statement_of,
@@ -137,9 +137,9 @@ class Boundaries:
     def __init__(self, filters: Filters | None = None) -> None:
         self._filters = filters
         self._known = TransactionFacts()
-        self.found: list[Boundary] = []
+        self.found: list[LoggedBoundary] = []
 
-    def take(self, window: Window) -> list[tuple[int, Boundary]]:
+    def take(self, window: Window) -> list[tuple[int, LoggedBoundary]]:
         """Take the next window; the boundaries in it, with their entries."""
         self._known.add(window.transactions, window.facts)
         stretch = window.stretch
@@ -150,7 +150,7 @@ class Boundaries:
         wanted = None
         if self._filters is not None:
             wanted = wanted_events(self._filters, window, self._known)
-        made: list[tuple[int, Boundary]] = []
+        made: list[tuple[int, LoggedBoundary]] = []
         for item in here:
             if wanted is not None and not wanted[item.i]:
                 continue

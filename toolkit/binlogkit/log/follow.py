@@ -49,7 +49,7 @@ def follow(
     left out. Errors: as :func:`capture`; DamageError.
     """
     from binlogkit.sources.server.client import Identity, ReplicationClient
-    from binlogkit.sources.server.resume import Place, SteadyStream
+    from binlogkit.sources.server.resume import ResumePoint, SteadyStream
 
     if gtid_set is not None and (start_log is not None or start_position != FIRST_POSITION):
         raise UsageError("events are followed from a place or by GTIDs, not both")
@@ -60,7 +60,7 @@ def follow(
     seen = _Seen(GtidSet.parse(gtid_set) if isinstance(gtid_set, str) else gtid_set or GtidSet())
     stream = SteadyStream(
         connect,
-        Place(start_log or "", start_position),
+        ResumePoint(start_log or "", start_position),
         gtids=None if gtid_set is None else seen.wire,
         wait=wait,
         patience=patience,

@@ -13,7 +13,7 @@ import numpy as np
 from binlogkit.events.format_description import FormatDescription
 from binlogkit.frames.statements import Boundaries
 from binlogkit.rows.ddl import TableChange
-from binlogkit.rows.ledger import Boundary, in_small_letters
+from binlogkit.rows.ledger import LoggedBoundary, in_small_letters
 from binlogkit.rows.window import ROWS_EVENTS, SEQ_SHIFT, Window
 from binlogkit.sources.log_format import version_tuple
 
@@ -119,12 +119,12 @@ class History:
         return self._boundaries.finish(source, folded=self.folded, first=first)
 
     @property
-    def found(self) -> list[Boundary]:
+    def found(self) -> list[LoggedBoundary]:
         """The boundaries in log order."""
         found = self._boundaries.found
         return [in_small_letters(boundary) for boundary in found] if self.folded else found
 
-    def _take_boundary(self, told: Boundary, change: TableChange) -> None:
+    def _take_boundary(self, told: LoggedBoundary, change: TableChange) -> None:
         boundary = in_small_letters(told) if self.folded else told
         if boundary.action == "statement_write":
             self._note_merge(_write(boundary))
@@ -204,13 +204,13 @@ def _first_rows(window: Window, *, every: bool) -> Iterator[tuple[int, int, int 
             yield i, slot, None if number < 0 else number
 
 
-def _write(boundary: Boundary) -> Merged:
+def _write(boundary: LoggedBoundary) -> Merged:
     """A write that is logged as a statement."""
     name = (boundary.db or "", boundary.table or "")
     return Merged(boundary.seq, name, boundary.tx, boundary.file, boundary.pos)
 
 
-def _name_after(boundary: Boundary) -> tuple[str | None, str | None]:
+def _name_after(boundary: LoggedBoundary) -> tuple[str | None, str | None]:
     if boundary.action == "rename":
         return (boundary.new_db or boundary.db, boundary.new_table)
     return (boundary.db, boundary.table)

@@ -11,7 +11,7 @@ from binlogkit.rows.resolve import key_of
 from binlogkit.rows.schema import TableDefinition
 from binlogkit.rows.window import Looked
 
-__all__ = ["Boundary", "Statement", "boundaries_of", "in_small_letters", "statement_of"]
+__all__ = ["LoggedBoundary", "Statement", "boundaries_of", "in_small_letters", "statement_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
-class Boundary:
+class LoggedBoundary:
     """A point where a table's history changes other than by rows; ``action``: see TableChange.
 
     ``columns``, ``key``: the table's from here on, None where they are not known or it is gone;
@@ -76,7 +76,7 @@ def statement_of(item: Looked, gtid: str | None) -> Statement | None:
 
 def boundaries_of(
     item: Looked, seq: int, gtid: str | None, commit_timestamp: int | None
-) -> Iterator[Boundary]:
+) -> Iterator[LoggedBoundary]:
     """What an event does to tables; ``seq``: its place; the others: its transaction's."""
     raw, body = item.event.raw, item.event.body
     text, mode = "", None
@@ -84,7 +84,7 @@ def boundaries_of(
         text, mode = body.query, body.status_vars.sql_mode
     tx = None if item.number < 0 else item.number
     for i, change in enumerate(item.changes):
-        yield Boundary(
+        yield LoggedBoundary(
             raw.file, raw.pos, raw.end_pos, raw.inner, seq + i, tx, raw.header.timestamp,
             commit_timestamp, gtid, change.db, change.table, change.action,
             change.new_db, change.new_table, *_layout(change.definition), change.reason, text,
@@ -92,7 +92,7 @@ def boundaries_of(
         )  # fmt: skip
 
 
-def in_small_letters(boundary: Boundary) -> Boundary:
+def in_small_letters(boundary: LoggedBoundary) -> LoggedBoundary:
     """``boundary`` with the names that a server with lower_case_table_names=1 stores."""
     names = ("db", "table", "new_db", "new_table")
     told = {name: getattr(boundary, name) for name in names}

@@ -25,7 +25,7 @@ from binlogkit.events.query import ExecuteLoadQuery, Query
 from binlogkit.rows.ddl import TableChange
 from binlogkit.rows.losses import Loss
 from binlogkit.rows.options import ReadOptions
-from binlogkit.rows.scan import LogScan, Part
+from binlogkit.rows.scan import LogScan, ScannedPart
 from binlogkit.rows.schema import TableSchema
 from binlogkit.rows.slots import Slots
 from binlogkit.rows.soundness import Finding, Gap, Gaps
@@ -179,7 +179,7 @@ class Reading:
         if watch is not None:
             self.losses += watch.end()
             self._carried = watch.open if relay else None
-        yield replace(self._window(scan, Part(None), watch, first, last), ends=True)
+        yield replace(self._window(scan, ScannedPart(None), watch, first, last), ends=True)
 
     def _begin_log(self) -> None:
         """Table ids are a log's own. A relay log may end inside a statement, and the next go on."""
@@ -187,7 +187,7 @@ class Reading:
             self.scanner.maps.forget_ids()
 
     def _window(
-        self, scan: LogScan, part: Part, watch: Watch | None, first: bool, last: bool
+        self, scan: LogScan, part: ScannedPart, watch: Watch | None, first: bool, last: bool
     ) -> Window:
         stretch, file = part.stretch, scan.carrier.name
         unparsed: list[tuple[int, DamageError]] = []

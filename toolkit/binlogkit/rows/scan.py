@@ -43,7 +43,7 @@ from binlogkit.sources.plausible import sane_header, shift_of
 from binlogkit.sources.raw import EventHeader, RawEvent, parse_header
 from binlogkit.sources.tasks import Submit
 
-__all__ = ["LogScan", "Look", "Part"]
+__all__ = ["LogScan", "Look", "ScannedPart"]
 
 _PAYLOAD = EventType.TRANSACTION_PAYLOAD_EVENT
 _MODULUS = 1 << 32
@@ -63,7 +63,7 @@ class Look(Protocol):
 
 
 @dataclass(slots=True)
-class Part:
+class ScannedPart:
     """A stretch of a log, None for damage alone; ``damages``: see :class:`Window`."""
 
     stretch: Stretch | None
@@ -149,7 +149,7 @@ class LogScan:
         self._seekable = False
         self._parsed_at = -1  # the place of the last event that Python read
 
-    def __iter__(self) -> Iterator[Part]:
+    def __iter__(self) -> Iterator[ScannedPart]:
         with self.carrier.open() as file:
             if isinstance(file, (LooseEvents, ShownFile)):
                 self.loose = isinstance(file, LooseEvents)
@@ -172,7 +172,7 @@ class LogScan:
 
     # ---- a file -------------------------------------------------------------------------------
 
-    def _file(self, chunks: Chunks) -> Iterator[Part]:
+    def _file(self, chunks: Chunks) -> Iterator[ScannedPart]:
         """The parts of a file: of its bytes as they lie, and packed where those cannot be taken."""
         at, fresh = 0, True
         while True:
@@ -191,7 +191,7 @@ class LogScan:
             chunks.skip_to(behind)
             fresh = False
 
-    def _chunks(self, chunks: Chunks, *, first: bool) -> Iterator[Part]:
+    def _chunks(self, chunks: Chunks, *, first: bool) -> Iterator[ScannedPart]:
         """The stretches of a file up to its end, or to what the scan cannot take."""
         scanner = self.scanner
         scanner.checksums = self.format.checksummed(EventType.QUERY_EVENT)
@@ -291,7 +291,7 @@ class LogScan:
             yield from self._pack(pack)
         return behind
 
-    def _pack(self, pack: Pack) -> Iterator[Part]:
+    def _pack(self, pack: Pack) -> Iterator[ScannedPart]:
         """The parts of packed events, and of the damage before them."""
         if pack.damages:
             self.scanner.lost()
@@ -335,7 +335,7 @@ class LogScan:
     def _spots(self, block: _Block) -> Any:
         return None if block.spots is None else block.spots[block.given :].data
 
-    def _format(self, block: _Block) -> Iterator[Part]:
+    def _format(self, block: _Block) -> Iterator[ScannedPart]:
         """Take the format description at the block's start."""
         raw = self._format_event(block)
         size = int.from_bytes(bytes(block.data[block.start + 9 : block.start + 13]), "little")
@@ -425,19 +425,19 @@ class LogScan:
 
     # ---- what is handed over ------------------------------------------------------------------
 
-    def _closed(self, left_out: int = 0) -> Iterator[Part]:
+    def _closed(self, left_out: int = 0) -> Iterator[ScannedPart]:
         """Hand over what was indexed, but for the last entries, and begin a new index."""
         block, count = self._block, len(self.index) - left_out
         damages, self._damages = self._damages, []
         if count > 0:
             stretch = self._stretch(block, np.frombuffer(self.index.copied(), ENTRIES)[:count])
             self._note_end(block, stretch)
-            yield Part(stretch, damages)
+            yield ScannedPart(stretch, damages)
             block.given += count
             self.ordinal += count
             self.index = Index(count * 9 // 8)  # about as many come again
         elif damages:
-            yield Part(None, damages)
+            yield ScannedPart(None, damages)
         if left_out:
             self.index = Index()
 
@@ -470,7 +470,7 @@ class LogScan:
 
     # ---- payloads -----------------------------------------------------------------------------
 
-    def _payload(self, outer: RawEvent, payload: TransactionPayload) -> Iterator[Part]:
+    def _payload(self, outer: RawEvent, payload: TransactionPayload) -> Iterator[ScannedPart]:
         """The parts inside a payload."""
         scanner = self.scanner
         before = scanner.checksums, scanner.format_checksum
@@ -508,7 +508,7 @@ class LogScan:
 
     def _one_by_one(
         self, outer: RawEvent, payload: TransactionPayload, given: int
-    ) -> Iterator[Part]:
+    ) -> Iterator[ScannedPart]:
         """What is left of a payload behind the events that were handed over, and its damage."""
         pack, found = Pack(), None
         try:

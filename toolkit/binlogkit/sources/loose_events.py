@@ -23,7 +23,7 @@ from binlogkit.sources.event_shape import start_v1, start_v3
 from binlogkit.sources.log_format import CHECKSUM_CRC32, LogFormat, format_of
 from binlogkit.sources.raw import V1_HEADER_LENGTH, EventHeader, RawEvent, parse_header
 
-__all__ = ["LooseEvent", "LooseEvents", "Place"]
+__all__ = ["LooseEvent", "LooseEvents", "LoosePlace"]
 
 _LOOKAHEAD = 64  # events that may tell whether there are checksums
 _WRAP = 1 << 32
@@ -31,7 +31,7 @@ FIRST_POSITION = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class LoosePlace:
     """Where an event stood whose header does not say it: as :class:`RawEvent` has it."""
 
     pos: int
@@ -41,10 +41,10 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class LooseEvent:
-    """The bytes of one event, header to checksum; ``place``: see :class:`Place`."""
+    """The bytes of one event, header to checksum; ``place``: see :class:`LoosePlace`."""
 
     data: bytes
-    place: Place | None = None
+    place: LoosePlace | None = None
 
 
 Piece = LooseEvent | DamageError

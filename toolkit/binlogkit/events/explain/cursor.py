@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from binlogkit._kernel.cursor import Cursor
-from binlogkit.events.explain.parts import Part
+from binlogkit.events.explain.parts import FieldPart
 
 __all__ = ["Recorder"]
 
@@ -30,19 +30,19 @@ class Recorder(Cursor):
         pos: int = 0,
         *,
         base: int = 0,
-        parts: list[Part] | None = None,
+        parts: list[FieldPart] | None = None,
     ) -> None:
         super().__init__(data, file, offset, pos)
         self.base = base
-        self.parts: list[Part] = [] if parts is None else parts
+        self.parts: list[FieldPart] = [] if parts is None else parts
         self._inside = False
 
-    def note(self, start: int, name: str, value: object = None) -> Part:
+    def note(self, start: int, name: str, value: object = None) -> FieldPart:
         """Keep the bytes from ``start`` to here as a field."""
         first, end = self.base + start, self.base + self.pos
         while self.parts and self.parts[-1].end > first:
             self.parts.pop()
-        part = Part(name, first, end, value)
+        part = FieldPart(name, first, end, value)
         self.parts.append(part)
         return part
 

@@ -8,7 +8,7 @@ from binlogkit.constants import event_type_name
 from binlogkit.errors import DamageError, LimitError
 from binlogkit.events.base import Body, parser_of
 from binlogkit.events.explain.cursor import Recorder
-from binlogkit.events.explain.parts import Detail, Part, fill
+from binlogkit.events.explain.parts import Detail, FieldPart, fill
 from binlogkit.events.explain.shape import shaped
 from binlogkit.events.format_description import FormatDescription
 from binlogkit.events.group import TransactionContext
@@ -24,23 +24,23 @@ MOST_INNER = 1000  # events of a payload that are listed
 _FIRST_TYPE = 1
 
 
-def expand(part: Part, raw: RawEvent, body: Body | None) -> None:
+def expand(part: FieldPart, raw: RawEvent, body: Body | None) -> None:
     """Take ``part`` of an event further apart, or say what its value means, where that is known."""
     known = _EXPANSIONS.get((type(body), part.field))
     if known is not None:
         known(part, raw, body)
 
 
-def _post_header_lengths(part: Part, raw: RawEvent, body: Body) -> None:
+def _post_header_lengths(part: FieldPart, raw: RawEvent, body: Body) -> None:
     assert isinstance(body, FormatDescription)
     part.value = None
     part.parts = [
-        Part(event_type_name(code), part.start + i, part.start + i + 1, length, f"type {code}")
+        FieldPart(event_type_name(code), part.start + i, part.start + i + 1, length, f"type {code}")
         for i, (code, length) in enumerate(enumerate(body.post_header_lengths, _FIRST_TYPE))
     ]
 
 
-def _snapshot(part: Part, raw: RawEvent, body: Body) -> None:
+def _snapshot(part: FieldPart, raw: RawEvent, body: Body) -> None:
     assert isinstance(body, TransactionContext)
     recorder = Recorder(body.snapshot_version, raw.file, raw.pos, base=part.start)
     try:
@@ -51,13 +51,13 @@ def _snapshot(part: Part, raw: RawEvent, body: Body) -> None:
     fill(part)
 
 
-def _previous(part: Part, raw: RawEvent, body: Body) -> None:
+def _previous(part: FieldPart, raw: RawEvent, body: Body) -> None:
     assert isinstance(body, PreviousGtids)
     part.value = body.gtid_set
     part.meaning = "the transactions in the logs before this one"
 
 
-def _payload(part: Part, raw: RawEvent, body: Body) -> None:
+def _payload(part: FieldPart, raw: RawEvent, body: Body) -> None:
     assert isinstance(body, TransactionPayload)
     at = 0
     try:
@@ -79,13 +79,13 @@ def _payload(part: Part, raw: RawEvent, body: Body) -> None:
         part.problem = error.reason if isinstance(error, DamageError) else str(error)
 
 
-def _user_value(part: Part, raw: RawEvent, body: Body) -> None:
+def _user_value(part: FieldPart, raw: RawEvent, body: Body) -> None:
     assert isinstance(body, UserVar)
     decoded = body.decoded
     part.value = part.value if decoded is None else decoded
 
 
-_EXPANSIONS: dict[tuple[type, str], Callable[[Part, RawEvent, Body], None]] = {
+_EXPANSIONS: dict[tuple[type, str], Callable[[FieldPart, RawEvent, Body], None]] = {
     (FormatDescription, "post_header_lengths"): _post_header_lengths,
     (TransactionContext, "snapshot_version"): _snapshot,
     (TransactionPayload, "payload"): _payload,

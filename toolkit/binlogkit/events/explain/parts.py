@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-__all__ = ["Detail", "Part", "fill", "grouped"]
+__all__ = ["Detail", "FieldPart", "fill", "grouped"]
 
 NOT_KNOWN = "bytes that no field known to this version stands for"
 
@@ -21,7 +21,7 @@ class Detail:
 
 
 @dataclass(slots=True)
-class Part:
+class FieldPart:
     """A field of an event, or a group of fields.
 
     ``start``, ``end``: its bytes, counted from the event's first one, the end exclusive; ``value``:
@@ -34,7 +34,7 @@ class Part:
     end: int
     value: object = None
     meaning: str = ""
-    parts: list[Part] = dataclasses.field(default_factory=list)
+    parts: list[FieldPart] = dataclasses.field(default_factory=list)
     details: list[Detail] = dataclasses.field(default_factory=list)
     problem: str = ""
 
@@ -43,55 +43,57 @@ class Part:
         """How many bytes it has."""
         return self.end - self.start
 
-    def walk(self, depth: int = 0) -> Iterator[tuple[int, Part]]:
+    def walk(self, depth: int = 0) -> Iterator[tuple[int, FieldPart]]:
         """This part and all below it, in the order of their bytes, each with its depth."""
         yield depth, self
         for part in self.parts:
             yield from part.walk(depth + 1)
 
-    def leaves(self) -> Iterator[Part]:
+    def leaves(self) -> Iterator[FieldPart]:
         """The parts that hold no others."""
         for _, part in self.walk():
             if not part.parts:
                 yield part
 
-    def find(self, name: str) -> Part | None:
+    def find(self, name: str) -> FieldPart | None:
         """The first part of that name at or below this one."""
         return next((part for _, part in self.walk() if part.field == name), None)
 
 
-def fill(part: Part, name: str = "unread", meaning: str = NOT_KNOWN, problem: str = "") -> None:
+def fill(
+    part: FieldPart, name: str = "unread", meaning: str = NOT_KNOWN, problem: str = ""
+) -> None:
     """Put a leaf over each stretch of ``part`` that its parts leave out; they stand in order."""
     if not part.parts:
         return
-    whole: list[Part] = []
+    whole: list[FieldPart] = []
     at = part.start
     for child in part.parts:
         if child.start > at:
-            whole.append(Part(name, at, child.start, meaning=meaning, problem=problem))
+            whole.append(FieldPart(name, at, child.start, meaning=meaning, problem=problem))
         whole.append(child)
         at = child.end
     if at < part.end:
-        whole.append(Part(name, at, part.end, meaning=meaning, problem=problem))
+        whole.append(FieldPart(name, at, part.end, meaning=meaning, problem=problem))
     part.parts = whole
 
 
 def grouped(
-    parts: list[Part],
+    parts: list[FieldPart],
     starter: str,
-    name: Callable[[list[Part]], str],
-    whole: Callable[[list[Part]], bool] = lambda _: False,
-) -> list[Part]:
+    name: Callable[[list[FieldPart]], str],
+    whole: Callable[[list[FieldPart]], bool] = lambda _: False,
+) -> list[FieldPart]:
     """``parts`` with a group from each ``starter`` field up to the next, or to its last one.
 
     ``name``: of a group; ``whole``: whether nothing more belongs to it.
     """
-    out: list[Part] = []
-    items: list[Part] = []
+    out: list[FieldPart] = []
+    items: list[FieldPart] = []
 
     def close() -> None:
         if items:
-            out.append(Part(name(items), items[0].start, items[-1].end, parts=list(items)))
+            out.append(FieldPart(name(items), items[0].start, items[-1].end, parts=list(items)))
             items.clear()
 
     for part in parts:

@@ -14,7 +14,7 @@ from enum import Enum
 from typing import Any
 
 from binlogkit.events.explain.fields import Field, section_of
-from binlogkit.events.explain.parts import Part, fill, grouped
+from binlogkit.events.explain.parts import FieldPart, fill, grouped
 from binlogkit.events.explain.row_fields import EXTRA_ROW_TYPES, OPTIONAL_METADATA, STATUS_VARS
 from binlogkit.events.explain.values import bits_of
 from binlogkit.events.gtid_set import format_uuid
@@ -35,35 +35,35 @@ class _Items:
     """
 
     starter: str
-    name: Callable[[list[Part]], str]
-    whole: Callable[[list[Part]], bool] = lambda _: False
-    value: Callable[[list[Part]], object] = lambda _: None
+    name: Callable[[list[FieldPart]], str]
+    whole: Callable[[list[FieldPart]], bool] = lambda _: False
+    value: Callable[[list[FieldPart]], object] = lambda _: None
 
 
-def _coded(names: Mapping[int, str]) -> Callable[[list[Part]], str]:
+def _coded(names: Mapping[int, str]) -> Callable[[list[FieldPart]], str]:
     return lambda parts: names.get(int(str(parts[0].value)), f"type {parts[0].value}")
 
 
-def _last(parts: list[Part]) -> str:
+def _last(parts: list[FieldPart]) -> str:
     return parts[-1].field if len(parts) > 1 else "end"
 
 
-def _field_whole(parts: list[Part]) -> bool:
+def _field_whole(parts: list[FieldPart]) -> bool:
     return len(parts) == 3 or not parts[0].value
 
 
-def _pair(parts: list[Part]) -> bool:
+def _pair(parts: list[FieldPart]) -> bool:
     return len(parts) == 2
 
 
-def _interval(parts: list[Part]) -> object:
+def _interval(parts: list[FieldPart]) -> object:
     if not _pair(parts):  # damage cut it
         return None
     first, behind = (int(str(part.value)) for part in parts)
     return f"{first}-{behind - 1}" if behind - first > 1 else str(first)
 
 
-def _server(parts: list[Part]) -> object:
+def _server(parts: list[FieldPart]) -> object:
     """The GTIDs of an entry of a set as the server prints them."""
     for part in parts:
         if part.field == "sid" and isinstance(part.value, bytes):
@@ -91,7 +91,7 @@ _ITEMS: dict[str, tuple[_Items, ...]] = {
 }
 
 
-def shaped(parts: list[Part], section: str, typed: Mapping[str, list[Any]]) -> list[Part]:
+def shaped(parts: list[FieldPart], section: str, typed: Mapping[str, list[Any]]) -> list[FieldPart]:
     """The parts of a group with their own below them, grouped and explained.
 
     ``section``: of fields.py, where those of no section of their own are looked up;
@@ -111,7 +111,7 @@ def shaped(parts: list[Part], section: str, typed: Mapping[str, list[Any]]) -> l
 
 
 def _explain(
-    part: Part,
+    part: FieldPart,
     section: str,
     typed: Mapping[str, list[Any]],
     seen: Counter[str],
@@ -133,7 +133,7 @@ def _explain(
         part.value = part.value.name
 
 
-def meaning_of(part: Part, known: Field, stored: object = None) -> None:
+def meaning_of(part: FieldPart, known: Field, stored: object = None) -> None:
     """Say what a part's value means; ``stored``: its number, where the value is none."""
     number = next((v for v in (part.value, stored) if isinstance(v, int)), None)
     said = known.says(part.value) if known.says is not None and part.value is not None else ""
@@ -146,9 +146,9 @@ def meaning_of(part: Part, known: Field, stored: object = None) -> None:
     part.meaning = f"{text} (since {known.since})" if text and known.since else text
 
 
-def _spliced(parts: list[Part]) -> list[Part]:
+def _spliced(parts: list[FieldPart]) -> list[FieldPart]:
     """Without the wrappings of values that have parts."""
-    out: list[Part] = []
+    out: list[FieldPart] = []
     for part in parts:
         if part.field in _SPLICED and part.parts:
             fill(part)
@@ -158,18 +158,18 @@ def _spliced(parts: list[Part]) -> list[Part]:
     return out
 
 
-def _merged(parts: list[Part]) -> list[Part]:
+def _merged(parts: list[FieldPart]) -> list[FieldPart]:
     """One part for the neighbours that are a field together."""
-    out: list[Part] = []
+    out: list[FieldPart] = []
     for part in parts:
         if out and part.field in _MERGED and out[-1].field == part.field:
-            out[-1] = Part(part.field, out[-1].start, part.end)
+            out[-1] = FieldPart(part.field, out[-1].start, part.end)
         else:
             out.append(part)
     return out
 
 
-def _flat(parts: list[Part]) -> list[Part]:
+def _flat(parts: list[FieldPart]) -> list[FieldPart]:
     return [part for part in parts if not part.parts]
 
 

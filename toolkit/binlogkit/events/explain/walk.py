@@ -17,7 +17,7 @@ from binlogkit.events.base import Body, ParseContext, parser_of
 from binlogkit.events.explain.cursor import Recorder
 from binlogkit.events.explain.expand import expand
 from binlogkit.events.explain.fields import section_of
-from binlogkit.events.explain.parts import Part, fill
+from binlogkit.events.explain.parts import FieldPart, fill
 from binlogkit.events.explain.shape import meaning_of, shaped, typed_values
 from binlogkit.events.explain.types import type_meaning, type_since
 from binlogkit.sources.log_reader import crc_of
@@ -42,7 +42,7 @@ class EventWalk:
 
     raw: RawEvent
     data: bytes
-    root: Part
+    root: FieldPart
     body: Body | None = None
     problems: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -68,7 +68,7 @@ def walk_event(stored: RawEvent, read: RawEvent, context: ParseContext) -> Event
     """
     data = stored_bytes_of(stored)
     header, end = read.header, len(data) - len(stored.stored_checksum)
-    root = Part(_type_name(read), 0, len(data), meaning=type_meaning(header.type_code))
+    root = FieldPart(_type_name(read), 0, len(data), meaning=type_meaning(header.type_code))
     walk = EventWalk(stored, data, root)
     root.parts = [_header(walk, read)]
     root.parts += _body(walk, read, context, header.length, end)
@@ -95,7 +95,7 @@ def walk_fragment(
             return walk
     else:
         raw = RawEvent(file, pos, EventHeader(0, 0, 0, 0, 0, 0, 0), data, version=version)
-    root = Part("damaged event", 0, len(data), meaning=reason)
+    root = FieldPart("damaged event", 0, len(data), meaning=reason)
     walk = EventWalk(raw, data, root, problems=[reason])
     if not data:
         return walk
@@ -105,7 +105,7 @@ def walk_fragment(
             recorder.uint(width, name)
     for part in recorder.parts:
         _explain_header(part, walk, raw)
-    root.parts = [Part("header", 0, recorder.pos, parts=recorder.parts)]
+    root.parts = [FieldPart("header", 0, recorder.pos, parts=recorder.parts)]
     fill(root, "rest", "not read", reason)
     return walk
 
@@ -114,7 +114,7 @@ def _type_name(raw: RawEvent) -> str:
     return type_meaning(raw.header.type_code).partition(":")[0]
 
 
-def _header(walk: EventWalk, read: RawEvent) -> Part:
+def _header(walk: EventWalk, read: RawEvent) -> FieldPart:
     raw = walk.raw
     length = raw.header.length
     recorder = Recorder(walk.data[:length])
@@ -122,13 +122,13 @@ def _header(walk: EventWalk, read: RawEvent) -> Part:
         recorder.uint(width, name)
     if recorder.left:
         recorder.rest("extra_header")
-    part = Part("header", 0, length, parts=recorder.parts, meaning="the same for every type")
+    part = FieldPart("header", 0, length, parts=recorder.parts, meaning="the same for every type")
     for child in part.parts:
         _explain_header(child, walk, read)
     return part
 
 
-def _explain_header(part: Part, walk: EventWalk, read: RawEvent) -> None:
+def _explain_header(part: FieldPart, walk: EventWalk, read: RawEvent) -> None:
     meaning_of(part, section_of("header")[part.field])
     if part.field == "event_type":
         part.meaning = type_since(read.header.type_code)
@@ -157,7 +157,7 @@ def _log_pos(raw: RawEvent) -> str:
 
 def _body(
     walk: EventWalk, read: RawEvent, context: ParseContext, start: int, end: int
-) -> list[Part]:
+) -> list[FieldPart]:
     code = read.header.type_code
     parser = parser_of(code)
     if walk.raw.checksum == "bad":
@@ -165,7 +165,7 @@ def _body(
     if parser is None:
         if start == end:
             return []
-        return [Part("body", start, end, read.body, _OPAQUE)]
+        return [FieldPart("body", start, end, read.body, _OPAQUE)]
     recorder = Recorder(read.body, read.file, read.pos, base=start)
     section = get_type_hints(parser)["return"].__name__
     error: DamageError | None = None
@@ -177,21 +177,21 @@ def _body(
         walk.problems.append(f"{where}{caught.reason}")
     section = "gtid_set" if section == "PreviousGtids" else section
     parts = shaped(recorder.parts, section, typed_values(walk.body))
-    whole = Part("body", start, end, parts=parts)
+    whole = FieldPart("body", start, end, parts=parts)
     if error is not None:
-        rest = Part("", start, end, parts=parts or [Part("", start, start)])
+        rest = FieldPart("", start, end, parts=parts or [FieldPart("", start, start)])
         fill(rest, "rest", "not read", walk.problems[-1])
         whole.parts = [part for part in rest.parts if part.field]
     fill(whole)
     for _, part in list(whole.walk()):
         expand(part, read, walk.body)
     if not whole.parts and start < end:
-        fill_all = Part("unread", start, end, meaning="the type has no body in this version")
+        fill_all = FieldPart("unread", start, end, meaning="the type has no body in this version")
         whole.parts = [fill_all]
     return _split(whole, start + context.post_header_lengths.get(code, 0))
 
 
-def _split(whole: Part, boundary: int) -> list[Part]:
+def _split(whole: FieldPart, boundary: int) -> list[FieldPart]:
     """Post-header and body, where the format description's length fits the fields."""
     if whole.size == 0:
         return []
@@ -199,19 +199,19 @@ def _split(whole: Part, boundary: int) -> list[Part]:
     rest = [part for part in whole.parts if part.start >= boundary]
     if not first or first[-1].end != boundary:
         return [whole]
-    post = Part(
+    post = FieldPart(
         "post-header", whole.start, boundary, parts=first, meaning="of a fixed length by type"
     )
     if not rest:
         return [post]
-    body = Part("body", boundary, whole.end, whole.value, whole.meaning, rest, whole.details)
+    body = FieldPart("body", boundary, whole.end, whole.value, whole.meaning, rest, whole.details)
     return [post, body]
 
 
-def _checksum(walk: EventWalk, header: EventHeader, start: int) -> Part:
+def _checksum(walk: EventWalk, header: EventHeader, start: int) -> FieldPart:
     stored = int.from_bytes(walk.data[start:], "little")
     computed = crc_of(header, walk.data, start)
-    part = Part("checksum", start, start + CHECKSUM_LENGTH, f"0x{stored:08X}")
+    part = FieldPart("checksum", start, start + CHECKSUM_LENGTH, f"0x{stored:08X}")
     over = "the CRC32 of all bytes before"
     if header.type_code == EventType.FORMAT_DESCRIPTION_EVENT and header.flags & EventFlag.IN_USE:
         over += ", IN_USE left out"

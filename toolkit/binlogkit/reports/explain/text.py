@@ -16,7 +16,7 @@ from binlogkit.reports._values import cell_text
 from binlogkit.reports.output import screen
 
 if TYPE_CHECKING:
-    from binlogkit.events.explain.parts import Part
+    from binlogkit.events.explain.parts import FieldPart
     from binlogkit.events.explain.walk import EventWalk
 
 __all__ = ["heading", "hex_lines", "render", "shown_value", "write"]
@@ -95,7 +95,7 @@ def _rows(walk: EventWalk, per_line: int) -> Iterator[tuple[str, ...]]:
         yield from _details(part, indent + "  ")
 
 
-def _details(part: Part, indent: str) -> Iterator[tuple[str, ...]]:
+def _details(part: FieldPart, indent: str) -> Iterator[tuple[str, ...]]:
     for detail in part.details:
         name, meaning = printable(detail.name), printable(detail.meaning)
         yield ("", "", "", indent + name, shown_value(detail.value), meaning)

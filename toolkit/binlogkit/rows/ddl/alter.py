@@ -21,7 +21,7 @@ from binlogkit.rows.ddl.create import (
     inline_keys,
     table_options,
 )
-from binlogkit.rows.ddl.keys import KEY_WORDS, Foreign, Key, Part
+from binlogkit.rows.ddl.keys import KEY_WORDS, Foreign, Key, KeyPart
 from binlogkit.rows.ddl.keywords import words
 from binlogkit.rows.ddl.session import Session
 from binlogkit.rows.ddl.table import Tracked, finish
@@ -398,7 +398,7 @@ def _new_names(table: Tracked, parsed: AlterTable) -> dict[str, str]:
 def _renamed_key(key: Key, names: dict[str, str]) -> Key:
     """``key`` with its columns' new names, without those that are gone."""
     parts = (
-        part if part.column is None else Part(names.get(part.column.lower(), ""), part.length)
+        part if part.column is None else KeyPart(names.get(part.column.lower(), ""), part.length)
         for part in key.parts
     )
     return replace(key, parts=tuple(part for part in parts if part.column != ""))

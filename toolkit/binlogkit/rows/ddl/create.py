@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from binlogkit.rows.ddl.charsets import Collated
 from binlogkit.rows.ddl.columns import ColumnSpec, column, resolve
-from binlogkit.rows.ddl.keys import KEY_WORDS, Foreign, Key, Part, key_or_foreign
+from binlogkit.rows.ddl.keys import KEY_WORDS, Foreign, Key, KeyPart, key_or_foreign
 from binlogkit.rows.ddl.keywords import words
 from binlogkit.rows.ddl.session import Session
 from binlogkit.rows.ddl.table import Tracked, engine_name, finish
@@ -137,9 +137,9 @@ def inline_keys(spec: ColumnSpec) -> list[Key]:
     """The keys that a column's own attributes make."""
     keys = []
     if spec.primary:
-        keys.append(Key("primary", (Part(spec.name),), "PRIMARY"))
+        keys.append(Key("primary", (KeyPart(spec.name),), "PRIMARY"))
     if spec.unique:
-        keys.append(Key("unique", (Part(spec.name),)))
+        keys.append(Key("unique", (KeyPart(spec.name),)))
     return keys
 
 

@@ -16,7 +16,7 @@ __all__ = [
     "KEY_WORDS",
     "Foreign",
     "Key",
-    "Part",
+    "KeyPart",
     "index_key",
     "inline_reference",
     "key_or_foreign",
@@ -29,7 +29,7 @@ KEY_WORDS = frozenset(words("PRIMARY UNIQUE INDEX KEY FULLTEXT SPATIAL CONSTRAIN
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class KeyPart:
     """One part of a key: a column or its first ``length`` characters; None for an expression."""
 
     column: str | None
@@ -41,7 +41,7 @@ class Key:
     """``kind``: primary, unique, index, fulltext or spatial; ``name``: None before it has one."""
 
     kind: str
-    parts: tuple[Part, ...]
+    parts: tuple[KeyPart, ...]
     name: str | None = None
 
     @property
@@ -136,7 +136,7 @@ def _sees_algorithm(reader: Reader) -> bool:
     return reader.sees("USING") or (reader.sees("TYPE") and algorithm)
 
 
-def _parts(reader: Reader) -> tuple[Part, ...]:
+def _parts(reader: Reader) -> tuple[KeyPart, ...]:
     """The parenthesised parts, and the key's options behind them."""
     reader.expect("(")
     parts = [_part(reader)]
@@ -147,16 +147,16 @@ def _parts(reader: Reader) -> tuple[Part, ...]:
     return tuple(parts)
 
 
-def _part(reader: Reader) -> Part:
+def _part(reader: Reader) -> KeyPart:
     if reader.sees("("):
         reader.skip_parentheses()
-        part = Part(None)
+        part = KeyPart(None)
     else:
         column, length = reader.identifier(), None
         if reader.accept("("):
             length = reader.number()
             reader.expect(")")
-        part = Part(column, length)
+        part = KeyPart(column, length)
     reader.accept_any("ASC", "DESC")
     return part
 
@@ -179,7 +179,7 @@ def _names(reader: Reader) -> tuple[str, ...]:
     return tuple(part.column for part in _name_parts(reader) if part.column is not None)
 
 
-def _name_parts(reader: Reader) -> list[Part]:
+def _name_parts(reader: Reader) -> list[KeyPart]:
     reader.expect("(")
     parts = [_part(reader)]
     while reader.accept(","):

@@ -9,7 +9,7 @@ from typing import Any
 from binlogkit.errors import SchemaError
 from binlogkit.rows.ddl.catalog import Catalog
 from binlogkit.rows.ddl.charsets import collated
-from binlogkit.rows.ddl.keys import Foreign, Key, Part
+from binlogkit.rows.ddl.keys import Foreign, Key, KeyPart
 from binlogkit.rows.ddl.modes import DEFAULT_MODE, version_number
 from binlogkit.rows.ddl.session import Session
 from binlogkit.rows.ddl.table import Tracked, engine_name
@@ -129,7 +129,7 @@ def _column(row: tuple[Any, ...], version: int) -> ColumnDefinition:
 
 def _keys(query: Query, where: str, version: int) -> dict[Name, list[Key]]:
     """Keys in the server's order."""
-    parts: dict[Name, dict[str, list[Part]]] = defaultdict(lambda: defaultdict(list))
+    parts: dict[Name, dict[str, list[KeyPart]]] = defaultdict(lambda: defaultdict(list))
     kinds: dict[tuple[Name, str], str] = {}
     # Before 8.0 the rows come in the order of the keys unless they are sorted.
     order = " ORDER BY table_schema, table_name, index_name, seq_in_index"
@@ -139,7 +139,7 @@ def _keys(query: Query, where: str, version: int) -> dict[Name, list[Key]]:
         f"index_type FROM information_schema.statistics WHERE {where}{order}"
     ):
         name = (str(db), str(table))
-        part = Part(column and str(column), None if prefix is None else int(prefix))
+        part = KeyPart(column and str(column), None if prefix is None else int(prefix))
         parts[name][str(index)].append(part)
         kinds[name, str(index)] = _kind(str(index), int(free), str(kind))
     result: dict[Name, list[Key]] = defaultdict(list)

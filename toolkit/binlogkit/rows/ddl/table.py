@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from binlogkit.rows.ddl.charsets import UNKNOWN, Collated
-from binlogkit.rows.ddl.keys import Foreign, Key, Part, name_keys, sort_keys
+from binlogkit.rows.ddl.keys import Foreign, Key, KeyPart, name_keys, sort_keys
 from binlogkit.rows.ddl.keywords import words
 from binlogkit.rows.ddl.types import TEXT_CAPACITY
 from binlogkit.rows.schema import ColumnDefinition, TableDefinition
@@ -109,12 +109,12 @@ def _stored(key: Key, columns: dict[str, ColumnDefinition]) -> Key:
     for part in key.parts:
         column = None if part.column is None else columns.get(part.column.lower())
         if column is not None:
-            part = Part(column.name, part.length if _partial(part, column) else None)
+            part = KeyPart(column.name, part.length if _partial(part, column) else None)
         parts.append(part)
     return Key(key.kind, tuple(parts), key.name)
 
 
-def _partial(part: Part, column: ColumnDefinition) -> bool:
+def _partial(part: KeyPart, column: ColumnDefinition) -> bool:
     """Whether only the beginning of the column is in the key (mysql_prepare_alter_table)."""
     if part.length is None:
         return False
@@ -133,7 +133,7 @@ def _supported(keys: list[Key], foreign: Iterable[Foreign]) -> list[Key]:
             for key in result
         )
         if not covered:
-            parts = tuple(Part(column) for column in fk.columns)
+            parts = tuple(KeyPart(column) for column in fk.columns)
             name = fk.index if fk.generated else fk.name
             result = name_keys([*result, Key("index", parts, name)])
     return result

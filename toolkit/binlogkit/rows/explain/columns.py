@@ -8,7 +8,7 @@ from dataclasses import replace
 from binlogkit.constants import ColumnType
 from binlogkit.errors import DamageError
 from binlogkit.events.explain.cursor import Recorder
-from binlogkit.events.explain.parts import Detail, Part, fill
+from binlogkit.events.explain.parts import Detail, FieldPart, fill
 from binlogkit.events.explain.values import collation
 from binlogkit.events.explain.walk import EventWalk
 from binlogkit.events.table_map import TableMap
@@ -64,7 +64,7 @@ def explain_table_map(
         _optional(part, columns, signed, slots)
 
 
-def _groups(root: Part) -> list[Part]:
+def _groups(root: FieldPart) -> list[FieldPart]:
     return [
         part
         for _, part in root.walk()
@@ -72,7 +72,7 @@ def _groups(root: Part) -> list[Part]:
     ]
 
 
-def _types(part: Part | None, body: TableMap, columns: Sequence[Column]) -> None:
+def _types(part: FieldPart | None, body: TableMap, columns: Sequence[Column]) -> None:
     if part is None:
         return
     part.value = f"{len(body.types)} columns"
@@ -81,14 +81,14 @@ def _types(part: Part | None, body: TableMap, columns: Sequence[Column]) -> None
         known = code in ColumnType._value2member_map_
         name = ColumnType(code).name if known else "unknown"
         column = columns[index] if index < len(columns) else None
-        leaf = Part(label_of(column) if column else f"@{index + 1}", at, at + 1, name)
+        leaf = FieldPart(label_of(column) if column else f"@{index + 1}", at, at + 1, name)
         leaf.meaning = column.mysql_type if column else f"type {code}, which cannot be read on"
         if column is not None and column.type.name != name:
             leaf.meaning += f" (real type {column.type.name}, from the metadata)"
         part.parts.append(leaf)
 
 
-def _metadata(part: Part, recorder: Recorder, columns: Sequence[Column], problem: str) -> None:
+def _metadata(part: FieldPart, recorder: Recorder, columns: Sequence[Column], problem: str) -> None:
     by_number = {f"@{column.index + 1}": column for column in columns}
     for leaf in recorder.parts:
         column = by_number.get(leaf.field)
@@ -151,7 +151,7 @@ def bitmap_details(
 
 
 def _bits(
-    part: Part | None,
+    part: FieldPart | None,
     columns: Sequence[Column],
     says: Callable[[Column, int], str],
     *,
@@ -187,7 +187,7 @@ _KINDS: dict[str, Kinds] = {
 
 
 def _optional(
-    group: Part, columns: Sequence[Column], signed: Sequence[Column], slots: Kinds
+    group: FieldPart, columns: Sequence[Column], signed: Sequence[Column], slots: Kinds
 ) -> None:
     """Say of which column each value of a field of optional metadata is.
 
@@ -195,7 +195,7 @@ def _optional(
     the lists of character sets.
     """
     kinds_of = {"default_charset": slots, "columns_charset": slots} | _KINDS
-    by_field: dict[str, list[Part]] = {}
+    by_field: dict[str, list[FieldPart]] = {}
     for part in group.parts[2:]:
         by_field.setdefault(part.field, []).append(part)
     for name, parts in by_field.items():
@@ -212,7 +212,7 @@ def _optional(
                 part.meaning = f"{label_of(column)}: {part.meaning}"
 
 
-def _default_charset(parts: list[Part], columns: list[Column]) -> None:
+def _default_charset(parts: list[FieldPart], columns: list[Column]) -> None:
     for i, part in enumerate(parts):
         number = part.value if isinstance(part.value, int) else 0
         if i == 0:
@@ -226,7 +226,7 @@ def _default_charset(parts: list[Part], columns: list[Column]) -> None:
             part.meaning = collation(number)
 
 
-def _key(parts: list[Part], columns: Sequence[Column], *, prefixes: bool) -> None:
+def _key(parts: list[FieldPart], columns: Sequence[Column], *, prefixes: bool) -> None:
     for i, part in enumerate(parts):
         number = part.value if isinstance(part.value, int) else len(columns)
         if prefixes and i % 2:

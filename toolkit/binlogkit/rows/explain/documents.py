@@ -19,7 +19,7 @@ from binlogkit._kernel.json_binary import (
 from binlogkit._kernel.json_diff import parse_diffs
 from binlogkit.errors import DamageError
 from binlogkit.events.explain.cursor import Recorder
-from binlogkit.events.explain.parts import Detail, Part, fill, grouped
+from binlogkit.events.explain.parts import Detail, FieldPart, fill, grouped
 
 __all__ = ["diff_parts", "json_parts"]
 
@@ -36,12 +36,12 @@ _OPERATIONS = ("replace", "insert", "remove")
 _UNUSED = "not used: left over from an update in place, or nothing's"
 
 
-def json_parts(data: bytes, base: int) -> tuple[list[Part], str]:
+def json_parts(data: bytes, base: int) -> tuple[list[FieldPart], str]:
     """The parts of a document that begins at ``base`` of its event, and what is wrong with it."""
     if not data:
         return [], ""
-    kind = Part("json_type", base, base + 1, data[0], _type(data[0]))
-    whole = Part("document", base, base + len(data), parts=[kind])
+    kind = FieldPart("json_type", base, base + 1, data[0], _type(data[0]))
+    whole = FieldPart("document", base, base + len(data), parts=[kind])
     problem = ""
     try:
         whole.parts.append(_value("value", data[0], memoryview(data)[1:], base + 1, 0))
@@ -55,36 +55,36 @@ def _type(kind: int) -> str:
     return f"JSON {_TYPES.get(kind, 'of an unknown type')}"
 
 
-def _value(name: str, kind: int, data: memoryview, at: int, depth: int) -> Part:
+def _value(name: str, kind: int, data: memoryview, at: int, depth: int) -> FieldPart:
     """A value that ``data`` begins with, at ``at`` of the event."""
     if kind <= _LARGEST_CONTAINER:
         return _container(name, kind, Container.read(kind, data), at, depth + 1)
     text = scalar_text(kind, data)
     if kind not in _COUNTED:
-        return Part(name, at, at + _FIXED[kind], text, _type(kind))
+        return FieldPart(name, at, at + _FIXED[kind], text, _type(kind))
     start, stop = counted(data, _COUNTED[kind])
-    part = Part(name, at, at + stop, text, _type(kind))
+    part = FieldPart(name, at, at + stop, text, _type(kind))
     if _COUNTED[kind]:
-        part.parts.append(Part("opaque_type", at, at + 1, data[0], "its type as a column"))
+        part.parts.append(FieldPart("opaque_type", at, at + 1, data[0], "its type as a column"))
     length_at = at + _COUNTED[kind]
     part.parts.append(
-        Part("length", length_at, at + start, stop - start, "bytes, in groups of 7 bits")
+        FieldPart("length", length_at, at + start, stop - start, "bytes, in groups of 7 bits")
     )
-    part.parts.append(Part("content", at + start, at + stop, bytes(data[start:stop])))
+    part.parts.append(FieldPart("content", at + start, at + stop, bytes(data[start:stop])))
     return part
 
 
-def _container(name: str, kind: int, frame: Container, at: int, depth: int) -> Part:
+def _container(name: str, kind: int, frame: Container, at: int, depth: int) -> FieldPart:
     if depth > MAX_DEPTH:
         raise InvalidJson(f"deeper than {MAX_DEPTH} containers")
     width = frame.width
     members = "members" if frame.keyed else "elements"
-    part = Part(name, at, at + len(frame.data), None, _type(kind))
+    part = FieldPart(name, at, at + len(frame.data), None, _type(kind))
     part.parts = [
-        Part("count", at, at + width, frame.count, members),
-        Part("size", at + width, at + 2 * width, len(frame.data), "bytes of the container"),
+        FieldPart("count", at, at + width, frame.count, members),
+        FieldPart("size", at + width, at + 2 * width, len(frame.data), "bytes of the container"),
     ]
-    waiting: list[tuple[int, Part | None, Callable[[], Part]]] = []
+    waiting: list[tuple[int, FieldPart | None, Callable[[], FieldPart]]] = []
     names = [frame.key(i) if frame.keyed else f"[{i}]" for i in range(frame.count)]
     if frame.keyed:
         part.parts += [_key_entry(frame, i, names[i], at, waiting) for i in range(frame.count)]
@@ -107,20 +107,22 @@ def _key_entry(
     i: int,
     name: str,
     at: int,
-    waiting: list[tuple[int, Part | None, Callable[[], Part]]],
-) -> Part:
+    waiting: list[tuple[int, FieldPart | None, Callable[[], FieldPart]]],
+) -> FieldPart:
     width = frame.width
     p = 2 * width + i * (width + 2)
     offset = int.from_bytes(frame.data[p : p + width], "little")
     length = int.from_bytes(frame.data[p + width : p + width + 2], "little")
-    entry = Part(f"key entry {i}", at + p, at + p + width + 2, None, f"of the key {name!r}")
+    entry = FieldPart(f"key entry {i}", at + p, at + p + width + 2, None, f"of the key {name!r}")
     entry.parts = [
-        Part("offset", at + p, at + p + width, offset, "of the key in the container"),
-        Part("length", at + p + width, at + p + width + 2, length, "bytes of the key"),
+        FieldPart("offset", at + p, at + p + width, offset, "of the key in the container"),
+        FieldPart("length", at + p + width, at + p + width + 2, length, "bytes of the key"),
     ]
     start = at + offset
     if length:
-        waiting.append((start, entry, lambda: Part("key", start, start + length, name, "a key")))
+        waiting.append(
+            (start, entry, lambda: FieldPart("key", start, start + length, name, "a key"))
+        )
     return entry
 
 
@@ -130,25 +132,25 @@ def _entry(
     name: str,
     at: int,
     depth: int,
-    waiting: list[tuple[int, Part | None, Callable[[], Part]]],
-) -> Part:
+    waiting: list[tuple[int, FieldPart | None, Callable[[], FieldPart]]],
+) -> FieldPart:
     """The entry of a value, which itself waits for its turn in the order of the bytes."""
     kind, data = frame.entry(i)
     p = frame.values + i * (1 + frame.width)
-    entry = Part(f"value entry {i}", at + p, at + p + 1 + frame.width, None, f"of {name}")
-    entry.parts = [Part("json_type", at + p, at + p + 1, kind, _type(kind))]
+    entry = FieldPart(f"value entry {i}", at + p, at + p + 1 + frame.width, None, f"of {name}")
+    entry.parts = [FieldPart("json_type", at + p, at + p + 1, kind, _type(kind))]
     if kind in _INLINED[frame.width]:
-        value = Part(name, at + p + 1, entry.end, scalar_text(kind, data), "the value itself")
+        value = FieldPart(name, at + p + 1, entry.end, scalar_text(kind, data), "the value itself")
         entry.parts.append(value)
         return entry
     offset = len(frame.data) - len(data)
-    entry.parts.append(Part("offset", at + p + 1, entry.end, offset, "of the value"))
+    entry.parts.append(FieldPart("offset", at + p + 1, entry.end, offset, "of the value"))
     start = at + offset
     waiting.append((start, entry, lambda: _value(name, kind, data, start, depth)))
     return entry
 
 
-def diff_parts(data: bytes, base: int) -> tuple[list[Part], str]:
+def diff_parts(data: bytes, base: int) -> tuple[list[FieldPart], str]:
     """The parts of a cell of JSON differences that begins at ``base``, and what is wrong."""
     try:
         diffs = parse_diffs(data)

@@ -17,7 +17,7 @@ from binlogkit.errors import DamageError
 from binlogkit.events.base import Event
 from binlogkit.events.explain.cursor import Recorder
 from binlogkit.events.explain.fields import section_of
-from binlogkit.events.explain.parts import Detail, Part, fill
+from binlogkit.events.explain.parts import Detail, FieldPart, fill
 from binlogkit.events.explain.shape import meaning_of
 from binlogkit.events.explain.walk import EventWalk
 from binlogkit.events.rows import RowsEvent
@@ -69,7 +69,7 @@ def explain_rows(walk: EventWalk, schema: TableSchema, server_version: str) -> N
     recorder = Recorder(body.data, walk.raw.file, walk.raw.pos, base=part.start)
     problem = _take_rows(decoder, Event(walk.raw, body), recorder)
     count = len(recorder.parts)
-    part.parts = recorder.parts or [Part("", part.start, part.start)]
+    part.parts = recorder.parts or [FieldPart("", part.start, part.start)]
     if problem:
         fill(part, "rest", "not read", problem)
         walk.problems.append(problem)
@@ -97,7 +97,9 @@ def _take_rows(decoder: _Recording, event: Event, recorder: Recorder) -> str:
             more = False
         items = recorder.parts[number:]
         if items:
-            row = Part(f"row {number}", items[0].start, items[-1].end, None, event.body.op, items)
+            row = FieldPart(
+                f"row {number}", items[0].start, items[-1].end, None, event.body.op, items
+            )
             recorder.parts[number:] = [row]
             number += 1
     return problem
@@ -122,7 +124,7 @@ class _Recording(RowDecoder):
         self.problems: list[str] = []
         self.cells = 0
         self._after_image = body.before_columns is None
-        self._cells: dict[int, Part] = {}
+        self._cells: dict[int, FieldPart] = {}
 
     def _after(self, cursor: Cursor, present: list[int], partial: bool) -> Image:
         assert isinstance(cursor, Recorder)
@@ -169,14 +171,14 @@ class _Recording(RowDecoder):
         for i, column in enumerate(columns):
             cell = self._cells.get(column.index)
             if cell is None and i // 8 < len(nulls) and nulls[i // 8] >> (i % 8) & 1:
-                cell = Part(
+                cell = FieldPart(
                     column.name, at, at, None, f"NULL, which has no bytes: {column.mysql_type}"
                 )
             if cell is None:
                 break
             parts.append(cell)
             at = cell.end
-        image = Part(name, found[0].start, at, None, "the row as it was", parts)
+        image = FieldPart(name, found[0].start, at, None, "the row as it was", parts)
         if name == "after":
             image.meaning = "the row as it is since"
         cursor.parts[count:] = [image]
@@ -199,7 +201,7 @@ class _Recording(RowDecoder):
         return state, value
 
     @staticmethod
-    def _describe(part: Part, column: Column, data: bytes) -> None:
+    def _describe(part: FieldPart, column: Column, data: bytes) -> None:
         note = _NOTES.get(column.type, "")
         part.meaning = f"{column.mysql_type}: {note}" if note else column.mysql_type
         if column.charset_origin is Origin.ASSUMED and isinstance(part.value, str):
@@ -220,7 +222,7 @@ class _Recording(RowDecoder):
         part.meaning = f"{described.mysql_type}: differences to the value before"
         parts, problem = diff_parts(cell.data, part.end - len(cell.data))
         part.parts = [
-            Part("length", part.start, part.end - len(cell.data), len(cell.data), "bytes"),
+            FieldPart("length", part.start, part.end - len(cell.data), len(cell.data), "bytes"),
             *parts,
         ]
         fill(part, "rest", "not read", problem)
@@ -238,11 +240,13 @@ def _length_width(column: Column) -> int:
     return column.length if column.type in _LENGTHS_IN_FRONT else 0
 
 
-def _with_length(part: Part, column: Column, width: int, data: bytes) -> None:
+def _with_length(part: FieldPart, column: Column, width: int, data: bytes) -> None:
     """The length in front of a value, and the value, a JSON document with its structure."""
-    content = Part("content", part.start + width, part.end, data[width:])
+    content = FieldPart("content", part.start + width, part.end, data[width:])
     part.parts = [
-        Part("length", part.start, part.start + width, len(data) - width, "bytes of the value"),
+        FieldPart(
+            "length", part.start, part.start + width, len(data) - width, "bytes of the value"
+        ),
         content,
     ]
     if column.type in (T.JSON, T.TYPED_ARRAY):

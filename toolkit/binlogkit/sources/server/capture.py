@@ -19,7 +19,7 @@ from binlogkit.errors import LostConnectionError, ReplicationError, UsageError
 from binlogkit.sources.connection import ServerSettings
 from binlogkit.sources.server.client import ReplicationClient
 from binlogkit.sources.server.folder import CaptureFolder, Finished, safe_name
-from binlogkit.sources.server.resume import REACH, Place, SteadyStream, Stop
+from binlogkit.sources.server.resume import REACH, ResumePoint, SteadyStream, Stop
 from binlogkit.sources.server.stream import FIRST_POSITION, FileStart, Item, StreamEvent
 
 __all__ = ["Captured", "Progress", "Start", "capture"]
@@ -112,7 +112,7 @@ def capture(
         folder.close()
 
 
-def _begin(folder: CaptureFolder, start: Start, find: Callable[[], str]) -> Place:
+def _begin(folder: CaptureFolder, start: Start, find: Callable[[], str]) -> ResumePoint:
     if folder.place.file:
         asked = folder.asked
         told = {"log": start.log, "position": start.position, "gtid_set": start.gtid_set}
@@ -123,7 +123,7 @@ def _begin(folder: CaptureFolder, start: Start, find: Callable[[], str]) -> Plac
             )
         return folder.place
     folder.asked = {"log": start.log, "position": start.position, "gtid_set": start.gtid_set}
-    return Place(find() if start.gtid_set is not None else start.log, start.position)
+    return ResumePoint(find() if start.gtid_set is not None else start.log, start.position)
 
 
 def _first_log(connect: Callable[[], ReplicationClient], gtids: bytes) -> str:

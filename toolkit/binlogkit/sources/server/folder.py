@@ -31,7 +31,7 @@ from binlogkit.errors import InputError, ReplicationError, UsageError, WriteErro
 from binlogkit.sources.log_format import LogFormat, format_of
 from binlogkit.sources.raw import parse_header
 from binlogkit.sources.server.client import Identity
-from binlogkit.sources.server.resume import REACH, Place
+from binlogkit.sources.server.resume import REACH, ResumePoint
 from binlogkit.sources.server.stream import FIRST_POSITION, StreamEvent
 
 __all__ = ["INDEX", "MANIFEST", "CaptureFolder", "Finished", "safe_name"]
@@ -75,7 +75,7 @@ class CaptureFolder:
         self.server: dict[str, str | None] = {}
         self.asked: dict[str, Any] = {}
         self.finished: list[Finished] = []
-        self.place = Place()
+        self.place = ResumePoint()
         self.torn = 0
         self.fresh = True
         self._names: list[str] = []
@@ -140,7 +140,7 @@ class CaptureFolder:
         elif last:
             self.place = self._scan(last, self._start)
 
-    def _scan(self, name: str, start: int) -> Place:
+    def _scan(self, name: str, start: int) -> ResumePoint:
         """Read a log of ours to its last whole event and open it there."""
         path = self.path / name
         try:
@@ -150,11 +150,11 @@ class CaptureFolder:
         self._name, self._start, self._size = name, start, 0
         self._hash = hashlib.sha256()
         with os.fdopen(os.dup(self._file), "rb", 1 << 20) as file:
-            place = self._read_through(file, Place(name, start))
+            place = self._read_through(file, ResumePoint(name, start))
         self.torn = os.fstat(self._file).st_size - self._size
         return place
 
-    def _read_through(self, file: BinaryIO, place: Place) -> Place:
+    def _read_through(self, file: BinaryIO, place: ResumePoint) -> ResumePoint:
         size = os.fstat(file.fileno()).st_size
         magic = file.read(len(BINLOG_MAGIC))
         if magic != BINLOG_MAGIC:

@@ -17,7 +17,7 @@ from binlogkit.errors import EmptyInputError, InputError, ServerError
 from binlogkit.sources.carriers.carrier import Carrier
 from binlogkit.sources.connection import ServerSettings, parse_url
 from binlogkit.sources.server.client import Identity, ReplicationClient
-from binlogkit.sources.server.resume import Place, SteadyStream
+from binlogkit.sources.server.resume import ResumePoint, SteadyStream
 from binlogkit.sources.server.stream import FIRST_POSITION, FileStart, Item, StreamEvent
 
 __all__ = ["RemoteLog", "server_logs"]
@@ -65,7 +65,7 @@ class RemoteLog(io.RawIOBase):
 
     def __init__(self, settings: ServerSettings, name: str) -> None:
         connect = partial(ReplicationClient, settings, Identity())
-        place = Place(name, FIRST_POSITION)
+        place = ResumePoint(name, FIRST_POSITION)
         self._name = name
         self._items: Iterator[Item] = iter(SteadyStream(connect, place, patience=_PATIENCE))
         self._left = memoryview(b"")

@@ -30,7 +30,7 @@ from binlogkit.sources.server.stream import (
     StreamEvent,
 )
 
-__all__ = ["REACH", "Anchor", "Place", "SteadyStream", "Stop", "next_file_of"]
+__all__ = ["REACH", "Anchor", "ResumePoint", "SteadyStream", "Stop", "next_file_of"]
 
 #: A dump command's positions end here.
 REACH = 1 << 32
@@ -54,7 +54,7 @@ class Anchor:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ResumePoint:
     """Where to go on.
 
     ``file``: a log, or ``""`` for the first one; ``position``: the next byte that is wanted;
@@ -66,12 +66,12 @@ class Place:
     anchor: Anchor | None = None
     next_file: str | None = None
 
-    def behind(self, event: StreamEvent) -> Place:
+    def behind(self, event: StreamEvent) -> ResumePoint:
         """The place after an event of the log."""
         anchor = self.anchor
         if event.pos < REACH:
             anchor = Anchor.of(event.pos, event.data)
-        return Place(event.file, event.end_pos, anchor, next_file_of(event))
+        return ResumePoint(event.file, event.end_pos, anchor, next_file_of(event))
 
 
 def next_file_of(event: StreamEvent) -> str | None:
@@ -126,7 +126,7 @@ class SteadyStream:
     def __init__(
         self,
         connect: Callable[[], ReplicationClient],
-        place: Place,
+        place: ResumePoint,
         *,
         gtids: Callable[[], bytes] | None = None,
         wait: bool = False,
@@ -144,7 +144,7 @@ class SteadyStream:
         self._uuid = uuid
         self._stop = Stop() if stop is None else stop
         self._lost = lost
-        self._last_end: Place | None = None
+        self._last_end: ResumePoint | None = None
 
     def __iter__(self) -> Iterator[Item]:
         pause, deadline = _FIRST_WAIT, None
@@ -207,7 +207,7 @@ class SteadyStream:
             raise self._differs(client, f"it is server {client.facts.uuid}, not {self._uuid}")
         self._uuid = client.facts.uuid
 
-    def _reachable(self, client: ReplicationClient) -> Place:
+    def _reachable(self, client: ReplicationClient) -> ResumePoint:
         """The place, or the start of the next log when its own ended and is purged."""
         place, names = self.place, client.facts.names
         sizes = {log.name: log.size for log in client.facts.logs or ()}
@@ -221,7 +221,7 @@ class SteadyStream:
         if not place.file or not names or place.file in names:
             return place
         if place.next_file in names:
-            return Place(place.next_file)
+            return ResumePoint(place.next_file)
         raise LogGapError(
             f"{place.file} is not among its logs any more, which begin with {names[0]}: "
             "what follows is lost there" if place.anchor else
@@ -270,7 +270,7 @@ class SteadyStream:
             if isinstance(item, FileStart):
                 skipping = bool(asked.file) and _number(item.file) <= _number(asked.file)
                 if not skipping:
-                    self.place = Place(item.file, item.position)
+                    self.place = ResumePoint(item.file, item.position)
                     yield item
             elif isinstance(item, Heartbeat):
                 yield item
@@ -284,7 +284,7 @@ class SteadyStream:
         """A log begins: it must be the one that was asked for, or a new one."""
         if start.file == self.place.file and start.position < self.place.position:
             raise self._differs(client, f"it begins {start.file} again")
-        self.place = Place(start.file, start.position)
+        self.place = ResumePoint(start.file, start.position)
 
     def _check_start(self, event: StreamEvent, client: ReplicationClient) -> None:
         """Older servers send whatever stands at a position: an event must begin there."""

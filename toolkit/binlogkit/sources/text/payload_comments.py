@@ -12,7 +12,7 @@ import re
 from collections import deque
 
 from binlogkit.constants import HEADER_LENGTH
-from binlogkit.sources.loose_events import Place
+from binlogkit.sources.loose_events import LoosePlace
 from binlogkit.sources.raw import parse_header
 
 __all__ = ["PayloadComments"]
@@ -35,7 +35,7 @@ class PayloadComments:
         self._payload: int | None = None
         self._inside = False
         self._inner = -1
-        self._waiting: deque[Place] = deque()
+        self._waiting: deque[LoosePlace] = deque()
 
     def read(self, text: str) -> None:
         """Take in whole lines of text that stand outside BINLOG statements."""
@@ -51,9 +51,9 @@ class PayloadComments:
                 self._inner = -1
                 self._waiting.clear()
             elif self._inside and self._payload is not None:
-                self._waiting.append(Place(self._payload, self._at, self._inner))
+                self._waiting.append(LoosePlace(self._payload, self._at, self._inner))
 
-    def place_of(self, event: bytes) -> Place | None:
+    def place_of(self, event: bytes) -> LoosePlace | None:
         """The place of the next event, None where its own header tells it or nothing does."""
         if parse_header(event, HEADER_LENGTH).log_pos != 0:
             return None
