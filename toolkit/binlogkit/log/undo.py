@@ -11,6 +11,8 @@ from binlogkit.rows.filters import Filters
 from binlogkit.rows.soundness import Gap
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from binlogkit.analyses.plans import Plans
     from binlogkit.log.streams import Streams
 
@@ -22,18 +24,20 @@ def plans_of(
 ) -> Plans:
     """See :meth:`binlogkit.log.log.Log.undo`."""
     from binlogkit.analyses.undo import plans
+    from binlogkit.frames.statements import Boundaries, Statements
+    from binlogkit.frames.transactions import Transactions
 
     wanted = Filters.build(**filters)
-    refused = list(_refused(log, wanted))
-    statements = log.statement_table(Filters())
-    transactions = log.transaction_table()
-    if log.unreadable is not None:
-        raise log.unreadable
+    transactions, statements = Transactions(log.options.source), Statements(Filters())
+    boundaries, reading = Boundaries(wanted), log.reading()
+    views = (transactions.take, statements.take, boundaries.take)
+    changes = [batch.batch for batch in log.read_batches(reading, wanted, views=views)]
+    happened = boundaries.finish(log.options.source, folded=reading.folded)
     found = plans(
-        (batch.batch for batch in log.batches(**filters)),
-        refused,
-        transactions=transactions,
-        statements=statements,
+        changes,
+        _refused(happened, wanted),
+        transactions=transactions.finish(),
+        statements=statements.finish(),
         backwards=backwards,
     )
     found.gaps = tuple(str(gap) for gap in log.gaps if _concerns(gap, wanted))
@@ -58,13 +62,13 @@ def _concerns(gap: Gap, wanted: Filters) -> bool:
     )
 
 
-def _refused(log: Streams, wanted: Filters) -> Iterator[dict[str, Any]]:
+def _refused(boundaries: pa.Table, wanted: Filters) -> Iterator[dict[str, Any]]:
     """The statements that changed rows without saying which, each with the reason for no plan.
 
     The tables of one statement have one ``seq``: their order is the statement's, also backwards.
     """
     first: dict[str, Any] = {}
-    for boundary in log.boundary_table(wanted).select(_KEYS).to_pylist():
+    for boundary in boundaries.select(_KEYS).to_pylist():
         if any(boundary[name] != first.get(name) for name in _EVENT):
             first = dict(boundary)
         reason = _REASONS.get(boundary.pop("action"))
