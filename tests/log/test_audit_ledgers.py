@@ -28,7 +28,7 @@ def test_one_walk_gives_what_three_do(on_damage: str, broken: bool) -> None:
             data[len(data) // 2] ^= 0x20
         for filters in ({}, {"stop_position": len(data) // 3}, {"table": "keyed.pk"}):
             log = bk.open(bytes(data), on_damage=on_damage)
-            _, *tables, _ = _ledgers(log, log.carriers, **filters)
+            _, _, *tables, _ = _ledgers(log, log.carriers, **filters)
             alone = bk.open(bytes(data), on_damage=on_damage)
             expected = [
                 read(engine="pyarrow", **filters)

@@ -16,7 +16,7 @@ from binlogkit.analyses.transactions import LARGEST, LONGEST
 from binlogkit.errors import DamageError
 from binlogkit.frames.fields.field import Fields, arrow_schema
 from binlogkit.frames.fields.ledger import AUDIT_FINDING, CONTINUITY, FILE, STATEMENT
-from binlogkit.log.verify import verify_log
+from binlogkit.log.verify import FindingStream, Verification, verify_log
 from binlogkit.rows.filter_args import FilterArgs, check_names
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.soundness import FileFacts, Finding, Grade, Joint
@@ -84,8 +84,7 @@ def audit_log(log: Streams, **filters: Unpack[FilterArgs]) -> Audit:
 
     hashes = [FileHash(carrier.opener) for carrier in log.carriers]
     carriers = [replace(c, opener=h.open) for c, h in zip(log.carriers, hashes, strict=True)]
-    verification = verify_log(log)
-    ledgers = _ledgers(log, carriers, **filters)
+    verification, *ledgers = _ledgers(log, carriers, **filters)
     changes, transactions, statements, boundaries, cascades = ledgers
     undecodable = log.undecodable
     kinds = statements.column("kind").to_pylist()
@@ -118,9 +117,12 @@ def audit_log(log: Streams, **filters: Unpack[FilterArgs]) -> Audit:
 
 def _ledgers(
     log: Streams, carriers: list[Carrier], **filters: Unpack[FilterArgs]
-) -> tuple[pa.Table, ...]:
-    """The changes without their images, ``log.transactions``, ``statements`` and ``boundaries``,
-    and the tables that a schema in use says foreign keys cascade into: of one reading."""
+) -> tuple[Verification, pa.Table, pa.Table, pa.Table, pa.Table, list[str]]:
+    """The verification, the changes without their images, ``log.transactions``, ``statements`` and
+    ``boundaries``, and the tables that a schema in use says foreign keys cascade into.
+
+    Of one reading; where damage ends it, the verification goes through all logs by itself.
+    """
     from binlogkit.frames.activity import Activity
     from binlogkit.frames.row_counts import RowCounts
     from binlogkit.frames.statements import Boundaries, Statements
@@ -130,8 +132,10 @@ def _ledgers(
     reading, activity = log.reading(carriers), Activity()
     transactions, statements = Transactions(source), Statements(wanted, source)
     boundaries, counts = Boundaries(wanted), RowCounts(stops=False)
+    stream, findings = FindingStream(log), list[Finding]()
 
     def take(window: Window) -> None:
+        findings.extend(stream.take(window))
         transactions.take(window, counts.of(window)[0] if filters else None)
         statements.take(window)
         boundaries.take(window)
@@ -139,14 +143,18 @@ def _ledgers(
     try:
         for batch in log.read_batches(reading, wanted, views=(take,)):
             activity.take(batch.batch)
+        findings += stream.end()
+        verification = Verification(findings, stream.files, stream.joints)
     except DamageError as error:
         log.damages.append(error)
+        verification = verify_log(log)
     log.losses = []  # the verification tells of them
     changes = activity.finish()
     if not filters:
         transactions.count(changes)
     found = transactions.finish(wanted, log.files)
     return (
+        verification,
         changes,
         those(found, changes.column("tx").unique().to_pylist()) if wanted.where else found,
         statements.finish(),

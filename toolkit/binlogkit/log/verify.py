@@ -140,11 +140,19 @@ class FindingStream:
                 self.unreadable = (
                     known.and_also(reading.unreadable) if known else reading.unreadable
                 )
-        yield from self._soundness.end()
+        yield from self.end()
+
+    def take(self, window: Window) -> list[Finding]:
+        """The findings of a window, of a reading that others take as well."""
+        return self._soundness.take(window, self._unread_rows(window))
+
+    def end(self) -> list[Finding]:
+        """The findings behind the last window."""
+        return self._soundness.end()
 
     def _of(self, reading: Reading) -> Iterator[Finding]:
         for window in reading.windows():
-            yield from self._soundness.take(window, self._unread_rows(window))
+            yield from self.take(window)
             if len(window.transactions):
                 window.facts.forget(int(window.transactions["number"][-1]))
 
