@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from binlogkit._kernel.codecs import CellSpec, NoArrowValue, decoder_for, resolve
-from binlogkit._kernel.text import date_text, datetime_text, decimal_text, time_text
+from binlogkit._kernel.value_text import date_text, datetime_text, decimal_text, time_text
 from binlogkit.constants import ColumnType as T
 
 _TEMPORAL = {

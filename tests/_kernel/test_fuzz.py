@@ -15,7 +15,7 @@ from binlogkit._kernel.codecs import (
     decoder_for,
     skipper_for,
 )
-from binlogkit._kernel.text import date_text, datetime_text, decimal_text, time_text
+from binlogkit._kernel.value_text import date_text, datetime_text, decimal_text, time_text
 from binlogkit.constants import ColumnType as T
 
 SEED = 20261121

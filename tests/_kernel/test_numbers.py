@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from binlogkit._kernel.codecs import CellSpec, Undecodable, decoder_for
 from binlogkit._kernel.numbers import decimal_size, read_decimal
-from binlogkit._kernel.text import decimal_text
+from binlogkit._kernel.value_text import decimal_text
 from binlogkit.constants import ColumnType as T
 
 SHAPES = st.integers(1, 65).flatmap(lambda p: st.tuples(st.just(p), st.integers(0, min(p, 30))))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from binlogkit._kernel.codecs import CellSpec, NoArrowValue, Undecodable, decoder_for
-from binlogkit._kernel.text import date_text, datetime_text, time_text
+from binlogkit._kernel.value_text import date_text, datetime_text, time_text
 from binlogkit.constants import ColumnType as T
 
 EPOCH = datetime(1970, 1, 1)

@@ -25,7 +25,7 @@ from binlogkit._kernel.codecs import (
 )
 from binlogkit._kernel.json_binary import InvalidJson, to_text
 from binlogkit._kernel.json_diff import parse_diffs
-from binlogkit._kernel.text import date_text, datetime_text, decimal_text, time_text
+from binlogkit._kernel.value_text import date_text, datetime_text, decimal_text, time_text
 from binlogkit.constants import ColumnType as T
 from binlogkit.frames.schema import CellState
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 from binlogkit._kernel.numbers import decimal_size, read_decimal
 from binlogkit._kernel.temporal import MAX_HOUR, clock_error, date_error
-from binlogkit._kernel.text import decimal_text
+from binlogkit._kernel.value_text import decimal_text
 from binlogkit.constants import ColumnType
 
 __all__ = [

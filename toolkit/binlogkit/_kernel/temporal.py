@@ -20,7 +20,7 @@ from binlogkit._kernel.cells import (
     fixed,
 )
 from binlogkit._kernel.metadata import check_fsp
-from binlogkit._kernel.text import (
+from binlogkit._kernel.value_text import (
     DAY_MICROS,
     MICROS,
     UNIX_EPOCH_ORDINAL,

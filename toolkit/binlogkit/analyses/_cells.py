@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from binlogkit._kernel.text import not_finite
+from binlogkit._kernel.value_text import not_finite
 from binlogkit.frames.records import cell_values, special_value
 from binlogkit.frames.schema import CellState
 from binlogkit.frames.text_columns import Mask

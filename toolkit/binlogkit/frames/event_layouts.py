@@ -17,10 +17,10 @@ from binlogkit._kernel.native.templates import HEX, MOMENT, SIGNED, UNSIGNED
 from binlogkit.constants import HEADER_LENGTH, EventType
 from binlogkit.rows.window import ROWS_EVENTS
 
-__all__ = ["Gap", "Layout", "gap_value", "layouts", "spans_of"]
+__all__ = ["Blank", "Layout", "blank_value", "layouts", "spans_of"]
 
 
-class Gap(NamedTuple):
+class Blank(NamedTuple):
     """A value that differs: ``name`` in the record, ``kind`` as of ``templates.py``, ``at``: offset
     in the event, ``width``: in bytes, 0 up to the end."""
 
@@ -30,29 +30,30 @@ class Gap(NamedTuple):
     width: int
 
 
-Layout = tuple[Gap, ...]
+Layout = tuple[Blank, ...]
 _Numbers = np.ndarray[Any, Any]
 
 _BODY = HEADER_LENGTH
-_LOG_POS = Gap("log_pos", UNSIGNED, 13, 4)
-_TABLE_ID = Gap("table_id", UNSIGNED, _BODY, 6)
+_LOG_POS = Blank("log_pos", UNSIGNED, 13, 4)
+_TABLE_ID = Blank("table_id", UNSIGNED, _BODY, 6)
 _FLAGS_END = _BODY + 8  # of rows, behind table id and flags
 _FIXED: dict[int, Layout] = {
     EventType.QUERY_EVENT: (
-        _LOG_POS, Gap("thread_id", UNSIGNED, _BODY, 4), Gap("exec_time", UNSIGNED, _BODY + 4, 4),
+        _LOG_POS, Blank("thread_id", UNSIGNED, _BODY, 4),
+        Blank("exec_time", UNSIGNED, _BODY + 4, 4),
     ),
-    EventType.XID_EVENT: (_LOG_POS, Gap("xid", UNSIGNED, _BODY, 8)),
+    EventType.XID_EVENT: (_LOG_POS, Blank("xid", UNSIGNED, _BODY, 8)),
     EventType.TABLE_MAP_EVENT: (_LOG_POS, _TABLE_ID),
 }  # fmt: skip
 _UPDATES = (24, 31, 39)
 _FIRST_V2 = 30
 _GTIDS = (EventType.GTID_LOG_EVENT, EventType.ANONYMOUS_GTID_LOG_EVENT)
-_GNO = Gap("gno", SIGNED, _BODY + 17, 8)
+_GNO = Blank("gno", SIGNED, _BODY + 17, 8)
 _HAS_CLOCK, _HIGH_BIT = 2, 0x80
 _CLOCK_AT = _BODY + 25
 _CLOCK = (
-    Gap("last_committed", SIGNED, _CLOCK_AT + 1, 8),
-    Gap("sequence_number", SIGNED, _CLOCK_AT + 9, 8),
+    Blank("last_committed", SIGNED, _CLOCK_AT + 1, 8),
+    Blank("sequence_number", SIGNED, _CLOCK_AT + 9, 8),
 )
 _COMMIT_AT = _CLOCK_AT + 17
 _LENGTH_AT = _COMMIT_AT + 7, _COMMIT_AT + 14  # the second: behind an original timestamp
@@ -99,7 +100,7 @@ def _images_at(code: int, data: _Numbers, starts: _Numbers) -> _Numbers:
 
 @cache
 def _rows_layout(at: int) -> Layout:
-    return _LOG_POS, _TABLE_ID, Gap("data", HEX, at, 0)
+    return _LOG_POS, _TABLE_ID, Blank("data", HEX, at, 0)
 
 
 def _gtid_forms(data: _Numbers, starts: _Numbers, ends: _Numbers) -> _Numbers:
@@ -122,42 +123,42 @@ def _gtid_forms(data: _Numbers, starts: _Numbers, ends: _Numbers) -> _Numbers:
 
 @cache
 def _gtid_layout(form: int) -> Layout:
-    gaps = [_LOG_POS, _GNO]
+    blanks = [_LOG_POS, _GNO]
     if form & 1:
-        gaps += _CLOCK
+        blanks += _CLOCK
     if form & 2:
-        commit = Gap("immediate_commit_timestamp", MOMENT, _COMMIT_AT, 7)
-        original = Gap("original_commit_timestamp", UNSIGNED, _COMMIT_AT + 7, 7)
-        gaps += [commit, original if form & 4 else commit._replace(name=original.name)]
+        commit = Blank("immediate_commit_timestamp", MOMENT, _COMMIT_AT, 7)
+        original = Blank("original_commit_timestamp", UNSIGNED, _COMMIT_AT + 7, 7)
+        blanks += [commit, original if form & 4 else commit._replace(name=original.name)]
     if form & 8:
         at, width = _LENGTH_AT[form >> 2 & 1], form >> 4
         name = "transaction_length"
-        gaps.append(Gap(name, UNSIGNED, at + 1 if width else at, width or 1))
-    return tuple(gaps)
+        blanks.append(Blank(name, UNSIGNED, at + 1 if width else at, width or 1))
+    return tuple(blanks)
 
 
 @cache
 def spans_of(layout: Layout) -> tuple[tuple[int, int], ...]:
-    """The bytes of a body outside of the gaps: offsets of their begin and end, 0 for that of the
+    """The bytes of a body outside of the blanks: offsets of their begin and end, 0 for that of the
     event. The first byte of a packed number, whose width is the layout's, is in none."""
     spans, at = [], _BODY
-    for gap in sorted(layout[1:], key=lambda gap: gap.at):
-        begin = gap.at - (gap.name == "transaction_length" and gap.width > 1)
+    for blank in sorted(layout[1:], key=lambda blank: blank.at):
+        begin = blank.at - (blank.name == "transaction_length" and blank.width > 1)
         if begin > at:
             spans.append((at, begin))
-        if not gap.width:
+        if not blank.width:
             return tuple(spans)
-        at = max(at, gap.at + gap.width)
+        at = max(at, blank.at + blank.width)
     return (*spans, (at, 0))
 
 
-def gap_value(gap: Gap, event: bytes) -> object:
-    """What the record of an event has in a gap."""
-    if gap.kind == HEX:
-        return "0x" + event[gap.at :].hex().upper()
-    stored = event[gap.at : gap.at + gap.width]
-    value = int.from_bytes(stored, "little", signed=gap.kind == SIGNED)
-    return value & (1 << 55) - 1 if gap.kind == MOMENT else value
+def blank_value(blank: Blank, event: bytes) -> object:
+    """What the record of an event has in a blank."""
+    if blank.kind == HEX:
+        return "0x" + event[blank.at :].hex().upper()
+    stored = event[blank.at : blank.at + blank.width]
+    value = int.from_bytes(stored, "little", signed=blank.kind == SIGNED)
+    return value & (1 << 55) - 1 if blank.kind == MOMENT else value
 
 
 def _number(data: _Numbers, at: _Numbers, width: int) -> _Numbers:

@@ -1,7 +1,7 @@
 """What events say (``fields``) as JSON text, for many at once.
 
 Of ordinary events of one form (``event_layouts.py``) the first is read and shown as
-``event_records.py`` does it; its text, with the gaps that the others fill, is a template. Every
+``event_records.py`` does it; its text, with the blanks that the others fill, is a template. Every
 other event is read and shown by itself.
 """
 
@@ -18,7 +18,7 @@ from binlogkit._kernel.native.templates import CONSTANT, END, HEX, filled
 from binlogkit.events.base import Event
 from binlogkit.events.reader import EventParser
 from binlogkit.frames.arrays import buffer
-from binlogkit.frames.event_layouts import Gap, Layout, gap_value, layouts, spans_of
+from binlogkit.frames.event_layouts import Blank, Layout, blank_value, layouts, spans_of
 from binlogkit.frames.event_records import event_fields
 from binlogkit.rows.window import LOOK, Stretch, Window
 
@@ -92,36 +92,36 @@ class EventTexts:
     def _learn(
         self, known: dict[bytes, int], key: bytes, events: WindowEvents, i: int, layout: Layout
     ) -> int:
-        """A template by one event; -1 where its record does not have what is in the gaps."""
+        """A template by one event; -1 where its record does not have what is in the blanks."""
         said, stored, first = event_fields(events[i]), events.stored(i), -1
-        if all(said.get(gap.name) == gap_value(gap, stored) for gap in layout):
-            first = self._add(self._templates, said, {gap.name: gap for gap in layout})
+        if all(said.get(blank.name) == blank_value(blank, stored) for blank in layout):
+            first = self._add(self._templates, said, {blank.name: blank for blank in layout})
         self._templates.kept += len(key)
         known[key] = first
         return first
 
-    def _add(self, templates: _Templates, said: dict[str, object], gaps: dict[str, Gap]) -> int:
-        """A template more: the text of ``said`` with gaps."""
-        parts: list[str | Gap] = []
+    def _add(self, templates: _Templates, said: dict[str, object], blanks: dict[str, Blank]) -> int:
+        """A template more: the text of ``said`` with blanks."""
+        parts: list[str | Blank] = []
         text = ""
         for i, (name, value) in enumerate(said.items()):
             text += f"{self._comma if i else '{'}{self._dump(name)}{self._colon}"
-            gap = gaps.get(name)
-            if gap is None:
+            blank = blanks.get(name)
+            if blank is None:
                 text += self._dump(value)
-            elif gap.kind == HEX:
-                parts += [text + '"0x', gap]
+            elif blank.kind == HEX:
+                parts += [text + '"0x', blank]
                 text = '"'
             else:
-                parts += [text, gap]
+                parts += [text, blank]
                 text = ""
         return templates.add([*parts, text + "}"])
 
 
 class _Templates:
     """``known``: the first steps of templates, by type and layout, and by the bytes outside of the
-    gaps; ``lengths``: at its first step, the bytes that a template's text has at most but for those
-    in hexadecimal; ``kept``: bytes held."""
+    blanks; ``lengths``: at its first step, the bytes that a template's text has at most but for
+    those in hexadecimal; ``kept``: bytes held."""
 
     def __init__(self) -> None:
         self.known: dict[tuple[int, Layout], dict[bytes, int]] = {}
@@ -138,11 +138,11 @@ class _Templates:
         made._words, made._size = [*self._words], self._size
         return made
 
-    def add(self, parts: list[str | Gap]) -> int:
+    def add(self, parts: list[str | Blank]) -> int:
         """Take a template; its first step."""
         first, before = len(self._steps), self._size
         for part in parts:
-            if isinstance(part, Gap):
+            if isinstance(part, Blank):
                 self._steps.append((part.kind, part.at, part.width))
                 continue
             stored = part.encode()
@@ -192,7 +192,7 @@ class WindowEvents:
 
 
 def _keys(view: memoryview, starts: list[int], ends: list[int], layout: Layout) -> Iterator[bytes]:
-    """The bytes of events outside of the gaps."""
+    """The bytes of events outside of the blanks."""
     spans, pairs = spans_of(layout), zip(starts, ends, strict=True)
     if len(spans) == 1 and not spans[0][1]:
         return (bytes(view[start + spans[0][0] : end]) for start, end in pairs)

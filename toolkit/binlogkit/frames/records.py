@@ -9,7 +9,13 @@ from heapq import merge
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from binlogkit._kernel.text import date_text, datetime_text, decimal_text, not_finite, time_text
+from binlogkit._kernel.value_text import (
+    date_text,
+    datetime_text,
+    decimal_text,
+    not_finite,
+    time_text,
+)
 from binlogkit.frames.fields.field import names
 from binlogkit.frames.fields.rows import ROW
 from binlogkit.frames.schema import CellState

@@ -18,7 +18,7 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-from binlogkit._kernel.text import not_finite
+from binlogkit._kernel.value_text import not_finite
 from binlogkit.errors import printable
 
 __all__ = ["cell_text", "json_text", "plain", "printable_cell"]

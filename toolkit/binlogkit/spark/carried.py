@@ -11,7 +11,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from binlogkit._kernel.text import decimal_text
+from binlogkit._kernel.value_text import decimal_text
 from binlogkit.errors import SchemaError
 from binlogkit.frames.schema import CellState
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from binlogkit._kernel.cursor import Cursor
-from binlogkit._kernel.text import date_text, datetime_text, decimal_text, time_text
+from binlogkit._kernel.value_text import date_text, datetime_text, decimal_text, time_text
 from binlogkit.constants import ColumnType as T
 from binlogkit.errors import DamageError
 from binlogkit.events.base import Event
