@@ -2,7 +2,7 @@
 
 Bytes at random places are changed, more in each round; the log is then read to Arrow with
 ``on_damage="report"``. Prints wall seconds (the least of the runs), the damages told, and how many
-row changes came, of them in Python. Logs as ``make_logs.py`` writes them.
+row changes came, of them in Python. Logs as ``logs.py`` makes them.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ def _run(*command: str | Path, cwd: Path | None = None, **env: str) -> str:
     return done.stdout
 
 
-def _mysqlbinlog(_: Path) -> list[Peer]:
+def mysqlbinlog(_: Path) -> list[Peer]:
     from binlogkit_fixtures.servers.mysqlbinlog import ensure
 
     program = ensure()
@@ -114,7 +114,7 @@ def build(out: Path) -> list[Peer]:
     out = out.resolve()  # compilers run in their sources' folders
     out.mkdir(parents=True, exist_ok=True)
     peers: list[Peer] = []
-    for make in (_mysqlbinlog, _rust, _go, _java, _python):
+    for make in (mysqlbinlog, _rust, _go, _java, _python):
         try:
             peers += make(out)
         except NotBuilt as reason:

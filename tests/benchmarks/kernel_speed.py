@@ -5,7 +5,7 @@
 CPU seconds (user and system) of the thread, median of the runs: ``memcpy`` of the file in chunks,
 ``crc`` (CRC-32 of all bytes), ``hop`` (scan without checksums), ``scan`` (with them), ``decode``
 (scanned before, rows to buffers), ``arrow`` (the buffers to record columns); ``all``: everything
-in one pass, file reading left out; ``user``: the user seconds of ``all``. Logs as ``make_logs.py``
+in one pass, file reading left out; ``user``: the user seconds of ``all``. Logs as ``logs.py``
 writes them.
 """
 

@@ -1,84 +1,31 @@
-"""`make bench`: every decoder over the same logs, side by side in one run.
+"""`make bench`: every decoder over the same logs, side by side in one run, then the answers.
 
 For each log a table: user CPU, user and system CPU, and wall seconds of whole processes (medians of
 several rounds, the decoders taking turns), peak memory, and how many times the user CPU of
 binlogkit's decode call that is. What each decoder counted stands beside it. The decode call is
 measured in a process that has loaded what is loaded once; as a fresh process binlogkit has a row of
 its own, imports included. The floors are what any decoder must do at least (floors.py).
+The second table is that of whole commands beside mysqlbinlog (answers.py).
 """
 
 from __future__ import annotations
 
 import argparse
-import io
-import json
-import os
 import statistics
-import subprocess
 import sys
-import tempfile
-import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TypeVar
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from tests.benchmarks import decoders, logs
+from tests.benchmarks import answers, decoders, logs
+from tests.benchmarks.processes import Figures, last_line, once, passed
 
-T = TypeVar("T")
 HERE = Path(__file__).parent
 _OURS = (sys.executable, str(HERE / "ours.py"))
 _CALLS = ("--repeat", "12", "--threads")
 _ONE, _TWO, _FRESH = "decode call", "decode call, 2 threads", "fresh process"
 _TWO_COLUMNS = "decode call, 2 columns"
 _SLOW = 20.0  # seconds of wall: a decoder that takes longer runs once
-
-
-@dataclass
-class Figures:
-    """What one decoder took for one log: a number per round."""
-
-    user: list[float] = field(default_factory=list)
-    cpu: list[float] = field(default_factory=list)
-    wall: list[float] = field(default_factory=list)
-    peak: list[int] = field(default_factory=list)
-    counts: dict[str, int] = field(default_factory=dict)
-    failure: str = ""
-
-
-def _once(command: list[str], figures: Figures, read: Callable[[IO[str]], T]) -> T:
-    """``read``: what is made of the output. It and all else here stays small: a process is told to
-    have had the peak memory of the one that started it."""
-    # Installed modules are compiled before: the fresh process must not do that either.
-    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    with tempfile.TemporaryFile() as out:
-        start = time.perf_counter()
-        child = subprocess.Popen(command, stdout=out, stderr=subprocess.DEVNULL, env=environment)
-        _, status, usage = os.wait4(child.pid, 0)
-        child.returncode = os.waitstatus_to_exitcode(status)
-        figures.wall.append(time.perf_counter() - start)
-        figures.user.append(usage.ru_utime)
-        figures.cpu.append(usage.ru_utime + usage.ru_stime)
-        figures.peak.append(usage.ru_maxrss // 1024)
-        if child.returncode:
-            figures.failure = f"exit status {child.returncode}"
-        out.seek(0)
-        with io.TextIOWrapper(out, "utf-8", "replace") as text:
-            return read(text)
-
-
-def _last(text: IO[str]) -> dict[str, float]:
-    """The figures in the last line."""
-    *_, line = text
-    told: dict[str, float] = json.loads(line)
-    return told
-
-
-def _passed(_: IO[str]) -> dict[str, float]:
-    """Nothing: it was counted before."""
-    return {}
 
 
 def _decoders(found: list[decoders.Peer], name: str) -> list[decoders.Peer]:
@@ -99,8 +46,8 @@ def _measure(log: Path, decoders: list[decoders.Peer], rounds: int) -> dict[str,
             figures = found[decoder.name]
             if figures.wall and max(figures.wall) > _SLOW:
                 continue
-            counts = _passed if figures.counts and decoder.counts else decoder.counts or _last
-            said = _once([*decoder.command, str(log)], figures, counts)
+            counts = passed if figures.counts and decoder.counts else decoder.counts or last_line
+            said = once([*decoder.command, str(log)], figures, counts)
             if figures.failure or not said:
                 continue
             figures.counts = {k: int(said[k]) for k in ("changes", "values")}
@@ -113,7 +60,7 @@ def _measure(log: Path, decoders: list[decoders.Peer], rounds: int) -> dict[str,
 def _floors(log: Path, rounds: int) -> dict[str, float]:
     taken: dict[str, list[float]] = {}
     for _ in range(rounds):
-        told = _once([sys.executable, str(HERE / "floors.py"), str(log)], Figures(), _last)
+        told = once([sys.executable, str(HERE / "floors.py"), str(log)], Figures(), last_line)
         for name, seconds in told.items():
             taken.setdefault(name, []).append(seconds)
     return {name: statistics.median(seconds) for name, seconds in taken.items()}
@@ -156,10 +103,11 @@ def main() -> None:
     for name in wanted.names or logs.NAMES:
         log = logs.make(name, wanted.out / "logs", wanted.share)
         # Also puts the log into the page cache.
-        counted = _once([*_OURS, "--count", str(log)], Figures(), _last)
+        counted = once([*_OURS, "--count", str(log)], Figures(), last_line)
         found = _measure(log, _decoders(built, name), wanted.rounds)
         found[_ONE].counts = {k: int(counted[k]) for k in ("changes", "values")}
         _report(log, found, _floors(log, wanted.rounds))
+        answers.measure(name, log, [d for d in built if d.counts], wanted.rounds)
 
 
 if __name__ == "__main__":
