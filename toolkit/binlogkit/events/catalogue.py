@@ -30,7 +30,7 @@ EVENTS: dict[T, EventFacts] = {
     T.START_EVENT_V3: EventFacts("3.23", "4.1", "first event of a v1 or v3 log"),
     T.QUERY_EVENT: EventFacts("3.23", "", "a statement, also BEGIN, COMMIT and DDL"),
     T.STOP_EVENT: EventFacts("3.23", "", "the server was stopped"),
-    T.ROTATE_EVENT: EventFacts("3.23", "", "the log goes on in another file"),
+    T.ROTATE_EVENT: EventFacts("3.23", "", "the log continues in another file"),
     T.INTVAR_EVENT: EventFacts("3.23", "", "LAST_INSERT_ID() or INSERT_ID of the next statement"),
     T.LOAD_EVENT: EventFacts("3.23", "3.23", "LOAD DATA; the file is not in the log"),
     T.SLAVE_EVENT: EventFacts("4.0.0", "4.0", "whom a replica reads from; no release wrote it"),

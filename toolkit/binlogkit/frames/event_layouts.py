@@ -36,7 +36,7 @@ _Numbers = np.ndarray[Any, Any]
 _BODY = HEADER_LENGTH
 _LOG_POS = Blank("log_pos", UNSIGNED, 13, 4)
 _TABLE_ID = Blank("table_id", UNSIGNED, _BODY, 6)
-_FLAGS_END = _BODY + 8  # of rows, behind table id and flags
+_FLAGS_END = _BODY + 8  # of rows, after table id and flags
 _FIXED: dict[int, Layout] = {
     EventType.QUERY_EVENT: (
         _LOG_POS, Blank("thread_id", UNSIGNED, _BODY, 4),
@@ -56,8 +56,8 @@ _CLOCK = (
     Blank("sequence_number", SIGNED, _CLOCK_AT + 9, 8),
 )
 _COMMIT_AT = _CLOCK_AT + 17
-_LENGTH_AT = _COMMIT_AT + 7, _COMMIT_AT + 14  # the second: behind an original timestamp
-# A packed number's first byte -> bytes of the number behind it, 0: that byte itself.
+_LENGTH_AT = _COMMIT_AT + 7, _COMMIT_AT + 14  # the second: after an original timestamp
+# A packed number's first byte -> bytes of the number after it, 0: that byte itself.
 _WIDTHS = np.zeros(256, np.int64)
 _WIDTHS[[252, 253, 254]] = 2, 3, 8
 

@@ -3,7 +3,7 @@
 The kernel decodes the rows of a share of the log into their tables' buffers. When one is full, and
 at the share's end, all are handed over together, so that the log's order can be restored within a
 window and between windows. A window waits until its transactions have ended, whose XID stands
-behind their rows; where too much would wait, the log is read ahead to the transaction's end.
+after their rows; where too much would wait, the log is read ahead to the transaction's end.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ __all__ = ["Batches", "RowChanges", "read_batches"]
 Batches: TypeAlias = "Iterable[tuple[TableSchema, pa.RecordBatch]]"
 
 WAITING = 96 << 20  # bytes of windows that may wait for their transaction's end
-IN_HAND = 96 << 20  # bytes of events in shares behind which the first one is waited for
+IN_HAND = 96 << 20  # bytes of events in shares after which the first one is waited for
 
 
 def read_batches(
@@ -92,7 +92,7 @@ def read_batches(
 class RowChanges:
     """A view of a reading's windows: the row changes, as batches.
 
-    :meth:`take` gives what is complete behind a window, :meth:`finish` the rest.
+    :meth:`take` gives what is complete after a window, :meth:`finish` the rest.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class RowChanges:
         if len(window.transactions) and (self._log is None or self._log[0] is not window.carrier):
             self._log = window.carrier, int(window.transactions["number"][0])
         if window.stretch is None:
-            if window.damages:  # behind the rows that stand before it
+            if window.damages:  # after the rows that stand before it
                 yield from self._finish_all()
                 self._reading.damages.extend(error for _, error in window.damages)
             return

@@ -36,14 +36,14 @@ __all__ = [
     "thread_count",
 ]
 
-SHARE_BYTES = 4 << 20  # of events, behind which a share is closed
+SHARE_BYTES = 4 << 20  # of events, after which a share is closed
 SHARE_BYTES_A_TABLE = 8 << 10  # more of them for each table, so that its batch has some rows
 SHARE_MOST, SHARE_MOST_SORTED = 48 << 20, 16 << 20  # bytes of events
 SHARE_COLUMNS = 250_000  # of all its tables
 _CELLS_APART = 4 << 20  # bytes of events between two looks at how many cells there are
 _MOST_CELLS = 8 << 20  # of all tables in a window
 _AT_ONCE_TABLES = 64  # of a window whose arrays are made when it is decoded
-AT_ONCE = 32 << 20  # bytes of windows behind which a thread waits until they are taken
+AT_ONCE = 32 << 20  # bytes of windows after which a thread waits until they are taken
 _MOST_THREADS, _MOST_ASKED = 4, 99
 _SMALL = 48 << 20  # bytes of logs that one thread has read when others have only begun
 _VARIABLE = "BINLOGKIT_THREADS"
@@ -132,7 +132,7 @@ class Share:
     done: bool = False
     parts: deque[SharePart] = field(default_factory=deque)
     decoded: list[SharePart] = field(default_factory=list)
-    started: bool = False  # by a worker, who goes on with it
+    started: bool = False  # by a worker, which continues it
     running: Task[list[Found]] | None = None
     unseen: int = 0  # bytes of events that were decoded since the cells were counted
 
@@ -219,7 +219,7 @@ def _place(taken: Taken) -> int:
 
 class Workers:
     """What runs shares: the caller and ``threads - 1`` threads of a pool, of which none is left
-    behind ``close``.
+    after ``close``.
 
     What the caller waits for he does himself, if nobody has begun it, and while somebody is at it,
     what comes next: two threads are busy with two processors, and none of them waits for a third.
@@ -259,7 +259,7 @@ class Workers:
             share.running = self._submit(partial(share.run, AT_ONCE))
 
     def result(self, share: Share, later: Iterable[Share] = ()) -> list[Found]:
-        """What a share gives next; ``later``: those behind it."""
+        """What a share gives next; ``later``: those after it."""
         running, share.running = share.running, None
         if running is None:
             return share.run(1)

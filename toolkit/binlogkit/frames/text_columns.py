@@ -50,7 +50,7 @@ def has_large_rows(size: int, rows: int) -> bool:
 
 
 def bytes_of(texts: pa.StringArray) -> npt.NDArray[np.uint8]:
-    """The UTF-8 of all texts, one behind the other, with what stands under a null."""
+    """The UTF-8 of all texts, one after the other, with what stands under a null."""
     _, offsets, data = texts.buffers()
     whole = np.frombuffer(b"" if data is None else data, np.uint8)
     if not len(texts):

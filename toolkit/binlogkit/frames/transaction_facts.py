@@ -1,6 +1,6 @@
 """What is known of transactions, by number: the facts that all their rows share.
 
-A piece of the log tells those that begin or go on in it; how one ends stands behind its rows.
+A piece of the log names those that begin or continue in it; how one ends stands after its rows.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class TransactionFacts:
     """What is known of transactions, by number."""
 
     def __init__(self) -> None:
-        # In order, without gaps: what each piece told, less a last one that came again.
+        # In order, without gaps: what each piece said, less a last one that came again.
         self._parts: list[np.ndarray[Any, Any]] = []
         self._ends: dict[int, tuple[int, int]] = {}  # number -> (has, xid) that was read ahead
         self._facts = Facts()
@@ -85,7 +85,7 @@ class TransactionFacts:
         return facts["gtid"].to_list()[0], facts["commit_timestamp"].to_list()[0]
 
     def reset(self) -> None:
-        """Nothing of what was told is asked for any more."""
+        """Nothing of what was said is asked for any more."""
         self._parts.clear()
         self._ends.clear()
 

@@ -1,4 +1,4 @@
-"""Points behind a log's end: asked for by mistake, or to mean the end; either way it is told."""
+"""Points after a log's end: asked for by mistake, or to mean the end; either way it is reported."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def filters_behind_end(log: Streams, filters: Mapping[str, Any]) -> list[str]:
     """What to tell of positions that the first and the last log do not reach.
 
     A log is only as long as its bytes, whatever its events say; of events without a file around
-    them nothing is told.
+    them nothing is reported.
     """
     told = []
     for carrier, option, means in (

@@ -147,7 +147,7 @@ class FindingStream:
         return self._soundness.take(window, self._unread_rows(window))
 
     def end(self) -> list[Finding]:
-        """The findings behind the last window."""
+        """The findings after the last window."""
         return self._soundness.end()
 
     def _of(self, reading: Reading) -> Iterator[Finding]:

@@ -29,7 +29,7 @@ class Field:
 
 
 F = Field
-_NUL = F("the NUL behind the name")
+_NUL = F("the NUL after the name")
 _UTC = "microseconds since 1970"
 
 _STATEMENT = {
@@ -120,7 +120,7 @@ FIELDS: dict[str, dict[str, Field]] = {
         "server_version": F("the server that wrote the log, padded with NUL"),
         "created": F("when the server started", says=say.created),
         "event_header_length": F("bytes of every event's header"),
-        "post_header_lengths": F("bytes of the fixed part behind the header, by type, from 1 on"),
+        "post_header_lengths": F("bytes of the fixed part after the header, by type, from 1 on"),
         "checksum_algorithm": F(
             "how the events that follow are checked", "5.6.1", codes={0: "off", 1: "CRC32"}
         ),

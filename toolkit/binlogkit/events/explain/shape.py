@@ -59,8 +59,8 @@ def _pair(parts: list[FieldPart]) -> bool:
 def _interval(parts: list[FieldPart]) -> object:
     if not _pair(parts):  # damage cut it
         return None
-    first, behind = (int(str(part.value)) for part in parts)
-    return f"{first}-{behind - 1}" if behind - first > 1 else str(first)
+    first, after = (int(str(part.value)) for part in parts)
+    return f"{first}-{after - 1}" if after - first > 1 else str(first)
 
 
 def _server(parts: list[FieldPart]) -> object:

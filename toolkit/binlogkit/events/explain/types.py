@@ -15,7 +15,7 @@ EVENT_TYPES: dict[str, tuple[str, str]] = {
     "START_EVENT_V3": ("3.23", "the first event of a log up to 4.1: what wrote it"),
     "QUERY_EVENT": ("3.23", "a statement as text, or BEGIN, COMMIT, DDL"),
     "STOP_EVENT": ("3.23", "the server shut down"),
-    "ROTATE_EVENT": ("3.23", "the log goes on in another file"),
+    "ROTATE_EVENT": ("3.23", "the log continues in another file"),
     "INTVAR_EVENT": ("3.23", "LAST_INSERT_ID or INSERT_ID for the statement that follows"),
     "LOAD_EVENT": ("3.23", "LOAD DATA of a file that is not in the log"),
     "SLAVE_EVENT": ("4.0.0", "whom a replica reads from; no server writes it any more"),

@@ -64,7 +64,7 @@ def walk_event(stored: RawEvent, read: RawEvent, context: ParseContext) -> Event
     """Explain an event.
 
     ``stored``: as it stands in the log; ``read``: the same by the code that its type has since
-    (events/early.py); ``context``: of its log, as it is behind the event.
+    (events/early.py); ``context``: of its log, as it is after the event.
     """
     data = stored_bytes_of(stored)
     header, end = read.header, len(data) - len(stored.stored_checksum)
@@ -151,7 +151,7 @@ def _log_pos(raw: RawEvent) -> str:
     if told == where % _WRAP:
         return meaning + (" modulo 2**32" if where >= _WRAP else "")
     if not told:
-        return "0: the event was made for the network, or its place is not told"
+        return "0: the event was made for the network, or its place is not given"
     return f"{meaning}, in the log where it was written first: here that is {where}"
 
 

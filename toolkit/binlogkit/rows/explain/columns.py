@@ -105,7 +105,7 @@ def _says(column: Column) -> str:
     if kind in LABELLED:
         return f"real type {kind.name}, {column.length} bytes a value"
     if kind is ColumnType.NEWDECIMAL:
-        return f"{column.precision} digits, {column.scale} of them behind the point"
+        return f"{column.precision} digits, {column.scale} of them after the point"
     if kind is ColumnType.BIT:
         return f"{column.length} bits: whole bytes in the second byte, the rest in the first"
     if kind in (ColumnType.TIME2, ColumnType.DATETIME2, ColumnType.TIMESTAMP2):

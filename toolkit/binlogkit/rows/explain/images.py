@@ -60,7 +60,7 @@ _NOTES: dict[T, str] = {
 
 
 def explain_rows(walk: EventWalk, schema: TableSchema, server_version: str) -> None:
-    """Take the rows of an event apart; what cannot be read is told in the walk's problems."""
+    """Take the rows of an event apart; what cannot be read is among the walk's problems."""
     body, part = walk.body, walk.root.find("rows")
     assert isinstance(body, RowsEvent)
     if part is None:

@@ -37,7 +37,7 @@ _MOST_FRAGMENT = 16 << 20  # bytes of damage that are shown
 
 @dataclass(frozen=True, slots=True)
 class ExplainableEvent:
-    """An event at its place; ``explain`` holds good until the walk goes on.
+    """An event at its place; ``explain`` holds good until the walk continues.
 
     ``raw``: None for a damaged range that is no event; ``damage``: why it could not be read.
     """
@@ -168,12 +168,12 @@ class ExplainingWalk:
             )
 
     def _damaged(self, error: DamageError, last: tuple[str, int]) -> Iterator[ExplainableEvent]:
-        """A range that is no event, told by an error behind the last event.
+        """A range that is no event, reported by an error after the last event.
 
         Of a text only the place and the reason are known (sources/loose_events.py).
         """
         if error.end is None and type(error) is not DamageError:
-            return  # of an event, which has told it
+            return  # of an event, which has reported it
         if error.end is not None and error.file == last[0] and error.offset <= last[1]:
             return
         end = error.offset if error.end is None else error.end
