@@ -121,3 +121,45 @@ def test_damage_stops_the_undo_of_what_it_concerns(run: Run, log: Path, tmp_path
     assert "UPDATE_ROWS_EVENT cannot be read" in done.err
     other = run("undo", *damaged, *options, "--table", "keyed.uk")
     assert b"GAP" not in other.out and b"START TRANSACTION" in other.out
+
+
+def test_a_later_beginning_and_a_live_end_are_notes(run: Run, series: list[Path]) -> None:
+    data = series[1].read_bytes()
+    rotate = int(str(list(bk.open(data).event_records())[-1]["pos"]))
+    series[1].write_bytes(data[:rotate])
+    for command in ("undo", "redo"):
+        done = run(command, series[1])
+        notes = [line for line in done.err.splitlines() if line.startswith("note: ")]
+        assert any("the log ends without STOP or ROTATE" in note for note in notes)
+        assert any(f"executed before it: {SID}:1-20" in note for note in notes)
+    done = run("rows", series[1])
+    assert (done.status, done.err) == (0, "")
+    assert len(run("rows", "-v", series[1]).err.splitlines()) >= 2
+    read = bk.open(series[1])
+    assert read.notes == []
+    read.transactions()
+    assert {"begins_later", "not_closed"} <= {note.code for note in read.notes}
+
+
+def test_what_a_state_assumes_and_how_much_of_it_is_determined(
+    run: Run, log: Path, tmp_path: Path
+) -> None:
+    whole = bk.open(log).state("keyed.pk")
+    assert whole.determined_rows == whole.rows.num_rows > 0
+    cells = whole.rows.num_rows * len(whole.columns or ())
+    assert whole.determined_cells == cells
+    logged, cascades = whole.assumes
+    assert "without being logged" in logged and "cascade" in cascades
+    assert logged in run("state", "-v", log, "--table", "keyed.pk").err
+    path = tmp_path / log.name
+    path.write_bytes(log.read_bytes())
+    damaged = flipped(path, "UPDATE_ROWS_EVENT", "pk")
+    done = run("state", *damaged, "--table", "keyed.pk", "--on-damage", "report")
+    state = bk.open(damaged, on_damage="report").state("keyed.pk")
+    assert not state.determined and 0 < state.determined_rows <= state.rows.num_rows
+    told = f"{state.determined_rows} of {state.rows.num_rows} rows and {state.determined_cells} of"
+    assert told in done.err
+    right = {repr(row) for row in whole.records()}
+    behind = state.rows.column("seq").to_pylist()
+    sure = sorted(zip(behind, map(repr, state.records()), strict=True))[-state.determined_rows :]
+    assert all(row in right for _, row in sure)

@@ -26,7 +26,8 @@ def statements(text: str) -> list[str]:
 @pytest.mark.parametrize("command", ["undo", "redo"])
 def test_a_script(run: Run, small: Path, command: str) -> None:
     done = run(command, small, "--op", "insert", "--table", "stmts.val")
-    assert (done.status, done.err) == (0, "")
+    assert done.status == 0
+    assert done.complaint.startswith(f"note: {small}: the log ends without STOP or ROTATE")
     text = done.out.decode("utf-8")
     rows = run("rows", small, "--op", "insert", "--table", "stmts.val", "--format", "jsonl").records
     verb = "DELETE FROM" if command == "undo" else "INSERT INTO"

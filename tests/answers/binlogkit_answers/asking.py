@@ -21,7 +21,8 @@ __all__ = ["COLUMNS", "FIRST", "VARIANTS", "Answers", "Texts", "answers_of", "di
 
 Texts = dict[str, dict[str, str]]
 
-COLUMNS = PARTS
+#: Every part of an answer, each followed by its sentences.
+COLUMNS = tuple(name for part in PARTS for name in (part, f"words.{part}"))
 FIRST = "report"
 
 

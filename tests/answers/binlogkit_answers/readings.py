@@ -16,7 +16,6 @@ from tests.answers.binlogkit_answers.asked import (
     raised,
     with_rows,
 )
-from tests.answers.binlogkit_answers.fields import FIELDS
 from tests.answers.binlogkit_answers.plain import Told, line, plain, rows_of, type_name
 
 __all__: list[str] = []
@@ -26,23 +25,27 @@ def _records(asked: Asked, name: str, read: Callable[[bk.Log], Iterable[Any]]) -
     log, told = asked.open(), Told()
     with raised(told):
         for record in read(log):
-            told.records(name, [record])
+            told.records([record])
     return {name: told, "damage": damage_told(log, name)}
 
 
-def _frame(asked: Asked, name: str, read: Callable[[bk.Log], Any]) -> Parts:
-    log, told = asked.open(), Told()
+def _frame(
+    asked: Asked, name: str, read: Callable[[bk.Log], Any], without: tuple[str, ...] = ()
+) -> Parts:
+    log, told, types = asked.open(), Told(), Told()
     with raised(told):
-        told.records(name, rows_of(read(log)))
-    damage = "tables.damage" if name == "tables" else "damage"
-    return {name: told, damage: damage_told(log, name)}
+        table = read(log)
+        types.types(name, table.schema)
+        told.records(rows_of(table.select([n for n in table.schema.names if n not in without])))
+    return {name: told, "types": types, "damage": damage_told(log, name)}
 
 
 @question
 def _rows(asked: Asked) -> Parts:
     log, told = asked.open(), Told()
     with raised(told):
-        told.records("rows", log.row_records())
+        for record in log.row_records():
+            told.add(record)
     met = Told()
     with raised(met):
         met.add("undecodable", log.undecodable)
@@ -72,7 +75,8 @@ def _statements(asked: Asked) -> Parts:
 
 @question
 def _boundaries(asked: Asked) -> Parts:
-    return _frame(asked, "boundaries", lambda log: log.boundaries(engine="pyarrow"))
+    """``seq`` left out: which numbers order events is nobody's business; ``numbers`` has it."""
+    return _frame(asked, "boundaries", lambda log: log.boundaries(engine="pyarrow"), ("seq",))
 
 
 @question
@@ -99,7 +103,7 @@ def _batches(asked: Asked) -> Parts:
             known = rows.setdefault(name, [])
             for row in rows_of(found.batch):
                 seq, tx = (row.pop(key) for key in NUMBERS)
-                known.append(line({name: row[name] for name in sorted(FIELDS["batches"])}))
+                known.append(line(row))
                 place = [row[key] for key in ("file", "pos", "inner", "row")]
                 order.append((seq, ["row", tx, *place, *name]))
     for name in sorted(rows):
@@ -123,10 +127,11 @@ def _boundary_order(asked: Asked, told: Told) -> Iterator[tuple[int, list[Any]]]
 
 
 def _schema(schema: Any) -> Any:
-    """The table's columns with their types and metadata, and the batch's metadata."""
+    """Fields with their metadata, images' fields too."""
+    fields = [[f.name, type_name(f.type), f.nullable] for f in schema if f.name != "before"]
     image = schema.field("before").type
     columns = [[f.name, type_name(f.type), _texts(f.metadata)] for f in image]
-    return [columns, _texts(schema.metadata)]
+    return [fields, columns, _texts(schema.metadata)]
 
 
 def _texts(metadata: Mapping[bytes, bytes] | None) -> dict[str, str]:
@@ -136,17 +141,17 @@ def _texts(metadata: Mapping[bytes, bytes] | None) -> dict[str, str]:
 @question
 def _frames(asked: Asked) -> Parts:
     """``log.rows(table)``: a table's versions united by name."""
-    told = Told()
+    told, types = Told(), Told()
     for table in with_rows(asked, told):
         told.add("table", table)
         with raised(told, table):
             found = asked.open().rows(table, engine="pyarrow")
+            types.types(table, found.schema)
             # By place, not by name: two columns of a table may have one name.
-            left = (*NUMBERS, "source")
-            numbers = [i for i, name in enumerate(found.schema.names) if name not in left]
+            numbers = [i for i, name in enumerate(found.schema.names) if name not in NUMBERS]
             for row in zip(*(plain(found.column(i)) for i in numbers), strict=True):
                 told.add(row)
-    return {"frames": told}
+    return {"frames": told, "types": types}
 
 
 @question
@@ -159,5 +164,6 @@ def _columns(asked: Asked) -> Parts:
             found = log.tables(engine="pyarrow").to_pylist()
             names = [r["column"] for r in found if f"{r['db']}.{r['table']}" == table]
             for batch in log.batches(table, columns={n for n in (*names[:1], *names[-1:]) if n}):
-                told.records("columns", rows_of(batch.batch))
+                kept = batch.batch.select(["pos", "inner", "row", "before", "after"])
+                told.records(rows_of(kept))
     return {"columns": told}

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import click
 
 from binlogkit.cli.options import input_options, open_input, output_of, output_options
 from binlogkit.cli.startup import arrow_without_pandas
-from binlogkit.cli.status import FINDINGS, complain, note, status_of
+from binlogkit.cli.status import ENDS, FINDINGS, complain, note, status_of
 
 __all__ = ["command"]
+
+_LOG = logging.getLogger(__name__)
 
 
 @click.command("state")
@@ -33,11 +36,19 @@ def command(**arguments: Any) -> int:
     log = open_input(arguments)
     state = log.state(**{k: v for k, v in arguments.items() if v is not None})
     write_state(state.batches(), output)
-    status = status_of(log)
+    status = status_of(log, notes=ENDS)
     for finding in state.findings.to_pylist():
         where = f" (first at {finding['file']}:{finding['pos']})" if finding["file"] else ""
         tell = note if finding["determined"] else complain
         tell(f"{arguments['table']}: {finding['meaning']}{where}")
     if state.unknown_cells:
         complain(f"{arguments['table']}: {state.unknown_cells} cells are not determined by the log")
+    if any(finding == "gap" for finding in state.findings.column("finding").to_pylist()):
+        cells = state.rows.num_rows * len(state.rows.schema.field("values").type)
+        complain(
+            f"{arguments['table']}: {state.determined_rows} of {state.rows.num_rows} rows and "
+            f"{state.determined_cells} of {cells} cells are determined by the log"
+        )
+    for assumed in state.assumes:
+        _LOG.info("%s: assumed: %s", arguments["table"], assumed)
     return status if state.determined and not state.unknown_cells else FINDINGS

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from binlogkit.cli.progress import end_progress
@@ -13,9 +14,11 @@ if TYPE_CHECKING:
     from binlogkit.log import Log
     from binlogkit.rows.soundness import Gap
 
-__all__ = ["FINDINGS", "UNREADABLE", "WELL", "complain", "note", "status_of"]
+__all__ = ["ENDS", "FINDINGS", "UNREADABLE", "WELL", "complain", "note", "status_of"]
 
 WELL, FINDINGS, UNREADABLE = 0, 1, 2
+ENDS = ("begins_later", "in_use", "no_format_description", "not_closed")  # of logs
+_LOG = logging.getLogger(__name__)
 _TOLD = ("damage", "rows_without_map", "zeros_at_end")  # as damage, with what it may have cost
 
 
@@ -44,11 +47,18 @@ def _complain_of(gaps: Sequence[Gap]) -> None:
         complain(f"{first}{f' ({len(others)} more like it)' if others else ''}")
 
 
-def status_of(log: Log, filters: Mapping[str, Any] | None = None, *, nothing: bool = False) -> int:
+def status_of(
+    log: Log,
+    filters: Mapping[str, Any] | None = None,
+    *,
+    nothing: bool = False,
+    notes: Collection[str] = (),
+) -> int:
     """Tell what the reading of ``log`` met, and the status that follows from it.
 
     ``filters``: those that it was read with, which may name what the log does not have;
-    ``nothing``: whether there was nothing to write.
+    ``nothing``: whether there was nothing to write; ``notes``: codes of those to tell, others are
+    told with ``--verbose``.
     """
     for damage in log.damages:
         complain(str(damage))
@@ -65,6 +75,12 @@ def status_of(log: Log, filters: Mapping[str, Any] | None = None, *, nothing: bo
                 f"{name}: {rows} without a transaction around them; each is taken as one, and as "
                 "committed"
             )
+    for found in log.notes:
+        text = f"{found.place.file}: {found.found}. {found.meaning}"
+        if found.code in notes:
+            note(text)
+        else:
+            _LOG.info("%s", text)
     if filters:
         from binlogkit.log.filter_warnings import unmet
 

@@ -15,7 +15,7 @@ from binlogkit.cli.options import (
     open_input,
 )
 from binlogkit.cli.startup import arrow_without_pandas
-from binlogkit.cli.status import FINDINGS, complain, status_of
+from binlogkit.cli.status import ENDS, FINDINGS, complain, status_of
 
 __all__ = ["command", "redo"]
 
@@ -43,7 +43,10 @@ def _script(arguments: dict[str, Any], *, backwards: bool) -> int:
             sink.write(block)
     if script.refused:
         complain(f"{script.refused} of {len(plans)} changes have no statement; the script says why")
-    return max(status_of(log, filters, nothing=not len(plans)), FINDINGS if script.refused else 0)
+    return max(
+        status_of(log, filters, nothing=not len(plans), notes=ENDS),
+        FINDINGS if script.refused else 0,
+    )
 
 
 _script_options = (

@@ -16,6 +16,7 @@ from binlogkit.log.gaps import Reach
 from binlogkit.log.history import MERGE, History, Layout
 from binlogkit.log.past_the_end import behind_position, behind_time
 from binlogkit.rows.filters import parse_table_name, parse_time, written_table_name
+from binlogkit.rows.schema import Origin
 from binlogkit.rows.soundness import Gap
 
 if TYPE_CHECKING:
@@ -38,6 +39,15 @@ _LIKE = re.compile(r"\bLIKE\b", re.IGNORECASE)
 _BLACKHOLE = "The table's engine is BLACKHOLE, which keeps no rows: these are what was written."
 _MERGE = "The table's engine is MERGE: its rows are those of the tables that its UNION names."
 _MERGED = "Rows were written to the MERGE table {}: whether they lie in this table is not tracked."
+_LOGGED = (
+    "Nothing was changed without being logged (sql_log_bin=0, a filter of the server), nor left out"
+    " of these logs."
+)
+_CASCADES = (
+    "Foreign keys cascade into the table only as far as the schema shows: up to 9.5 such changes"
+    " are not logged."
+)
+_UNCHECKED = "Events without checksums hold what was written."
 _NOT_TRANSACTIONAL = frozenset({"MYISAM", "MEMORY", "ARCHIVE", "CSV", "MERGE", "MRG_MYISAM"})
 
 
@@ -57,7 +67,9 @@ class TableState:
     """A table's rows as of a point.
 
     ``rows``, ``findings``: as analyses.point_in_time says; ``columns``, ``key``: the table's there;
-    ``determined``: whether the log determines the rows, cells in ``unknown`` aside.
+    ``determined``: whether the log determines the rows, cells in ``unknown`` aside, if what
+    ``assumes`` says holds, a sentence each; ``determined_rows``: how many rows it does determine,
+    all, or over gaps those that were last written as a whole behind the last gap.
     """
 
     table: tuple[str, str]
@@ -66,6 +78,15 @@ class TableState:
     columns: tuple[str, ...] | None
     key: tuple[str, ...]
     determined: bool
+    assumes: tuple[str, ...]
+    determined_rows: int
+
+    @property
+    def determined_cells(self) -> int:
+        """How many cells the log determines, of the rows that it does."""
+        if self.determined_rows < self.rows.num_rows and self.unknown_cells:
+            return 0
+        return self.determined_rows * len(self._names()) - self.unknown_cells
 
     @property
     def unknown_cells(self) -> int:
@@ -149,14 +170,13 @@ def table_states(
             cascades_logged=history.version >= CASCADES_LOGGED,
             forward=reading.table(name),
         )
+        reach = Reach(log.files, transactions, counted, until)
+        standing = _gaps(gaps, boundaries, name, history.names(name), reach)
         doubts = _doubts(layout, history, counted)
-        doubts += _gaps(
-            gaps,
-            boundaries,
-            name,
-            history.names(name),
-            Reach(log.files, transactions, counted, until),
-        )
+        certain = state.rows.num_rows if state.determined and not doubts else 0
+        if certain and standing:
+            certain = _behind(standing, state.rows, reading.partial(name), named=_named(log, name))
+        doubts += [_doubt("gap", gap.found, file=gap.file, pos=gap.pos) for gap in standing]
         yield TableState(
             name,
             state.rows,
@@ -164,6 +184,8 @@ def table_states(
             layout.columns,
             chosen,
             state.determined and not doubts,
+            _assumed(log, cascades=history.version < CASCADES_LOGGED),
+            certain,
         )
 
 
@@ -260,7 +282,7 @@ def _doubts(layout: Layout, history: History, counted: frozenset[int]) -> list[d
 
 def _gaps(
     gaps: list[Gap], boundaries: list[Boundary], name: Name, names: set[Name], reach: Reach
-) -> list[dict[str, Any]]:
+) -> list[Gap]:
     """The gaps behind which the table's rows are not determined: they stand before the point, and
     the table was not made or emptied since. One that may hold DDL: not made, by a statement that
     says all of it."""
@@ -272,12 +294,38 @@ def _gaps(
     first = max((b.seq for b in emptied), default=-1)
     told = [".".join(one) for one in names]
     return [
-        _doubt("gap", gap.found, file=gap.file, pos=gap.pos)
+        gap
         for gap in gaps
         if gap.seq > (anew if gap.tables is None else first)
         and gap.concerns(told)
         and reach.holds(gap)
     ]
+
+
+def _behind(gaps: list[Gap], rows: pa.Table, partial: int, *, named: bool) -> int:
+    """How many rows were last written as a whole behind all gaps.
+
+    None where DDL may be in one of them, unless table maps name the columns; none where images
+    behind them lack columns.
+    """
+    import pyarrow.compute as pc
+
+    last = max(gap.seq for gap in gaps)
+    if partial > last or not (named or all(gap.tables for gap in gaps)):
+        return 0
+    return pc.sum(pc.greater(rows["seq"], last)).as_py() or 0
+
+
+def _named(log: Streams, name: Name) -> bool:
+    """Whether table maps themselves name the table's columns."""
+    columns = [column for schema in log.met.get(name, ()) for column in schema.columns]
+    return bool(columns) and all(column.name_origin == Origin.METADATA for column in columns)
+
+
+def _assumed(log: Streams, *, cascades: bool) -> tuple[str, ...]:
+    """What the state stands on that the log does not show."""
+    unchecked = any(note.code == "no_checksums" for note in log.notes)
+    return (_LOGGED, *([_CASCADES] if cascades else []), *([_UNCHECKED] if unchecked else []))
 
 
 def _doubt(

@@ -52,6 +52,7 @@ class StateReading:
         self._tables: dict[Name, Forward] = {}
         self._savepoints = self._looked = False  # whether rollbacks to some are in the log
         self._undone: list[Undone] = []
+        self._partial: dict[Name, int] = {}
         self._read(log, Filters.build(table=tables))
         self.transactions = self._ledger.finish()
         self.statements = self._texts.finish()
@@ -64,6 +65,10 @@ class StateReading:
     def table(self, name: Name) -> Forward:
         """The rows of a table as far as they were folded."""
         return self._tables.get(name) or self._begun(name)
+
+    def partial(self, name: Name) -> int:
+        """The last change that left a row with cells that its image does not hold; -1: none."""
+        return self._partial.get(name, -1)
 
     def _read(self, log: Streams, wanted: Filters) -> None:
         reading = log.reading()
@@ -103,6 +108,10 @@ class StateReading:
             forward = self._tables[name] = self._begun(name)
         if self._savepoints and not self._looked:
             self._undone, self._looked = undone_ranges(self._texts.finish()), True
+        states = batch["after_state"]
+        if states.null_count < len(states):
+            odd = batch["seq"].filter(states.is_valid())
+            self._partial[name] = max(self.partial(name), int(odd[-1].as_py()))
         seq = int(batch["seq"][0].as_py())
         key = self.history.key(name, seq) if self._key is None else self._key
         forward.take(batch, key, self._undone)

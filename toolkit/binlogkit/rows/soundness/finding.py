@@ -96,6 +96,8 @@ CODES: dict[str, Code] = {
         " was cut off: what the log held, if anything, is missing."),
     "format_repeated": Code(_W, "Files were joined, or a part of another log stands here: positions"
         " and transactions before and behind it need not belong together."),
+    "begins_later": Code(_N, "The server had logged more before: rows that were there, and what was"
+        " done to them, cannot be known from here."),
     "in_use": Code(_N, "The server had the log open when it was copied, or crashed: later"
         " transactions may be missing."),
     "not_closed": Code(_N, "Neither STOP nor ROTATE ends the log: it is live, the server crashed,"

@@ -119,7 +119,8 @@ class Gaps:
 
     def notes(self) -> list[Finding]:
         """What concerns the whole of what was read, and means no gap, in log order."""
-        return [f for f, _ in self._findings if f.code in _NOTES]
+        found = (*(f for f, _ in self._findings), *self._soundness.end())
+        return [f for f in found if f.code in _NOTES]
 
     def _gaps(self) -> Iterator[Gap]:
         """Those that findings show; logs without any event have none."""

@@ -6,7 +6,7 @@ reading here, too, and say what its own data stand on.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from binlogkit.errors import DamageError
 from binlogkit.rows.losses import Loss
@@ -77,7 +77,15 @@ class Soundness:
 
     def end(self) -> list[Finding]:
         """All logs were read: what is wrong between them, and what stayed open."""
-        return [*self._ledger.end(), *self._xa.end()]
+        return [*self._beginnings(), *self._ledger.end(), *self._xa.end()]
+
+    def _beginnings(self) -> Iterator[Finding]:
+        """Files before which others were, none of which is here."""
+        later = {id(joint.after) for joint in self._ledger.joints()}
+        for file in self.files:
+            if id(file) not in later and not file.relay and file.previous:
+                text = f"executed before it: {file.previous}"
+                yield finding("begins_later", Place(file.name), text)
 
     def _next(self, carrier: Carrier) -> None:
         if carrier is not self._carrier:
