@@ -19,7 +19,7 @@ from tests.answers.binlogkit_answers.store import Digests, keep, kept, read, wri
 
 OLD = Digests("key", {"report": {"rows": "aaaa", "undo": "bbbb"}, "stop": {"rows": "cccc"}})
 ROWS = Difference("golden/a", "report", "rows", "dddd")
-ENTRY = Listed("golden/*", "rows", "the bytes at 4 say so", "")
+ENTRY = Listed(("damaged/*", "golden/*"), ("rows",), "the bytes at 4 say so", "")
 
 
 def changed(**texts: dict[str, str]) -> Digests:
@@ -53,9 +53,11 @@ def test_what_is_undecided() -> None:
     entry = replace(ENTRY, answers=ENTRY.digest([ROWS]))
     assert undecided([ROWS], [entry], whole=True) == []
     assert undecided([ROWS], [], whole=True) == ["golden/a report rows: not listed"]
-    assert undecided([ROWS], [replace(entry, columns="undo")], whole=False)
-    assert undecided([ROWS], [replace(entry, variants="stop")], whole=False)
-    assert undecided([], [entry], whole=True) == ["golden/* * rows: listed, and nothing differs"]
+    assert undecided([ROWS], [replace(entry, columns=("undo",))], whole=False)
+    assert undecided([ROWS], [replace(entry, inputs=("golden/b",))], whole=False)
+    assert undecided([], [entry], whole=True) == [
+        "the bytes at 4 say so …: listed, and nothing differs"
+    ]
     assert undecided([], [entry], whole=False) == []
 
 
@@ -68,9 +70,9 @@ def test_an_accepted_answer_that_changes_again_is_undecided() -> None:
 def test_the_list_is_read(tmp_path: Path) -> None:
     path = tmp_path / "differences.toml"
     path.write_text(
-        '[[difference]]\ninputs = "a/*"\ncolumns = "rows"\nreason = "why"\nanswers = "abcd"\n'
+        '[[difference]]\ninputs = ["a/*"]\ncolumns = ["rows"]\nreason = "why"\nanswers = "abcd"\n'
     )
-    assert listed(path) == [Listed("a/*", "rows", "why", "abcd")]
+    assert listed(path) == [Listed(("a/*",), ("rows",), "why", "abcd")]
 
 
 def test_digests_are_read_as_written(tmp_path: Path) -> None:

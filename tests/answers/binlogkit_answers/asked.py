@@ -53,12 +53,11 @@ def question(answer: Question) -> Question:
 
 @contextmanager
 def raised(told: Told, *where: Any) -> Iterator[None]:
-    """What is raised becomes part of the answer: its class and data are facts, its text words."""
+    """What is raised becomes part of the answer: its class and its data."""
     try:
         yield
     except Exception as error:  # noqa: BLE001 - also what should never be raised is an answer
         told.add("raised", *where, error_facts(error))
-        told.say("raised", *where, str(error))
 
 
 def error_facts(error: BaseException) -> list[Any]:
@@ -76,13 +75,10 @@ def damage_told(log: bk.Log, question: str) -> Told:
     with raised(told, question, "damage"):
         for error in log.damages:
             told.add(question, "damage", error_facts(error))
-            told.say(question, "damage", str(error))
         for loss in log.losses:
             told.add(question, "loss", [getattr(loss, name) for name in _LOSS])
-            told.say(question, "loss", str(loss))
-        for problem in log.problems:
+        for _ in log.problems:
             told.add(question, "problem")
-            told.say(question, "problem", problem)
         for name, alone in log.loose.items():
             told.add(question, "loose", name, alone)
     return told

@@ -21,8 +21,7 @@ __all__ = ["COLUMNS", "FIRST", "VARIANTS", "Answers", "Texts", "answers_of", "di
 
 Texts = dict[str, dict[str, str]]
 
-#: Every part of an answer, each followed by its sentences.
-COLUMNS = tuple(name for part in PARTS for name in (part, f"words.{part}"))
+COLUMNS = PARTS
 FIRST = "report"
 
 

@@ -1,6 +1,6 @@
 """Damaged copies of logs, the same for the same seed on every machine and Python.
 
-Only ``randrange`` and ``randbytes`` are drawn: what else ``random`` offers has changed over time.
+Only ``randrange`` and ``randbytes`` are drawn, and what the fuzzing draws.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from random import Random
 
 from tests.answers.binlogkit_answers.places import Head, heads
 from tests.fuzz.binlogkit_fuzz.framing import MAGIC, Pieces, join, split
+from tests.fuzz.binlogkit_fuzz.mutate import mutate_bytes, mutate_log
 
-__all__ = ["KINDS", "damaged"]
+__all__ = ["KINDS", "damaged", "fuzzed"]
 
 Files = dict[str, bytes]
 Damage = Callable[[bytes, Random], bytes]
@@ -22,6 +23,19 @@ def damaged(files: Files, kind: str, seed: str) -> Files:
     """The files with a damage of this kind."""
     chance = Random(seed)
     return KINDS[kind](dict(files), chance)
+
+
+def fuzzed(files: Files, seed: str) -> Files:
+    """One of the files as the fuzzing changes logs: mostly an event's body, its framing right."""
+    chance = Random(seed)
+    name = _one(sorted(files), chance)
+
+    def mutate(data: bytes, longest: int) -> bytes:
+        return mutate_bytes(data, chance, longest)
+
+    data = files[name]
+    pool = split(data).parts
+    return files | {name: mutate_log(data, chance, 2 * len(data), pool, mutate)}
 
 
 def _in_one(damage: Damage) -> Callable[[Files, Random], Files]:

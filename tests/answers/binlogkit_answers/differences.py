@@ -29,21 +29,18 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """Differences that were decided: ``inputs``, ``columns``, ``variants`` are patterns;
-    ``reason``: the bytes that decide; ``answers``: a digest of what is answered now."""
+    """Differences that one rule explains: ``inputs`` and ``columns`` are patterns; ``reason``: the
+    bytes that decide; ``answers``: a digest of what is answered now; None: whatever it is."""
 
-    inputs: str
-    columns: str
+    inputs: tuple[str, ...]
+    columns: tuple[str, ...]
     reason: str
-    answers: str
-    variants: str = "*"
+    answers: str | None = None
 
     def holds(self, difference: Difference) -> bool:
         """Whether a difference is one of these."""
-        return (
-            fnmatchcase(difference.name, self.inputs)
-            and fnmatchcase(difference.column, self.columns)
-            and fnmatchcase(difference.variant, self.variants)
+        return any(fnmatchcase(difference.name, pattern) for pattern in self.inputs) and any(
+            fnmatchcase(difference.column, pattern) for pattern in self.columns
         )
 
     def digest(self, differences: Iterable[Difference]) -> str:
@@ -54,8 +51,10 @@ class Listed:
 
 def listed(path: Path) -> list[Listed]:
     """The differences that were decided."""
-    found = tomllib.loads(path.read_text("utf-8")).get("difference", [])
-    return [Listed(**entry) for entry in found]
+    return [
+        Listed(tuple(e["inputs"]), tuple(e["columns"]), e["reason"], e.get("answers"))
+        for e in tomllib.loads(path.read_text("utf-8")).get("difference", [])
+    ]
 
 
 def differences(name: str, old: Digests, new: Digests) -> list[Difference]:
@@ -80,10 +79,10 @@ def undecided(found: Iterable[Difference], decided: Iterable[Listed], *, whole: 
     wrong = [f"{d}: not listed" for d in found if not any(entry.holds(d) for entry in decided)]
     for entry in decided if whole else ():
         own = [d for d in found if entry.holds(d)]
-        where = f"{entry.inputs} {entry.variants} {entry.columns}"
+        where = f"{entry.reason[:60]} …"
         if not own:
             wrong.append(f"{where}: listed, and nothing differs")
-        elif entry.answers != entry.digest(own):
+        elif entry.answers not in (None, entry.digest(own)):
             wrong.append(
                 f'{where}: listed, and answered otherwise since: answers = "{entry.digest(own)}"'
             )

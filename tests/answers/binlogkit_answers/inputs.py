@@ -1,4 +1,4 @@
-"""The logs that are asked, by name: golden, other projects', carried, in series, damaged.
+"""The logs that are asked, by name: golden, other projects', carried, in series, damaged, fuzzed.
 
 Each is a set of files with names of their own, which stand alone in the working directory when they
 are read: what an answer says of a file does not depend on where the project lies.
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.answers.binlogkit_answers.carriers import CARRIERS
-from tests.answers.binlogkit_answers.damage import KINDS, damaged
+from tests.answers.binlogkit_answers.damage import KINDS, damaged, fuzzed
 from tests.answers.binlogkit_answers.places import heads
 from tests.answers.binlogkit_answers.series import in_files
 
@@ -26,6 +26,7 @@ TESTS = Path(__file__).resolve().parents[2]
 DATA = TESTS / "_data"
 CORPUS = TESTS.parents[1] / "shared" / "corpus"
 _QUERY = 2
+_FUZZED = 2  # fuzzed logs of each base
 _SAMPLE = 3  # of the damaged logs' bases and kinds every third pair is in the project's digests
 
 
@@ -49,14 +50,21 @@ def committed() -> dict[str, Input]:
     found += [*_series(), *_together(), *_schemas()]
     for i, (base, make, kinds) in enumerate(_makers()):
         found += [_damaged(base, make, kind, 0) for kind in kinds[i % _SAMPLE :: _SAMPLE]]
-    return {item.name: item for item in found}
+    for number in range(_FUZZED):
+        found += [_fuzzed(base, files, number) for base, files in _bases()]
+    return {item.name: item for item in found if _there(item.name)}
+
+
+def _there(name: str) -> bool:
+    """Whether an input can be made: other projects' logs may not be beside this tree."""
+    return "corpus/" not in name or CORPUS.is_dir()
 
 
 def campaign(each: int) -> dict[str, Input]:
     """The same and damaged logs, ``each`` of every kind of every base."""
     found = committed()
     for number in range(each):  # so that the first of them are of all bases and kinds
-        for base, make, kinds in _makers():
+        for base, make, kinds in filter(lambda maker: _there(maker[0]), _makers()):
             found |= {i.name: i for i in (_damaged(base, make, kind, number) for kind in kinds)}
     return found
 
@@ -201,8 +209,12 @@ def _bases() -> Iterator[tuple[str, Callable[[], Files]]]:
     for case in _SERIES[:3]:
         yield f"series/{case}", partial(_in_files, case)
     yield "relay", partial(_files, TESTS / "rows" / "_data" / "5.6.24-relay")
-    for path in sorted(p for p in CORPUS.glob("*/*") if p.name in _OLD):
-        yield f"corpus/{path.name}", partial(_alone, path)
+    for name in _OLD:
+        yield f"corpus/{name}", partial(_old, name)
+
+
+def _old(name: str) -> Files:
+    return _alone(next(CORPUS.glob(f"*/{name}")))
 
 
 def _makers() -> Iterator[tuple[str, Make, list[str]]]:
@@ -218,6 +230,11 @@ def _makers() -> Iterator[tuple[str, Make, list[str]]]:
 def _damaged(base: str, make: Make, kind: str, number: int) -> Input:
     name = f"damaged/{base}/{kind}/{number}"
     return Input(name, partial(make, kind, name), damage=number)
+
+
+def _fuzzed(base: str, files: Callable[[], Files], number: int) -> Input:
+    name = f"fuzzed/{base}/{number}"
+    return Input(name, lambda: fuzzed(files(), name), damage=number)
 
 
 def _made(files: Callable[[], Files], kind: str, seed: str) -> Files:

@@ -71,7 +71,8 @@ def places_of(files: Mapping[str, bytes]) -> Places:
     tables = list(dict.fromkeys(filter(None, (_table(head) for _, head in found))))
     if tables:
         filters["table"] = {"table": tables[len(tables) // 2]}
-        filters["others"] = {"exclude_table": tables[len(tables) // 2], "where": "id=2"}
+        filters["others"] = {"exclude_table": tables[len(tables) // 2]}
+        filters["where"] = {"exclude_table": tables[len(tables) // 2], "where": "id=2"}
     threads = [head.body[:4] for _, head in found if head.code == QUERY]
     if threads:
         filters["thread"] = {"thread": int.from_bytes(threads[len(threads) // 2], "little")}

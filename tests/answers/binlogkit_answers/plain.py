@@ -3,44 +3,32 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
+
+from tests.answers.binlogkit_answers.fields import FIELDS
 
 __all__ = ["Told", "line", "plain", "rows_of", "type_name"]
 
 
 @dataclass(slots=True)
 class Told:
-    """What one question brought: ``facts`` without sentences, and the sentences in ``words``.
-
-    Apart, so that a sentence in better English is not a changed fact.
-    """
+    """What one question brought, without sentences: better English is no changed fact."""
 
     facts: list[str] = field(default_factory=list)
-    words: list[str] = field(default_factory=list)
 
     def add(self, *facts: Any) -> None:
         """One line of facts."""
         self.facts.append(line(*facts))
 
-    def say(self, *words: Any) -> None:
-        """One line of sentences, with what says where they belong."""
-        self.words.append(line(*words))
-
-    def records(self, records: Iterable[Mapping[str, Any]], words: Sequence[str] = ()) -> None:
-        """A line for each record; the keys in ``words`` hold sentences, here only whether."""
+    def records(self, part: str, records: Iterable[Mapping[str, Any]]) -> None:
+        """A line for each record, of the fields that this part is compared by."""
+        names = FIELDS[part]
         for record in records:
-            said = [record.get(key) for key in words]
-            self.add({k: v is not None if k in words else v for k, v in record.items()})
-            if any(text is not None for text in said):
-                self.say(*said)
-
-    def types(self, name: str, schema: pa.Schema) -> None:
-        """A frame's columns with their types."""
-        self.add(name, [(field.name, type_name(field.type)) for field in schema])
+            self.add({name: record[name] for name in sorted(names & record.keys())})
 
 
 def line(*values: Any) -> str:

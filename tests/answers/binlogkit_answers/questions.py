@@ -18,25 +18,21 @@ __all__ = ["PARTS", "ask", "readings", "results"]
 #: Every part that an answer can have, in the order of the digests.
 PARTS = (
     "rows", "rows.met", "rows.damage", "batches", "batches.damage", "schemas", "numbers", "generic",
-    "events", "transactions", "statements", "boundaries", "tables", "damage", "frames",
-    "columns", "types", "verify.findings", "verify.files", "verify.joints",
-    "verify.rows", "audit.counts", "audit.files", "audit.findings", "audit.limits",
-    "audit.types", "state.end",
-    "state.at", "state.gtid", "state.time", "state.determined", "state.findings", "undo", "redo",
-    "undo.script", "redo.script", "filters",
+    "events", "transactions", "statements", "boundaries", "tables", "tables.damage", "damage",
+    "frames", "columns", "verify.findings", "verify.files", "verify.joints", "verify.rows",
+    "audit.counts", "audit.files", "audit.findings", "audit.limits",
+    "state.end", "state.at", "state.gtid", "state.time", "state.determined", "state.findings",
+    "undo", "redo", "undo.script", "redo.script", "filters", "filters.where",
 )  # fmt: skip
 
 
 def ask(asked: Asked, questions: Iterable[str] = ()) -> dict[str, str]:
-    """The answers as texts by part, ``words.`` before the name of a part's sentences."""
+    """The answers as texts by part."""
     found: dict[str, Told] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name in questions or QUESTIONS:
             for part, told in QUESTIONS[name](asked).items():
-                known = found.setdefault(part, Told())
-                known.facts += told.facts
-                known.words += told.words
+                found.setdefault(part, Told()).facts += told.facts
     assert set(found) <= set(PARTS), set(found) - set(PARTS)
-    texts = {part: "\n".join(told.facts) for part, told in found.items()}
-    return texts | {f"words.{part}": "\n".join(told.words) for part, told in found.items()}
+    return {part: "\n".join(told.facts) for part, told in found.items()}

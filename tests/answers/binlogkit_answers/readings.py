@@ -16,6 +16,7 @@ from tests.answers.binlogkit_answers.asked import (
     raised,
     with_rows,
 )
+from tests.answers.binlogkit_answers.fields import FIELDS
 from tests.answers.binlogkit_answers.plain import Told, line, plain, rows_of, type_name
 
 __all__: list[str] = []
@@ -25,27 +26,23 @@ def _records(asked: Asked, name: str, read: Callable[[bk.Log], Iterable[Any]]) -
     log, told = asked.open(), Told()
     with raised(told):
         for record in read(log):
-            told.records([record])
+            told.records(name, [record])
     return {name: told, "damage": damage_told(log, name)}
 
 
-def _frame(
-    asked: Asked, name: str, read: Callable[[bk.Log], Any], without: tuple[str, ...] = ()
-) -> Parts:
-    log, told, types = asked.open(), Told(), Told()
+def _frame(asked: Asked, name: str, read: Callable[[bk.Log], Any]) -> Parts:
+    log, told = asked.open(), Told()
     with raised(told):
-        table = read(log)
-        types.types(name, table.schema)
-        told.records(rows_of(table.select([n for n in table.schema.names if n not in without])))
-    return {name: told, "types": types, "damage": damage_told(log, name)}
+        told.records(name, rows_of(read(log)))
+    damage = "tables.damage" if name == "tables" else "damage"
+    return {name: told, damage: damage_told(log, name)}
 
 
 @question
 def _rows(asked: Asked) -> Parts:
     log, told = asked.open(), Told()
     with raised(told):
-        for record in log.row_records():
-            told.add(record)
+        told.records("rows", log.row_records())
     met = Told()
     with raised(met):
         met.add("undecodable", log.undecodable)
@@ -75,8 +72,7 @@ def _statements(asked: Asked) -> Parts:
 
 @question
 def _boundaries(asked: Asked) -> Parts:
-    """``seq`` left out: which numbers order events is nobody's business; ``numbers`` has it."""
-    return _frame(asked, "boundaries", lambda log: log.boundaries(engine="pyarrow"), ("seq",))
+    return _frame(asked, "boundaries", lambda log: log.boundaries(engine="pyarrow"))
 
 
 @question
@@ -103,7 +99,7 @@ def _batches(asked: Asked) -> Parts:
             known = rows.setdefault(name, [])
             for row in rows_of(found.batch):
                 seq, tx = (row.pop(key) for key in NUMBERS)
-                known.append(line(row))
+                known.append(line({name: row[name] for name in sorted(FIELDS["batches"])}))
                 place = [row[key] for key in ("file", "pos", "inner", "row")]
                 order.append((seq, ["row", tx, *place, *name]))
     for name in sorted(rows):
@@ -127,11 +123,10 @@ def _boundary_order(asked: Asked, told: Told) -> Iterator[tuple[int, list[Any]]]
 
 
 def _schema(schema: Any) -> Any:
-    """Fields with their metadata, images' fields too."""
-    fields = [[f.name, type_name(f.type), f.nullable] for f in schema if f.name != "before"]
+    """The table's columns with their types and metadata, and the batch's metadata."""
     image = schema.field("before").type
     columns = [[f.name, type_name(f.type), _texts(f.metadata)] for f in image]
-    return [fields, columns, _texts(schema.metadata)]
+    return [columns, _texts(schema.metadata)]
 
 
 def _texts(metadata: Mapping[bytes, bytes] | None) -> dict[str, str]:
@@ -141,17 +136,17 @@ def _texts(metadata: Mapping[bytes, bytes] | None) -> dict[str, str]:
 @question
 def _frames(asked: Asked) -> Parts:
     """``log.rows(table)``: a table's versions united by name."""
-    told, types = Told(), Told()
+    told = Told()
     for table in with_rows(asked, told):
         told.add("table", table)
         with raised(told, table):
             found = asked.open().rows(table, engine="pyarrow")
-            types.types(table, found.schema)
             # By place, not by name: two columns of a table may have one name.
-            numbers = [i for i, name in enumerate(found.schema.names) if name not in NUMBERS]
+            left = (*NUMBERS, "source")
+            numbers = [i for i, name in enumerate(found.schema.names) if name not in left]
             for row in zip(*(plain(found.column(i)) for i in numbers), strict=True):
                 told.add(row)
-    return {"frames": told, "types": types}
+    return {"frames": told}
 
 
 @question
@@ -164,6 +159,5 @@ def _columns(asked: Asked) -> Parts:
             found = log.tables(engine="pyarrow").to_pylist()
             names = [r["column"] for r in found if f"{r['db']}.{r['table']}" == table]
             for batch in log.batches(table, columns={n for n in (*names[:1], *names[-1:]) if n}):
-                kept = batch.batch.select(["pos", "inner", "row", "before", "after"])
-                told.records(rows_of(kept))
+                told.records("columns", rows_of(batch.batch))
     return {"columns": told}

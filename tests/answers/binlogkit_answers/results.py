@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from inspect import signature
 from typing import Any
 
 import binlogkit as bk
@@ -11,20 +12,17 @@ from tests.answers.binlogkit_answers.plain import Told, line, rows_of
 
 __all__: list[str] = []
 
-_SENTENCES = ("found", "meaning")
-
 
 @question
 def _verify(asked: Asked) -> Parts:
     findings, files, joints = Told(), Told(), Told()
     with raised(findings):
         found = asked.open().verify()
-        findings.records(found.records(), _SENTENCES)
+        findings.records("verify.findings", found.records())
         findings.add("well", found.well)
         if found.unreadable is not None:
             findings.add("unreadable", error_facts(found.unreadable))
-            findings.say("unreadable", str(found.unreadable))
-        files.records(found.file_records())
+        files.records("verify.files", found.file_records())
         for joint in found.joints:
             codes = [f.code for f in joint.findings]
             joints.add(joint.before.name, joint.after.name, joint.status, codes)
@@ -35,28 +33,22 @@ def _verify(asked: Asked) -> Parts:
 def _verify_rows(asked: Asked) -> Parts:
     told = Told()
     with raised(told):
-        told.records(asked.open().verify(rows=True).records(), _SENTENCES)
+        told.records("verify.rows", asked.open().verify(rows=True).records())
     return {"verify.rows": told}
 
 
-_AUDIT = {
-    "files": ("files", ()), "continuity": ("files", ("problem",)),
-    "findings": ("findings", ("finding", "meaning")), "limits": ("limits", ("meaning", "evidence")),
-}  # fmt: skip
+_AUDIT = {"files": "files", "continuity": "files", "findings": "findings", "limits": "limits"}
 
 
 @question
 def _audit(asked: Asked) -> Parts:
     parts: Parts = {f"audit.{n}": Told() for n in ("counts", "files", "findings", "limits")}
-    types = Told()
     with raised(parts["audit.counts"]):
         for name, table in asked.open().audit().sections.items():
-            part, words = _AUDIT.get(name, ("counts", ()))
-            told = parts[f"audit.{part}"]
+            told = parts[f"audit.{_AUDIT.get(name, 'counts')}"]
             told.add("section", name)
-            types.types(name, table.schema)
-            told.records(rows_of(table), words)
-    return parts | {"audit.types": types}
+            told.records("audit", rows_of(table))
+    return parts
 
 
 @question
@@ -85,10 +77,10 @@ def _states_of(
             states = states or asked.open().states(tables, **point)
             state = next(states)
             told.add(label, table, state.columns, state.key)
-            told.records(state.records())
+            told.records("state", state.records())
             determined.add(label, table, state.determined)
             findings.add(label, table)
-            findings.records(rows_of(state.findings), ("meaning",))
+            findings.records("state.findings", rows_of(state.findings))
             done = True
         if not done:
             return tables[at + 1 :]
@@ -115,28 +107,29 @@ def _undo(asked: Asked) -> Parts:
         told, script = Told(), Told()
         parts |= {name: told, f"{name}.script": script}
         with raised(told):
-            plans = getattr(asked.open(), name)()
-            # Their order is what counts, whatever the numbers in `step`.
-            steps = [plan["step"] for plan in plans]
-            told.add("in order", steps == sorted(steps))
-            without = ({k: v for k, v in plan.items() if k != "step"} for plan in plans)
-            told.records(without, ("refused", "note"))
-            for text in bk.sql.script(plans):
-                (script.words if text.startswith("-- ") else script.facts).append(line(text))
+            made = getattr(asked.open(), name)
+            # Over gaps, too, where a script of them has to be asked for.
+            plans = made(**{"despite_gaps": True} if "despite_gaps" in str(signature(made)) else {})
+            for plan in plans:
+                said = {key: plan[key] is not None for key in ("refused", "note")}
+                told.records(name, [plan | said])
+            script.facts += [line(t) for t in bk.sql.script(plans) if not t.startswith("-- ")]
     return parts
 
 
-_OF_EVENTS = ("positions", "table")
+_ALL = ("row", "transaction", "event")
+_KINDS = {"positions": _ALL, "table": _ALL, "where": _ALL[:1]}
 
 
 @question
 def _filters(asked: Asked) -> Parts:
     """Which rows, events and transactions filters leave, by their places."""
-    told = Told()
+    parts = {"filters": Told(), "filters.where": Told()}
     keys = ("file", "pos", "inner", "row", "op", "gtid")
     for label, wanted in asked.places.filters.items():
-        for kind in ("row", "transaction", "event")[: 3 if label in _OF_EVENTS else 2]:
+        told = parts["filters.where" if label == "where" else "filters"]
+        for kind in _KINDS.get(label, _ALL[:2]):
             with raised(told, label, kind):
                 for record in getattr(asked.open(), f"{kind}_records")(**wanted):
                     told.add(label, kind, [record.get(key) for key in keys])
-    return {"filters": told}
+    return parts

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from binlogkit.constants import EventType
+from binlogkit.errors import DamageError
 from binlogkit.events.gtid import Gtid
 from binlogkit.frames.arrays import flags, text_array
 from binlogkit.frames.fields.field import arrow_schema
@@ -176,8 +177,8 @@ class Transactions:
         for slot in np.unique(slots).tolist():
             schema = window.schemas[slot] if slot < len(window.schemas) else None
             name = schema.name if schema is not None else table_name(stretch, slot)
-            names[slot] = self._tables.number(name)
-        inside = maps["tx"] >= 0
+            names[slot] = self._tables.number(name) if all(name) else -1  # cut short by damage
+        inside = (maps["tx"] >= 0) & (names[slots] >= 0)
         self._tables.add(maps["tx"][inside], names[slots[inside]])
 
     def _take_queries(self, window: Window) -> None:
@@ -219,6 +220,18 @@ class Transactions:
         for op in range(len(OPS)):
             here = counts[:, op] > 0
             self._counts.append((numbers[here], counts[here] * (np.arange(len(OPS)) == op)))
+
+    def end(self, error: DamageError) -> None:
+        """Leave out what begins after damage that ended the reading."""
+        known = -1
+        while self._records and known < 0:
+            last = self._records.pop()
+            if len(last) and self._file_of(int(last["number"][0])) == error.file:
+                last = last[last["pos"] <= error.offset]
+            if len(last):
+                self._records.append(last)
+                known = int(last["number"][-1])
+        self._told = {n: told for n, told in self._told.items() if n <= known}
 
     # ---- the table ----------------------------------------------------------------------------
 
