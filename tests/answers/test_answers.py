@@ -27,7 +27,7 @@ SAMPLE = [
     "truth/part-of-a-key-updated",
     "damaged/relay/hole/0",
     "damaged/8.0-row-full/crash/inserted/0",
-    "fuzzed/8.0-row-minimal/keys/0",
+    "fuzzed/8.0-row-minimal/keys/1",
 ]
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from binlogkit.constants import EventType
-from binlogkit.errors import DamageError
 from binlogkit.events.gtid import Gtid
 from binlogkit.frames.arrays import flags, text_array
 from binlogkit.frames.fields.field import arrow_schema
@@ -220,18 +219,6 @@ class Transactions:
         for op in range(len(OPS)):
             here = counts[:, op] > 0
             self._counts.append((numbers[here], counts[here] * (np.arange(len(OPS)) == op)))
-
-    def end(self, error: DamageError) -> None:
-        """Leave out what begins after damage that ended the reading."""
-        known = -1
-        while self._records and known < 0:
-            last = self._records.pop()
-            if len(last) and self._file_of(int(last["number"][0])) == error.file:
-                last = last[last["pos"] <= error.offset]
-            if len(last):
-                self._records.append(last)
-                known = int(last["number"][-1])
-        self._told = {n: told for n, told in self._told.items() if n <= known}
 
     # ---- the table ----------------------------------------------------------------------------
 

@@ -148,7 +148,6 @@ def _ledgers(
     except DamageError as error:
         log.damages.append(error)
         verification = verify_log(log)
-        transactions.end(error)
     log.losses = []  # the verification tells of them
     changes = activity.finish()
     if not filters:

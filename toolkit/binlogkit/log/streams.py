@@ -157,15 +157,11 @@ class Streams:
         from binlogkit.frames.transactions import Transactions, those
 
         wanted, transactions = Filters.build(**filters), Transactions(self.options.source)
-        touching: set[int | None] = set()
-        if wanted.where:
-            touching = self._touching(wanted, transactions)
-        else:
+        if not wanted.where:
             self.view(transactions.take, counting=True)
-        if self.options.on_damage == "stop" and self.damages:
-            transactions.end(self.damages[-1])
-        found = transactions.finish(wanted, self.files)
-        return those(found, touching) if wanted.where else found
+            return transactions.finish(wanted, self.files)
+        touching = self._touching(wanted, transactions)
+        return those(transactions.finish(wanted, self.files), touching)
 
     def _touching(self, wanted: Filters, transactions: Transactions) -> set[int | None]:
         """The numbers of the transactions with row changes that are wanted, of the reading that
