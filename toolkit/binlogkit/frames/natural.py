@@ -174,6 +174,9 @@ def _tuples(column: pa.ChunkedArray) -> pd.Series[Any]:
 
     parts = [np.zeros(0, object)]
     for chunk in column.chunks:
+        if chunk.null_count == len(chunk):
+            parts.append(np.full(len(chunk), None, object))
+            continue
         values = chunk.flatten().dictionary_encode().indices.fill_null(-1).cast(pa.int32())
         places = np.append(0, np.cumsum(chunk.value_lengths().fill_null(0))).astype(np.int64)
         patterns = pa.LargeBinaryArray.from_buffers(
