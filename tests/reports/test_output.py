@@ -23,6 +23,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from binlogkit.errors import DamageError, SchemaError, UsageError
+from binlogkit.frames.fields.field import fields
 from binlogkit.reports.output import (
     FORMATS,
     Output,
@@ -527,3 +528,16 @@ def test_memory_is_bounded(tmp_path: Path) -> None:
     tracemalloc.stop()
     assert (tmp_path / "out").stat().st_size > 8_000_000
     assert peak < 2_000_000
+
+
+def test_times_are_for_people_in_tables_alone(tmp_path: Path) -> None:
+    declared = fields(("at", "seconds?", "when"), ("commit", "microseconds", "when"))
+    records = [{"at": 1767323045, "commit": 1767323045000006}, {"at": None, "commit": 2**62}]
+    path = tmp_path / "out"
+    write_records(records, Output(path=path), declared=declared)
+    assert path.read_text().split() == [
+        "at", "commit", "2026-01-02T03:04:05Z", "2026-01-02T03:04:05.000006Z", str(2**62),
+    ]  # fmt: skip
+    for form in ("csv", "jsonl"):
+        write_records(records, Output(form, path), declared=declared)
+        assert "1767323045000006" in path.read_text()

@@ -19,7 +19,7 @@ from binlogkit.cli.options import (
 from binlogkit.cli.startup import arrow_without_pandas
 from binlogkit.cli.status import FINDINGS, WELL, note, status_of
 from binlogkit.errors import UsageError
-from binlogkit.log.audit import SECTIONS
+from binlogkit.log.audit import SECTION, SECTIONS
 
 if TYPE_CHECKING:
     from binlogkit.log.audit import Audit
@@ -69,7 +69,9 @@ def command(**arguments: Any) -> int:
 
             write(report_of(audit, title), output.path)
     else:
-        write_records(audit.records(*sections), output)
+        known = {field.name: field for s in sections for field in SECTIONS[s]}
+        declared = (*SECTION, *known.values()) if sections else ()
+        write_records(audit.records(*sections), output, declared=declared)
     found = FINDINGS if audit["findings"].num_rows else WELL
     return max(status_of(log, filters, nothing=not audit["by_table"].num_rows), found)
 

@@ -14,7 +14,7 @@ from binlogkit.analyses.audit.rhythm import BURSTS
 from binlogkit.analyses.audit.settings import SETTINGS
 from binlogkit.analyses.transactions import LARGEST, LONGEST
 from binlogkit.errors import DamageError
-from binlogkit.frames.fields.field import Fields, arrow_schema
+from binlogkit.frames.fields.field import Fields, arrow_schema, fields
 from binlogkit.frames.fields.ledger import AUDIT_FINDING, CONTINUITY, FILE, STATEMENT
 from binlogkit.log.verify import FindingStream, Verification, verify_log
 from binlogkit.rows.filter_args import FilterArgs, check_names
@@ -30,8 +30,10 @@ if TYPE_CHECKING:
     from binlogkit.rows.window import Window
     from binlogkit.sources.carriers import Carrier
 
-__all__ = ["SECTIONS", "Audit", "audit_log"]
+__all__ = ["SECTION", "SECTIONS", "Audit", "audit_log"]
 
+#: What stands before a section's columns in records.
+SECTION = fields(("section", "string", "which section of the audit it belongs to"))
 SECTIONS: dict[str, Fields] = {
     "files": FILE,
     "continuity": CONTINUITY,

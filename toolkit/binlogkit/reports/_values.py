@@ -21,7 +21,7 @@ from uuid import UUID
 from binlogkit._kernel.value_text import not_finite
 from binlogkit.errors import printable
 
-__all__ = ["cell_text", "json_text", "plain", "printable_cell"]
+__all__ = ["cell_text", "iso_time", "json_text", "plain", "printable_cell"]
 
 # Raw in JSON though not safe on a terminal or to a reader that splits at Unicode line ends: DEL,
 # C1 controls (0x9B starts an escape sequence), line and paragraph separators, format characters.
@@ -30,6 +30,24 @@ _UNSAFE = re.compile(
 )
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _MICROSECONDS = 1_000_000
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+
+
+def iso_time(value: object, unit: str) -> object:
+    """A time since 1970 as ISO 8601 in UTC, ``2026-01-02T03:04:05Z``; what is none, as it is.
+
+    ``unit``: ``s`` or ``us``, which shows six more digits; ``value``: a number, or pandas' time.
+    """
+    micro = unit == "us"
+    try:
+        if isinstance(value, int):
+            value = _EPOCH + dt.timedelta(microseconds=value if micro else value * _MICROSECONDS)
+    except OverflowError:
+        return value
+    if not isinstance(value, dt.datetime):
+        return value
+    shown = value.astimezone(dt.UTC).replace(tzinfo=None)
+    return f"{shown.isoformat(timespec='microseconds' if micro else 'seconds')}Z"
 
 
 def plain(value: object) -> Any:

@@ -1,6 +1,7 @@
 """Streams of records as tables, JSON lines, CSV, Parquet and Arrow: what every command prints.
 
-``table``: for people, widths from the first records; on a terminal in pages, else plain columns.
+``table``: for people, widths from the first records, times as ISO 8601 in UTC; on a terminal in
+pages, else plain columns.
 ``jsonl``: one object a line, UTF-8. ``csv``: RFC 4180, guarded for spreadsheets. ``parquet``: zstd.
 ``arrow``: an IPC stream. In table, CSV and Parquet a nested value of a record (``before``,
 ``after``, ``fields``) is its JSON as text. Memory is bounded by a page, or by a row group.
@@ -19,11 +20,11 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from binlogkit.errors import BinlogKitError, UsageError
-from binlogkit.frames.fields.field import Fields
+from binlogkit.frames.fields.field import TIMES, Fields
 from binlogkit.frames.fields.field import names as field_names
 from binlogkit.reports._columns import ABSENT, parse_columns, picker
 from binlogkit.reports._destination import ByteSink, destination, is_terminal
-from binlogkit.reports._values import json_text
+from binlogkit.reports._values import iso_time, json_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -115,8 +116,23 @@ def _write_records(
 
             made = _columnar.batches_of(stream, columns, pick, declared)
             return _columnar.write_columnar(sink, *made, output.format)
-        return _write_cells(sink, columns, (pick(record) for record in stream), output)
+        rows = (pick(record) for record in stream)
+        if output.format == "table":
+            rows = _with_times(rows, columns, declared)
+        return _write_cells(sink, columns, rows, output)
     return 0  # a closed pipe
+
+
+def _with_times(
+    rows: Iterator[list[Any]], columns: Sequence[str], declared: Fields
+) -> Iterator[list[Any]]:
+    """The rows with times as people read them."""
+    units = {field.name: TIMES[field.type] for field in declared if field.type in TIMES}
+    times = [(i, units[name]) for i, name in enumerate(columns) if name in units]
+    for row in rows:
+        for i, unit in times:
+            row[i] = iso_time(row[i], unit)
+        yield row
 
 
 def write_batches(
