@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import warnings
 from importlib.metadata import entry_points
 
 import click
@@ -22,6 +23,7 @@ from binlogkit.errors import (
     InputError,
     LimitError,
     SchemaError,
+    UnmetWarning,
     UsageError,
 )
 
@@ -79,6 +81,13 @@ def _usage(exc: click.ClickException) -> str:
 
 def run(argv: list[str] | None = None) -> int:
     """Run the command line; the exit status."""
+    # What filters name and the log does not have is told in notes, see cli/status.py.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnmetWarning)
+        return _run(argv)
+
+
+def _run(argv: list[str] | None) -> int:
     try:
         status = cli.main(args=argv, prog_name="binlogkit", standalone_mode=False)
         if sys.stdout is not None:

@@ -225,7 +225,7 @@ class Log(Streams):
         from binlogkit.frames.tables import to_engine
         from binlogkit.log.filter_warnings import warn_of_unmet
 
-        warn_of_unmet(self, filters, nothing=not table.num_rows)
+        warn_of_unmet(self, filters, nothing=not table.num_rows, level=4)
         gaps = [str(gap) for gap in self.gaps]
         if gaps and engine == "pyarrow":
             told = {**(table.schema.metadata or {}), b"binlogkit:gaps": json.dumps(gaps)}
@@ -284,15 +284,21 @@ class Log(Streams):
         may have been changed in ways that are not known; ``despite_gaps``: the plans are made all
         the same, and their script names the gaps.
         """
+        from binlogkit.log.filter_warnings import warn_of_unmet
         from binlogkit.log.undo import plans_of
 
-        return plans_of(self, backwards=True, despite_gaps=despite_gaps, **filters)
+        plans = plans_of(self, backwards=True, despite_gaps=despite_gaps, **filters)
+        warn_of_unmet(self, filters, nothing=not len(plans))
+        return plans
 
     def redo(self, *, despite_gaps: bool = False, **filters: Unpack[FilterArgs]) -> Plans:
         """Plans that make the chosen changes again, first first; see :meth:`undo`."""
+        from binlogkit.log.filter_warnings import warn_of_unmet
         from binlogkit.log.undo import plans_of
 
-        return plans_of(self, backwards=False, despite_gaps=despite_gaps, **filters)
+        plans = plans_of(self, backwards=False, despite_gaps=despite_gaps, **filters)
+        warn_of_unmet(self, filters, nothing=not len(plans))
+        return plans
 
     def audit(self, **filters: Unpack[FilterArgs]) -> Audit:
         """Who changed what and when, and what this log cannot show; see log.audit.SECTIONS.
@@ -300,8 +306,11 @@ class Log(Streams):
         Damage ends the reading and is among the findings; it is not raised.
         """
         from binlogkit.log.audit import audit_log
+        from binlogkit.log.filter_warnings import warn_of_unmet
 
-        return audit_log(self, **filters)
+        audit = audit_log(self, **filters)
+        warn_of_unmet(self, filters, nothing=not audit["by_table"].num_rows)
+        return audit
 
     def verify(self, *, rows: bool = False) -> Verification:
         """Whether the logs are whole: structure, checksums, positions, transactions, continuity.

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from binlogkit.errors import DamageError, UsageError
 from binlogkit.events.gtid_set import GtidSet
+from binlogkit.log.filter_warnings import others
 from binlogkit.log.gaps import Reach
 from binlogkit.log.history import MERGE, History, Layout
 from binlogkit.log.past_the_end import behind_position, behind_time
-from binlogkit.rows.filters import parse_table_name, parse_time, written_table_name
+from binlogkit.rows.filter_args import check_names
+from binlogkit.rows.filters import TableName, parse_table_name, parse_time, written_table_name
 from binlogkit.rows.schema import Origin
 from binlogkit.rows.soundness import Gap
 
@@ -138,6 +140,8 @@ def table_states(
 
     if sum(x is not None for x in (at, until_gtid, until_time)) > 1:
         raise UsageError("give one of at, until_gtid and until_time")
+    if isinstance(key, str):
+        raise UsageError(f"key is a list of names, not {key!r}")
     tables = list(tables)
     place = None if at is None else _place(log, at)
     gtids = GtidSet.parse(until_gtid) if isinstance(until_gtid, str) else until_gtid
@@ -154,6 +158,8 @@ def table_states(
         name = _full_name(history, table)
         counted = _ended(transactions, until, name)
         layout = history.layout(name, counted)
+        if key is not None and layout.columns is not None:
+            check_names(key, layout.columns, "column")
         chosen = tuple(key) if key is not None else layout.key
         engine = _transactional(layout.engine) if transactional is None else transactional
         state = replay(
@@ -173,6 +179,9 @@ def table_states(
         reach = Reach(log.files, transactions, counted, until)
         standing = _gaps(gaps, boundaries, name, history.names(name), reach)
         doubts = _doubts(layout, history, counted)
+        if name not in history.layouts and not any(b.concerns(name) for b in boundaries):
+            there = others(TableName(*name), list(log.met))
+            doubts.append(_doubt("unknown_table", f"The log does not name this table{there}."))
         certain = state.rows.num_rows if state.determined and not doubts else 0
         if certain and standing:
             certain = _behind(standing, state.rows, reading.partial(name), named=_named(log, name))
