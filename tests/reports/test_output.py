@@ -532,7 +532,10 @@ def test_memory_is_bounded(tmp_path: Path) -> None:
 
 def test_times_are_for_people_in_tables_alone(tmp_path: Path) -> None:
     declared = fields(("at", "seconds?", "when"), ("commit", "microseconds", "when"))
-    records = [{"at": 1767323045, "commit": 1767323045000006}, {"at": None, "commit": 2**62}]
+    records: list[dict[str, Any]] = [
+        {"at": 1767323045, "commit": 1767323045000006},
+        {"at": None, "commit": 2**62},
+    ]
     path = tmp_path / "out"
     write_records(records, Output(path=path), declared=declared)
     assert path.read_text().split() == [

@@ -116,7 +116,7 @@ def _write_records(
 
             made = _columnar.batches_of(stream, columns, pick, declared)
             return _columnar.write_columnar(sink, *made, output.format)
-        rows = (pick(record) for record in stream)
+        rows: Iterator[list[Any]] = map(pick, stream)
         if output.format == "table":
             rows = _with_times(rows, columns, declared)
         return _write_cells(sink, columns, rows, output)
