@@ -23,6 +23,7 @@ from binlogkit.rows.soundness import FileFacts, Finding, Grade, Joint
 from binlogkit.sources.hashed import FileHash
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
     import pyarrow as pa
 
@@ -145,15 +146,27 @@ def _ledgers(
     try:
         for batch in log.read_batches(reading, wanted, views=(take,)):
             activity.take(batch.batch)
+    except DamageError as error:
+        # Events after it were taken with their windows: what came before it is read again.
+        transactions, statements = Transactions(source), Statements(wanted, source)
+        boundaries = Boundaries(wanted)
+
+        def again(window: Window, rows: np.ndarray[Any, Any]) -> None:
+            transactions.take(window, rows)
+            statements.take(window)
+            boundaries.take(window)
+
+        log.view(again, counting=True)
+        if str(error) not in map(str, log.damages):
+            log.damages.append(error)
+        verification, changes = verify_log(log), activity.finish()
+    else:
         findings += stream.end()
         verification = Verification(findings, stream.files, stream.joints)
-    except DamageError as error:
-        log.damages.append(error)
-        verification = verify_log(log)
+        changes = activity.finish()
+        if not filters:
+            transactions.count(changes)
     log.losses = []  # the verification tells of them
-    changes = activity.finish()
-    if not filters:
-        transactions.count(changes)
     found = transactions.finish(wanted, log.files)
     return (
         verification,

@@ -26,7 +26,10 @@ def view(
             damages, counted = window.damages, None
             if counts is not None:
                 counted, found = counts.of(window)
-                damages = sorted([*damages, *found], key=_entry)
+                if found and stops:
+                    window = window.before(found[0][0])
+                    counted = counted[: found[0][0]]
+                damages = sorted([*window.damages, *found], key=_entry)
                 for i, error in found:
                     reading.unread_rows(window, i, error)
             for one in take:

@@ -33,13 +33,12 @@ from binlogkit.rows.start import Start
 from binlogkit.rows.table_history import TableHistory
 from binlogkit.rows.transactions import Transaction
 from binlogkit.rows.watch import Watch
-from binlogkit.rows.window import ALONE, ROWS_EVENTS, Facts, Looked, Stretch, Window
+from binlogkit.rows.window import ALONE, Facts, Looked, Window
 from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.tasks import Submit
 
 __all__ = ["Reading", "Times"]
 
-_HAS_XID = 16
 MOST_EVENTS = 1 << 31  # of a reading: what the place of a row, an int64, can tell
 
 
@@ -191,6 +190,7 @@ class Reading:
     ) -> Window:
         stretch, file = part.stretch, scan.carrier.name
         unparsed: list[tuple[int, DamageError]] = []
+        fatal = None
         looked, self._looked = self._looked, []
         damages = [*part.damages]
         transactions = scan.transactions()
@@ -206,11 +206,8 @@ class Reading:
             errors, self._slots.errors = self._slots.errors, []
             unparsed, self._slots.unparsed = self._slots.unparsed, []
             if errors and scan.stops:
-                i, self._fatal = errors[0]
-                transactions = _until(transactions, stretch, i)
-                stretch = replace(stretch, entries=stretch.entries[:i]) if i else None
-                errors, damages = [], [told for told in damages if told[0] <= i]
-                looked = [item for item in looked if item.i < i]
+                fatal, self._fatal = errors[0]
+                errors = []
             damages += errors
         damages.sort(key=_entry)
         window = Window(
@@ -218,6 +215,8 @@ class Reading:
             self._slots.schemas, looked, damages, folded=self.folded, loose=scan.loose,
             context=replace(scan.parser.context),
         )  # fmt: skip
+        if fatal is not None:
+            window = window.before(fatal)
         if watch is not None:
             met = sorted([*part.damages, *unparsed], key=_entry)
             self.losses += [loss for _, loss in watch.take(window, met)]
@@ -275,25 +274,6 @@ class Reading:
         if self._server_version != server_version:
             self.tables.generation += 1  # versions read the same map otherwise
         self._server_version = self.tables.catalog.server_version = server_version
-
-
-def _until(transactions: np.ndarray[Any, Any], stretch: Stretch, i: int) -> np.ndarray[Any, Any]:
-    """What was known of transactions before entry ``i`` of a stretch."""
-    entries = stretch.entries
-    known: np.ndarray[Any, Any] = transactions[
-        transactions["number"] <= entries["tx"][:i].max(initial=-1)
-    ].copy()
-    behind = entries["tx"][i:] == (known["number"][-1] if len(known) else -1)
-    if not len(known) or not behind.any():
-        return known
-    last, outer = known[-1], stretch.inners[i:] < 0
-    last["events"] -= np.count_nonzero(behind)
-    last["size"] -= stretch.sizes[i:][behind & outer].sum()
-    last["row_events"] -= np.count_nonzero(ROWS_EVENTS[entries["type"][i:]] & behind)
-    last["end_pos"], last["end_timestamp"] = stretch.ends[i - 1], entries["timestamp"][i - 1]
-    last["has"] &= 0xFF ^ _HAS_XID
-    last["outcome"], last["open"] = 0, 1
-    return known
 
 
 def _entry(told: tuple[int, DamageError]) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,7 @@ LOOK, BAD_CHECKSUM, NEW_MAP, NO_MAP = 1, 2, 4, 8
 STRAY, MAP_CHANGED, STATEMENT_END = 16, 32, 64
 #: Bits of a transaction's notes.
 ALONE, IN_STATEMENT, REPLACED = 1, 2, 4
+_XID = 16  # of what it has
 #: An event's place in the reading, shifted so that its rows follow.
 SEQ_SHIFT = 32
 
@@ -257,3 +258,34 @@ class Window:
     folded: bool = False
     loose: bool = False
     context: ParseContext = field(default_factory=ParseContext)
+
+    def before(self, i: int) -> Window:
+        """What was known before entry ``i``, where damage ends the reading, and that damage."""
+        stretch = self.stretch
+        assert stretch is not None
+        return replace(
+            self,
+            transactions=_until(self.transactions, stretch, i),
+            stretch=replace(stretch, entries=stretch.entries[:i]) if i else None,
+            looked=[item for item in self.looked if item.i < i],
+            damages=[told for told in self.damages if told[0] <= i],
+        )
+
+
+def _until(transactions: np.ndarray[Any, Any], stretch: Stretch, i: int) -> np.ndarray[Any, Any]:
+    """What was known of transactions before entry ``i`` of a stretch."""
+    entries = stretch.entries
+    known: np.ndarray[Any, Any] = transactions[
+        transactions["number"] <= entries["tx"][:i].max(initial=-1)
+    ].copy()
+    after = entries["tx"][i:] == (known["number"][-1] if len(known) else -1)
+    if not len(known) or not after.any():
+        return known
+    last, outer = known[-1], stretch.inners[i:] < 0
+    last["events"] -= np.count_nonzero(after)
+    last["size"] -= stretch.sizes[i:][after & outer].sum()
+    last["row_events"] -= np.count_nonzero(ROWS_EVENTS[entries["type"][i:]] & after)
+    last["end_pos"], last["end_timestamp"] = stretch.ends[i - 1], entries["timestamp"][i - 1]
+    last["has"] &= 0xFF ^ _XID
+    last["outcome"], last["open"] = 0, 1
+    return known
