@@ -26,12 +26,11 @@ def view(
             damages, counted = window.damages, None
             if counts is not None:
                 counted, found = counts.of(window)
-                if found and stops:
-                    window = window.before(found[0][0])
-                    counted = counted[: found[0][0]]
-                damages = sorted([*window.damages, *found], key=_entry)
                 for i, error in found:
                     reading.unread_rows(window, i, error)
+                if found and stops:
+                    window, counted = window.before(found[0][0]), counted[: found[0][0]]
+                damages = sorted([*window.damages, *found], key=_entry)
             for one in take:
                 if counts is None:
                     one(window)
