@@ -111,7 +111,7 @@ def whole(run: Run, small: Path) -> Callable[[str], list[dict[str, Any]]]:
 
     def records(command: str) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = run(command, small, "--format", "jsonl").records
-        return [{**r, "file": "", "end_file": "", "xid": None} for r in found]
+        return [{**r, "file": "", "source": "", "end_file": "", "xid": None} for r in found]
 
     return records
 
@@ -130,7 +130,7 @@ def test_a_file_cut_inside_an_event(
     assert done.complaint == (
         f"binlogkit: {path} at {last.pos}: the file ends {size - 1} bytes into an event of {size}"
     )
-    records = [{**r, "file": "", "end_file": "", "xid": None} for r in done.records]
+    records = [{**r, "file": "", "source": "", "end_file": "", "xid": None} for r in done.records]
     if command == "transactions":
         assert records[:-1] == whole(command)[:-1]
         assert records[-1]["outcome"] == "cut"
@@ -159,7 +159,7 @@ def test_a_wrong_checksum(
     )
     assert len(lost) == (mode == "report")
     assert all("one WRITE_ROWS_EVENT cannot be read" in line for line in lost)
-    records = [{**r, "file": "", "end_file": "", "xid": None} for r in done.records]
+    records = [{**r, "file": "", "source": "", "end_file": "", "xid": None} for r in done.records]
     assert records
     if command == "transactions":
         return

@@ -216,7 +216,7 @@ def test_events_and_transactions(run: Run, log: Path, names: dict[str, Any]) -> 
 def test_no_filter_is_left_out() -> None:
     """What is listed here is what the commands have."""
     tried = {word for options, _ in CASES for word in options if word.startswith("--")}
-    tried |= {"--thread", "--server-id"}
+    tried |= {"--thread", "--server-id", "--source"}
     assert tried == {"--" + name.replace("_", "-") for name in FILTERS}
 
 

@@ -80,9 +80,11 @@ def test_a_schema_file_without_tables(run: Run, small: Path, tmp_path: Path) -> 
     assert str(schema) in done.complaint
 
 
-def test_the_same_file_twice_is_read_twice(run: Run, small: Path) -> None:
+def test_the_same_file_twice_counts_once(run: Run, small: Path) -> None:
     once = run("rows", small, "--format", "jsonl").records
-    assert run("rows", small, small, "--format", "jsonl").records == once + once
+    assert run("rows", small, small, "--format", "jsonl").records == once
+    kept = run("rows", small, small, "--format", "jsonl", "--duplicates", "keep")
+    assert kept.records == once + once
 
 
 def test_globs_indexes_and_urls(run: Run, golden_log: Any, tmp_path: Path) -> None:

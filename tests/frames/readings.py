@@ -55,7 +55,7 @@ def read(
 ) -> Found:
     """All that one way of reading tells of a log."""
     found = Found()
-    log = bk.open(source, on_damage=on_damage, threads=threads)
+    log = bk.open(source, on_damage=on_damage, threads=threads, name="a server", duplicates="keep")
     reading, windows = how(log, Filters.build(**filters))
     last = -1
     try:

@@ -534,7 +534,7 @@ def test_only_relay_logs_go_on() -> None:
     whole = assert_same([first, second], "report")
     assert whole.damages == []
     for logs in ([plain[0], second], [first, plain[1]], plain):
-        seen = assert_same(logs, "report")
+        seen = assert_same(logs, "report", name="one server's")
         assert [t.outcome for t in seen.transactions.values()].count("cut") == 1
         assert len(seen.transactions) > len(whole.transactions)
         assert any("no TABLE_MAP_EVENT" in damage for damage in seen.damages)

@@ -85,9 +85,10 @@ def test_a_split_knows_the_names_that_ddl_in_earlier_files_gave() -> None:
 
 def test_order_and_transaction_numbers_are_those_of_the_log() -> None:
     paths = [*TWO_FILES.binlogs, *golden.case("8.0-row-compressed", "transactions").binlogs]
-    log = bk.open([str(path) for path in paths])
-    table = log.table_names()[0]
-    plan = make_plan(parse_options({"paths": json.dumps([str(p) for p in paths]), "table": table}))
+    names = [str(path) for path in paths]
+    log = bk.open(names, duplicates="keep")
+    table, given = log.table_names()[0], {"paths": json.dumps(names), "duplicates": "keep"}
+    plan = make_plan(parse_options({**given, "table": table}))
     got, want = records(plan), log.changes(table)
     assert len({r["file"] for r in got}) > 2
     for column in ("seq", "tx", "file", "pos", "row", "before_state", "after_state"):
@@ -129,8 +130,9 @@ def test_a_schema_file_completes_what_the_log_does_not_tell(tmp_path: Path) -> N
 def test_the_other_frames_are_those_of_the_log(kind: str) -> None:
     paths = [*TWO_FILES.binlogs, *golden.case("8.0-row-compressed", "transactions").binlogs]
     names = [str(path) for path in paths]
-    plan = make_plan(parse_options({"paths": json.dumps(names), "records": kind, "name": "db1"}))
-    frame = getattr(bk.open(names, name="db1"), kind)(engine="pyarrow")
+    given = {"paths": json.dumps(names), "name": "db1", "duplicates": "keep"}
+    plan = make_plan(parse_options({**given, "records": kind}))
+    frame = getattr(bk.open(names, name="db1", duplicates="keep"), kind)(engine="pyarrow")
     got = records(plan)
     assert got == frame.to_pylist()
     assert len({r["file"] for r in got}) > 1
@@ -234,14 +236,14 @@ def test_nothing_behind_damage_is_planned_but_all_behind_an_unreadable_file_is(
     tmp_path: Path,
 ) -> None:
     for i, path in enumerate([*TWO_FILES.binlogs, TWO_FILES.binlogs[1]]):
-        shutil.copy(path, tmp_path / f"binlog.{i}")
-    paths = json.dumps([str(tmp_path / f"binlog.{i}") for i in range(3)])
+        shutil.copy(path, tmp_path / f"binlog.{i:06}")
+    paths = json.dumps([str(tmp_path / f"binlog.{i:06}") for i in range(3)])
     sound = make_plan(parse_options({"paths": paths}))
-    (tmp_path / "binlog.1").write_bytes(b"no log")
+    (tmp_path / "binlog.000001").write_bytes(b"no log")
     unreadable = make_plan(parse_options({"paths": paths}))
     assert len(sound.known) == len(unreadable.known) == 1
     assert [split.known for split in unreadable.splits] == [None, 0, 0]
-    with pytest.raises(InputError, match=r"binlog\.1: not a binary log"):
+    with pytest.raises(InputError, match=r"binlog\.000001: not a binary log"):
         list(decode(unreadable, unreadable.splits[1], scan_schema(unreadable)))
     assert list(decode(unreadable, unreadable.splits[2], scan_schema(unreadable)))
 

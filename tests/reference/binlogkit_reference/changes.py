@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -84,7 +85,7 @@ def read_windows(walk: Walk, filters: Filters) -> Windows:
     """Windows of (schema, batch) in log order; what was read before an error comes before it."""
     decoders = Decoders()
     batches: dict[tuple[str, str, int], ColumnBatch] = {}
-    rows = 0
+    rows, source = 0, walk.options.source or _stem(walk.carriers[0].name)
 
     def taken() -> list[tuple[TableSchema, pa.RecordBatch]]:
         found = [(batch.schema, record_batch(batch)) for batch in batches.values()]
@@ -99,7 +100,7 @@ def read_windows(walk: Walk, filters: Filters) -> Windows:
             key = (schema.db, schema.table, schema.version)
             for change in _changes(step, decoders, walk):
                 if key not in batches:
-                    batches[key] = ColumnBatch.empty(schema, walk.options.source)
+                    batches[key] = ColumnBatch.empty(schema, source)
                 batches[key].add(*change)
                 rows += 1
                 if rows % _MAX_ROWS == 0:
@@ -108,6 +109,11 @@ def read_windows(walk: Walk, filters: Filters) -> Windows:
         yield taken()
         raise
     yield taken()
+
+
+def _stem(name: str) -> str:
+    """What logs beside each other are called together, of which one has this name."""
+    return re.sub(r"\.\d{6,}(\.gz|\.zst)?$", "", name)
 
 
 def _wanted(step: Step, f: Filters) -> bool:

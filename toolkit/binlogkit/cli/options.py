@@ -87,6 +87,13 @@ reading_options = _apply(
         help="report: quarantine the damaged range, go on, and tell.",
     ),
     click.option(
+        "--duplicates",
+        type=click.Choice(["drop", "keep"]),
+        default="drop",
+        show_default=True,
+        help="Of a transaction whose GTID was read before.",
+    ),
+    click.option(
         "-v",
         "--verbose",
         is_flag=True,
@@ -111,6 +118,7 @@ filter_options = _apply(
     click.option("--gtid", metavar="SET", help="Only transactions of this GTID set."),
     click.option("--thread", type=_COUNT, multiple=True, help="Only these connection ids."),
     click.option("--server-id", type=_COUNT, multiple=True, help="Only these server ids."),
+    click.option("--source", metavar="NAME", multiple=True, help="Only these servers' logs."),
     click.option(
         "--where",
         multiple=True,
@@ -175,6 +183,7 @@ def open_input(arguments: dict[str, Any]) -> Any:
         on_damage=arguments.pop("on_damage"),
         keyring=arguments.pop("keyring"),
         key_file=arguments.pop("key_file"),
+        duplicates=arguments.pop("duplicates"),
     )
     return with_progress(log)
 

@@ -23,6 +23,7 @@ _LOG = logging.getLogger(__name__)
 @click.option("--until-gtid", metavar="SET", help="Up to the set's last member in log order.")
 @click.option("--until-time", metavar="TIME", help="After those committed at or before this time.")
 @click.option("--timezone", metavar="ZONE", help="Zone of a time without an offset.")
+@click.option("--source", metavar="NAME", help="Whose logs, where several servers have the table.")
 @output_options
 def command(**arguments: Any) -> int:
     """One record per row that the table held: its values, and the columns that are not known.

@@ -45,6 +45,7 @@ def event_batches(
     else such an event is a LimitError. Damage goes to ``reading.damages`` before the events of its
     window.
     """
+    reading.sources = filters.sources
     events = Events(filters, compact=compact)
     for window in reading.windows():
         reading.damages.extend(error for _, error in window.damages)

@@ -14,11 +14,9 @@ if TYPE_CHECKING:
 __all__ = ["plain_record", "to_table"]
 
 
-def plain_record(
-    item: Statement | LoggedBoundary, declared: Fields, source: str | None = None
-) -> dict[str, Any]:
+def plain_record(item: Statement | LoggedBoundary, declared: Fields) -> dict[str, Any]:
     """A statement's or a boundary's record."""
-    return {k: source if k == "source" else getattr(item, k) for k in names(declared)}
+    return {name: getattr(item, name) for name in names(declared)}
 
 
 def to_table(records: Iterable[dict[str, Any]], declared: Fields) -> pa.Table:

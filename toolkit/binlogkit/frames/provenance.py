@@ -40,9 +40,9 @@ _NAMES = names(BATCH)
 class Provenance:
     """The logs and original statements that rows came from, by the ordinals of their events."""
 
-    def __init__(self, source: str | None) -> None:
-        self._source = source
+    def __init__(self) -> None:
         self._files: list[tuple[int, str | None]] = []
+        self._sources: list[tuple[int, str | None]] = []
         self._queries: list[tuple[int, str | None]] = []  # from this ordinal on
         self._query: str | None = None
         self._tx = _NONE
@@ -51,8 +51,9 @@ class Provenance:
         """Take what a window tells."""
         stretch = window.stretch
         assert stretch is not None
-        if not self._files or self._files[-1][1] != window.carrier.name:
-            self._files.append((stretch.ordinal, window.carrier.name))
+        for known, name in ((self._files, window.carrier.name), (self._sources, window.source)):
+            if not known or known[-1][1] != name:
+                known.append((stretch.ordinal, name))
         for i, query in stretch.queries(self._query, self._tx):
             self._query = query
             self._queries.append((stretch.ordinal + i, query))
@@ -65,7 +66,7 @@ class Provenance:
 
     def forget(self, ordinal: int) -> None:
         """No event before this one is asked for any more."""
-        for known in (self._files, self._queries):
+        for known in (self._files, self._sources, self._queries):
             del known[: max(0, bisect_right(known, ordinal, key=_ordinal) - 1)]
 
     def batches(
@@ -90,7 +91,7 @@ class Provenance:
         facts |= taken.columns()
         facts["file"] = _looked_up(self._files, taken.runs)
         facts["query"] = _looked_up(self._queries, taken.runs)
-        facts["source"] = constant(self._source, rows)
+        facts["source"] = _looked_up(self._sources, taken.runs)
         facts["db"], facts["table"] = constant(layout.db, rows), constant(layout.table, rows)
         return pa.RecordBatch.from_arrays([facts[name] for name in _NAMES], schema=layout.schema)
 

@@ -68,6 +68,7 @@ def read_batches(
     here. What was read before an error is handed over before it is raised. ``views`` take each
     window before its rows are decoded.
     """
+    reading.sources = filters.sources
     sizes = [carrier.size for carrier in reading.carriers]
     size = None if None in sizes else sum(filter(None, sizes))
     workers = Workers(thread_count(threads or reading.options.threads, size))
@@ -113,7 +114,7 @@ class RowChanges:
         self._windows: deque[Decoded] = deque()
         self._waiting = 0
         self._known = TransactionFacts()
-        self._provenance = Provenance(reading.options.source)
+        self._provenance = Provenance()
         self._log: tuple[Carrier, int] | None = None  # and its first transaction
         self._stretch: Stretch | None = None  # the last one
 

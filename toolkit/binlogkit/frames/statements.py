@@ -34,11 +34,10 @@ _POST_HEADER = 13
 
 
 class Statements:
-    """Every statement of the windows that ``filters`` want; ``source``: see ReadOptions.name."""
+    """Every statement of the windows that ``filters`` want."""
 
-    def __init__(self, filters: Filters, source: str | None = None) -> None:
+    def __init__(self, filters: Filters) -> None:
         self._filters = filters
-        self._source = source
         self._known = TransactionFacts()
         self._parts: list[pa.Table] = []
 
@@ -64,10 +63,10 @@ class Statements:
         found = [
             (item.i, statement)
             for item, gtid in zip(items, gtids, strict=True)
-            if (statement := statement_of(item, gtid)) is not None
+            if (statement := statement_of(item, window.source, gtid)) is not None
         ]
         if found:
-            records = (plain_record(s, STATEMENT, self._source) for _, s in found)
+            records = (plain_record(s, STATEMENT) for _, s in found)
             places.append(np.array([i for i, _ in found]))
             tables.append(to_table(records, STATEMENT))
         if tables:
@@ -95,9 +94,8 @@ class Statements:
             del data
         inners = stretch.inners[here]
         inner = pa.array(inners, pa.int64(), mask=inners < 0)
-        source = [self._source] * count if self._source is not None else pa.nulls(count)
         columns: dict[str, Any] = {
-            "source": source,
+            "source": pa.repeat(pa.scalar(window.source, pa.string()), count),
             "file": pa.repeat(pa.scalar(window.carrier.name), count),
             "pos": stretch.positions[here],
             "end_pos": stretch.ends[here],
@@ -132,9 +130,9 @@ class Statements:
 
 
 class Boundaries:
-    """What the windows' statements do to tables; ``filters``: None for all."""
+    """What the windows' statements do to tables, as far as ``filters`` want them."""
 
-    def __init__(self, filters: Filters | None = None) -> None:
+    def __init__(self, filters: Filters) -> None:
         self._filters = filters
         self._known = TransactionFacts()
         self.found: list[LoggedBoundary] = []
@@ -147,29 +145,25 @@ class Boundaries:
         if not here or stretch is None:
             self._known.forget(self._known.last)
             return []
-        wanted = None
-        if self._filters is not None:
-            wanted = wanted_events(self._filters, window, self._known)
+        wanted = wanted_events(self._filters, window, self._known)
         made: list[tuple[int, LoggedBoundary]] = []
         for item in here:
             if wanted is not None and not wanted[item.i]:
                 continue
             gtid, commit = self._known.gtid_and_commit(item.number)
             seq = stretch.ordinal + item.i << SEQ_SHIFT
-            made += [(item.i, b) for b in boundaries_of(item, seq, gtid, commit)]
+            made += [(item.i, b) for b in boundaries_of(item, window.source, seq, gtid, commit)]
         self.found += [boundary for _, boundary in made]
         self._known.forget(self._known.last)
         return made
 
-    def finish(
-        self, source: str | None = None, *, folded: bool = False, first: int = 0
-    ) -> pa.Table:
+    def finish(self, *, folded: bool = False, first: int = 0) -> pa.Table:
         """The boundaries in log order, from the one of number ``first`` on; ``folded``: in small
         letters, as the server stores names."""
         found = self.found[first:]
         if folded:
             found = [in_small_letters(b) for b in found]
-        return to_table((plain_record(b, BOUNDARY, source) for b in found), BOUNDARY)
+        return to_table((plain_record(b, BOUNDARY) for b in found), BOUNDARY)
 
 
 def _gtids(known: TransactionFacts, numbers: np.ndarray[Any, Any]) -> list[str | None]:

@@ -19,6 +19,7 @@ from binlogkit.rows.settling import OUTCOMES
 from binlogkit.rows.slots import table_name
 from binlogkit.rows.transactions import Outcome, Transaction
 from binlogkit.rows.window import BAD_CHECKSUM, ROWS_EVENTS, TRANSACTIONS, Window
+from binlogkit.rows.xa import Prepared
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -108,12 +109,13 @@ class _Pairs:
 
 
 class Transactions:
-    """A view of a reading's windows: its transactions; ``source``: see ReadOptions.name."""
+    """A view of a reading's windows: its transactions."""
 
-    def __init__(self, source: str | None = None) -> None:
-        self._source = source
+    def __init__(self) -> None:
         self._records: list[np.ndarray[Any, Any]] = []
         self._files: list[tuple[int, str]] = []  # from this transaction on
+        self._sources: list[tuple[int, str]] = []
+        self._repeated: set[int] = set()
         self._end_files: dict[int, str] = {}
         self._told: dict[int, _Told] = {}
         self._tables = _Pairs()
@@ -153,16 +155,16 @@ class Transactions:
         if self._records and first < self._next:  # one that was open comes again
             last = self._records.pop()
             self._records.append(last[: first - int(last["number"][0])])
-            if self._file_of(first) != file:
+            if _name_at(self._files, first) != file:
                 self._end_files[first] = file
         new = max(first, self._next)
         self._next = first + len(records)
-        if new < self._next and (not self._files or self._files[-1][1] != file):
-            self._files.append((new, file))
+        for known, name in ((self._files, file), (self._sources, window.source or "")):
+            if new < self._next and (not known or known[-1][1] != name):
+                known.append((new, name))
         self._records.append(records)
-
-    def _file_of(self, number: int) -> str:
-        return next(file for start, file in reversed(self._files) if start <= number)
+        if window.repeated is not None:
+            self._repeated.update(window.repeated.tolist())
 
     def _take_tables(self, window: Window) -> None:
         stretch = window.stretch
@@ -241,6 +243,8 @@ class Transactions:
         schema = arrow_schema(TRANSACTION)
         made = [columns[field.name].cast(field.type) for field in schema]
         table = pa.Table.from_arrays(made, schema=schema)
+        if self._repeated:
+            table = table.filter(flags(~np.isin(records["number"], list(self._repeated))))
         if filters is None or filters == Filters():
             return table
         from binlogkit.frames.wanted import wanted_transactions
@@ -280,12 +284,10 @@ class Transactions:
             outcome[number - first] = how
         columns: dict[str, Any] = {
             "tx": _numbers(numbers),
-            "source": pa.nulls(count, pa.string())
-            if self._source is None
-            else pa.repeat(pa.scalar(self._source), count),
-            "file": self._file_names(numbers),
+            "source": _names(self._sources, numbers),
+            "file": _names(self._files, numbers),
             "pos": _numbers(records["pos"]),
-            "end_file": self._file_names(numbers, self._end_files),
+            "end_file": _patched(_names(self._files, numbers), numbers, self._end_files),
             "end_pos": _numbers(records["end_pos"]),
             "gtid": _texts(gtid_array(records), has & GTID),
             "server_id": _numbers(records["server_id"]),
@@ -334,27 +336,32 @@ class Transactions:
 
     def _resolved(self, records: np.ndarray[Any, Any]) -> dict[int, tuple[int, str, int]]:
         """What XA COMMIT and XA ROLLBACK decide: (outcome, file, position) by transaction."""
-        prepared: dict[str, int] = {}
+        prepared = Prepared()
         found: dict[int, tuple[int, str, int]] = {}
         first = int(records["number"][0]) if len(records) else 0
         for number in sorted(n for n, t in self._told.items() if t.known.xa or t.known.resolves):
             known, record = self._told[number].known, records[number - first]
+            source, again = _name_at(self._sources, number), number in self._repeated
             if OUTCOMES[record["outcome"]] == Outcome.PREPARED and known.xa is not None:
-                prepared[known.xa] = number
+                prepared.add(source, known.xa, number, again=again)
             elif known.resolves is not None:
-                decided = prepared.pop(known.resolves, None)
-                if decided is not None:
-                    place = self._file_of(number), int(record["pos"])
+                decided = prepared.decided(source, known.resolves)
+                if decided is not None and not again:
+                    place = _name_at(self._files, number), int(record["pos"])
                     found[decided] = (int(record["outcome"]), *place)
         return found
 
-    def _file_names(
-        self, numbers: np.ndarray[Any, Any], others: dict[int, str] | None = None
-    ) -> pa.Array:
-        starts = np.array([start for start, _ in self._files], np.int64)
-        places = np.searchsorted(starts, numbers, side="right") - 1
-        texts = text_array([file for _, file in self._files])
-        return _patched(texts.take(_numbers(places)), numbers, others or {})
+
+def _name_at(known: list[tuple[int, str]], number: int) -> str:
+    """The name that counts at a transaction."""
+    return next(name for start, name in reversed(known) if start <= number)
+
+
+def _names(known: list[tuple[int, str]], numbers: np.ndarray[Any, Any]) -> pa.Array:
+    """The name that counts at each transaction."""
+    starts = np.array([start for start, _ in known], np.int64)
+    places = np.searchsorted(starts, numbers, side="right") - 1
+    return text_array([name for _, name in known]).take(_numbers(places))
 
 
 def _numbers(values: np.ndarray[Any, Any], there: np.ndarray[Any, Any] | None = None) -> pa.Array:

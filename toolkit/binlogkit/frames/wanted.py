@@ -29,6 +29,10 @@ def wanted_events(
     assert stretch is not None
     entries = stretch.entries
     checks = []
+    if filters.sources and window.source not in filters.sources:
+        return np.zeros(len(entries), bool)
+    if window.repeated is not None:
+        checks.append(~np.isin(entries["tx"], window.repeated))
     if window.first and filters.start_position is not None:
         checks.append(stretch.positions >= filters.start_position)
     if window.last and filters.stop_position is not None:
@@ -67,6 +71,8 @@ def wanted_transactions(table: pa.Table, filters: Filters, files: Sequence[str])
         wanted &= ~(among("file", files[0]) & (numbers("pos") < filters.start_position))
     if filters.stop_position is not None and files:
         wanted &= ~(among("file", files[-1]) & (numbers("pos") >= filters.stop_position))
+    if filters.sources:
+        wanted &= np.logical_or.reduce([among("source", name) for name in filters.sources])
     if filters.server_ids:
         wanted &= np.isin(numbers("server_id"), list(filters.server_ids))
     if filters.threads:

@@ -131,9 +131,9 @@ def _ledgers(
     from binlogkit.frames.statements import Boundaries, Statements
     from binlogkit.frames.transactions import Transactions, those
 
-    wanted, source = Filters.build(**filters), log.options.source
+    wanted = Filters.build(**filters)
     reading, activity = log.reading(carriers), Activity()
-    transactions, statements = Transactions(source), Statements(wanted, source)
+    transactions, statements = Transactions(), Statements(wanted)
     boundaries, counts = Boundaries(wanted), RowCounts(stops=False)
     stream, findings = FindingStream(log), list[Finding]()
 
@@ -173,7 +173,7 @@ def _ledgers(
         changes,
         those(found, changes.column("tx").unique().to_pylist()) if wanted.where else found,
         statements.finish(),
-        boundaries.finish(source, folded=reading.folded),
+        boundaries.finish(folded=reading.folded),
         sorted(".".join(name) for name, known in reading.schemas.items() if known[-1].cascades),
     )
 

@@ -13,6 +13,7 @@ import numpy as np
 from binlogkit.events.format_description import FormatDescription
 from binlogkit.frames.statements import Boundaries
 from binlogkit.rows.ddl import TableChange
+from binlogkit.rows.filters import Filters
 from binlogkit.rows.ledger import LoggedBoundary, in_small_letters
 from binlogkit.rows.window import ROWS_EVENTS, SEQ_SHIFT, Window
 from binlogkit.sources.log_format import version_tuple
@@ -54,19 +55,25 @@ class Merged:
 class History:
     """What a reading's windows tell of every table: boundaries, and layouts in log order.
 
+    ``wanted``: of which sources' logs; ``sources``: whose logs have changes of each table;
     ``merged``: the first change of each MERGE table in each transaction, in log order;
     ``folded``: names are in small letters, as the server showed to store them; ``ends``: where the
     last event of each file that was read ends; ``latest``: the latest second of an event.
     """
 
+    wanted: Filters = field(default_factory=Filters)
     layouts: dict[tuple[str, str], list[Layout]] = field(default_factory=dict)
+    sources: dict[tuple[str, str], set[str]] = field(default_factory=dict)
     version: tuple[int, int, int] = (0, 0, 0)
     merged: dict[tuple[tuple[str, str], int | None], Merged] = field(default_factory=dict)
     folded: bool = False
     ends: dict[str, int] = field(default_factory=dict)
     latest: int = 0
-    _boundaries: Boundaries = field(default_factory=Boundaries)
+    _boundaries: Boundaries = field(init=False)
     _merging: bool = False  # whether there are MERGE tables
+
+    def __post_init__(self) -> None:
+        self._boundaries = Boundaries(self.wanted)
 
     def layout(self, name: tuple[str, str], counted: frozenset[int]) -> Layout:
         """The last layout of a transaction that counts."""
@@ -95,7 +102,8 @@ class History:
         """Add what a window tells."""
         if window.folded and not self.folded:
             self.fold()
-        if window.stretch is None:
+        sources = self.wanted.sources
+        if window.stretch is None or (sources and window.source not in sources):
             return
         self.ends[window.carrier.name] = int(window.stretch.ends[-1])
         self.latest = max(self.latest, int(window.stretch.entries["timestamp"].max()))
@@ -114,9 +122,9 @@ class History:
         for i, boundary in told[at:]:
             self._take_boundary(boundary, next(changes[i]))
 
-    def table(self, source: str | None, first: int = 0) -> pa.Table:
+    def table(self, first: int = 0) -> pa.Table:
         """The boundaries as a frame, from the one of this number on."""
-        return self._boundaries.finish(source, folded=self.folded, first=first)
+        return self._boundaries.finish(folded=self.folded, first=first)
 
     @property
     def found(self) -> list[LoggedBoundary]:
@@ -126,6 +134,8 @@ class History:
 
     def _take_boundary(self, told: LoggedBoundary, change: TableChange) -> None:
         boundary = in_small_letters(told) if self.folded else told
+        for name in {(boundary.db, boundary.table), _name_after(boundary)}:
+            self.sources.setdefault((name[0] or "", name[1] or ""), set()).add(told.source or "")
         if boundary.action == "statement_write":
             self._note_merge(_write(boundary))
         db, table = _name_after(boundary)
@@ -149,6 +159,7 @@ class History:
         assert schema is not None and stretch is not None
         name, seq = self._stored(schema.name), stretch.ordinal + i << SEQ_SHIFT
         pos = int(stretch.positions[i])
+        self.sources.setdefault(name, set()).add(window.source or "")
         self._note_merge(Merged(seq, name, number, window.carrier.name, pos))
         columns = tuple(c.name for c in schema.columns)
         before = self.layouts.get(name)
@@ -193,7 +204,10 @@ def _first_rows(window: Window, *, every: bool) -> Iterator[tuple[int, int, int 
     stretch = window.stretch
     assert stretch is not None
     entries = stretch.entries
-    here = np.flatnonzero(ROWS_EVENTS[entries["type"]] & (entries["slot"] >= 0))
+    rows = ROWS_EVENTS[entries["type"]] & (entries["slot"] >= 0)
+    if window.repeated is not None:
+        rows &= ~np.isin(entries["tx"], window.repeated)
+    here = np.flatnonzero(rows)
     keys = entries["slot"][here].astype(np.int64)
     if every:
         keys = keys << 32 | entries["tx"][here] + 1

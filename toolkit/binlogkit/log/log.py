@@ -254,7 +254,8 @@ class Log(Streams):
         member of the set in log order; ``until_time``: commit time at or before it (``timezone``
         for one without an offset); by default the end of the log. ``transactional``: whether the
         table's engine is, where the log must not be left to guess; ``key``: columns of a key that
-        nothing tells.
+        nothing tells; ``source``: whose logs, where servers that do not replicate from each other
+        have a table of this name.
         Errors: UsageError, and those of reading.
         """
         return next(self.states([table], **point))

@@ -32,6 +32,7 @@ def open_log(
     keyring: str | Path | None = None,
     key_file: str | Path | None = None,
     threads: int | None = None,
+    duplicates: str = "drop",
 ) -> Log:
     """A log, or several in order.
 
@@ -39,18 +40,25 @@ def open_log(
     ``schema``: a SQL file with CREATE TABLE statements (the state before the log) or a Catalog;
     ``schema_from``: a live server, ``mysql://user@host:port`` (password from the environment
     variable BINLOGKIT_PASSWORD); ``charset``: of text whose character set nothing tells;
-    ``on_damage``: ``stop`` or ``report``; ``name``: the ``source`` column; ``keyring``,
-    ``key_file``: names of the server's keyring file, or of a file with one key, for encrypted logs
-    (else the environment variables BINLOGKIT_KEYRING and BINLOGKIT_KEY_FILE); ``threads``: that
-    decode row changes, 1 for none beside the caller's (else the environment variable
-    BINLOGKIT_THREADS, else one per processor up to four): what comes, and in which order, is the
-    same with any number.
+    ``on_damage``: ``stop`` or ``report``; ``name``: of their server, the ``source`` column;
+    ``keyring``, ``key_file``: names of the server's keyring file, or of a file with one key, for
+    encrypted logs (else the environment variables BINLOGKIT_KEYRING and BINLOGKIT_KEY_FILE);
+    ``threads``: that decode row changes, 1 for none beside the caller's (else
+    BINLOGKIT_THREADS, else one per processor up to four): what comes, in which order, is the
+    same with any number; ``duplicates``: of a transaction whose GTID was read before in another
+    log, or twice in one, ``drop`` or ``keep`` what comes later.
     Errors: InputError, EmptyInputError, UsageError.
     """
     if on_damage not in ("stop", "report"):
         raise UsageError(f"on_damage is stop or report, not {on_damage!r}")
     carriers = resolve(source, key_files(keyring, key_file))
-    options = replace(_options(schema, schema_from, charset, on_damage, name), threads=threads)
+    if duplicates not in ("drop", "keep"):
+        raise UsageError(f"duplicates is drop or keep, not {duplicates!r}")
+    options = replace(
+        _options(schema, schema_from, charset, on_damage, name),
+        threads=threads,
+        duplicates=duplicates,
+    )
     return Log(carriers, options)
 
 

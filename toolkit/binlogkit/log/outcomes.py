@@ -11,6 +11,7 @@ from binlogkit.analyses.point_in_time.forward import ASIDE, COUNTS, LEFT_OUT, OP
 from binlogkit.frames.transaction_facts import COMMIT, GTID, gtid_array
 from binlogkit.rows.settling import OUTCOMES
 from binlogkit.rows.transactions import Outcome
+from binlogkit.rows.xa import Prepared
 
 if TYPE_CHECKING:
     from binlogkit.events.gtid_set import GtidSet
@@ -44,7 +45,7 @@ class Outcomes:
         self._known = np.zeros(0, np.uint8)
         self._first: int | None = None
         self._last_member = _NONE
-        self._prepared: dict[str, int] = {}  # XA transactions
+        self._prepared = Prepared()
         self._resolved: dict[int, int] = {}  # and which transactions decided them
         rolled_back = COUNTS if transactional is False else LEFT_OUT
         meaning = {
@@ -76,11 +77,12 @@ class Outcomes:
             if item.told is None:
                 continue
             if item.told.resolves is not None:
-                decided = self._prepared.pop(item.told.resolves, None)
-                if decided is not None:
+                decided = self._prepared.decided(window.source, item.told.resolves)
+                if decided is not None and not window.repeats(item.number):
                     self._resolved[decided] = item.number
             elif item.told.xa is not None:
-                self._prepared[item.told.xa] = item.number
+                again = window.repeats(item.number)
+                self._prepared.add(window.source, item.told.xa, item.number, again=again)
 
     def _late(self, window: Window) -> np.ndarray[Any, Any]:
         """Which of a window's transactions end after the point."""
@@ -116,6 +118,8 @@ class Outcomes:
         first = int(records["number"][0])
         for number, (gtid, _) in self._facts(window):
             texts[number - first] = gtid
+        for number in [] if window.repeated is None else window.repeated.tolist():
+            texts[number - first] = None
         for i, text in enumerate(texts):
             if text is not None and self._gtids is not None and text in self._gtids:
                 self._last_member = max(self._last_member, first + i)

@@ -16,7 +16,7 @@ from binlogkit.log.filter_warnings import others
 from binlogkit.log.gaps import Reach
 from binlogkit.log.history import MERGE, History, Layout
 from binlogkit.log.past_the_end import behind_position, behind_time
-from binlogkit.rows.filter_args import check_names
+from binlogkit.rows.filter_args import check_names, texts
 from binlogkit.rows.filters import TableName, parse_table_name, parse_time, written_table_name
 from binlogkit.rows.schema import Origin
 from binlogkit.rows.soundness import Gap
@@ -62,6 +62,7 @@ class PointArgs(TypedDict, total=False):
     timezone: str | None
     transactional: bool | None
     key: Sequence[str] | None
+    source: str | Iterable[str] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +132,7 @@ def table_states(
     timezone: str | None = None,
     transactional: bool | None = None,
     key: Sequence[str] | None = None,
+    source: str | Iterable[str] | None = None,
 ) -> Iterator[TableState]:
     """See :meth:`Log.state`; the log is read once for all tables, and once more for a table that
     the first reading shows to have been another, or to have had another key."""
@@ -143,11 +145,12 @@ def table_states(
     if isinstance(key, str):
         raise UsageError(f"key is a list of names, not {key!r}")
     tables = list(tables)
+    sources = frozenset(texts("source", source))
     place = None if at is None else _place(log, at)
     gtids = GtidSet.parse(until_gtid) if isinstance(until_gtid, str) else until_gtid
     time = None if until_time is None else parse_time(until_time, timezone)
     outcomes = Outcomes(log.files, place=place, gtids=gtids, time=time, transactional=transactional)
-    reading = StateReading(log, tables, outcomes, key)
+    reading = StateReading(log, tables, outcomes, key, sources)
     history, transactions, boundaries = reading.history, reading.transactions, reading.boundaries
     until = _until(log, place, gtids, time, set(transactions.column("end_file").to_pylist()))
     notes = behind_position(history, *place) if place else []
@@ -156,6 +159,8 @@ def table_states(
     gaps = log.gaps
     for table in tables:
         name = _full_name(history, table)
+        met = [history.sources.get(one, set()) for one in history.names(name)]
+        log.one_history(set[str]().union(*met), f"{table} is")
         counted = _ended(transactions, until, name)
         layout = history.layout(name, counted)
         if key is not None and layout.columns is not None:
@@ -163,7 +168,7 @@ def table_states(
         chosen = tuple(key) if key is not None else layout.key
         engine = _transactional(layout.engine) if transactional is None else transactional
         state = replay(
-            _changes(log, history.names(name)),
+            _changes(log, history.names(name), sources),
             boundaries,
             key=chosen,
             transactions=transactions,
@@ -198,11 +203,13 @@ def table_states(
         )
 
 
-def _changes(log: Streams, names: set[tuple[str, str]]) -> Iterator[pa.RecordBatch]:
+def _changes(
+    log: Streams, names: set[tuple[str, str]], sources: frozenset[str]
+) -> Iterator[pa.RecordBatch]:
     """The tables' changes, read again, up to damage, which is kept in ``log.damages``."""
     wanted = [written_table_name(*name) for name in names]
     try:
-        for batch in log.batches(table=wanted):
+        for batch in log.batches(table=wanted, source=sources):
             yield batch.batch
     except DamageError as error:
         log.damages.append(error)

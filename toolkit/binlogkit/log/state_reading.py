@@ -40,11 +40,12 @@ class StateReading:
         tables: Sequence[str],
         outcomes: Outcomes,
         key: Sequence[str] | None,
+        sources: frozenset[str],
     ) -> None:
-        self.history = History()
-        self._source = log.options.source
+        wanted = Filters(sources=sources)
+        self.history = History(wanted)
         self._outcomes, self._key = outcomes, key
-        self._ledger, self._texts = Transactions(self._source), Statements(Filters())
+        self._ledger, self._texts = Transactions(), Statements(wanted)
         self._counts = RowCounts(stops=False)
         self._reader = BoundaryReader()
         self._known: list[Boundary] = []
@@ -53,8 +54,8 @@ class StateReading:
         self._savepoints = self._looked = False  # whether rollbacks to some are in the log
         self._undone: list[Undone] = []
         self._partial: dict[Name, int] = {}
-        self._read(log, Filters.build(table=tables))
-        self.transactions = self._ledger.finish()
+        self._read(log, Filters.build(table=tables, source=sources))
+        self.transactions = self._ledger.finish(wanted)
         self.statements = self._texts.finish()
 
     @property
@@ -96,7 +97,7 @@ class StateReading:
             for forward in self._tables.values():
                 forward.give_up()
             self._tables = {_small(name): forward for name, forward in self._tables.items()}
-        fresh = self._reader.read(self.history.table(self._source, len(self._known)))
+        fresh = self._reader.read(self.history.table(len(self._known)))
         self._known += fresh
         for forward in self._tables.values():
             forward.happen(fresh)

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Unpack
 
 from binlogkit.errors import DamageError, InputError, UsageError
+from binlogkit.log.copies import differing
 from binlogkit.log.views import view
 from binlogkit.rows.filter_args import FilterArgs, RowFilterArgs, check_names
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.options import ReadOptions
 from binlogkit.rows.reading import Reading, Times
-from binlogkit.rows.soundness import Finding, Gap, Gaps
+from binlogkit.rows.soundness import Finding, Gap, Gaps, Soundness
 from binlogkit.rows.steps import Step, steps_of
+from binlogkit.rows.window import SEQ_SHIFT
 from binlogkit.sources.carriers import Carrier
 
 if TYPE_CHECKING:
@@ -62,11 +64,22 @@ class Streams:
         self.undecodable = 0
         self.unreadable: InputError | None = None
         self._reading: Reading | None = None
+        self._gaps = Gaps()
+        self._differing: list[Gap] | None = None
 
     @property
     def gaps(self) -> list[Gap]:
         """Where changes may be missing, up to where the last read came: damage, files, GTIDs."""
-        return [] if self._reading is None else self._reading.gaps
+        reading = self._reading
+        if reading is None:
+            return []
+        if self._differing is None:
+            copied, seq = self._gaps.soundness.copied(), reading.ordinal << SEQ_SHIFT
+            self._differing = [
+                Gap(f.code, f.place.file, f.place.pos, seq, tables or None, f.found)
+                for f, tables in differing(self.carriers, self.options, *copied)
+            ]
+        return [*reading.gaps, *self._differing]
 
     @property
     def notes(self) -> list[Finding]:
@@ -84,7 +97,9 @@ class Streams:
         ``carriers``: the log's own, opened otherwise.
         """
         carriers = self.carriers if carriers is None else carriers
-        reading = self._reading = Reading(carriers, self.options, gaps=Gaps())
+        self._gaps = Gaps(Soundness(keeps=self.options.duplicates == "keep"))
+        self._differing = None
+        reading = self._reading = Reading(carriers, self.options, gaps=self._gaps)
         self.damages, self.problems = reading.damages, reading.problems
         self.losses, self.loose, self.met = reading.losses, reading.loose, reading.schemas
         self.times = reading.times
@@ -156,9 +171,9 @@ class Streams:
         """The transactions in Arrow; a log that cannot be read is in ``unreadable``."""
         from binlogkit.frames.transactions import Transactions, those
 
-        wanted, transactions = Filters.build(**filters), Transactions(self.options.source)
+        wanted, transactions = Filters.build(**filters), Transactions()
         if not wanted.where:
-            self.view(transactions.take, counting=True)
+            self.view(transactions.take, counting=True, sources=wanted.sources)
             return transactions.finish(wanted, self.files)
         touching = self._touching(wanted, transactions)
         return those(transactions.finish(wanted, self.files), touching)
@@ -186,15 +201,23 @@ class Streams:
             self.unreadable = error
         return found
 
-    def view(self, *take: Callable[..., object], counting: bool = False) -> Reading:
+    def view(
+        self,
+        *take: Callable[..., object],
+        counting: bool = False,
+        sources: frozenset[str] = frozenset(),
+    ) -> Reading:
         """Read the log once for views; see :func:`binlogkit.log.views.view`."""
         reading = self.reading()
+        reading.sources = sources
         self.unreadable = view(reading, *take, counting=counting)
         return reading
 
-    def viewed(self, *take: Callable[..., object]) -> Reading:
+    def viewed(
+        self, *take: Callable[..., object], sources: frozenset[str] = frozenset()
+    ) -> Reading:
         """A reading that views have gone through; a log that cannot be read is raised."""
-        reading = self.view(*take)
+        reading = self.view(*take, sources=sources)
         if self.unreadable is not None:
             raise self.unreadable
         return reading
@@ -203,8 +226,8 @@ class Streams:
         """The statements that the log holds as text, in Arrow."""
         from binlogkit.frames.statements import Statements
 
-        statements = Statements(wanted, self.options.source)
-        self.viewed(statements.take)
+        statements = Statements(wanted)
+        self.viewed(statements.take, sources=wanted.sources)
         return statements.finish()
 
     def boundary_table(self, wanted: Filters) -> pa.Table:
@@ -212,8 +235,18 @@ class Streams:
         from binlogkit.frames.statements import Boundaries
 
         boundaries = Boundaries(wanted)
-        reading = self.viewed(boundaries.take)
-        return boundaries.finish(self.options.source, folded=reading.folded)
+        reading = self.viewed(boundaries.take, sources=wanted.sources)
+        return boundaries.finish(folded=reading.folded)
+
+    def one_history(self, sources: Iterable[str], what: str) -> None:
+        """UsageError: ``what`` stands in the logs of several servers that no GTID joins."""
+        series = None if self._reading is None else self._reading.series
+        names = sorted(sources)
+        if len(names) > 1 and series is not None and not series.joined(names):
+            listed = ", ".join(names)
+            raise UsageError(
+                f"{what} in the logs of several servers: name one as source ({listed})"
+            )
 
     # ---- batches ------------------------------------------------------------------------
 

@@ -28,15 +28,17 @@ def plans_of(
     from binlogkit.frames.transactions import Transactions
 
     wanted = Filters.build(**filters)
-    transactions, statements = Transactions(log.options.source), Statements(Filters())
+    transactions, statements = Transactions(), Statements(Filters(sources=wanted.sources))
     boundaries, reading = Boundaries(wanted), log.reading()
     views = (transactions.take, statements.take, boundaries.take)
     changes = [batch.batch for batch in log.read_batches(reading, wanted, views=views)]
-    happened = boundaries.finish(log.options.source, folded=reading.folded)
+    sources = {source for c in changes for source in c.column("source").unique().to_pylist()}
+    log.one_history(sources, "the changes are")
+    happened = boundaries.finish(folded=reading.folded)
     found = plans(
         changes,
         _refused(happened, wanted),
-        transactions=transactions.finish(),
+        transactions=transactions.finish(Filters(sources=wanted.sources)),
         statements=statements.finish(),
         backwards=backwards,
     )

@@ -11,6 +11,7 @@ import numpy as np
 from binlogkit.errors import DamageError, InputError
 from binlogkit.frames.fields.ledger import FINDING
 from binlogkit.frames.row_counts import RowCounts
+from binlogkit.log.copies import differing
 from binlogkit.rows.reading import Reading
 from binlogkit.rows.soundness import FileFacts, Finding, Grade, Joint, Soundness
 from binlogkit.rows.watch import Met
@@ -100,7 +101,7 @@ class FindingStream:
     def __init__(self, log: Streams, *, rows: bool = False) -> None:
         self._log = log
         self._all_rows = rows
-        self._soundness = Soundness()
+        self._soundness = Soundness(keeps=log.options.duplicates == "keep")
         self._counts = RowCounts(stops=False)
         self._vouched = False
         self.unreadable: InputError | None = None
@@ -123,9 +124,10 @@ class FindingStream:
             yield found
 
     def _found(self) -> Iterator[Finding]:
-        carriers = list(self._log.carriers)
+        carriers, series = list(self._log.carriers), None
         while carriers:
-            reading = Reading(carriers, self._log.options)
+            reading = Reading(carriers, self._log.options, series=series)
+            series = reading.series
             carriers = []
             try:
                 yield from self._of(reading)
@@ -147,8 +149,10 @@ class FindingStream:
         return self._soundness.take(window, self._unread_rows(window))
 
     def end(self) -> list[Finding]:
-        """The findings after the last window."""
-        return self._soundness.end()
+        """The findings after the last window; logs that have copies are read again for it."""
+        log, copied = self._log, self._soundness.copied()
+        copies = differing(log.carriers, log.options, *copied)
+        return [*self._soundness.end(), *(found for found, _ in copies)]
 
     def _of(self, reading: Reading) -> Iterator[Finding]:
         for window in reading.windows():

@@ -26,6 +26,7 @@ class RowFilterArgs(TypedDict, total=False):
     gtid: str | GtidSet | None
     thread: int | Iterable[int] | None
     server_id: int | Iterable[int] | None
+    source: str | Iterable[str] | None
     where: WhereArg
     start_position: int | None
     stop_position: int | None

@@ -101,8 +101,9 @@ class Filters:
 
     Positions are byte offsets: ``start_position`` in the first log, ``stop_position`` in the last,
     exclusive. Times are µs since the epoch, ``stop_time`` exclusive: the transaction's commit where
-    the log has it (8.0.1+), else the event's own second. ``where``: conditions on the row's values,
-    see rows/where.py.
+    the log has it (8.0.1+), else the event's own second. ``sources``: names of servers' logs; a
+    GTID that several of these have comes once, whatever others have. ``where``: conditions on the
+    row's values, see rows/where.py.
 
     Damage of framing, checksums and what stands before an event's rows is told whatever is wanted.
     Rows that a filter leaves out (all but ``where``) are not decoded, which is what filters are
@@ -116,6 +117,7 @@ class Filters:
     gtids: GtidSet | None = None
     threads: frozenset[int] = frozenset()
     server_ids: frozenset[int] = frozenset()
+    sources: frozenset[str] = frozenset()
     where: Where = ALL
     start_position: int | None = None
     stop_position: int | None = None
@@ -143,6 +145,7 @@ class Filters:
             gtids=GtidSet.parse(gtid) if isinstance(gtid, str) else gtid,
             threads=numbers("thread", given.get("thread")),
             server_ids=numbers("server_id", given.get("server_id")),
+            sources=frozenset(texts("source", given.get("source"))),
             where=parse_where(given.get("where")),
             start_position=one_number("start_position", given.get("start_position")),
             stop_position=one_number("stop_position", given.get("stop_position")),

@@ -18,6 +18,7 @@ __all__ = ["LoggedBoundary", "Statement", "boundaries_of", "in_small_letters", "
 class Statement:
     """A statement that the log holds as text; ``kind``: one of StatementKind."""
 
+    source: str | None
     file: str
     pos: int
     end_pos: int
@@ -41,6 +42,7 @@ class LoggedBoundary:
     ``sql_mode``: the session's, as a mask, None where the log does not tell it.
     """
 
+    source: str | None
     file: str
     pos: int
     end_pos: int
@@ -62,22 +64,23 @@ class LoggedBoundary:
     sql_mode: int | None
 
 
-def statement_of(item: Looked, gtid: str | None) -> Statement | None:
+def statement_of(item: Looked, source: str | None, gtid: str | None) -> Statement | None:
     """The statement of an event that Python read, None for other events."""
     body, raw = item.event.body, item.event.raw
     if not isinstance(body, (Query, ExecuteLoadQuery)):
         return None
     return Statement(
-        raw.file, raw.pos, raw.end_pos, raw.inner, raw.header.timestamp, raw.header.server_id,
-        gtid, body.thread_id, body.schema, body.query, str(item.kind or StatementKind.DML),
-        body.exec_time, body.error_code,
+        source, raw.file, raw.pos, raw.end_pos, raw.inner, raw.header.timestamp,
+        raw.header.server_id, gtid, body.thread_id, body.schema, body.query,
+        str(item.kind or StatementKind.DML), body.exec_time, body.error_code,
     )  # fmt: skip
 
 
 def boundaries_of(
-    item: Looked, seq: int, gtid: str | None, commit_timestamp: int | None
+    item: Looked, source: str | None, seq: int, gtid: str | None, commit_timestamp: int | None
 ) -> Iterator[LoggedBoundary]:
-    """What an event does to tables; ``seq``: its place; the others: its transaction's."""
+    """What an event of a source's logs does to tables; ``seq``: its place; the others: its
+    transaction's."""
     raw, body = item.event.raw, item.event.body
     text, mode = "", None
     if isinstance(body, (Query, ExecuteLoadQuery)):
@@ -85,7 +88,7 @@ def boundaries_of(
     tx = None if item.number < 0 else item.number
     for i, change in enumerate(item.changes):
         yield LoggedBoundary(
-            raw.file, raw.pos, raw.end_pos, raw.inner, seq + i, tx, raw.header.timestamp,
+            source, raw.file, raw.pos, raw.end_pos, raw.inner, seq + i, tx, raw.header.timestamp,
             commit_timestamp, gtid, change.db, change.table, change.action,
             change.new_db, change.new_table, *_layout(change.definition), change.reason, text,
             mode,

@@ -18,7 +18,9 @@ class ReadOptions:
 
     ``on_damage``: ``stop`` or ``report``; ``catalog``: what a schema file or a server says, and
     ``catalog_origin`` which of them; ``charset``: for text whose character set nothing tells;
-    ``threads``: how many decode rows, None for as many as there are processors, up to four.
+    ``source``: the name of the logs' server, None where nobody gave one; ``threads``: how many
+    decode rows, None for as many as there are processors, up to four; ``duplicates``: what becomes
+    of a transaction whose GTID came before, ``drop`` or ``keep``.
     """
 
     on_damage: str = "stop"
@@ -27,6 +29,7 @@ class ReadOptions:
     charset: str | None = None
     source: str | None = None
     threads: int | None = None
+    duplicates: str = "drop"
 
     def __post_init__(self) -> None:
         if self.charset is not None and self.charset not in (*CHARSETS, "utf8"):

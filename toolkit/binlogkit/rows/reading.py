@@ -16,17 +16,20 @@ import numpy as np
 from binlogkit._kernel.native.scan import Scanner
 from binlogkit.errors import DamageError, InputError, LimitError, printable
 from binlogkit.events.base import Event
-from binlogkit.events.control import Incident
+from binlogkit.events.control import Incident, Rotate
 from binlogkit.events.early import EarlyRows
 from binlogkit.events.format_description import FormatDescription, StartV3
-from binlogkit.events.gtid import Gtid
+from binlogkit.events.gtid import Gtid, PreviousGtids
+from binlogkit.events.gtid_set import GtidSet
 from binlogkit.events.load import CreateFile, Load
 from binlogkit.events.query import ExecuteLoadQuery, Query
 from binlogkit.rows.ddl import TableChange
+from binlogkit.rows.gtid_ledger import GtidLedger, by_origin
 from binlogkit.rows.losses import Loss
 from binlogkit.rows.options import ReadOptions
 from binlogkit.rows.scan import LogScan, ScannedPart
 from binlogkit.rows.schema import TableSchema
+from binlogkit.rows.series import AllSeries, Head, Series, Source, split_name
 from binlogkit.rows.slots import Slots
 from binlogkit.rows.soundness import Finding, Gap, Gaps
 from binlogkit.rows.start import Start
@@ -35,6 +38,7 @@ from binlogkit.rows.transactions import Transaction
 from binlogkit.rows.watch import Watch
 from binlogkit.rows.window import ALONE, Facts, Looked, Window
 from binlogkit.sources.carriers import Carrier
+from binlogkit.sources.raw import EventHeader
 from binlogkit.sources.tasks import Submit
 
 __all__ = ["Reading", "Times"]
@@ -64,8 +68,10 @@ class Reading:
     ``damages`` hold what is known when a window is handed over, but not yet what the window itself
     has, which whoever decodes its rows puts between theirs. ``loose``: carriers of events without a
     file around them, and how many statements in each have nothing but their rows there;
-    ``unreadable``: logs that cannot be read at all, which is raised behind all others; ``at``:
-    which log is read.
+    ``sources``: those whose transactions are wanted, empty for all: a GTID in others is none that
+    came before; ``unreadable``: logs that cannot be read at all, which is raised behind all others;
+    ``at``: which log is read; ``series``: which logs belong together, also of readings before;
+    ``seen``: the GTIDs of the transactions that were read whole.
     """
 
     def __init__(
@@ -75,6 +81,7 @@ class Reading:
         *,
         start: Start | None = None,
         gaps: Gaps | None = None,
+        series: AllSeries | None = None,
     ) -> None:
         self.carriers = carriers
         self.options = options or ReadOptions()
@@ -86,9 +93,10 @@ class Reading:
         self.unreadable: InputError | None = None
         self.at = 0
         self.tables = TableHistory(self.options)
-        if self.start.catalog is not None:
-            self.tables.catalog = self.start.catalog.copy()
-            self.tables.tracked = set(self.start.tracked)
+        catalog = self.start.catalog or self.options.catalog
+        self.series = series or AllSeries(catalog, self.start.tracked)
+        self.seen = GtidLedger(self.start.seen)
+        self.sources: frozenset[str] = frozenset()
         self.ordinal = self.start.ordinal
         self.facts = Facts()
         self.times = Times()
@@ -99,6 +107,8 @@ class Reading:
         self._carried: Transaction | None = None  # into the next relay log
         self._fatal: DamageError | None = None  # what ends the reading behind a window
         self._server_version = ""
+        self._series: Series | None = None  # of the log that is read
+        self._source: Source | None = None  # whose tables are known just now
 
     @property
     def schemas(self) -> dict[tuple[str, str], list[TableSchema]]:
@@ -160,6 +170,10 @@ class Reading:
         )  # fmt: skip
         first = i == 0 and self.start.first
         last = i == len(self.carriers) - 1 and self.start.last
+        self._series = None
+        if i and not self._beside(i - 1):
+            self.scanner.lost()
+            self._slots.renew()
         watch = None
         if not scan.stops:
             watch = Watch(carrier.name, ordinal=self.ordinal, running=self._carried)
@@ -172,13 +186,18 @@ class Reading:
         finally:
             if scan.loose:
                 self.loose.setdefault(carrier.name, 0)
-            relay = bool(scan.relay) and not last
+            relay = bool(scan.relay) and not last and self._beside(i)
             if not relay:
                 self.scanner.finish()
         if watch is not None:
             self.losses += watch.end()
             self._carried = watch.open if relay else None
         yield replace(self._window(scan, ScannedPart(None), watch, first, last), ends=True)
+
+    def _beside(self, i: int) -> bool:
+        """Whether the log behind log ``i`` lies beside it."""
+        names = [carrier.name for carrier in self.carriers[i : i + 2]]
+        return len({split_name(name)[:2] for name in names}) == 1
 
     def _begin_log(self) -> None:
         """Table ids are a log's own. A relay log may end inside a statement, and the next go on."""
@@ -195,6 +214,8 @@ class Reading:
         damages = [*part.damages]
         transactions = scan.transactions()
         if stretch is not None:
+            if self._series is None:
+                self._find_series(scan, stretch.raw(0, file).header)
             self._check_count(stretch.ordinal + len(stretch.entries), file)
             self._slots.resolve(stretch, scan.parser.context, file)
             damages += self._slots.unreadable(stretch, file)
@@ -210,10 +231,11 @@ class Reading:
                 errors = []
             damages += errors
         damages.sort(key=_entry)
+        repeated = self._repeated(transactions)
         window = Window(
             scan.carrier, first, last, self._server_version, self.facts, transactions, stretch,
             self._slots.schemas, looked, damages, folded=self.folded, loose=scan.loose,
-            context=replace(scan.parser.context),
+            context=replace(scan.parser.context), series=self._series, repeated=repeated,
         )  # fmt: skip
         if fatal is not None:
             window = window.before(fatal)
@@ -239,6 +261,11 @@ class Reading:
     def _look(self, scan: LogScan, i: int, event: Event) -> bool:
         """Take an event; whether tables have changed. Maps before it are resolved as they were."""
         body, settled = event.body, scan.settled
+        if self._series is None:
+            begins = isinstance(body, (FormatDescription, StartV3))
+            self._find_series(scan, event.raw.header, scan.following() if begins else None)
+        elif isinstance(body, Rotate) and event.raw.header.log_pos:
+            self._series.next_name, self._series.rotated = body.name, event.raw.header.timestamp
         number, told, kind = settled if settled is not None else (-1, None, None)
         if isinstance(body, Gtid):
             self.facts.gtids[number] = (body.gtid, body.immediate_commit_timestamp)
@@ -267,6 +294,59 @@ class Reading:
             told = f"{body.incident}: {body.message}" if body.message else body.incident
             return [TableChange("incident", "", "", reason=told)]
         return []
+
+    # ---- whose logs they are ------------------------------------------------------------------
+
+    def _find_series(
+        self, scan: LogScan, header: EventHeader, following: Event | None = None
+    ) -> None:
+        """A log begins: find out which logs it goes on with, and take up their tables."""
+        previous = None
+        if following is not None and isinstance(following.body, PreviousGtids):
+            previous = GtidSet.parse(following.body.gtid_set)
+        head = Head(
+            scan.carrier.name, self.options.source or scan.carrier.source, header.server_id,
+            bool(scan.relay), header.timestamp, previous,
+        )  # fmt: skip
+        self._series = self.series.of(head)
+        source, before = self._series.source, self._source
+        if source is before:
+            return
+        if before is not None:
+            before.catalog, before.tracked = self.tables.catalog, self.tables.tracked
+            self._slots.renew()
+        self._source = source
+        self.tables.take_over(source.catalog, source.tracked)
+        self.tables.generation += 1
+
+    def _repeated(self, transactions: np.ndarray[Any, Any]) -> np.ndarray[Any, Any] | None:
+        """The numbers of those whose GTID came before."""
+        series, known = self._series, self.facts.gtids
+        if series is None or not len(transactions):
+            return None
+        counts = not self.sources or series.source.name in self.sources
+        first, count = int(transactions["number"][0]), len(transactions)
+        told = (
+            {
+                n - first: gtid
+                for n, (gtid, _) in known.items()
+                if 0 <= n - first < count and gtid is not None
+            }
+            if known
+            else {}
+        )
+        whole = (transactions["open"] == 0) & (transactions["outcome"] > 0)
+        again = np.zeros(count, bool)
+        for origin, places, numbers in by_origin(transactions, np.ones(count, bool), told):
+            ended = whole[places]
+            if ended.any():
+                series.gtids.add(origin, numbers[ended])
+                if counts:
+                    again[places[ended]] = self.seen.add(origin, numbers[ended])
+            if counts and not ended.all():
+                again[places[~ended]] = self.seen.has(origin, numbers[~ended])
+        keep = self.options.duplicates == "keep" or not again.any()
+        return None if keep else transactions["number"][again]
 
     def _take_format(self, server_version: str) -> None:
         self._begin_log()

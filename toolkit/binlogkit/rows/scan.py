@@ -352,7 +352,9 @@ class LogScan:
         self.settled = None
         if found == "look":
             self._settle(block, event)
-        self._look(self, 0, event)
+        changed = self._look(self, 0, event)
+        if changed and self.ordinal:
+            yield from self._closed()
         usual = usual_layout(self.parser.context) and self.format.header_length == HEADER_LENGTH
         if block.pack is None and not usual:
             raise _CannotGoOn(block.origin + block.start)
@@ -378,6 +380,24 @@ class LogScan:
     def indexed(self) -> Stretch:
         """The stretch that is being indexed, as far as it has come."""
         return self._stretch(self._block, np.frombuffer(self.index.copied(), ENTRIES))
+
+    def following(self) -> Event | None:
+        """The event behind a format description that is looked at, where it is in hand."""
+        block, file = self._block, self.carrier.name
+        if block.pack is not None:
+            raws = block.pack.raws[block.given + len(self.index) :]
+        else:
+            at, end = block.start, block.end
+            if end - at < HEADER_LENGTH:
+                return None
+            header = parse_header(bytes(block.data[at : at + HEADER_LENGTH]), HEADER_LENGTH)
+            if not HEADER_LENGTH <= header.size <= end - at:
+                return None
+            tail = CHECKSUM_LENGTH if self.scanner.checksums else 0
+            body = bytes(block.data[at + HEADER_LENGTH : at + header.size - tail])
+            raws = [RawEvent(file, block.origin + at, header, body, "none")]
+        parser = EventParser(lambda _: None, replace(self.parser.context))
+        return parser.parse(raws[0]) if raws else None
 
     def _last_raw(self, block: _Block) -> RawEvent:
         """The event behind which the scan stopped."""

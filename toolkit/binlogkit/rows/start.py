@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from binlogkit.events.gtid_set import GtidSet
 from binlogkit.rows.ddl import Catalog
 
 __all__ = ["Start"]
@@ -16,8 +17,8 @@ class Start:
     ``ordinal``, ``number``: of the first event and transaction; ``begin``: offset in the first log
     of the transaction to begin with, 0 for the log's beginning; ``catalog``, ``tracked``: the
     tables as DDL left them, and the names that it touched, None for those of the options;
-    ``first``, ``last``: whether the first log read is the first of the series, and the last log the
-    last one.
+    ``first``, ``last``: whether the first log read is the first of all, and the last log the last
+    one; ``seen``: the GTIDs of the transactions before.
     """
 
     ordinal: int = 0
@@ -27,3 +28,4 @@ class Start:
     tracked: frozenset[tuple[str | None, str | None]] = frozenset()
     first: bool = True
     last: bool = True
+    seen: GtidSet | None = None

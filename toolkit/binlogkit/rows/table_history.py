@@ -36,6 +36,11 @@ class TableHistory:
         self._versions: dict[TableSchema, TableSchema] = {}
         self._columns = 0
 
+    def take_over(self, catalog: Catalog, tracked: set[tuple[str | None, str | None]]) -> None:
+        """Take other tables for those that there are, and forget what maps stood for."""
+        self.catalog, self.tracked = catalog, tracked
+        self._interned.clear()
+
     def apply(self, body: Query | ExecuteLoadQuery) -> list[TableChange]:
         """Take a statement; what it does to tables."""
         status = body.status_vars

@@ -17,6 +17,7 @@ from binlogkit.events.base import Event, ParseContext
 from binlogkit.events.statement_text import statement_text
 from binlogkit.rows.ddl import StatementKind, TableChange
 from binlogkit.rows.schema import TableSchema
+from binlogkit.rows.series import Series
 from binlogkit.rows.transactions import Transaction
 from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.chunks import Chunks
@@ -241,7 +242,9 @@ class Window:
     TRANSACTION, one that is open last; ``looked``: the events that Python read, in order;
     ``damages``: what was met, with the entry that it stands before or in; ``ends``: whether the log
     ends with it; ``folded``: whether names turned out to be compared without case; ``loose``:
-    whether the log is events without a file around them; ``context``: how its events are read.
+    whether the log is events without a file around them; ``context``: how its events are read;
+    ``series``: the logs that it belongs to, None before its first event; ``repeated``: the numbers
+    of the transactions whose GTID came before, None for none, or where they are wanted.
     """
 
     carrier: Carrier
@@ -258,6 +261,17 @@ class Window:
     folded: bool = False
     loose: bool = False
     context: ParseContext = field(default_factory=ParseContext)
+    series: Series | None = None
+    repeated: np.ndarray[Any, Any] | None = None
+
+    def repeats(self, number: int) -> bool:
+        """Whether a transaction's GTID came before."""
+        return self.repeated is not None and bool((self.repeated == number).any())
+
+    @property
+    def source(self) -> str | None:
+        """The name of the server's logs."""
+        return None if self.series is None else self.series.source.name
 
     def before(self, i: int) -> Window:
         """What was known before entry ``i``, where damage ends the reading, and that damage."""

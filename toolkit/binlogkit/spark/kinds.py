@@ -51,7 +51,7 @@ def _transactions(plan: Plan, split: Split) -> Iterator[Record]:
     from binlogkit.frames.transactions import Transactions
     from binlogkit.log.views import view
 
-    transactions, reading = Transactions(plan.options.source), plan.reading(split)
+    transactions, reading = Transactions(), plan.reading(split)
     unreadable = view(reading, transactions.take, counting=True)
     files = plan.splits[0].file, plan.splits[-1].file
     found = transactions.finish(plan.scan.wanted(), files, plan.decisions)
@@ -67,7 +67,7 @@ def _statements(plan: Plan, split: Split) -> Iterator[Record]:
     """The statements that the log holds as text."""
     from binlogkit.frames.statements import Statements
 
-    statements = Statements(plan.scan.wanted(), plan.options.source)
+    statements = Statements(plan.scan.wanted())
     for window in plan.reading(split).windows():
         statements.take(window)
         yield from statements.fresh().to_pylist()
@@ -81,7 +81,7 @@ def _boundaries(plan: Plan, split: Split) -> Iterator[Record]:
     boundaries = Boundaries(plan.scan.wanted())
     for window in plan.reading(split).windows():
         for _, boundary in boundaries.take(window):
-            yield plain_record(boundary, BOUNDARY, plan.options.source)
+            yield plain_record(boundary, BOUNDARY)
 
 
 def _damages(plan: Plan, split: Split) -> Iterator[Record]:

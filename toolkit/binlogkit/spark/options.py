@@ -32,9 +32,9 @@ class ScanOptions:
     """One scan, as plain values that can be shipped to a worker.
 
     ``filters``: keywords of :meth:`Filters.build`; ``schema``: path of a SQL file; ``schema_from``:
-    a live server; ``name``: the ``source`` column; ``kind``: one of :data:`KINDS`; ``keyring``,
-    ``key_file``: names of files; ``split_bytes``: of a log, behind which another split of it begins
-    where a transaction does.
+    a live server; ``name``: of the logs' server; ``duplicates``: see ReadOptions; ``kind``: one of
+    :data:`KINDS`; ``keyring``, ``key_file``: names of files; ``split_bytes``: of a
+    log, behind which another split of it begins where a transaction does.
     """
 
     paths: tuple[str, ...]
@@ -46,6 +46,7 @@ class ScanOptions:
     charset: str | None = None
     on_damage: str = "stop"
     name: str | None = None
+    duplicates: str = "drop"
     keyring: str | None = None
     key_file: str | None = None
     split_bytes: int = SPLIT_BYTES
@@ -85,6 +86,7 @@ def parse_options(options: Mapping[str, str]) -> ScanOptions:
         charset=given.get("charset"),
         on_damage=given.get("on_damage", "stop"),
         name=given.get("name"),
+        duplicates=given.get("duplicates", "drop"),
         keyring=given.get("keyring"),
         key_file=given.get("key_file"),
         split_bytes=_integer("splitBytes", given.get("split_bytes", str(SPLIT_BYTES))),
@@ -93,6 +95,8 @@ def parse_options(options: Mapping[str, str]) -> ScanOptions:
         raise UsageError(f"splitBytes is 1 or more, not {scan.split_bytes}")
     if scan.on_damage not in ("stop", "report"):
         raise UsageError(f"onDamage is stop or report, not {scan.on_damage!r}")
+    if scan.duplicates not in ("drop", "keep"):
+        raise UsageError(f"duplicates is drop or keep, not {scan.duplicates!r}")
     if scan.kind not in KINDS:
         raise UsageError(f"records is one of {', '.join(KINDS)}, not {scan.kind!r}")
     if scan.schema is not None and scan.schema_from is not None:
@@ -174,6 +178,7 @@ _FILTERS: dict[str, Callable[[str, str], Any]] = {
     "gtid": _text,
     "thread": _integers,
     "server_id": _integers,
+    "source": _texts,
     "where": _conditions,
     "start_position": _integer,
     "stop_position": _integer,
@@ -193,6 +198,7 @@ _SPELLED = {
     "charset": "charset",
     "on_damage": "onDamage",
     "name": "name",
+    "duplicates": "duplicates",
     "keyring": "keyring",
     "key_file": "keyFile",
     "split_bytes": "splitBytes",

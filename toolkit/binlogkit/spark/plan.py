@@ -19,14 +19,17 @@ import numpy as np
 
 from binlogkit.constants import EventType
 from binlogkit.errors import DamageError, InputError
+from binlogkit.events.gtid_set import GtidSet
 from binlogkit.log import open_log
 from binlogkit.rows.ddl import StatementKind
 from binlogkit.rows.options import ReadOptions
 from binlogkit.rows.reading import Reading
 from binlogkit.rows.schema import TableSchema
+from binlogkit.rows.series import split_name
 from binlogkit.rows.start import Start
 from binlogkit.rows.transactions import Outcome
 from binlogkit.rows.window import ROWS_EVENTS, Looked, Stretch, Window
+from binlogkit.rows.xa import Prepared
 from binlogkit.sources.carriers import Carrier, resolve
 from binlogkit.sources.carriers.up_to import can_seek, up_to
 from binlogkit.spark.options import ScanOptions
@@ -69,13 +72,17 @@ class Plan:
         carriers = resolve(split.location or split.file, self.scan.keys)
         if split.stop is not None:
             carriers = [up_to(carrier, split.stop) for carrier in carriers]
-        options = replace(self.options, threads=1)  # Spark gives a task one core
+        # Spark gives a task one core.
+        source = self.options.source or split.source
+        options = replace(self.options, threads=1, source=source)
         start = Start(
             split.events, split.transactions, split.start,
             None if known is None else known.catalog,
-            frozenset() if known is None else known.tracked, split.first, split.last,
+            frozenset() if known is None else known.tracked, split.first, split.last, split.seen,
         )  # fmt: skip
-        return Reading(carriers, options, start=start)
+        reading = Reading(carriers, options, start=start)
+        reading.sources = self.scan.wanted().sources
+        return reading
 
 
 def make_plan(scan: ScanOptions, *, unite: bool = True) -> Plan:
@@ -92,6 +99,7 @@ def make_plan(scan: ScanOptions, *, unite: bool = True) -> Plan:
         charset=scan.charset,
         on_damage=scan.on_damage,
         name=scan.name,
+        duplicates=scan.duplicates,
         keyring=scan.keyring,
         key_file=scan.key_file,
     )
@@ -130,7 +138,7 @@ class _Planner:
         self.known: list[Known] = []
         self.decisions: dict[int, Decision] = {}
         self._splits: list[Split] = []
-        self._prepared: dict[str, int] = {}
+        self._prepared = Prepared()
         self._declared = self._noted = 0  # statements that may have changed what is known
         self._declared_at = -1
         self._end = 0
@@ -138,18 +146,22 @@ class _Planner:
         self._uncut = 0  # splits before those of the log
         self._alone = _Alone()
         self._going_on = -1  # the latest transaction that has begun
+        self._seen = GtidSet()
+        self._source: str | None = None  # of the log before
 
     def run(self, splits: Sequence[Split]) -> tuple[Split, ...]:
         """The splits with their starts, and the ends of those that were read to the end."""
         needed = [self._needed(*pair) for pair in zip(splits, self._carriers, strict=True)]
         self.reading = Reading(list(compress(self._carriers, needed)), self._options)
         self.reading.start = replace(self.reading.start, last=all(needed))
+        self.reading.sources = self._scan.wanted().sources
         windows = self.reading.windows()
         behind: Window | None = None  # of a log behind one that cannot be read
         for split, carrier, read in zip(splits, self._carriers, needed, strict=True):
             self._begin(split, carrier, behind)
             whole = True
             while read:
+                self._seen = self.reading.seen.to_set()
                 window = behind or self._next(windows)
                 behind = None
                 if isinstance(window, Window) and window.carrier is carrier:
@@ -172,8 +184,11 @@ class _Planner:
 
     def _needed(self, split: Split, carrier: Carrier) -> bool:
         """Whether a log must be read. The last one matters to none behind it; but a table's schema,
-        or what became of a prepared transaction, may be in it, or it may be large."""
+        or what became of a prepared transaction, may be in it, it may be large, or another's."""
+        places = [split_name(carrier.name)[:2] for carrier in self._carriers[-2:]]
         if not split.last or self._scan.typed or self._scan.kind == "transactions":
+            return True
+        if places[0] != places[-1]:
             return True
         return self._scan.of_rows and (carrier.size or 0) > self._split_bytes
 
@@ -205,6 +220,7 @@ class _Planner:
             ordinal = window.stretch.ordinal
             number = int(window.transactions["number"].min(initial=number))
         self._uncut = len(self._splits) + 1
+        split = replace(split, source=self._source, seen=self._seen or None)
         self._splits.append(self._from(split, 0, ordinal, number))
         self._end, self._ordered, self._alone, self._going_on = 0, False, _Alone(), -1
         large = (carrier.size or 0) > self._split_bytes
@@ -223,7 +239,15 @@ class _Planner:
         return replace(self._splits[-1], stop=stop)
 
     def _take(self, window: Window) -> None:
-        stretch = window.stretch
+        stretch, split = window.stretch, self._splits[-1]
+        if window.series is not None and window.source != self._source:
+            # Behind the first log, this window is a format description alone.
+            self._noted = self._noted if self._source is None else -1
+            self._source = window.source
+            split = replace(split, source=self._source)
+            self._splits[-1] = self._from(split, split.start, split.events, split.transactions)
+        if window.repeated is not None:
+            self._cuts = False
         for item in window.looked:
             if item.kind is StatementKind.DDL:
                 self._declared += 1
@@ -268,10 +292,11 @@ class _Planner:
         told = item.told
         assert told is not None
         if told.outcome == Outcome.PREPARED and told.xa is not None:
-            self._prepared[told.xa] = item.number
+            again = window.repeats(item.number)
+            self._prepared.add(window.source, told.xa, item.number, again=again)
         elif told.resolves is not None:
-            decided = self._prepared.pop(told.resolves, None)
-            if decided is not None:
+            decided = self._prepared.decided(window.source, told.resolves)
+            if decided is not None and not window.repeats(item.number):
                 records = window.transactions
                 pos = int(records["pos"][records["number"] == item.number][0])
                 self.decisions[decided] = (told.outcome, window.carrier.name, pos)

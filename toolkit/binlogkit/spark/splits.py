@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from binlogkit.events.gtid_set import GtidSet
 from binlogkit.rows.ddl import Catalog
 
 __all__ = ["Known", "Split"]
@@ -25,7 +26,9 @@ class Split:
     ``known``: which of the plan's states holds what is known at its start, None for nothing;
     ``start``: logical offset of its first transaction, 0 for the file's beginning; ``stop``: of
     its end, or where the file ended when it was planned, None where it is read to its end, whatever
-    that is by then; ``location``: what opens it where that is not its name.
+    that is by then; ``location``: what opens it where that is not its name; ``source``: the name of
+    its server's logs, None where it alone tells that; ``seen``: the GTIDs of the transactions that
+    were read before.
     """
 
     file: str
@@ -37,3 +40,5 @@ class Split:
     start: int = 0
     stop: int | None = None
     location: str | None = field(default=None, repr=False)
+    source: str | None = None
+    seen: GtidSet | None = None

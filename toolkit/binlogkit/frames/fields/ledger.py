@@ -78,7 +78,11 @@ EXPLAIN = fields(
     ),
 )
 
-_SOURCE = ("source", "string?", "the name that the user gave the logs, else null")
+_SOURCE = (
+    "source",
+    "string?",
+    "whose log: the name that was given, else that of the logs that follow each other",
+)
 _GTID = ("gtid", "string?", "of its transaction; null when anonymous")
 _INNER = ("inner", "int64?", "the event's number inside a payload, from 0; null outside of one")
 

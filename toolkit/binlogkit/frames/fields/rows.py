@@ -44,7 +44,13 @@ ROW = fields(
     ),
 )
 
-_SOURCE = fields(("source", "string?", "the name that the user gave the logs, else null"))
+_SOURCE = fields(
+    (
+        "source",
+        "string?",
+        "whose log: the name that was given, else that of the logs that follow each other",
+    )
+)
 _ORDER = fields(
     ("seq", "int64", "the order of changes and table boundaries over all logs read together"),
     ("tx", "int64?", "the number of its transaction; null outside any"),

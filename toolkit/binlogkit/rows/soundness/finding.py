@@ -137,8 +137,12 @@ CODES: dict[str, Code] = {
         " missing."),
     "no_gtid": Code(_W, "The transaction has no GTID event where all others have one: events before"
         " it are missing, or it was put in."),
-    "gtid_repeated": Code(_W, "A server executes a GTID once: the second one's changes count"
-        " twice, or one of the two is forged."),
+    "gtid_repeated": Code(_W, "A server executes a GTID once: one of the two is forged, or"
+        " files were joined."),
+    "gtid_copied": Code(_N, "Copies of transactions that were read before: each counts once, unless"
+        " duplicates are kept."),
+    "copies_differ": Code(_W, "Two copies of a transaction do not change the same: one of them was"
+        " altered, or the servers' GTIDs began anew. The first one counts."),
     "sequence_gap": Code(_W, "Whole transactions are missing from the file."),
     "sequence_back": Code(_W, "Transactions stand in another order than the server wrote them, or"
         " come from another log."),
@@ -159,7 +163,7 @@ CODES: dict[str, Code] = {
     "file_order": Code(_W, "The files were not given in the order in which they were written;"
         " states and outcomes that depend on the order are wrong."),
     "file_repeated": Code(_W, "The same file of a series was given twice: its changes count"
-        " twice."),
+        " twice, but for transactions with a GTID."),
     "gtid_gap": Code(_W, "The transactions between the two files are not here."),
     "gtid_forgotten": Code(_W, "The later file does not know transactions of the earlier one: they"
         " are of different series, out of order, or the logs were reset."),

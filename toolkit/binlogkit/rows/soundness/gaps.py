@@ -24,9 +24,9 @@ __all__ = ["Gap", "Gaps"]
 _GAPS = frozenset(
     {
         "events_after_end", "file_missing", "file_order", "file_repeated", "gtid_forgotten",
-        "gtid_gap", "gtid_repeated", "incident", "length_mismatch", "next_name", "no_begin",
-        "no_events", "no_gtid", "position_mismatch", "rows_without_map", "sequence_back",
-        "sequence_gap", "statement_not_ended", "zeros_at_end",
+        "gtid_copied", "gtid_gap", "gtid_repeated", "incident", "length_mismatch", "next_name",
+        "no_begin", "no_events", "no_gtid", "position_mismatch", "rows_without_map",
+        "sequence_back", "sequence_gap", "statement_not_ended", "zeros_at_end",
     }
 )  # fmt: skip
 # Observations that say how far the answer can be trusted: checksums, clocks, the logs' two ends.
@@ -75,7 +75,7 @@ class Gap:
 class Gaps:
     """Takes the windows of a reading; :meth:`found` and :meth:`notes` tell what they showed."""
 
-    _soundness: Soundness = field(default_factory=Soundness)
+    soundness: Soundness = field(default_factory=Soundness)
     _findings: list[tuple[Finding, int]] = field(default_factory=list)  # and their place
     _starts: dict[str, int] = field(default_factory=dict)  # the place of each file's first event
     _rows: dict[tuple[str, int], Gap] = field(default_factory=dict)
@@ -84,7 +84,7 @@ class Gaps:
     def take(self, window: Window) -> None:
         """Take the next window."""
         stretch, file = window.stretch, window.carrier.name
-        found = self._soundness.take(window)
+        found = self.soundness.take(window)
         if stretch is not None:
             self._starts.setdefault(file, stretch.ordinal)
             self._next = stretch.ordinal + len(stretch.entries)
@@ -109,7 +109,7 @@ class Gaps:
     def found(self, ordinal: int, stopped: DamageError | None) -> list[Gap]:
         """The gaps so far, in log order; ``ordinal``: up to which event the reading came;
         ``stopped``: what ended it before the logs' end."""
-        losses = map(_of_loss, self._soundness.losses)
+        losses = map(_of_loss, self.soundness.losses)
         found = [*self._gaps(), *self._rows.values(), *losses]
         if stopped is not None:
             told = f"damage ends the reading: {stopped.reason}"
@@ -119,15 +119,15 @@ class Gaps:
 
     def notes(self) -> list[Finding]:
         """What concerns the whole of what was read, and means no gap, in log order."""
-        found = (*(f for f, _ in self._findings), *self._soundness.end())
+        found = (*(f for f, _ in self._findings), *self.soundness.end())
         return [f for f in found if f.code in _NOTES]
 
     def _gaps(self) -> Iterator[Gap]:
         """Those that findings show; logs without any event have none."""
         empty = not any(
-            file.events for file in self._soundness.files
+            file.events for file in self.soundness.files
         )  # no event, and no gap in them
-        ends = ((f, self._starts.get(f.place.file, 0)) for f in self._soundness.end())
+        ends = ((f, self._starts.get(f.place.file, 0)) for f in self.soundness.end())
         for one, ordinal in [*self._findings, *ends]:
             if one.code in _GAPS and one.grade != Grade.NOTE and not empty:
                 told = f"{one.found}. {one.meaning}"

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from binlogkit.events.gtid_set import format_uuid
+from binlogkit.rows.gtid_ledger import by_origin
 from binlogkit.rows.soundness.doubt import Doubt
 from binlogkit.rows.soundness.events import Events, Found
 from binlogkit.rows.soundness.file_facts import FileFacts
 from binlogkit.rows.soundness.finding import finding
-from binlogkit.rows.soundness.gtid_ledger import GtidLedger
 from binlogkit.rows.soundness.runs import CLOCK, GTID, Runs
+from binlogkit.rows.soundness.series import SeriesLedger
 
 __all__ = ["GtidChecks"]
 
@@ -30,13 +30,13 @@ _REPEATED, _DEPENDS, _SEQUENCE = 31, 32, 33  # in the order of an event's findin
 
 
 class GtidChecks:
-    """Takes the events of a file in order; ``seen``: the GTIDs of the series so far.
+    """Takes the events of a file in order; ``ledger``: of all files so far.
 
     ``numbered``: whether any transaction had a GTID event, also an anonymous one.
     """
 
-    def __init__(self, seen: GtidLedger) -> None:
-        self._seen = seen
+    def __init__(self, ledger: SeriesLedger) -> None:
+        self._ledger = ledger
         self._sequence = 0
         self._hurt = False  # damage stands behind the last number
         self._at = -1  # the last entry that gave one, of those that are taken
@@ -44,6 +44,8 @@ class GtidChecks:
 
     def take(self, events: Events, runs: Runs, facts: FileFacts, doubt: Doubt) -> Iterator[Found]:
         """Take some transactions."""
+        anonymous = runs.new & (runs.records["has"] & GTID == 0)
+        facts.anonymous += int(np.count_nonzero(anonymous))
         if not runs.gtids.any():
             return
         self.numbered = True
@@ -77,12 +79,22 @@ class GtidChecks:
         self._at = -1
 
     def _repeated(self, events: Events, runs: Runs, facts: FileFacts) -> Iterator[Found]:
-        for source, places, numbers in _by_source(runs):
-            facts.gtids.add(source, numbers)
-            for k in places[self._seen.add(source, numbers)].tolist():
+        told = {k: body.gtid for k, body in runs.bodies.items() if body.gtid is not None}
+        for origin, places, numbers in by_origin(runs.records, runs.gtids, told):
+            again = facts.gtids.add(origin, numbers)
+            for k in places[again].tolist():
                 gtid = events.gtid(int(runs.numbers[k]))
                 text = f"{gtid} was there before"
                 yield _found(events, runs.firsts[k], _REPEATED, "gtid_repeated", text)
+            known = self._ledger.seen.add(origin, numbers)
+            if known.any():
+                self._ledger.copied.add(origin, numbers[known])
+            copied = numbers[known & ~again]
+            if len(copied):
+                facts.copied.add(origin, copied)
+            late = numbers[~known][self._ledger.awaited.has(origin, numbers[~known])]
+            if len(late):
+                facts.late.add(origin, late)
 
 
 def _found(events: Events, first: Any, rank: int, code: str, text: str) -> Found:
@@ -95,36 +107,3 @@ def _jump(events: Events, first: Any, number: int, before: int) -> Found:
     if number > before:
         text, code = f"{text}: {number - before - 1} are missing between", "sequence_gap"
     return _found(events, first, _SEQUENCE, code, text)
-
-
-def _by_source(runs: Runs) -> Iterator[tuple[str, Array, Array]]:
-    """Each source, where its GTIDs stand and their numbers."""
-    given = runs.gtids & (runs.records["has"] & GTID > 0)
-    given[list(runs.bodies)] = False
-    places = np.flatnonzero(given)
-    groups: dict[str, list[tuple[int, int]]] = {}
-    for k, body in runs.bodies.items():
-        if body.gtid is not None:
-            groups.setdefault(body.gtid.rpartition(":")[0], []).append((k, body.gno))
-    if len(places):
-        sids, gnos = runs.records["sid"], runs.records["gno"]
-        if len(places) < len(sids):
-            sids, gnos = sids[places], gnos[places]
-        sids = np.ascontiguousarray(sids)
-        alike = not (sids != sids[0]).any()
-        if alike and not groups:
-            yield format_uuid(sids[0].tobytes()), places, gnos
-            return
-        firsts, of = np.zeros(1, np.int64), np.zeros(len(places), np.int64)
-        if not alike:
-            _, firsts, of = np.unique(sids.view("S16"), return_index=True, return_inverse=True)
-        for n, first in enumerate(firsts.tolist()):
-            own = of == n
-            source = format_uuid(sids[first].tobytes())
-            more = np.array(groups.pop(source, []), np.int64).reshape(-1, 2)
-            there = np.append(places[own], more[:, 0])
-            order = np.argsort(there, kind="stable")
-            yield source, there[order], np.append(gnos[own], more[:, 1])[order]
-    for source, pairs in groups.items():
-        there, numbers = np.array(pairs, np.int64).T
-        yield source, there, numbers

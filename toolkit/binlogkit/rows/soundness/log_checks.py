@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from zlib import crc32
 
 from binlogkit.constants import EventType, event_type_name
 from binlogkit.errors import (
@@ -16,11 +17,12 @@ from binlogkit.errors import (
 )
 from binlogkit.events.early import EarlyRows
 from binlogkit.rows.losses import Loss
+from binlogkit.rows.series import Series
 from binlogkit.rows.soundness.events import Events, Found
 from binlogkit.rows.soundness.file_checks import FileChecks
 from binlogkit.rows.soundness.file_facts import FileFacts
 from binlogkit.rows.soundness.finding import Finding, Grade, Place, finding
-from binlogkit.rows.soundness.series import Series, SeriesLedger
+from binlogkit.rows.soundness.series import SeriesLedger
 from binlogkit.rows.soundness.statement_checks import StatementChecks
 from binlogkit.rows.soundness.transaction_checks import TransactionChecks
 from binlogkit.rows.soundness.xa_ledger import XaLedger
@@ -80,6 +82,7 @@ class LogChecks:
             self.losses.append(loss)
             found.append((i, _LOSS, _lost(loss)))
         first = self._transactions is None
+        self._mark(stretch)
         moments = [(i, 2 * i - 1) for i, _ in met if i or not first]
         moments = sorted([*moments, *((i, 2 * i + 1) for i, _ in rows)])
         for a, b in self._segments(events):
@@ -87,6 +90,15 @@ class LogChecks:
             found += self._checked(events, a, b, damages)
         found.sort(key=_order)
         return list(self._limited(finding for _, _, finding in found))
+
+    def _mark(self, stretch: Stretch) -> None:
+        """Note what tells the file from others."""
+        raws = [stretch.raw(i, self.facts.name) for i in (0, len(stretch.entries) - 1)]
+        begin, end = (crc32(repr((raw.header, raw.body)).encode()) for raw in raws)
+        known = self.facts.ends_in
+        self.facts.ends_in = (
+            known[0] if known else begin, end, len(stretch.entries) + (known[2] if known else 0)
+        )  # fmt: skip
 
     def _segments(self, events: Events) -> Iterator[tuple[int, int]]:
         """Ranges of events; one that changes how others are checked is alone."""
@@ -101,7 +113,10 @@ class LogChecks:
             yield start, events.count
 
     def _checked(self, events: Events, a: int, b: int, damages: list[int]) -> list[Found]:
+        previous = self.facts.previous
         found = list(self._file.take(events, a, b))
+        if previous is None and self.facts.previous is not None:
+            self._ledger.awaited.add_set(self.facts.previous)
         transactions = self._transactions
         if transactions is None:
             transactions = self._transactions = self._first_of(events)
@@ -113,15 +128,16 @@ class LogChecks:
 
     def _first_of(self, events: Events) -> TransactionChecks:
         """The checks of transactions; a relay log may go on inside the one before."""
-        series, left = self._ledger.of(self.facts), self._before
-        self._series = series
+        series, left = events.window.series, self._before
+        self._series, self.facts.source = series, events.window.source
+        self._ledger.add(self.facts, series)
         if self.facts.relay and left.series is series and left.transactions is not None:
             transactions = left.transactions
             transactions.facts = self.facts
             self._statements = left.statements or self._statements
         else:
             headless = left.number if int(events.tx[0]) == left.number else -1
-            transactions = TransactionChecks(self.facts, series.seen, self._xa, headless)
+            transactions = TransactionChecks(self.facts, self._ledger, self._xa, headless)
         events.open, events.headless = transactions.open, transactions.headless
         return transactions
 
@@ -177,6 +193,11 @@ class LogChecks:
             self.losses.append(loss)
             found.append(_lost(loss))
         found += self._file.end(cut=cut)
+        copied = self.facts.copied.to_set()
+        if copied:
+            text = f"{copied} stood in a file before"
+            grade = Grade.WARNING if self._ledger.keeps else None
+            found.append(finding("gtid_copied", Place(self.facts.name), text, grade=grade))
         if transactions is not None and transactions.open >= 0:
             series = None if cut else self._series
             self.left = Left(transactions.open, series, transactions, self._statements)

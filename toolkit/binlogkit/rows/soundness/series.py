@@ -1,32 +1,22 @@
 """Whether files follow each other: names, numbers, ROTATE, PREVIOUS_GTIDS.
 
-Logs of several servers, or a server's binary and relay logs, may be read together: a *series* is
-what has one server id in its format descriptions, one stem of names and one kind. Names may have
-been changed since; what GTIDs prove outweighs them.
+Logs of several servers, or a server's binary and relay logs, may be read together: the reading
+tells which series a file belongs to (``rows/series.py``). Names may have been changed since; what
+GTIDs prove outweighs them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 
-from binlogkit.events.gtid_set import GtidSet
-from binlogkit.rows.soundness.file_facts import FileFacts, split_name
+from binlogkit.rows.gtid_ledger import GtidLedger
+from binlogkit.rows.series import Series, split_name, united
+from binlogkit.rows.soundness.file_facts import FileFacts
 from binlogkit.rows.soundness.finding import Finding, Grade, Place, finding
-from binlogkit.rows.soundness.gtid_ledger import GtidLedger
 
-__all__ = ["Joint", "Series", "SeriesLedger", "joints"]
-
-
-@dataclass(slots=True)
-class Series:
-    """The files of a series in the order in which they were read, and the GTIDs seen in them."""
-
-    seen: GtidLedger = field(default_factory=GtidLedger)
-    files: list[FileFacts] = field(default_factory=list)
-    numbers: set[int] = field(default_factory=set)
-    names: set[str] = field(default_factory=set)
+__all__ = ["Joint", "SeriesLedger", "joints"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,35 +37,54 @@ class Joint:
 
 
 class SeriesLedger:
-    """Sorts files into series as they are read."""
+    """Keeps the files of each series as they are read.
 
-    def __init__(self) -> None:
-        self._series: dict[tuple[object, ...], Series] = {}
+    ``seen``: the GTIDs in any, ``copied`` those that came twice, ``awaited`` those that stand
+    before the files, by their PREVIOUS_GTIDS;
+    ``keeps``: whether a transaction counts as often as it comes.
+    """
 
-    def of(self, facts: FileFacts) -> Series:
-        """The series of a file whose first event was read."""
-        folder, stem, number = split_name(facts.name)
-        key: tuple[object, ...] = (facts.relay, facts.server_id, stem if number else None)
-        known = self._series.setdefault(key, Series())
-        if number is not None and number in known.numbers and facts.name not in known.names:
-            known = self._series.setdefault((*key, folder), Series())
-        if number is not None:
-            known.numbers.add(number)
-        known.names.add(facts.name)
-        known.files.append(facts)
-        return known
+    def __init__(self, *, keeps: bool = False) -> None:
+        self.keeps = keeps
+        self.seen, self.copied, self.awaited = GtidLedger(), GtidLedger(), GtidLedger()
+        self._files: dict[int, list[FileFacts]] = {}  # by the series' identity
+        self._series: list[Series | None] = []
+
+    def add(self, facts: FileFacts, series: Series | None) -> None:
+        """A file's first event was read."""
+        self._files.setdefault(id(series), []).append(facts)
+        self._series.append(series)  # so that no other gets its identity
 
     def end(self) -> Iterator[Finding]:
         """What is wrong with the order of files, and between them."""
-        for series in self._series.values():
-            yield from _order(series.files)
-            for joint in joints(series.files):
+        ordered = True
+        for files in self._files.values():
+            for found in _order(files, keeps=self.keeps):
+                ordered = ordered and found.code != "file_order"
+                yield found
+            for joint in joints(files):
                 yield from joint.findings
+        yield from self._alike()
+        late = next((f for files in self._files.values() for f in files if f.late), None)
+        if ordered and late is not None:
+            text = f"a file read before it says that it came after {late.late.to_set()}"
+            yield finding("file_order", Place(late.name), text)
+
+    def _alike(self) -> Iterator[Finding]:
+        """Files of other names that are the same; where all has a GTID, that is found by those."""
+        known: dict[tuple[int, ...], FileFacts] = {}
+        for files in self._files.values():
+            for file in files:
+                before = known.setdefault(file.ends_in, file)
+                named = before.name != file.name or file.name.startswith("<")
+                if before is not file and named and file.anonymous:
+                    text = f"it begins and ends as {before.name} does, with as many events"
+                    yield finding("file_repeated", Place(file.name), text)
 
     def joints(self) -> Iterator[Joint]:
         """All pairs of files that follow each other."""
-        for series in self._series.values():
-            yield from joints(series.files)
+        for files in self._files.values():
+            yield from joints(files)
 
 
 def joints(files: Sequence[FileFacts]) -> Iterator[Joint]:
@@ -106,11 +115,13 @@ def _distinct(files: Sequence[FileFacts]) -> list[FileFacts]:
     return list(found.values())
 
 
-def _order(files: list[FileFacts]) -> Iterator[Finding]:
+def _order(files: list[FileFacts], *, keeps: bool) -> Iterator[Finding]:
     distinct = _distinct(files)
     for file in files:
         if all(file is not other for other in distinct):
-            yield finding("file_repeated", Place(file.name), "it was given more than once")
+            once = file.copied and not file.anonymous and not keeps
+            text, grade = "it was given more than once", Grade.NOTE if once else None
+            yield finding("file_repeated", Place(file.name), text, grade=grade)
     ordered = _sorted(distinct)
     for given, right in zip(distinct, ordered, strict=True):
         if given is not right:
@@ -153,7 +164,7 @@ def _gtids(before: FileFacts, after: FileFacts, at: Place) -> Iterator[Finding]:
     if before.previous is None or after.previous is None:
         return
     grade = Grade.NOTE if after.relay else None
-    known = _union(before.previous, before.gtids.to_set())
+    known = united(before.previous, before.gtids.to_set())
     missing, forgotten = after.previous.subtract(known), known.subtract(after.previous)
     if missing:
         reason = f" (of which some may stand in damaged ranges of {before.name})"
@@ -177,10 +188,3 @@ def _name(
     renamed = number is None or proved or (number == following)
     text = f"{before.name} goes on in {before.next_name}"
     yield finding("next_name", at, text, grade=Grade.NOTE if renamed else None)
-
-
-def _union(a: GtidSet, b: GtidSet) -> GtidSet:
-    both = {source: list(ranges) for source, ranges in a.intervals.items()}
-    for source, ranges in b.intervals.items():
-        both.setdefault(source, []).extend(ranges)
-    return GtidSet(both)

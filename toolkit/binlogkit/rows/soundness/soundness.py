@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from binlogkit.errors import DamageError
+from binlogkit.rows.gtid_ledger import GtidLedger
 from binlogkit.rows.losses import Loss
 from binlogkit.rows.soundness.file_facts import FileFacts
 from binlogkit.rows.soundness.finding import Finding, Place, finding
@@ -25,16 +26,17 @@ __all__ = ["Soundness"]
 class Soundness:
     """Takes the windows of a reading, or of several one after the other.
 
-    ``files``: what was learned of each. Memory depends on what is open (statements, XA
-    transactions, gaps in GTIDs), not on the size.
+    ``files``: what was learned of each; ``keeps``: whether a transaction counts as often as it
+    comes. Memory depends on what is open (statements, XA transactions, gaps in GTIDs), not on the
+    size.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, keeps: bool = False) -> None:
         self.files: list[FileFacts] = []
         self._losses: list[Loss] = []
         self._ordinal = 0  # of the next event
         self._xa = XaLedger()
-        self._ledger = SeriesLedger()
+        self._ledger = SeriesLedger(keeps=keeps)
         self._carrier: Carrier | None = None
         self._log: LogChecks | None = None
         self._left = Left()
@@ -49,6 +51,13 @@ class Soundness:
     def losses(self) -> list[Loss]:
         """What damage may have taken, up to where the logs were read."""
         return self._losses if self._log is None else [*self._losses, *self._log.losses]
+
+    def copied(self) -> tuple[GtidLedger, list[str]]:
+        """The GTIDs that came twice, and the names of the files that have some of them."""
+        copied = self._ledger.copied
+        told = copied.to_set()
+        files = [f.name for f in self.files if told.subtract(f.gtids.to_set()) != told]
+        return copied, files
 
     def take(self, window: Window, rows: Sequence[Met] = ()) -> list[Finding]:
         """Take the next window: what it shows, in order.

@@ -18,8 +18,8 @@ from binlogkit.rows.soundness.events import Events, Found
 from binlogkit.rows.soundness.file_facts import FileFacts
 from binlogkit.rows.soundness.finding import Finding, Grade, Place, finding
 from binlogkit.rows.soundness.gtid_checks import GtidChecks
-from binlogkit.rows.soundness.gtid_ledger import GtidLedger
 from binlogkit.rows.soundness.runs import Runs, runs_of
+from binlogkit.rows.soundness.series import SeriesLedger
 from binlogkit.rows.soundness.xa_ledger import XaLedger
 from binlogkit.rows.transactions import Outcome
 from binlogkit.rows.window import ALONE, LOOK, REPLACED
@@ -47,19 +47,19 @@ _INCIDENT, _REPLACED, _BEGIN, _XA, _LENGTH = 20, 30, 34, 35, 36  # in the order 
 class TransactionChecks:
     """Takes the events of a file in order.
 
-    ``seen``: the GTIDs of the series so far; ``headless``: the transaction that another log left
+    ``ledger``: of all files so far; ``headless``: the transaction that another log left
     open, with which this one does not go on.
     """
 
     def __init__(
-        self, facts: FileFacts, seen: GtidLedger, xa: XaLedger, headless: int = -1
+        self, facts: FileFacts, ledger: SeriesLedger, xa: XaLedger, headless: int = -1
     ) -> None:
         self.facts = facts
         self.open = -1  # the transaction that is open behind what was taken
         self.gtid: str | None = None  # of that
         self.headless = headless
         self._xa = xa
-        self._gtids = GtidChecks(seen)
+        self._gtids = GtidChecks(ledger)
         self._doubt = Doubt()
         self._start: Place | None = None  # of the open transaction
         self._tables: _Tables = {}
@@ -196,7 +196,7 @@ class TransactionChecks:
             told = item.told
             if told is not None and (told.resolves is not None or told.outcome == _PREPARED):
                 at = events.place(item.i, events.gtid(item.number))
-                for found in self._xa.take(told, at):
+                for found in self._xa.take(self.facts.source, told, at):
                     yield item.i, _XA, found
         if self.facts.relay:
             return

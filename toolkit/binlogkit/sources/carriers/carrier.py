@@ -26,7 +26,8 @@ class Carrier:
     """One log: its name as given, how to open its bytes, and its size where that is known.
 
     ``keys``: where the keys are, should it be encrypted; ``location``: what opens it again where
-    that is not the name, because it has a secret in it.
+    that is not the name, because it has a secret in it; ``source``: the name of the server that
+    wrote it, where the user or a capture gave one.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Carrier:
     size: int | None = None
     keys: KeyFiles = NO_KEYS
     location: str | None = field(default=None, repr=False)
+    source: str | None = None
 
     @property
     def encrypted(self) -> bool:
