@@ -148,7 +148,7 @@ def _ledgers(
             activity.take(batch.batch)
     except DamageError as error:
         # Events after it were taken with their windows: what came before it is read again.
-        transactions, statements = Transactions(source), Statements(wanted, source)
+        transactions, statements = Transactions(), Statements(wanted)
         boundaries = Boundaries(wanted)
 
         def again(window: Window, rows: np.ndarray[Any, Any]) -> None:
