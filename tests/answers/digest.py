@@ -19,7 +19,7 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from fnmatch import fnmatchcase
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -50,7 +50,16 @@ def chosen(names: Sequence[str], only: Sequence[str], sample: int) -> list[str]:
     return [found[i * len(found) // sample] for i in range(sample)]
 
 
-def _ask(item: Input, full: Path | None, show: bool) -> tuple[str, Digests, Answers | None]:
+@lru_cache
+def _inputs(each: int) -> dict[str, Input]:
+    """All inputs: those of a process cannot be sent to another."""
+    return campaign(each)
+
+
+def _ask(
+    name: str, each: int, full: Path | None, show: bool
+) -> tuple[str, Digests, Answers | None]:
+    item = _inputs(each)[name]
     began = time.perf_counter()
     answers = answers_of(item)
     took = time.perf_counter() - began
@@ -62,22 +71,21 @@ def _ask(item: Input, full: Path | None, show: bool) -> tuple[str, Digests, Answ
 
 
 def _asked(
-    items: Sequence[Input], jobs: int, *, full: Path | None = None, show: bool = False
+    names: Sequence[str], each: int, jobs: int, *, full: Path | None = None, show: bool = False
 ) -> Iterator[tuple[str, Digests, Answers | None]]:
-    ask = partial(_ask, full=full, show=show)
+    ask = partial(_ask, each=each, full=full, show=show)
     if jobs == 1:
-        yield from map(ask, items)
+        yield from map(ask, names)
         return
     with ProcessPoolExecutor(jobs) as pool:
-        yield from pool.map(ask, items)
+        yield from pool.map(ask, names)
 
 
 def make(options: argparse.Namespace) -> int:
-    inputs = campaign(options.each)
-    names = chosen(list(inputs), options.only, options.sample)
+    names = chosen(list(_inputs(options.each)), options.only, options.sample)
     with options.file.open("w", encoding="ascii") as out:
         out.write(" ".join(COLUMNS) + "\n")
-        for name, digests, _ in _asked([inputs[n] for n in names], options.jobs, full=options.full):
+        for name, digests, _ in _asked(names, options.each, options.jobs, full=options.full):
             out.write(written(name, digests))
             out.flush()
     print(f"{len(names)} inputs", file=sys.stderr)
@@ -87,13 +95,12 @@ def make(options: argparse.Namespace) -> int:
 def compare(options: argparse.Namespace) -> int:
     old = read(options.file)
     numbers = [int(n.rsplit("/", 1)[1]) for n in old if n.startswith("damaged/")]
-    inputs = campaign(max(numbers, default=-1) + 1)
-    names = chosen([name for name in old if name in inputs], options.only, options.sample)
+    each = max(numbers, default=-1) + 1
+    known = [name for name in old if name in _inputs(each)]
+    names = chosen(known, options.only, options.sample)
     decided = listed(DIFFERENCES)
     found: list[Difference] = []
-    for name, digests, answers in _asked(
-        [inputs[n] for n in names], options.jobs, show=options.show
-    ):
+    for name, digests, answers in _asked(names, each, options.jobs, show=options.show):
         own = differences(name, old[name], digests)
         found += own
         for difference in own:
