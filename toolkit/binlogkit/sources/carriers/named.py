@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import BinaryIO, TypeAlias, cast
 
 from binlogkit.errors import EmptyInputError, InputError
+from binlogkit.sources.captured import captured_from
 from binlogkit.sources.carriers.carrier import Carrier, is_log
 from binlogkit.sources.carriers.file_objects import from_file
 from binlogkit.sources.carriers.order import GLOB, natural_key
@@ -101,7 +102,7 @@ def _from_name(name: str) -> list[Carrier]:
 
 def _from_path(path: Path) -> Carrier:
     size = path.stat().st_size if path.is_file() else None
-    return Carrier(str(path), lambda: path.open("rb"), size)
+    return Carrier(str(path), lambda: path.open("rb"), size, source=captured_from(path.parent))
 
 
 def _from_folder(path: Path) -> list[Carrier]:

@@ -28,6 +28,7 @@ from typing import Any, BinaryIO
 
 from binlogkit.constants import BINLOG_MAGIC, CHECKSUM_LENGTH, HEADER_LENGTH, EventType
 from binlogkit.errors import InputError, ReplicationError, UsageError, WriteError
+from binlogkit.sources.captured import MANIFEST
 from binlogkit.sources.log_format import LogFormat, format_of
 from binlogkit.sources.raw import parse_header
 from binlogkit.sources.server.client import Identity
@@ -36,7 +37,7 @@ from binlogkit.sources.server.stream import FIRST_POSITION, StreamEvent
 
 __all__ = ["INDEX", "MANIFEST", "CaptureFolder", "Finished", "safe_name"]
 
-INDEX, MANIFEST, _LOCK = "binlog.index", "capture.json", ".lock"
+INDEX, _LOCK = "binlog.index", ".lock"
 _FORMAT = 1
 _SYNC_SECONDS = 1.0
 _LONGEST_NAME = 255
