@@ -90,7 +90,7 @@ COMMANDS = [
     ["explain"],
     ["state", "--table", f"`{NAME.replace('`', '``')}`.`{NAME.replace('`', '``')}`"],
 ]
-SCRIPTS = [["undo"], ["redo"]]
+SCRIPTS = [["undo", "--despite-gaps"], ["redo", "--despite-gaps"]]  # the incident is one
 
 
 def said(

@@ -16,6 +16,7 @@ SOME: dict[str, Any] = {
     "table": "shop.orders", "exclude_table": ["a.b", "c"], "op": "insert", "gtid": None,
     "thread": 5, "server_id": [1, 2], "where": {"id": 150}, "start_position": 4,
     "stop_position": 1 << 40, "start_time": "2024-05-14", "stop_time": 1.5e9, "timezone": "UTC",
+    "source": "db1",
 }  # fmt: skip
 
 

@@ -105,7 +105,8 @@ def test_in_other_carriers(tmp_path: Path) -> None:
     (tmp_path / "binlog.000001").write_bytes(data)
     (tmp_path / "binlog.000002.gz").write_bytes(gzip.compress(plain()))
     assert len(resolve(tmp_path)) == 2
-    assert len(events(tmp_path, keyring=KEYRING)) == 2 * len(events(plain()))
+    both = events(tmp_path, keyring=KEYRING, duplicates="keep")
+    assert len(both) == 2 * len(events(plain()))
 
 
 def test_seeking() -> None:

@@ -13,6 +13,7 @@ CORPUS = ROOT.parent / "shared" / "corpus"
 
 _OPEN = [("note", "not_closed")]
 _LIVE = [("note", "in_use"), ("note", "not_closed")]
+_LATER = [("note", "begins_later")]
 _PLAIN = [("note", "no_checksums")]
 _RELAY = [("note", "no_checksums"), ("note", "relay_log")]
 EXPECTED: dict[str, list[tuple[str, str]]] = {
@@ -45,7 +46,7 @@ EXPECTED: dict[str, list[tuple[str, str]]] = {
         *_OPEN,
         *_PLAIN,
     ],
-    "blackbeam+rust_mysql_common/binlog_transaction_with_GTID_TAG.000001": [],
+    "blackbeam+rust_mysql_common/binlog_transaction_with_GTID_TAG.000001": _LATER,
     "blackbeam+rust_mysql_common/bug33029-slave-relay-bin.000001": _RELAY,
     "blackbeam+rust_mysql_common/json-opaque.binlog": [*_LIVE, ("note", "time_goes_back")],
     "blackbeam+rust_mysql_common/json.binlog.000001": _LIVE,
@@ -54,7 +55,7 @@ EXPECTED: dict[str, list[tuple[str, str]]] = {
         ("note", "foreign_log"),
         *[("note", "unknown_event")] * 4,
     ],
-    "blackbeam+rust_mysql_common/transaction_compression.000001": [],
+    "blackbeam+rust_mysql_common/transaction_compression.000001": _LATER,
     "blackbeam+rust_mysql_common/update-partial-row.binlog": _PLAIN,
     "blackbeam+rust_mysql_common/ver_5_1-wl2325_s.001": [
         ("note", "cache_positions"),

@@ -120,7 +120,7 @@ VERIFIED = {
     "5.1-long-header": {"no_checksums", "not_closed"},
     "5.6-incident": {"incident"},
     "8.0-extra-data": set(),
-    "8.0-group-replication": set(),
+    "8.0-group-replication": {"begins_later"},
     "8.0-stream": {"no_format_description", "no_checksums", "not_closed", "relay_log"},
     "8.0-payloads": set(),
     "8.0-relay": {"relay_log"},

@@ -20,10 +20,11 @@ underscores:
 ``records``
     another frame of the log: ``changes`` (the rows with ``source``, ``seq`` and ``tx``, by which
     analyses order), ``events``, ``transactions``, ``statements``, ``boundaries``, ``damages``
-``op``, ``gtid``, ``thread``, ``serverId``, ``where``, ``excludeTable``, ``startTime``,
+``op``, ``gtid``, ``thread``, ``serverId``, ``source``, ``where``, ``excludeTable``, ``startTime``,
 ``stopTime``, ``timezone``, ``startPosition``, ``stopPosition``
     the common filters; several values with commas or as a JSON list
-``schema``, ``schemaFrom``, ``charset``, ``onDamage``, ``name``, ``keyring``, ``keyFile``
+``schema``, ``schemaFrom``, ``charset``, ``onDamage``, ``name``, ``duplicates``, ``keyring``,
+``keyFile``
     as the arguments of :func:`binlogkit.open`; with ``onDamage=report`` the frame of
     ``records=damages`` holds what was gone past
 
