@@ -27,6 +27,8 @@ CASES = (
     ("8.0-row-rows-query", "transactions"),
     ("5.7-mixed-full", "statements"),
 )
+#: Those with the most tables.
+SLOW = (CASES[0], CASES[3])
 
 
 @cache
@@ -237,7 +239,10 @@ def test_there_are_fifty_calls() -> None:
 # What numpy says of a column without a value, and of the largest doubles; and pandas of itself.
 @pytest.mark.filterwarnings("ignore:.*(Mean of empty slice|encountered in):RuntimeWarning")
 @pytest.mark.filterwarnings("ignore:(Datetime|Timedelta)Array.__init__:FutureWarning")
-@pytest.mark.parametrize(("cell", "scenario"), CASES)
+@pytest.mark.parametrize(
+    ("cell", "scenario"),
+    [pytest.param(*case, marks=[pytest.mark.slow] if case in SLOW else []) for case in CASES],
+)
 def test_everyday_calls(cell: str, scenario: str) -> None:
     failed = []
     for name, frame in frames_of(log_of(cell, scenario)):

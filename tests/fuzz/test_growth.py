@@ -184,6 +184,7 @@ def seconds(call: Callable[[Any], object], given: Any) -> float:
     return time.process_time() - began
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_time_is_linear(name: str) -> None:
     """The best of some tries, as other processes disturb the clock."""

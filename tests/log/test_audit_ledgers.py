@@ -14,14 +14,14 @@ LOGS = sorted(
     path
     for scenario in ("ddl", "keys", "transactions")
     for path in DATA.glob(f"8.0-*/{scenario}/binlog.000001")
-)
+)[::4]
 
 
 @pytest.mark.filterwarnings("ignore::binlogkit.errors.UnmetWarning")  # not every log has the table
 @pytest.mark.parametrize("on_damage", ["stop", "report"])
 @pytest.mark.parametrize("broken", [False, True])
 def test_one_walk_gives_what_three_do(on_damage: str, broken: bool) -> None:
-    assert len(LOGS) > 10
+    assert len(LOGS) > 5
     for path in LOGS:
         data = bytearray(path.read_bytes())
         if broken:

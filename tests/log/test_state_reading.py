@@ -17,8 +17,15 @@ DATA = Path(__file__).parents[1] / "_data"
 
 #: Logs with XA, savepoints, key changes, statements, and several files.
 STORIES = (
-    "5.7-row-no-gtid/transactions", "8.0-row-full/transactions", "8.0-row-minimal/keys",
-    "8.0-row-compressed/statements", "5.7-mixed-full/statements", "8.0-row-full/ddl",
+    "5.7-row-no-gtid/transactions",
+    "8.0-row-minimal/keys",
+    *(
+        pytest.param(story, marks=pytest.mark.slow)
+        for story in (
+            "8.0-row-full/transactions", "8.0-row-compressed/statements",
+            "5.7-mixed-full/statements", "8.0-row-full/ddl",
+        )
+    ),
 )  # fmt: skip
 #: Where tables come from others, which only what follows tells.
 RENAMES = "8.0-row-full/ddl"

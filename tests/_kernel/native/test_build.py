@@ -52,6 +52,7 @@ def test_the_kernel_imports_in_milliseconds() -> None:
     assert min(done) < 0.06
 
 
+@pytest.mark.slow
 def test_stubs_are_what_is_there() -> None:
     names = [f"binlogkit._kernel.native.{name}" for name in STUBS]
     done = subprocess.run(
