@@ -85,13 +85,15 @@ def test_nothing_is_asked_for_any_more() -> None:
 
 
 def test_forgetting_keeps_what_is_asked_for() -> None:
-    known, facts = TransactionFacts(), Facts()
+    known = TransactionFacts()
     for first in range(0, 1000, 10):
+        facts = Facts({first: (f"u:tag:{first}", None)})
         known.add(records(first, 10), facts)
-        facts.gtids[first] = (f"u:tag:{first}", None)
         known.forget(first)
         assert xids(known, first, first + 9) == [1000 + first, 1009 + first]
-        assert len(facts.gtids) < 5
+        assert known.gtid_and_commit(first) == (f"u:tag:{first}", None)
+        assert len(known._facts.gtids) < 5
+        assert len(facts.gtids) == 1  # others have it too
         assert sum(map(len, known._parts)) < 50
 
 

@@ -77,3 +77,12 @@ def test_filters_choose_among_them() -> None:
     assert chosen == [p for p in every if p["table"] == table]
     middle = every[len(every) // 2]["pos"]
     assert list(log.undo(start_position=middle)) == [p for p in every if p["pos"] >= middle]
+
+
+@pytest.mark.parametrize("commands", ["undo", "redo"])
+def test_plans_name_tagged_gtids(commands: str) -> None:
+    log = bk.open(Path(__file__).parents[1] / "_data/9-row-full/modern/binlog.000001")
+    plans = getattr(log, commands)()
+    rows = {r["gtid"] for r in log.row_records()}
+    assert len(rows) > 5 and any(gtid.count(":") == 2 for gtid in rows)
+    assert {plan["gtid"] for plan in plans if plan["kind"]} <= rows

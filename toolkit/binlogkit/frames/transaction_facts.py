@@ -51,7 +51,8 @@ class TransactionFacts:
 
     def add(self, records: np.ndarray[Any, Any], facts: Facts) -> None:
         """Take what a piece tells; a transaction that was open comes again."""
-        self._facts = facts
+        self._facts.gtids.update(facts.gtids)
+        self._facts.xa.update(facts.xa)
         if not len(records):
             return
         while self._parts and self._parts[-1]["number"][-1] >= records["number"][0]:

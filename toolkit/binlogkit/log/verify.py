@@ -157,8 +157,6 @@ class FindingStream:
     def _of(self, reading: Reading) -> Iterator[Finding]:
         for window in reading.windows():
             yield from self.take(window)
-            if len(window.transactions):
-                window.facts.forget(int(window.transactions["number"][-1]))
 
     def _unread_rows(self, window: Window) -> list[Met]:
         """The rows that cannot be read, among those whose bytes no checksum vouches for."""

@@ -232,8 +232,9 @@ class Reading:
             damages += errors
         damages.sort(key=_entry)
         repeated = self._repeated(transactions)
+        facts = self._told(transactions)
         window = Window(
-            scan.carrier, first, last, self._server_version, self.facts, transactions, stretch,
+            scan.carrier, first, last, self._server_version, facts, transactions, stretch,
             self._slots.schemas, looked, damages, folded=self.folded, loose=scan.loose,
             context=replace(scan.parser.context), series=self._series, repeated=repeated,
         )  # fmt: skip
@@ -246,6 +247,13 @@ class Reading:
             self._slots.renew()
             self._generation = self.tables.generation
         return window
+
+    def _told(self, transactions: np.ndarray[Any, Any]) -> Facts:
+        """What Python knows of a window's transactions; the last one may go on in the next."""
+        found = replace(self.facts, gtids={**self.facts.gtids}, xa={**self.facts.xa})
+        if len(transactions):
+            self.facts.forget(int(transactions["number"][-1]))
+        return found
 
     @staticmethod
     def _check_count(events: int, file: str) -> None:
