@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING, Unpack
 from binlogkit.errors import UsageError
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.rows.filter_args import FilterArgs, check_names, numbers, one_number, texts
-from binlogkit.rows.transactions import Transaction
 from binlogkit.rows.where import ALL, Where, parse_where
-from binlogkit.sources.raw import RawEvent
 
 if TYPE_CHECKING:
-    from binlogkit.rows.steps import Step
+    pass
 
 __all__ = ["Filters", "TableName", "parse_table_name", "parse_time", "written_table_name"]
 
@@ -170,61 +168,3 @@ class Filters:
         if any(name(db, table) for name in self.exclude_tables):
             return False
         return not self.tables or any(name(db, table) for name in self.tables)
-
-    def wants_position(self, pos: int, first: bool, last: bool) -> bool:
-        """Whether an event at ``pos`` of the first, last or another log is wanted."""
-        if first and self.start_position is not None and pos < self.start_position:
-            return False
-        return not (last and self.stop_position is not None and pos >= self.stop_position)
-
-    def wants_step(self, step: Step) -> bool:
-        """Whether an event of a walk is wanted; tables and ops count for rows events only."""
-        raw = step.event.raw
-        if step.schema is not None and not self.wants_table(*step.schema.name):
-            return False
-        op = getattr(step.event.body, "op", None)
-        if self.ops and op is not None and op not in self.ops:
-            return False
-        return self.wants_position(raw.pos, step.first, step.last) and self.wants(
-            raw, step.transaction
-        )
-
-    def wants(self, raw: RawEvent, transaction: Transaction | None) -> bool:
-        """Whether an event of this transaction is wanted, positions and tables left aside."""
-        if self.server_ids and raw.header.server_id not in self.server_ids:
-            return False
-        return self._wants_transaction(transaction) and self._wants_time(
-            raw.header.timestamp, transaction
-        )
-
-    def wants_transaction(self, transaction: Transaction) -> bool:
-        """Whether a whole transaction is wanted; with tables, whether it touches one of them."""
-        if self.server_ids and transaction.server_id not in self.server_ids:
-            return False
-        if (self.tables or self.exclude_tables) and not any(
-            self.wants_table(*name) for name in transaction.tables
-        ):
-            return False
-        counts = (transaction.inserts, transaction.updates, transaction.deletes)
-        if self.ops and not any(n for op, n in zip(OPS, counts, strict=True) if op in self.ops):
-            return False
-        return self._wants_transaction(transaction) and self._wants_time(
-            transaction.end_timestamp, transaction
-        )
-
-    def _wants_transaction(self, transaction: Transaction | None) -> bool:
-        gtid = transaction.gtid if transaction else None
-        if self.gtids is not None and (gtid is None or gtid not in self.gtids):
-            return False
-        thread = transaction.thread_id if transaction else None
-        return not self.threads or thread in self.threads
-
-    def _wants_time(self, timestamp: int, transaction: Transaction | None) -> bool:
-        if self.start_time is None and self.stop_time is None:
-            return True
-        moment = transaction.commit_timestamp if transaction else None
-        if moment is None:
-            moment = timestamp * _MICROSECOND
-        if self.start_time is not None and moment < self.start_time:
-            return False
-        return self.stop_time is None or moment < self.stop_time
