@@ -19,7 +19,6 @@ from binlogkit.errors import DamageError, InputError
 from binlogkit.events.query import ExecuteLoadQuery, Query
 from binlogkit.events.reader import EventParser
 from binlogkit.events.rows import RowsEvent
-from binlogkit.rows.ddl import StatementKind
 from binlogkit.rows.gtid_ledger import GtidLedger, by_origin
 from binlogkit.rows.options import ReadOptions
 from binlogkit.rows.reading import Reading
@@ -29,7 +28,6 @@ from binlogkit.sources.carriers import Carrier
 
 __all__ = ["differing"]
 
-_OPENING = (StatementKind.BEGIN, StatementKind.COMMIT)
 _VARIABLES = (EventType.INTVAR_EVENT, EventType.RAND_EVENT, EventType.USER_VAR_EVENT)
 _XID_COMMENT = re.compile(r"\s*/\* xid=\d+ \*/\s*$")  # of a server's own, behind its DDL (8.0)
 _CONTENT = ROWS_EVENTS.copy()
@@ -92,13 +90,10 @@ class _Copies:
 
     def _gtids(self, window: Window) -> dict[int, str]:
         """The copied transactions of a window, by number."""
-        records, known = window.transactions, window.facts.gtids
+        records = window.transactions
         first = int(records["number"][0]) if len(records) else 0
-        told = {
-            number - first: gtid
-            for number, (gtid, _) in known.items()
-            if gtid is not None and 0 <= number - first < len(records)
-        }
+        known = window.facts.gtids_of(records)
+        told = {place: gtid for place, (gtid, _) in known.items() if gtid is not None}
         found: dict[int, str] = {}
         for origin, places, numbers in by_origin(records, np.ones(len(records), bool), told):
             here = self._copied.has(origin, numbers)

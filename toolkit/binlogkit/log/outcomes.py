@@ -42,7 +42,8 @@ class Outcomes:
     ) -> None:
         self._files = {name: i for i, name in enumerate(files)}
         self._place, self._gtids, self._time = place, gtids, time
-        self._known = np.zeros(0, np.uint8)
+        self._known = np.zeros(0, np.uint8)  # with room for more
+        self._count = 0
         self._first: int | None = None
         self._last_member = _NONE
         self._prepared = Prepared()
@@ -68,7 +69,12 @@ class Outcomes:
         known[(known == COUNTS) & self._late(window)] = LEFT_OUT
         known[records["open"] != 0] = OPEN
         at = int(numbers[0]) - self._first
-        self._known = np.append(self._known[:at], known)
+        self._count = at + len(known)
+        if self._count > len(self._known):
+            grown = np.zeros(2 * self._count, np.uint8)
+            grown[:at] = self._known[:at]
+            self._known = grown
+        self._known[at : self._count] = known
         if self._gtids is not None:
             self._note_members(window)
 
@@ -98,17 +104,10 @@ class Outcomes:
             return np.zeros(len(records), bool)
         times = records["end_timestamp"].astype(np.int64) * _MICROSECONDS
         times = np.where(records["has"] & COMMIT > 0, records["commit_timestamp"], times)
-        for number, (_, commit) in self._facts(window):
+        for place, (_, commit) in window.facts.gtids_of(records).items():
             if commit is not None:
-                times[number - int(records["number"][0])] = commit
+                times[place] = commit
         return np.asarray(times > self._time)
-
-    @staticmethod
-    def _facts(window: Window) -> list[tuple[int, tuple[str | None, int | None]]]:
-        """What Python alone knows of its transactions' GTIDs."""
-        numbers = window.transactions["number"]
-        first, last = int(numbers[0]), int(numbers[-1])
-        return [item for item in window.facts.gtids.items() if first <= item[0] <= last]
 
     def _note_members(self, window: Window) -> None:
         records = window.transactions
@@ -116,8 +115,8 @@ class Outcomes:
         for i in np.flatnonzero(records["has"] & GTID == 0).tolist():
             texts[i] = None
         first = int(records["number"][0])
-        for number, (gtid, _) in self._facts(window):
-            texts[number - first] = gtid
+        for place, (gtid, _) in window.facts.gtids_of(records).items():
+            texts[place] = gtid
         for number in [] if window.repeated is None else window.repeated.tolist():
             texts[number - first] = None
         for i, text in enumerate(texts):
@@ -130,7 +129,7 @@ class Outcomes:
         A change that has an XID while its transaction is open was read ahead: it commits.
         """
         at = tx - (self._first or 0)
-        inside = (tx >= 0) & (at < len(self._known))
+        inside = (tx >= 0) & (at < self._count)
         found = np.full(len(tx), OPEN, np.uint8)
         found[inside] = self._known[at[inside]]
         if self._gtids is not None:

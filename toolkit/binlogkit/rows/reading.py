@@ -329,20 +329,13 @@ class Reading:
 
     def _repeated(self, transactions: np.ndarray[Any, Any]) -> np.ndarray[Any, Any] | None:
         """The numbers of those whose GTID came before."""
-        series, known = self._series, self.facts.gtids
+        series = self._series
         if series is None or not len(transactions):
             return None
         counts = not self.sources or series.source.name in self.sources
-        first, count = int(transactions["number"][0]), len(transactions)
-        told = (
-            {
-                n - first: gtid
-                for n, (gtid, _) in known.items()
-                if 0 <= n - first < count and gtid is not None
-            }
-            if known
-            else {}
-        )
+        found = self.facts.gtids_of(transactions)
+        told = {k: gtid for k, (gtid, _) in found.items() if gtid is not None}
+        count = len(transactions)
         whole = (transactions["open"] == 0) & (transactions["outcome"] > 0)
         again = np.zeros(count, bool)
         for origin, places, numbers in by_origin(transactions, np.ones(count, bool), told):

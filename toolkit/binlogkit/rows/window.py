@@ -54,6 +54,15 @@ class Facts:
     gtids: dict[int, tuple[str | None, int | None]] = field(default_factory=dict)
     xa: dict[int, str] = field(default_factory=dict)
 
+    def gtids_of(
+        self, transactions: np.ndarray[Any, Any]
+    ) -> dict[int, tuple[str | None, int | None]]:
+        """The GTIDs and commit times of a window's transactions, by their places in it."""
+        if not self.gtids or not len(transactions):
+            return {}
+        first, count = int(transactions["number"][0]), len(transactions)
+        return {n - first: told for n, told in self.gtids.items() if 0 <= n - first < count}
+
     def forget(self, number: int) -> None:
         """Nothing of transactions before this one is asked for any more."""
         for known in (self.gtids, self.xa):

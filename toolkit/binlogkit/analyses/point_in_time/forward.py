@@ -8,7 +8,10 @@ the changes are to be read again. Changes of transactions that are not decided w
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from itertools import compress
+from operator import attrgetter
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -107,15 +110,14 @@ class Forward:
 
     def _fold(self, batch: pa.RecordBatch) -> None:
         last = int(batch["seq"][-1].as_py())
-        while self._boundaries and self._boundaries[0].seq < last:
-            boundary = self._boundaries.pop(0)
-            tx = np.array([-1 if boundary.tx is None else boundary.tx])
-            known = int(self._decided.of(tx, np.zeros(1, bool))[0])
-            if known in (OPEN, ASIDE):
-                self.give_up()
-                return
-            if known == COUNTS:
-                self._begun().happen(boundary)
+        count = bisect_left(self._boundaries, last, key=attrgetter("seq"))
+        due, self._boundaries = self._boundaries[:count], self._boundaries[count:]
+        tx = np.array([-1 if b.tx is None else b.tx for b in due], np.int64)
+        known = self._decided.of(tx, np.zeros(count, bool))
+        if np.isin(known, (OPEN, ASIDE)).any():
+            self.give_up()
+            return
+        self._begun().happen(*compress(due, known == COUNTS))
         self._take(self._begun(), batch)
 
     def _begun(self) -> Replay:

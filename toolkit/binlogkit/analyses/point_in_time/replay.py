@@ -50,9 +50,10 @@ class Replay:
 
     def happen(self, *boundaries: Boundary) -> None:
         """Take further boundaries, before the changes that follow them."""
-        self.boundaries += filter(self.wants, boundaries)
-        cuts = [b.seq for b in self.boundaries if b.action in _CUTS]
-        self._cuts = np.array(cuts, np.int64)
+        wanted = [b for b in boundaries if self.wants(b)]
+        self.boundaries += wanted
+        cuts = [b.seq for b in wanted if b.action in _CUTS]
+        self._cuts = np.append(self._cuts, np.array(cuts, np.int64))
 
     def table(self, name: Name) -> Fold:
         """The table's state so far; a table that was never seen is one without a beginning."""
