@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from binlogkit.errors import LimitError, printable
+from binlogkit.frames.fields.field import written_schema
 from binlogkit.frames.fields.rows import STATE
 from binlogkit.frames.records import RECORD_KEYS, cell_values, struct_records, window_records
 from binlogkit.frames.tables import nested_as_text
@@ -25,6 +26,7 @@ from binlogkit.frames.text_columns import (
     has_large_rows,
     holds_controls,
     holds_quotes,
+    json_lists,
     value_texts,
 )
 
@@ -117,13 +119,14 @@ def state_rows(rows: pa.Table) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    schema = pa.schema([(field.name, pa.string()) for field in STATE])
+    schema = written_schema(STATE)
     separators = (",", ":")
     dump = partial(json.dumps, ensure_ascii=False, separators=separators)
     count = max(1, min(_STATE_ROWS, LARGE * rows.num_rows // max(rows.nbytes, 1)))
     for batch in rows.to_batches(max_chunksize=count):
         values, states, raw = (batch.column(name) for name in ("values", "value_state", "raw"))
-        unknown = _json_lists(batch.column("unknown"))
+        unknown = batch.column("unknown")
+        unknown = json_lists(unknown, _quoted(unknown.flatten()))
         if has_large_rows(batch.nbytes, batch.num_rows):
             records = struct_records(values, states, raw, _AFTER)
             for record, names in zip(records, unknown.to_pylist(), strict=True):
@@ -132,16 +135,6 @@ def state_rows(rows: pa.Table) -> Iterator[pa.RecordBatch]:
             texts = _image_texts(values, states, raw, _AFTER, dump, separators)
             texts = pc.fill_null(texts, "{}")
             yield pa.RecordBatch.from_arrays([texts, unknown], schema=schema)
-
-
-def _json_lists(lists: pa.ListArray) -> pa.StringArray:
-    """Lists of texts as JSON."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    offsets = pc.subtract(lists.offsets, lists.offsets[0])
-    quoted = pa.ListArray.from_arrays(offsets, _quoted(lists.flatten()))
-    return pc.binary_join_element_wise("[", pc.binary_join(quoted, ","), "]", "")
 
 
 def _image_texts(

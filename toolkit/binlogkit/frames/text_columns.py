@@ -26,6 +26,7 @@ __all__ = [
     "is_printable",
     "joined",
     "joined_rows",
+    "json_lists",
     "separated",
     "value_texts",
     "words",
@@ -128,6 +129,16 @@ def separated(terms: Iterable[tuple[Mask, Sequence[Part]]], separator: str) -> l
             parts.append(pc.if_else(pa.array(rows), text, ""))
         begun = begun | rows
     return parts
+
+
+def json_lists(lists: pa.ListArray, items: pa.StringArray) -> pa.StringArray:
+    """Lists as JSON arrays, null where there is none; ``items``: theirs, as JSON text."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    offsets = pc.subtract(lists.offsets, lists.offsets[0])
+    texts = pa.ListArray.from_arrays(offsets, items)
+    return pc.binary_join_element_wise("[", pc.binary_join(texts, ","), "]", "")
 
 
 def words(array: pa.Array, form: Callable[[Any], str]) -> Part:

@@ -118,6 +118,23 @@ def audit_log(log: Streams, **filters: Unpack[FilterArgs]) -> Audit:
     return Audit(sections, log.files)
 
 
+class _Lists:
+    """A view of windows: the transactions, statements and boundaries of an audit."""
+
+    def __init__(self, wanted: Filters) -> None:
+        from binlogkit.frames.statements import Boundaries, Statements
+        from binlogkit.frames.transactions import Transactions
+
+        self.transactions, self.statements = Transactions(), Statements(wanted)
+        self.boundaries = Boundaries(wanted)
+
+    def take(self, window: Window, rows: np.ndarray[Any, Any] | None) -> None:
+        """Take the next window; ``rows``: of each entry, None where they are not counted."""
+        self.transactions.take(window, rows)
+        self.statements.take(window)
+        self.boundaries.take(window)
+
+
 def _ledgers(
     log: Streams, carriers: list[Carrier], **filters: Unpack[FilterArgs]
 ) -> tuple[Verification, pa.Table, pa.Table, pa.Table, pa.Table, list[str]]:
@@ -128,35 +145,24 @@ def _ledgers(
     """
     from binlogkit.frames.activity import Activity
     from binlogkit.frames.row_counts import RowCounts
-    from binlogkit.frames.statements import Boundaries, Statements
-    from binlogkit.frames.transactions import Transactions, those
+    from binlogkit.frames.transactions import those
 
     wanted = Filters.build(**filters)
     reading, activity = log.reading(carriers), Activity()
-    transactions, statements = Transactions(), Statements(wanted)
-    boundaries, counts = Boundaries(wanted), RowCounts(stops=False)
+    lists, counts = _Lists(wanted), RowCounts(stops=False)
     stream, findings = FindingStream(log), list[Finding]()
 
     def take(window: Window) -> None:
         findings.extend(stream.take(window))
-        transactions.take(window, counts.of(window)[0] if filters else None)
-        statements.take(window)
-        boundaries.take(window)
+        lists.take(window, counts.of(window)[0] if filters else None)
 
     try:
         for batch in log.read_batches(reading, wanted, views=(take,)):
             activity.take(batch.batch)
     except DamageError as error:
         # Events after it were taken with their windows: what came before it is read again.
-        transactions, statements = Transactions(), Statements(wanted)
-        boundaries = Boundaries(wanted)
-
-        def again(window: Window, rows: np.ndarray[Any, Any]) -> None:
-            transactions.take(window, rows)
-            statements.take(window)
-            boundaries.take(window)
-
-        log.view(again, counting=True)
+        lists = _Lists(wanted)
+        log.view(lists.take, counting=True)
         if str(error) not in map(str, log.damages):
             log.damages.append(error)
         verification, changes = verify_log(log), activity.finish()
@@ -165,15 +171,15 @@ def _ledgers(
         verification = Verification(findings, stream.files, stream.joints)
         changes = activity.finish()
         if not filters:
-            transactions.count(changes)
+            lists.transactions.count(changes)
     log.losses = []  # the verification tells of them
-    found = transactions.finish(wanted, log.files)
+    found = lists.transactions.finish(wanted, log.files)
     return (
         verification,
         changes,
         those(found, changes.column("tx").unique().to_pylist()) if wanted.where else found,
-        statements.finish(),
-        boundaries.finish(folded=reading.folded),
+        lists.statements.finish(),
+        lists.boundaries.finish(folded=reading.folded),
         sorted(".".join(name) for name, known in reading.schemas.items() if known[-1].cascades),
     )
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from binlogkit.analyses._savepoints import Undone, undone_ranges
 from binlogkit.analyses.point_in_time.boundary import Boundary, BoundaryReader
 from binlogkit.analyses.point_in_time.forward import Forward
-from binlogkit.errors import DamageError, InputError
 from binlogkit.frames.row_counts import RowCounts
 from binlogkit.frames.statements import Statements
 from binlogkit.frames.transactions import Transactions
@@ -48,40 +47,32 @@ class StateReading:
         self._ledger, self._texts = Transactions(), Statements(wanted)
         self._counts = RowCounts(stops=False)
         self._reader = BoundaryReader()
-        self._known: list[Boundary] = []
+        self.boundaries: list[Boundary] = []
         self._folded = False
         self._tables: dict[Name, Forward] = {}
-        self._savepoints = self._looked = False  # whether rollbacks to some are in the log
-        self._undone: list[Undone] = []
+        self._undone: list[Undone] | None = []  # None: not looked for since a ROLLBACK TO
         self._partial: dict[Name, int] = {}
         self._read(log, Filters.build(table=tables, source=sources))
         self.transactions = self._ledger.finish(wanted)
         self.statements = self._texts.finish()
 
-    @property
-    def boundaries(self) -> list[Boundary]:
-        """What happens to tables, in log order."""
-        return self._known
-
     def table(self, name: Name) -> Forward:
         """The rows of a table as far as they were folded."""
-        return self._tables.get(name) or self._begun(name)
+        forward = self._tables.get(name)
+        if forward is None:
+            forward = Forward(name, self._outcomes)
+            forward.happen(self.boundaries)
+        return forward
 
     def partial(self, name: Name) -> int:
         """The last change that left a row with cells that its image does not hold; -1: none."""
         return self._partial.get(name, -1)
 
     def _read(self, log: Streams, wanted: Filters) -> None:
-        reading = log.reading()
-        try:
-            for found in log.read_batches(reading, wanted, views=(self._take,)):
-                self._change(found.table, found.batch)
-        except DamageError as error:
-            reading.damages.append(error)
-        except InputError:
-            if reading.unreadable is not None:
-                log.unreadable = reading.unreadable
-            raise
+        for found in log.batches_to_damage(log.reading(), wanted, views=(self._take,)):
+            self._change(found.table, found.batch)
+        if log.unreadable is not None:
+            raise log.unreadable
 
     def _take(self, window: Window) -> None:
         self._ledger.take(window, self._counts.of(window)[0])
@@ -89,26 +80,24 @@ class StateReading:
         self.history.take(window)
         self._outcomes.take(window)
         if any(item.kind == StatementKind.ROLLBACK_TO for item in window.looked):
-            self._savepoints, self._looked = True, False
+            self._undone = None
         if self.history.folded and not self._folded:
             # Names met before are others now.
             self._folded = True
-            self._reader, self._known = BoundaryReader(), []
+            self._reader, self.boundaries = BoundaryReader(), []
             for forward in self._tables.values():
                 forward.give_up()
             self._tables = {_small(name): forward for name, forward in self._tables.items()}
-        fresh = self._reader.read(self.history.table(len(self._known)))
-        self._known += fresh
+        fresh = self._reader.read(self.history.table(len(self.boundaries)))
+        self.boundaries += fresh
         for forward in self._tables.values():
             forward.happen(fresh)
 
     def _change(self, name: Name, batch: pa.RecordBatch) -> None:
         name = _small(name) if self._folded else name
-        forward = self._tables.get(name)
-        if forward is None:
-            forward = self._tables[name] = self._begun(name)
-        if self._savepoints and not self._looked:
-            self._undone, self._looked = undone_ranges(self._texts.finish()), True
+        forward = self._tables[name] = self.table(name)
+        if self._undone is None:
+            self._undone = undone_ranges(self._texts.finish())
         states = batch["after_state"]
         if states.null_count < len(states):
             odd = batch["seq"].filter(states.is_valid())
@@ -116,11 +105,6 @@ class StateReading:
         seq = int(batch["seq"][0].as_py())
         key = self.history.key(name, seq) if self._key is None else self._key
         forward.take(batch, key, self._undone)
-
-    def _begun(self, name: Name) -> Forward:
-        forward = Forward(name, self._outcomes)
-        forward.happen(self._known)
-        return forward
 
 
 def _small(name: Name) -> Name:

@@ -189,16 +189,8 @@ class Streams:
             transactions.take(window, counts.of(window)[0])
 
         found: set[int | None] = set()
-        self.unreadable = None
-        try:
-            for batch in self.read_batches(reading, wanted, frozenset(), views=(take,)):
-                found.update(batch.batch.column("tx").unique().to_pylist())
-        except DamageError as error:
-            reading.damages.append(error)
-        except InputError as error:
-            if reading.unreadable is None:
-                raise
-            self.unreadable = error
+        for batch in self.batches_to_damage(reading, wanted, frozenset(), views=(take,)):
+            found.update(batch.batch.column("tx").unique().to_pylist())
         return found
 
     def view(
@@ -292,6 +284,25 @@ class Streams:
                     yield Batch(batch.table, batch.schema_version, kept)
         matching.complain()
         _no_others(reading, wanted, asked or frozenset())
+
+    def batches_to_damage(
+        self,
+        reading: Reading,
+        wanted: Filters,
+        asked: frozenset[str] | None = None,
+        views: Sequence[Callable[[Window], object]] = (),
+    ) -> Iterator[Batch]:
+        """What :meth:`read_batches` gives up to damage, which is kept in ``reading.damages``; a log
+        that cannot be read is in ``unreadable``."""
+        self.unreadable = None
+        try:
+            yield from self.read_batches(reading, wanted, asked, views)
+        except DamageError as error:
+            reading.damages.append(error)
+        except InputError as error:
+            if reading.unreadable is None:
+                raise
+            self.unreadable = error
 
     def _matching(self, wanted: Filters) -> Iterator[list[pa.RecordBatch]]:
         """The batches of each window, rows chosen by their values."""

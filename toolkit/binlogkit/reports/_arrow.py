@@ -10,7 +10,13 @@ from binlogkit.frames.arrays import one_text, text_array
 from binlogkit.frames.fields.field import written_type
 from binlogkit.frames.fields.ledger import EVENT
 from binlogkit.frames.fields.rows import ROW, STATE
-from binlogkit.frames.text_columns import has_large_rows, holds_quotes, is_printable, joined_rows
+from binlogkit.frames.text_columns import (
+    has_large_rows,
+    holds_quotes,
+    is_printable,
+    joined_rows,
+    json_lists,
+)
 from binlogkit.reports._values import json_text, plain
 
 if TYPE_CHECKING:
@@ -107,14 +113,9 @@ def _json_texts(array: pa.Array, field: pa.Field) -> pa.Array:
 
 def _json_lists(array: pa.ListArray) -> pa.Array:
     """Lists of texts, none of them null, as JSON arrays; each text is written once."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     coded = array.flatten().dictionary_encode()
     words = text_array([json_text(word) for word in coded.dictionary.to_pylist()])
-    offsets = pc.subtract(array.offsets, array.offsets[0])
-    texts = pa.ListArray.from_arrays(offsets, words.take(coded.indices))
-    return pc.binary_join_element_wise("[", pc.binary_join(texts, ","), "]", "")
+    return json_lists(array, words.take(coded.indices))
 
 
 def _json_cells(array: pa.Array, field: pa.Field) -> list[str]:

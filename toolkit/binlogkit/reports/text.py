@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from binlogkit.errors import printable
+from binlogkit.frames.fields.field import written_schema
 from binlogkit.frames.fields.rows import STATE
 from binlogkit.reports._destination import destination, is_terminal
 from binlogkit.reports._display import display, safe_lines, shortened
@@ -74,9 +75,7 @@ def write_state(batches: Iterable[pa.RecordBatch], output: Output) -> int:
     ``?`` for what the log does not determine. The other formats: the contract's form.
     """
     if output.format != "table":
-        import pyarrow as pa
-
-        return write_batches(pa.schema([(f.name, pa.string()) for f in STATE]), batches, output)
+        return write_batches(written_schema(STATE), batches, output)
     return write_records(_flat(batches), output)
 
 

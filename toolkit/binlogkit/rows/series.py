@@ -165,11 +165,3 @@ class AllSeries:
 
 def _share(a: tuple[str, GtidSet], b: tuple[str, GtidSet]) -> bool:
     return a[0] == b[0] or a[1].subtract(b[1]) != a[1]
-
-
-def united(a: GtidSet, b: GtidSet) -> GtidSet:
-    """The GTIDs of two sets."""
-    both = {source: list(ranges) for source, ranges in a.intervals.items()}
-    for source, ranges in b.intervals.items():
-        both.setdefault(source, []).extend(ranges)
-    return GtidSet(both)

@@ -90,6 +90,13 @@ def written_type(field: Field) -> str:
     return "string" if nested else field.type
 
 
+def written_schema(declared: Iterable[Field]) -> pa.Schema:
+    """The schema in which records are written to Parquet and Arrow."""
+    import pyarrow as pa
+
+    return pa.schema([(field.name, arrow_type(written_type(field))) for field in declared])
+
+
 @lru_cache
 def arrow_type(kind: str) -> pa.DataType:
     """The Arrow type of a declared type."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from binlogkit.rows.gtid_ledger import GtidLedger
-from binlogkit.rows.series import Series, split_name, united
+from binlogkit.rows.series import Series, split_name
 from binlogkit.rows.soundness.file_facts import FileFacts
 from binlogkit.rows.soundness.finding import Finding, Grade, Place, finding
 
@@ -164,7 +164,9 @@ def _gtids(before: FileFacts, after: FileFacts, at: Place) -> Iterator[Finding]:
     if before.previous is None or after.previous is None:
         return
     grade = Grade.NOTE if after.relay else None
-    known = united(before.previous, before.gtids.to_set())
+    both = GtidLedger(before.previous)
+    both.add_set(before.gtids.to_set())
+    known = both.to_set()
     missing, forgotten = after.previous.subtract(known), known.subtract(after.previous)
     if missing:
         reason = f" (of which some may stand in damaged ranges of {before.name})"
