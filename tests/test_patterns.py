@@ -18,7 +18,6 @@ SOURCES = sorted(
     path
     for folder in ("toolkit", "fixtures_gen", "tools")
     for path in (ROOT / folder).rglob("*.py")
-    if path.name != "charset_data.py"  # tables of characters, which are no patterns
 )
 _SUSPECT = re.compile(r"[*+?}]\+|\(\?>")
 

@@ -8,8 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from binlogkit._kernel.charset_data import MULTI_BYTE, SINGLE_BYTE
-from binlogkit._kernel.charsets import CHARSETS, COLLATIONS, charset_of, decode, encode
+from binlogkit._kernel.charsets import (
+    CHARSETS,
+    COLLATIONS,
+    MULTI_BYTE,
+    SINGLE_BYTE,
+    charset_of,
+    decode,
+    encode,
+)
 
 # bytes, text: places where Python's codec of the same name says otherwise or does not exist.
 # Each is the server's CONVERT(... USING utf8mb4), 8.0.31.

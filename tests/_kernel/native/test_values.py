@@ -12,8 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from binlogkit._kernel.cells import CellSpec, NoArrowValue, Undecodable
-from binlogkit._kernel.charset_data import SINGLE_BYTE
-from binlogkit._kernel.charsets import CHARSETS
+from binlogkit._kernel.charsets import CHARSETS, SINGLE_BYTE
 from binlogkit._kernel.codecs import decoder_for
 from binlogkit._kernel.columns import TablePlan
 from binlogkit.constants import ColumnType as T

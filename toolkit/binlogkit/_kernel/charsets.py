@@ -1,21 +1,33 @@
 """Text in every character set of the server, as the server understands it.
 
 Single-byte sets are the server's own tables; the others are Python's codecs with the server's
-differences laid over them (``charset_data``, generated from real servers). Bytes that are
-malformed, or that the server has no character for (it shows ``?``), raise UnicodeDecodeError, and
-so does a lone surrogate, which 5.7 lets into ucs2 and utf32 and which no text can hold.
+differences laid over them: ``charset_data.json``, which ``tools/make_charset_tables.py`` writes
+from real servers. Bytes that are malformed, or that the server has no character for (it shows
+``?``), raise UnicodeDecodeError, and so does a lone surrogate, which 5.7 lets into ucs2 and utf32
+and which no text can hold.
 """
 
 from __future__ import annotations
 
 import codecs
+import json
 import re
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 
-from binlogkit._kernel.charset_data import COLLATIONS, MULTI_BYTE, SINGLE_BYTE
+__all__ = ["CHARSETS", "COLLATIONS", "SINGLE_BYTE", "canonical", "charset_of", "decode", "encode"]
 
-__all__ = ["CHARSETS", "COLLATIONS", "canonical", "charset_of", "decode", "encode"]
+_DATA = json.loads(Path(__file__).with_name("charset_data.json").read_text("utf-8"))
+#: Collation id -> (charset, collation).
+COLLATIONS: dict[int, tuple[str, str]] = {
+    int(number): (charset, name) for number, (charset, name) in _DATA["collations"].items()
+}
+#: Charset -> the character of each byte, U+FFFE where there is none.
+SINGLE_BYTE: dict[str, str] = _DATA["single_byte"]
+# Charset -> Python's codec, and the server's differences in runs: the first code in hexadecimal,
+# how many codes count up from it, the first one's code point, or None where they are no characters.
+MULTI_BYTE: dict[str, tuple[str, list[tuple[str, int, int | None]]]] = _DATA["multi_byte"]
 
 _UTF8MB3_MAX = "\uffff"
 _ALIASES = {"utf8": "utf8mb3"}  # the name up to 8.0.29

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from binlogkit._kernel import numbers
 from binlogkit._kernel.cells import CellSpec, Decoder
-from binlogkit._kernel.charset_data import SINGLE_BYTE
-from binlogkit._kernel.charsets import canonical
+from binlogkit._kernel.charsets import SINGLE_BYTE, canonical
 from binlogkit._kernel.codecs import decoder_for
 from binlogkit._kernel.native.builder import FAULTS, FIELDS, KINDS, TableBuilder
 from binlogkit.constants import ColumnType as T
