@@ -1,8 +1,7 @@
 cimport cython
-from libc.stdint cimport int64_t
 
-from binlogkit._kernel.native.index cimport Index, spots_p
-from binlogkit._kernel.native.layout cimport octets, table_p
+from binlogkit._kernel.native.index cimport *
+from binlogkit._kernel.native.layout cimport *
 from binlogkit._kernel.native.scan cimport Scanner
 
 @cython.final

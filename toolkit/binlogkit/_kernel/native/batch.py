@@ -4,34 +4,8 @@ import cython
 from cython.cimports.binlogkit._kernel.native.builder import TableBuilder, claim
 from cython.cimports.binlogkit._kernel.native.cells import fail
 from cython.cimports.binlogkit._kernel.native.images import decode_rows
-from cython.cimports.binlogkit._kernel.native.index import (
-    N_BAD_CHECKSUM,
-    Index,
-    Spot,
-    entry_p,
-    spots_p,
-)
-from cython.cimports.binlogkit._kernel.native.layout import (
-    E_FULL,
-    E_MEMORY,
-    E_NEEDS,
-    E_NONE,
-    F_TABLE_ID,
-    FACT_END_POS,
-    FACT_INNER,
-    FACT_POS,
-    FACT_ROW,
-    FACT_SEQ,
-    FACT_SERVER_ID,
-    FACT_TIMESTAMP,
-    FACT_TX,
-    RowsAt,
-    octets,
-    table_p,
-)
 from cython.cimports.binlogkit._kernel.native.scan import Scanner
 from cython.cimports.cpython.buffer import PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
-from cython.cimports.libc.stdint import int64_t
 from cython.cimports.libc.stdlib import calloc, free
 
 _SEQ_SHIFT = cython.declare(cython.int, 32)

@@ -1,5 +1,6 @@
 cimport cython
-from binlogkit._kernel.native.layout cimport Table, table_p
+
+from binlogkit._kernel.native.layout cimport *
 
 @cython.final
 cdef class TableBuilder:

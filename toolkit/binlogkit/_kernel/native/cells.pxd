@@ -1,6 +1,4 @@
-from libc.stdint cimport int64_t, uint64_t
-
-from binlogkit._kernel.native.layout cimport Table, octets, reader_p
+from binlogkit._kernel.native.layout cimport *
 
 cdef octets cell(Table* t, int side, int index, octets p, octets end) noexcept nogil
 cdef octets json_diff(Table* t, int side, int index, octets p, octets end) noexcept nogil

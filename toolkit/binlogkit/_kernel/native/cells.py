@@ -3,44 +3,6 @@
 import cython
 from cython.cimports.binlogkit._kernel.native.decimals import decimal_reader
 from cython.cimports.binlogkit._kernel.native.json_text import put_json
-from cython.cimports.binlogkit._kernel.native.layout import (
-    E_FULL,
-    E_MEMORY,
-    E_NEEDS,
-    E_NEEDS_LENGTH,
-    E_SAYS,
-    E_TYPE,
-    K_BAD,
-    K_BIT,
-    K_COPY1,
-    K_COPY2,
-    K_COPY4,
-    K_COPY8,
-    K_DOUBLE,
-    K_ENUM,
-    K_FLOAT,
-    K_INT24,
-    K_JSON,
-    K_PADDED,
-    K_SET,
-    K_SINGLE_BYTE,
-    K_SKIP_FIXED,
-    K_SKIP_PREFIXED,
-    K_UINT24,
-    K_UTF8MB3,
-    K_UTF8MB4,
-    K_YEAR,
-    MAX_DATA,
-    S_JSON_DIFF,
-    S_NO_ARROW_VALUE,
-    S_UNDECODABLE,
-    S_VALUE,
-    SLACK,
-    column_p,
-    octets,
-    reader_p,
-    values_p,
-)
 from cython.cimports.binlogkit._kernel.native.texts import put_points, valid_utf8
 from cython.cimports.binlogkit._kernel.native.times import temporal_reader
 from cython.cimports.binlogkit._kernel.native.values import keep_raw, prepare, reserve

@@ -1,3 +1,3 @@
-from binlogkit._kernel.native.layout cimport reader_p
+from binlogkit._kernel.native.layout cimport *
 
 cdef reader_p decimal_reader(int kind) noexcept nogil

@@ -1,16 +1,6 @@
 """DECIMAL as the integer that Arrow has for it; the form is that of ``_kernel/numbers.py``."""
 
 import cython
-from cython.cimports.binlogkit._kernel.native.layout import (
-    K_DECIMAL128,
-    K_DECIMAL256,
-    S_UNDECODABLE,
-    S_VALUE,
-    column_p,
-    octets,
-    u128,
-)
-from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.string import memcpy
 
 

@@ -9,57 +9,6 @@ from cython.cimports.binlogkit._kernel.native.ahead import read_ahead
 from cython.cimports.binlogkit._kernel.native.ascii import copy_ascii
 from cython.cimports.binlogkit._kernel.native.cells import cell, fail, json_diff
 from cython.cimports.binlogkit._kernel.native.json_text import put_json
-from cython.cimports.binlogkit._kernel.native.layout import (
-    E_COLUMN_COUNT,
-    E_EMPTY_ROW,
-    E_EXTRA_LENGTH,
-    E_FULL,
-    E_MEMORY,
-    E_NDB_LENGTH,
-    E_NEEDS,
-    E_NONE,
-    E_PACKED,
-    F_COLUMN_COUNT,
-    F_COLUMNS_PRESENT,
-    F_COLUMNS_PRESENT_AFTER,
-    F_EXTRA_DATA,
-    F_EXTRA_LENGTH,
-    F_FLAGS,
-    F_NDB,
-    F_NDB_FORMAT,
-    F_NDB_LENGTH,
-    F_NULL_BITMAP,
-    F_PARTIAL_BITS,
-    F_PARTITION_ID,
-    F_ROWS,
-    F_SOURCE_PARTITION_ID,
-    F_TABLE_ID,
-    F_VALUE_OPTIONS,
-    FACT_ROW,
-    FACT_SEQ,
-    K_BAD,
-    K_COPY1,
-    K_COPY2,
-    K_COPY4,
-    K_COPY8,
-    K_JSON,
-    K_PADDED,
-    K_SINGLE_BYTE,
-    K_SKIP_FIXED,
-    K_SKIP_PREFIXED,
-    K_UTF8MB3,
-    K_UTF8MB4,
-    MAX_DATA,
-    S_VALUE,
-    SLACK,
-    column_p,
-    octets,
-    rows_at_p,
-    run_p,
-    step_p,
-    table_p,
-    values_p,
-)
 from cython.cimports.binlogkit._kernel.native.texts import put_points, valid_utf8
 from cython.cimports.binlogkit._kernel.native.values import (
     grow_rows,
@@ -67,7 +16,6 @@ from cython.cimports.binlogkit._kernel.native.values import (
     put_states,
     undo_row,
 )
-from cython.cimports.libc.stdint import int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.string import memcmp, memcpy, memset
 
 _INSERT = cython.declare(cython.int, 0)

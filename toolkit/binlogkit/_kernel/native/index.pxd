@@ -1,8 +1,7 @@
 cimport cython
 from libc.stddef cimport size_t
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
-from binlogkit._kernel.native.layout cimport octets
+from binlogkit._kernel.native.layout cimport *
 
 cdef uint32_t crc32(uint32_t crc, octets p, size_t size) noexcept nogil
 

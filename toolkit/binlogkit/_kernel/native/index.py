@@ -2,17 +2,9 @@
 
 import cython
 from cython.cimports.binlogkit._kernel.native.crc32 import crc_of, crc_prepare
-from cython.cimports.binlogkit._kernel.native.index import (
-    Entry,
-    Transaction,
-    entry_p,
-    transaction_p,
-)
-from cython.cimports.binlogkit._kernel.native.layout import octets
 from cython.cimports.binlogkit._kernel.native.memory import buffer_grow
 from cython.cimports.binlogkit._kernel.native.values import block_copy, give_back
 from cython.cimports.cpython.buffer import PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
-from cython.cimports.libc.stdint import uint32_t
 from cython.cimports.libc.string import memset
 
 _FIRST = cython.declare(cython.int, 256)

@@ -1,6 +1,4 @@
-from libc.stdint cimport int64_t
-
 from binlogkit._kernel.native.json_out cimport JsonOut
-from binlogkit._kernel.native.layout cimport octets
+from binlogkit._kernel.native.layout cimport *
 
 cdef bint put_opaque(JsonOut* o, int field_type, octets p, int64_t size) noexcept nogil

@@ -8,8 +8,6 @@ from cython.cimports.binlogkit._kernel.native.json_out import (
     put,
     put_integer,
 )
-from cython.cimports.binlogkit._kernel.native.layout import octets
-from cython.cimports.libc.stdint import int64_t, uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.string import memcpy
 
 # enum_field_types

@@ -1,9 +1,7 @@
-from libc.stdint cimport int64_t, uint8_t, uint64_t
-
 from libc.string cimport memcpy
 
 from binlogkit._kernel.native.ascii cimport copy_plain
-from binlogkit._kernel.native.layout cimport Values, octets
+from binlogkit._kernel.native.layout cimport *
 
 # Where the text of a document goes. ``out``: where its next byte goes, with room up to ``limit``;
 # ``most``: where in the data it must end; ``end``: of what may be read; ``failure``: 0, a

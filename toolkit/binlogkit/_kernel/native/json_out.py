@@ -2,17 +2,9 @@
 
 import cython
 from cython.cimports.binlogkit._kernel.native.digits import put_number
-from cython.cimports.binlogkit._kernel.native.layout import (
-    E_FULL,
-    E_MEMORY,
-    MAX_DATA,
-    SLACK,
-    octets,
-)
 from cython.cimports.binlogkit._kernel.native.texts import valid_utf8
 from cython.cimports.binlogkit._kernel.native.values import reserve
 from cython.cimports.libc.math import fabs, isfinite, signbit
-from cython.cimports.libc.stdint import int64_t, uint8_t, uint64_t
 from cython.cimports.libc.stdio import snprintf
 from cython.cimports.libc.stdlib import strtod
 from cython.cimports.libc.string import memcpy, memset

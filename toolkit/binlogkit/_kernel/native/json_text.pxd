@@ -1,6 +1,4 @@
-from libc.stdint cimport int64_t
-
-from binlogkit._kernel.native.layout cimport Values, octets
+from binlogkit._kernel.native.layout cimport *
 
 cdef int put_json(Values* v, octets p, int64_t size, octets end, bint as_5_7) noexcept nogil
 cdef octets counted(octets p, int64_t size, int64_t* length) noexcept nogil

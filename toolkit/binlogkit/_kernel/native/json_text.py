@@ -15,7 +15,6 @@ from cython.cimports.binlogkit._kernel.native.json_out import (
     put_integer,
     quoted,
 )
-from cython.cimports.binlogkit._kernel.native.layout import S_UNDECODABLE, S_VALUE, octets
 from cython.cimports.libc.stdint import int64_t, uint16_t, uint32_t, uint64_t
 from cython.cimports.libc.string import memcpy
 

@@ -1,5 +1,8 @@
 # cython: language_level=3
-"""What the compiled modules share: kinds of columns, and the buffers that values go to."""
+"""What the compiled modules share: kinds of columns, and the buffers that values go to.
+
+The other ``.pxd`` take all of it: what a ``.pxd`` takes, the module of that name sees.
+"""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 

@@ -1,7 +1,6 @@
 cimport cython
-from libc.stdint cimport int32_t, int64_t
 
-from binlogkit._kernel.native.layout cimport Run
+from binlogkit._kernel.native.layout cimport *
 
 @cython.final
 cdef class Runs:

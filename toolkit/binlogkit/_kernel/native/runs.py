@@ -6,17 +6,8 @@ written when the batch is handed over.
 
 import cython
 from cython.cimports.binlogkit._kernel.native.index import Transaction
-from cython.cimports.binlogkit._kernel.native.layout import (
-    FACT_INNER,
-    FACT_ROW,
-    FACT_SEQ,
-    FACT_TX,
-    FACTS,
-    Run,
-)
 from cython.cimports.binlogkit._kernel.native.values import Block, block_of, give_back, take_buffer
 from cython.cimports.cpython.buffer import PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
-from cython.cimports.libc.stdint import int32_t, int64_t, uint8_t, uint64_t
 from cython.cimports.libc.stdlib import free, malloc
 from cython.cimports.libc.string import memcmp, memcpy, memset
 

@@ -1,8 +1,7 @@
 cimport cython
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
-from binlogkit._kernel.native.index cimport Entry, Index, Spot, Transaction, Transactions, spots_p
-from binlogkit._kernel.native.layout cimport octets
+from binlogkit._kernel.native.index cimport *
+from binlogkit._kernel.native.layout cimport *
 from binlogkit._kernel.native.table_maps cimport TableMaps
 
 cdef enum Stop:

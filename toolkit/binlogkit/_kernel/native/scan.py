@@ -6,51 +6,8 @@ rare. Which events make a transaction is what ``rows/transactions.py`` says.
 """
 
 import cython
-from cython.cimports.binlogkit._kernel.native.index import (
-    N_BAD_CHECKSUM,
-    N_LOOK,
-    N_MAP_CHANGED,
-    N_NEW_MAP,
-    N_NO_MAP,
-    N_STATEMENT_END,
-    N_STRAY,
-    SPOT_BAD,
-    T_ALONE,
-    T_IN_STATEMENT,
-    T_REPLACED,
-    Index,
-    Spot,
-    Transactions,
-    crc32,
-    entry_p,
-    spot_p,
-    spots_p,
-    transaction_p,
-)
-from cython.cimports.binlogkit._kernel.native.layout import octets
-from cython.cimports.binlogkit._kernel.native.scan import (
-    DUMMY_TABLE_ID,
-    HAS_CLOCK,
-    HAS_COMMIT,
-    HAS_GTID,
-    HAS_THREAD,
-    HAS_XID,
-    O_COMMITTED,
-    STATUS_BLOCKS,
-    STATUS_BYTES,
-    STOP_CHECKSUM,
-    STOP_CUT,
-    STOP_END,
-    STOP_FORMAT,
-    STOP_LOOK,
-    STOP_MEMORY,
-    STOP_POSITION,
-    STOP_SHORT,
-    STOP_SIZE,
-)
 from cython.cimports.binlogkit._kernel.native.table_maps import Place, TableMaps
 from cython.cimports.cpython.buffer import PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
-from cython.cimports.libc.stdint import int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.string import memcmp, memcpy
 
 #: Why a scan stopped.

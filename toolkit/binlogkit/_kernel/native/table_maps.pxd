@@ -1,7 +1,6 @@
 cimport cython
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
-from binlogkit._kernel.native.layout cimport octets
+from binlogkit._kernel.native.layout cimport *
 
 ctypedef struct Body:
     uint8_t* data

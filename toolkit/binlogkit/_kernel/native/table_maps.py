@@ -7,9 +7,7 @@ bodies are kept here, as copies, without the table id in front.
 import os
 
 import cython
-from cython.cimports.binlogkit._kernel.native.layout import octets, u128
 from cython.cimports.binlogkit._kernel.native.table_maps import Body, Place
-from cython.cimports.libc.stdint import int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free, malloc, realloc
 from cython.cimports.libc.string import memcmp, memcpy, memset
 

@@ -5,8 +5,6 @@ U+10FFFF; utf8mb3 has no character of four bytes.
 """
 
 import cython
-from cython.cimports.binlogkit._kernel.native.layout import HIGH_BITS, NO_POINT, octets
-from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.string import memcpy
 
 

@@ -1,21 +1,6 @@
 """Cells that hold dates and times; the forms are those of ``_kernel/temporal.py``."""
 
 import cython
-from cython.cimports.binlogkit._kernel.native.layout import (
-    K_DATE,
-    K_DATETIME2,
-    K_OLD_DATETIME,
-    K_OLD_TIME,
-    K_OLD_TIMESTAMP,
-    K_TIME2,
-    K_TIMESTAMP2,
-    S_NO_ARROW_VALUE,
-    S_UNDECODABLE,
-    S_VALUE,
-    column_p,
-    octets,
-)
-from cython.cimports.libc.stdint import int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.string import memcpy
 
 _MICROS = cython.declare(int64_t, 1_000_000)

@@ -1,7 +1,6 @@
 cimport cython
-from libc.stdint cimport int64_t, uint8_t
 
-from binlogkit._kernel.native.layout cimport Column, Table, Values, octets
+from binlogkit._kernel.native.layout cimport *
 
 cdef bint prepare(Table* t, Values* v, int64_t row) noexcept nogil
 cdef bint reserve(Values* v, int64_t size) noexcept nogil

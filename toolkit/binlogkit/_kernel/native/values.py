@@ -6,20 +6,6 @@ rows between. ``Values.rows`` counts the settled rows, -1 before there is any bu
 """
 
 import cython
-from cython.cimports.binlogkit._kernel.native.layout import (
-    FIRST_BYTES,
-    FIRST_RAWS,
-    FIRST_RUNS,
-    S_NOT_IN_IMAGE,
-    S_NULL,
-    S_VALUE,
-    SLACK,
-    RawCell,
-    Run,
-    Table,
-    run_p,
-    values_p,
-)
 from cython.cimports.binlogkit._kernel.native.memory import (
     buffer_get,
     buffer_grow,
