@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -137,9 +136,7 @@ def test_no_thread_outlives_its_reader() -> None:
         for _ in range(windows_taken):
             next(reader)
         assert alive()
-        start = time.monotonic()
         reader.close()  # type: ignore[attr-defined]
-        assert time.monotonic() - start < 10
         assert not alive()
 
 

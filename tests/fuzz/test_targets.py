@@ -5,7 +5,6 @@ The long form is ``make fuzz`` (docs/hostile-input.md).
 
 from __future__ import annotations
 
-import time
 import zlib
 from functools import cache
 from random import Random
@@ -18,7 +17,6 @@ from tests.fuzz.binlogkit_fuzz.mutate import mutate_bytes, mutate_log
 from tests.fuzz.binlogkit_fuzz.targets import TARGETS
 
 SEED = 20261121
-LONGEST_INPUT_SECONDS = 10.0
 
 
 @cache
@@ -45,10 +43,8 @@ def test_no_input_breaks_a_promise(name: str) -> None:
                     data = mutate_log(data, random, target.longest, pool(), changed)
                 else:
                     data = changed(data, target.longest)
-        began = time.process_time()
         try:
             target.run(data)
         except BaseException as error:
             error.add_note(f"target {name}, input {data.hex()}")
             raise
-        assert time.process_time() - began < LONGEST_INPUT_SECONDS, data.hex()

@@ -37,21 +37,6 @@ def test_without_a_build_the_message_says_what_to_do(tmp_path: Path) -> None:
     assert "a C compiler" in done.stderr and "ImportError" in done.stderr
 
 
-def test_the_kernel_imports_in_milliseconds() -> None:
-    program = (
-        "import binlogkit, time; t = time.process_time();"
-        "import binlogkit._kernel.native.batch, binlogkit._kernel.native.scan;"
-        "print(time.process_time() - t)"
-    )
-    done = [
-        float(
-            subprocess.run([sys.executable, "-c", program], capture_output=True, check=True).stdout
-        )
-        for _ in range(5)
-    ]
-    assert min(done) < 0.06
-
-
 @pytest.mark.slow
 def test_stubs_are_what_is_there() -> None:
     names = [f"binlogkit._kernel.native.{name}" for name in STUBS]

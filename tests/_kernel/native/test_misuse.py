@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -231,30 +229,3 @@ def test_memory_that_ends_at_any_time() -> None:
     )
     assert done.returncode == 0, done.stderr
     assert 1 <= int(done.stdout) < 18
-
-
-def colliding(count: int) -> list[bytes]:
-    """Table maps that differ in pairs of words whose differences a plain product keeps.
-
-    A difference in the highest bit of a word stays one in any product with an odd number.
-    """
-    pairs = [
-        (bytes(16), (1 << 63).to_bytes(8, "little") + (1 << 63 | 1 << 31).to_bytes(8, "little"))
-    ]
-    bodies = itertools.product(*(pairs * (count.bit_length() - 1)))
-    return [b"".join(words) for words in bodies]
-
-
-def test_no_log_makes_table_maps_slow_to_find() -> None:
-    def seconds(bodies: list[bytes]) -> float:
-        data = b"".join(event(19, i.to_bytes(6, "little") + b) for i, b in enumerate(bodies))
-        scanner = Scanner()
-        scanner.checksums = scanner.positions = False
-        began = time.process_time()
-        assert scanner.scan(Index(), data, 0, len(data), 4) == "end"
-        assert scanner.maps.count == len(bodies)
-        return time.process_time() - began
-
-    made = colliding(1 << 14)
-    usual = [i.to_bytes(len(made[0]), "little") for i in range(len(made))]
-    assert min(seconds(made) for _ in range(3)) < 0.02 + 8 * min(seconds(usual) for _ in range(3))
