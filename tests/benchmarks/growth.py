@@ -182,7 +182,7 @@ def crafted_headers(count: int) -> bytes:
 
 
 def many_damages(count: int) -> bytes:
-    """Intact events, each after a header that claims a hundred thousand bytes, at no place of it."""
+    """Intact events, each after a header that claims 100,000 bytes, at a place not its own."""
     out = bytearray(log_of([]))
     for _ in range(count):
         pos = len(out)
