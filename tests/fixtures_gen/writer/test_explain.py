@@ -11,10 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import binlogkit as bk
-from binlogkit.constants import EventFlag, EventType
-from binlogkit.events.explain.fields import FIELDS
-from binlogkit.events.explain.types import EVENT_TYPES
-from binlogkit.events.explain.values import FLAGS2, HEADER_FLAGS, ROWS_FLAGS
+from binlogkit.constants import ColumnType, EventFlag, EventType
+from binlogkit.events.explain.fields import BITS, COLUMNS, EVENT_TYPES, FIELDS
 from binlogkit.events.explain.walk import EventWalk
 from binlogkit.events.rows import RowsFlag
 from binlogkit.events.status_vars import Flags2
@@ -42,11 +40,12 @@ def covered(walk: EventWalk) -> None:
 
 def test_every_type_has_its_line() -> None:
     assert set(EVENT_TYPES) == {kind.name for kind in EventType}
+    assert set(COLUMNS) <= {kind.name for kind in ColumnType}
 
 
 @pytest.mark.parametrize(
     ("names", "flags"),
-    [(HEADER_FLAGS, EventFlag), (ROWS_FLAGS, RowsFlag), (FLAGS2, Flags2)],
+    [(BITS["header"], EventFlag), (BITS["rows"], RowsFlag), (BITS["flags2"], Flags2)],
     ids=["header", "rows", "flags2"],
 )
 def test_every_flag_has_its_name(

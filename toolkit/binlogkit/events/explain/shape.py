@@ -13,9 +13,8 @@ from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from typing import Any
 
-from binlogkit.events.explain.fields import Field, section_of
+from binlogkit.events.explain.fields import CODES, Field, section_of
 from binlogkit.events.explain.parts import FieldPart, fill, grouped
-from binlogkit.events.explain.row_fields import EXTRA_ROW_TYPES, OPTIONAL_METADATA, STATUS_VARS
 from binlogkit.events.explain.values import bits_of
 from binlogkit.events.gtid_set import format_uuid
 
@@ -73,9 +72,9 @@ def _server(parts: list[FieldPart]) -> object:
 
 
 _ITEMS: dict[str, tuple[_Items, ...]] = {
-    "status_vars": (_Items("status_var_code", _coded(STATUS_VARS)),),
-    "TableMap": (_Items("optional_metadata_type", _coded(OPTIONAL_METADATA)),),
-    "extra_data": (_Items("extra_type", _coded(EXTRA_ROW_TYPES)),),
+    "status_vars": (_Items("status_var_code", _coded(CODES["status_vars"])),),
+    "TableMap": (_Items("optional_metadata_type", _coded(CODES["optional_metadata"])),),
+    "extra_data": (_Items("extra_type", _coded(CODES["extra_row_types"])),),
     "HeartbeatV2": (_Items("field_type", _last, _field_whole),),
     "TransactionPayload": (_Items("field_type", _last, _field_whole),),
     "Gtid": (_Items("field_id", _last),),

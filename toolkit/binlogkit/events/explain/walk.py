@@ -16,10 +16,9 @@ from binlogkit.errors import DamageError
 from binlogkit.events.base import Body, ParseContext, parser_of
 from binlogkit.events.explain.cursor import Recorder
 from binlogkit.events.explain.expand import expand
-from binlogkit.events.explain.fields import section_of
+from binlogkit.events.explain.fields import section_of, type_meaning, type_since
 from binlogkit.events.explain.parts import FieldPart, fill
 from binlogkit.events.explain.shape import meaning_of, shaped, typed_values
-from binlogkit.events.explain.types import type_meaning, type_since
 from binlogkit.sources.log_reader import crc_of
 from binlogkit.sources.raw import V1_HEADER_LENGTH, EventHeader, RawEvent, parse_header
 

@@ -16,7 +16,7 @@ from binlogkit.constants import ColumnType as T
 from binlogkit.errors import DamageError
 from binlogkit.events.base import Event
 from binlogkit.events.explain.cursor import Recorder
-from binlogkit.events.explain.fields import section_of
+from binlogkit.events.explain.fields import COLUMNS, section_of
 from binlogkit.events.explain.parts import Detail, FieldPart, fill
 from binlogkit.events.explain.shape import meaning_of
 from binlogkit.events.explain.walk import EventWalk
@@ -38,25 +38,6 @@ _TEXTS = frozenset({T.VARCHAR, T.VAR_STRING, T.STRING})
 _LENGTHS_IN_FRONT = frozenset(
     {T.TINY_BLOB, T.BLOB, T.MEDIUM_BLOB, T.LONG_BLOB, T.JSON, T.TYPED_ARRAY, T.GEOMETRY, T.VECTOR}
 )
-_INTEGER = "little-endian"
-_NOTES: dict[T, str] = {
-    **dict.fromkeys((T.TINY, T.SHORT, T.INT24, T.LONG, T.LONGLONG), _INTEGER),
-    T.YEAR: "years since 1900; 0 is 0000",
-    T.BIT: "big-endian",
-    T.NEWDECIMAL: "groups of 9 digits, big-endian, the sign bit inverted",
-    T.DATE: "little-endian: 15 bits year, 4 month, 5 day",
-    T.NEWDATE: "little-endian: 15 bits year, 4 month, 5 day",
-    T.DATETIME2: "big-endian: sign, 17 bits year * 13 + month, 5 day, 5 hour, 6 minute, 6 second",
-    T.TIMESTAMP2: "big-endian seconds since 1970, UTC",
-    T.TIME2: "big-endian: sign, 10 bits hour, 6 minute, 6 second, all inverted when negative",
-    T.TIMESTAMP: "little-endian seconds since 1970, UTC",
-    T.DATETIME: "little-endian, the decimal digits YYYYMMDDhhmmss",
-    T.TIME: "little-endian, the decimal digits hhmmss",
-    T.ENUM: "number of the label, from 1 on",
-    T.SET: "a bit for each label, lowest first",
-    T.GEOMETRY: "SRID in 4 bytes, then WKB",
-    T.VECTOR: "floats of 4 bytes",
-}
 
 
 def explain_rows(walk: EventWalk, schema: TableSchema, server_version: str) -> None:
@@ -202,7 +183,7 @@ class _Recording(RowDecoder):
 
     @staticmethod
     def _describe(part: FieldPart, column: Column, data: bytes) -> None:
-        note = _NOTES.get(column.type, "")
+        note = COLUMNS.get(column.type.name)
         part.meaning = f"{column.mysql_type}: {note}" if note else column.mysql_type
         if column.charset_origin is Origin.ASSUMED and isinstance(part.value, str):
             part.meaning += ", its character set assumed"
