@@ -16,11 +16,11 @@ from binlogkit.events.base import Event, ParseContext, parser_of
 from binlogkit.events.rows import RowsEvent
 from binlogkit.frames.arrays import buffer
 from binlogkit.frames.kernel_columns import Taken
-from binlogkit.rows.images import RowDecoder
 from binlogkit.rows.plans import table_plan
 from binlogkit.rows.schema import TableSchema
 from binlogkit.sources.raw import EventHeader, RawEvent
 from tests.reference.binlogkit_reference import ColumnBatch, record_batch
+from tests.reference.binlogkit_reference.images import RowDecoder
 
 COLUMNS = ("before", "after", "before_state", "after_state", "raw", "op")
 FACTS = ("pos", "end_pos", "row", "timestamp", "server_id", "seq", "tx")

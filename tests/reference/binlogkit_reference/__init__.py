@@ -1,7 +1,7 @@
 """Logs read event by event in Python, slowly and plainly: what the compiled road is tested against.
 
 It frames events with ``sources/log_reader.py``, parses them with ``events/``, decodes rows with
-``rows/images.py`` and knows tables by ``rows/table_history.py``; nothing of the kernel's scan, of
+``images.py`` and knows tables by ``rows/table_history.py``; nothing of the kernel's scan, of
 packs, windows and slots is used.
 """
 

@@ -12,9 +12,9 @@ import pyarrow as pa
 from binlogkit.errors import DamageError, InputError
 from binlogkit.events.rows import RowsEvent
 from binlogkit.rows.filters import Filters
-from binlogkit.rows.images import Decoders, Image, RawCell
 from binlogkit.rows.schema import TableSchema
 from tests.reference.binlogkit_reference.batches import record_batch
+from tests.reference.binlogkit_reference.images import Decoders, Image, RawCell
 from tests.reference.binlogkit_reference.walk import Step, Walk
 
 __all__ = ["ColumnBatch", "ImageColumns", "read_windows"]

@@ -1,7 +1,9 @@
 """The rows of a rows event: each image, its bitmap bit by bit, each cell with type and value.
 
-The images are read by :class:`RowDecoder` itself; of a cell only how many bytes it has and what its
-value is are taken from the decoding.
+An image is a bitmap of NULLs, one bit per column *present* (not per column of the table), then the
+values of the present columns that are not NULL. The after image of a PARTIAL_UPDATE_ROWS_EVENT
+begins with ``value_options:packed``; with bit 0 set a bitmap follows that has one bit per JSON
+column of the table, present or not: 1 means that the cell is a diff (server's sources, 8.0.3+).
 """
 
 from __future__ import annotations
@@ -10,11 +12,12 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from binlogkit._kernel.cursor import Cursor
+from binlogkit._kernel.cells import Decoder, NoArrowValue, Undecodable
+from binlogkit._kernel.codecs import decoder_for
+from binlogkit._kernel.json_diff import diff_text
 from binlogkit._kernel.value_text import date_text, datetime_text, decimal_text, time_text
 from binlogkit.constants import ColumnType as T
 from binlogkit.errors import DamageError
-from binlogkit.events.base import Event
 from binlogkit.events.explain.cursor import Recorder
 from binlogkit.events.explain.fields import COLUMNS, section_of
 from binlogkit.events.explain.parts import Detail, FieldPart, fill
@@ -23,10 +26,11 @@ from binlogkit.events.explain.walk import EventWalk
 from binlogkit.events.rows import RowsEvent
 from binlogkit.rows.explain.columns import bitmap_details
 from binlogkit.rows.explain.documents import diff_parts, json_parts
-from binlogkit.rows.images import NO_ARROW_VALUE, UNDECODABLE, Image, RawCell, RowDecoder
+from binlogkit.rows.plans import cell_spec
 from binlogkit.rows.schema import Column, Origin, TableSchema
+from binlogkit.sources.log_format import version_tuple
 
-__all__ = ["explain_rows", "value_text"]
+__all__ = ["explain_rows"]
 
 #: Cells of an event, and bytes of a JSON document, that are explained one by one: a part takes some
 #: hundred bytes of memory, and an event can hold gigabytes.
@@ -34,6 +38,8 @@ MOST_CELLS = 50_000
 MOST_JSON = 1 << 18
 _MORE = "not explained one by one: `binlogkit rows` shows them"
 _ONE_BYTE_LENGTH = 255
+_PARTIAL_JSON = 1
+_JSON_LENGTH_WIDTH = 4
 _TEXTS = frozenset({T.VARCHAR, T.VAR_STRING, T.STRING})
 _LENGTHS_IN_FRONT = frozenset(
     {T.TINY_BLOB, T.BLOB, T.MEDIUM_BLOB, T.LONG_BLOB, T.JSON, T.TYPED_ARRAY, T.GEOMETRY, T.VECTOR}
@@ -46,9 +52,9 @@ def explain_rows(walk: EventWalk, schema: TableSchema, server_version: str) -> N
     assert isinstance(body, RowsEvent)
     if part is None:
         return
-    decoder = _Recording(schema, server_version, body)
     recorder = Recorder(body.data, walk.raw.file, walk.raw.pos, base=part.start)
-    problem = _take_rows(decoder, Event(walk.raw, body), recorder)
+    rows = _Rows(body, schema, server_version, recorder)
+    problem = rows.read()
     count = len(recorder.parts)
     part.parts = recorder.parts or [FieldPart("", part.start, part.start)]
     if problem:
@@ -61,158 +67,160 @@ def explain_rows(walk: EventWalk, schema: TableSchema, server_version: str) -> N
     part.meaning = f"of {schema.db}.{schema.table}"
     if part.parts and part.parts[-1].field == "more rows":
         walk.notes.append(f"of its rows the first {count} are explained one by one")
-    walk.problems += decoder.problems
-    _columns_present(walk, schema)
-
-
-def _take_rows(decoder: _Recording, event: Event, recorder: Recorder) -> str:
-    """Put what is read of each row together; why the reading ended early, else empty."""
-    assert isinstance(event.body, RowsEvent)
-    rows = decoder.rows(event, recorder)
-    problem, number, more = "", 0, True
-    while more and decoder.cells <= MOST_CELLS:
-        try:
-            more = next(rows, None) is not None
-        except DamageError as error:
-            problem = f"{error.field}: {error.reason}" if error.field else error.reason
-            more = False
-        items = recorder.parts[number:]
-        if items:
-            row = FieldPart(
-                f"row {number}", items[0].start, items[-1].end, None, event.body.op, items
-            )
-            recorder.parts[number:] = [row]
-            number += 1
-    return problem
-
-
-def _columns_present(walk: EventWalk, schema: TableSchema) -> None:
+    walk.problems += rows.problems
     for name in ("columns_present", "columns_present_after"):
-        part = walk.root.find(name)
-        if part is not None and isinstance(part.value, bytes):
-            part.details = _bits(part.value, schema.columns, ("not in the image", "in the image"))
+        present = walk.root.find(name)
+        if present is not None and isinstance(present.value, bytes):
+            says = ("not in the image", "in the image")
+            present.details = _bits(present.value, schema.columns, says)
 
 
 def _bits(data: bytes, columns: Sequence[Column], says: tuple[str, str]) -> list[Detail]:
     return bitmap_details(data, columns, lambda _, bit: says[bit])
 
 
-class _Recording(RowDecoder):
-    """A decoder that explains what it reads through a :class:`Recorder`."""
+class _Rows:
+    """The rows of one event, read through ``cursor``; ``problems``: cells that have no value."""
 
-    def __init__(self, schema: TableSchema, server_version: str, body: RowsEvent) -> None:
-        super().__init__(schema, server_version)
+    def __init__(
+        self, body: RowsEvent, schema: TableSchema, server_version: str, cursor: Recorder
+    ) -> None:
+        self.body = body
+        self.columns = schema.columns
+        self.cursor = cursor
         self.problems: list[str] = []
-        self.cells = 0
-        self._after_image = body.before_columns is None
-        self._cells: dict[int, FieldPart] = {}
+        self._as_5_7 = version_tuple(server_version)[:2] == (5, 7)
+        self._json = [column for column in schema.columns if column.type == T.JSON]
+        self._decoders: dict[int, Decoder] = {}
+        self._cells = 0
 
-    def _after(self, cursor: Cursor, present: list[int], partial: bool) -> Image:
-        assert isinstance(cursor, Recorder)
-        count = len(cursor.parts)
-        self._after_image = True
+    def read(self) -> str:
+        """Put what is read of each row together; why the reading ended early, else empty."""
+        body, cursor = self.body, self.cursor
         try:
-            return super()._after(cursor, present, partial)
+            if body.column_count != len(self.columns):
+                reason = f"{body.column_count} columns, its table map has {len(self.columns)}"
+                raise cursor.fail("column_count", reason)
+            before, after = self._present(body.before_columns), self._present(body.after_columns)
+            # INSERT … VALUES () with a minimal image: one row that has no bytes (5.7.22, 8.0.31).
+            empty = not cursor.left and before is None and after == []
+            while (cursor.left or empty) and self._cells <= MOST_CELLS:
+                self._row(before, after, empty)
+                empty = False
+        except DamageError as error:
+            return f"{error.field}: {error.reason}" if error.field else error.reason
+        return ""
+
+    def _present(self, bitmap: bytes | None) -> list[Column] | None:
+        if bitmap is None:
+            return None
+        return [c for c in self.columns if bitmap[c.index // 8] >> (c.index % 8) & 1]
+
+    def _row(self, before: list[Column] | None, after: list[Column] | None, empty: bool) -> None:
+        cursor = self.cursor
+        start, number = cursor.pos, len(cursor.parts)
+        try:
+            if before is not None:
+                self._image("before", "the row as it was", before)
+            if after is not None:
+                self._image("after", "the row as it is since", after, self._diffs())
+            if cursor.pos == start and not empty:
+                raise cursor.fail("rows", "a row of no bytes")
         finally:
-            self._after_image = False
-            for part in cursor.parts[count:]:
-                known = section_of("RowsEvent").get(part.field)
-                if known is not None:
-                    meaning_of(part, known)
-                if part.field == "partial_bits" and isinstance(part.value, bytes):
-                    json_columns = [self.schema.columns[i] for i in self._json]
-                    part.details = _bits(
-                        part.value, json_columns, ("a whole document", "differences")
-                    )
+            images = cursor.parts[number:]
+            if images:
+                first, end = images[0].start, images[-1].end
+                row = FieldPart(f"row {number}", first, end, None, self.body.op, images)
+                cursor.parts[number:] = [row]
+
+    def _diffs(self) -> list[Column]:
+        """The columns whose cells in the after image that follows are differences."""
+        if not self.body.partial:
+            return []
+        options = self.cursor.packed("value_options")
+        self._explain()
+        if not options & _PARTIAL_JSON:
+            return []
+        bits = self.cursor.read((len(self._json) + 7) // 8, "partial_bits")
+        self._explain().details = _bits(bits, self._json, ("a whole document", "differences"))
+        return [column for i, column in enumerate(self._json) if bits[i // 8] >> (i % 8) & 1]
+
+    def _explain(self) -> FieldPart:
+        """The field that was read last, with its meaning."""
+        part = self.cursor.parts[-1]
+        meaning_of(part, section_of("RowsEvent")[part.field])
+        return part
 
     def _image(
-        self, cursor: Cursor, present: list[int], diffs: set[int] | frozenset[int] = frozenset()
-    ) -> Image:
-        assert isinstance(cursor, Recorder)
-        count, self._cells = len(cursor.parts), {}
-        self.cells += len(present)
-        name = "after" if self._after_image else "before"
+        self, name: str, meaning: str, present: list[Column], diffs: Sequence[Column] = ()
+    ) -> None:
+        """An image's bitmap and cells, the NULLs, which have no bytes, among them."""
+        cursor = self.cursor
+        count = len(cursor.parts)
+        self._cells += len(present)
+        nulls = cursor.read((len(present) + 7) // 8, "null_bitmap")
+        self._explain().details = _bits(nulls, present, ("a value", "NULL"))
         try:
-            return super()._image(cursor, present, diffs)
+            for i, column in enumerate(present):
+                if nulls[i // 8] >> (i % 8) & 1:
+                    null = cursor.note(cursor.pos, column.name)
+                    null.meaning = f"NULL, which has no bytes: {column.mysql_type}"
+                elif column in diffs:
+                    self._diff(column)
+                else:
+                    self._cell(column)
         finally:
-            self._group(cursor, count, name, present)
+            parts = cursor.parts[count:]
+            image = FieldPart(name, parts[0].start, parts[-1].end, None, meaning, parts)
+            cursor.parts[count:] = [image]
 
-    def _group(self, cursor: Recorder, count: int, name: str, present: list[int]) -> None:
-        """Put an image's bitmap and cells together, the NULLs, which have no bytes, among them."""
-        found = cursor.parts[count:]
-        if not found:
-            return
-        bitmap = found[0]
-        columns = [self.schema.columns[i] for i in present]
-        if isinstance(bitmap.value, bytes):
-            meaning_of(bitmap, section_of("RowsEvent")["null_bitmap"])
-            bitmap.details = _bits(bitmap.value, columns, ("a value", "NULL"))
-        parts, at = [bitmap], bitmap.end
-        nulls = bitmap.value if isinstance(bitmap.value, bytes) else b""
-        for i, column in enumerate(columns):
-            cell = self._cells.get(column.index)
-            if cell is None and i // 8 < len(nulls) and nulls[i // 8] >> (i % 8) & 1:
-                cell = FieldPart(
-                    column.name, at, at, None, f"NULL, which has no bytes: {column.mysql_type}"
-                )
-            if cell is None:
-                break
-            parts.append(cell)
-            at = cell.end
-        image = FieldPart(name, found[0].start, at, None, "the row as it was", parts)
-        if name == "after":
-            image.meaning = "the row as it is since"
-        cursor.parts[count:] = [image]
-
-    def _cell(self, cursor: Cursor, column: int, raw: list[RawCell]) -> tuple[int, object]:
-        assert isinstance(cursor, Recorder)
-        start, kept = cursor.pos, len(raw)
-        state, value = super()._cell(cursor, column, raw)
-        described = self.schema.columns[column]
-        part = cursor.note(start, described.name)
-        self._cells[column] = part
-        if state == NO_ARROW_VALUE:
-            part.value = raw[kept].text
-        elif state == UNDECODABLE:
-            part.value, part.problem = None, raw[kept].text
-            self.problems.append(f"{described.name} cannot be decoded: {part.problem}")
+    def _cell(self, column: Column) -> None:
+        cursor = self.cursor
+        start = cursor.pos
+        decode = self._decoders.get(column.index)
+        try:
+            if decode is None:
+                decode = decoder_for(cell_spec(column, self._as_5_7))
+                self._decoders[column.index] = decode
+            value, cursor.pos = decode(cursor.data, start, cursor.end)
+        except ValueError as exc:  # also of a cell that runs past the event
+            raise cursor.fail(column.name, str(exc)) from exc
+        part = cursor.note(start, column.name)
+        if isinstance(value, NoArrowValue):
+            part.value = value.text
+        elif isinstance(value, Undecodable):
+            self._wrong(part, value.reason)
         else:
-            part.value = value_text(described, value)
-        self._describe(part, described, cursor.data[start : cursor.pos])
-        return state, value
-
-    @staticmethod
-    def _describe(part: FieldPart, column: Column, data: bytes) -> None:
+            part.value = _value_text(column, value)
         note = COLUMNS.get(column.type.name)
         part.meaning = f"{column.mysql_type}: {note}" if note else column.mysql_type
         if column.charset_origin is Origin.ASSUMED and isinstance(part.value, str):
             part.meaning += ", its character set assumed"
         width = _length_width(column)
         if width:
-            _with_length(part, column, width, data)
+            _with_length(part, column, width, cursor.data[start : cursor.pos])
 
-    def _diff(self, cursor: Cursor, column: int, raw: list[RawCell]) -> int:
-        assert isinstance(cursor, Recorder)
-        start, kept, count = cursor.pos, len(raw), len(cursor.parts)
-        state = super()._diff(cursor, column, raw)
-        del cursor.parts[count:]
-        described = self.schema.columns[column]
-        part = cursor.note(start, described.name)
-        self._cells[column] = part
-        cell = raw[kept]
-        part.meaning = f"{described.mysql_type}: differences to the value before"
-        parts, problem = diff_parts(cell.data, part.end - len(cell.data))
-        part.parts = [
-            FieldPart("length", part.start, part.end - len(cell.data), len(cell.data), "bytes"),
-            *parts,
-        ]
+    def _wrong(self, part: FieldPart, reason: str) -> None:
+        part.problem = reason
+        self.problems.append(f"{part.field} cannot be decoded: {reason}")
+
+    def _diff(self, column: Column) -> None:
+        cursor = self.cursor
+        start, count = cursor.pos, len(cursor.parts)
+        try:
+            data = cursor.read(cursor.uint(_JSON_LENGTH_WIDTH, column.name), column.name)
+        finally:
+            del cursor.parts[count:]
+        part = cursor.note(start, column.name)
+        part.meaning = f"{column.mysql_type}: differences to the value before"
+        content = part.end - len(data)
+        parts, problem = diff_parts(data, content)
+        part.parts = [FieldPart("length", part.start, content, len(data), "bytes"), *parts]
         fill(part, "rest", "not read", problem)
         if problem:
-            part.problem = problem
-            self.problems.append(f"{described.name} cannot be decoded: {problem}")
+            self._wrong(part, problem)
         else:
-            part.value = json.loads(cell.text)
-        return state
+            part.value = json.loads(diff_text(data))
 
 
 def _length_width(column: Column) -> int:
@@ -257,7 +265,7 @@ _PLAIN_FORMATS: dict[T, Callable[[Any], object]] = {
 }
 
 
-def value_text(column: Column, value: Any) -> object:
+def _value_text(column: Column, value: Any) -> object:
     """A cell's value as the row records of the public contract have it."""
     if value is None:
         return None
