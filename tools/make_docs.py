@@ -1,6 +1,5 @@
 """Make again what is generated of the documents: ``python tools/make_docs.py``.
 
-- ``toolkit/binlogkit/schemas/*.schema.json``, from the code;
 - ``docs/conformance.md``, from the judge's rules, and ``docs/events.md``, from the event types;
 - the tables of fields in docs/records.md, from ``binlogkit.frames.fields``;
 - the outputs in the ``console`` blocks of README.md and docs/*.md: what stands after a line that
@@ -32,11 +31,9 @@ from binlogkit.events.catalogue import EVENTS, FLAGS
 from binlogkit.frames.event_records import record_keys
 from binlogkit.frames.fields import ledger, rows
 from binlogkit.frames.fields.field import Field, Fields
-from binlogkit.schemas._generate import generate, render
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
-SCHEMAS = ROOT / "toolkit" / "binlogkit" / "schemas"
 SAMPLE = ("8.0-row-full", "incident")
 SECONDS = 120
 _FENCE = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<code>.*?)^```$", re.M | re.S)
@@ -235,9 +232,7 @@ def event_types() -> str:
 
 
 def generated() -> Iterator[tuple[Path, str]]:
-    """Every generated file with its text; the schemas and the rules first."""
-    for name, schema in generate().items():
-        yield SCHEMAS / f"{name}.schema.json", render(schema)
+    """Every generated file with its text; the rules first."""
     yield DOCS / "conformance.md", conformance()
     yield DOCS / "events.md", event_types()
     for document in documents():

@@ -6,8 +6,8 @@
 
 ``event``, ``explain``, ``row``, ``transaction`` and ``state``: one line of ``--format jsonl`` of
 the command of that name; ``finding``: of ``verify``; ``plan``: one element of
-:meth:`binlogkit.Log.undo` and ``redo``. The files are written by ``tools/make_docs.py`` from the
-dataclasses and declarations of the code (``_generate.py``). The fixtures' manifest has its own,
+:meth:`binlogkit.Log.undo` and ``redo``. The files are written by ``tools/make_schemas.py`` from the
+dataclasses and declarations of the code. The fixtures' manifest has its own,
 ``binlogkit_fixtures/manifest.schema.json``.
 """
 
