@@ -26,23 +26,16 @@ EVENT = fields(
     ("inner", "int32?", "its number inside a payload, from 0; null outside of one"),
     ("size", "int64", "bytes: header, body and checksum"),
     ("timestamp", "seconds", "when its statement began, by the clock of the server it was made on"),
-    (
-        "type",
-        "string",
-        "the official name of 8.0.31, of a later type that of the version that brought it",
-    ),
+    ("type", "string", "the official name of 8.0.31, of a later type that of the version that"
+     " brought it"),
     ("code", "int16", "the type's number"),
     ("server_id", "int64", "of the server where the event was made"),
     ("flags", "json", "names of the header's flags that are set; unknown bits as numbers"),
     ("checksum", "string", "`ok`, `bad` or `none`"),
     ("gtid", "string?", "of the transaction it belongs to; null outside one or when anonymous"),
-    (
-        "fields",
-        "json",
-        "`log_pos`, the position in the header, and the event's own fields ([events.md](events.md)"
-        ' lists them by type); bytes as `"0x…"`',
-    ),
-)
+    ("fields", "json", "`log_pos`, the position in the header, and the event's own fields"
+     ' ([events.md](events.md) lists them by type); bytes as `"0x…"`'),
+)  # fmt: skip
 
 EXPLAIN = fields(
     ("file", "string", "the log of the event"),
@@ -51,32 +44,18 @@ EXPLAIN = fields(
     ("type", "string", "the event's type"),
     ("depth", "int64", "0 for the event itself"),
     ("path", "list<string>", "the names of the groups down to the field"),
-    (
-        "field",
-        "string",
-        "the field's name: that of the event's record where there is one, a column's name for a"
-        " cell",
-    ),
+    ("field", "string", "the field's name: that of the event's record where there is one, a"
+     " column's name for a cell"),
     ("offset", "int64", "its first byte, counted from the event's"),
     ("length", "int64", "its bytes"),
     ("raw", "string?", 'the bytes as `"0x…"`; null of a group'),
-    (
-        "value",
-        "json?",
-        "what they say: as in the records of `events` and `rows`; null of a group and of NULL",
-    ),
+    ("value", "json?", "what they say: as in the records of `events` and `rows`; null of a group"
+     " and of NULL"),
     ("meaning", "string", "one clause for people"),
-    (
-        "details",
-        "json",
-        "bits one by one, the events in a payload: `name`, `value`, `meaning`",
-    ),
-    (
-        "problem",
-        "string?",
-        "what is wrong with it, null where nothing is; of the event itself what is wrong anywhere",
-    ),
-)
+    ("details", "json", "bits one by one, the events in a payload: `name`, `value`, `meaning`"),
+    ("problem", "string?", "what is wrong with it, null where nothing is; of the event itself"
+     " what is wrong anywhere"),
+)  # fmt: skip
 
 _SOURCE = (
     "source",
@@ -95,30 +74,18 @@ TRANSACTION = fields(
     ("end_pos", "int64", "the byte after its last event"),
     ("gtid", "string?", "its GTID; null when anonymous"),
     ("server_id", "int64", "of the server where it was made"),
-    (
-        "thread_id",
-        "int64?",
-        "the connection's number, meaningless on a replica; null when not known",
-    ),
+    ("thread_id", "int64?", "the connection's number, meaningless on a replica; null when not"
+     " known"),
     ("xid", "uint64?", "the number in its XID event; null without one"),
     ("xa", "string?", "the XA transaction's id, else null"),
     ("timestamp", "seconds", "its first event's time"),
     ("end_timestamp", "seconds", "its last event's time"),
-    (
-        "commit_timestamp",
-        "microseconds?",
-        "the commit on the server that wrote this log; null before 8.0.1",
-    ),
-    (
-        "original_commit_timestamp",
-        "microseconds?",
-        "the commit on the server where it was made first; null before 8.0.1",
-    ),
-    (
-        "outcome",
-        "string",
-        "`committed`, `rolled_back`, `prepared` (XA, undecided in these logs) or `cut`",
-    ),
+    ("commit_timestamp", "microseconds?", "the commit on the server that wrote this log; null"
+     " before 8.0.1"),
+    ("original_commit_timestamp", "microseconds?", "the commit on the server where it was made"
+     " first; null before 8.0.1"),
+    ("outcome", "string", "`committed`, `rolled_back`, `prepared` (XA, undecided in these logs)"
+     " or `cut`"),
     ("resolved_file", "string?", "the log in which a prepared one was decided, else null"),
     ("resolved_pos", "int64?", "where in it, else null"),
     ("events", "int64", "how many events"),
@@ -134,7 +101,7 @@ TRANSACTION = fields(
     ("last_committed", "int64?", "of the logical clock; null before 5.7.6"),
     ("sequence_number", "int64?", "of the logical clock; null before 5.7.6"),
     ("first_query", "string?", "its first statement; null where the log has none"),
-)
+)  # fmt: skip
 
 STATEMENT = fields(
     _SOURCE,
@@ -166,12 +133,8 @@ BOUNDARY = fields(
     _GTID,
     ("db", "string?", "the table's database; null where the statement does not say"),
     ("table", "string?", "the table; null of a whole database"),
-    (
-        "action",
-        "string",
-        "`create`, `drop`, `drop_database`, `truncate`, `rename`, `alter`, `statement_write`,"
-        " `unknown`, …",
-    ),
+    ("action", "string", "`create`, `drop`, `drop_database`, `truncate`, `rename`, `alter`,"
+     " `statement_write`, `unknown`, …"),
     ("new_db", "string?", "of a rename: the new name's database"),
     ("new_table", "string?", "of a rename: the new name"),
     ("columns", "list<string>?", "the table's columns from here on; null where not known"),
@@ -179,7 +142,7 @@ BOUNDARY = fields(
     ("reason", "string?", "why nothing more is known, else null"),
     ("statement", "string", "the statement's text"),
     ("sql_mode", "int64?", "the session's, as a mask; null where the log does not tell it"),
-)
+)  # fmt: skip
 
 #: ``log.tables()``: one row per column of each version of a table.
 COLUMN = fields(
@@ -241,13 +204,9 @@ AUDIT_FINDING = fields(
 
 FINDING = fields(
     ("grade", "string", "`note`, `warning` or `damage`"),
-    (
-        "code",
-        "string",
-        "a short stable name: `bad_checksum`, `cut_event`, `broken_framing`, `missing_events`,"
-        " `unfinished_transaction`, `sequence_gap`, `gtid_gap`, `file_missing`, … (all in the"
-        " schema)",
-    ),
+    ("code", "string", "a short stable name: `bad_checksum`, `cut_event`, `broken_framing`,"
+     " `missing_events`, `unfinished_transaction`, `sequence_gap`, `gtid_gap`, `file_missing`, …"
+     " (all in the schema)"),
     ("file", "string", "the log, as it was named"),
     ("pos", "int64?", "where it begins; null for what concerns the whole file"),
     ("end_pos", "int64?", "the byte after it; of damage: where reading resumes"),
@@ -257,7 +216,7 @@ FINDING = fields(
     ("gtid", "string?", "of the transaction it stands in, where that is known"),
     ("found", "string", "what was found"),
     ("meaning", "string", "what it means for the data"),
-)
+)  # fmt: skip
 
 #: What Spark gives as ``records=damages``.
 DAMAGE = fields(

@@ -14,43 +14,28 @@ ROW = fields(
     ("inner", "int32?", "the event's number inside a payload, from 0; null outside of one"),
     ("row", "int32", "its number in the event, from 0"),
     ("timestamp", "seconds", "when its statement began, by the clock of the server it was made on"),
-    (
-        "commit_timestamp",
-        "microseconds?",
-        "the commit on the server that wrote this log; null before 8.0.1",
-    ),
+    ("commit_timestamp", "microseconds?", "the commit on the server that wrote this log; null"
+     " before 8.0.1"),
     ("server_id", "int64", "of the server where it was made"),
     ("gtid", "string?", "of its transaction; null when anonymous"),
-    (
-        "thread_id",
-        "int64?",
-        "the connection's number, meaningless on a replica; null when not known",
-    ),
-    (
-        "xid",
-        "uint64?",
-        "the number in the commit's XID event; null without one, or when the log ends before it",
-    ),
+    ("thread_id", "int64?", "the connection's number, meaningless on a replica; null when not"
+     " known"),
+    ("xid", "uint64?", "the number in the commit's XID event; null without one, or when the log"
+     " ends before it"),
     ("xa", "string?", "the XA transaction's id, else null"),
     ("db", "string", "the table's database"),
     ("table", "string", "the table"),
     ("op", "string", "`insert`, `update` or `delete`"),
     ("before", "image?", "the image `{column: value}` before the change; null of an insert"),
     ("after", "image?", "the image after it; null of a delete"),
-    (
-        "query",
-        "string?",
-        "the statement, where the server logs it (`binlog_rows_query_log_events`), else null",
-    ),
-)
+    ("query", "string?", "the statement, where the server logs it"
+     " (`binlog_rows_query_log_events`), else null"),
+)  # fmt: skip
 
 _SOURCE = fields(
-    (
-        "source",
-        "string?",
-        "whose log: the name that was given, else that of the logs that follow each other",
-    )
-)
+    ("source", "string?", "whose log: the name that was given, else that of the logs that follow"
+     " each other"),
+)  # fmt: skip
 _ORDER = fields(
     ("seq", "int64", "the order of changes and table boundaries over all logs read together"),
     ("tx", "int64?", "the number of its transaction; null outside any"),
@@ -76,9 +61,6 @@ CHANGE = (*_SOURCE, *ROW, *_ORDER)
 #: The record of a row that a table held.
 STATE = fields(
     ("values", "image", "`{column: value}`, forms as in a row's image"),
-    (
-        "unknown",
-        "list<string>",
-        "the columns that the log does not determine; they are absent from `values`",
-    ),
-)
+    ("unknown", "list<string>", "the columns that the log does not determine; they are absent"
+     " from `values`"),
+)  # fmt: skip
