@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from binlogkit.frames.records import image_records
+from tests.reference.binlogkit_reference.records import image_records
 
 Row = dict[str, Any]
 INEXACT = ("float", "double", "json")

@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 
 import binlogkit as bk
 from binlogkit.frames.generic import generic_rows, json_texts
-from binlogkit.frames.records import cell_values, window_records
+from binlogkit.frames.records import cell_values
 from binlogkit.frames.row_batches import read_batches
 from binlogkit.frames.schema import batch_schema
-from binlogkit.frames.tables import generic_schema, nested_as_text
+from binlogkit.frames.tables import generic_schema
 from binlogkit.rows.filters import Filters
 from tests.fuzz.binlogkit_fuzz import seeds
+from tests.reference.binlogkit_reference.records import nested_as_text, window_records
 
 LOGS = sorted(
     path

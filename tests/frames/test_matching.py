@@ -15,9 +15,9 @@ import pytest
 import binlogkit as bk
 from binlogkit.errors import UsageError
 from binlogkit.frames.matching import Matcher
-from binlogkit.frames.records import row_records
 from binlogkit.rows.where import parse_where
 from binlogkit_fixtures import golden
+from tests.reference.binlogkit_reference.records import row_records
 
 MOST = 12  # values of a column that are asked for
 Record = dict[str, Any]

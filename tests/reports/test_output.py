@@ -29,7 +29,6 @@ from binlogkit.reports.output import (
     Output,
     parse_columns,
     write_batches,
-    write_frame,
     write_records,
 )
 
@@ -445,76 +444,13 @@ class TestColumnar:
         write_records([], Output(format, tmp_path / "none"))
         assert read_back(tmp_path / "none", format).num_rows == 0
 
-    def test_batches_keep_their_types(self, format: str, tmp_path: Path) -> None:
-        write_batches(TYPED.schema, [TYPED, TYPED], Output(format, tmp_path / "out"))
-        assert read_back(tmp_path / "out", format).to_pylist() == TYPED.to_pylist() * 2
-
-    def test_a_field_of_a_struct(self, format: str, tmp_path: Path) -> None:
-        output = Output(format, tmp_path / "out", columns=["image.d", "db"])
-        write_batches(TYPED.schema, [TYPED], output)
-        assert read_back(tmp_path / "out", format).to_pylist() == [
-            {"image.d": Decimal("1.50"), "db": "shop"},
-            {"image.d": None, "db": None},
-        ]
-
-
-TYPED = pa.RecordBatch.from_arrays(
-    [
-        pa.array(["shop", None]).dictionary_encode(),
-        pa.array([2**64 - 1, None], pa.uint64()),
-        pa.array([0.1, None], pa.float32()),
-        pa.array([-500_000, None], pa.duration("us")),
-        pa.array([b"\x00\xff", None]),
-        pa.array(['{"id":1}', None]),
-        pa.array(
-            [{"d": Decimal("1.50"), "t": dt.datetime(2024, 1, 1)}, None],
-            pa.struct([("d", pa.decimal128(5, 2)), ("t", pa.timestamp("us"))]),
-        ),
-        pa.array([dt.datetime(2024, 1, 1), None], pa.timestamp("us", "UTC")),
-    ],
-    schema=pa.schema(
-        [
-            pa.field("db", pa.dictionary(pa.int32(), pa.string())),
-            pa.field("u", pa.uint64()),
-            pa.field("f", pa.float32()),
-            pa.field("time", pa.duration("us")),
-            pa.field("b", pa.binary()),
-            pa.field("after", pa.string()),
-            pa.field("image", pa.struct([("d", pa.decimal128(5, 2)), ("t", pa.timestamp("us"))])),
-            pa.field("ts", pa.timestamp("us", "UTC"), metadata={b"binlogkit:scale": b"3"}),
-        ]
-    ),
-)
-
 
 class TestBatchesAsText:
-    def test_json_lines(self, tmp_path: Path) -> None:
-        write_batches(TYPED.schema, [TYPED], Output("jsonl", tmp_path / "out"))
-        first, second = (tmp_path / "out").read_text().splitlines()
-        assert first == (
-            '{"db":"shop","u":18446744073709551615,"f":0.1,"time":"-00:00:00.500000",'
-            '"b":"0x00FF","after":{"id":1},"image":{"d":"1.50","t":"2024-01-01 00:00:00"},'
-            '"ts":"2024-01-01 00:00:00.000"}'
-        )
-        assert set(json.loads(second).values()) == {None}
-
-    def test_csv(self, tmp_path: Path) -> None:
-        output = Output("csv", tmp_path / "out", columns=["after", "f", "image.d"])
-        write_batches(TYPED.schema, [TYPED], output)
-        assert (tmp_path / "out").read_text() == 'after,f,image.d\n"{""id"":1}",0.1,1.50\n,,\n'
-
     def test_json_text_is_made_one_safe_line(self, tmp_path: Path) -> None:
         batch = pa.record_batch({"after": ['{"a":\n "\x9b\u2028é"}']})
         write_batches(batch.schema, [batch], Output("jsonl", tmp_path / "out"))
         text = (tmp_path / "out").read_text(encoding="utf-8")
         assert text == '{"after":{"a":"\\u009b\\u2028é"}}\n'
-
-    def test_pandas(self, tmp_path: Path) -> None:
-        import pandas as pd
-
-        frame = pd.DataFrame({"db": ["a", None], "rows": [1, 2]})
-        write_frame(frame, Output("jsonl", tmp_path / "out"))
-        assert (tmp_path / "out").read_text() == '{"db":"a","rows":1}\n{"db":null,"rows":2}\n'
 
 
 def test_memory_is_bounded(tmp_path: Path) -> None:

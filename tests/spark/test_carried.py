@@ -8,10 +8,10 @@ import pytest
 
 import binlogkit as bk
 from binlogkit.errors import SchemaError
-from binlogkit.frames.records import image_records
 from binlogkit.frames.schema import CellState
 from binlogkit.spark.carried import carried_schema, carry
 from binlogkit_fixtures import golden
+from tests.reference.binlogkit_reference.records import image_records
 
 # docs/spark.md, Types: what Spark 4.3's Arrow transport carries; what it does not has another type.
 CARRIED = [

@@ -32,7 +32,6 @@ from binlogkit.events.gtid_set import GtidSet
 from binlogkit.events.rows import RowsEvent
 from binlogkit.events.table_map import TableMap
 from binlogkit.frames.event_records import event_fields
-from binlogkit.frames.records import window_records
 from binlogkit.rows.ddl import Catalog, load_schema, statement_kind, written_tables
 from binlogkit.rows.resolve import resolve_schema
 from binlogkit.rows.schema import TableSchema
@@ -42,6 +41,7 @@ from tests.fuzz.binlogkit_fuzz.framing import Part
 from tests.fuzz.binlogkit_fuzz.invariants import check_record, documented, is_safe
 from tests.reference.binlogkit_reference import ColumnBatch, record_batch
 from tests.reference.binlogkit_reference.images import RowDecoder
+from tests.reference.binlogkit_reference.records import window_records
 
 __all__ = ["VALUE_TARGETS"]
 

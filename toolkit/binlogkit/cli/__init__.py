@@ -30,11 +30,12 @@ from binlogkit.errors import (
 __all__ = ["cli", "main"]
 
 ENTRY_POINTS = "binlogkit.commands"
-# One file per command: the name is the module's and the function's.
+# The name is the module's, but of those that share one.
 _COMMANDS = (
     "audit", "capture", "conform", "events", "explain", "redo", "rows", "state", "transactions",
     "undo", "verify",
 )  # fmt: skip
+_SHARED = {"events": "records", "rows": "records", "transactions": "records", "redo": "undo"}
 _INTERRUPTED = 130
 
 
@@ -47,8 +48,8 @@ class _Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in _COMMANDS:
-            module = importlib.import_module(f"binlogkit.cli.{cmd_name}")
-            command: click.Command = module.command
+            module = importlib.import_module(f"binlogkit.cli.{_SHARED.get(cmd_name, cmd_name)}")
+            command: click.Command = getattr(module, cmd_name if cmd_name in _SHARED else "command")
             return command
         for point in entry_points(group=ENTRY_POINTS, name=cmd_name):
             loaded: click.Command = point.load()

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from binlogkit.events.base import Event
 from binlogkit.events.control import Incident
@@ -17,13 +16,8 @@ from binlogkit.events.rows import RowsEvent, RowsFlag
 from binlogkit.events.status_vars import StatusVars
 from binlogkit.events.table_map import OptionalMetadata
 from binlogkit.events.variables import UserVar
-from binlogkit.frames.fields.field import names
-from binlogkit.frames.fields.ledger import EVENT
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-__all__ = ["SPARSE", "event_fields", "record_keys", "records_of"]
+__all__ = ["SPARSE", "event_fields", "record_keys"]
 
 # Of these only what the event carries is shown.
 SPARSE = (StatusVars, OptionalMetadata)
@@ -110,14 +104,3 @@ def event_fields(event: Event) -> dict[str, object]:
         **_joined(event),
         **_unread(event),
     }
-
-
-def records_of(batch: pa.RecordBatch) -> Iterator[dict[str, object]]:
-    """The records of a batch of the events frame."""
-    columns = [
-        map(json.loads, column.to_pylist()) if field.type == "json" else column.to_pylist()
-        for field, column in zip(EVENT, batch.columns, strict=True)
-    ]
-    keys = names(EVENT)
-    for values in zip(*columns, strict=True):
-        yield dict(zip(keys, values, strict=True))

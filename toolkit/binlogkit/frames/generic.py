@@ -19,8 +19,7 @@ import numpy as np
 from binlogkit.errors import LimitError, printable
 from binlogkit.frames.fields.field import written_schema
 from binlogkit.frames.fields.rows import STATE
-from binlogkit.frames.records import RECORD_KEYS, cell_values, struct_records, window_records
-from binlogkit.frames.tables import nested_as_text
+from binlogkit.frames.records import cell_values, struct_records
 from binlogkit.frames.text_columns import (
     LARGE,
     has_large_rows,
@@ -56,33 +55,50 @@ def generic_rows(
     separators = (",", ":") if compact else (", ", ": ")
     dump = partial(json.dumps, ensure_ascii=False, separators=separators)
     size, rows = sum(batch.nbytes for batch in window), sum(map(len, window))
-    if has_large_rows(size, rows) and set(schema.names) <= set(RECORD_KEYS):
-        for record in window_records(window):
-            yield _alone(nested_as_text(record, dump), schema, compact)
+    if not rows:
         return
-    made = [_generic(batch, schema, dump, separators) for batch in window]
-    table = pa.Table.from_batches(made, schema)
+    order = np.argsort(np.concatenate([batch.column("seq") for batch in window]), kind="stable")
+    if has_large_rows(size, rows):
+        every = [batch.slice(i, 1) for batch in window for i in range(len(batch))]
+        for i in order.tolist():
+            yield _alone(every[i], schema, dump, compact)
+        return
+    table = pa.Table.from_batches([_generic(b, schema, dump, separators) for b in window], schema)
     if len(window) > 1:
-        seqs = np.concatenate([batch.column("seq").to_numpy() for batch in window])
-        table = table.take(pa.array(np.argsort(seqs, kind="stable")))
+        table = table.take(pa.array(order))
     yield from table.combine_chunks().to_batches()
 
 
-def _alone(record: dict[str, Any], schema: pa.Schema, may_be_large: bool) -> pa.RecordBatch:
+def _alone(
+    row: pa.RecordBatch, schema: pa.Schema, dump: _Dump, may_be_large: bool
+) -> pa.RecordBatch:
     """A batch of one row."""
     import pyarrow as pa
 
     arrays = []
     for field in schema:
-        value = [record[field.name]]
-        try:
-            arrays.append(pa.array(value, field.type))
-        except pa.ArrowCapacityError:
-            if not may_be_large:
-                where = f"{printable(record['file'])}, at {record['pos']}"
-                raise LimitError(f"{where}: an image of a row is more than 2 GB of text") from None
-            arrays.append(pa.array(value, pa.large_string()))
+        array = row.column(field.name)
+        if field.name in _IMAGES:
+            states, image = row.column(f"{field.name}_state"), _IMAGES.index(field.name)
+            (record,) = struct_records(array, states, row.column("raw"), image)
+            array = _large_text(None if record is None else dump(record))
+            if array.type != pa.string() and not may_be_large:
+                where = f"{printable(row['file'][0].as_py())}, at {row['pos'][0]}"
+                raise LimitError(f"{where}: an image of a row is more than 2 GB of text")
+        elif pa.types.is_dictionary(array.type):
+            array = array.dictionary_decode()
+        arrays.append(array)
     return pa.RecordBatch.from_arrays(arrays, names=schema.names)
+
+
+def _large_text(text: str | None) -> pa.Array:
+    """One text, a large string where a string array cannot hold it."""
+    import pyarrow as pa
+
+    try:
+        return pa.array([text], pa.string())
+    except pa.ArrowCapacityError:
+        return pa.array([text], pa.large_string())
 
 
 def _generic(
@@ -130,7 +146,8 @@ def state_rows(rows: pa.Table) -> Iterator[pa.RecordBatch]:
         if has_large_rows(batch.nbytes, batch.num_rows):
             records = struct_records(values, states, raw, _AFTER)
             for record, names in zip(records, unknown.to_pylist(), strict=True):
-                yield _alone({"values": dump(record or {}), "unknown": names}, schema, True)
+                texts = [_large_text(dump(record or {})), _large_text(names)]
+                yield pa.RecordBatch.from_arrays(texts, names=schema.names)
         else:
             texts = _image_texts(values, states, raw, _AFTER, dump, separators)
             texts = pc.fill_null(texts, "{}")

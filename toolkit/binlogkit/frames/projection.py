@@ -1,72 +1,109 @@
-"""Batches with some of their table's columns: what was asked for, in the table's order."""
+"""Batches whose images have other columns: some of a table's, or those of all its versions."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
 
 from binlogkit.frames.schema import CellState, batch_schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["projected"]
+__all__ = ["IMAGES", "projected", "rearranged"]
+
+IMAGES = ("before", "after")
+_Fit: TypeAlias = "Callable[[pa.Array, pa.Field], pa.Array]"
 
 
 def projected(batch: pa.RecordBatch, columns: frozenset[str]) -> pa.RecordBatch:
-    """A canonical batch whose images have only ``columns``, with the states and raw cells of those;
-    names that are not there are passed over."""
+    """A canonical batch whose images have only ``columns``, in the table's order; names that are
+    not there are passed over."""
     import pyarrow as pa
 
     fields = list(batch.schema.field("before").type)
-    places = [i for i, field in enumerate(fields) if field.name in columns]
-    if len(places) == len(fields):
+    wanted = [field for field in fields if field.name in columns]
+    if len(wanted) == len(fields):
         return batch
-    kept = {name: batch.column(name) for name in batch.schema.names}
-    for image in ("before", "after"):
-        kept[image] = _image(batch.column(image), [fields[i] for i in places], places)
-        kept[f"{image}_state"] = _states(batch.column(f"{image}_state"), places)
-    kept["raw"] = _raw(batch.column("raw"), {place: i for i, place in enumerate(places)})
-    schema = batch_schema([fields[i] for i in places], batch.schema.metadata)
+    kept = rearranged(batch, (wanted, wanted))
+    schema = batch_schema(wanted, batch.schema.metadata)
     return pa.RecordBatch.from_arrays(list(kept.values()), schema=schema)
 
 
-def _image(struct: pa.StructArray, fields: list[pa.Field], places: list[int]) -> pa.StructArray:
+def _cast(column: pa.Array, field: pa.Field) -> pa.Array:
+    return column if column.type == field.type else column.cast(field.type)
+
+
+def rearranged(
+    batch: pa.RecordBatch, images: Sequence[Sequence[pa.Field]], fit: _Fit = _cast
+) -> dict[str, pa.Array]:
+    """The columns of a canonical batch by name, ``before`` and ``after`` with these fields.
+
+    Fields are taken by name, and ``fit`` into their type; one that the batch lacks is *not in the
+    image*. States and raw cells are those of the fields, numbered as they are.
+    """
+    own = {field.name: i for i, field in enumerate(batch.schema.field("before").type)}
+    columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+    numbers: list[dict[int, int]] = []
+    for image, fields in zip(IMAGES, images, strict=True):
+        places = [own.get(field.name) for field in fields]
+        numbers.append({place: i for i, place in enumerate(places) if place is not None})
+        struct, state = batch.column(image), f"{image}_state"
+        columns[image] = _image(struct, fields, places, fit)
+        columns[state] = _states(struct, batch.column(state), places)
+    columns["raw"] = _raw(batch.column("raw"), numbers)
+    return columns
+
+
+def _image(
+    struct: pa.StructArray, fields: Sequence[pa.Field], places: Sequence[int | None], fit: _Fit
+) -> pa.StructArray:
     import pyarrow as pa
 
-    mask = struct.is_null()
-    if fields:
-        return pa.StructArray.from_arrays(
-            [struct.field(i) for i in places], fields=fields, mask=mask
-        )
-    return pa.array(
-        [{} if there else None for there in struct.is_valid().to_pylist()], pa.struct([])
-    )
+    if not fields:
+        there = struct.is_valid().to_pylist()
+        return pa.array([{} if one else None for one in there], pa.struct([]))
+    children = [
+        pa.nulls(len(struct), field.type) if i is None else fit(struct.field(i), field)
+        for field, i in zip(fields, places, strict=True)
+    ]
+    return pa.StructArray.from_arrays(children, fields=list(fields), mask=struct.is_null())
 
 
-def _states(states: pa.Array, places: list[int]) -> pa.Array:
+def _states(struct: pa.StructArray, states: pa.Array, places: Sequence[int | None]) -> pa.Array:
+    """The states of the columns at ``places``, null where each is a value or NULL."""
     import pyarrow as pa
 
-    if states.null_count == len(states):
+    if None not in places and states.null_count == len(states):
         return states
-    rows: list[list[int] | None] = []
-    for known in states.to_pylist():
-        own = None if known is None else [known[i] for i in places]
-        rows.append(own if own and max(own) > CellState.NULL else None)
-    return pa.array(rows, states.type)
+    rows = np.flatnonzero(states.is_valid())
+    known = np.asarray(states.flatten()).reshape(len(rows), struct.type.num_fields)
+    moved = np.full((len(struct), len(places)), CellState.NOT_IN_IMAGE, np.uint8)
+    for i, place in enumerate(places):
+        if place is not None:
+            moved[:, i] = np.asarray(struct.field(place).is_null())
+            moved[rows, i] = known[:, place]
+    special = np.asarray(struct.is_valid()) & (moved > CellState.NULL).any(axis=1)
+    ends = np.append(0, np.cumsum(special * len(places))).astype(np.int32)
+    values = pa.array(moved[special].ravel())
+    return pa.ListArray.from_arrays(pa.array(ends), values, mask=pa.array(~special))
 
 
-def _raw(raw: pa.Array, places: dict[int, int]) -> pa.Array:
+def _raw(raw: pa.Array, numbers: Sequence[dict[int, int]]) -> pa.Array:
+    """The raw cells of the columns that have a number, by image, under that."""
     import pyarrow as pa
 
     if raw.null_count == len(raw):
         return raw
-    rows: list[Sequence[dict[str, Any]] | None] = []
-    for cells in raw.to_pylist():
-        own = [
-            {**cell, "column": places[cell["column"]]}
+    rows = [
+        [
+            {**cell, "column": numbers[cell["image"]][cell["column"]]}
             for cell in cells or ()
-            if cell["column"] in places
+            if cell["column"] in numbers[cell["image"]]
         ]
-        rows.append(own or None)
+        or None
+        for cells in raw.to_pylist()
+    ]
     return pa.array(rows, raw.type)

@@ -1,11 +1,10 @@
-"""Batches -> row records in the public contract's form (``rows --format jsonl``)."""
+"""Batches -> records in the public contract's form (``--format jsonl``)."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
-from heapq import merge
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -16,24 +15,13 @@ from binlogkit._kernel.value_text import (
     not_finite,
     time_text,
 )
-from binlogkit.frames.fields.field import names
-from binlogkit.frames.fields.rows import ROW
+from binlogkit.frames.fields.field import Fields, names
 from binlogkit.frames.schema import CellState
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = [
-    "RECORD_KEYS",
-    "cell_values",
-    "image_records",
-    "row_records",
-    "special_value",
-    "struct_records",
-    "window_records",
-]
-
-RECORD_KEYS = names(ROW)
+__all__ = ["cell_values", "records_of", "special_value", "struct_records"]
 
 _ABSENT = object()
 Formatter = Callable[[Any], object]
@@ -89,14 +77,6 @@ def cell_values(array: pa.Array, field: pa.Field) -> list[Any]:
     return [None if v is None else formatter(v) for v in values]
 
 
-def image_records(batch: pa.RecordBatch, which: str) -> list[dict[str, object] | None]:
-    """The images ``before`` or ``after`` of a batch, one dict per row, None where there is none."""
-    image = 0 if which == "before" else 1
-    return struct_records(
-        batch.column(which), batch.column(f"{which}_state"), batch.column("raw"), image
-    )
-
-
 def struct_records(
     struct: pa.StructArray, state: pa.Array, raw_cells: pa.Array, image: int
 ) -> list[dict[str, object] | None]:
@@ -141,21 +121,15 @@ def special_value(state: int, cell: dict[str, Any]) -> Any:
     return {"undecodable": _hex(cell["bytes"]), "reason": cell["text"]}
 
 
-def row_records(batch: pa.RecordBatch) -> Iterator[tuple[int, dict[str, object]]]:
-    """The records of one batch, each with its ``seq``."""
-    plain = {
-        name: batch.column(name).to_pylist()
-        for name in RECORD_KEYS
-        if name not in ("before", "after")
-    }
-    plain["before"] = image_records(batch, "before")
-    plain["after"] = image_records(batch, "after")
-    columns = [plain[name] for name in RECORD_KEYS]
-    for seq, *values in zip(batch.column("seq").to_pylist(), *columns, strict=True):
-        yield seq, dict(zip(RECORD_KEYS, values, strict=True))
-
-
-def window_records(window: Sequence[pa.RecordBatch]) -> Iterator[dict[str, object]]:
-    """The records of a window's batches in the log's order."""
-    for _, record in merge(*(row_records(b) for b in window), key=lambda pair: pair[0]):
-        yield record
+def records_of(batches: Iterable[pa.RecordBatch], declared: Fields) -> Iterator[dict[str, Any]]:
+    """The records of batches with the ``declared`` columns, JSON text read."""
+    keys = names(declared)
+    for batch in batches:
+        columns = [
+            [None if text is None else json.loads(text) for text in column.to_pylist()]
+            if field.type in ("image", "json")
+            else column.to_pylist()
+            for field, column in zip(declared, batch.columns, strict=True)
+        ]
+        for values in zip(*columns, strict=True):
+            yield dict(zip(keys, values, strict=True))

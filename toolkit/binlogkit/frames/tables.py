@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
-from itertools import islice
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from binlogkit.errors import SchemaError, UsageError
 from binlogkit.frames.arrow_types import column_kind
 from binlogkit.frames.fields.field import Fields, arrow_schema, names
-from binlogkit.frames.fields.ledger import COLUMN, EVENT
+from binlogkit.frames.fields.ledger import COLUMN
 from binlogkit.frames.fields.rows import ROW
-from binlogkit.frames.schema import CellState, batch_schema
+from binlogkit.frames.projection import rearranged
+from binlogkit.frames.schema import batch_schema
 from binlogkit.rows.schema import Column, Origin, TableSchema
 
 if TYPE_CHECKING:
@@ -24,16 +23,10 @@ if TYPE_CHECKING:
 __all__ = [
     "flat_table",
     "generic_schema",
-    "nested_as_text",
     "schema_table",
-    "table_of",
     "to_engine",
     "united",
 ]
-
-CHUNK_ROWS = 16_384
-_NESTED = frozenset(f.name for f in (*ROW, *EVENT) if f.type in ("image", "json"))
-_DUMP = partial(json.dumps, ensure_ascii=False)
 
 
 def to_engine(
@@ -50,27 +43,6 @@ def to_engine(
     if decimals is not None:
         raise UsageError("decimals is about pandas: Arrow has them exact")
     return table
-
-
-def nested_as_text(
-    record: dict[str, Any],
-    dump: Callable[[object], str] = _DUMP,
-) -> dict[str, Any]:
-    """A record whose nested values are JSON text, as csv, table and parquet have them."""
-    return {k: dump(v) if k in _NESTED and v is not None else v for k, v in record.items()}
-
-
-def table_of(records: Iterable[dict[str, Any]], schema: pa.Schema) -> pa.Table:
-    """Records as a table, built in chunks."""
-    import pyarrow as pa
-
-    stream = iter(records)
-
-    def chunks() -> Iterator[pa.RecordBatch]:
-        while chunk := list(islice(stream, CHUNK_ROWS)):
-            yield pa.RecordBatch.from_pylist(chunk, schema=schema)
-
-    return pa.Table.from_batches(chunks(), schema)
 
 
 def generic_schema() -> pa.Schema:
@@ -173,46 +145,9 @@ def _widened(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """A batch in the united schema: images reordered and completed, states and raw renumbered."""
     import pyarrow as pa
 
-    own = [f.name for f in batch.schema.field("before").type]
-    target = list(schema.field("before").type)
-    place = [next(i for i, f in enumerate(target) if f.name == name) for name in own]
-    columns = {name: batch.column(name) for name in batch.schema.names}
-    for image in ("before", "after"):
-        struct = batch.column(image)
-        children = [pa.nulls(len(batch), f.type) for f in target]
-        for i, at in enumerate(place):
-            children[at] = struct.field(i).cast(target[at].type)
-        columns[image] = pa.StructArray.from_arrays(children, fields=target, mask=struct.is_null())
-        columns[f"{image}_state"] = _moved_states(
-            struct, batch.column(f"{image}_state"), place, len(target)
-        )
-    raw = [
-        None if cells is None else [{**c, "column": place[c["column"]]} for c in cells]
-        for cells in batch.column("raw").to_pylist()
-    ]
-    columns["raw"] = pa.array(raw, schema.field("raw").type)
+    fields = list(schema.field("before").type)
+    columns = rearranged(batch, (fields, fields))
     return pa.RecordBatch.from_arrays([columns[n] for n in schema.names], schema=schema)
-
-
-def _moved_states(
-    struct: pa.StructArray, states: pa.Array, place: list[int], count: int
-) -> pa.Array:
-    """The states of a batch's images for ``count`` united columns."""
-    import pyarrow as pa
-
-    nulls = [struct.field(i).is_null().to_pylist() for i in range(len(place))]
-    rows: list[list[int] | None] = []
-    for row, (there, known) in enumerate(
-        zip(struct.is_valid().to_pylist(), states.to_pylist(), strict=True)
-    ):
-        if not there or (known is None and len(place) == count):
-            rows.append(None)
-            continue
-        moved = [int(CellState.NOT_IN_IMAGE)] * count
-        for i, at in enumerate(place):
-            moved[at] = known[i] if known is not None else int(nulls[i][row])
-        rows.append(moved)
-    return pa.array(rows, pa.list_(pa.uint8()))
 
 
 def schema_table(schemas: Iterable[TableSchema]) -> pa.Table:

@@ -120,10 +120,10 @@ class Streams:
 
     def event_records(self, **filters: Unpack[FilterArgs]) -> Iterator[dict[str, Any]]:
         """One dict per event, as ``events --format jsonl``; filters as keywords."""
-        from binlogkit.frames.event_records import records_of
+        from binlogkit.frames.fields.ledger import EVENT
+        from binlogkit.frames.records import records_of
 
-        found = self.event_batches(compact=True, **filters)
-        return (record for batch in found for record in records_of(batch))
+        return records_of(self.event_batches(compact=True, **filters), EVENT)
 
     def event_batches(
         self, *, compact: bool = False, **filters: Unpack[FilterArgs]
@@ -137,10 +137,10 @@ class Streams:
 
     def row_records(self, **filters: Unpack[FilterArgs]) -> Iterator[dict[str, Any]]:
         """One dict per row change in log order, as ``rows --format jsonl``."""
-        from binlogkit.frames.records import window_records
+        from binlogkit.frames.fields.rows import ROW
+        from binlogkit.frames.records import records_of
 
-        windows = self._matching(Filters.build(**filters))
-        return (record for window in windows for record in window_records(window))
+        return records_of(self.generic_batches(compact=True, **filters), ROW)
 
     def generic_batches(
         self, *, compact: bool = False, **filters: Unpack[FilterArgs]

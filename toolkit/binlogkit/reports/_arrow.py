@@ -1,9 +1,9 @@
-"""Record batches as the contract's records: Arrow values to JSON values, and to JSON lines."""
+"""Record batches of the contract's records as JSON lines."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from binlogkit.frames.arrays import one_text, text_array
@@ -17,27 +17,15 @@ from binlogkit.frames.text_columns import (
     joined_rows,
     json_lists,
 )
-from binlogkit.reports._values import json_text, plain
+from binlogkit.reports._values import json_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["JSON_COLUMNS", "cells", "is_constant", "json_lines", "records", "with_safe_json"]
+__all__ = ["JSON_COLUMNS", "is_constant", "json_lines", "with_safe_json"]
 
 #: Text columns of the generic forms whose text is JSON.
 JSON_COLUMNS = frozenset(f.name for f in (*ROW, *EVENT, *STATE) if written_type(f) != f.type)
-
-_Convert = Callable[[Any], Any]
-
-
-def records(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
-    """Each row of ``batch`` as a plain record; text that is JSON stays text."""
-    columns = [cells(batch.column(i), batch.schema.field(i)) for i in range(batch.num_columns)]
-    names = batch.schema.names
-    if not columns:
-        yield from ({} for _ in range(batch.num_rows))
-    for row in zip(*columns, strict=True):
-        yield dict(zip(names, row, strict=True))
 
 
 def json_lines(batch: pa.RecordBatch) -> bytes:
@@ -131,7 +119,7 @@ def _json_cells(array: pa.Array, field: pa.Field) -> list[str]:
     text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
     if text and field.name in JSON_COLUMNS:
         return ["null" if cell is None else _one_line(cell) for cell in array.to_pylist()]
-    return [json_text(cell) for cell in cells(array, field)]
+    return [json_text(cell) for cell in array.to_pylist()]
 
 
 def _one_line(text: str) -> str:
@@ -139,73 +127,3 @@ def _one_line(text: str) -> str:
     if text.isprintable():
         return text
     return json_text(json.loads(text))
-
-
-def cells(array: pa.Array, field: pa.Field) -> list[Any]:
-    """A column's values as plain records have them."""
-    convert = _converter(field)
-    values = array.to_pylist()
-    if convert is None:
-        return list(values)
-    return [None if value is None else convert(value) for value in values]
-
-
-def _converter(field: pa.Field) -> _Convert | None:
-    """What turns a Python value of ``field`` into a JSON value; None where it already is one."""
-    import pyarrow as pa
-
-    kind = field.type
-    if pa.types.is_dictionary(kind):
-        return _converter(field.with_type(kind.value_type))
-    if pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind):
-        return None
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_float64(kind):
-        return None
-    if pa.types.is_float32(kind) or pa.types.is_float16(kind):
-        return _narrow_float
-    if pa.types.is_struct(kind):
-        return _struct(kind)
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
-        return _list(kind)
-    if pa.types.is_temporal(kind) and not pa.types.is_date(kind):
-        scale = (field.metadata or {}).get(b"binlogkit:scale")
-        return _temporal(None if scale is None else int(scale))
-    return plain
-
-
-def _narrow_float(value: float) -> Any:
-    """A FLOAT by the shortest digits that read back to the same 32 bits."""
-    import numpy as np
-
-    return plain(np.float32(value))
-
-
-def _struct(kind: pa.StructType) -> _Convert:
-    converters = {field.name: _converter(field) for field in kind}
-
-    def convert(value: dict[str, Any]) -> dict[str, Any]:
-        return {
-            name: f(value[name]) if f is not None and value[name] is not None else value[name]
-            for name, f in converters.items()
-        }
-
-    return convert
-
-
-def _list(kind: pa.ListType) -> _Convert | None:
-    inner = _converter(kind.value_field)
-    if inner is None:
-        return None
-    return lambda value: [None if item is None else inner(item) for item in value]
-
-
-def _temporal(scale: int | None) -> _Convert:
-    """The server's text, with the column's declared fraction digits where they are known."""
-
-    def convert(value: Any) -> str:
-        whole, _, fraction = str(plain(value)).partition(".")
-        if scale is None:
-            return f"{whole}.{fraction}" if fraction else whole
-        return f"{whole}.{fraction.ljust(scale, '0')[:scale]}" if scale else whole
-
-    return convert

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
 
-from binlogkit.errors import BinlogKitError, SchemaError, UsageError, printable
+from binlogkit.errors import BinlogKitError, SchemaError, printable
 from binlogkit.frames.fields.field import Fields, arrow_type, written_type
 from binlogkit.frames.fields.ledger import EVENT
 from binlogkit.frames.fields.rows import PROVENANCE, ROW, STATE
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from binlogkit.reports._destination import ByteSink
 
-__all__ = ["batches_of", "declare", "project", "write_columnar"]
+__all__ = ["batches_of", "declare", "write_columnar"]
 
 _ROWS = 8192  # records a batch, and records that an undeclared schema is read from
 _GROUP_ROWS = 1 << 17  # rows of a Parquet row group
@@ -94,51 +94,6 @@ def _batch(rows: list[list[Any]], schema: pa.Schema) -> pa.RecordBatch:
                 "else; --format jsonl takes both"
             ) from exc
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-
-def project(
-    schema: pa.Schema, batches: Iterable[pa.RecordBatch], columns: Sequence[str]
-) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
-    """``columns`` of each batch; ``after.id`` is a field of a struct.
-
-    UsageError: no such column.
-    """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    paths = [_path(schema, column) for column in columns]
-    fields = []
-    for column, path in zip(columns, paths, strict=True):
-        field = schema.field(path[0])
-        inner = field if len(path) == 1 else field.type.field(field.type.get_field_index(path[1]))
-        fields.append(inner.with_name(column).with_nullable(True))
-    chosen = pa.schema(fields, metadata=schema.metadata)
-
-    def projected() -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            arrays = [
-                batch.column(path[0])
-                if len(path) == 1
-                else pc.struct_field(batch.column(path[0]), path[1])
-                for path in paths
-            ]
-            yield pa.RecordBatch.from_arrays(arrays, schema=chosen)
-
-    return chosen, projected()
-
-
-def _path(schema: pa.Schema, column: str) -> list[str]:
-    import pyarrow as pa
-
-    if column in schema.names:
-        return [column]
-    top, dot, inner = column.partition(".")
-    if dot and top in schema.names:
-        kind = schema.field(top).type
-        if pa.types.is_struct(kind) and kind.get_field_index(inner) >= 0:
-            return [top, inner]
-    there = ", ".join(printable(name) for name in schema.names)
-    raise UsageError(f"no column {printable(column)}; there are: {there}")
 
 
 class _Writer(Protocol):

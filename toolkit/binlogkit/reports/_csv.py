@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from binlogkit.errors import printable
 from binlogkit.frames.text_columns import has_large_rows, holds_quotes, is_plain, joined_rows
-from binlogkit.reports import _arrow
+from binlogkit.reports._arrow import is_constant
 from binlogkit.reports._columns import ABSENT
 from binlogkit.reports._values import cell_text
 
@@ -64,23 +64,22 @@ def _field(cell: object, raw: bool, terminal: bool) -> str:
 
 def csv_block(batch: pa.RecordBatch, *, raw: bool) -> bytes:
     """The lines of ``csv_lines`` for the rows of a batch, without the header."""
-    columns = list(zip(batch.columns, batch.schema, strict=True))
-    if len(columns) < 2 or has_large_rows(batch.nbytes, batch.num_rows):
-        rows = zip(*(_arrow.cells(*column) for column in columns), strict=True)
+    if batch.num_columns < 2 or has_large_rows(batch.nbytes, batch.num_rows):
+        rows = zip(*(column.to_pylist() for column in batch.columns), strict=True)
         return "".join(_line(list(row), raw, False) for row in rows).encode()
     parts = list[Any]()
-    for column in columns:
-        parts += [",", _fields(*column, raw)]
+    for column in batch.columns:
+        parts += [",", _fields(column, raw)]
     return joined_rows([*parts[1:], "\r\n"], batch.num_rows)
 
 
-def _fields(column: pa.Array, field: pa.Field, raw: bool) -> pa.StringArray | str:
+def _fields(column: pa.Array, raw: bool) -> pa.StringArray | str:
     """Each cell of a column as a field; one text, where all are the same."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if len(column) and _arrow.is_constant(column):
-        return _field(_arrow.cells(column.slice(0, 1), field)[0], raw, False)
+    if len(column) and is_constant(column):
+        return _field(column[0].as_py(), raw, False)
     if pa.types.is_integer(column.type):
         return pc.fill_null(column.cast(pa.string()), "")
     if pa.types.is_string(column.type) and is_plain(column):
@@ -92,4 +91,4 @@ def _fields(column: pa.Array, field: pa.Field, raw: bool) -> pa.StringArray | st
             quoted = pc.binary_join_element_wise('"', inside, '"', "")
             needed = pc.match_substring_regex(column, _PLAIN_QUOTED)
             return pc.fill_null(pc.if_else(needed, quoted, column), "")
-    return pa.array([_field(c, raw, False) for c in _arrow.cells(column, field)], pa.string())
+    return pa.array([_field(c, raw, False) for c in column.to_pylist()], pa.string())

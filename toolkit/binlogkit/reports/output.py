@@ -19,7 +19,7 @@ from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from binlogkit.errors import BinlogKitError, UsageError
+from binlogkit.errors import BinlogKitError, UsageError, printable
 from binlogkit.frames.fields.field import TIMES, Fields
 from binlogkit.frames.fields.field import names as field_names
 from binlogkit.reports._columns import ABSENT, parse_columns, picker
@@ -38,7 +38,6 @@ __all__ = [
     "parse_columns",
     "screen",
     "write_batches",
-    "write_frame",
     "write_records",
 ]
 
@@ -139,17 +138,14 @@ def write_batches(
     schema: pa.Schema,
     batches: Iterable[pa.RecordBatch],
     output: Output,
-    *,
-    view: Sequence[str] | None = None,
 ) -> int:
-    """Write Arrow record batches of one schema; returns how many rows were written.
+    """Write Arrow record batches of the contract's records, but as a table; returns how many rows.
 
-    Parquet and Arrow keep the Arrow types. In the other forms values become the contract's JSON
-    values, and text columns named ``before``, ``after``, ``fields``, ``values`` or ``unknown``
-    hold JSON. Errors as in :func:`write_records`.
+    Text columns named ``before``, ``after``, ``flags``, ``fields``, ``values`` or ``unknown`` hold
+    JSON. Errors as in :func:`write_records`.
     """
     readable = _UpToError(batches)
-    count = _write_batches(schema, readable, output, view)
+    count = _write_batches(schema, readable, output)
     readable.complain()
     return count
 
@@ -158,13 +154,19 @@ def _write_batches(
     schema: pa.Schema,
     batches: Iterable[pa.RecordBatch],
     output: Output,
-    view: Sequence[str] | None,
 ) -> int:
+    import pyarrow as pa
+
     from binlogkit.reports import _arrow, _columnar
 
-    columns = _chosen(output, schema.names, view)
+    columns = _chosen(output, schema.names, None)
     if columns != schema.names:
-        schema, batches = _columnar.project(schema, batches, columns)
+        missing = next((name for name in columns if name not in schema.names), None)
+        if missing is not None:
+            there = ", ".join(schema.names)
+            raise UsageError(f"no column {printable(missing)}; there are: {there}")
+        schema = pa.schema([schema.field(name) for name in columns])
+        batches = (batch.select(columns) for batch in batches)
     with destination(output.path, binary=output.format in _BINARY) as sink:
         if output.format in _BINARY:
             safe = map(_arrow.with_safe_json, batches)
@@ -174,18 +176,9 @@ def _write_batches(
         if output.format == "csv" and not is_terminal(output.path):
             sink.write("".join(_pieces(columns, iter(()), output)).encode())
             return _write_blocks(sink, map(_arrow.with_safe_json, batches), output)
-        rows = (list(record.values()) for batch in batches for record in _arrow.records(batch))
-        return _write_cells(sink, columns, rows, output)
+        cells = (zip(*(c.to_pylist() for c in batch.columns), strict=True) for batch in batches)
+        return _write_cells(sink, columns, map(list, chain.from_iterable(cells)), output)
     return 0  # a closed pipe
-
-
-def write_frame(frame: Any, output: Output, *, view: Sequence[str] | None = None) -> int:
-    """Write a dataframe that speaks Arrow's stream protocol (pandas, pyarrow, polars)."""
-    import pyarrow as pa
-
-    reader = pa.RecordBatchReader.from_stream(frame)
-    schema = reader.schema.remove_metadata()  # pandas' own, of no use to who reads the file
-    return write_batches(schema, (b.replace_schema_metadata() for b in reader), output, view=view)
 
 
 class _UpToError(Iterable[_T]):

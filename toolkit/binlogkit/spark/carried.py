@@ -8,19 +8,17 @@ decimals, the next wider signed type for unsigned integers, decimal(20,0) for 64
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from binlogkit._kernel.value_text import decimal_text
 from binlogkit.errors import SchemaError
-from binlogkit.frames.schema import CellState
+from binlogkit.frames.projection import IMAGES, rearranged
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["carried_schema", "carry", "fit"]
 
-IMAGES = ("before", "after")
 _UINT64_DIGITS = 20
 
 
@@ -64,99 +62,19 @@ def carry(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """
     import pyarrow as pa
 
-    own = [field.name for field in batch.schema.field("before").type]
-    columns = []
-    for field in schema:
-        image = field.name.removesuffix("_state")
-        column = batch.column(field.name)
-        if field.name in IMAGES:
-            column = _image(column, field.type, _table(batch))
-        elif image in IMAGES:
-            target = _image_names(schema, image, own)
-            column = fit(_states(batch, image, own, target), field.type, field.name)
-        elif field.name == "raw":
-            column = fit(_raw(column, schema, own), field.type, field.name)
-        else:
-            column = fit(column, field.type, field.name)
-        columns.append(column)
-    return pa.RecordBatch.from_arrays(columns, schema=schema)
-
-
-def _image_names(schema: pa.Schema, image: str, own: Sequence[str]) -> list[str]:
-    """The image's fields in ``schema``; without the image itself, all of the table's."""
-    if image not in schema.names:
-        other = next((i for i in IMAGES if i in schema.names), None)
-        return list(own) if other is None else [f.name for f in schema.field(other).type]
-    return [field.name for field in schema.field(image).type]
-
-
-def _table(batch: pa.RecordBatch) -> str:
-    db, table = json.loads(batch.schema.metadata[b"binlogkit:table"])
-    return f"{db}.{table}"
-
-
-def _image(struct: pa.StructArray, kind: pa.DataType, table: str) -> pa.Array:
-    import pyarrow as pa
-
-    place = {field.name: i for i, field in enumerate(struct.type)}
-    children = [
-        fit(struct.field(place[f.name]), f.type, f"{table}.{f.name}")
-        if f.name in place
-        else pa.nulls(len(struct), f.type)
-        for f in kind
+    table = ".".join(json.loads(batch.schema.metadata[b"binlogkit:table"]))
+    own = {field.name: field for field in batch.schema.field("before").type}
+    there = [image for image in IMAGES if image in schema.names]
+    # Without an image its states are those of the other's fields, without both of the table's.
+    other = schema.field(there[0]).type if there else own.values()
+    images = [
+        list(schema.field(image).type) if image in there else [own.get(f.name, f) for f in other]
+        for image in IMAGES
     ]
-    return pa.StructArray.from_arrays(children, fields=list(kind), mask=struct.is_null())
-
-
-def _states(
-    batch: pa.RecordBatch, image: str, own: Sequence[str], target: Sequence[str]
-) -> pa.Array:
-    """The states of an image for the fields ``target``, null where each is a value or NULL."""
-    import pyarrow as pa
-
-    states = batch.column(f"{image}_state")
-    if list(own) == list(target):
-        return states
-    struct = batch.column(image)
-    place = {name: i for i, name in enumerate(own)}
-    wanted = [place.get(name) for name in target]
-    nulls = {i: struct.field(i).is_null().to_pylist() for i in wanted if i is not None}
-    rows: list[list[int] | None] = []
-    for row, (there, known) in enumerate(
-        zip(struct.is_valid().to_pylist(), states.to_pylist(), strict=True)
-    ):
-        if not there or (known is None and None not in wanted):
-            rows.append(None)
-            continue
-        moved = [
-            int(CellState.NOT_IN_IMAGE)
-            if i is None
-            else known[i]
-            if known is not None
-            else int(nulls[i][row])
-            for i in wanted
-        ]
-        rows.append(moved if any(state > CellState.NULL for state in moved) else None)
-    return pa.array(rows, states.type)
-
-
-def _raw(column: pa.Array, schema: pa.Schema, own: Sequence[str]) -> pa.Array:
-    """The raw cells that belong to a wanted field, under its number in ``schema``."""
-    import pyarrow as pa
-
-    names = [_image_names(schema, image, own) for image in IMAGES]
-    if all(list(own) == target for target in names) or column.null_count == len(column):
-        return column
-    place = [{name: i for i, name in enumerate(target)} for target in names]
-    rows = []
-    for cells in column.to_pylist():
-        kept = [
-            {**cell, "column": place[cell["image"]][own[cell["column"]]]}
-            for cell in cells or ()
-            if own[cell["column"]] in place[cell["image"]]
-        ]
-        rows.append(kept or None)
-    return pa.array(rows, column.type)
+    columns = rearranged(batch, images, lambda c, f: fit(c, f.type, f"{table}.{f.name}"))
+    return pa.RecordBatch.from_arrays(
+        [fit(columns[field.name], field.type, field.name) for field in schema], schema=schema
+    )
 
 
 def fit(column: pa.Array, kind: pa.DataType, name: str) -> pa.Array:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from typing import TYPE_CHECKING
 
-from binlogkit.errors import DamageError, InputError, UsageError
+from binlogkit.errors import UsageError
 from binlogkit.rows.filter_args import check_names
 from binlogkit.sources.carriers import resolve
-from binlogkit.spark.kinds import KINDS, Kind, Record
+from binlogkit.spark.kinds import KINDS, Kind
 from binlogkit.spark.plan import Plan
 from binlogkit.spark.splits import Split
 
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["check_schema", "decode", "scan_schema"]
-
-BATCH_ROWS = 16_384
 
 
 def scan_schema(plan: Plan) -> pa.Schema:
@@ -79,11 +76,9 @@ def decode(plan: Plan, split: Split, schema: pa.Schema) -> Iterator[pa.RecordBat
     if plan.scan.typed:
         return _typed(plan, split, schema)
     kind = KINDS[plan.scan.kind]
-    if kind.batches is not None:
-        return (_fitted(batch, schema) for batch in kind.batches(plan, split))
-    if kind.read is None:
+    if kind.batches is None:
         return _generic(kind, plan, split, schema)
-    return _records(kind.schema(), kind.read(plan, split), schema)
+    return (_fitted(batch, schema) for batch in kind.batches(plan, split))
 
 
 def _typed(plan: Plan, split: Split, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -139,24 +134,3 @@ def _fitted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
 
     columns = [fit(batch.column(field.name), field.type, field.name) for field in schema]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
-
-
-def _records(
-    own: pa.Schema, stream: Iterator[Record], schema: pa.Schema
-) -> Iterator[pa.RecordBatch]:
-    """Records as ``own`` says, of which ``schema`` chooses columns."""
-    import pyarrow as pa
-
-    damage: DamageError | InputError | None = None
-    while damage is None:
-        chunk = []
-        try:
-            for record in islice(stream, BATCH_ROWS):
-                chunk.append(record)
-        except (DamageError, InputError) as error:
-            damage = error
-        if not chunk:
-            break
-        yield _fitted(pa.RecordBatch.from_pylist(chunk, schema=own), schema)
-    if damage is not None:
-        raise damage

@@ -6,7 +6,7 @@ ends a split's reading is raised once what was read before it is handed over.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,18 +20,15 @@ from binlogkit.spark.splits import Split
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["KINDS", "Kind", "Record"]
-
-Record = dict[str, Any]
+__all__ = ["KINDS", "Kind"]
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """``fields``: the records' columns; ``read``: the records of a split in log order; ``batches``:
-    the same as Arrow; row changes have neither (spark/decode.py)."""
+    """``fields``: the records' columns; ``batches``: the records of a split in log order; None of
+    row changes (spark/decode.py)."""
 
     fields: Fields
-    read: Callable[[Plan, Split], Iterator[Record]] | None = None
     batches: Callable[[Plan, Split], Iterator[pa.RecordBatch]] | None = None
 
     def schema(self) -> pa.Schema:
@@ -46,7 +43,7 @@ def _events(plan: Plan, split: Split) -> Iterator[pa.RecordBatch]:
     return event_batches(plan.reading(split), plan.scan.wanted())
 
 
-def _transactions(plan: Plan, split: Split) -> Iterator[Record]:
+def _transactions(plan: Plan, split: Split) -> Iterator[pa.RecordBatch]:
     """Every transaction; one prepared here and decided in a later file has that outcome."""
     from binlogkit.frames.transactions import Transactions
     from binlogkit.log.views import view
@@ -55,51 +52,48 @@ def _transactions(plan: Plan, split: Split) -> Iterator[Record]:
     unreadable = view(reading, transactions.take, counting=True)
     files = plan.splits[0].file, plan.splits[-1].file
     found = transactions.finish(plan.scan.wanted(), files, plan.decisions)
-    for batch in found.to_batches():
-        yield from batch.to_pylist()
+    yield from found.to_batches()
     if unreadable is not None:
         raise unreadable
     if reading.damages and plan.scan.on_damage == "stop":
         raise reading.damages[0]
 
 
-def _statements(plan: Plan, split: Split) -> Iterator[Record]:
+def _statements(plan: Plan, split: Split) -> Iterator[pa.RecordBatch]:
     """The statements that the log holds as text."""
     from binlogkit.frames.statements import Statements
 
     statements = Statements(plan.scan.wanted())
     for window in plan.reading(split).windows():
         statements.take(window)
-        yield from statements.fresh().to_pylist()
+        yield from statements.fresh().to_batches()
 
 
-def _boundaries(plan: Plan, split: Split) -> Iterator[Record]:
+def _boundaries(plan: Plan, split: Split) -> Iterator[pa.RecordBatch]:
     """Where tables are created, dropped, emptied, renamed, altered, written by statements."""
-    from binlogkit.frames.ledgers import plain_record
+    from binlogkit.frames.ledgers import plain_record, to_table
     from binlogkit.frames.statements import Boundaries
 
     boundaries = Boundaries(plan.scan.wanted())
     for window in plan.reading(split).windows():
-        for _, boundary in boundaries.take(window):
-            yield plain_record(boundary, BOUNDARY)
+        records = (plain_record(boundary, BOUNDARY) for _, boundary in boundaries.take(window))
+        yield from to_table(records, BOUNDARY).to_batches()
 
 
-def _damages(plan: Plan, split: Split) -> Iterator[Record]:
+def _damages(plan: Plan, split: Split) -> Iterator[pa.RecordBatch]:
     """What ``onDamage=report`` goes past, in every row and event; ``error``: the error's class."""
+    from binlogkit.frames.ledgers import to_table
     from binlogkit.frames.row_batches import read_batches
 
     options = replace(plan.options, on_damage="report")
     reading = replace(plan, options=options).reading(split)
     for _ in read_batches(reading, plan.scan.wanted()):
         pass
-    yield from map(_damage_record, _in_order(reading.damages))
+    damages = sorted(reading.damages, key=lambda damage: damage.offset)
+    yield from to_table(map(_damage_record, damages), DAMAGE).to_batches()
 
 
-def _in_order(damages: Iterable[DamageError]) -> list[DamageError]:
-    return sorted(damages, key=lambda damage: damage.offset)
-
-
-def _damage_record(error: DamageError) -> Record:
+def _damage_record(error: DamageError) -> dict[str, Any]:
     return {
         "file": error.file,
         "pos": error.offset,
@@ -113,7 +107,7 @@ def _damage_record(error: DamageError) -> Record:
 KINDS = {
     "rows": Kind(ROW),
     "changes": Kind(CHANGE),
-    "events": Kind(EVENT, batches=_events),
+    "events": Kind(EVENT, _events),
     "transactions": Kind(TRANSACTION, _transactions),
     "statements": Kind(STATEMENT, _statements),
     "boundaries": Kind(BOUNDARY, _boundaries),

@@ -17,11 +17,15 @@ from binlogkit.rows.filter_args import RowFilterArgs
 from binlogkit.rows.filters import Filters
 from binlogkit.sources.keyring import KeyFiles, key_files
 
-__all__ = ["KINDS", "ScanOptions", "parse_options"]
+__all__ = ["KINDS", "READING", "ScanOptions", "parse_options"]
 
 # What the source can give; see spark/kinds.py.
 KINDS = ("rows", "changes", "events", "transactions", "statements", "boundaries", "damages")
 
+#: The arguments of :func:`binlogkit.open` that a scan has.
+READING = (
+    "schema", "schema_from", "charset", "on_damage", "name", "duplicates", "keyring", "key_file",
+)  # fmt: skip
 SPLIT_BYTES = 64 << 20
 _LOCAL_URI = re.compile(r"^file:(?://)?(?=/[^/])")
 _QUOTED_LIST = re.compile(r"(?:`(?:[^`]|``)*`|[^,`])+")
@@ -76,20 +80,14 @@ def parse_options(options: Mapping[str, str]) -> ScanOptions:
     """The scan that Spark's options ask for. UsageError: an option that there is not, a value."""
     given = _recognised(options)
     filters = {name: _value(name, parse, given) for name, parse in _FILTERS.items()}
+    plain: dict[str, Any] = {name: given[name] for name in _PLAIN if name in given}
+    if "split_bytes" in plain:
+        plain["split_bytes"] = _integer("splitBytes", plain["split_bytes"])
     scan = ScanOptions(
         paths=_paths(given),
-        table=given.get("table"),
         kind=given.get("records", "rows"),
         filters=cast("RowFilterArgs", {n: v for n, v in filters.items() if v is not None}),
-        schema=given.get("schema"),
-        schema_from=given.get("schema_from"),
-        charset=given.get("charset"),
-        on_damage=given.get("on_damage", "stop"),
-        name=given.get("name"),
-        duplicates=given.get("duplicates", "drop"),
-        keyring=given.get("keyring"),
-        key_file=given.get("key_file"),
-        split_bytes=_integer("splitBytes", given.get("split_bytes", str(SPLIT_BYTES))),
+        **plain,
     )
     if scan.split_bytes < 1:
         raise UsageError(f"splitBytes is 1 or more, not {scan.split_bytes}")
@@ -173,35 +171,17 @@ def _text(_: str, text: str) -> str:
 
 
 _FILTERS: dict[str, Callable[[str, str], Any]] = {
-    "exclude_table": _texts,
-    "op": _texts,
-    "gtid": _text,
-    "thread": _integers,
-    "server_id": _integers,
-    "source": _texts,
+    **dict.fromkeys(("exclude_table", "op", "source"), _texts),
+    **dict.fromkeys(("thread", "server_id"), _integers),
+    **dict.fromkeys(("start_position", "stop_position"), _integer),
+    **dict.fromkeys(("gtid", "start_time", "stop_time", "timezone"), _text),
     "where": _conditions,
-    "start_position": _integer,
-    "stop_position": _integer,
-    "start_time": _text,
-    "stop_time": _text,
-    "timezone": _text,
 }
-
+# What is asked for by the name of its field.
+_PLAIN = ("table", *READING, "split_bytes")
 # How each option is spelled in Spark's own manner.
 _SPELLED = {
-    "path": "path",
-    "paths": "paths",
-    "table": "table",
-    "records": "records",
-    "schema": "schema",
-    "schema_from": "schemaFrom",
-    "charset": "charset",
-    "on_damage": "onDamage",
-    "name": "name",
-    "duplicates": "duplicates",
-    "keyring": "keyring",
-    "key_file": "keyFile",
-    "split_bytes": "splitBytes",
-    **{n: n[0] + n.title().replace("_", "")[1:] for n in _FILTERS},
+    name: name[0] + name.title().replace("_", "")[1:]
+    for name in ("path", "paths", "records", *_PLAIN, *_FILTERS)
 }
 _NAMES = {_folded(name): name for name in _SPELLED}

@@ -32,7 +32,7 @@ from binlogkit.rows.window import ROWS_EVENTS, Looked, Stretch, Window
 from binlogkit.rows.xa import Prepared
 from binlogkit.sources.carriers import Carrier, resolve
 from binlogkit.sources.carriers.up_to import can_seek, up_to
-from binlogkit.spark.options import ScanOptions
+from binlogkit.spark.options import READING, ScanOptions
 from binlogkit.spark.splits import Known, Split
 
 if TYPE_CHECKING:
@@ -92,17 +92,7 @@ def make_plan(scan: ScanOptions, *, unite: bool = True) -> Plan:
     files are left to whoever reads the split. Errors: InputError, EmptyInputError (nothing is
     there), SchemaError (versions of the table that do not unite), ServerError, UsageError.
     """
-    log = open_log(
-        list(scan.paths),
-        schema=scan.schema,
-        schema_from=scan.schema_from,
-        charset=scan.charset,
-        on_damage=scan.on_damage,
-        name=scan.name,
-        duplicates=scan.duplicates,
-        keyring=scan.keyring,
-        key_file=scan.key_file,
-    )
+    log = open_log(list(scan.paths), **{name: getattr(scan, name) for name in READING})
     last = len(log.files) - 1
     splits = [
         Split(carrier.name, i == 0, i == last, location=carrier.location)
@@ -113,15 +103,8 @@ def make_plan(scan: ScanOptions, *, unite: bool = True) -> Plan:
     versions = planner.versions() if scan.typed else []
     changes = _united(versions, str(scan.table)) if versions and unite else None
     names = dict.fromkeys(column.name for schema in versions for column in schema.columns)
-    return Plan(
-        scan,
-        log.options,
-        planned,
-        tuple(planner.known),
-        changes,
-        tuple(names),
-        planner.decisions,
-    )
+    known = tuple(planner.known)
+    return Plan(scan, log.options, planned, known, changes, tuple(names), planner.decisions)
 
 
 class _Planner:
