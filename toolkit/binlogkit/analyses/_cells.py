@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from binlogkit._kernel.value_text import not_finite
 from binlogkit.frames.records import cell_values, special_value
 from binlogkit.frames.schema import CellState
 from binlogkit.frames.text_columns import Mask
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 __all__ = ["Cells", "image_cells"]
 
@@ -50,17 +49,12 @@ class Cells:
         """These cells, and those of the image before where they are not in this one."""
         if not self.missing.any():
             return self
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         array = pc.if_else(pa.array(self.missing), before.array, self.array)
         kept = {row: v for row, v in before.special.items() if self.missing[row]}
         return Cells(self.field, array, self.missing & before.missing, kept | {**self.special})
 
     def differs(self, other: Cells) -> Mask:
         """Where the values are not the same; a JSON diff is always a change."""
-        import pyarrow.compute as pc
-
         equal = _mask(pc.fill_null(pc.equal(self.array, other.array), False))
         if self.array.null_count and other.array.null_count:
             equal |= _mask(pc.and_(self.array.is_null(), other.array.is_null()))
@@ -71,8 +65,6 @@ class Cells:
 
 def image_cells(batch: pa.RecordBatch, which: str) -> dict[str, Cells]:
     """The columns of ``before`` or ``after`` by name; missing where there is no image."""
-    import pyarrow as pa
-
     struct = batch.column(which)
     states = _states(batch.column(f"{which}_state"), struct.type.num_fields)
     special = _special(batch.column("raw"), 0 if which == "before" else 1, states)
@@ -118,8 +110,6 @@ def _special(raw: pa.ListArray, image: int, states: Any) -> dict[int, dict[int, 
 
 
 def _not_finite(array: pa.Array) -> dict[int, Any]:
-    import pyarrow.compute as pc
-
     finite = pc.fill_null(pc.is_finite(array), True)
     rows: Iterator[int] = iter(np.flatnonzero(~_mask(finite)).tolist())
     return {row: not_finite(array[row].as_py()) for row in rows}

@@ -7,20 +7,17 @@ integers that they are in a log; who gave a pandas frame gets one, with times as
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import narwhals as nw
+import pyarrow as pa
+from narwhals.typing import IntoFrame
 
+from binlogkit.analyses._declare import Outputs
 from binlogkit.errors import UsageError
 from binlogkit.frames.fields.ledger import BOUNDARY, STATEMENT, TRANSACTION
 from binlogkit.frames.fields.rows import BATCH
 from binlogkit.frames.natural import natural, plain
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from narwhals.typing import IntoFrame
-
-    from binlogkit.analyses._declare import Outputs
 
 __all__ = [
     "FrameT",
@@ -161,8 +158,6 @@ def to_arrow(frame: Any, declared: Outputs = _GIVEN) -> pa.Table:
 
     ``declared``: none for a frame of a table's own columns.
     """
-    import pyarrow as pa
-
     if isinstance(frame, pa.Table):
         return frame
     if isinstance(frame, pa.RecordBatch):
@@ -181,8 +176,6 @@ def from_arrow(table: pa.Table, reference: FrameT, declared: Outputs = ()) -> Fr
     """
     if is_spark(reference):
         return cast("FrameT", _to_spark(table, reference))
-    import pyarrow as pa
-
     if isinstance(reference, (pa.Table, pa.RecordBatch)):
         return cast("FrameT", table)
     if is_pandas(reference):
@@ -191,8 +184,6 @@ def from_arrow(table: pa.Table, reference: FrameT, declared: Outputs = ()) -> Fr
 
 
 def _to_spark(table: pa.Table, reference: Any) -> Any:
-    import pyarrow as pa
-
     schema = pa.schema([pa.field(f.name, _spark_type(f.type)) for f in table.schema])
     if not table.num_rows:  # PySpark 4.3 makes no frame of columns without a chunk
         from pyspark.sql.pandas.types import from_arrow_schema
@@ -204,8 +195,6 @@ def _to_spark(table: pa.Table, reference: Any) -> Any:
 
 def _spark_type(dtype: Any) -> Any:
     """What Spark's Arrow transport carries instead of ``dtype`` (docs/spark.md, "Types")."""
-    import pyarrow as pa
-
     if pa.types.is_dictionary(dtype):
         return _spark_type(dtype.value_type)
     if pa.types.is_unsigned_integer(dtype):
@@ -242,14 +231,11 @@ def map_arrow(
     """
     if is_spark(frame):
         return cast("FrameT", _map_spark(frame, function, schema, sort))
-    import pyarrow as pa
-
     batches = [function(batch) for batch in to_arrow(frame).to_batches()]
     return from_arrow(pa.Table.from_batches(batches, schema).sort_by(sort), like, declared)
 
 
 def _map_spark(frame: Any, function: Callable[[Any], Any], schema: Any, sort: str) -> Any:
-    import pyarrow as pa
     from pyspark.sql.pandas.types import from_arrow_schema
 
     carried = pa.schema([pa.field(f.name, _spark_type(f.type)) for f in schema])

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from binlogkit.analyses._cells import Cells, image_cells
 from binlogkit.analyses.plan_columns import (
@@ -20,9 +22,6 @@ from binlogkit.analyses.plan_columns import (
 from binlogkit.errors import UsageError
 from binlogkit.frames.schema import OPS
 from binlogkit.frames.text_columns import Mask, Part, separated
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 __all__ = ["Facts", "Planner"]
 
@@ -46,8 +45,6 @@ class Facts:
     @classmethod
     def of(cls, schema: pa.Schema, key: Sequence[str] | None) -> Facts:
         """Those of a canonical schema. UsageError where column types or the key cannot be told."""
-        import pyarrow as pa
-
         image = schema.field("after").type
         if not pa.types.is_struct(image):
             raise UsageError("typed changes are needed: before and after are text here")
@@ -87,8 +84,6 @@ class Planner:
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The plans of a batch as a frame."""
-        import pyarrow as pa
-
         there = [self.schema.field(n) for n in self.schema.names if n in batch.schema.names]
         batch = batch.select([f.name for f in there]).cast(pa.schema(there))
         frames = [columns.frame() for _, columns in self.columns(batch)]
@@ -96,9 +91,6 @@ class Planner:
 
     def columns(self, batch: pa.RecordBatch) -> Iterator[tuple[Any, PlanColumns]]:
         """The plans of a batch in the canonical schema: for each kind the rows that have it."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         ops = batch["op"].cast(pa.string())
         for op in OPS:
             rows = np.flatnonzero(pc.equal(ops, op))
@@ -134,9 +126,6 @@ class Planner:
 
     def _not_committed(self, batch: pa.RecordBatch) -> pa.StringArray:
         """Why changes are refused before they are looked at."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         if not self.outcomes or "tx" not in batch.schema.names:
             return no_texts(batch.num_rows)
         texts = [f"its transaction was not committed: {o}" for o in self.outcomes.values()]

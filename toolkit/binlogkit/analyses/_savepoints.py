@@ -12,16 +12,15 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import narwhals as nw
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from binlogkit.analyses._frames import lazy, records
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from numpy.typing import NDArray
 
 __all__ = ["Undone", "is_undone", "undone_mask", "undone_ranges"]
 
@@ -119,8 +118,6 @@ def _joined(ranges: list[tuple[Place, Place]]) -> NDArray[Any]:
 
 
 def _taken_back(batch: pa.RecordBatch, joined: dict[str, NDArray[Any]]) -> NDArray[np.bool_]:
-    import pyarrow.compute as pc
-
     places = np.empty(batch.num_rows, _PLACE)
     places["pos"] = np.asarray(batch["pos"])
     places["inner"] = np.asarray(batch["inner"].fill_null(-1))

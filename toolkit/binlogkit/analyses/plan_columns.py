@@ -5,18 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from binlogkit.analyses._cells import Cells
 from binlogkit.analyses._declare import outputs
 from binlogkit.frames.fields.field import arrow_type
 from binlogkit.frames.generic import json_texts
 from binlogkit.frames.text_columns import Mask, Part, joined
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 __all__ = ["PLANS", "Chosen", "PlanColumns", "Reasons", "batch_mappings", "no_texts", "plan_schema"]
 
@@ -62,9 +61,6 @@ class Chosen:
 
     def json(self) -> pa.StringArray:
         """The values as JSON text, of the rows that it stands in."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         places = np.flatnonzero(self.rows)
         array = self.cells.array.take(pa.array(places))
         texts = json_texts(array, self.cells.field).fill_null("null")
@@ -99,9 +95,6 @@ class PlanColumns:
 
     def frame(self) -> pa.RecordBatch:
         """The plans as :data:`PLANS` says."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         changes, rows = self.changes, self.changes.num_rows
         seq = changes["seq"]
         made = {
@@ -133,9 +126,6 @@ class Reasons:
         """Refuse ``rows``."""
         if not rows.any():
             return
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         text = pc.if_else(pa.array(rows), joined(parts, len(rows)), pa.scalar(None, pa.string()))
         self.texts = pc.coalesce(self.texts, text)
 
@@ -158,8 +148,6 @@ def batch_mappings(batch: pa.RecordBatch) -> list[dict[str, Any]]:
 
 def plan_schema() -> pa.Schema:
     """The Arrow schema of :data:`PLANS`."""
-    import pyarrow as pa
-
     items = pa.list_(_item())
     return pa.schema(
         [(o.name, items if o.type == "list<item>" else arrow_type(o.type)) for o in PLANS]
@@ -167,16 +155,12 @@ def plan_schema() -> pa.Schema:
 
 
 def _item() -> pa.StructType:
-    import pyarrow as pa
-
     text = pa.string()
     return pa.struct({"column": text, "value": text, "type": text, "generated": pa.bool_()})
 
 
 def _items(columns: Sequence[Chosen], rows: int) -> pa.ListArray:
     """For each row the columns that stand in its statement, in their order."""
-    import pyarrow as pa
-
     kind = _item()
     places = [np.flatnonzero(column.rows) for column in columns]
     of_rows = np.concatenate([np.zeros(0, np.int64), *places])
@@ -202,6 +186,4 @@ def _items(columns: Sequence[Chosen], rows: int) -> pa.ListArray:
 
 def no_texts(rows: int) -> pa.StringArray:
     """Texts of which there are none."""
-    import pyarrow as pa
-
     return pa.nulls(rows, pa.string())

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-    import pyarrow as pa
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
 
-    from binlogkit.analyses.plan_columns import PlanColumns
+from binlogkit.analyses.plan_columns import PlanColumns
 
-    Places = npt.NDArray[np.int64]
+Places = npt.NDArray[np.int64]
 
 __all__ = ["Chunk", "Piece", "Plans", "in_order", "size_of"]
 
@@ -59,8 +58,6 @@ class Plans(Sequence[dict[str, Any]]):
     """
 
     def __init__(self, pieces: Iterable[Piece], *, backwards: bool) -> None:
-        import numpy as np
-
         self.gaps: tuple[str, ...] = ()
         self._pieces = list(pieces)
         sizes = [piece.batch.num_rows for piece in self._pieces]
@@ -93,8 +90,6 @@ class Plans(Sequence[dict[str, Any]]):
         return self._chunks(self._order)
 
     def _chunks(self, order: Places) -> Iterator[Chunk]:
-        import numpy as np
-
         while len(order):
             ids = order[: max(_ROWS, _ROWS_OF_PIECE * len(self._pieces))]
             text = np.cumsum(self._costs[self._piece_of(ids)])
@@ -103,15 +98,10 @@ class Plans(Sequence[dict[str, Any]]):
             yield from self._made(ids)
 
     def _piece_of(self, ids: Places) -> Places:
-        import numpy as np
-
         return np.searchsorted(self._starts, ids, "right") - 1
 
     def _made(self, ids: Places) -> Iterator[Chunk]:
         """The plans of some rows; in halves where the rows are larger than most."""
-        import numpy as np
-        import pyarrow as pa
-
         pieces = self._piece_of(ids)
         taken = []
         for number in np.unique(pieces).tolist():
@@ -133,8 +123,6 @@ class Plans(Sequence[dict[str, Any]]):
 
 def in_order(chunks: Iterable[Chunk]) -> Iterator[dict[str, Any]]:
     """The plans of chunks as mappings."""
-    import numpy as np
-
     from binlogkit.analyses.plan_columns import batch_mappings
 
     for chunk in chunks:

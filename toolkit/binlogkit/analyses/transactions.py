@@ -6,17 +6,13 @@ columns that place a transaction and adds its own.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import narwhals as nw
+from narwhals.typing import IntoFrameT
 
 from binlogkit.analyses._declare import outputs
 from binlogkit.analyses._frames import Lazy, finish, lazy
 from binlogkit.frames.fields.field import chosen, names
 from binlogkit.frames.fields.ledger import TRANSACTION
-
-if TYPE_CHECKING:
-    from narwhals.typing import IntoFrameT
 
 __all__ = [
     "CUT",

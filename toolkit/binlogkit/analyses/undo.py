@@ -9,9 +9,11 @@ never stand in a condition (docs/traps.md). What cannot be taken back is refused
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import narwhals as nw
+import numpy as np
+import pyarrow as pa
 
 from binlogkit.analyses._frames import (
     FrameT,
@@ -34,9 +36,6 @@ from binlogkit.analyses.plan_columns import (
 from binlogkit.analyses.plans import Piece, Plans
 from binlogkit.errors import UsageError
 from binlogkit.frames.schema import common_types
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 __all__ = ["PLANS", "mappings", "plans", "redo", "undo"]
 
@@ -97,8 +96,6 @@ def plans(
     ``batches``: changes in the canonical schema, of any tables; ``refused``: what has no plan,
     ``seq`` and other columns of a batch, and ``refused``, the reason; the rest as for :func:`undo`.
     """
-    import pyarrow as pa
-
     outcomes, undone = _outcomes(transactions), is_undone(undone_ranges(statements))
     pieces = list[Piece]()
     for batch in batches:
@@ -112,9 +109,6 @@ def plans(
 
 def _refused(rows: Iterable[Mapping[str, Any]], backwards: bool) -> Piece:
     """Rows that are refused."""
-    import numpy as np
-    import pyarrow as pa
-
     types = common_types() | {"refused": pa.string()}
     fields = [(name, types[name]) for name in (*_PLACE, "refused")]
     batch = pa.RecordBatch.from_pylist(list(rows), pa.schema(fields))

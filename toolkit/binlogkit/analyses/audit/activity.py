@@ -7,9 +7,9 @@ A frame has a row for each change, or for each event that made several, with the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import narwhals as nw
+from narwhals.typing import IntoFrameT
 
 from binlogkit.analyses._declare import outputs
 from binlogkit.analyses._frames import Lazy, finish, image_fields, lazy, ordered
@@ -17,9 +17,6 @@ from binlogkit.errors import UsageError
 from binlogkit.frames.fields.field import chosen
 from binlogkit.frames.fields.ledger import TRANSACTION
 from binlogkit.frames.fields.rows import ROW
-
-if TYPE_CHECKING:
-    from narwhals.typing import IntoFrameT
 
 __all__ = [
     "BY_KEY",

@@ -7,18 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import narwhals as nw
+import pyarrow as pa
+from narwhals.typing import IntoFrameT
 
 from binlogkit.analyses._declare import outputs
 from binlogkit.analyses._frames import Lazy, from_arrow, lazy, records
 from binlogkit.analyses.audit.rhythm import missing_gtids
 from binlogkit.frames.fields.field import arrow_schema
 from binlogkit.frames.schema import CellState
-
-if TYPE_CHECKING:
-    from narwhals.typing import IntoFrameT
 
 __all__ = ["LIMITS", "limits"]
 
@@ -48,8 +47,6 @@ def limits(
     be transactional (the log does not say). ``loose``: files that are texts, dumps or packets of
     events, and how many statements in each have nothing but their rows there.
     """
-    import pyarrow as pa
-
     evidence = _Evidence(
         lazy(transactions),
         None if changes is None else lazy(changes),

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import narwhals as nw
+from narwhals.typing import IntoFrameT
 
 from binlogkit.analyses._declare import outputs
 from binlogkit.analyses._frames import finish, lazy, ordered, plain_engine, records
 from binlogkit.analyses.audit.activity import BY_MINUTE, by_minute
 from binlogkit.frames.fields.field import chosen
 from binlogkit.frames.fields.ledger import TRANSACTION
-
-if TYPE_CHECKING:
-    from narwhals.typing import IntoFrameT
 
 __all__ = ["BURSTS", "MISSING_GTIDS", "QUIET", "bursts", "missing_gtids", "quiet"]
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import narwhals as nw
+from narwhals.typing import IntoFrameT
 
 from binlogkit.analyses._frames import Lazy, finish, lazy
 from binlogkit.frames.fields.field import chosen, names
 from binlogkit.frames.fields.ledger import STATEMENT
-
-if TYPE_CHECKING:
-    from narwhals.typing import IntoFrameT
 
 __all__ = ["SETTINGS", "STATEMENT_DML", "settings", "statement_dml"]
 

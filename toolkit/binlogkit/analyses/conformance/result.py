@@ -7,13 +7,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyarrow as pa
 
 from binlogkit.analyses.conformance.rules import Kind
 from binlogkit.errors import UsageError
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 __all__ = [
     "COLUMNS",
@@ -60,8 +59,6 @@ class Verdict(StrEnum):
 
 def differences_schema() -> pa.Schema:
     """The Arrow schema of the differences; see :data:`COLUMNS`."""
-    import pyarrow as pa
-
     numbers = {"pos": pa.int64(), "inner": pa.int32(), "row": pa.int32()}
     return pa.schema([pa.field(name, numbers.get(name, pa.string())) for name in COLUMNS])
 
@@ -149,8 +146,6 @@ class Findings:
 
     def result(self, problem: str | None = None, **counts: int) -> ConformanceResult:
         """The frame and the summary."""
-        import pyarrow as pa
-
         table = pa.Table.from_pylist(self.records, schema=differences_schema())
         summary = ConformanceSummary(
             verdict=_verdict(self.kinds, problem),
@@ -179,8 +174,6 @@ def _verdict(kinds: Mapping[str, int], problem: str | None) -> Verdict:
 
 def merge(results: Iterable[ConformanceResult]) -> ConformanceResult:
     """The results of several files as one."""
-    import pyarrow as pa
-
     parts = list(results)
     kinds: Counter[str] = Counter()
     rules: Counter[str] = Counter()

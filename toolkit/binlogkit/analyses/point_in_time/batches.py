@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import narwhals as nw
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from binlogkit.analyses._frames import image_fields, is_frame, is_spark, lazy, to_arrow
 from binlogkit.analyses._savepoints import Undone, undone_mask
 from binlogkit.analyses.point_in_time.boundary import Name
+from binlogkit.analyses.point_in_time.codes import Flags, Integers
 from binlogkit.errors import UsageError
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from numpy.typing import NDArray
 
 __all__ = ["counted_batches", "needed"]
 
@@ -33,7 +32,7 @@ def counted_batches(
     changes: Any,
     names: Sequence[Name],
     key: Sequence[str],
-    numbers: NDArray[np.int64] | None,
+    numbers: Integers | None,
     undone: Iterable[Undone] = (),
 ) -> Iterator[pa.RecordBatch]:
     """The changes of these transactions (``tx``), and those outside any; of all if None.
@@ -41,8 +40,6 @@ def counted_batches(
     Without those that a ROLLBACK TO SAVEPOINT took back. Changes of other tables than ``names`` may
     be among them. UsageError for a frame without the ``key``.
     """
-    import pyarrow as pa
-
     counts = None if numbers is None else _Numbers(numbers)
     taken_back = undone_mask(undone)
     for batch in _in_order(changes, names, key):
@@ -66,14 +63,14 @@ def needed(batch: pa.RecordBatch, *more: str) -> pa.RecordBatch:
 class _Numbers:
     """Numbers of transactions, to be asked for those of many changes."""
 
-    def __init__(self, numbers: NDArray[np.int64]) -> None:
+    def __init__(self, numbers: Integers) -> None:
         self._numbers = numbers
-        self._flags: NDArray[np.bool_] | None = None
+        self._flags: Flags | None = None
         if len(numbers) and numbers[0] >= 0 and numbers[-1] < _SPARSE * len(numbers) + _BATCH_ROWS:
             self._flags = np.zeros(int(numbers[-1]) + 2, bool)
             self._flags[numbers] = True
 
-    def include(self, column: pa.Array) -> NDArray[np.bool_]:
+    def include(self, column: pa.Array) -> Flags:
         """Which of these are among them, or NULL."""
         outside = np.asarray(column.is_null())
         tx = np.asarray(column.fill_null(0), dtype=np.int64)
@@ -84,9 +81,6 @@ class _Numbers:
 
 def _in_order(changes: Any, names: Sequence[Name], key: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """Record batches in log order, with ``seq``."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if not is_frame(changes):
         yield from _as_batches(changes)
         return

@@ -7,21 +7,17 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from binlogkit._kernel.json_binary import InvalidJson
 from binlogkit._kernel.json_diff import DiffRejected, apply
 from binlogkit.analyses.point_in_time.chunk import IS, ODD, PLACES, WAS, Chunk, odd_name
+from binlogkit.analyses.point_in_time.codes import Flags, Integers
 from binlogkit.analyses.point_in_time.rows import Rows
 from binlogkit.frames.schema import CellState
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from numpy.typing import NDArray
-
-    from binlogkit.analyses.point_in_time.codes import Integers
 
 __all__ = ["Chains", "Filler", "index"]
 
@@ -64,10 +60,8 @@ class Filler:
         if (chains.base >= 0).any():
             self._bases = rows.table.take(index(chains.base))
 
-    def table(self, wanted: NDArray[np.bool_]) -> pa.Table:
+    def table(self, wanted: Flags) -> pa.Table:
         """The rows at the ends of the chains that are wanted."""
-        import pyarrow as pa
-
         columns: dict[str, Any] = {}
         for name in self.rows.fields:
             cells, texts = self._cells(name)
@@ -110,9 +104,9 @@ class Filler:
         self,
         name: str,
         cells: Integers,
-        has: NDArray[np.bool_],
-        had: NDArray[np.bool_],
-        diffs: NDArray[np.bool_],
+        has: Flags,
+        had: Flags,
+        diffs: Flags,
     ) -> list[str]:
         """Follow the chains with JSON diffs change by change; ``cells`` are those at their ends."""
         changes, starts, ends = self.chains.changes, self.chains.starts, self.chains.ends
@@ -165,8 +159,6 @@ class Filler:
 
     def _gathered(self, name: str, cells: Integers, texts: list[str]) -> dict[str, Any]:
         """The column of these cells, and what is odd in it."""
-        import pyarrow as pa
-
         dtype = self.rows.fields[name].type
         if not len(cells):
             return {name: pa.nulls(0, dtype)}
@@ -187,8 +179,6 @@ class Filler:
 
 def _joined(name: str, parts: list[tuple[Integers, dict[str, Any]]]) -> dict[str, Any]:
     """One column of parts that stand at these places, and what is odd in it."""
-    import pyarrow as pa
-
     order = index(np.argsort(np.concatenate([places for places, _ in parts])))
     tables = [
         pa.table({odd_name(name, w) if w else name: c for w, c in p.items()}) for _, p in parts
@@ -204,6 +194,4 @@ def _odd(table: pa.Table, name: str) -> dict[str, Any]:
 
 def index(places: Integers) -> pa.Array:
     """Places to take from, null for those below 0."""
-    import pyarrow as pa
-
     return pa.array(places, mask=places < 0)

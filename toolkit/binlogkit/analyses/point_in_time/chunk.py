@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
+from binlogkit.analyses.point_in_time.codes import Flags
 from binlogkit.errors import UsageError
 from binlogkit.frames.schema import CellState
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from numpy.typing import NDArray
 
 __all__ = [
     "HIDDEN",
@@ -56,7 +56,7 @@ class _Side:
     """One side's images: which changes have one, columns, states (null where all are plain)."""
 
     image: int
-    there: NDArray[np.bool_]
+    there: Flags
     columns: dict[str, pa.Array]
     states: pa.Array
 
@@ -77,8 +77,6 @@ class Piece:
 
         Where a key tells a row and images are plain, only the key is kept of what rows were.
         """
-        import pyarrow as pa
-
         if not pa.types.is_struct(batch["after"].type):
             raise UsageError("typed changes are needed: before and after are text here")
         if backwards:
@@ -103,14 +101,10 @@ class Piece:
 
 
 def _file_type() -> pa.DataType:
-    import pyarrow as pa
-
     return pa.dictionary(pa.int32(), pa.string())
 
 
 def _side(batch: pa.RecordBatch, image: int) -> _Side:
-    import pyarrow as pa
-
     name = _IMAGES[image]
     images = batch[name]
     columns = {f.name: c for f, c in zip(images.type, images.flatten(), strict=True)}
@@ -135,8 +129,6 @@ class Chunk:
 
     def column(self, side: int, name: str) -> Any:
         """A column of one side, as a chunked array."""
-        import pyarrow as pa
-
         dtype = self.fields[self.names[name]].type
         columns = [piece.sides[side].columns.get(name) for piece in self.pieces]
         arrays = [
@@ -153,7 +145,7 @@ class Chunk:
         found = matrix[:, self.names[name]]
         return found if found.any() else None
 
-    def has(self, side: int, name: str) -> NDArray[np.bool_]:
+    def has(self, side: int, name: str) -> Flags:
         """Which changes' images hold the column, be it as a JSON diff."""
         there = self.there[side]
         if name not in self.names:
@@ -161,31 +153,29 @@ class Chunk:
         states = self.states(side, name)
         return there if states is None else there & (states != CellState.NOT_IN_IMAGE)
 
-    def diffs(self, name: str) -> NDArray[np.bool_]:
+    def diffs(self, name: str) -> Flags:
         """Which changes hold a JSON diff for the column."""
         states = self.states(IS, name) if name in self.names else None
         return np.zeros(self.size, bool) if states is None else states == CellState.JSON_DIFF
 
-    def with_diffs(self) -> NDArray[np.bool_]:
+    def with_diffs(self) -> Flags:
         """Which changes hold a JSON diff for any column."""
         matrix = self._states[IS]
         if matrix is None:
             return np.zeros(self.size, bool)
-        found: NDArray[np.bool_] = (matrix == CellState.JSON_DIFF).any(axis=1)
+        found: Flags = (matrix == CellState.JSON_DIFF).any(axis=1)
         return found
 
-    def whole(self) -> NDArray[np.bool_]:
+    def whole(self) -> Flags:
         """Which changes tell every cell of their own columns after them."""
         matrix = self._states[IS]
         if matrix is None:
             return np.ones(self.size, bool)
-        absent: NDArray[np.bool_] = np.asarray(np.isin(matrix, ABSENT).any(axis=1))
+        absent: Flags = np.asarray(np.isin(matrix, ABSENT).any(axis=1))
         return ~absent
 
     def cells(self, side: int) -> Any:
         """One side as a table: columns, what is odd in them, and :data:`PLACES`."""
-        import pyarrow as pa
-
         columns = {name: self.column(side, name) for name in self.names}
         for name in self.names:
             columns |= {odd_name(name, what): c for what, c in self.odd(side, name).items()}
@@ -193,15 +183,11 @@ class Chunk:
 
     def place(self, name: str) -> Any:
         """One of :data:`PLACES` of every change."""
-        import pyarrow as pa
-
         at = PLACES.index(name)
         return pa.chunked_array([piece.places[at] for piece in self.pieces])
 
     def odd(self, side: int, name: str) -> dict[str, Any]:
         """``state`` of a column with odd cells, ``bytes`` and ``text`` where they have some."""
-        import pyarrow as pa
-
         states = self.states(side, name)
         if states is None:
             return {}
@@ -210,9 +196,6 @@ class Chunk:
 
     def raw(self, side: int, name: str) -> dict[str, Any]:
         """The stored bytes and texts of a column's cells, null where there are none."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         lists = [piece.raw for piece in self.pieces]
         if all(part.null_count == len(part) for part in lists):
             return {}
@@ -229,8 +212,6 @@ class Chunk:
 
     def _matrix(self, side: int) -> NDArray[np.uint8] | None:
         """The states above NULL of every change and column; None if there is none."""
-        import pyarrow as pa
-
         lists = [piece.sides[side].states for piece in self.pieces]
         if all(part.null_count == len(part) for part in lists):
             return None

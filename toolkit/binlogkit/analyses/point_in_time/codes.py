@@ -6,14 +6,15 @@ Sorting, matching and grouping rows are then one operation on an array of intege
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Integers = NDArray[np.int64]
+Integers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 
 __all__ = ["codes", "column_codes", "combined", "occurrences", "roots", "runs"]
 
@@ -44,9 +45,6 @@ def combined(columns: Sequence[Integers]) -> Integers:
 
 def column_codes(column: Any) -> Integers:
     """A code for each row of one column; NULL has one too."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if pa.types.is_floating(column.type):
@@ -86,9 +84,6 @@ def roots(links: Integers) -> Integers:
 
 def _by_distance(column: Any) -> Integers | None:
     """Integers that lie close together by their distance from the lowest; None for others."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if not len(column):
         return np.empty(0, np.int64)
     if pa.types.is_temporal(column.type):
@@ -117,6 +112,4 @@ def _size(column: Integers) -> int:
 
 
 def _dense(values: Integers) -> Integers:
-    import pyarrow as pa
-
     return np.asarray(pa.array(values).dictionary_encode().indices, dtype=np.int64)

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from binlogkit.analyses.point_in_time.boundary import Boundary, Name
+from binlogkit.analyses.point_in_time.codes import Integers
 from binlogkit.analyses.point_in_time.findings import Findings
 from binlogkit.analyses.point_in_time.until import Until, ended
 from binlogkit.errors import UsageError
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Integers = NDArray[np.int64]
 
 __all__ = ["Counting", "counting"]
 

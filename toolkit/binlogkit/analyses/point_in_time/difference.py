@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from binlogkit.analyses._declare import outputs
 from binlogkit.analyses._frames import FrameT, from_arrow, to_arrow
 from binlogkit.analyses.point_in_time.cells import index
 from binlogkit.analyses.point_in_time.chunk import IS, Chunk, Piece, odd_names
-from binlogkit.analyses.point_in_time.codes import combined, occurrences
+from binlogkit.analyses.point_in_time.codes import Flags, Integers, combined, occurrences
 from binlogkit.analyses.point_in_time.images import cell_codes
 from binlogkit.analyses.point_in_time.result import base_changes, lists
 from binlogkit.errors import UsageError
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from numpy.typing import NDArray
-
-    from binlogkit.analyses.point_in_time.codes import Integers
 
 __all__ = ["DIFFERENCE", "difference"]
 
@@ -40,8 +35,6 @@ def difference(first: FrameT, second: FrameT, key: Sequence[str]) -> FrameT:
     multiset: they are added or removed, as often as the states differ. UsageError where a state
     lacks a column of the key.
     """
-    import pyarrow as pa
-
     one, other = states = [to_arrow(frame) for frame in (first, second)]
     cells = _cells(states, key)
     size = one.num_rows
@@ -77,15 +70,11 @@ def _cells(states: Sequence[pa.Table], key: Sequence[str]) -> dict[str, Integers
 
 def _plain(state: pa.Table) -> pa.Table:
     """The state's columns, and what is odd in them."""
-    import pyarrow as pa
-
     pieces = [Piece.of(batch, ()) for batch in base_changes(state).to_batches()]
     return Chunk(pieces).cells(IS) if pieces else pa.schema(list(_values(state).type)).empty_table()
 
 
 def _codes(tables: Sequence[pa.Table], name: str) -> Integers:
-    import pyarrow as pa
-
     found = []
     for table in tables:
         columns = [c for c in table.column_names if c == name or c in odd_names(name)]
@@ -133,7 +122,7 @@ def _surplus(cells: dict[str, Integers], size: int, other_size: int) -> Integers
 
 def _compared(
     cells: dict[str, Integers], states: Sequence[pa.Table], there: Integers
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+) -> tuple[Flags, Flags]:
     """By column and pair of rows: whether the values differ, and whether one is not known.
 
     What neither state knows is the same in both if no change lies between the two.
@@ -147,10 +136,8 @@ def _compared(
     return (known == 2) & (before != after), (known == 1) | ((known == 0) & ~untouched)
 
 
-def _named(names: Sequence[str], flags: NDArray[np.bool_]) -> pa.Array:
+def _named(names: Sequence[str], flags: Flags) -> pa.Array:
     """The lists of the names that are flagged."""
-    import pyarrow as pa
-
     owner, at = np.nonzero(flags.T)
     values = pa.array(names, pa.string()).take(pa.array(at))
     return lists(owner, values, np.zeros(flags.shape[1], bool))

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+
+import pyarrow as pa
 
 from binlogkit.analyses._declare import outputs
 from binlogkit.frames.fields.field import arrow_schema
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 __all__ = ["FINDINGS", "KINDS", "Finding", "Findings"]
 
@@ -122,8 +120,6 @@ class Findings:
 
     def table(self) -> pa.Table:
         """As a table with the columns of :data:`FINDINGS`."""
-        import pyarrow as pa
-
         rows = [
             (kind, f.determined, KINDS[kind], f.count, f.file, f.pos)
             for kind, f in self.found.items()

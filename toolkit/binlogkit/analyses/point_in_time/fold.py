@@ -7,20 +7,17 @@ the work is linear in the changes, and the memory is that of twice the rows and 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+
+import pyarrow as pa
 
 from binlogkit.analyses.point_in_time.chunk import PLACES, Chunk, Piece
+from binlogkit.analyses.point_in_time.codes import Integers
 from binlogkit.analyses.point_in_time.findings import Findings
 from binlogkit.analyses.point_in_time.keyed import fold_keyed
 from binlogkit.analyses.point_in_time.multiset import fold_multiset
 from binlogkit.analyses.point_in_time.rows import Rows
 from binlogkit.analyses.point_in_time.structure import Alteration
 from binlogkit.rows.schema import TableDefinition
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from binlogkit.analyses.point_in_time.codes import Integers
 
 __all__ = ["Fold"]
 

@@ -12,21 +12,17 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from itertools import compress
 from operator import attrgetter
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
 from binlogkit.analyses._savepoints import Undone, undone_mask
 from binlogkit.analyses.point_in_time.batches import needed
 from binlogkit.analyses.point_in_time.boundary import Boundary, History, Name
+from binlogkit.analyses.point_in_time.codes import Flags, Integers
 from binlogkit.analyses.point_in_time.replay import Replay
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from numpy.typing import NDArray
-
-    Flags = NDArray[np.bool_]
-    Integers = NDArray[np.int64]
 
 __all__ = ["ASIDE", "COUNTS", "LEFT_OUT", "OPEN", "Decided", "Forward"]
 
@@ -179,6 +175,4 @@ class Forward:
 
 
 def _those(batch: pa.RecordBatch, which: Flags) -> pa.RecordBatch:
-    import pyarrow as pa
-
     return batch if which.all() else batch.filter(pa.array(which))

@@ -5,23 +5,14 @@ So each of them has a number by which it is named, and equal ones have equal cod
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+import pyarrow as pa
 
 from binlogkit.analyses.point_in_time.cells import index
 from binlogkit.analyses.point_in_time.chunk import ABSENT, PLACES, odd_name, odd_names
-from binlogkit.analyses.point_in_time.codes import column_codes, combined, roots
+from binlogkit.analyses.point_in_time.codes import Flags, Integers, column_codes, combined, roots
 from binlogkit.analyses.point_in_time.rows import ORDER, WRITTEN, Rows, kept
 from binlogkit.frames.schema import CellState
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from numpy.typing import NDArray
-
-    from binlogkit.analyses.point_in_time.codes import Integers
-
-    Flags = NDArray[np.bool_]
 
 __all__ = ["Images", "cell_codes"]
 
@@ -38,8 +29,6 @@ class Images:
     def __init__(
         self, rows: Rows, removed: pa.Table, removing: Integers, written: pa.Table, by: Integers
     ) -> None:
-        import pyarrow as pa
-
         tables = [table for table in (rows.table, removed, written) if table.num_rows]
         self.table = pa.concat_tables(tables, promote_options="default").unify_dictionaries()
         self.change = np.concatenate([np.full(len(rows), -1), removing, by])
@@ -56,8 +45,6 @@ class Images:
 
     def left(self, rows: Rows, mixed: dict[int, list[int]]) -> tuple[Flags, list[pa.Table]]:
         """Which of the rows stay, and the new ones."""
-        import pyarrow as pa
-
         alive = ~self.removes
         alive[self.taken[self.taken >= 0]] = False
         number = np.append(self.number, self.time[len(rows) :])[self._begins()]
@@ -103,8 +90,6 @@ def cell_codes(table: pa.Table, name: str) -> Integers:
 
 def _gathered(table: pa.Table, places: Integers, sources: dict[str, Integers]) -> pa.Table:
     """Rows of the table at these places, whose cells stand at other places, -1 if unknown."""
-    import pyarrow as pa
-
     columns = {name: table[name].take(index(places)) for name in (*PLACES, ORDER, WRITTEN)}
     for name, at in sources.items():
         states = np.full(len(at), CellState.NOT_IN_IMAGE, np.uint8)

@@ -7,23 +7,16 @@ and order, all that happens to a key stands together: the last of it is the row.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from binlogkit.analyses.point_in_time.cells import Chains, Filler
 from binlogkit.analyses.point_in_time.chunk import IS, WAS, Chunk
-from binlogkit.analyses.point_in_time.codes import codes, roots, runs
+from binlogkit.analyses.point_in_time.codes import Flags, Integers, codes, roots, runs
 from binlogkit.analyses.point_in_time.keys import Keys, read_keys
 from binlogkit.analyses.point_in_time.rows import ORDER, Rows, kept
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from numpy.typing import NDArray
-
-    from binlogkit.analyses.point_in_time.codes import Integers
-
-    Flags = NDArray[np.bool_]
 
 __all__ = ["fold_keyed"]
 
@@ -164,7 +157,5 @@ def _survivors(
 
 def _joined(*columns: Any) -> Any:
     """Columns of one type, one behind the other."""
-    import pyarrow as pa
-
     chunks = [chunk for column in columns for chunk in column.chunks]
     return pa.chunked_array(chunks, columns[1].type)

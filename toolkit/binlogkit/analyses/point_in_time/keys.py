@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from binlogkit.analyses.point_in_time.chunk import ABSENT, IS, STORED, WAS, Chunk
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Flags = NDArray[np.bool_]
+from binlogkit.analyses.point_in_time.codes import Flags
 
 __all__ = ["Keys", "read_keys"]
 
@@ -40,9 +38,6 @@ def read_keys(chunk: Chunk, key: Sequence[str], *, backwards: bool) -> Keys:
 
     ``backwards``: an image after a change that lacks the key did not change it.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     none = np.zeros(chunk.size, bool)
     if any(name not in chunk.names for name in key):
         return Keys([], none, [], none)
@@ -68,8 +63,6 @@ def _read(chunk: Chunk, side: int, key: Sequence[str], stored: bool) -> tuple[li
 
     A part that is NULL is no key; beside others it is one.
     """
-    import pyarrow as pa
-
     told = chunk.there[side].copy()
     parts = []
     for name in key:
@@ -98,9 +91,6 @@ def _completed(
 
     A minimal image after an update has only the parts that changed.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     parts, was_told = was
     told = chunk.there[IS].copy()
     before = chunk.there[WAS] & was_told
@@ -118,8 +108,6 @@ def _completed(
 
 def _differs(one: Any, other: Any) -> Flags:
     """Where two columns differ; NULL equals NULL."""
-    import pyarrow.compute as pc
-
     differs: Flags = np.asarray(pc.fill_null(pc.not_equal(one, other), False))
     if not one.null_count and not other.null_count:
         return differs

@@ -7,15 +7,11 @@ have.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from binlogkit.analyses.point_in_time.codes import Integers
-    from binlogkit.analyses.point_in_time.images import Images
+from binlogkit.analyses.point_in_time.codes import Flags, Integers
+from binlogkit.analyses.point_in_time.images import Images
 
 __all__ = ["match_loosely"]
 
@@ -23,9 +19,7 @@ _Cells = tuple[int, ...]
 _UNKNOWN = -1
 
 
-def match_loosely(
-    images: Images, which: Integers, blocked: list[NDArray[np.bool_]]
-) -> dict[int, list[int]]:
+def match_loosely(images: Images, which: Integers, blocked: list[Flags]) -> dict[int, list[int]]:
     """Find the rows that these images (places in the order of their times) remove.
 
     ``images.taken`` gets them. Returns where the cells stand of rows that images after an update do

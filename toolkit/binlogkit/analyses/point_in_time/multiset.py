@@ -6,24 +6,15 @@ key"). Rows of which some cells are not known are matched one by one (loose.py).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+import pyarrow as pa
 
 from binlogkit.analyses.point_in_time.cells import Chains, Filler
 from binlogkit.analyses.point_in_time.chunk import IS, WAS, Chunk
-from binlogkit.analyses.point_in_time.codes import combined, runs
+from binlogkit.analyses.point_in_time.codes import Flags, Integers, combined, runs
 from binlogkit.analyses.point_in_time.images import Images
 from binlogkit.analyses.point_in_time.loose import match_loosely
 from binlogkit.analyses.point_in_time.rows import Rows, kept
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from numpy.typing import NDArray
-
-    from binlogkit.analyses.point_in_time.codes import Integers
-
-    Flags = NDArray[np.bool_]
 
 __all__ = ["fold_multiset"]
 
@@ -53,8 +44,6 @@ def _written(rows: Rows, chunk: Chunk, *, backwards: bool) -> tuple[pa.Table, In
 
     And how many JSON diffs did not fit.
     """
-    import pyarrow as pa
-
     there = chunk.there[IS]
     told = ~chunk.there[WAS] | (chunk.whole() & (chunk.names.keys() == rows.fields.keys()))
     table = rows.widened(kept(chunk.cells(IS), there & told))
@@ -88,7 +77,7 @@ def _match_equals(images: Images, which: Integers) -> None:
     """Match images without unknown cells: per value, first come, first served."""
     code = combined([np.zeros(len(which), np.int64), *(cells[which] for cells in images.cells)])
     order = which[np.lexsort((images.time[which], code))]
-    removes: NDArray[np.bool_] = images.removes[order]
+    removes: Flags = images.removes[order]
     first = runs(np.sort(code))
     group = np.cumsum(first) - 1
     steps: Integers = np.where(removes, -1, 1)

@@ -9,16 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from binlogkit.analyses.point_in_time.boundary import Boundary, History, Name
 from binlogkit.analyses.point_in_time.fold import Fold
 from binlogkit.analyses.point_in_time.structure import NOT_KNOWN
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 __all__ = ["Replay", "by_table"]
 
@@ -192,9 +190,6 @@ def by_table(
     batch: pa.RecordBatch, wanted: Iterable[Name]
 ) -> Iterator[tuple[Name, pa.RecordBatch]]:
     """The changes of the wanted tables in the batch, table by table."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if not batch.num_rows:
         return
     names = [batch["db"], batch["table"]]

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from binlogkit.analyses._declare import outputs
 from binlogkit.analyses.point_in_time.chunk import ODD, PLACES, STORED, odd_name
+from binlogkit.analyses.point_in_time.codes import Flags, Integers
 from binlogkit.analyses.point_in_time.rows import ORDER, Rows
 from binlogkit.errors import UsageError
 from binlogkit.frames.fields.field import arrow_type
 from binlogkit.frames.schema import CellState
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from numpy.typing import NDArray
-
-    from binlogkit.analyses.point_in_time.codes import Integers
 
 __all__ = ["STATE", "base_changes", "lists", "state_table"]
 
@@ -41,8 +39,6 @@ def state_table(rows: Rows, columns: Sequence[str] | None, key: Sequence[str]) -
 
     ``columns``: the table's, all that were seen if None.
     """
-    import pyarrow as pa
-
     wanted = rows.fields if columns is None else columns
     names = [name for name in wanted if name in rows.fields]
     for name in columns or ():
@@ -76,8 +72,6 @@ def base_changes(base: pa.Table) -> pa.Table:
 
     ``base``: a state (:data:`STATE`), or a table with the table's own columns.
     """
-    import pyarrow as pa
-
     count = base.num_rows
     stateful = {"values", "unknown"} <= set(base.column_names)
     if stateful:
@@ -100,8 +94,6 @@ def base_changes(base: pa.Table) -> pa.Table:
 
 def _whole(table: pa.Table, name: str, dtype: pa.DataType) -> pa.Array:
     """A column as one array, of NULLs where the table does not have it."""
-    import pyarrow as pa
-
     if name not in table.column_names:
         return pa.nulls(table.num_rows, dtype)
     column = table[name].unify_dictionaries()
@@ -110,9 +102,6 @@ def _whole(table: pa.Table, name: str, dtype: pa.DataType) -> pa.Array:
 
 def _sorted(rows: Rows, key: Sequence[str]) -> pa.Table:
     """By key, text by code point, else as rows were first seen."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     table = rows.table
     if not len(rows):
         return table
@@ -140,8 +129,6 @@ def _states(table: pa.Table, name: str) -> NDArray[np.uint8]:
 
 def _unknown(states: dict[str, NDArray[np.uint8]], names: Sequence[str], size: int) -> pa.Array:
     """The lists of columns that are not known."""
-    import pyarrow as pa
-
     absent = CellState.NOT_IN_IMAGE
     owners = [np.flatnonzero(states[n] == absent) if n in states else _NONE for n in names]
     which = [np.full(len(rows), i) for i, rows in enumerate(owners)]
@@ -155,8 +142,6 @@ def _value_states(
     states: dict[str, NDArray[np.uint8]], arrays: dict[str, pa.Array], size: int
 ) -> pa.Array:
     """The states of the rows that have a cell which is no value or NULL."""
-    import pyarrow as pa
-
     odd = np.zeros(size, bool)
     for name in states.keys() & arrays.keys():
         odd |= states[name] > CellState.NULL
@@ -172,8 +157,6 @@ def _value_states(
 
 def _raw(table: pa.Table, states: dict[str, NDArray[np.uint8]], names: Sequence[str]) -> pa.Array:
     """The stored bytes and texts of cells without an Arrow value."""
-    import pyarrow as pa
-
     parts, owners = [], [_NONE]
     for name, found in states.items():
         columns = [odd_name(name, what) for what in ODD[1:]]
@@ -198,10 +181,8 @@ def _raw(table: pa.Table, states: dict[str, NDArray[np.uint8]], names: Sequence[
     return lists(np.sort(owner), values, ~np.isin(np.arange(size), owner))
 
 
-def lists(owner: Integers, values: pa.Array, mask: NDArray[np.bool_]) -> pa.Array:
+def lists(owner: Integers, values: pa.Array, mask: Flags) -> pa.Array:
     """One list for each row, of the values that it owns, in order; null by the mask."""
-    import pyarrow as pa
-
     offsets = np.append(0, np.cumsum(np.bincount(owner, minlength=len(mask)))).astype(np.int32)
     found = pa.array(mask) if mask.any() else None
     return pa.ListArray.from_arrays(pa.array(offsets), values, mask=found)

@@ -8,7 +8,10 @@ changed rows without logging them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from binlogkit.analyses._frames import to_arrow
 from binlogkit.analyses._savepoints import undone_ranges
@@ -22,9 +25,6 @@ from binlogkit.analyses.point_in_time.result import base_changes, state_table
 from binlogkit.analyses.point_in_time.rows import Rows
 from binlogkit.analyses.point_in_time.state import State, as_state, only_table
 from binlogkit.analyses.point_in_time.until import Until, note_cascades
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 __all__ = ["rewind"]
 
@@ -51,8 +51,6 @@ def rewind(
     on the way ends it, and that is told. ``seq``, ``file`` and ``pos`` are null: what changed a row
     last lies further back.
     """
-    import pyarrow.compute as pc
-
     findings = Findings()
     name = table if table is not None else only_table(changes)
     happened = read_boundaries(boundaries)
@@ -116,8 +114,6 @@ def _harmless(boundary: Boundary) -> bool:
 
 
 def _without_places(rows: pa.Table) -> pa.Table:
-    import pyarrow as pa
-
     for name in ("seq", "file", "pos"):
         at = rows.schema.get_field_index(name)
         rows = rows.set_column(at, name, pa.nulls(rows.num_rows, rows.schema.field(at).type))

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from binlogkit.analyses.point_in_time.chunk import HIDDEN, ODD, odd_name, odd_names
+from binlogkit.analyses.point_in_time.codes import Flags, Integers
 from binlogkit.analyses.point_in_time.structure import NOT_KNOWN, Alteration
 from binlogkit.frames.schema import CellState
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from numpy.typing import NDArray
 
 __all__ = ["ORDER", "WRITTEN", "Rows", "as_type", "kept"]
 
@@ -33,8 +33,6 @@ class Rows:
     """
 
     def __init__(self) -> None:
-        import pyarrow as pa
-
         self.fields: dict[str, pa.Field] = {}
         self.table = pa.table({})
         self.seen = 0
@@ -54,14 +52,12 @@ class Rows:
             return np.zeros(len(self), np.uint8)
         return np.asarray(self.table[column].fill_null(0))
 
-    def hidden(self, name: str) -> NDArray[np.int64]:
+    def hidden(self, name: str) -> Integers:
         """A column of numbers: :data:`ORDER` or :data:`WRITTEN`."""
         return np.asarray(self.table[name]) if len(self) else np.empty(0, np.int64)
 
     def aligned(self, parts: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """The parts of the rows' keys and those of changes' keys: as many, of the same types."""
-        import pyarrow as pa
-
         names = [name for name in self.table.column_names if name.startswith(_KEY)]
         known = [self.table[name] for name in names]
         size = len(parts[0])
@@ -75,10 +71,8 @@ class Rows:
         return known, parts
 
     @staticmethod
-    def marked(cells: pa.Table, parts: Sequence[Any], order: NDArray[np.int64]) -> pa.Table:
+    def marked(cells: pa.Table, parts: Sequence[Any], order: Integers) -> pa.Table:
         """Rows with their keys and when they were first seen."""
-        import pyarrow as pa
-
         for i, part in enumerate(parts):
             cells = cells.append_column(f"{_KEY}{i}", part)
         return cells.append_column(ORDER, pa.array(order))
@@ -97,10 +91,8 @@ class Rows:
                 self._set(field.name, column)
                 self._mark_unknown(field.name, lost)
 
-    def replace(self, stay: NDArray[np.bool_], more: Iterable[pa.Table]) -> None:
+    def replace(self, stay: Flags, more: Iterable[pa.Table]) -> None:
         """Keep these rows and add others; a column that they lack is unknown in them."""
-        import pyarrow as pa
-
         tables = [kept(self.table, stay), *(self.widened(table) for table in more)]
         tables = [table for table in tables if table.num_rows]
         self.table = pa.concat_tables(tables, promote_options="default") if tables else pa.table({})
@@ -109,8 +101,6 @@ class Rows:
 
     def widened(self, table: pa.Table) -> pa.Table:
         """A table of rows with all columns; those that it lacks are unknown."""
-        import pyarrow as pa
-
         lacking = pa.array(np.full(table.num_rows, CellState.NOT_IN_IMAGE, np.uint8))
         for name in [name for name in self.fields if name not in table.column_names]:
             table = table.append_column(name, pa.nulls(table.num_rows, self.fields[name].type))
@@ -119,8 +109,6 @@ class Rows:
 
     def alter(self, done: Alteration) -> None:
         """Give the rows the columns that the table has after an ALTER TABLE."""
-        import pyarrow as pa
-
         if not self.fields:
             return
         for name in done.dropped & self.fields.keys():
@@ -161,24 +149,18 @@ class Rows:
         self.table = self.table.drop_columns([n for n in names if n in self.table.column_names])
 
     def _set_unknown(self, name: str) -> None:
-        import pyarrow as pa
-
         self._set(name, pa.nulls(len(self), self.fields[name].type))
         self._drop(*odd_names(name))
         self._mark_unknown(name, np.ones(len(self), bool))
 
-    def _mark_unknown(self, name: str, which: NDArray[np.bool_]) -> None:
-        import pyarrow as pa
-
+    def _mark_unknown(self, name: str, which: Flags) -> None:
         if which.any():
             states = np.where(which, np.uint8(CellState.NOT_IN_IMAGE), self.state(name))
             self._set(odd_name(name, "state"), pa.array(states))
 
 
-def kept(table: pa.Table, stay: NDArray[np.bool_]) -> pa.Table:
+def kept(table: pa.Table, stay: Flags) -> pa.Table:
     """The rows that stay; batches that stay as a whole are not copied."""
-    import pyarrow as pa
-
     if stay.all():
         return table
     found, at = [], 0
@@ -194,8 +176,6 @@ def kept(table: pa.Table, stay: NDArray[np.bool_]) -> pa.Table:
 
 def _as_key(column: Any, dtype: pa.DataType) -> Any:
     """The part of a key in another type: numbers of all types can be equal."""
-    import pyarrow as pa
-
     types = pa.types
     if all(
         (types.is_primitive(t) and not types.is_temporal(t)) or types.is_decimal(t)
@@ -208,14 +188,11 @@ def _as_key(column: Any, dtype: pa.DataType) -> Any:
     return as_type(column, dtype)[0]
 
 
-def as_type(column: Any, dtype: pa.DataType) -> tuple[Any, NDArray[np.bool_]]:
+def as_type(column: Any, dtype: pa.DataType) -> tuple[Any, Flags]:
     """A column in another type, and which of its values that cannot be sure to hold: null then.
 
     Types change with ALTER TABLE; a conversion by the server is not in the log.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     valid = np.asarray(column.is_valid())
     if not _one_family(column.type, dtype):
         return pa.chunked_array([pa.nulls(len(column), dtype)]), valid
@@ -233,8 +210,6 @@ def as_type(column: Any, dtype: pa.DataType) -> tuple[Any, NDArray[np.bool_]]:
 
 
 def _fits(value: pa.Scalar, dtype: pa.DataType) -> bool:
-    import pyarrow as pa
-
     try:
         value.cast(dtype)
     except pa.ArrowInvalid:
@@ -244,8 +219,6 @@ def _fits(value: pa.Scalar, dtype: pa.DataType) -> bool:
 
 def _one_family(old: pa.DataType, new: pa.DataType) -> bool:
     """Whether MySQL would keep values of one type that the other holds as they are."""
-    import pyarrow as pa
-
     types = pa.types
     families = (
         types.is_null,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyarrow as pa
 
 from binlogkit.analyses._frames import FrameT, from_arrow, is_frame, lazy, records, to_arrow
 from binlogkit.analyses._savepoints import undone_ranges
@@ -18,9 +20,6 @@ from binlogkit.analyses.point_in_time.replay import Replay
 from binlogkit.analyses.point_in_time.result import STATE, base_changes, state_table
 from binlogkit.analyses.point_in_time.until import Until, note_cascades
 from binlogkit.errors import UsageError
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 __all__ = ["State", "as_state", "only_table", "replay", "state"]
 

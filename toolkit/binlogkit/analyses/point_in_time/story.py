@@ -8,6 +8,7 @@ from operator import and_, or_
 from typing import Any
 
 import narwhals as nw
+import pyarrow as pa
 
 from binlogkit.analyses._declare import outputs
 from binlogkit.analyses._frames import (
@@ -39,8 +40,6 @@ def story(changes: FrameT, key: Sequence[str], value: Any) -> FrameT:
     key, forwards and back; another row that had the key at another time is another life.
     UsageError where key and value do not match.
     """
-    import pyarrow as pa
-
     wanted: Key = tuple(value) if isinstance(value, (tuple, list)) else (value,)
     if not key or len(wanted) != len(key):
         raise UsageError("a story needs the key's columns and a value for each")

@@ -8,22 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from narwhals.typing import IntoFrame
 
 from binlogkit.analyses._frames import lazy
+from binlogkit.analyses.point_in_time.codes import Flags, Integers
 from binlogkit.analyses.point_in_time.findings import Findings
 from binlogkit.errors import UsageError
 from binlogkit.events.gtid_set import GtidSet
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from narwhals.typing import IntoFrame
-    from numpy.typing import NDArray
-
-    Flags = NDArray[np.bool_]
-    Integers = NDArray[np.int64]
 
 __all__ = ["AtPosition", "AtTime", "Until", "UpToGtids", "ended", "note_cascades"]
 
@@ -116,9 +111,6 @@ def _read(transactions: IntoFrame, needed: Sequence[str]) -> pa.Table:
 
 def _touching(rows: pa.Table, tables: Sequence[str]) -> Flags:
     """Which transactions touch one of the tables."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     found = np.zeros(rows.num_rows, bool)
     lists = pa.chunked_array(rows["tables"]).combine_chunks()
     wanted = pc.is_in(lists.flatten(), pa.array(tables, pa.string()))
@@ -142,8 +134,6 @@ class _Ledger:
 
     def came_to(self, outcome: str) -> Flags:
         """Which transactions have this outcome."""
-        import pyarrow.compute as pc
-
         return np.asarray(pc.fill_null(pc.equal(self.rows["outcome"], outcome), False))
 
     @property
@@ -171,8 +161,6 @@ class _Ledger:
 
     def _deciders(self) -> Integers:
         """The transaction that makes each one count."""
-        import pyarrow.compute as pc
-
         deciders = np.arange(len(self.tx))
         resolved = np.flatnonzero(self.resolved)
         if len(resolved):
@@ -185,8 +173,6 @@ class _Ledger:
         return deciders
 
     def _until_time(self, microseconds: int, decider: Integers, findings: Findings) -> Flags:
-        import pyarrow.compute as pc
-
         own = self.rows["commit_timestamp"]
         coarse = np.flatnonzero(own.is_null())
         first = np.isin(np.arange(len(self.tx)), coarse[np.argsort(self.tx[coarse])[:1]])
@@ -203,8 +189,6 @@ class _Ledger:
 
     def _last_at(self, until: AtPosition) -> int:
         """The number of the last transaction that ends at or before the position; -1 for none."""
-        import pyarrow.compute as pc
-
         here = np.asarray(pc.fill_null(pc.equal(self.rows["end_file"], until.file), False))
         if not here.any():
             raise UsageError(f"no transaction of this log ends in {until.file}")
