@@ -23,7 +23,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import get_type_hints
 
-from binlogkit.analyses.conformance.rules import EVENT_RULES, RULES, Kind, Rule
+from binlogkit.analyses.conformance.rule import EVENT_RULES, Kind, Rule
+from binlogkit.analyses.conformance.rules import RULES
 from binlogkit.analyses.undo import PLANS
 from binlogkit.constants import MARIADB_EVENT_TYPES
 from binlogkit.events.base import parser_of

@@ -8,7 +8,8 @@ import pytest
 
 from binlogkit.analyses.conformance.cell import Cell, family_of, same
 from binlogkit.analyses.conformance.columns import ColumnFacts
-from binlogkit.analyses.conformance.rules import EVENT_RULES, RULES, Kind, explain
+from binlogkit.analyses.conformance.rule import EVENT_RULES, Kind
+from binlogkit.analyses.conformance.rules import RULES, explain
 from binlogkit.analyses.conformance.tokens import read_token
 
 UNSIGNED = ColumnFacts("c", "INT", unsigned=True)

@@ -14,7 +14,8 @@ from binlogkit.analyses.conformance.result import (
     merge,
     read_baseline,
 )
-from binlogkit.analyses.conformance.rules import EVENT_RULES, RULES, Kind, Rule
+from binlogkit.analyses.conformance.rule import EVENT_RULES, Kind, Rule
+from binlogkit.analyses.conformance.rules import RULES
 
 __all__ = [
     "COLUMNS",

@@ -14,7 +14,7 @@ from binlogkit.analyses.conformance.printed import PrintedEvent
 from binlogkit.analyses.conformance.result import ConformanceResult, Findings
 from binlogkit.analyses.conformance.row_groups import RowEventFacts, RowGroups
 from binlogkit.analyses.conformance.row_pair import Difference, proof_of, shown
-from binlogkit.analyses.conformance.rules import EVENT_RULES, Kind
+from binlogkit.analyses.conformance.rule import EVENT_RULES, Kind
 from binlogkit.errors import OracleError
 from binlogkit.rows.schema import TableSchema
 

@@ -15,12 +15,12 @@ from datetime import UTC, datetime
 from itertools import tee
 from typing import Any
 
-from binlogkit.analyses.conformance import json_rules, json_value
 from binlogkit.analyses.conformance.event_fields import TYPES, fields_of
+from binlogkit.analyses.conformance.json_rules import PathError, applied, dump
 from binlogkit.analyses.conformance.mysqlbinlog_text import read_text
 from binlogkit.analyses.conformance.printed import PrintedCell, PrintedEvent, PrintedRow
 from binlogkit.analyses.conformance.tokens import Diff, Form, Printed, TokenError, read_token
-from binlogkit.analyses.conformance.value_rules import moment_text
+from binlogkit.analyses.conformance.value_rules import moment_text, set_number
 from binlogkit.errors import UsageError, printable
 
 __all__ = ["from_mysqlbinlog"]
@@ -130,8 +130,8 @@ def _value(cell: PrintedCell, before: PrintedCell | None) -> Any:
     try:
         printed = read_token(cell.token)
         if printed.form is Form.JSON_DIFF and before is not None:
-            return json_value.dump(json_rules.applied(printed, read_token(before.token)))
-    except (TokenError, json_value.PathError) as exc:
+            return dump(applied(printed, read_token(before.token)))
+    except (TokenError, PathError) as exc:
         return _undecodable(cell, str(exc))
     if printed.form is Form.FAULT:
         return _undecodable(cell, printed.text)
@@ -174,11 +174,6 @@ def _string(data: bytes) -> str:
         return "0x" + data.hex().upper()
 
 
-def _set(printed: Printed) -> int:
-    bits = printed.text
-    return int.from_bytes(int(bits or "0", 2).to_bytes(len(bits) // 8, "big"), "little")
-
-
 def _vector(printed: Printed) -> str:
     numbers = [float(part) for part in printed.text[1:-1].split(",") if part]
     return "0x" + struct.pack(f"<{len(numbers)}f", *numbers).hex().upper()
@@ -190,6 +185,6 @@ _BY_TYPE: dict[str, Callable[[Printed], Any]] = {
     "DECIMAL": lambda p: p.text,
     "TIMESTAMP": lambda p: moment_text(p.text),
     "DATE": lambda p: p.data.decode("ascii", "replace").replace(":", "-"),
-    "SET": _set,
+    "SET": set_number,
     "VECTOR": _vector,
 }

@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from binlogkit.analyses.conformance.rules import Kind
+from binlogkit.analyses.conformance.rule import Kind
 from binlogkit.errors import UsageError
 
 __all__ = [

@@ -16,7 +16,7 @@ from binlogkit.analyses.conformance.columns import Tables
 from binlogkit.analyses.conformance.our_side import Key, OurRows, key_of
 from binlogkit.analyses.conformance.printed import PrintedRow
 from binlogkit.analyses.conformance.row_pair import Difference, Pair, compare_rows, proof_of, shown
-from binlogkit.analyses.conformance.rules import EVENT_RULES, Kind
+from binlogkit.analyses.conformance.rule import EVENT_RULES, Kind
 
 __all__ = ["RowEventFacts", "RowGroups"]
 

@@ -9,7 +9,8 @@ from typing import Any
 from binlogkit.analyses.conformance.cell import Cell, family_of, same
 from binlogkit.analyses.conformance.columns import ColumnFacts, TableFacts, Tables
 from binlogkit.analyses.conformance.printed import PrintedCell, PrintedRow
-from binlogkit.analyses.conformance.rules import EVENT_RULES, Kind, Rule, explain
+from binlogkit.analyses.conformance.rule import EVENT_RULES, Kind, Rule
+from binlogkit.analyses.conformance.rules import explain
 from binlogkit.analyses.conformance.tokens import Form, Printed, TokenError, read_token
 
 __all__ = ["Difference", "Pair", "compare_rows", "proof_of", "shown"]

@@ -1,0 +1,125 @@
+"""What explains a difference: a rule, and those of events, which the comparison names itself.
+
+A cell's rule is a function that recomputes one side from the other: value_rules.py, json_rules.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from binlogkit.analyses.conformance.cell import Cell
+
+__all__ = ["EVENT_RULES", "Kind", "Rule", "Rules"]
+
+_PRINT = "log_event_print_value, sql/log_event.cc (8.0); seen with mysqlbinlog 9.7.4"
+_CONTRACT = "docs/records.md, row"
+_SEEN = "seen with mysqlbinlog 9.7.4"
+
+Explains = Callable[[Cell], bool]
+
+
+class Kind(StrEnum):
+    """What a difference is."""
+
+    OURS = "ours"  # the decoder under test is wrong, and how is known
+    THEIRS = "theirs"  # mysqlbinlog is wrong
+    REPRESENTATION = "representation"  # the same value, written otherwise
+    UNDER_DETERMINED = "under_determined"  # what mysqlbinlog prints does not decide
+    UNEXPLAINED = "unexplained"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """``families``: the column families it is for (empty: all); ``source``: where it is known from.
+
+    ``explains`` is None for a rule that is not about a cell.
+    """
+
+    id: str
+    kind: Kind
+    text: str
+    source: str = _SEEN
+    explains: Explains | None = None
+    families: tuple[str, ...] = ()
+
+
+class Rules(list[Rule]):
+    """Cells' rules in the order in which they are defined."""
+
+    def add(
+        self,
+        id_: str,
+        text: str,
+        *families: str,
+        kind: Kind = Kind.REPRESENTATION,
+        source: str | None = None,
+    ) -> Callable[[Explains], Explains]:
+        """The function below says whether the rule explains a cell.
+
+        A value that it cannot read (ValueError, TypeError, ArithmeticError) it does not explain.
+        """
+        known_from = source or (_CONTRACT if kind is Kind.OURS else _PRINT)
+
+        def define(explains: Explains) -> Explains:
+            self.append(Rule(id_, kind, text, known_from, explains, families))
+            return explains
+
+        return define
+
+
+EVENT_RULES: dict[str, Rule] = {
+    rule.id: rule
+    for rule in (
+        Rule(
+            "inner-position", Kind.REPRESENTATION,
+            "inside a payload mysqlbinlog prints the payload's end as the position and the end of "
+            "every event",
+        ),
+        Rule(
+            "inner-checksum", Kind.REPRESENTATION,
+            "events inside a payload have no checksum; mysqlbinlog prints one it computed",
+            "8.0.31 logs; " + _SEEN,
+        ),
+        Rule(
+            "format-description-checksum", Kind.REPRESENTATION,
+            "a format description always carries a CRC32 (from 5.6.1 on), also where the log's "
+            "events have none; mysqlbinlog then does not print it",
+            "Log_event::need_checksum, sql/log_event.cc (8.0); " + _SEEN,
+        ),
+        Rule(
+            "names-not-escaped", Kind.UNDER_DETERMINED,
+            "a name with a backtick or a line end stands raw in this line, so the line can be read "
+            "in more than one way; both sides are compared as they stand",
+        ),
+        Rule(
+            "text-looks-like-syntax", Kind.UNDER_DETERMINED,
+            "a statement holds lines that look like mysqlbinlog's own; the text can be read in two "
+            "ways, and is read so that the statement is ours where that is possible",
+        ),
+        Rule(
+            "load-file-name", Kind.REPRESENTATION,
+            "mysqlbinlog puts the name of the file that it wrote in place of LOAD DATA's",
+        ),
+        Rule(
+            "type-not-handled", Kind.THEIRS,
+            "mysqlbinlog says that it cannot print a column and silently skips the rest of the row "
+            "and all further rows of the event (docs/servers.md)",
+        ),
+        Rule(
+            "statement-not-ended", Kind.THEIRS,
+            "the last rows events have no STMT_END_F; mysqlbinlog keeps their rows back (it warns "
+            "on stderr) and prints only the headers",
+        ),
+        Rule(
+            "oracle-stopped", Kind.UNDER_DETERMINED,
+            "mysqlbinlog gave up here; what follows is not judged (9.7.4 reads no v1 or v3 log, no "
+            "V1 rows events and no MariaDB events)",
+        ),
+        Rule(
+            "absent-as-null", Kind.OURS,
+            "the column is not in the image, ours says NULL", _CONTRACT,
+        ),
+    )
+}  # fmt: skip
