@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 
 from binlogkit.analyses import audit
-from binlogkit.analyses import transactions as views
 from binlogkit.analyses.audit import ledger, rhythm
 
 UUID = "3e11fa47-71ca-11e1-9e33-c80aa9429562"
@@ -104,17 +103,9 @@ def test_quiet(transactions: Any, rows_of: Rows) -> None:
 
 
 def test_largest_and_longest(transactions: Any, rows_of: Rows) -> None:
-    assert [r["size"] for r in rows_of(views.largest(transactions, 2))] == [900, 100]
-    longest = rows_of(views.longest(transactions, 1))
+    assert [r["size"] for r in rows_of(audit.largest(transactions, 2))] == [900, 100]
+    longest = rows_of(audit.longest(transactions, 1))
     assert [(r["pos"], r["duration"]) for r in longest] == [(104, 600)]
-
-
-def test_outcomes(transactions: Any, rows_of: Rows) -> None:
-    assert [r["outcome"] for r in rows_of(views.unresolved_xa(transactions))] == ["prepared"]
-    assert [r["file"] for r in rows_of(views.cut(transactions))] == ["binlog.000002"]
-    assert [r["pos"] for r in rows_of(views.rolled_back(transactions))] == [404]
-    counts = {r["outcome"]: r["transactions"] for r in rows_of(views.outcomes(transactions))}
-    assert counts == {"committed": 3, "prepared": 1, "rolled_back": 1, "cut": 1}
 
 
 def test_bursts_are_far_above_the_median(

@@ -8,11 +8,16 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from binlogkit.analyses import audit
 from binlogkit.analyses.audit.activity import BY_MINUTE, BY_STATEMENT, BY_TABLE
-from binlogkit.analyses.audit.ledger import BY_THREAD, FORMATS, SUMMARY
+from binlogkit.analyses.audit.ledger import (
+    BY_THREAD,
+    FORMATS,
+    LARGEST,
+    LONGEST,
+    SETTINGS,
+    SUMMARY,
+)
 from binlogkit.analyses.audit.limits import LIMITS
 from binlogkit.analyses.audit.rhythm import BURSTS
-from binlogkit.analyses.audit.settings import SETTINGS
-from binlogkit.analyses.transactions import LARGEST, LONGEST
 from binlogkit.errors import DamageError
 from binlogkit.frames.fields.field import Fields, arrow_schema, fields
 from binlogkit.frames.fields.ledger import AUDIT_FINDING, CONTINUITY, FILE, STATEMENT

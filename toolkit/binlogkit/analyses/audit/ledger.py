@@ -1,26 +1,34 @@
-"""Who and when, from the ledger of transactions."""
+"""Who and when, from the ledger of transactions; what was set, from that of statements."""
 
 from __future__ import annotations
 
 import narwhals as nw
 from narwhals.typing import IntoFrameT
 
-from binlogkit.analyses._declare import outputs
+from binlogkit.analyses._declare import Outputs, outputs
 from binlogkit.analyses._frames import Lazy, finish, lazy, ordered
 from binlogkit.analyses.audit.activity import COUNTS, TIMES
-from binlogkit.frames.fields.field import chosen
-from binlogkit.frames.fields.ledger import TRANSACTION
+from binlogkit.frames.fields.field import chosen, names
+from binlogkit.frames.fields.ledger import STATEMENT, TRANSACTION
 
 __all__ = [
     "BY_GTID_SOURCE",
     "BY_THREAD",
     "FORMATS",
     "FORMAT_CHANGES",
+    "LARGEST",
+    "LONGEST",
+    "SETTINGS",
+    "STATEMENT_DML",
     "SUMMARY",
     "by_gtid_source",
     "by_thread",
     "format_changes",
     "formats",
+    "largest",
+    "longest",
+    "settings",
+    "statement_dml",
     "summary",
 ]
 
@@ -168,6 +176,64 @@ def format_changes(transactions: IntoFrameT) -> IntoFrameT:
     switched = rows.with_columns(before=nw.col("format").shift(1).over(order_by="seq"))
     changed = switched.filter(nw.col("before") != nw.col("format"))
     return finish(changed.sort("seq"), FORMAT_CHANGES, transactions)
+
+
+LARGEST = chosen(
+    TRANSACTION, "source", "file", "pos", "end_file", "end_pos", "gtid", "thread_id", "timestamp",
+    "end_timestamp", "outcome", "events", "size", "rows", "first_query",
+)  # fmt: skip
+
+
+def largest(transactions: IntoFrameT, n: int = 20, *, by: str = "size") -> IntoFrameT:
+    """The ``n`` largest transactions by ``size`` (bytes), ``rows`` or ``events``, largest first."""
+    rows = lazy(transactions, (*names(LARGEST), by))
+    order = rows.sort(by, "file", "pos", descending=[True, False, False], nulls_last=True)
+    return finish(order.head(n), LARGEST, transactions)
+
+
+LONGEST = LARGEST + outputs(
+    ("duration", "int64", "seconds from the first event's time to the last event's time")
+)
+
+
+def longest(transactions: IntoFrameT, n: int = 20) -> IntoFrameT:
+    """The ``n`` transactions that lasted longest, longest first.
+
+    Between the first statement's start and the last event's time, to the second; a wait before
+    the first change is not in the log.
+    """
+    rows = lazy(transactions, names(LARGEST))
+    timed = rows.with_columns(duration=nw.col("end_timestamp") - nw.col("timestamp"))
+    order = timed.sort("duration", "file", "pos", descending=[True, False, False], nulls_last=True)
+    return finish(order.head(n), LONGEST, transactions)
+
+
+SETTINGS = chosen(
+    STATEMENT, "source", "file", "pos", "timestamp", "gtid", "thread_id", "db", "kind", "query"
+)
+
+
+def settings(statements: IntoFrameT) -> IntoFrameT:
+    """Statements on settings, accounts and administration, in log order (:data:`SETTINGS`).
+
+    ``SET GLOBAL`` and ``SET SESSION`` are never logged; what is here reached the log because the
+    server replicates it (accounts, roles, passwords, ``FLUSH``, ``OPTIMIZE`` …).
+    """
+    return _of_kinds(statements, SETTINGS, "set", "account", "admin")
+
+
+STATEMENT_DML = (*SETTINGS, *chosen(STATEMENT, "error_code"))
+
+
+def statement_dml(statements: IntoFrameT) -> IntoFrameT:
+    """Changes logged as text, in log order: their rows are not in the log."""
+    return _of_kinds(statements, STATEMENT_DML, "dml")
+
+
+def _of_kinds(statements: IntoFrameT, declared: Outputs, *kinds: str) -> IntoFrameT:
+    rows = lazy(statements, names(declared)).filter(nw.col("kind").is_in(kinds))
+    in_order = rows.sort("seq") if "seq" in rows.collect_schema() else rows
+    return finish(in_order, declared, statements)
 
 
 def _flag(rows: Lazy, column: str, values: tuple[str, ...]) -> Lazy:

@@ -13,8 +13,7 @@ from binlogkit.analyses.conformance.our_side import Key, OurEvents, OurRows, key
 from binlogkit.analyses.conformance.printed import PrintedEvent
 from binlogkit.analyses.conformance.result import ConformanceResult, Findings
 from binlogkit.analyses.conformance.row_groups import RowEventFacts, RowGroups
-from binlogkit.analyses.conformance.row_pair import Difference, proof_of, shown
-from binlogkit.analyses.conformance.rule import EVENT_RULES, Kind
+from binlogkit.analyses.conformance.rule import EVENT_RULES, Difference, shown, unexplained
 from binlogkit.errors import OracleError
 from binlogkit.rows.schema import TableSchema
 
@@ -112,7 +111,7 @@ class _Comparison:
                 "column": difference.column,
                 "kind": str(kind),
                 "rule": rule,
-                "ours": shown(difference.ours),
+                "ours": difference.ours,
                 "theirs": difference.theirs,
                 "reason": difference.reason,
                 "proof": difference.proof,
@@ -143,7 +142,7 @@ class _Comparison:
         if self.groups is not None:
             self.groups.other_event()
             if printed.kind == "Start":
-                said = {name: theirs for name, _, theirs in fields_of(printed, {})}
+                said = {name: theirs for name, _, theirs in fields_of(printed)}
                 self.groups.server = str(said.get("server_version", ""))
         self._remember(printed)
         if printed.kind == "Rows_query" and ours is not None:
@@ -214,35 +213,22 @@ class _Comparison:
         return True
 
     def _field(self, key: Key, name: str, ours: Any, theirs: Any) -> None:
-        if ours == theirs:
-            return
-        self.report(
-            key, None,
-            Difference(Kind.UNEXPLAINED, "", name, shown(ours), shown(theirs),
-                       f"the event's {name} differs", proof_of(theirs)),
-        )  # fmt: skip
+        if ours != theirs:
+            reason = f"the event's {name} differs"
+            self.report(key, None, unexplained(name, ours, theirs, reason))
 
     def _known(self, key: Key, rule_id: str, name: str, ours: Any, theirs: Any) -> None:
-        rule = EVENT_RULES[rule_id]
-        self.report(
-            key, None,
-            Difference(rule.kind, rule.id, name, shown(ours), shown(theirs), rule.text,
-                       proof_of(theirs, rule)),
-        )  # fmt: skip
+        self.report(key, None, EVENT_RULES[rule_id].difference(name, ours, theirs))
 
     def _not_printed(self, record: Record) -> None:
-        self.report(
-            key_of(record), None,
-            Difference(Kind.UNEXPLAINED, "", None, shown(record.get("type")), None,
-                       "mysqlbinlog prints no event here", proof_of("no event at this position")),
-        )  # fmt: skip
+        reason, said = "mysqlbinlog prints no event here", "no event at this position"
+        difference = unexplained(None, record.get("type"), None, reason, said)
+        self.report(key_of(record), None, difference)
 
     def _not_ours(self, key: Key, printed: PrintedEvent) -> None:
-        self.report(
-            key, None,
-            Difference(Kind.UNEXPLAINED, "", None, None, printed.kind, "ours has no event here",
-                       proof_of(b"# at %d %s" % (printed.pos, printed.head))),
-        )  # fmt: skip
+        said = b"# at %d %s" % (printed.pos, printed.head)
+        reason = "ours has no event here"
+        self.report(key, None, unexplained(None, None, printed.kind, reason, said))
 
     def _end(self) -> None:
         if self.problem is not None:
@@ -258,7 +244,7 @@ class _Comparison:
         # Two servers' events can alternate only between transactions: a GTID event starts anew.
         if printed.kind in ("GTID", "Anonymous_GTID"):
             self.context = {}
-        for name, _, theirs in fields_of(printed, {"fields": {"thread_id": 0}}):
+        for name, _, theirs in fields_of(printed):
             if name == "gtid":
                 self.context["gtid"] = None if theirs == "ANONYMOUS" else theirs
             elif name == "thread_id":

@@ -2,17 +2,30 @@
 
 A format is a function from lines to :class:`Decoded`; :func:`formats` lists the names,
 :func:`register` adds one.
+
+mysqlbinlog's text is one, as far as it tells: for judging one mysqlbinlog by another, and for tools
+that print as it does. Columns are ``@1``, ``@2`` …; a string that is UTF-8 is text, else
+hexadecimal; ENUM and SET are numbers. The rows of a statement get the position of its last rows
+event, which is all that the text says; so a row's ``row`` counts within the statement.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+import struct
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import tee
 from typing import Any
 
-from binlogkit.analyses.conformance.mysqlbinlog_records import from_mysqlbinlog
-from binlogkit.errors import UsageError
+from binlogkit.analyses.conformance.event_fields import TYPES, fields_of
+from binlogkit.analyses.conformance.json_rules import PathError, applied, dump
+from binlogkit.analyses.conformance.mysqlbinlog_text import read_text
+from binlogkit.analyses.conformance.printed import PrintedCell, PrintedEvent, PrintedRow
+from binlogkit.analyses.conformance.tokens import Diff, Form, Printed, TokenError, read_token
+from binlogkit.analyses.conformance.value_rules import moment_text, set_number
+from binlogkit.errors import UsageError, printable
 
 __all__ = ["Decoded", "Format", "formats", "parse_decoded", "register"]
 
@@ -89,5 +102,157 @@ def _json_lines(lines: Iterable[bytes | str]) -> Iterator[Record]:
         yield record
 
 
+def _mysqlbinlog(lines: Iterable[bytes | str]) -> Decoded:
+    """The text's events and rows; reading one ahead of the other keeps what is between.
+
+    UsageError, while they are read: what mysqlbinlog never prints.
+    """
+    first, second = tee(read_text(lines))
+    return Decoded(_told(_events(first)), _told(_rows(second)))
+
+
+def _told(records: Iterator[Record]) -> Iterator[Record]:
+    """``records``; a number, date or value that mysqlbinlog never prints is the text's fault."""
+    try:
+        yield from records
+    except (ValueError, OverflowError) as exc:
+        raise UsageError(f"this is no text of mysqlbinlog: {printable(str(exc))}") from exc
+
+
+def _events(items: Iterable[PrintedEvent | PrintedRow]) -> Iterator[Record]:
+    for item in items:
+        if isinstance(item, PrintedEvent):
+            yield _event(item)
+
+
+def _event(printed: PrintedEvent) -> Record:
+    pos, inner = printed.key
+    types = TYPES.get(printed.kind, ("UNKNOWN_EVENT",))
+    # The text calls a tagged GTID a GTID too: a colon behind the UUID's tells.
+    fields: Record = {"log_pos": printed.end_log_pos}
+    gtid = None
+    for name, _, theirs in fields_of(printed):
+        if name == "gtid":
+            gtid = None if theirs == "ANONYMOUS" else theirs
+        elif name == "table" and printed.table is not None:
+            fields["db"], fields["table"] = (_string(part) for part in printed.table)
+        else:
+            fields[name] = theirs
+    tagged = gtid is not None and gtid.count(":") == 2
+    return {
+        "pos": pos,
+        "end_pos": printed.end_log_pos,
+        "inner": None if inner < 0 else inner,
+        "timestamp": _seconds(printed.time),
+        "type": types[-1] if tagged else types[0],
+        "server_id": printed.server_id,
+        "checksum": "none" if printed.checksum is None else "ok",
+        "gtid": gtid,
+        "fields": fields,
+    }
+
+
+def _seconds(time: str) -> int:
+    """``yymmdd hh:mm:ss`` in UTC; the two digits are a year from 1970 to 2069."""
+    year = int(time[:2])
+    century = 1900 if year >= 70 else 2000
+    day = datetime(century + year, int(time[2:4]), int(time[4:6]), tzinfo=UTC)
+    hours, minutes, seconds = (int(part) for part in time[7:].split(":"))
+    return int(day.timestamp()) + hours * 3600 + minutes * 60 + seconds
+
+
+def _rows(items: Iterable[PrintedEvent | PrintedRow]) -> Iterator[Record]:
+    where: Record = {}
+    number = 0
+    for item in items:
+        if isinstance(item, PrintedEvent):
+            record = _event(item)
+            where = {name: record[name] for name in ("pos", "end_pos", "inner", "server_id")}
+            number = 0
+        elif item.fault is None:
+            yield {
+                **where,
+                "row": number,
+                "db": item.table[0].decode("utf-8", "backslashreplace"),
+                "table": item.table[1].decode("utf-8", "backslashreplace"),
+                "op": item.op,
+                "before": _image(item.before, {}),
+                "after": _image(item.after, item.before or {}),
+            }
+            number += 1
+
+
+def _image(
+    image: Mapping[int, PrintedCell] | None, before: Mapping[int, PrintedCell]
+) -> Record | None:
+    if image is None:
+        return None
+    return {f"@{i + 1}": _value(cell, before.get(i)) for i, cell in image.items()}
+
+
+def _value(cell: PrintedCell, before: PrintedCell | None) -> Any:
+    try:
+        printed = read_token(cell.token)
+        if printed.form is Form.JSON_DIFF and before is not None:
+            return dump(applied(printed, read_token(before.token)))
+    except (TokenError, PathError) as exc:
+        return _undecodable(cell, str(exc))
+    if printed.form is Form.FAULT:
+        return _undecodable(cell, printed.text)
+    kind = cell.type.partition("(")[0].partition(" ")[0]
+    special = _BY_TYPE.get(kind)
+    return special(printed) if special and printed.form is not Form.NULL else _plain(printed)
+
+
+def _undecodable(cell: PrintedCell, reason: str) -> Record:
+    return {"undecodable": "0x" + cell.token.hex().upper(), "reason": reason}
+
+
+def _plain(printed: Printed) -> Any:
+    match printed.form:
+        case Form.NULL:
+            return None
+        case Form.INTEGER:
+            return printed.number
+        case Form.BITS:
+            return int(printed.text or "0", 2)
+        case Form.STRING:
+            return _string(printed.data)
+        case Form.JSON_DIFF:
+            return {"json_diff": [_operation(diff) for diff in printed.diffs]}
+        case _:
+            return printed.text
+
+
+def _operation(diff: Diff) -> Record:
+    text = None if diff.value is None else diff.value.decode("utf-8", "backslashreplace")
+    if text is not None and not diff.json:
+        text = json.dumps(text, ensure_ascii=False)
+    return {"op": diff.op, "path": diff.path.decode("utf-8", "backslashreplace"), "value": text}
+
+
+def _string(data: bytes) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return "0x" + data.hex().upper()
+
+
+def _vector(printed: Printed) -> str:
+    numbers = [float(part) for part in printed.text[1:-1].split(",") if part]
+    return "0x" + struct.pack(f"<{len(numbers)}f", *numbers).hex().upper()
+
+
+_BY_TYPE: dict[str, Callable[[Printed], Any]] = {
+    "FLOAT": lambda p: float(p.text),
+    "DOUBLE": lambda p: float(p.text),
+    "DECIMAL": lambda p: p.text,
+    "TIMESTAMP": lambda p: moment_text(p.text),
+    "DATE": lambda p: p.data.decode("ascii", "replace").replace(":", "-"),
+    "SET": set_number,
+    "VECTOR": _vector,
+}
+
+
 register("binlogkit", _binlogkit)
-register("mysqlbinlog", lambda lines: Decoded(*from_mysqlbinlog(lines)))
+register("mysqlbinlog", _mysqlbinlog)

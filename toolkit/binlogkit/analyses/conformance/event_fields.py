@@ -51,38 +51,83 @@ TYPES: Mapping[str, tuple[str, ...]] = {
     "Heartbeat": ("HEARTBEAT_LOG_EVENT", "HEARTBEAT_LOG_EVENT_V2"),
 }
 
-_START = re.compile(rb"\tStart: binlog v (\d{1,20}), server v (.*) created ", re.DOTALL)
-_QUERY = re.compile(rb"thread_id=(\d{1,20})\texec_time=(\d{1,20})\terror_code=(\d{1,20}(?!\d))")
+# Named groups are fields; of these ours is compared only where it has them.
+_OPTIONAL = frozenset(("thread_id", "exec_time", "error_code", "xid", "seed1", "seed2", "table_id"))
+_TEXTS = frozenset(("server_version", "name", "intvar_type", "compression"))  # others are numbers
+
+_QUERY = re.compile(
+    rb"thread_id=(?P<thread_id>\d{1,20})\texec_time=(?P<exec_time>\d{1,20})"
+    rb"\terror_code=(?P<error_code>\d{1,20}(?!\d))"
+)
+_ROWS = re.compile(rb": table id (?P<table_id>\d{1,20})(?: flags: (.*))?")
+_HEADS = {
+    "Start": re.compile(
+        rb"\A\tStart: binlog v (?P<binlog_version>\d{1,20}), "
+        rb"server v (?P<server_version>.*) created ",
+        re.DOTALL,
+    ),
+    "Query": _QUERY,
+    "Execute_load_query": _QUERY,
+    "Xid": re.compile(rb"\A\tXid = (?P<xid>\d{1,20}(?!\d))"),
+    "Rotate": re.compile(
+        rb"\A\tRotate to (?P<name>.*)  pos: (?P<position>\d{1,20}(?!\d))", re.DOTALL
+    ),
+    "Transaction_Payload": re.compile(
+        rb"payload_size=(?P<payload_size>\d{1,20})\tcompression_type=(?P<compression>\w+)"
+        rb"(?:\tuncompressed_size=(?P<uncompressed_size>\d{1,20}(?!\d)))?"
+    ),
+    "Table_map": re.compile(rb"mapped to number (?P<table_id>\d{1,20}(?!\d))"),
+}
+_BODIES = {
+    "Intvar": re.compile(
+        rb"SET (?P<intvar_type>LAST_INSERT_ID|INSERT_ID)=(?P<value>\d{1,20})/\*!\*/;"
+    ),
+    "Rand": re.compile(
+        rb"SET @@RAND_SEED1=(?P<seed1>\d{1,20}), @@RAND_SEED2=(?P<seed2>\d{1,20})/\*!\*/;"
+    ),
+}
 _TIMES = re.compile(rb"SET TIMESTAMP=(\d{1,20}(?!\d))")
-_XID = re.compile(rb"\tXid = (\d{1,20}(?!\d))")
 _XA = re.compile(rb"\tXA PREPARE (X'[0-9a-f]*',X'[0-9a-f]*',-?\d{1,20})")
-_ROTATE = re.compile(rb"\tRotate to (.*)  pos: (\d{1,20}(?!\d))", re.DOTALL)
-_INTVAR = re.compile(rb"SET (LAST_INSERT_ID|INSERT_ID)=(\d{1,20})/\*!\*/;")
-_RAND = re.compile(rb"SET @@RAND_SEED1=(\d{1,20}), @@RAND_SEED2=(\d{1,20})/\*!\*/;")
 _USER_VAR = re.compile(
     rb"SET @`((?:[^`]|``)*)`:=(?:_(\w+) 0x([0-9A-F]*) COLLATE [^\n]*|([^\n]*))/\*!\*/;"
 )
-_CLOCK = re.compile(rb"last_committed=(\d{1,20})\tsequence_number=(\d{1,20}(?!\d))")
+_CLOCK = re.compile(
+    rb"last_committed=(?P<last_committed>\d{1,20})"
+    rb"\tsequence_number=(?P<sequence_number>\d{1,20}(?!\d))"
+)
 _COMMIT = re.compile(
-    rb"original_committed_timestamp=(\d{1,20})\timmediate_commit_timestamp=(\d{1,20}(?!\d))"
-    rb"\ttransaction_length=(\d{1,20}(?!\d))"
+    rb"original_committed_timestamp=(?P<original_commit_timestamp>\d{1,20})"
+    rb"\timmediate_commit_timestamp=(?P<immediate_commit_timestamp>\d{1,20}(?!\d))"
+    rb"\ttransaction_length=(?P<transaction_length>\d{1,20}(?!\d))"
 )
 _NEXT = re.compile(rb"SET @@SESSION.GTID_NEXT= '(.*)'/\*!\*/;")
 _UUID_SET = re.compile(rb"# ([0-9a-f]{8}-[0-9a-f-]{27}:[^,]*),?")
-_PAYLOAD = re.compile(
-    rb"payload_size=(\d{1,20})\tcompression_type=(\w+)(?:\tuncompressed_size=(\d{1,20}(?!\d)))?"
-)
-_ROWS = re.compile(rb": table id (\d{1,20})(?: flags: (.*))?")
-_TABLE_ID = re.compile(rb"mapped to number (\d{1,20}(?!\d))")
 _BLOCK = re.compile(rb"#\w+: file_id: (\d{1,20})  block_len: (\d{1,20}(?!\d))")
 
 
-def fields_of(printed: PrintedEvent, ours: Mapping[str, Any]) -> Pairs:
-    """(field, ours, theirs) of each field that both sides have, values comparable by ``==``."""
-    read = _READERS.get(printed.kind)
-    fields = ours.get("fields")
-    if read is not None:
-        yield from read(printed, {} if fields is None else fields, ours)
+class _Everything(dict[str, Any]):
+    """A side that has every field, so that all that is printed is told."""
+
+    def __contains__(self, key: object) -> bool:
+        return True
+
+    def __missing__(self, key: str) -> Any:
+        return [] if key == "flags" else "0x"
+
+
+def fields_of(printed: PrintedEvent, ours: Mapping[str, Any] | None = None) -> Pairs:
+    """(field, ours, theirs) of each field that both sides have, values comparable by ``==``.
+
+    Without ``ours`` of every field that is printed.
+    """
+    fields = _Everything() if ours is None else ours.get("fields") or {}
+    kind = printed.kind
+    if kind in _HEADS:
+        yield from _named(_HEADS[kind].search(printed.head), fields)
+    elif kind in _BODIES:
+        yield from _named(_first(_BODIES[kind], printed), fields)
+    if kind in _READERS:
+        yield from _READERS[kind](printed, fields, ours or {})
 
 
 def our_statement(fields: Mapping[str, Any]) -> bytes | None:
@@ -94,14 +139,14 @@ def our_statement(fields: Mapping[str, Any]) -> bytes | None:
     return text.encode("utf-8", "surrogateescape") if isinstance(text, str) else None
 
 
-def _numbers(
-    names: tuple[str, ...], found: re.Match[bytes] | None, ours: Mapping[str, Any]
-) -> Pairs:
-    if found is None:
-        return
-    for name, value in zip(names, found.groups(), strict=False):
-        if value is not None and name in ours:
-            yield name, ours[name], int(value)
+def _named(found: re.Match[bytes] | None, fields: Mapping[str, Any]) -> Pairs:
+    for name, value in found.groupdict().items() if found else ():
+        if value is not None and (name in fields or name not in _OPTIONAL):
+            yield name, fields.get(name), _text(value) if name in _TEXTS else int(value)
+
+
+def _first(pattern: re.Pattern[bytes], printed: PrintedEvent) -> re.Match[bytes] | None:
+    return next((m for line in printed.body if (m := pattern.match(line))), None)
 
 
 def _text(value: bytes | None) -> str:
@@ -112,23 +157,10 @@ def _shown(value: bytes | None) -> str | None:
     return None if value is None else value.decode("utf-8", "backslashreplace")
 
 
-def _start(printed: PrintedEvent, fields: Mapping[str, Any], _: Mapping[str, Any]) -> Pairs:
-    found = _START.match(printed.head)
-    if found:
-        yield "binlog_version", fields.get("binlog_version"), int(found[1])
-        yield "server_version", fields.get("server_version"), _text(found[2])
-
-
 def _query(printed: PrintedEvent, fields: Mapping[str, Any], ours: Mapping[str, Any]) -> Pairs:
-    names = ("thread_id", "exec_time", "error_code")
-    yield from _numbers(names, _QUERY.search(printed.head), fields)
     for line in printed.body:
         if found := _TIMES.match(line):
             yield "timestamp", ours.get("timestamp"), int(found[1])
-    yield from _statement(printed, fields, ours)
-
-
-def _statement(printed: PrintedEvent, fields: Mapping[str, Any], _: Mapping[str, Any]) -> Pairs:
     yield "query", _shown(our_statement(fields)), _shown(printed.statement)
 
 
@@ -143,10 +175,6 @@ def _rows_query(printed: PrintedEvent, fields: Mapping[str, Any], _: Mapping[str
     yield "query", _shown(mine), _shown(theirs)
 
 
-def _xid(printed: PrintedEvent, fields: Mapping[str, Any], _: Mapping[str, Any]) -> Pairs:
-    yield from _numbers(("xid",), _XID.match(printed.head), fields)
-
-
 def _xa(printed: PrintedEvent, fields: Mapping[str, Any], _: Mapping[str, Any]) -> Pairs:
     found = _XA.match(printed.head)
     if found and "gtrid" in fields:
@@ -155,24 +183,6 @@ def _xa(printed: PrintedEvent, fields: Mapping[str, Any], _: Mapping[str, Any]) 
         # The header says PREPARE in both cases, the statement below tells.
         one_phase = any(line.startswith(b"XA COMMIT ") for line in printed.body)
         yield "one_phase", bool(fields.get("one_phase")), one_phase
-
-
-def _rotate(printed: PrintedEvent, fields: Mapping[str, Any], _: Mapping[str, Any]) -> Pairs:
-    found = _ROTATE.match(printed.head)
-    if found:
-        yield "name", fields.get("name"), _text(found[1])
-        yield "position", fields.get("position"), int(found[2])
-
-
-def _intvar(printed: PrintedEvent, fields: Mapping[str, Any], _: Mapping[str, Any]) -> Pairs:
-    found = _first(_INTVAR, printed)
-    if found:
-        yield "intvar_type", fields.get("intvar_type"), _text(found[1])
-        yield "value", fields.get("value"), int(found[2])
-
-
-def _rand(printed: PrintedEvent, fields: Mapping[str, Any], _: Mapping[str, Any]) -> Pairs:
-    yield from _numbers(("seed1", "seed2"), _first(_RAND, printed), fields)
 
 
 def _user_var(printed: PrintedEvent, fields: Mapping[str, Any], _: Mapping[str, Any]) -> Pairs:
@@ -194,14 +204,10 @@ def _gtid(printed: PrintedEvent, fields: Mapping[str, Any], ours: Mapping[str, A
     if found:
         yield "gtid", ours.get("gtid") or "ANONYMOUS", _text(found[1])
     # 5.6 wrote no logical clock, and what a server did not write yet is printed as 0.
-    clock = {n: fields[n] or 0 for n in ("last_committed", "sequence_number") if n in fields}
-    yield from _numbers(("last_committed", "sequence_number"), _CLOCK.search(printed.head), clock)
-    found = _COMMIT.search(printed.head)
-    names = ("original_commit_timestamp", "immediate_commit_timestamp", "transaction_length")
-    if found:
-        for name, value in zip(names, found.groups(), strict=True):
+    for pattern in (_CLOCK, _COMMIT):
+        for name, mine, theirs in _named(pattern.search(printed.head), fields):
             if name in fields:
-                yield name, fields[name] or 0, int(value)
+                yield name, mine or 0, theirs
 
 
 def _previous(printed: PrintedEvent, fields: Mapping[str, Any], _: Mapping[str, Any]) -> Pairs:
@@ -212,17 +218,7 @@ def _previous(printed: PrintedEvent, fields: Mapping[str, Any], _: Mapping[str, 
     yield "gtid_set", ",".join(mine), ",".join(theirs)
 
 
-def _payload(printed: PrintedEvent, fields: Mapping[str, Any], _: Mapping[str, Any]) -> Pairs:
-    found = _PAYLOAD.search(printed.head)
-    if found:
-        yield "payload_size", fields.get("payload_size"), int(found[1])
-        yield "compression", fields.get("compression"), _text(found[2])
-        if found[3]:
-            yield "uncompressed_size", fields.get("uncompressed_size"), int(found[3])
-
-
 def _table_map(printed: PrintedEvent, fields: Mapping[str, Any], _: Mapping[str, Any]) -> Pairs:
-    yield from _numbers(("table_id",), _TABLE_ID.search(printed.head), fields)
     if printed.table is not None:
         # Both in one: the names stand raw, and where the first ends may not be said.
         theirs = "`.`".join(_text(name) for name in printed.table)
@@ -230,13 +226,9 @@ def _table_map(printed: PrintedEvent, fields: Mapping[str, Any], _: Mapping[str,
 
 
 def _rows(printed: PrintedEvent, fields: Mapping[str, Any], _: Mapping[str, Any]) -> Pairs:
-    found = _ROWS.search(printed.head)
-    if found is None:
-        return
-    if "table_id" in fields:
-        yield "table_id", fields["table_id"], int(found[1])
-    flags = fields.get("flags")
-    if isinstance(flags, list):
+    found, flags = _ROWS.search(printed.head), fields.get("flags")
+    yield from _named(found, fields)
+    if found and isinstance(flags, list):
         yield "STMT_END", "STMT_END" in flags, b"STMT_END_F" in (found[2] or b"").split()
 
 
@@ -249,27 +241,17 @@ def _block(printed: PrintedEvent, fields: Mapping[str, Any], _: Mapping[str, Any
             yield "block_length", len(data) // 2 - 1, int(found[2])
 
 
-def _first(pattern: re.Pattern[bytes], printed: PrintedEvent) -> re.Match[bytes] | None:
-    return next((m for line in printed.body if (m := pattern.match(line))), None)
-
-
 Reader = Callable[[PrintedEvent, Mapping[str, Any], Mapping[str, Any]], Pairs]
 
 _READERS: dict[str, Reader] = {
-    "Start": _start,
     "Query": _query,
     "Execute_load_query": _query,
     "Rows_query": _rows_query,
-    "Xid": _xid,
     "XA": _xa,
-    "Rotate": _rotate,
-    "Intvar": _intvar,
-    "Rand": _rand,
     "User_var": _user_var,
     "GTID": _gtid,
     "Anonymous_GTID": _gtid,
     "Previous-GTIDs": _previous,
-    "Transaction_Payload": _payload,
     "Table_map": _table_map,
     "Begin_load_query": _block,
     "Append_block": _block,

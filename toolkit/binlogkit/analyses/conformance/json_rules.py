@@ -130,12 +130,10 @@ def _there(parent: Any, leg: str | int) -> bool:
 
 
 def _change(parent: Any, leg: str | int, diff: Diff) -> None:
-    inserts = diff.op == "insert"
-    if inserts and isinstance(parent, list) and isinstance(leg, int):
+    kind, inserts = dict if isinstance(leg, str) else list, diff.op == "insert"
+    if inserts and kind is list and type(parent) is list:
         parent.insert(leg, _value(diff))
-    elif not isinstance(parent, dict if isinstance(leg, str) else list) or (
-        _there(parent, leg) == inserts
-    ):
+    elif type(parent) is not kind or _there(parent, leg) == inserts:
         raise PathError(str(leg))
     elif diff.op == "remove":
         del parent[leg]

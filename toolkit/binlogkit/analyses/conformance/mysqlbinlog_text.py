@@ -23,9 +23,8 @@ from collections.abc import Iterable, Iterator
 from heapq import heappop, heappush
 from typing import Protocol
 
-from binlogkit.analyses.conformance.line_source import LineSource
 from binlogkit.analyses.conformance.printed import PrintedEvent, PrintedRow
-from binlogkit.analyses.conformance.row_text import read_rows
+from binlogkit.analyses.conformance.row_text import LineSource, read_rows
 
 __all__ = ["Hints", "NoHints", "read_text"]
 
@@ -193,15 +192,18 @@ class _Reader:
 
         ``run``: several ``# at`` lines may stand there (events that were held back).
         """
+        pos = self._announced(distance, run=run)
+        return pos is not None and self._follows(event, pos)
+
+    def _announced(self, distance: int, *, run: bool = True) -> int | None:
+        """The position of the event that begins ``distance`` lines ahead, if one does."""
         found = _AT.fullmatch(self.lines.peek(distance) or b"")
         if not found:
-            return False
+            return None
         after = distance + 1
         while run and _AT.fullmatch(self.lines.peek(after) or b""):
             after += 1
-        if not _HEADER.fullmatch(self.lines.peek(after) or b""):
-            return False
-        return self._follows(event, int(found[1]))
+        return int(found[1]) if _HEADER.fullmatch(self.lines.peek(after) or b"") else None
 
     def _follows(self, event: PrintedEvent, pos: int) -> bool:
         """Whether an event at ``pos`` can stand next."""
@@ -320,12 +322,5 @@ class _Reader:
 
     def _is_boundary_of_plain(self, event: PrintedEvent) -> bool:
         """As :meth:`_is_boundary`, for events without free text: any later position will do."""
-        found = _AT.fullmatch(self.lines.peek() or b"")
-        if found is None:
-            return False
-        after = 1
-        while _AT.fullmatch(self.lines.peek(after) or b""):
-            after += 1
-        if not _HEADER.fullmatch(self.lines.peek(after) or b""):
-            return False
-        return event.inner is not None or int(found[1]) > event.pos
+        pos = self._announced(0)
+        return pos is not None and (event.inner is not None or pos > event.pos)

@@ -36,6 +36,11 @@ class _Stream:
             self._ahead.append((key_of(record), record))
         return True
 
+    def rest(self) -> Iterator[Record]:
+        """Take what is left."""
+        while self._fill(1):
+            yield self._ahead.popleft()[1]
+
 
 class OurEvents(_Stream):
     """Our events; also the hints that the text's reader asks for."""
@@ -72,11 +77,6 @@ class OurEvents(_Stream):
             return self._ahead.popleft()[1]
         return None
 
-    def rest(self) -> Iterator[Record]:
-        """Take what is left."""
-        while self._fill(1):
-            yield self._ahead.popleft()[1]
-
 
 class OurRows(_Stream):
     """Our rows, taken in order up to a key."""
@@ -91,8 +91,3 @@ class OurRows(_Stream):
     def take(self) -> Record:
         """Take the next row; call :meth:`peek` first."""
         return self._ahead.popleft()[1]
-
-    def rest(self) -> Iterator[Record]:
-        """Take what is left."""
-        while self._fill(1):
-            yield self._ahead.popleft()[1]

@@ -15,8 +15,8 @@ from typing import Any
 from binlogkit.analyses.conformance.columns import Tables
 from binlogkit.analyses.conformance.our_side import Key, OurRows, key_of
 from binlogkit.analyses.conformance.printed import PrintedRow
-from binlogkit.analyses.conformance.row_pair import Difference, Pair, compare_rows, proof_of, shown
-from binlogkit.analyses.conformance.rule import EVENT_RULES, Kind
+from binlogkit.analyses.conformance.row_pair import Pair, compare_rows
+from binlogkit.analyses.conformance.rule import EVENT_RULES, Difference, shown, unexplained
 
 __all__ = ["RowEventFacts", "RowGroups"]
 
@@ -155,12 +155,8 @@ class RowGroups:
         facts = self._events.get(key)
         if facts is None:
             where = ", ".join(str(k[0]) for k in self._events)
-            return [
-                Difference(
-                    Kind.UNEXPLAINED, "", "pos", str(key[0]), shown(where),
-                    "no rows event of this statement stands there", proof_of(f"# at {where}"),
-                )
-            ]  # fmt: skip
+            reason = "no rows event of this statement stands there"
+            return [unexplained("pos", key[0], where, reason, f"# at {where}")]
         number = self._number[1] + 1 if self._number[0] == key else 0
         self._number = (key, number)
         found = []
@@ -180,70 +176,51 @@ class RowGroups:
         row = self._theirs.popleft()
         key = self._last if len(self._events) == 1 else self._number[0]
         text = f"{row.op} in {shown(row.table[0])}.{shown(row.table[1])}, line {row.line}"
-        self.report(
-            key, None,
-            Difference(Kind.UNEXPLAINED, "", None, None, text, "ours does not have this row",
-                       proof_of(text)),
-        )  # fmt: skip
+        self.report(key, None, unexplained(None, None, text, "ours does not have this row"))
 
     def _extra(self) -> None:
         self._report_extra(self.ours.take())
 
     def _report_extra(self, record: Record) -> None:
-        self.report(
-            key_of(record), record.get("row"),
-            Difference(
-                Kind.UNEXPLAINED, "", None,
-                f"{record.get('op')} in {record.get('db')}.{record.get('table')}", None,
-                "mysqlbinlog does not print this row", proof_of("no such row"),
-            ),
-        )  # fmt: skip
+        ours = f"{record.get('op')} in {record.get('db')}.{record.get('table')}"
+        reason = "mysqlbinlog does not print this row"
+        difference = unexplained(None, ours, None, reason, "no such row")
+        self.report(key_of(record), record.get("row"), difference)
 
     def _given_up(self, theirs: PrintedRow, ours: Record | None) -> None:
         """mysqlbinlog skips the rest of the row, and of its event."""
         self._theirs.popleft()
-        rule = EVENT_RULES["type-not-handled"]
         key = self._last if ours is None else key_of(ours)
-        skipped = 0
+        row = None if ours is None else ours.get("row")
         if ours is not None and theirs.op:
             pair = self._compare(ours, theirs)
             self.cells += pair.cells
             for difference in pair.differences:
-                self.report(key, ours.get("row"), difference)
-        row = None if ours is None else ours.get("row")
-        while (record := self._ours()) is not None and key_of(record) == key:
-            self.ours.take()
-            skipped += 1
-        self.not_judged += skipped
-        self.report(
-            key, row,
-            Difference(
-                rule.kind, rule.id, None, f"{skipped} rows from this one on", theirs.fault,
-                f"{skipped} rows of ours are not judged: {rule.text}",
-                proof_of(theirs.fault, rule),
-            ),
-        )  # fmt: skip
+                self.report(key, row, difference)
+        rows = f"{self._skip(key)} rows from this one on"
+        self._not_judged("type-not-handled", key, row, rows, theirs.fault)
 
     def _held_back(self) -> None:
-        rule = EVENT_RULES["statement-not-ended"]
-        key = self._last
+        rows = f"{self._skip(None)} rows"
+        self._not_judged("statement-not-ended", self._last, None, rows, None)
+
+    def _skip(self, key: Key | None) -> int:
+        """Pass over our rows of an event, of the statement if None; how many there were."""
         skipped = 0
-        while self._ours() is not None:
+        while (record := self._ours()) is not None and key in (None, key_of(record)):
             self.ours.take()
             skipped += 1
         self.not_judged += skipped
-        self.report(
-            key, None,
-            Difference(
-                rule.kind, rule.id, None, f"{skipped} rows", None,
-                f"{skipped} rows of ours are not judged: {rule.text}",
-                proof_of("no row of this statement", rule),
-            ),
-        )  # fmt: skip
+        return skipped
+
+    def _not_judged(
+        self, rule_id: str, key: Key, row: int | None, ours: str, theirs: str | None
+    ) -> None:
+        rule = EVENT_RULES[rule_id]
+        reason = f"{ours.partition(' from')[0]} of ours are not judged: {rule.text}"
+        said = theirs or "no row of this statement"
+        self.report(key, row, rule.difference(None, ours, theirs, said, reason))
 
 
 def _field(name: str, ours: Any, theirs: Any) -> Difference:
-    return Difference(
-        Kind.UNEXPLAINED, "", name, shown(ours), shown(theirs),
-        f"the row's {name} is not its event's", proof_of(theirs),
-    )  # fmt: skip
+    return unexplained(name, ours, theirs, f"the row's {name} is not its event's")

@@ -9,34 +9,16 @@ from typing import Any
 from binlogkit.analyses.conformance.cell import Cell, family_of, same
 from binlogkit.analyses.conformance.columns import ColumnFacts, TableFacts, Tables
 from binlogkit.analyses.conformance.printed import PrintedCell, PrintedRow
-from binlogkit.analyses.conformance.rule import EVENT_RULES, Kind, Rule
+from binlogkit.analyses.conformance.rule import EVENT_RULES, Difference, unexplained
 from binlogkit.analyses.conformance.rules import explain
 from binlogkit.analyses.conformance.tokens import Form, Printed, TokenError, read_token
 
-__all__ = ["Difference", "Pair", "compare_rows", "proof_of", "shown"]
+__all__ = ["Pair", "compare_rows"]
 
 Record = Mapping[str, Any]
 
 _SHOWN = 300
 _VERSIONS = 8
-
-
-@dataclass(slots=True)
-class Difference:
-    """A difference before it is put into the frame."""
-
-    kind: Kind
-    rule: str = ""
-    column: str | None = None
-    ours: Any = None
-    theirs: str | None = None
-    reason: str = ""
-    proof: str = ""
-
-    @property
-    def counts(self) -> bool:
-        """Whether it makes the comparison fail."""
-        return self.kind in (Kind.OURS, Kind.UNEXPLAINED)
 
 
 @dataclass(slots=True)
@@ -50,20 +32,6 @@ class Pair:
     def agrees(self) -> bool:
         """Whether nothing in it makes the comparison fail."""
         return not any(d.counts for d in self.differences)
-
-
-def shown(value: Any) -> str | None:
-    """A value as text for the frame, cut to 300 characters."""
-    if value is None:
-        return None
-    text = value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
-    return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
-
-
-def proof_of(theirs: object, rule: Rule | None = None) -> str:
-    """What is printed, and the rule that speaks of it."""
-    said = f"mysqlbinlog prints {shown(theirs)}"
-    return f"{said}; rule {rule.id}: {rule.text} [{rule.source}]" if rule else said
 
 
 def compare_rows(ours: Record, theirs: PrintedRow, tables: Tables, server: str = "") -> Pair:
@@ -102,18 +70,13 @@ def _name(raw: bytes) -> str:
 
 def _same_field(pair: Pair, name: str, ours: Any, theirs: str) -> None:
     if ours != theirs:
-        reason = f"the row's {name} differs"
-        pair.differences.append(
-            Difference(Kind.UNEXPLAINED, "", name, ours, shown(theirs), reason, proof_of(theirs))
-        )
+        pair.differences.append(unexplained(name, ours, theirs, f"the row's {name} differs"))
 
 
 def _image_missing(pair: Pair, which: str, mine: Any, image: object) -> None:
     words = "ours has no such image" if mine is None else "mysqlbinlog prints no such image"
     theirs = None if image is None else f"{which} image"
-    pair.differences.append(
-        Difference(Kind.UNEXPLAINED, "", which, shown(mine), theirs, words, proof_of(theirs))
-    )
+    pair.differences.append(unexplained(which, mine, theirs, words))
 
 
 def _compare_images(
@@ -134,7 +97,8 @@ def _compare_images(
         seen.add(name)
         pair.cells += 1
         if name not in mine:
-            pair.differences.append(_absent(cell, name))
+            reason = "the column is in the image, ours does not have it"
+            pair.differences.append(unexplained(name, None, cell.token, reason))
             continue
         column = facts.columns[cell.index] if facts and cell.index < len(facts.columns) else None
         earlier = _earlier(which, name, cell, ours, theirs)
@@ -170,23 +134,12 @@ def _earlier(
     return before.get(name), (theirs.before or {}).get(cell.index)
 
 
-def _absent(cell: PrintedCell, name: str) -> Difference:
-    return Difference(
-        Kind.UNEXPLAINED, "", name, None, shown(cell.token),
-        "the column is in the image, ours does not have it", proof_of(cell.token),
-    )  # fmt: skip
-
-
 def _invented(name: str, value: Any) -> Difference:
+    said = "no such column"
     if value is None:
-        rule = EVENT_RULES["absent-as-null"]
-        return Difference(
-            rule.kind, rule.id, name, "NULL", None, rule.text, proof_of("no such column", rule)
-        )
-    return Difference(
-        Kind.UNEXPLAINED, "", name, shown(value), None,
-        "ours has a value for a column that is not in the image", proof_of("no such column"),
-    )  # fmt: skip
+        return EVENT_RULES["absent-as-null"].difference(name, "NULL", None, said)
+    reason = "ours has a value for a column that is not in the image"
+    return unexplained(name, value, None, reason, said)
 
 
 def _compare_cell(
@@ -198,31 +151,22 @@ def _compare_cell(
 ) -> Difference | None:
     family = family_of(cell.type, column)
     if cell.type and column.family and family != column.family:
-        return Difference(
-            Kind.UNEXPLAINED, "", column.name, column.family, cell.type,
-            "our schema has another type for this column", proof_of(_whole(cell)),
-        )  # fmt: skip
+        reason = "our schema has another type for this column"
+        return unexplained(column.name, column.family, cell.type, reason, _whole(cell))
     printed = _read(cell.token)
     if printed is None:
-        return Difference(
-            Kind.UNEXPLAINED, "", column.name, shown(ours), shown(cell.token),
-            "none of mysqlbinlog's value forms", proof_of(_whole(cell)),
-        )  # fmt: skip
+        reason = "none of mysqlbinlog's value forms"
+        return unexplained(column.name, ours, cell.token, reason, _whole(cell))
     earlier = _read(before[1].token) if before[1] is not None else None
     both = Cell(ours, printed, family, cell.type, column, before[0], earlier, server)
     if same(both):
         return None
     rule = explain(both)
-    theirs = shown(cell.token)
-    said = "NULL" if ours is None else shown(ours)
-    if rule is None:
-        reason = "mysqlbinlog gives the value up" if printed.form is Form.FAULT else "other value"
-        return Difference(
-            Kind.UNEXPLAINED, "", column.name, said, theirs, reason, proof_of(_whole(cell))
-        )
-    return Difference(
-        rule.kind, rule.id, column.name, said, theirs, rule.text, proof_of(_whole(cell), rule)
-    )
+    said = "NULL" if ours is None else ours
+    if rule is not None:
+        return rule.difference(column.name, said, cell.token, _whole(cell))
+    reason = "mysqlbinlog gives the value up" if printed.form is Form.FAULT else "other value"
+    return unexplained(column.name, said, cell.token, reason, _whole(cell))
 
 
 def _whole(cell: PrintedCell) -> bytes:

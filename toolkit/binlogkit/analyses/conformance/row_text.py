@@ -8,12 +8,12 @@ stand as they are; a name may hold line ends.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator
 
-from binlogkit.analyses.conformance.line_source import LineSource
 from binlogkit.analyses.conformance.printed import PrintedCell, PrintedRow, TableName
 
-__all__ = ["read_rows"]
+__all__ = ["LineSource", "read_rows"]
 
 _VERBS = {
     b"### INSERT INTO ": "insert",
@@ -29,6 +29,44 @@ _UNKNOWN_TABLE = re.compile(rb"### Row event for unknown table #(\d{1,20})(.*)",
 _JSON_LINE = b"###      "
 _GIVEN_UP = (b"!! ", b"***Corrupted", b"*** Error")
 _NAME_LINES = 130  # a name has at most 64 characters; two names, each of them line ends
+
+
+class LineSource:
+    """The lines of a text, as bytes without line ends, read no further ahead than asked.
+
+    ``number``: how many lines were taken. Text lines are read as UTF-8 with surrogate escapes, so
+    that text which was decoded that way gives its bytes back.
+    """
+
+    def __init__(self, lines: Iterable[bytes | str]) -> None:
+        self._lines: Iterator[bytes | str] = iter(lines)
+        self._ahead: deque[bytes] = deque()
+        self.number = 0
+
+    def peek(self, distance: int = 0) -> bytes | None:
+        """The line ``distance`` lines ahead (0: the next one), None behind the end."""
+        while len(self._ahead) <= distance:
+            line = next(self._lines, None)
+            if line is None:
+                return None
+            self._ahead.append(_clean(line))
+        return self._ahead[distance]
+
+    def take(self) -> bytes:
+        """The next line; ``StopIteration`` never: call it only after ``peek``."""
+        line = self._ahead.popleft() if self._ahead else _clean(next(self._lines))
+        self.number += 1
+        return line
+
+    def give_back(self, line: bytes) -> None:
+        """Put a line in front of the rest: the tail of the line just taken."""
+        self._ahead.appendleft(line)
+        self.number -= 1
+
+
+def _clean(line: bytes | str) -> bytes:
+    raw = line.encode("utf-8", "surrogateescape") if isinstance(line, str) else line
+    return raw[:-1] if raw.endswith(b"\n") else raw
 
 
 def read_rows(lines: LineSource) -> Iterator[PrintedRow]:

@@ -8,14 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from binlogkit.analyses.conformance.cell import Cell
 
-__all__ = ["EVENT_RULES", "Kind", "Rule", "Rules"]
+__all__ = ["EVENT_RULES", "Difference", "Kind", "Rule", "Rules", "shown", "unexplained"]
 
 _PRINT = "log_event_print_value, sql/log_event.cc (8.0); seen with mysqlbinlog 9.7.4"
 _CONTRACT = "docs/records.md, row"
 _SEEN = "seen with mysqlbinlog 9.7.4"
+_SHOWN = 300
 
 Explains = Callable[[Cell], bool]
 
@@ -43,6 +45,54 @@ class Rule:
     source: str = _SEEN
     explains: Explains | None = None
     families: tuple[str, ...] = ()
+
+    def difference(
+        self, column: str | None, ours: Any, theirs: Any, said: Any = None, reason: str = ""
+    ) -> Difference:
+        """A difference that it explains; ``said``: what is printed, if not ``theirs``."""
+        proof = f"{_proof(theirs if said is None else said)}; rule {self.id}: {self.text}"
+        return Difference(
+            self.kind, self.id, column, shown(ours), shown(theirs), reason or self.text,
+            f"{proof} [{self.source}]",
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A difference before it is put into the frame; ``ours``, ``theirs``: as texts."""
+
+    kind: Kind
+    rule: str
+    column: str | None
+    ours: str | None
+    theirs: str | None
+    reason: str
+    proof: str
+
+    @property
+    def counts(self) -> bool:
+        """Whether it makes the comparison fail."""
+        return self.kind in (Kind.OURS, Kind.UNEXPLAINED)
+
+
+def unexplained(
+    column: str | None, ours: Any, theirs: Any, reason: str, said: Any = None
+) -> Difference:
+    """A difference that no rule explains; ``said``: what is printed, if not ``theirs``."""
+    proof = _proof(theirs if said is None else said)
+    return Difference(Kind.UNEXPLAINED, "", column, shown(ours), shown(theirs), reason, proof)
+
+
+def _proof(said: object) -> str:
+    return f"mysqlbinlog prints {shown(said)}"
+
+
+def shown(value: Any) -> str | None:
+    """A value as text for the frame, cut to 300 characters."""
+    if value is None:
+        return None
+    text = value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
 
 
 class Rules(list[Rule]):
