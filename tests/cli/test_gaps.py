@@ -70,6 +70,19 @@ def test_the_state_over_a_missing_file_is_not_determined(run: Run, holed: list[P
     assert at.determined == bk.open(holed[0]).state(TABLE, at=before["end_pos"]).determined
 
 
+def test_a_gap_after_the_point_is_none_of_the_state(run: Run, holed: list[Path]) -> None:
+    last = bk.open(holed[0]).transactions(engine="pyarrow").to_pylist()[-1]
+    one, two = (
+        run("state", *paths, "--table", TABLE, "--at", f"{holed[0]}:{last['end_pos']}")
+        for paths in (holed[:1], holed)
+    )
+    assert (two.status, two.out) == (one.status, one.out) == (0, one.out)
+    assert one.out and "missing" not in two.err and MISSING not in two.err
+    later = bk.open(holed[1]).transactions(engine="pyarrow").to_pylist()[0]["end_pos"]
+    done = run("state", *holed, "--table", TABLE, "--at", f"{holed[1]}:{later}")
+    assert done.status == 1 and MISSING in done.err
+
+
 @pytest.mark.parametrize("command", ["undo", "redo"])
 def test_no_script_is_made_over_a_gap(run: Run, holed: list[Path], command: str) -> None:
     done = run(command, *holed)
@@ -151,6 +164,9 @@ def test_what_a_state_assumes_and_how_much_of_it_is_determined(
     logged, cascades = whole.assumes
     assert "without being logged" in logged and "cascade" in cascades
     assert logged in run("state", "-v", log, "--table", "keyed.pk").err
+    assert bk.open(log).undo(table="keyed.pk").assumes == whole.assumes
+    head = run("undo", log, "--table", "keyed.pk").out.decode("ascii").split("SET @bk_commit")[0]
+    assert all(f"-- assumed: {told}\n" in head for told in whole.assumes)
     path = tmp_path / log.name
     path.write_bytes(log.read_bytes())
     damaged = flipped(path, "UPDATE_ROWS_EVENT", "pk")

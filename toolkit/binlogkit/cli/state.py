@@ -37,7 +37,7 @@ def command(**arguments: Any) -> int:
     log = open_input(arguments)
     state = log.state(**{k: v for k, v in arguments.items() if v is not None})
     write_state(state.batches(), output)
-    status = status_of(log, notes=ENDS)
+    status = status_of(log, notes=ENDS, concerns=state.reach.holds)
     for finding in state.findings.to_pylist():
         where = f" (first at {finding['file']}:{finding['pos']})" if finding["file"] else ""
         tell = note if finding["determined"] else complain

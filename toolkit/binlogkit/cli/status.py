@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from binlogkit.cli.progress import end_progress
@@ -53,18 +53,21 @@ def status_of(
     *,
     nothing: bool = False,
     notes: Collection[str] = (),
+    concerns: Callable[[str, int | None], bool] = lambda _file, _pos: True,
 ) -> int:
     """Tell what the reading of ``log`` met, and the status that follows from it.
 
     ``filters``: those that it was read with, which may name what the log does not have;
     ``nothing``: whether there was nothing to write; ``notes``: codes of those to tell, others are
-    told with ``--verbose``.
+    told with ``--verbose``; ``concerns``: whether what is missing at a place, which may stand after
+    the point that was asked for, concerns the answer.
     """
+    damages = [damage for damage in log.damages if concerns(damage.file, damage.offset)]
     for damage in log.damages:
-        complain(str(damage))
+        (complain if damage in damages else note)(str(damage))
     for loss in log.losses:
         complain(str(loss))
-    gaps = [gap for gap in log.gaps if gap.code not in _TOLD]
+    gaps = [g for g in log.gaps if g.code not in _TOLD and concerns(g.file, g.pos)]
     _complain_of(gaps)
     for problem in log.problems:
         complain(problem)
@@ -89,4 +92,4 @@ def status_of(
     if log.undecodable:
         cells = "cell" if log.undecodable == 1 else "cells"
         complain(f"{log.undecodable} {cells} could not be decoded")
-    return FINDINGS if log.damages or gaps or log.problems or log.undecodable else WELL
+    return FINDINGS if damages or gaps or log.problems or log.undecodable else WELL

@@ -1,16 +1,29 @@
-"""How far a state goes, and which gaps of its reading stand before its point."""
+"""What answers stand on: which gaps stand before a state's point, what logs do not show."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from binlogkit.rows.soundness import Gap
-
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Reach"]
+    from binlogkit.log.streams import Streams
+
+__all__ = ["CASCADES_LOGGED", "Reach", "assumed"]
+
+# From here on the SQL layer does foreign keys' cascades, and the child's rows are logged
+# (docs/traps.md, "Cascades").
+CASCADES_LOGGED = (9, 6, 0)
+_LOGGED = (
+    "Nothing was changed without being logged (sql_log_bin=0, a filter of the server), nor left out"
+    " of these logs."
+)
+_CASCADES = (
+    "Foreign keys cascade into tables only as far as the schema shows: up to 9.5 such changes"
+    " are not logged."
+)
+_UNCHECKED = "Events without checksums hold what was written."
 
 _MICROSECONDS = 1_000_000
 
@@ -34,11 +47,11 @@ class Reach:
         """Whether a transaction counts, or what stands outside any."""
         return number is None or number in self._counted
 
-    def holds(self, gap: Gap) -> bool:
+    def holds(self, file: str, pos: int | None) -> bool:
         """Whether changes that are missing there may belong to the state."""
         from binlogkit.analyses.point_in_time import AtPosition, AtTime
 
-        until, here = self._until, (self._files.get(gap.file, 0), gap.pos or 0)
+        until, here = self._until, (self._files.get(file, 0), pos or 0)
         if until is None:
             return True
         if isinstance(until, AtPosition):
@@ -55,3 +68,10 @@ class Reach:
 def _moment(row: dict[str, Any]) -> int:
     commit = row["commit_timestamp"]
     return int(row["end_timestamp"]) * _MICROSECONDS if commit is None else int(commit)
+
+
+def assumed(log: Streams, version: tuple[int, int, int]) -> tuple[str, ...]:
+    """What an answer stands on that the log does not show; ``version``: its newest server's."""
+    unchecked = any(note.code == "no_checksums" for note in log.notes)
+    cascades = version < CASCADES_LOGGED
+    return (_LOGGED, *([_CASCADES] if cascades else []), *([_UNCHECKED] if unchecked else []))

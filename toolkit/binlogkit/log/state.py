@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from binlogkit.errors import DamageError, UsageError
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.log.filter_warnings import others
-from binlogkit.log.gaps import Reach
+from binlogkit.log.gaps import CASCADES_LOGGED, Reach, assumed
 from binlogkit.log.history import MERGE, History, Layout
 from binlogkit.log.past_the_end import behind_position, behind_time
 from binlogkit.rows.filter_args import check_names, texts
@@ -33,23 +33,11 @@ Name = tuple[str, str]
 
 __all__ = ["PointArgs", "TableState", "table_states"]
 
-# From here on the SQL layer does foreign keys' cascades, and the child's rows are logged
-# (docs/traps.md, "Cascades").
-CASCADES_LOGGED = (9, 6, 0)
 _END = (1 << 63) - 1  # behind every position of a file
 _LIKE = re.compile(r"\bLIKE\b", re.IGNORECASE)
 _BLACKHOLE = "The table's engine is BLACKHOLE, which keeps no rows: these are what was written."
 _MERGE = "The table's engine is MERGE: its rows are those of the tables that its UNION names."
 _MERGED = "Rows were written to the MERGE table {}: whether they lie in this table is not tracked."
-_LOGGED = (
-    "Nothing was changed without being logged (sql_log_bin=0, a filter of the server), nor left out"
-    " of these logs."
-)
-_CASCADES = (
-    "Foreign keys cascade into the table only as far as the schema shows: up to 9.5 such changes"
-    " are not logged."
-)
-_UNCHECKED = "Events without checksums hold what was written."
 _NOT_TRANSACTIONAL = frozenset({"MYISAM", "MEMORY", "ARCHIVE", "CSV", "MERGE", "MRG_MYISAM"})
 
 
@@ -72,7 +60,8 @@ class TableState:
     ``rows``, ``findings``: as analyses.point_in_time says; ``columns``, ``key``: the table's there;
     ``determined``: whether the log determines the rows, cells in ``unknown`` aside, if what
     ``assumes`` says holds, a sentence each; ``determined_rows``: how many rows it does determine,
-    all, or over gaps those that were last written as a whole behind the last gap.
+    all, or over gaps those that were last written as a whole behind the last gap; ``reach``: how
+    far it goes.
     """
 
     table: tuple[str, str]
@@ -83,6 +72,7 @@ class TableState:
     determined: bool
     assumes: tuple[str, ...]
     determined_rows: int
+    reach: Reach
 
     @property
     def determined_cells(self) -> int:
@@ -198,8 +188,9 @@ def table_states(
             layout.columns,
             chosen,
             state.determined and not doubts,
-            _assumed(log, cascades=history.version < CASCADES_LOGGED),
+            assumed(log, history.version),
             certain,
+            reach,
         )
 
 
@@ -314,7 +305,7 @@ def _gaps(
         for gap in gaps
         if gap.seq > (anew if gap.tables is None else first)
         and gap.concerns(told)
-        and reach.holds(gap)
+        and reach.holds(gap.file, gap.pos)
     ]
 
 
@@ -336,12 +327,6 @@ def _named(log: Streams, name: Name) -> bool:
     """Whether table maps themselves name the table's columns."""
     columns = [column for schema in log.met.get(name, ()) for column in schema.columns]
     return bool(columns) and all(column.name_origin == Origin.METADATA for column in columns)
-
-
-def _assumed(log: Streams, *, cascades: bool) -> tuple[str, ...]:
-    """What the state stands on that the log does not show."""
-    unchecked = any(note.code == "no_checksums" for note in log.notes)
-    return (_LOGGED, *([_CASCADES] if cascades else []), *([_UNCHECKED] if unchecked else []))
 
 
 def _doubt(

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Unpack
 
 from binlogkit.errors import GapError
+from binlogkit.log.gaps import assumed
 from binlogkit.rows.filter_args import FilterArgs
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.soundness import Gap
+from binlogkit.sources.log_format import version_tuple
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,7 +32,13 @@ def plans_of(
     wanted = Filters.build(**filters)
     transactions, statements = Transactions(), Statements(Filters(sources=wanted.sources))
     boundaries, reading = Boundaries(wanted), log.reading()
-    views = (transactions.take, statements.take, boundaries.take)
+    versions = set[str]()
+    views = (
+        transactions.take,
+        statements.take,
+        boundaries.take,
+        lambda window: versions.add(window.server_version),
+    )
     changes = [batch.batch for batch in log.read_batches(reading, wanted, views=views)]
     sources = {source for c in changes for source in c.column("source").unique().to_pylist()}
     log.one_history(sources, "the changes are")
@@ -42,6 +50,7 @@ def plans_of(
         statements=statements.finish(),
         backwards=backwards,
     )
+    found.assumes = assumed(log, max(map(version_tuple, versions), default=(0, 0, 0)))
     found.gaps = tuple(str(gap) for gap in log.gaps if _concerns(gap, wanted))
     if found.gaps and not despite_gaps:
         raise GapError(found.gaps)

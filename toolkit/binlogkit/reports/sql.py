@@ -10,8 +10,8 @@ The script is printable ASCII and has one comment or one statement per line, so 
 by line as well as by the ``mysql`` client. It sets the session so that every literal means the
 same everywhere, runs in one transaction, counts each statement that did not change exactly one
 row, and **commits only when that count is zero and ``@bk_commit`` is 1**; else it rolls back. In
-the end it restores the session. Its head names the gaps that plans stand over. Why each setting:
-:data:`_SETTINGS`.
+the end it restores the session. Its head names the gaps that plans stand over and what they assume.
+Why each setting: :data:`_SETTINGS`.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Script:
 
     def blocks(self) -> Iterator[bytes]:
         """The lines, many at a time where the plans are those of a log."""
-        yield _block(_head(self._options, getattr(self._plans, "gaps", ())))
+        yield _block(_head(self._options, self._plans))
         if isinstance(self._plans, Plans):
             for chunk in self._plans.chunks():
                 yield from self._chunk(chunk)
@@ -105,13 +105,14 @@ class Script:
         yield block
 
 
-def _head(options: SqlOptions, gaps: Sequence[str]) -> list[str]:
+def _head(options: SqlOptions, plans: Iterable[Plan]) -> list[str]:
     checks = int(options.foreign_key_checks)
     lines = [
         comment(options.title),
         comment(f"made by {options.made_by}"),
         *(comment(note) for note in options.notes),
-        *(comment(f"GAP: changes may be missing: {gap}") for gap in gaps),
+        *(comment(f"GAP: changes may be missing: {gap}") for gap in getattr(plans, "gaps", ())),
+        *(comment(f"assumed: {told}") for told in getattr(plans, "assumes", ())),
         comment(""),
         comment("Run it with: mysql --batch < FILE (it stops, and keeps nothing, at an error)."),
         comment("It rolls back in the end unless the next line says 1 AND every statement changed"),

@@ -123,6 +123,10 @@ def _legs(path: str) -> list[str | int]:
     return legs
 
 
+def _fits(parent: Any, leg: str | int) -> bool:
+    return isinstance(parent, dict if isinstance(leg, str) else list)
+
+
 def _there(parent: Any, leg: str | int) -> bool:
     if isinstance(leg, str):
         return isinstance(parent, dict) and leg in parent
@@ -130,10 +134,12 @@ def _there(parent: Any, leg: str | int) -> bool:
 
 
 def _change(parent: Any, leg: str | int, diff: Diff) -> None:
-    kind, inserts = dict if isinstance(leg, str) else list, diff.op == "insert"
-    if inserts and kind is list and type(parent) is list:
+    inserts = diff.op == "insert"
+    if not _fits(parent, leg):
+        raise PathError(str(leg))
+    if inserts and isinstance(leg, int):
         parent.insert(leg, _value(diff))
-    elif type(parent) is not kind or _there(parent, leg) == inserts:
+    elif _there(parent, leg) == inserts:
         raise PathError(str(leg))
     elif diff.op == "remove":
         del parent[leg]
