@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import reduce
-from operator import or_
 from typing import Any
 
 import narwhals as nw
@@ -22,7 +20,7 @@ from numpy.typing import NDArray
 
 from binlogkit.analyses._frames import lazy, records
 
-__all__ = ["Undone", "is_undone", "undone_mask", "undone_ranges"]
+__all__ = ["Undone", "undone_mask", "undone_ranges"]
 
 _KINDS = ["begin", "commit", "rollback", "rollback_to", "savepoint", "xa_start"]
 _PLACE = np.dtype([("pos", np.int64), ("inner", np.int64)])
@@ -83,22 +81,8 @@ def _name(query: str) -> str:
     return text.split()[-1].lower()
 
 
-def is_undone(ranges: Iterable[Undone]) -> nw.Expr | None:
-    """Whether a change (``file``, ``pos``, ``inner``) lies in one of the ranges; None for none."""
-    tests = [_inside(one) for one in ranges]
-    return reduce(or_, tests) if tests else None
-
-
-def _inside(one: Undone) -> nw.Expr:
-    pos, inner = nw.col("pos"), nw.col("inner").fill_null(-1)
-    (low, low_inner), (high, high_inner) = one.start, one.end
-    after = (pos > low) | ((pos == low) & (inner >= low_inner))
-    before = (pos < high) | ((pos == high) & (inner < high_inner))
-    return (nw.col("file").cast(nw.String) == one.file) & after & before
-
-
 def undone_mask(ranges: Iterable[Undone]) -> Callable[[pa.RecordBatch], NDArray[np.bool_]] | None:
-    """Like :func:`is_undone`, for record batches."""
+    """Tells which changes (``file``, ``pos``, ``inner``) lie in one of them; None for no range."""
     by_file: dict[str, list[tuple[Place, Place]]] = {}
     for one in ranges:
         by_file.setdefault(one.file, []).append((one.start, one.end))

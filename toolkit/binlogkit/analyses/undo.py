@@ -8,7 +8,7 @@ never stand in a condition (docs/traps.md). What cannot be taken back is refused
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import narwhals as nw
@@ -25,7 +25,7 @@ from binlogkit.analyses._frames import (
     to_arrow,
 )
 from binlogkit.analyses._planner import Facts, Planner
-from binlogkit.analyses._savepoints import is_undone, undone_ranges
+from binlogkit.analyses._savepoints import undone_mask, undone_ranges
 from binlogkit.analyses.plan_columns import (
     PLANS,
     PlanColumns,
@@ -36,6 +36,7 @@ from binlogkit.analyses.plan_columns import (
 from binlogkit.analyses.plans import Piece, Plans
 from binlogkit.errors import UsageError
 from binlogkit.frames.schema import common_types
+from binlogkit.frames.text_columns import Mask
 
 __all__ = ["PLANS", "mappings", "plans", "redo", "undo"]
 
@@ -96,13 +97,12 @@ def plans(
     ``batches``: changes in the canonical schema, of any tables; ``refused``: what has no plan,
     ``seq`` and other columns of a batch, and ``refused``, the reason; the rest as for :func:`undo`.
     """
-    outcomes, undone = _outcomes(transactions), is_undone(undone_ranges(statements))
+    outcomes, undone = _outcomes(transactions), undone_mask(undone_ranges(statements))
     pieces = list[Piece]()
     for batch in batches:
         schema = batch.schema
         planner = Planner(Facts.of(schema, None), schema, backwards, outcomes)
-        table = _happened(pa.Table.from_batches([batch.select(_NEEDED)]), undone)
-        pieces += [Piece(kept, planner.columns) for kept in table.to_batches()]
+        pieces.append(Piece(_happened(batch.select(_NEEDED), undone), planner.columns))
     pieces.append(_refused(refused, backwards))
     return Plans(pieces, backwards=backwards)
 
@@ -131,23 +131,25 @@ def _plans(
     *,
     backwards: bool,
 ) -> FrameT:
-    frame = _happened(plain_engine(changes), is_undone(undone_ranges(statements)))
+    frame, undone = plain_engine(changes), undone_mask(undone_ranges(statements))
     lazy(frame, ("seq", "op", "before", "after", "db", "table"))
     if schema is None:
         if is_spark(frame):
             raise UsageError("a Spark frame does not carry the columns' types: schema is needed")
         schema = to_arrow(frame).schema
     planner = Planner(Facts.of(schema, key), schema, backwards, _outcomes(transactions))
-    return map_arrow(frame, planner, plan_schema(), PLANS, like=changes, sort="step")
+
+    def planned(batch: pa.RecordBatch) -> pa.RecordBatch:
+        return planner(_happened(batch, undone))
+
+    return map_arrow(frame, planned, plan_schema(), PLANS, like=changes, sort="step")
 
 
-def _happened(changes: FrameT, undone: nw.Expr | None) -> FrameT:
+def _happened(
+    changes: pa.RecordBatch, undone: Callable[[pa.RecordBatch], Mask] | None
+) -> pa.RecordBatch:
     """The changes without those that a ROLLBACK TO SAVEPOINT took back."""
-    if undone is None:
-        return changes
-    frame: Any = changes
-    kept: FrameT = nw.to_native(nw.from_native(frame).lazy().filter(~undone))
-    return kept
+    return changes if undone is None else changes.filter(pa.array(~undone(changes)))
 
 
 def _outcomes(transactions: Any) -> Mapping[int, str]:

@@ -18,10 +18,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from binlogkit.analyses.plans import Chunk, Plans, in_order, size_of
 from binlogkit.reports._literals import comment, identifier, literal
 from binlogkit.reports._statements import Plan, plan_lines, statement
+
+if TYPE_CHECKING:
+    from binlogkit.analyses.plans import Chunk
 
 __all__ = ["Script", "SqlOptions", "comment", "identifier", "literal", "script", "statement"]
 
@@ -79,6 +82,8 @@ class Script:
 
     def blocks(self) -> Iterator[bytes]:
         """The lines, many at a time where the plans are those of a log."""
+        from binlogkit.analyses.plans import Plans
+
         yield _block(_head(self._options, self._plans))
         if isinstance(self._plans, Plans):
             for chunk in self._plans.chunks():
@@ -93,6 +98,7 @@ class Script:
         return _block(lines)
 
     def _chunk(self, chunk: Chunk) -> Iterator[bytes]:
+        from binlogkit.analyses.plans import in_order, size_of
         from binlogkit.frames.text_columns import LARGE
         from binlogkit.reports._statement_columns import chunk_lines
 
