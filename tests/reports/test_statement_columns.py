@@ -92,7 +92,8 @@ def test_boundary_values(kind: str, dtype: pa.DataType, scale: int) -> None:
 def test_real_logs(cell: str, scenario: str) -> None:
     log = bk.open([str(path) for path in golden.case(cell, scenario).binlogs])
     for found in (log.undo(), log.redo()):
-        assert list(script(found)) == list(script(list(found)))
+        lines = [line for line in script(found) if not line.startswith("-- assumed: ")]
+        assert lines == list(script(list(found)))
 
 
 def field(name: str, dtype: pa.DataType, kind: str) -> pa.Field:
