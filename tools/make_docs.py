@@ -17,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,15 +27,16 @@ from typing import get_type_hints
 from binlogkit.analyses.conformance.rule import EVENT_RULES, Kind, Rule
 from binlogkit.analyses.conformance.rules import RULES
 from binlogkit.analyses.undo import PLANS
-from binlogkit.constants import MARIADB_EVENT_TYPES
+from binlogkit.constants import MARIADB_EVENT_TYPES, EventFlag, EventType
 from binlogkit.events.base import parser_of
-from binlogkit.events.catalogue import EVENTS, FLAGS
 from binlogkit.frames.event_records import record_keys
 from binlogkit.frames.fields import ledger, rows
 from binlogkit.frames.fields.field import Field, Fields
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
+#: Of each event type and header flag by its name: what servers' documents say of it.
+CATALOGUE = tomllib.loads((ROOT / "tools" / "event_types.toml").read_text("utf-8"))
 SAMPLE = ("8.0-row-full", "incident")
 SECONDS = 120
 _FENCE = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<code>.*?)^```$", re.M | re.S)
@@ -217,18 +219,19 @@ start for the events inside one.
 def event_types() -> str:
     """docs/events.md."""
     parts = [_EVENTS, "| Code | Type | Written by | Meaning | Fields |\n|---|---|---|---|---|\n"]
-    for code, facts in EVENTS.items():
-        written = f"{facts.since} to {facts.until}" if facts.until else f"{facts.since} on"
-        written = "after 9.7" if "after" in facts.since else written
+    for name, facts in CATALOGUE["events"].items():
+        code, since = EventType[name], facts["since"]
+        written = f"{since} to {facts['until']}" if "until" in facts else f"{since} on"
+        written = since if "after" in since else written
         parser = parser_of(code)
-        names = record_keys(get_type_hints(parser)["return"]) if parser else []
-        shown = ", ".join(f"`{name}`" for name in names) or "none"
-        parts.append(f"| {int(code)} | {code.name} | {written} | {facts.meaning} | {shown} |\n")
+        keys = record_keys(get_type_hints(parser)["return"]) if parser else []
+        shown = ", ".join(f"`{key}`" for key in keys) or "none"
+        parts.append(f"| {int(code)} | {name} | {written} | {facts['meaning']} | {shown} |\n")
     own = ", ".join(f"{name} ({code})" for code, name in MARIADB_EVENT_TYPES.items())
     parts.append(f"\nMariaDB's own, named and kept unread: {own}.\n")
     parts.append("\n## Header flags\n\n| Bit | Name | Meaning |\n|---|---|---|\n")
-    for flag, meaning in FLAGS.items():
-        parts.append(f"| {int(flag):#06x} | {flag.name} | {meaning} |\n")
+    for name, meaning in CATALOGUE["flags"].items():
+        parts.append(f"| {EventFlag[name]:#06x} | {name} | {meaning} |\n")
     return "".join(parts)
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from binlogkit.constants import EventFlag, EventType
 from binlogkit.events import reader
 from binlogkit.events.base import parser_of
-from binlogkit.events.catalogue import EVENTS, FLAGS
+from tests.docs.conftest import TOOL
 
 
 def test_every_type_and_flag_has_its_facts() -> None:
-    assert list(EVENTS) == list(EventType)
-    assert list(FLAGS) == list(EventFlag)
-    assert all(facts.since and facts.meaning for facts in EVENTS.values())
+    events, flags = TOOL.CATALOGUE["events"], TOOL.CATALOGUE["flags"]
+    assert [EventType[name] for name in events] == list(EventType)
+    assert [EventFlag[name] for name in flags] == list(EventFlag)
+    assert all(facts["since"] and facts["meaning"] for facts in events.values())
 
 
 def test_every_type_but_the_unknown_one_is_read() -> None:

@@ -24,11 +24,11 @@ from binlogkit.sources.framing import Framer, Framing
 from binlogkit.sources.keyring import read_key, read_keyring
 from binlogkit.sources.log_reader import LogReader
 from binlogkit.sources.lookahead import Lookahead
-from binlogkit.sources.server.packets import read_command
 from binlogkit.sources.server.stream import EventStream
 from tests.fuzz.binlogkit_fuzz import seeds
 from tests.fuzz.binlogkit_fuzz.framing import MAGIC
 from tests.fuzz.binlogkit_fuzz.invariants import check_record, documented, is_safe
+from tests.sources.server.commands import read_command
 
 __all__ = ["DOOR_TARGETS"]
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from binlogkit.constants import HEADER_LENGTH, EventFlag, EventType
 from binlogkit.sources.connection import ServerSettings
-from binlogkit.sources.server.packets import BinlogDump, BinlogDumpGtid, read_command
+from tests.sources.server.commands import BinlogDump, BinlogDumpGtid, read_command
 
 UUID = "11111111-2222-3333-4444-555555555555"
 FULL = (1 << 24) - 1

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from binlogkit.errors import MalformedEventError, UsageError
-from binlogkit.sources.server.packets import (
+from binlogkit_fixtures.servers import Server
+from tests.sources.server.commands import (
     BinlogDump,
     BinlogDumpGtid,
     DumpFlag,
@@ -20,7 +21,6 @@ from binlogkit.sources.server.packets import (
     TableDump,
     read_command,
 )
-from binlogkit_fixtures.servers import Server
 
 #: Fields in the document's order, one row each.
 LAYOUTS: list[tuple[ReplicationCommand, str]] = [

@@ -6,6 +6,15 @@ client can read), ``heartbeat_period`` (nanoseconds), both under ``master_`` and
 left behind. Semi-synchronous replication is not claimed (``rpl_semi_sync_…`` is not set): a server
 never waits for this client.
 
+Commands (internals manual, "Replication Protocol", where servers of 5.6, 5.7, 8.0 and 9.7 read
+them so; docs/document-errors.md says where not), the command's code first, little-endian:
+
+- COM_REGISTER_SLAVE: ``15 server_id:4 hostname_length:1 hostname user_length:1 user
+  password_length:1 password port:2 replication_rank:4 source_id:4``;
+- COM_BINLOG_DUMP: ``12 position:4 flags:2 server_id:4 file``, which is empty for the first log;
+- COM_BINLOG_DUMP_GTID (5.6.5+): ``1e flags:2 server_id:4 name_length:4 name position:8
+  data_length:4 data``; without a name the server looks for the log to begin with.
+
 Rights: REPLICATION SLAVE for dumps; REPLICATION CLIENT for the list of logs, which may be missing.
 """
 
@@ -14,6 +23,7 @@ from __future__ import annotations
 import os
 import secrets
 import socket
+import struct
 import uuid
 from collections.abc import Iterator
 from contextlib import suppress
@@ -22,17 +32,13 @@ from typing import Any
 
 from binlogkit.errors import ServerError
 from binlogkit.sources.connection import ServerSettings, connect, translated
-from binlogkit.sources.server.packets import (
-    BinlogDump,
-    BinlogDumpGtid,
-    DumpFlag,
-    RegisterSlave,
-)
-from binlogkit.sources.server.stream import EventStream, Item
+from binlogkit.sources.server.stream import FIRST_POSITION, EventStream, Item
 
 __all__ = ["Identity", "ReplicationClient", "ServerFacts", "ServerLogSize"]
 
 _ENCRYPTION_HEADER = 512
+_REGISTER_SLAVE, _BINLOG_DUMP, _BINLOG_DUMP_GTID = 0x15, 0x12, 0x1E
+_NON_BLOCK, _HEARTBEAT_EVENT_V2 = 0x01, 0x02  # flags: end at the log's end; 8.0.26: 64 bits
 _DENIED = (1227, 1142, 1045)
 _PATIENCE = 120.0  # seconds without a byte, heartbeats included
 _SLOW_READER = 3600  # seconds that a server waits for us to read on
@@ -119,17 +125,17 @@ class ReplicationClient:
             cursor.execute(sql)
             return list(cursor.fetchall())
 
-    def _begin(self, dump: BinlogDump | BinlogDumpGtid) -> None:
+    def _begin(self, dump: bytes) -> None:
         """Register, and ask for the events in the same breath.
 
         A server forgets who registered only when a dump ends. 5.7.22 crashes in SHOW SLAVE HOSTS
         over one who left without.
         """
-        register = RegisterSlave(self._identity.server_id).pack()
+        register = struct.pack("<BI3xHII", _REGISTER_SLAVE, self._identity.server_id, 0, 0, 0)
         connection = self._connection
         try:
             with translated(self.server):
-                connection._write_bytes(_packet(register) + _packet(dump.pack()))
+                connection._write_bytes(_packet(register) + _packet(dump))
                 connection._next_seq_id = 1
                 connection._read_ok_packet()
                 connection._next_seq_id = 1
@@ -145,12 +151,18 @@ class ReplicationClient:
 
         ``wait``: for what will be written, else the end of the last log ends it.
         """
-        self._begin(BinlogDump(file, position, self._identity.server_id, _flags(wait)))
+        head = struct.pack("<BIHI", _BINLOG_DUMP, position, _flags(wait), self._identity.server_id)
+        self._begin(head + file.encode("utf-8", "surrogateescape"))
         return iter(EventStream(self._connection, self.server, asked=(file, position)))
 
     def dump_gtid(self, gtid_set: bytes, *, wait: bool) -> Iterator[Item]:
         """The transactions that are not in ``gtid_set`` (wire form)."""
-        self._begin(BinlogDumpGtid(gtid_set, self._identity.server_id, flags=_flags(wait)))
+        data = gtid_set or bytes(8)  # no UUID
+        head = struct.pack(
+            "<BHIIQI", _BINLOG_DUMP_GTID, _flags(wait), self._identity.server_id, 0,
+            FIRST_POSITION, len(data),
+        )  # fmt: skip
+        self._begin(head + data)
         return iter(EventStream(self._connection, self.server, skips=True))
 
     def interrupt(self) -> None:
@@ -176,5 +188,4 @@ def _packet(payload: bytes) -> bytes:
 
 
 def _flags(wait: bool) -> int:
-    flags = DumpFlag.USE_HEARTBEAT_EVENT_V2
-    return int(flags if wait else flags | DumpFlag.BINLOG_DUMP_NON_BLOCK)
+    return _HEARTBEAT_EVENT_V2 if wait else _HEARTBEAT_EVENT_V2 | _NON_BLOCK

@@ -1,4 +1,4 @@
-"""The commands of the replication protocol, as a client writes and a server reads them.
+"""The commands of the replication protocol, all of them: what a client may write, a server reads.
 
 Layouts: internals manual, "Replication Protocol", where servers of 5.6, 5.7, 8.0 and 9.7 read
 them so (docs/document-errors.md says where not). Integers are little-endian.
