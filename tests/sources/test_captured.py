@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import binlogkit as bk
-from binlogkit.sources.captured import MANIFEST, captured_from
+from binlogkit.sources.carriers.named import MANIFEST, captured_from
 
 LOG = Path(__file__).parents[1] / "_data" / "8.0-row-full" / "keys" / "binlog.000001"
 UUID = "12345678-90AB-cdef-1234-567890abcdef"

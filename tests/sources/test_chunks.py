@@ -13,7 +13,7 @@ import pytest
 from binlogkit.errors import DamageError
 from binlogkit.sources import chunks
 from binlogkit.sources.chunks import Chunks
-from binlogkit.sources.lookahead import Lookahead
+from binlogkit.sources.layers import Lookahead
 from binlogkit.sources.tasks import Task
 
 DATA = random.Random(1).randbytes(100_000)

@@ -22,8 +22,8 @@ from binlogkit.sources.content import unpacked
 from binlogkit.sources.encryption import read_header
 from binlogkit.sources.framing import Framer, Framing
 from binlogkit.sources.keyring import read_key, read_keyring
+from binlogkit.sources.layers import Lookahead
 from binlogkit.sources.log_reader import LogReader
-from binlogkit.sources.lookahead import Lookahead
 from binlogkit.sources.server.stream import EventStream
 from tests.fuzz.binlogkit_fuzz import seeds
 from tests.fuzz.binlogkit_fuzz.framing import MAGIC

@@ -25,7 +25,7 @@ from binlogkit.log.verify import FindingStream, Verification, verify_log
 from binlogkit.rows.filter_args import FilterArgs, check_names
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.soundness import FileFacts, Finding, Grade, Joint
-from binlogkit.sources.hashed import FileHash
+from binlogkit.sources.layers import FileHash
 
 if TYPE_CHECKING:
     import numpy as np

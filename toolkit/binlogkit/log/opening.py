@@ -113,7 +113,7 @@ def _options(
     catalog = schema
     if isinstance(catalog, (str, Path)):
         from binlogkit.rows.ddl import load_schema
-        from binlogkit.sources.schema_source import read_schema_text
+        from binlogkit.sources.carriers import read_schema_text
 
         path = str(catalog)
         catalog = load_schema(read_schema_text(path))

@@ -13,6 +13,7 @@ from functools import partial
 from typing import BinaryIO, TypeAlias, cast
 
 from binlogkit.errors import DamageError, LimitError
+from binlogkit.sources.layers import read_into
 from binlogkit.sources.tasks import Submit, Task
 
 __all__ = ["Buffer", "Chunks"]
@@ -51,9 +52,6 @@ class Chunks:
         ``size``: of the file, where it is known, up to which no small buffer is tried first;
         ``head``: whether little is wanted of it before it is skipped."""
         self._file = file
-        # One that only has read() inherits a readinto() that does nothing but raise.
-        own = getattr(type(file), "readinto", io.RawIOBase.readinto)
-        self._fills = own is not io.RawIOBase.readinto
         self._submit = ahead
         self._coming: tuple[Buffer, Task[int]] | None = None
         self._begun = self._ended = False
@@ -200,19 +198,12 @@ class Chunks:
         done = 0
         while done < len(room) and not self._ended:
             try:
-                count = self._read(room[done : done + SIZE])
+                count = read_into(self._file, room[done : done + SIZE])
             except (DamageError, LimitError) as error:
                 self.failure, count = error, 0
             done += count
             self._ended = not count
         return done
-
-    def _read(self, room: memoryview) -> int:
-        if self._fills:
-            return cast(io.RawIOBase, self._file).readinto(room) or 0
-        data = self._file.read(len(room))
-        room[: len(data)] = data
-        return len(data)
 
 
 def _usual() -> Buffer:

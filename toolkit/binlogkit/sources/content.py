@@ -15,7 +15,7 @@ from binlogkit.errors import DamageError, TruncatedEventError
 from binlogkit.limits import limit, limit_error
 from binlogkit.sources.framing import Framer, Framing, framing_of
 from binlogkit.sources.keyring import KeyFiles
-from binlogkit.sources.lookahead import Lookahead
+from binlogkit.sources.layers import Lookahead
 from binlogkit.sources.loose_events import LooseEvent, LooseEvents, Piece, ShownFile
 from binlogkit.sources.unpacking import MAGIC_LENGTH, is_packed, unpack
 

@@ -23,7 +23,7 @@ from typing import Any, BinaryIO, cast
 from binlogkit.constants import BINLOG_MAGIC, ENCRYPTED_MAGIC
 from binlogkit.errors import DamageError, InputError, MalformedEventError, TruncatedEventError
 from binlogkit.sources.keyring import KEY_LENGTH, KeyFiles, Secret, read_key, read_keyring
-from binlogkit.sources.lookahead import Lookahead
+from binlogkit.sources.layers import Layer, Lookahead
 
 __all__ = ["Decrypted", "EncryptionHeader", "decrypted", "read_header"]
 
@@ -143,23 +143,17 @@ def _cipher(password: Secret, offset: int) -> Any:
     return cipher
 
 
-class Decrypted(io.RawIOBase):
+class Decrypted(Layer):
     """The plain log in an encrypted file, which stands behind its header.
 
     It can seek where the file can; closing it closes the file.
     """
 
     def __init__(self, file: BinaryIO, password: Secret) -> None:
-        self._inner = file
+        super().__init__(file)
         self._password = password
         self._cipher = _cipher(password, 0)
         self._offset = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return self._inner.seekable()
 
     def tell(self) -> int:
         return self._offset
@@ -174,13 +168,7 @@ class Decrypted(io.RawIOBase):
         self._cipher = _cipher(self._password, self._offset)
         return self._offset
 
-    def read(self, size: int = -1) -> bytes:
-        if size < 0:
-            return self.readall()
+    def some(self, size: int) -> bytes:
         data = self._inner.read(size)
         self._offset += len(data)
         return bytes(self._cipher.update(data))
-
-    def close(self) -> None:
-        self._inner.close()
-        super().close()

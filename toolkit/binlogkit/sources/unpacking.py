@@ -7,7 +7,6 @@ one is given before its damage is told, unlike the libraries' own readers.
 from __future__ import annotations
 
 import bz2
-import io
 import lzma
 import zlib
 from collections.abc import Callable
@@ -15,6 +14,7 @@ from typing import Any, BinaryIO, cast
 
 from binlogkit.errors import DamageError
 from binlogkit.limits import limit, limit_error
+from binlogkit.sources.layers import Layer
 
 __all__ = ["is_packed", "unpack"]
 
@@ -106,14 +106,14 @@ def unpack(file: BinaryIO, name: str, head: bytes) -> BinaryIO:
     return cast(BinaryIO, _Unpacked(file, name, frame, chunk))
 
 
-class _Unpacked(io.RawIOBase):
+class _Unpacked(Layer):
     """A compressed stream's bytes, frame after frame.
 
     Damage in it is raised once, with the number of bytes that were given; behind it is the end.
     """
 
     def __init__(self, file: BinaryIO, name: str, frame: Callable[[], _Frame], chunk: int) -> None:
-        self._inner = file
+        super().__init__(file)
         self._name = name
         self._new_frame = frame
         self._chunk = chunk
@@ -123,12 +123,10 @@ class _Unpacked(io.RawIOBase):
         self._plain = b""
         self._offset = 0
 
-    def readable(self) -> bool:
-        return True
+    def seekable(self) -> bool:
+        return False
 
-    def read(self, size: int = -1) -> bytes:
-        if size < 0:
-            return self.readall()
+    def some(self, size: int) -> bytes:
         while not self._plain and not self._ended:
             self._advance()
         out, self._plain = self._plain[:size], self._plain[size:]
@@ -164,7 +162,3 @@ class _Unpacked(io.RawIOBase):
         if "too much memory" in reason or "Memory usage limit" in reason:
             return limit_error(self._name, "WINDOW", "its compression wants more memory")
         return DamageError(self._name, self._offset, f"its compression is damaged: {reason}")
-
-    def close(self) -> None:
-        self._inner.close()
-        super().close()

@@ -31,7 +31,7 @@ from binlogkit.rows.transactions import Outcome
 from binlogkit.rows.window import ROWS_EVENTS, Looked, Stretch, Window
 from binlogkit.rows.xa import Prepared
 from binlogkit.sources.carriers import Carrier, resolve
-from binlogkit.sources.carriers.up_to import can_seek, up_to
+from binlogkit.sources.carriers.carrier import can_seek, up_to
 from binlogkit.spark.options import READING, ScanOptions
 from binlogkit.spark.splits import Known, Split
 

@@ -7,7 +7,7 @@ keeping it. What it holds is told by its bytes, not by its name.
 from __future__ import annotations
 
 from binlogkit.sources.carriers.carrier import Carrier
-from binlogkit.sources.carriers.named import Source, resolve
-from binlogkit.sources.carriers.order import natural_key
+from binlogkit.sources.carriers.named import Source, read_schema_text, resolve
+from binlogkit.sources.carriers.urls import natural_key
 
-__all__ = ["Carrier", "Source", "natural_key", "resolve"]
+__all__ = ["Carrier", "Source", "natural_key", "read_schema_text", "resolve"]

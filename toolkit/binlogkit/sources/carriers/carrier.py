@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 from binlogkit.constants import BINLOG_MAGIC, ENCRYPTED_MAGIC
 from binlogkit.errors import DamageError, InputError, LimitError
 from binlogkit.sources.content import recognised, unpacked
-from binlogkit.sources.hashed import Hashed
 from binlogkit.sources.keyring import NO_KEYS, KeyFiles
-from binlogkit.sources.lookahead import Lookahead
+from binlogkit.sources.layers import Layer, Lookahead, read_into
+from binlogkit.sources.loose_events import LooseEvents, ShownFile
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-__all__ = ["Carrier", "is_log", "reason_of"]
+__all__ = ["Carrier", "can_seek", "is_log", "reason_of", "up_to"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,45 +87,85 @@ def reason_of(exc: Exception) -> str:
     return (exc.strerror if isinstance(exc, OSError) else None) or str(exc) or type(exc).__name__
 
 
-class _Reading(io.RawIOBase):
+class _Reading(Layer):
     """A file whose read errors are :class:`InputError`."""
 
     def __init__(self, file: BinaryIO, name: str) -> None:
-        self._inner = file
+        super().__init__(file)
         self._name = name
 
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        if size < 0:
-            return self.readall()
+    @contextmanager
+    def _reported(self) -> Iterator[None]:
         try:
-            return self._inner.read(size)
+            yield
         except (OSError, ValueError) as exc:
             raise InputError(self._name, f"cannot be read: {reason_of(exc)}") from exc
 
-    def readinto(self, room: Buffer) -> int:
-        """Into ``room``, without a copy where the file can do that."""
-        if isinstance(self._inner, (io.BufferedReader, Hashed)):
-            try:
-                return self._inner.readinto(room)
-            except (OSError, ValueError) as exc:
-                raise InputError(self._name, f"cannot be read: {reason_of(exc)}") from exc
-        view = memoryview(room)
-        data = self.read(len(view))
-        view[: len(data)] = data
-        return len(data)
+    def some(self, size: int) -> bytes:
+        with self._reported():
+            return self._inner.read(size)
 
-    def seekable(self) -> bool:
-        return bool(hasattr(self._inner, "seekable") and self._inner.seekable())
+    def readinto(self, room: Buffer) -> int:
+        with self._reported():
+            return read_into(self._inner, room)
+
+
+def can_seek(carrier: Carrier) -> bool:
+    """Whether a log can be read from any offset on."""
+    with carrier.open() as file:
+        return not isinstance(file, (LooseEvents, ShownFile)) and file.seekable()
+
+
+def up_to(carrier: Carrier, stop: int) -> Carrier:
+    """``carrier`` with the bytes before the offset ``stop`` only: a live one has got more since.
+
+    Events in a text come all the same. Reading it ends with an InputError where it is shorter.
+    """
+    return _UpTo(
+        carrier.name, carrier.opener, carrier.size, carrier.keys, carrier.location, stop=stop
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _UpTo(Carrier):
+    stop: int = 0
+
+    @contextmanager
+    def open(self) -> Iterator[BinaryIO]:
+        """See :meth:`Carrier.open`."""
+        with Carrier.open(self) as file:
+            if isinstance(file, (LooseEvents, ShownFile)):
+                yield file
+            else:
+                yield cast(BinaryIO, _Part(file, self.name, self.stop))
+
+
+class _Part(Layer):
+    """A file's bytes before ``stop``."""
+
+    def __init__(self, file: BinaryIO, name: str, stop: int) -> None:
+        super().__init__(file)
+        self._name, self._stop = name, stop
+        self._at = 0
+
+    def some(self, size: int) -> bytes:
+        room = bytearray(min(size, max(self._stop - self._at, 0)))
+        return bytes(room[: self.readinto(room)])
+
+    def readinto(self, room: Buffer) -> int:
+        view = memoryview(room)[: self._stop - self._at]
+        count = read_into(self._inner, view)
+        if not count and len(view):
+            reason = f"it has {self._at} bytes, and had {self._stop} when it was looked at"
+            raise InputError(self._name, reason)
+        self._at += count
+        return count
 
     def tell(self) -> int:
-        return self._inner.tell()
+        return self._at
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        return self._inner.seek(offset, whence)
-
-    def close(self) -> None:
-        self._inner.close()
-        super().close()
+        if whence == io.SEEK_END:
+            offset, whence = offset + self._stop, io.SEEK_SET
+        self._at = self._inner.seek(offset, whence)
+        return self._at

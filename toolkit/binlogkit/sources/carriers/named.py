@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 import io
+import json
+import re
+import shutil
 import sys
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import BinaryIO, TypeAlias, cast
+from typing import TYPE_CHECKING, BinaryIO, TypeAlias, cast
 
 from binlogkit.errors import EmptyInputError, InputError
-from binlogkit.sources.captured import captured_from
 from binlogkit.sources.carriers.carrier import Carrier, is_log
-from binlogkit.sources.carriers.file_objects import from_file
-from binlogkit.sources.carriers.order import GLOB, natural_key
-from binlogkit.sources.carriers.urls import from_url, index_names, is_url
+from binlogkit.sources.carriers.urls import GLOB, from_url, index_names, is_url, natural_key
 from binlogkit.sources.keyring import KeyFiles
+from binlogkit.sources.layers import Layer, read_into
 
-__all__ = ["Source", "resolve"]
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+__all__ = ["MANIFEST", "Source", "captured_from", "read_schema_text", "resolve"]
+
+#: Beside a capture's logs (sources/server/folder.py).
+MANIFEST = "capture.json"
+_LARGEST_MANIFEST = 64 << 20
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
+_COPY_CHUNK = 1 << 16
+_SPOOL_IN_MEMORY = 64 << 20
 
 Source: TypeAlias = "str | Path | bytes | bytearray | BinaryIO | Iterable[Source]"
 
@@ -42,7 +53,7 @@ def _resolve(source: Source) -> list[Carrier]:
     if isinstance(source, (str, Path)):
         return _from_name(str(source))
     if hasattr(source, "read"):
-        return [from_file(cast(BinaryIO, source))]
+        return [_from_file(cast(BinaryIO, source))]
     return _several(source)
 
 
@@ -78,7 +89,7 @@ def _from_name(name: str) -> list[Carrier]:
     if not name:
         raise EmptyInputError("''", "no log is named")
     if name == "-":
-        return [from_file(sys.stdin.buffer)]
+        return [_from_file(sys.stdin.buffer)]
     if is_url(name):
         return from_url(name)
     path = Path(name)
@@ -96,7 +107,7 @@ def _from_name(name: str) -> list[Carrier]:
     if path.exists() and not path.is_file():  # a pipe, as a shell's <(…) gives it
         with path.open("rb") as stream:
             if not stream.seekable():
-                return [replace(from_file(cast(BinaryIO, stream)), name=name)]
+                return [replace(_from_file(cast(BinaryIO, stream)), name=name)]
     return [replace(_from_path(path), name=name)]
 
 
@@ -119,3 +130,65 @@ def _from_index(path: Path) -> list[Carrier]:
     if not names:
         raise EmptyInputError(str(path), "the index lists no log")
     return [_from_path(path.parent / name) for name in names]
+
+
+def captured_from(folder: Path) -> str | None:
+    """The ``@@server_uuid`` of the server that a capture filled the folder from, if one did."""
+    path = folder / MANIFEST
+    try:
+        found = path.stat()
+        return _uuid(path, found.st_mtime_ns) if found.st_size <= _LARGEST_MANIFEST else None
+    except OSError:
+        return None
+
+
+@lru_cache(maxsize=16)
+def _uuid(path: Path, _: int) -> str | None:
+    try:
+        uuid = json.loads(path.read_text("utf-8"))["server"]["uuid"]
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return None
+    return uuid.lower() if isinstance(uuid, str) and _UUID.fullmatch(uuid) else None
+
+
+def read_schema_text(path: str) -> str:
+    """A schema file's text (UTF-8, as mysqldump writes it)."""
+    try:
+        return Path(path).read_text("utf-8", "backslashreplace")
+    except OSError as exc:
+        raise InputError(path, f"cannot be read: {exc.strerror}") from exc
+
+
+def _from_file(file: BinaryIO) -> Carrier:
+    """A file object from its place on: never closed, and copied when it cannot seek, as it may be
+    read twice; a large copy is a nameless file."""
+    name = str(getattr(file, "name", "<stream>"))
+    if hasattr(file, "seekable") and file.seekable():
+        return Carrier(name, partial(_reopened, file, file.tell()))
+    from tempfile import SpooledTemporaryFile
+
+    copy = SpooledTemporaryFile(max_size=_SPOOL_IN_MEMORY)  # noqa: SIM115
+    shutil.copyfileobj(file, copy, _COPY_CHUNK)
+    closing = Layer(cast(BinaryIO, copy))  # once nobody needs it
+    return Carrier(name, partial(_reopened, cast(BinaryIO, closing), 0))
+
+
+def _reopened(file: BinaryIO, start: int) -> BinaryIO:
+    file.seek(start)
+    return cast(BinaryIO, _Borrowed(file, start))
+
+
+class _Borrowed(io.RawIOBase):
+    """A view of somebody else's file object at a position of its own, which it never closes."""
+
+    def __init__(self, file: BinaryIO, start: int) -> None:
+        self._inner, self._pos = file, start
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, room: Buffer) -> int:
+        self._inner.seek(self._pos)
+        count = read_into(self._inner, room)
+        self._pos += count
+        return count

@@ -7,19 +7,19 @@ signature or token. ``location`` keeps the whole, to open it again.
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Sequence
 from functools import partial
-from pathlib import PurePosixPath
+from pathlib import PurePath, PurePosixPath
 from typing import Any, BinaryIO, cast
 
 from binlogkit.errors import EmptyInputError, InputError
 from binlogkit.sources.carriers.carrier import Carrier, is_log, reason_of
-from binlogkit.sources.carriers.order import GLOB, natural_key
+from binlogkit.sources.layers import Layer
 
-__all__ = ["from_url", "is_url", "without_secrets"]
+__all__ = ["GLOB", "from_url", "is_url", "natural_key", "without_secrets"]
 
+GLOB = re.compile(r"[*?\[]")
 _URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.\-]+(?:::|://)")
 _PASSWORD = re.compile(r"(://[^/@:\s]*:)[^/@\s]+@")
 _TOKEN = re.compile(
@@ -29,6 +29,12 @@ _TOKEN = re.compile(
 _HIDDEN = r"\1…"
 _INDEX = ".index"
 _MAX_INDEX = 64 << 20
+
+
+def natural_key(path: PurePath) -> tuple[object, ...]:
+    """The order of logs: their names', numbers as numbers: binlog.999999, binlog.1000000."""
+    parts = re.split(r"(\d+)", path.name)
+    return (str(path.parent), *(int(p) if i % 2 else p for i, p in enumerate(parts)))
 
 
 def is_url(name: str) -> bool:
@@ -162,30 +168,11 @@ def _open(fs: Any, path: str) -> BinaryIO:
         raise OSError(_reason(exc)) from None
 
 
-class _Remote(io.RawIOBase):
+class _Remote(Layer):
     """A remote file whose library's errors are OSErrors without secrets."""
 
-    def __init__(self, file: Any) -> None:
-        self._inner = file
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return bool(self._inner.seekable())
-
-    def tell(self) -> int:
-        return int(self._inner.tell())
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        return int(self._inner.seek(offset, whence))
-
-    def read(self, size: int = -1) -> bytes:
+    def some(self, size: int) -> bytes:
         try:
             return bytes(self._inner.read(size))
         except Exception as exc:  # noqa: BLE001 - every file system has errors of its own
             raise OSError(_reason(exc)) from None
-
-    def close(self) -> None:
-        self._inner.close()
-        super().close()

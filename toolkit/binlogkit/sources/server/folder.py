@@ -28,7 +28,7 @@ from typing import Any, BinaryIO
 
 from binlogkit.constants import BINLOG_MAGIC, CHECKSUM_LENGTH, HEADER_LENGTH, EventType
 from binlogkit.errors import InputError, ReplicationError, UsageError, WriteError
-from binlogkit.sources.captured import MANIFEST
+from binlogkit.sources.carriers.named import MANIFEST
 from binlogkit.sources.log_format import LogFormat, format_of
 from binlogkit.sources.raw import parse_header
 from binlogkit.sources.server.client import Identity

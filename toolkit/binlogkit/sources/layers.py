@@ -1,0 +1,178 @@
+"""Files around files: looked ahead in, hashed while they are read, unpacked, decrypted, cut."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Callable
+from typing import TYPE_CHECKING, BinaryIO, cast
+
+from binlogkit.errors import DamageError
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+__all__ = ["FileHash", "Layer", "Lookahead", "read_into"]
+
+_CHUNK = 1 << 20
+
+
+def read_into(file: BinaryIO, room: Buffer) -> int:
+    """Read into ``room``, without a copy where the file can do that; how many bytes came."""
+    # One that only has read() inherits a readinto() that does nothing but raise.
+    own = getattr(type(file), "readinto", io.RawIOBase.readinto)
+    if own is not io.RawIOBase.readinto:
+        return cast(io.RawIOBase, file).readinto(room) or 0
+    view = memoryview(room)
+    data = file.read(len(view))
+    view[: len(data)] = data
+    return len(data)
+
+
+class Layer(io.RawIOBase):
+    """A file around ``file``: it does what that one does, and closes it."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._inner = file
+
+    def some(self, size: int) -> bytes:
+        """At most ``size`` bytes, none at the end."""
+        return self._inner.read(size)
+
+    def read(self, size: int = -1) -> bytes:
+        return self.readall() if size < 0 else self.some(size)
+
+    def readinto(self, room: Buffer) -> int:
+        view = memoryview(room)
+        data = self.some(len(view))
+        view[: len(data)] = data
+        return len(data)
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return bool(hasattr(self._inner, "seekable") and self._inner.seekable())
+
+    def tell(self) -> int:
+        return self._inner.tell()
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        return self._inner.seek(offset, whence)
+
+    def close(self) -> None:
+        self._inner.close()
+        super().close()
+
+
+class Lookahead(Layer):
+    """``file`` from its place on, whose next bytes can be looked at before they are read.
+
+    Damage that is met while looking ahead is raised when reading comes to it.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        super().__init__(file)
+        self._ahead = b""
+        self._failure: DamageError | None = None
+
+    def peek(self, length: int) -> bytes:
+        """The next ``length`` bytes, fewer only at the end."""
+        parts = [self._ahead]
+        missing = length - len(self._ahead)
+        while missing > 0 and (chunk := self._more(missing)):
+            parts.append(chunk)
+            missing -= len(chunk)
+        self._ahead = b"".join(parts)
+        return self._ahead[:length]
+
+    def _more(self, length: int) -> bytes:
+        if self._failure is not None:
+            return b""
+        try:
+            return self._inner.read(length)
+        except DamageError as error:
+            self._failure = error
+            return b""
+
+    def some(self, size: int) -> bytes:
+        if not self._ahead and self._failure is not None:
+            failure, self._failure = self._failure, None
+            raise failure
+        if not self._ahead:
+            return self._inner.read(size)
+        data, self._ahead = self._ahead[:size], self._ahead[size:]
+        return data
+
+    def readinto(self, room: Buffer) -> int:
+        ahead = self._ahead or self._failure is not None
+        return super().readinto(room) if ahead else read_into(self._inner, room)
+
+    def tell(self) -> int:
+        return self._inner.tell() - len(self._ahead)
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        if whence == io.SEEK_CUR:
+            offset -= len(self._ahead)
+        self._ahead = b""
+        return self._inner.seek(offset, whence)
+
+
+class FileHash:
+    """Opens a file again and again; what is read of it from end to end is hashed."""
+
+    def __init__(self, opener: Callable[[], BinaryIO]) -> None:
+        self._opener = opener
+        self._done: tuple[int, str] | None = None
+
+    def open(self) -> BinaryIO:
+        """The file."""
+        return cast(BinaryIO, _Hashed(self._opener(), self._finished))
+
+    def _finished(self, size: int, digest: str) -> None:
+        self._done = size, digest
+
+    def result(self) -> tuple[int, str]:
+        """Size and SHA-256 of the file; it is read if nobody has read all of it."""
+        if self._done is None:
+            with self.open() as file:
+                while file.read(_CHUNK):
+                    pass
+        assert self._done is not None
+        return self._done
+
+
+class _Hashed(Layer):
+    """A file that tells size and SHA-256 once its end was met, if nothing of it was left out."""
+
+    def __init__(self, file: BinaryIO, finished: Callable[[int, str], None]) -> None:
+        super().__init__(file)
+        self._finished = finished
+        self._digest = hashlib.sha256()
+        self._hashed = self._at = 0
+
+    def some(self, size: int) -> bytes:
+        data = self._inner.read(size)
+        self._take(data, size)
+        return data
+
+    def readinto(self, room: Buffer) -> int:
+        view = memoryview(room)
+        count = read_into(self._inner, view)
+        self._take(view[:count], len(view))
+        return count
+
+    def _take(self, data: bytes | memoryview, asked: int) -> None:
+        start, self._at = self._at, self._at + len(data)
+        if start <= self._hashed < self._at:
+            self._digest.update(memoryview(data)[self._hashed - start :])
+            self._hashed = self._at
+        if asked and not len(data) and self._at == self._hashed:
+            self._finished(self._hashed, self._digest.hexdigest())
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        self._at = self._inner.seek(offset, whence)
+        return self._at
