@@ -91,7 +91,7 @@ def test_an_event_over_several_packets() -> None:
     limit = (1 << 24) - 1
     parts = [sent[:limit], sent[limit:]]
     data = b"".join(len(p).to_bytes(3, "little") + bytes([i]) + p for i, p in enumerate(parts))
-    assert framing_of(data[:100], whole=False) is Framing.PACKETS
+    assert framing_of(data[:100]) is Framing.PACKETS
     framer = Framer()
     assert [len(e) for e in [*framer.feed(data), *framer.end()]] == [size]
     assert not framer.broken

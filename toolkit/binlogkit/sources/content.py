@@ -61,13 +61,12 @@ def recognised(file: Lookahead, name: str, keys: KeyFiles) -> BinaryIO:
 def _other(file: Lookahead, name: str) -> BinaryIO:
     """Events without a file around them, or what a text holds; else the file as it is."""
     plain, head = cast(BinaryIO, file), file.peek(_HEAD)
-    whole = len(head) < _HEAD
-    framing = framing_of(head, whole=whole)
+    framing = framing_of(head)
     if framing is not None:
         return cast(BinaryIO, LooseEvents(name, _framed(name, plain, framing)))
     from binlogkit.sources.text.content import events_in_text
 
-    return events_in_text(plain, name, head, whole=whole)
+    return events_in_text(plain, name, head)
 
 
 def _framed(name: str, file: BinaryIO, framing: Framing) -> Iterator[Piece]:

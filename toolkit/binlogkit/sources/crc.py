@@ -12,10 +12,11 @@ import zlib
 from functools import cache
 
 from binlogkit.constants import CHECKSUM_LENGTH, EventFlag, EventType
+from binlogkit.errors import ChecksumError
 from binlogkit.sources.raw import EventHeader
 from binlogkit.sources.stream import ByteStream
 
-__all__ = ["StretchCrc", "crc_of", "ends_in_crc", "shift"]
+__all__ = ["StretchCrc", "checksum_error", "crc_of", "ends_in_crc", "shift"]
 
 _FLAGS_OFFSET = 17
 
@@ -40,6 +41,18 @@ def ends_in_crc(header: EventHeader, data: bytes) -> bool:
     if end < header.length:
         return False
     return crc_of(header, data, end) == int.from_bytes(data[end:], "little")
+
+
+def checksum_error(
+    name: str, pos: int, header: EventHeader, data: bytes, says: str
+) -> ChecksumError | None:
+    """The error of an event whose last four bytes are not its CRC32; ``says``: who says so."""
+    end = len(data) - CHECKSUM_LENGTH
+    computed, stored = crc_of(header, data, end), int.from_bytes(data[end:], "little")
+    if computed == stored:
+        return None
+    reason = f"the CRC32 of the event is {computed:#010x}, {says} says {stored:#010x}"
+    return ChecksumError(name, pos, reason, "checksum")
 
 
 class StretchCrc:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from enum import Enum
 
 from binlogkit.constants import HEADER_LENGTH, event_type_name
-from binlogkit.sources.event_shape import begins_event, is_event
+from binlogkit.sources.plausible import begins_event, is_event
 
 __all__ = ["Framer", "Framing", "framing_of"]
 
@@ -30,25 +30,25 @@ class Framing(Enum):
     PACKETS = _PACKET_HEADER + 1
 
 
-def framing_of(head: bytes, *, whole: bool) -> Framing | None:
-    """The framing of bytes that begin so, None where no event begins; ``whole``: no more follow."""
-    if begins_event(head, whole=whole):
+def framing_of(head: bytes) -> Framing | None:
+    """The framing of bytes that begin so, None where no event begins."""
+    if begins_event(head):
         return Framing.BARE
     if _begins_packets(head):
         return Framing.PACKETS
-    if head[:1] == b"\0" and _begins_status(head[1:], whole=whole):
+    if head[:1] == b"\0" and _begins_status(head[1:]):
         return Framing.STATUS
     return None
 
 
-def _begins_status(rest: bytes, *, whole: bool) -> bool:
+def _begins_status(rest: bytes) -> bool:
     """An event, and behind it the next status byte, if anything."""
     if not is_event(rest):
         return False
     size = int.from_bytes(rest[_SIZE], "little")
     if len(rest) <= size:
-        return begins_event(rest, whole=whole)
-    return rest[size] == _OK or framing_of(rest[size:], whole=whole) is not None
+        return begins_event(rest)
+    return rest[size] == _OK or framing_of(rest[size:]) is not None
 
 
 def _begins_packets(head: bytes) -> bool:
@@ -108,7 +108,7 @@ class Framer:
         if len(self._data) < around + HEADER_LENGTH and not whole:
             return None
         if self._framing is None:
-            self._framing = framing_of(bytes(self._data[:256]), whole=whole) or Framing.BARE
+            self._framing = framing_of(bytes(self._data[:256])) or Framing.BARE
         if self._framing is Framing.PACKETS:
             return self._packet()
         start = self._framing.value

@@ -1,6 +1,6 @@
 """Raw events of one binary log: framing, versions, checksums, damage.
 
-The version follows from the first event (first_event.py); each START_EVENT_V3 or format description
+The version follows from the first event (plausible.py); each START_EVENT_V3 or format description
 behind it says anew how what follows is framed: a relay log has the replica's own first, then the
 source's, with other lengths and maybe other checksums.
 """
@@ -19,7 +19,6 @@ from binlogkit.constants import (
     EventType,
 )
 from binlogkit.errors import (
-    ChecksumError,
     DamageError,
     EmptyInputError,
     InputError,
@@ -28,15 +27,15 @@ from binlogkit.errors import (
     TruncatedEventError,
     ZeroTailError,
 )
-from binlogkit.sources.crc import crc_of, ends_in_crc
-from binlogkit.sources.first_event import first_format, start_format
+from binlogkit.sources.crc import checksum_error, ends_in_crc
 from binlogkit.sources.log_format import LogFormat, format_of
 from binlogkit.sources.loose_events import LooseEvents, ShownFile
+from binlogkit.sources.plausible import first_format, start_format
 from binlogkit.sources.raw import V1_HEADER_LENGTH, EventHeader, RawEvent, parse_header
 from binlogkit.sources.recovery import Recovery, with_checksums
 from binlogkit.sources.stream import ByteStream
 
-__all__ = ["LogReader", "crc_of"]
+__all__ = ["LogReader"]
 
 # What may stand at the head of a log; of a relay log a ROTATE is between its format descriptions.
 _HEAD = (
@@ -318,7 +317,7 @@ class LogReader:
                 raise MalformedEventError(
                     self.name, pos, "the event is too short for its checksum", "checksum"
                 )
-            checksum = self._verify(pos, header, data, end)
+            checksum = self._verify(pos, header, data)
         elif self._recovery.leads_nowhere(header, pos, self.format):
             raise MalformedEventError(
                 self.name,
@@ -326,31 +325,15 @@ class LogReader:
                 f"its size, {header.size} bytes, and log_pos {header.log_pos} lead to no event",
                 "event_size",
             )
-        return RawEvent(
-            file=self.name,
-            pos=pos,
-            header=header,
-            body=data[header.length : end],
-            checksum=checksum,
-            version=self.format.version,
-            extra_header=data[HEADER_LENGTH : header.length],
-            stored_checksum=data[end:],
-        )
+        return RawEvent.framed(self.name, pos, header, data, end, checksum, self.format.version)
 
-    def _verify(self, pos: int, header: EventHeader, data: bytes, end: int) -> str:
+    def _verify(self, pos: int, header: EventHeader, data: bytes) -> str:
         """``ok``, or ``bad`` where reading goes on behind the event; else it raises."""
-        computed, stored = crc_of(header, data, end), int.from_bytes(data[end:], "little")
-        if computed == stored:
+        error = checksum_error(self.name, pos, header, data, "the log")
+        if error is None:
             return "ok"
-        error = ChecksumError(
-            self.name,
-            pos,
-            f"the CRC32 of the event is {computed:#010x}, the log says {stored:#010x}",
-            "checksum",
-        )
-        if self._on_damage == "stop":
-            raise error
-        if self._recovery.size_of(header, pos, self.format) != header.size:
+        sized = self._on_damage != "stop" and self._recovery.size_of(header, pos, self.format)
+        if sized != header.size:
             raise error
         self._report(error, pos + header.size)
         return "bad"

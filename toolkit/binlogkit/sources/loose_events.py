@@ -17,11 +17,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from binlogkit.constants import CHECKSUM_LENGTH, HEADER_LENGTH, EventFlag, EventType
-from binlogkit.errors import ChecksumError, DamageError, InputError, MalformedEventError
-from binlogkit.sources.crc import crc_of, ends_in_crc
-from binlogkit.sources.event_shape import start_v1, start_v3
+from binlogkit.errors import DamageError, InputError, MalformedEventError
+from binlogkit.sources.crc import checksum_error, ends_in_crc
 from binlogkit.sources.log_format import CHECKSUM_CRC32, LogFormat, format_of
-from binlogkit.sources.raw import V1_HEADER_LENGTH, EventHeader, RawEvent, parse_header
+from binlogkit.sources.plausible import whole_start
+from binlogkit.sources.raw import EventHeader, RawEvent, parse_header
 
 __all__ = ["LooseEvent", "LooseEvents", "LoosePlace"]
 
@@ -113,7 +113,12 @@ class LooseEvents(io.RawIOBase):
             if header.size != sent.size or header.length > sent.size:
                 tell(_misfit(self._name, pos, header, sent.size))
             elif stop is None or pos < stop:
-                yield self._event(piece.data, header, pos, end_pos, inner, tell)
+                checksum, end = self._checked(piece.data, header, pos, tell)
+                outer = None if end_pos == pos + header.size else end_pos
+                yield RawEvent.framed(
+                    self._name, pos, header, piece.data, end, checksum, self.format.version,
+                    inner, outer,
+                )  # fmt: skip
 
     def _with_format(self) -> Iterator[Piece]:
         """The pieces; before the first one is given the format is known, or found out."""
@@ -129,60 +134,27 @@ class LooseEvents(io.RawIOBase):
         yield from self._pieces
 
     def _header(self, data: bytes) -> EventHeader:
-        if start_v1(data):
-            self.format = LogFormat(version=1, header_length=V1_HEADER_LENGTH)
-        elif start_v3(data):
-            self.format = LogFormat(version=3)
+        self.format = whole_start(data) or self.format
         length = self.format.header_length
         if data[4] == EventType.FORMAT_DESCRIPTION_EVENT:
             self.format = format_of(self._name, 0, data)
             length = HEADER_LENGTH
         return parse_header(data, length)
 
-    def _event(
-        self,
-        data: bytes,
-        header: EventHeader,
-        pos: int,
-        end_pos: int,
-        inner: int | None,
-        tell: Callable[[DamageError], None],
-    ) -> RawEvent:
-        checksum, end = "none", len(data)
-        if self.format.checksummed(header.type_code):
-            end -= CHECKSUM_LENGTH
-            if end < header.length:
-                tell(MalformedEventError(self._name, pos, "too short for its checksum", "checksum"))
-                checksum, end = "bad", len(data)
-            else:
-                checksum = self._checked(data, header, pos, end, tell)
-        return RawEvent(
-            file=self._name,
-            pos=pos,
-            header=header,
-            body=data[header.length : end],
-            checksum=checksum,
-            inner=inner,
-            outer_end=None if end_pos == pos + header.size else end_pos,
-            version=self.format.version,
-            extra_header=data[HEADER_LENGTH : header.length],
-            stored_checksum=data[end:],
-        )
-
     def _checked(
-        self,
-        data: bytes,
-        header: EventHeader,
-        pos: int,
-        end: int,
-        tell: Callable[[DamageError], None],
-    ) -> str:
-        computed, stored = crc_of(header, data, end), int.from_bytes(data[end:], "little")
-        if computed == stored:
-            return "ok"
-        reason = f"the CRC32 of the event is {computed:#010x}, it says {stored:#010x}"
-        tell(ChecksumError(self._name, pos, reason, "checksum"))
-        return "bad"
+        self, data: bytes, header: EventHeader, pos: int, tell: Callable[[DamageError], None]
+    ) -> tuple[str, int]:
+        """What its checksum says of an event, and where that one begins."""
+        end = len(data) - CHECKSUM_LENGTH
+        if not self.format.checksummed(header.type_code):
+            return "none", len(data)
+        if end < header.length:
+            tell(MalformedEventError(self._name, pos, "too short for its checksum", "checksum"))
+            return "bad", len(data)
+        error = checksum_error(self._name, pos, header, data, "it")
+        if error is not None:
+            tell(error)
+        return "ok" if error is None else "bad", end
 
 
 def _misfit(name: str, pos: int, header: EventHeader, sent: int) -> DamageError:
@@ -193,9 +165,7 @@ def _misfit(name: str, pos: int, header: EventHeader, sent: int) -> DamageError:
 
 def _tells_format(piece: Piece) -> bool:
     return isinstance(piece, LooseEvent) and (
-        piece.data[4] == EventType.FORMAT_DESCRIPTION_EVENT
-        or start_v1(piece.data)
-        or start_v3(piece.data)
+        piece.data[4] == EventType.FORMAT_DESCRIPTION_EVENT or whole_start(piece.data) is not None
     )
 
 

@@ -76,6 +76,17 @@ class RawEvent:
     extra_header: bytes = b""
     stored_checksum: bytes = b""
 
+    @classmethod
+    def framed(
+        cls, file: str, pos: int, header: EventHeader, data: bytes, end: int, checksum: str,
+        version: int, inner: int | None = None, outer_end: int | None = None,
+    ) -> RawEvent:  # fmt: skip
+        """The event that ``data`` is, header to checksum; ``end``: where the checksum begins."""
+        return cls(
+            file, pos, header, data[header.length : end], checksum, inner, outer_end, version,
+            data[HEADER_LENGTH : header.length], data[end:],
+        )  # fmt: skip
+
     @property
     def end_pos(self) -> int:
         """Offset of the byte after the event; of the payload event for an inner one."""

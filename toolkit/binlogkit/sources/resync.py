@@ -72,10 +72,6 @@ class Resync:
     shifts: frozenset[int]
     crc: StretchCrc
 
-    def sound_at(self, at: int) -> LogFormat | None:
-        """The format in which a sound event begins ``at`` bytes ahead, None when there is none."""
-        return self._format_at(at)
-
     def next(self, event_size: int = 0) -> LogFormat | None:
         """Move to the next sound event behind the stream's place; its format.
 
@@ -94,7 +90,7 @@ class Resync:
             for i in self._candidates(window, at, size, self.shifts):
                 if stream.offset + at + i < inside:
                     continue
-                found = self._format_at(at + i)
+                found = self.sound_at(at + i)
                 if found is not None:
                     stream.skip(at + i)
                     return found
@@ -122,7 +118,8 @@ class Resync:
                     return at + i, form
         return None
 
-    def _format_at(self, at: int) -> LogFormat | None:
+    def sound_at(self, at: int) -> LogFormat | None:
+        """The format in which a sound event begins ``at`` bytes ahead, None when there is none."""
         for form in self.formats:
             needed = 1 if form.checksummed(0) else _PLAIN
             if form.version > 1 and self._chain(at, form, self.shifts, needed):

@@ -19,7 +19,7 @@ from binlogkit.events.explain.expand import expand
 from binlogkit.events.explain.fields import section_of, type_meaning, type_since
 from binlogkit.events.explain.parts import FieldPart, fill
 from binlogkit.events.explain.shape import meaning_of, shaped, typed_values
-from binlogkit.sources.log_reader import crc_of
+from binlogkit.sources.crc import crc_of
 from binlogkit.sources.raw import V1_HEADER_LENGTH, EventHeader, RawEvent, parse_header
 
 __all__ = ["EventWalk", "stored_bytes_of", "walk_event", "walk_fragment"]

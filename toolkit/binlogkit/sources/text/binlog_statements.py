@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import BinaryIO
 
-from binlogkit.sources.event_shape import begins_event
 from binlogkit.sources.loose_events import LooseEvent, Piece
+from binlogkit.sources.plausible import begins_event
 from binlogkit.sources.text.base64_events import Base64Events
 from binlogkit.sources.text.payload_comments import PayloadComments
 from binlogkit.sources.text.scanner import TextWindow
@@ -108,7 +108,7 @@ class BinlogText:
         if not self._bare:
             return None
         for run in _RUN.finditer(self._window.text, self._window.at, end):
-            if begins_event(_decoded(run[0]), whole=False):
+            if begins_event(_decoded(run[0])):
                 return run.start()
         return None
 
@@ -146,7 +146,7 @@ class BinlogText:
         """Whether what follows a gap does not go on with the event that is begun."""
         run = _CHARS.match(self._window.text, index)
         if self._events.padded:
-            return run is not None and begins_event(_decoded(run[0]), whole=False)
+            return run is not None and begins_event(_decoded(run[0]))
         window = self._window
         sees_it = window.ended or index + _LONGEST_TOKEN < len(window.text)
         if self._state is _State.STATEMENT or not sees_it:
@@ -216,7 +216,7 @@ class BinlogText:
             if found["quote"]:
                 index = found.end()
                 break
-            if begins_event(_decoded(found["chars"]), whole=False):
+            if begins_event(_decoded(found["chars"])):
                 self._window.skip_to(found.start())
                 return
         self._window.skip_to(min(index, len(text)))

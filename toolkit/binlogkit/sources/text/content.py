@@ -24,17 +24,17 @@ _UTF16_MARK = 2  # bytes
 _CONTROL = bytes(b for b in range(32) if chr(b) not in "\t\n\r\f\x1b")
 
 
-def events_in_text(file: BinaryIO, name: str, head: bytes, *, whole: bool) -> BinaryIO:
+def events_in_text(file: BinaryIO, name: str, head: bytes) -> BinaryIO:
     """The events in ``file``, or the log that it shows; itself where it is no text.
 
-    ``head``: its first bytes; ``whole``: whether there are no others.
+    ``head``: its first bytes.
     """
     if not _is_text(head):
         return file
     text = _decoded(head)
     statements = HOLDS_EVENTS.search(text) is not None
     if not statements or EVENT_DUMP.search(text):
-        dumps = shown(name, head, whole=whole)
+        dumps = shown(name, head)
         if dumps is Shown.IMAGE:
             return cast(BinaryIO, HexImage(name, file))
         if dumps is Shown.EVENTS:

@@ -120,7 +120,7 @@ class Shown(Enum):
     EVENTS = "events"
 
 
-def shown(name: str, head: bytes, *, whole: bool) -> Shown | None:
+def shown(name: str, head: bytes) -> Shown | None:
     """What the dumps of a text that begins with ``head`` are; None where it holds none."""
     start, decided, damaged = b"", False, False
     for item in chain(Dump(name, cast(BinaryIO, io.BytesIO(head))), [NewDump(offsets=False)]):
@@ -129,7 +129,7 @@ def shown(name: str, head: bytes, *, whole: bool) -> Shown | None:
         damaged = damaged or isinstance(item, DamageError)
         ended = isinstance(item, NewDump)
         if not decided and (ended or len(start) >= _ENOUGH):
-            found = _what(start, whole=ended and whole)
+            found = _what(start)
             if found is not None:
                 return found
             decided = True
@@ -138,7 +138,7 @@ def shown(name: str, head: bytes, *, whole: bool) -> Shown | None:
     return Shown.EVENTS if damaged else None
 
 
-def _what(start: bytes, *, whole: bool) -> Shown | None:
+def _what(start: bytes) -> Shown | None:
     if start.startswith((BINLOG_MAGIC, ENCRYPTED_MAGIC)) or is_packed(start):
         return Shown.IMAGE
-    return Shown.EVENTS if framing_of(start, whole=whole) is not None else None
+    return Shown.EVENTS if framing_of(start) is not None else None
