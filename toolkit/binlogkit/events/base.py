@@ -3,19 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, TypeAlias
 
 from binlogkit._kernel.cursor import Cursor
 from binlogkit.constants import EventType, event_type_name
 from binlogkit.sources.raw import RawEvent
 
-__all__ = ["Body", "Event", "OpaqueEvent", "ParseContext", "Parser", "hidden", "parser_of", "reads"]
+__all__ = [
+    "Body",
+    "Event",
+    "OpaqueEvent",
+    "ParseContext",
+    "Parser",
+    "hidden",
+    "parser_of",
+    "readers_of",
+    "reads",
+    "stored",
+]
 
 
 def hidden(default: Any = ()) -> Any:
     """A field that only whoever writes the event again needs; records leave it out."""
     return field(default=default, metadata={"record": False})
+
+
+FieldReader: TypeAlias = Callable[[Cursor, str], Any]
+
+
+def stored(*readers: tuple[int, FieldReader], variant: str = "") -> Any:
+    """A field that may be there, None where it is not: its codes, and what reads it behind each.
+
+    ``variant``: whose the codes are, where others have another meaning for them.
+    """
+    return field(default=None, metadata={"readers": readers, "variant": variant})
+
+
+def readers_of(kind: type, variant: str = "") -> dict[int, list[tuple[str, FieldReader]]]:
+    """By its code the fields that :func:`stored` declares, in their order."""
+    found: dict[int, list[tuple[str, FieldReader]]] = {}
+    declared = [f for f in fields(kind) if "readers" in f.metadata]
+    own = {code for f in declared if f.metadata["variant"] for code, _ in f.metadata["readers"]}
+    for f in declared:
+        for code, read in f.metadata["readers"]:
+            if f.metadata["variant"] == (variant if code in own else ""):
+                found.setdefault(code, []).append((f.name, read))
+    return found
 
 
 @dataclass(frozen=True, slots=True)

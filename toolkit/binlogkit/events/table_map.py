@@ -12,7 +12,7 @@ from typing import Any
 
 from binlogkit._kernel.cursor import Cursor
 from binlogkit.constants import EventType
-from binlogkit.events.base import ParseContext, hidden, reads
+from binlogkit.events.base import ParseContext, hidden, readers_of, reads, stored
 from binlogkit.sources.log_format import is_mariadb
 from binlogkit.sources.raw import RawEvent
 
@@ -28,59 +28,6 @@ class DefaultCharset:
 
     default: int
     others: tuple[tuple[int, int], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class OptionalMetadata:
-    """What ``binlog_row_metadata`` MINIMAL (the first four) and FULL add; None where not there.
-
-    ``unsigned``: one bit per numeric column, in order, padded to whole bytes; ``columns_charset``
-    and ``enum_and_set_columns_charset``: a collation id per column of that kind; ``set_labels``,
-    ``enum_labels``: per SET and ENUM column, as stored; ``primary_key``: (column index, prefix
-    length or 0); ``visible``: one bit per column (8.0.23); ``vector_dimensions``: 9.0;
-    ``unknown``: type and value of what has no name here, or is there a second time; ``order``: the
-    types as stored.
-    """
-
-    unsigned: tuple[bool, ...] | None = None
-    default_charset: DefaultCharset | None = None
-    columns_charset: tuple[int, ...] | None = None
-    geometry_types: tuple[int, ...] | None = None
-    column_names: tuple[str, ...] | None = None
-    set_labels: tuple[tuple[bytes, ...], ...] | None = None
-    enum_labels: tuple[tuple[bytes, ...], ...] | None = None
-    primary_key: tuple[tuple[int, int], ...] | None = None
-    enum_and_set_default_charset: DefaultCharset | None = None
-    enum_and_set_columns_charset: tuple[int, ...] | None = None
-    visible: tuple[bool, ...] | None = None
-    vector_dimensions: tuple[int, ...] | None = None
-    unknown: tuple[tuple[int, bytes], ...] | None = None
-    order: tuple[int, ...] = hidden()
-
-
-@dataclass(frozen=True, slots=True)
-class TableMap:
-    """A table of the rows events that follow.
-
-    ``types``: one type code per column; ``metadata``: the types' metadata, end to end;
-    ``nullable``: one bit per column, lowest first (both empty up to 5.1.4); ``mariadb``: written by
-    it, whose lists of character sets count GEOMETRY columns too.
-    """
-
-    table_id: int
-    flags: int
-    db: str
-    table: str
-    types: bytes
-    metadata: bytes
-    nullable: bytes
-    optional: OptionalMetadata | None
-    mariadb: bool = hidden(False)
-
-    @property
-    def column_count(self) -> int:
-        """How many columns the table has."""
-        return len(self.types)
 
 
 def _bits(cursor: Cursor, name: str) -> tuple[bool, ...]:
@@ -133,21 +80,60 @@ def _prefix_key(cursor: Cursor, name: str) -> tuple[tuple[int, int], ...]:
     return tuple(zip(rest[::2], rest[1::2], strict=True))
 
 
-_FIELDS: dict[int, tuple[str, Any]] = {
-    1: ("unsigned", _bits),
-    2: ("default_charset", _default_charset),
-    3: ("columns_charset", _numbers),
-    4: ("column_names", _names),
-    5: ("set_labels", _labels),
-    6: ("enum_labels", _labels),
-    7: ("geometry_types", _numbers),
-    8: ("primary_key", _simple_key),
-    9: ("primary_key", _prefix_key),
-    10: ("enum_and_set_default_charset", _default_charset),
-    11: ("enum_and_set_columns_charset", _numbers),
-    12: ("visible", _bits),
-    13: ("vector_dimensions", _numbers),
-}
+@dataclass(frozen=True, slots=True)
+class OptionalMetadata:
+    """What ``binlog_row_metadata`` MINIMAL (the first four) and FULL add; None where not there.
+
+    ``unsigned``: one bit per numeric column, in order, padded to whole bytes; ``columns_charset``
+    and ``enum_and_set_columns_charset``: a collation id per column of that kind; ``set_labels``,
+    ``enum_labels``: per SET and ENUM column, as stored; ``primary_key``: (column index, prefix
+    length or 0); ``visible``: one bit per column (8.0.23); ``vector_dimensions``: 9.0;
+    ``unknown``: type and value of what has no name here, or is there a second time; ``order``: the
+    types as stored.
+    """
+
+    unsigned: tuple[bool, ...] | None = stored((1, _bits))
+    default_charset: DefaultCharset | None = stored((2, _default_charset))
+    columns_charset: tuple[int, ...] | None = stored((3, _numbers))
+    geometry_types: tuple[int, ...] | None = stored((7, _numbers))
+    column_names: tuple[str, ...] | None = stored((4, _names))
+    set_labels: tuple[tuple[bytes, ...], ...] | None = stored((5, _labels))
+    enum_labels: tuple[tuple[bytes, ...], ...] | None = stored((6, _labels))
+    primary_key: tuple[tuple[int, int], ...] | None = stored((8, _simple_key), (9, _prefix_key))
+    enum_and_set_default_charset: DefaultCharset | None = stored((10, _default_charset))
+    enum_and_set_columns_charset: tuple[int, ...] | None = stored((11, _numbers))
+    visible: tuple[bool, ...] | None = stored((12, _bits))
+    vector_dimensions: tuple[int, ...] | None = stored((13, _numbers))
+    unknown: tuple[tuple[int, bytes], ...] | None = None
+    order: tuple[int, ...] = hidden()
+
+
+_READERS = readers_of(OptionalMetadata)
+
+
+@dataclass(frozen=True, slots=True)
+class TableMap:
+    """A table of the rows events that follow.
+
+    ``types``: one type code per column; ``metadata``: the types' metadata, end to end;
+    ``nullable``: one bit per column, lowest first (both empty up to 5.1.4); ``mariadb``: written by
+    it, whose lists of character sets count GEOMETRY columns too.
+    """
+
+    table_id: int
+    flags: int
+    db: str
+    table: str
+    types: bytes
+    metadata: bytes
+    nullable: bytes
+    optional: OptionalMetadata | None
+    mariadb: bool = hidden(False)
+
+    @property
+    def column_count(self) -> int:
+        """How many columns the table has."""
+        return len(self.types)
 
 
 def _optional(cursor: Cursor) -> OptionalMetadata | None:
@@ -160,11 +146,10 @@ def _optional(cursor: Cursor) -> OptionalMetadata | None:
         kind = cursor.uint(1, "optional_metadata_type")
         part = cursor.sub(cursor.packed("optional_metadata_length"), "optional_metadata")
         order.append(kind)
-        known = _FIELDS.get(kind)
-        if known is None or known[0] in values:
+        [(name, read)] = _READERS.get(kind, [("", None)])
+        if read is None or name in values:
             unknown.append((kind, part.data))
         else:
-            name, read = known
             values[name] = read(part, name)
     if unknown:
         values["unknown"] = tuple(unknown)
