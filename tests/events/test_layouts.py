@@ -11,10 +11,10 @@ from binlogkit._kernel.cursor import Cursor, StoredText, decoded, stored_bytes
 from binlogkit.constants import EventType
 from binlogkit.errors import MalformedEventError
 from binlogkit.events.base import Event, OpaqueEvent
+from binlogkit.events.control import LargeTransactionHeader
 from binlogkit.events.early import final_codes
 from binlogkit.events.format_description import FormatDescription
 from binlogkit.events.gtid import Gtid
-from binlogkit.events.large_transaction import LargeTransactionHeader
 from binlogkit.events.load import Load
 from binlogkit.events.query import Query
 from binlogkit.events.reader import read_events

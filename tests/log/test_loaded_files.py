@@ -10,9 +10,9 @@ import pytest
 import binlogkit as bk
 from binlogkit.constants import EventType
 from binlogkit.errors import UsageError
-from binlogkit.events.context import LoadedFile
 from binlogkit.events.load import CreateFile, DeleteFile, ExecLoad, Load
 from binlogkit.events.query import ExecuteLoadQuery, LoadBlock
+from binlogkit.events.reader import LoadedFile
 from binlogkit.events.status_vars import StatusVars
 from binlogkit.frames.fields.field import names
 from binlogkit.frames.fields.ledger import LOADED_FILE

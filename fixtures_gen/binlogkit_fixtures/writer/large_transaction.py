@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from binlogkit.constants import EventType
-from binlogkit.events.large_transaction import LargeTransactionHeader
+from binlogkit.events.control import LargeTransactionHeader
 from binlogkit_fixtures.writer.base import Target, writes
 from binlogkit_fixtures.writer.packer import Packer
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from binlogkit.constants import EventType
-from binlogkit.events.query import ExecuteLoadQuery, LoadBlock, Query, RowsQuery
-from binlogkit.events.statement_text import statement_text
+from binlogkit.events.query import ExecuteLoadQuery, LoadBlock, Query, RowsQuery, statement_text
 from binlogkit.events.status_vars import StatusVars
 from binlogkit_fixtures.writer.base import Target, writes
 from binlogkit_fixtures.writer.packer import Packer

@@ -19,6 +19,7 @@ from binlogkit.events.control import (
     HeartbeatV2,
     Ignorable,
     Incident,
+    LargeTransactionHeader,
     Rotate,
     Slave,
     Stop,
@@ -29,11 +30,9 @@ from binlogkit.events.early import EarlyRows
 from binlogkit.events.group import TransactionContext, ViewChange
 from binlogkit.events.gtid import Gtid, PreviousGtids
 from binlogkit.events.gtid_set import GtidSet
-from binlogkit.events.large_transaction import LargeTransactionHeader
 from binlogkit.events.load import CreateFile, DeleteFile, ExecLoad, Load
-from binlogkit.events.query import ExecuteLoadQuery, LoadBlock, Query, RowsQuery
+from binlogkit.events.query import ExecuteLoadQuery, LoadBlock, Query, RowsQuery, statement_text
 from binlogkit.events.rows import ExtraRowInfo, RowsEvent
-from binlogkit.events.statement_text import statement_text
 from binlogkit.events.status_vars import StatusVars
 from binlogkit.events.table_map import DefaultCharset, OptionalMetadata, TableMap
 from binlogkit.events.variables import Intvar, Rand, UserVar

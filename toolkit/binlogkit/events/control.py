@@ -4,6 +4,11 @@ ROTATE: ``position:8 name``; INCIDENT (5.1.7+): ``type:2 length:1 message``; HEA
 log's name; its V2 (8.0.26+): fields of ``type:packed length:packed value``, 1 the name, 2 the
 position (packed), 0 the end; SLAVE (4.0): ``position:8 port:2 host log``; XID: ``xid:8``;
 XA_PREPARE (5.7.7+): ``one_phase:1 format_id:4 gtrid_length:4 bqual_length:4 data``.
+
+LARGE_TRANSACTION_HEADER (after 9.7): ``version:1 terminating_event_offset:8
+terminating_event_type:1 padding`` (server's sources, ``large_transaction_header_event.h``). It
+stands in a log that was a transaction's cache before it became a log: its padding fills the room
+that was kept for the events in front.
 """
 
 from __future__ import annotations
@@ -11,9 +16,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from binlogkit._kernel.cursor import Cursor, decoded
-from binlogkit.constants import EventType
-from binlogkit.events.base import ParseContext, hidden, reads
-from binlogkit.events.typed_fields import TypedFields, whole_packed
+from binlogkit.constants import EventType, event_type_name
+from binlogkit.events.base import ParseContext, TypedFields, hidden, reads, whole_packed
 from binlogkit.sources.raw import RawEvent
 
 __all__ = [
@@ -21,6 +25,7 @@ __all__ = [
     "HeartbeatV2",
     "Ignorable",
     "Incident",
+    "LargeTransactionHeader",
     "Rotate",
     "Slave",
     "Stop",
@@ -189,3 +194,32 @@ def _xa_prepare(cursor: Cursor, raw: RawEvent, context: ParseContext) -> XaPrepa
     bqual_length = cursor.uint(4, "bqual_length")
     gtrid = cursor.read(gtrid_length, "gtrid")
     return XaPrepare(one_phase, format_id, gtrid, cursor.read(bqual_length, "bqual"))
+
+
+@dataclass(frozen=True, slots=True)
+class LargeTransactionHeader:
+    """Where the transaction ends: for recovery, which need not read all of it.
+
+    ``version``: of this layout; ``terminating_event_type``: name of the type; ``padding``: without
+    meaning.
+    """
+
+    version: int
+    terminating_event_offset: int
+    terminating_event_type: str
+    padding_size: int
+    padding: bytes = hidden(b"")
+    terminating_event_code: int = hidden(0)
+
+
+@reads(EventType.LARGE_TRANSACTION_HEADER_EVENT)
+def _large_transaction(
+    cursor: Cursor, raw: RawEvent, context: ParseContext
+) -> LargeTransactionHeader:
+    version = cursor.uint(1, "version")
+    offset = cursor.uint(8, "terminating_event_offset")
+    code = cursor.uint(1, "terminating_event_type")
+    padding = cursor.rest("padding")
+    return LargeTransactionHeader(
+        version, offset, event_type_name(code), len(padding), padding, code
+    )

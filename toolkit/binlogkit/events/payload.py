@@ -16,8 +16,7 @@ from typing import BinaryIO, cast
 from binlogkit._kernel.cursor import Cursor
 from binlogkit.constants import HEADER_LENGTH, EventType
 from binlogkit.errors import MalformedEventError
-from binlogkit.events.base import ParseContext, hidden, reads
-from binlogkit.events.typed_fields import TypedFields, whole_packed
+from binlogkit.events.base import ParseContext, TypedFields, hidden, reads, whole_packed
 from binlogkit.limits import limit, limit_error
 from binlogkit.sources.raw import RawEvent, parse_header
 from binlogkit.sources.stream import ByteStream

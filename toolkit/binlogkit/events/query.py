@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from binlogkit._kernel.charsets import charset_of, decode
 from binlogkit._kernel.cursor import Cursor
 from binlogkit.constants import EventType
 from binlogkit.events.base import ParseContext, hidden, reads
-from binlogkit.events.statement_text import statement_text
 from binlogkit.events.status_vars import StatusVars, read_status_vars
 from binlogkit.sources.raw import RawEvent
 
-__all__ = ["ExecuteLoadQuery", "LoadBlock", "Query", "RowsQuery"]
+__all__ = ["ExecuteLoadQuery", "LoadBlock", "Query", "RowsQuery", "statement_text"]
 
 
 _SHORT = 11
@@ -81,39 +81,43 @@ class RowsQuery:
     length: int | None = hidden(None)
 
 
+def _head(cursor: Cursor) -> tuple[int, int, int, int]:
+    """Thread, seconds, the schema's length and the error's number."""
+    thread_id, exec_time = cursor.uint(4, "thread_id"), cursor.uint(4, "exec_time")
+    return thread_id, exec_time, cursor.uint(1, "schema_length"), cursor.uint(2, "error_code")
+
+
+def _rest(
+    cursor: Cursor, vars_length: int, schema_length: int, context: ParseContext
+) -> tuple[StatusVars, str, str, bytes | None]:
+    """Status variables, schema, the statement's text, and its bytes where these are to be kept."""
+    status = read_status_vars(cursor.sub(vars_length, "status_vars"), context.server_version)
+    schema = cursor.text(schema_length, "schema")
+    cursor.skip(1, "schema_end")
+    return status, schema, *statement_text(cursor.rest("query"), status.client_collation)
+
+
 @reads(EventType.QUERY_EVENT)
 def _query(cursor: Cursor, raw: RawEvent, context: ParseContext) -> Query:
-    thread_id = cursor.uint(4, "thread_id")
-    exec_time = cursor.uint(4, "exec_time")
-    schema_length = cursor.uint(1, "schema_length")
-    error_code = cursor.uint(2, "error_code")
+    thread_id, exec_time, schema_length, error_code = _head(cursor)
     code = raw.header.type_code
     # 5.0.0 to 5.0.3 announce the short post-header of v3.
     short = raw.version < 4 or context.post_header_lengths.get(code) == _SHORT
     vars_length = 0 if short else cursor.uint(2, "status_vars_length")
     context.end_post_header(cursor, code)
-    status = read_status_vars(cursor.sub(vars_length, "status_vars"), context.server_version)
-    schema = cursor.text(schema_length, "schema")
-    cursor.skip(1, "schema_end")
-    text, kept = statement_text(cursor.rest("query"), status.client_collation)
+    status, schema, text, kept = _rest(cursor, vars_length, schema_length, context)
     return Query(thread_id, exec_time, error_code, schema, status, text, kept)
 
 
 @reads(EventType.EXECUTE_LOAD_QUERY_EVENT)
 def _execute_load(cursor: Cursor, raw: RawEvent, context: ParseContext) -> ExecuteLoadQuery:
-    thread_id = cursor.uint(4, "thread_id")
-    exec_time = cursor.uint(4, "exec_time")
-    schema_length = cursor.uint(1, "schema_length")
-    error_code = cursor.uint(2, "error_code")
+    thread_id, exec_time, schema_length, error_code = _head(cursor)
     vars_length = cursor.uint(2, "status_vars_length")
     file_id = cursor.uint(4, "file_id")
     name_start, name_end = cursor.uint(4, "name_start"), cursor.uint(4, "name_end")
     duplicates = cursor.uint(1, "duplicates")
     context.end_post_header(cursor, raw.header.type_code)
-    status = read_status_vars(cursor.sub(vars_length, "status_vars"), context.server_version)
-    schema = cursor.text(schema_length, "schema")
-    cursor.skip(1, "schema_end")
-    text, kept = statement_text(cursor.rest("query"), status.client_collation)
+    status, schema, text, kept = _rest(cursor, vars_length, schema_length, context)
     return ExecuteLoadQuery(
         thread_id, exec_time, error_code, schema, file_id, name_start, name_end, duplicates,
         status, text, kept,
@@ -132,3 +136,22 @@ def _rows_query(cursor: Cursor, raw: RawEvent, context: ParseContext) -> RowsQue
     length = cursor.uint(1, "length")
     text, kept = statement_text(cursor.rest("query"), None)
     return RowsQuery(text, kept, length)
+
+
+def statement_text(data: bytes, collation: int | None) -> tuple[str, bytes | None]:
+    """The text of ``data``, and ``data`` itself where the text does not say it exactly.
+
+    ``collation``: id of character_set_client's default collation from the event's status
+    variables; without one UTF-8 is tried.
+    """
+    charset = charset_of(collation) if collation is not None else "utf8mb4"
+    if charset in ("utf8mb3", "utf8", "utf8mb4", "binary", None):
+        try:
+            return data.decode("utf-8"), None
+        except UnicodeDecodeError:
+            return data.decode("utf-8", "backslashreplace"), data
+    try:
+        text = decode(charset, data)
+    except UnicodeDecodeError:
+        return data.decode("ascii", "backslashreplace"), data
+    return text, None if text.encode() == data else data

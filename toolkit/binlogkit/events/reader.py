@@ -1,9 +1,16 @@
-"""Raw events -> typed events, in order, payloads unpacked; nothing is dropped."""
+"""Raw events -> typed events, in order, payloads unpacked; nothing is dropped.
+
+What other events say for a statement comes with it. INTVAR, RAND and USER_VAR stand before the
+statement that they are for. LOAD DATA's file stands in blocks before it: BEGIN_LOAD_QUERY and
+APPEND_BLOCK before EXECUTE_LOAD_QUERY (5.0.3+), CREATE_FILE and APPEND_BLOCK before EXEC_LOAD or
+DELETE_FILE (4.0 to 5.0.2); the file's id joins them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from binlogkit._kernel.cursor import Cursor
 from binlogkit.constants import HEADER_LENGTH, EventType
@@ -16,22 +23,46 @@ from binlogkit.events import (  # noqa: F401
     format_description,
     group,
     gtid,
-    gtid_tagged,
-    large_transaction,
-    load,
-    query,
     rows,
     table_map,
-    variables,
 )
 from binlogkit.events.base import Event, OpaqueEvent, ParseContext, parser_of
-from binlogkit.events.context import Joiner
+from binlogkit.events.load import CreateFile, DeleteFile, ExecLoad, Load
 from binlogkit.events.payload import TransactionPayload, inner_events
+from binlogkit.events.query import ExecuteLoadQuery, LoadBlock, Query
+from binlogkit.events.variables import Intvar, Rand, UserVar
 from binlogkit.sources.raw import RawEvent
 
-__all__ = ["EventParser", "payload_limit", "read_events", "with_final_code"]
+__all__ = [
+    "EventParser",
+    "LoadedFile",
+    "Variable",
+    "payload_limit",
+    "read_events",
+    "with_final_code",
+]
 
 _FORMATS = (EventType.FORMAT_DESCRIPTION_EVENT, EventType.START_EVENT_V3)
+
+
+Variable: TypeAlias = Intvar | Rand | UserVar
+_STATEMENTS = (Query, ExecuteLoadQuery, Load, CreateFile)
+_FILE_ENDS = (ExecuteLoadQuery, ExecLoad, DeleteFile)
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedFile:
+    """The file of a LOAD DATA, as its log has it.
+
+    ``pos``: of the event with its first block; ``size``: in bytes; ``whole``: False where the
+    first block is not in this log.
+    """
+
+    file_id: int
+    pos: int
+    blocks: int
+    size: int
+    whole: bool
 
 
 class EventParser:
@@ -46,11 +77,12 @@ class EventParser:
     ) -> None:
         self.context = ParseContext() if context is None else context
         self._failed = failed
-        self._joiner = Joiner()
+        self._variables: list[Variable] = []
+        self._files: dict[int, LoadedFile] = {}
 
     def forget_variables(self) -> None:
         """What INTVAR and the like said is not for the events that come."""
-        self._joiner.forget_variables()
+        self._variables.clear()
 
     def parse(self, raw: RawEvent) -> Event:
         """The next event."""
@@ -74,9 +106,29 @@ class EventParser:
             body,
             cursor.data[cursor.pos :],
             context.post_header_rest,
-            self._joiner.take(body, raw.header.type_code, raw.pos),
-            self._joiner.file(body),
+            self._variables_of(body),
+            self._file_of(body, raw),
         )
+
+    def _variables_of(self, body: object) -> tuple[Variable, ...]:
+        """The variables of a statement, in their order; () for every other event."""
+        if isinstance(body, Variable):
+            self._variables.append(body)
+        if not isinstance(body, _STATEMENTS):
+            return ()
+        found = tuple(self._variables)
+        self._variables.clear()
+        return found
+
+    def _file_of(self, body: object, raw: RawEvent) -> LoadedFile | None:
+        """The file that ends with ``body``: the statement, or the note that it failed."""
+        if isinstance(body, (CreateFile, LoadBlock)):
+            first = raw.header.type_code != EventType.APPEND_BLOCK_EVENT
+            new = LoadedFile(body.file_id, raw.pos, 0, 0, first)
+            file = new if first else self._files.get(body.file_id, new)
+            size = file.size + len(body.data)
+            self._files[body.file_id] = replace(file, blocks=file.blocks + 1, size=size)
+        return self._files.pop(body.file_id, None) if isinstance(body, _FILE_ENDS) else None
 
 
 def read_events(

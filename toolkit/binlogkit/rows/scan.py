@@ -21,7 +21,6 @@ from binlogkit._kernel.native.scan import Scanner
 from binlogkit.constants import BINLOG_MAGIC, CHECKSUM_LENGTH, HEADER_LENGTH, EventFlag, EventType
 from binlogkit.errors import DamageError, LimitError, MalformedEventError
 from binlogkit.events.base import Event, OpaqueEvent
-from binlogkit.events.context import Variable
 from binlogkit.events.packing import Pack, packs, usual_layout
 from binlogkit.events.payload import (
     TransactionPayload,
@@ -29,7 +28,7 @@ from binlogkit.events.payload import (
     largest_inner,
     plain_stream,
 )
-from binlogkit.events.reader import EventParser, payload_limit
+from binlogkit.events.reader import EventParser, Variable, payload_limit
 from binlogkit.events.rows import RowsEvent
 from binlogkit.rows.settling import Settled, settle
 from binlogkit.rows.window import ENTRIES, TRANSACTIONS, Stretch

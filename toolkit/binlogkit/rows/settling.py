@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 from binlogkit._kernel.native.index import Index
 from binlogkit._kernel.native.scan import Scanner
 from binlogkit.events.base import Event
-from binlogkit.events.gtid import Gtid
-from binlogkit.events.mariadb import opens_transaction
+from binlogkit.events.gtid import Gtid, opens_transaction
 from binlogkit.events.query import Query
 from binlogkit.rows.ddl import StatementKind, statement_kind
 from binlogkit.rows.transactions import GTID_TYPES, Outcome, Transaction, TransactionTracker

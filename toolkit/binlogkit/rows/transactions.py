@@ -16,9 +16,8 @@ from binlogkit.constants import EventType
 from binlogkit.events.base import Event
 from binlogkit.events.control import Incident, XaPrepare, Xid
 from binlogkit.events.early import EarlyRows
-from binlogkit.events.gtid import Gtid
+from binlogkit.events.gtid import MARIADB_GTID_EVENT, Gtid, opens_transaction
 from binlogkit.events.load import CreateFile, DeleteFile, ExecLoad, Load
-from binlogkit.events.mariadb import MARIADB_GTID_EVENT, opens_transaction
 from binlogkit.events.payload import TransactionPayload
 from binlogkit.events.query import ExecuteLoadQuery, LoadBlock, Query, RowsQuery
 from binlogkit.events.rows import RowsEvent, RowsFlag

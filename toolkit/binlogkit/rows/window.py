@@ -14,7 +14,7 @@ from binlogkit._kernel.native.scan import Scanner
 from binlogkit.constants import CHECKSUM_LENGTH, HEADER_LENGTH, EventType
 from binlogkit.errors import DamageError
 from binlogkit.events.base import Event, ParseContext
-from binlogkit.events.statement_text import statement_text
+from binlogkit.events.query import statement_text
 from binlogkit.rows.ddl import StatementKind, TableChange
 from binlogkit.rows.schema import TableSchema
 from binlogkit.rows.series import Series
