@@ -87,48 +87,36 @@ def server_settings(
     port: int | None = None,
     user: str | None = None,
     *,
-    socket: str | None = None,
-    ssl_mode: str | None = None,
-    ssl_ca: str | None = None,
-    ssl_capath: str | None = None,
-    ssl_cert: str | None = None,
-    ssl_key: str | None = None,
-    server_public_key_path: str | None = None,
     defaults_file: str | None = None,
+    **more: str | None,
 ) -> ServerSettings:
     """Settings from keywords, before those of the option file, before the defaults.
 
-    A password can only come from the file or the environment. Errors: InputError, UsageError.
+    ``more``: socket, ssl_mode, ssl_ca, ssl_capath, ssl_cert, ssl_key, server_public_key_path. A
+    password can only come from the file or the environment. Errors: InputError, UsageError.
     """
-    given = {
-        "host": host, "port": None if port is None else str(port), "user": user, "socket": socket,
-        "ssl-mode": ssl_mode, "ssl-ca": ssl_ca, "ssl-capath": ssl_capath, "ssl-cert": ssl_cert,
-        "ssl-key": ssl_key, "server-public-key-path": server_public_key_path,
-    }  # fmt: skip
-    options = {} if defaults_file is None else read_option_file(defaults_file)
+    found = {} if defaults_file is None else read_option_file(defaults_file)
+    options = {name.replace("-", "_"): value for name, value in found.items()}
     if host is not None or port is not None:
         options.pop("socket", None)
+    given = {"host": host, "port": None if port is None else str(port), "user": user, **more}
     options |= {name: value for name, value in given.items() if value is not None}
-    return _settings(options)
-
-
-def _settings(options: dict[str, str]) -> ServerSettings:
-    mode = options.get("ssl-mode", "").lower().replace("-", "_") or None
+    mode = options.get("ssl_mode", "").lower().replace("-", "_") or None
     if mode is not None and mode not in SSL_MODES:
         raise UsageError(f"ssl-mode is one of {', '.join(SSL_MODES)}, not {printable(mode)}")
-    key = options.get("server-public-key-path")
+    key = options.get("server_public_key_path")
     return ServerSettings(
-        host=options.get("host") or "localhost",
-        port=_port(options.get("port") or str(_DEFAULT_PORT)),
-        user=options.get("user") or "root",
-        password=options.get("password", os.environ.get(PASSWORD_VARIABLE)),
-        socket=options.get("socket"),
-        ssl_mode=mode,
-        ssl_ca=options.get("ssl-ca"),
-        ssl_capath=options.get("ssl-capath"),
-        ssl_cert=options.get("ssl-cert"),
-        ssl_key=options.get("ssl-key"),
-        server_public_key=None if key is None else _pem(key),
+        options.get("host") or "localhost",
+        _port(options.get("port") or str(_DEFAULT_PORT)),
+        options.get("user") or "root",
+        options.get("password", os.environ.get(PASSWORD_VARIABLE)),
+        options.get("socket"),
+        mode,
+        options.get("ssl_ca"),
+        options.get("ssl_capath"),
+        options.get("ssl_cert"),
+        options.get("ssl_key"),
+        None if key is None else _pem(key),
     )
 
 

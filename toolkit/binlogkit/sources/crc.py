@@ -90,26 +90,18 @@ class StretchCrc:
 
 def shift(crc: int, length: int) -> int:
     """The part that ``crc`` has in the CRC of its bytes and ``length`` more."""
-    power = 0
-    for table in _tables():
-        if digit := length & 0xFF:
-            power = _multiply(table[digit], power) if power else table[digit]
-        length >>= 8
-    return _multiply(power, crc) if power else crc
+    for place in range(4):
+        if crc and (digit := length >> 8 * place & 0xFF):
+            crc = _multiply(_power(digit, place), crc)
+    return crc
 
 
 @cache
-def _tables() -> tuple[tuple[int, ...], ...]:
-    """``x ** (8 * digit * 256 ** k)`` for every digit, k = 0 … 3."""
-    tables = []
-    step = _TOP >> 8  # x ** 8
-    for _ in range(4):
-        powers = [_TOP]
-        while len(powers) < 256:
-            powers.append(_multiply(powers[-1], step))
-        tables.append(tuple(powers))
-        step = _multiply(powers[-1], step)
-    return tuple(tables)
+def _power(digit: int, place: int) -> int:
+    """``x ** (8 * digit * 256 ** place)``."""
+    if digit > 1:
+        return _multiply(_power(digit // 2, place), _power(digit - digit // 2, place))
+    return _multiply(_power(128, place - 1), _power(128, place - 1)) if place else _TOP >> 8
 
 
 def _multiply(a: int, b: int) -> int:

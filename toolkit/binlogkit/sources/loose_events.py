@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from binlogkit.constants import CHECKSUM_LENGTH, HEADER_LENGTH, EventFlag, EventType
 from binlogkit.errors import DamageError, InputError, MalformedEventError
 from binlogkit.sources.crc import checksum_error, ends_in_crc
+from binlogkit.sources.layers import Layer
 from binlogkit.sources.log_format import CHECKSUM_CRC32, LogFormat, format_of
 from binlogkit.sources.plausible import whole_start
 from binlogkit.sources.raw import EventHeader, RawEvent, parse_header
@@ -50,10 +51,13 @@ class LooseEvent:
 Piece = LooseEvent | DamageError
 
 
-class ShownFile(io.RawIOBase):
+class ShownFile(Layer):
     """A file whose bytes a text shows; ``strict``: damage in the text is raised, else kept."""
 
     strict = False
+
+    def seekable(self) -> bool:
+        return False
 
     def peek(self, size: int) -> bytes:
         """The first bytes, which are read again."""

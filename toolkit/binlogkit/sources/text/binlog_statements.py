@@ -11,14 +11,16 @@ from __future__ import annotations
 
 import binascii
 import re
+from collections import deque
 from collections.abc import Iterator
 from enum import Enum
 from typing import BinaryIO
 
-from binlogkit.sources.loose_events import LooseEvent, Piece
+from binlogkit.constants import HEADER_LENGTH
+from binlogkit.sources.framing import Framer, Framing
+from binlogkit.sources.loose_events import LooseEvent, LoosePlace, Piece
 from binlogkit.sources.plausible import begins_event
-from binlogkit.sources.text.base64_events import Base64Events
-from binlogkit.sources.text.payload_comments import PayloadComments
+from binlogkit.sources.raw import parse_header
 from binlogkit.sources.text.scanner import TextWindow
 
 __all__ = ["HOLDS_EVENTS", "BinlogText"]
@@ -41,6 +43,15 @@ _GO_ON = re.compile(rf"(?P<quote>{_QUOTE})|(?<![A-Za-z0-9+/])(?P<chars>[A-Za-z0-
 _IN_SIGHT = 1 << 16  # characters behind damage in which a statement's next event is looked for
 _LONGEST_TOKEN = 256  # of those that are not base64 itself; runs may be cut anywhere
 
+_COMMENT = re.compile(
+    r"^# at (?P<at>\d{1,19})\r?$"
+    r"|\t(?P<payload>Transaction_Payload)\t"
+    r"|^# (?P<start>Start) of compressed events"
+    r"|^# (?P<end>End) of compressed events"
+    r"|\t(?P<rows>Table_map|Write_rows|Update_rows|Delete_rows|Update_rows_partial):",
+    re.MULTILINE | re.IGNORECASE,
+)
+
 
 class _State(Enum):
     OUTSIDE = "outside"
@@ -58,8 +69,8 @@ class BinlogText:
         self._window = TextWindow(name, file)
         self._bare = bare
         self._state = _State.OUTSIDE
-        self._events = Base64Events()
-        self._comments = PayloadComments()
+        self._events = _Base64Events()
+        self._comments = _PayloadComments()
         self._seen: set[int] = set()
 
     def __iter__(self) -> Iterator[Piece]:
@@ -178,7 +189,7 @@ class BinlogText:
         pieces = self._placed(self._events.end())
         if self._events.broken and not self._prose():
             pieces.append(self._window.damage(self._events.broken))
-        self._state, self._events = _State.OUTSIDE, Base64Events()
+        self._state, self._events = _State.OUTSIDE, _Base64Events()
         return pieces
 
     def _unclosed(self) -> list[Piece]:
@@ -191,7 +202,7 @@ class BinlogText:
         window = self._window
         pieces = self._placed(self._events.end())
         if self._prose():
-            self._state, self._events = _State.OUTSIDE, Base64Events()
+            self._state, self._events = _State.OUTSIDE, _Base64Events()
             return pieces
         inside = f", and {self._events.broken}" if self._events.broken else ""
         what = f"{window.text[window.at]!r} is no base64{inside}"
@@ -211,7 +222,7 @@ class BinlogText:
     def _go_on(self, index: int) -> None:
         """Behind damage: where the next event's base64 begins, or behind the closing quote."""
         text = self._window.text
-        self._events = Base64Events()
+        self._events = _Base64Events()
         for found in _GO_ON.finditer(text, index, index + _IN_SIGHT):
             if found["quote"]:
                 index = found.end()
@@ -221,6 +232,103 @@ class BinlogText:
                 return
         self._window.skip_to(min(index, len(text)))
         self._state = _State.OUTSIDE
+
+
+class _Base64Events:
+    """Feed it characters; it gives the events that are complete.
+
+    mysqlbinlog encodes each event by itself, header to checksum, breaks it into lines of 76
+    characters and pads it (9.7.4); others encode several as one. So padding may stand anywhere, and
+    what is between two paddings is decoded by itself.
+
+    ``broken``: why the rest cannot be told apart any more, else empty; ``taken``: how many
+    characters were given; ``padded``: whether padding came last.
+    """
+
+    def __init__(self) -> None:
+        self.broken = ""
+        self.taken = 0
+        self._chars = ""
+        self.padded = False
+        self._framer = Framer(Framing.BARE)
+
+    @property
+    def missing(self) -> int:
+        """How many characters the event that is begun still needs, without padding."""
+        return -(-self._framer.missing * _GROUP // 3) - len(self._chars)
+
+    @property
+    def left(self) -> bool:
+        """Whether something is begun and not complete."""
+        return bool(self._chars or self._framer.left)
+
+    def feed(self, chars: str) -> Iterator[bytes]:
+        """Base64 characters without padding."""
+        self.taken += len(chars)
+        self.padded = self.padded and not chars
+        self._chars += chars
+        whole = len(self._chars) - len(self._chars) % _GROUP
+        data, self._chars = binascii.a2b_base64(self._chars[:whole]), self._chars[whole:]
+        yield from self._framed(self._framer.feed(data))
+
+    def pad(self) -> Iterator[bytes]:
+        """Padding: what was fed up to here is decoded."""
+        self.padded = True
+        rest, self._chars = self._chars, ""
+        if len(rest) == 1:
+            self.broken = "the base64 text has one character too many, or lacks some"
+            return
+        data = binascii.a2b_base64(rest + "=" * (-len(rest) % _GROUP))
+        yield from self._framed(self._framer.feed(data))
+
+    def end(self) -> Iterator[bytes]:
+        """The end of the run, padded or not; ``broken`` tells when it ends inside an event."""
+        yield from self.pad()
+        if not self.broken:
+            yield from self._framed(self._framer.end())
+
+    def _framed(self, events: Iterator[bytes]) -> Iterator[bytes]:
+        yield from events
+        self.broken = self.broken or self._framer.broken
+
+
+class _PayloadComments:
+    """Where the events of a compressed payload stood, from mysqlbinlog's comments.
+
+    mysqlbinlog prints a payload's events decompressed, with ``log_pos`` 0 and, in ``# at``, the
+    payload's end; the payload's own ``# at``, before ``# Start of compressed events.``, is its
+    place (9.7.4). Each event inside has its ``# at`` line, so they can be counted; those of table
+    maps and rows are what a BINLOG statement then holds, in the same order.
+    """
+
+    def __init__(self) -> None:
+        self._at = 0
+        self._payload: int | None = None
+        self._inside = False
+        self._inner = -1
+        self._waiting: deque[LoosePlace] = deque()
+
+    def read(self, text: str) -> None:
+        """Take in whole lines of text that stand outside BINLOG statements."""
+        for found in _COMMENT.finditer(text):
+            kind = found.lastgroup
+            if kind == "at":
+                self._at = int(found["at"])
+                self._inner += self._inside
+            elif kind == "payload":
+                self._payload = self._at
+            elif kind in ("start", "end"):
+                self._inside = kind == "start" and self._payload is not None
+                self._inner = -1
+                self._waiting.clear()
+            elif self._inside and self._payload is not None:
+                self._waiting.append(LoosePlace(self._payload, self._at, self._inner))
+
+    def place_of(self, event: bytes) -> LoosePlace | None:
+        """The place of the next event, None where its own header tells it or nothing does."""
+        if parse_header(event, HEADER_LENGTH).log_pos != 0:
+            return None
+        return self._waiting.popleft() if self._waiting else None
 
 
 def _decoded(chars: str) -> bytes:
