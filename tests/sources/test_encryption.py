@@ -249,6 +249,6 @@ def test_commands(capsys: pytest.CaptureFixture[str], keys: dict[str, Path]) -> 
 def test_secrets_do_not_show() -> None:
     keyring = read_keyring(str(KEYRING))
     assert DIGITS.lower() not in repr(keyring).lower()
-    assert keyring.keys[KEY_ID].reveal().hex().upper() == DIGITS
+    assert keyring[KEY_ID].reveal().hex().upper() == DIGITS
     with pytest.raises(TypeError, match="not to be copied"):
-        __import__("copy").deepcopy(keyring.keys[KEY_ID])
+        __import__("copy").deepcopy(keyring[KEY_ID])

@@ -40,7 +40,7 @@ def plugin(keys: dict[str, bytes], version: bytes = b"2.0") -> bytes:
 
 def test_the_component(tmp_path: Path) -> None:
     found = read_keyring(str(COMPONENT))
-    assert {n: k.reveal().hex().upper() for n, k in found.keys.items()} == KEYS
+    assert {n: k.reveal().hex().upper() for n, k in found.items()} == KEYS
 
 
 @pytest.mark.parametrize("version", [b"1.0", b"2.0"])
@@ -49,7 +49,7 @@ def test_the_plugin(tmp_path: Path, version: bytes) -> None:
     path = tmp_path / "keyring"
     path.write_bytes(plugin({"INNODBKey-1": bytes(32), **keys}, version))
     found = read_keyring(str(path))
-    assert {n: k.reveal() for n, k in found.keys.items()} == {"INNODBKey-1": bytes(32), **keys}
+    assert {n: k.reveal() for n, k in found.items()} == {"INNODBKey-1": bytes(32), **keys}
     log = ENCRYPTED / "keys" / "binlog.000001"
     assert events(log, keyring=path) == events(log, keyring=COMPONENT)
 

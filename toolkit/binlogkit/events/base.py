@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeAlias
 
-from binlogkit._kernel.cursor import Cursor
+from binlogkit._kernel.cursor import Cursor, decoded
 from binlogkit.constants import EventType, event_type_name
 from binlogkit.sources.raw import RawEvent
 
@@ -17,7 +17,9 @@ __all__ = [
     "ParseContext",
     "Parser",
     "TypedFields",
+    "ended_text",
     "hidden",
+    "padded_text",
     "parser_of",
     "readers_of",
     "reads",
@@ -29,6 +31,21 @@ __all__ = [
 def hidden(default: Any = ()) -> Any:
     """A field that only whoever writes the event again needs; records leave it out."""
     return field(default=default, metadata={"record": False})
+
+
+def padded_text(cursor: Cursor, length: int, field: str, encoding: str = "utf-8") -> str:
+    """A text in ``length`` bytes, behind which NULs fill the room."""
+    stored = cursor.read(length, field)
+    shown = stored.split(b"\0", 1)[0]
+    padding = not stored[len(shown) :].strip(b"\0")
+    return decoded(shown if padding else stored, encoding, shown)
+
+
+def ended_text(cursor: Cursor, length: int, field: str) -> str:
+    """A text of ``length`` bytes, behind which stands a NUL."""
+    text = cursor.text(length, field)
+    cursor.skip(1, f"{field}_end")
+    return text
 
 
 FieldReader: TypeAlias = Callable[[Cursor, str], Any]

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 
-from binlogkit._kernel.cursor import Cursor, decoded
+from binlogkit._kernel.cursor import Cursor
 from binlogkit.constants import EventType, event_type_name
-from binlogkit.events.base import ParseContext, reads
+from binlogkit.events.base import ParseContext, padded_text, reads
 from binlogkit.events.early import final_codes
 from binlogkit.sources.raw import RawEvent
 
@@ -64,10 +64,7 @@ class FormatDescription:
 
 
 def _version(cursor: Cursor) -> str:
-    raw = cursor.read(_VERSION_LENGTH, "server_version")
-    shown = raw.split(b"\0", 1)[0]
-    padding = not raw[len(shown) :].strip(b"\0")
-    return decoded(shown if padding else raw, "ascii", shown)
+    return padded_text(cursor, _VERSION_LENGTH, "server_version", "ascii")
 
 
 def _algorithm(cursor: Cursor) -> ChecksumAlgorithm:

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from binlogkit._kernel.cursor import Cursor, decoded
+from binlogkit._kernel.cursor import Cursor
 from binlogkit.constants import EventType
 from binlogkit.errors import MalformedEventError
-from binlogkit.events.base import ParseContext, reads
+from binlogkit.events.base import ParseContext, padded_text, reads
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.sources.raw import RawEvent
 
@@ -79,9 +79,7 @@ def _context(cursor: Cursor, raw: RawEvent, context: ParseContext) -> Transactio
 
 @reads(EventType.VIEW_CHANGE_EVENT)
 def _view_change(cursor: Cursor, raw: RawEvent, context: ParseContext) -> ViewChange:
-    stored = cursor.read(_VIEW_ID, "view_id")
-    view_id = stored.split(b"\0", 1)[0]
-    padding = not stored[len(view_id) :].strip(b"\0")
+    view_id = padded_text(cursor, _VIEW_ID, "view_id")
     number, count = cursor.uint(8, "seq_number"), cursor.uint(4, "count")
     context.end_post_header(cursor, raw.header.type_code)
     if count * 6 > cursor.left:
@@ -90,5 +88,4 @@ def _view_change(cursor: Cursor, raw: RawEvent, context: ParseContext) -> ViewCh
     for _ in range(count):
         key = cursor.text(cursor.uint(2, "key_length"), "key")
         entries.append((key, cursor.read(cursor.uint(4, "value_length"), "value")))
-    name = decoded(view_id if padding else stored, shown=view_id)
-    return ViewChange(name, number, tuple(entries))
+    return ViewChange(view_id, number, tuple(entries))

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from binlogkit._kernel.cursor import Cursor, decoded
 from binlogkit.constants import EventType
-from binlogkit.events.base import ParseContext, hidden, reads
+from binlogkit.events.base import ParseContext, ended_text, hidden, reads
 from binlogkit.sources.raw import RawEvent
 
 __all__ = ["CreateFile", "DeleteFile", "ExecLoad", "Load"]
@@ -90,12 +90,6 @@ def _new_strings(cursor: Cursor) -> tuple[list[bytes], int, bytes]:
     return strings, cursor.uint(1, "options"), b""
 
 
-def _name(cursor: Cursor, length: int, field: str) -> str:
-    name = cursor.text(length, field)
-    cursor.skip(1, f"{field}_end")
-    return name
-
-
 def _load(cursor: Cursor, code: int, context: ParseContext) -> tuple[Load, int | None]:
     thread_id, exec_time = cursor.uint(4, "thread_id"), cursor.uint(4, "exec_time")
     skip_lines = cursor.uint(4, "skip_lines")
@@ -106,8 +100,8 @@ def _load(cursor: Cursor, code: int, context: ParseContext) -> tuple[Load, int |
     context.end_post_header(cursor, code)
     strings, options, characters = _old_strings(cursor) if old else _new_strings(cursor)
     lengths = cursor.read(count, "field_lengths")
-    fields = tuple(_name(cursor, length, "field") for length in lengths)
-    table, db = _name(cursor, table_length, "table"), _name(cursor, db_length, "db")
+    fields = tuple(ended_text(cursor, length, "field") for length in lengths)
+    table, db = ended_text(cursor, table_length, "table"), ended_text(cursor, db_length, "db")
     if file_id is None:
         stored = cursor.rest("file_name")
         name = decoded(stored, shown=stored.removesuffix(b"\0"))

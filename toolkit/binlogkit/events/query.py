@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from binlogkit._kernel.charsets import charset_of, decode
 from binlogkit._kernel.cursor import Cursor
 from binlogkit.constants import EventType
-from binlogkit.events.base import ParseContext, hidden, reads
+from binlogkit.events.base import ParseContext, ended_text, hidden, reads
 from binlogkit.events.status_vars import StatusVars, read_status_vars
 from binlogkit.sources.raw import RawEvent
 
@@ -92,8 +92,7 @@ def _rest(
 ) -> tuple[StatusVars, str, str, bytes | None]:
     """Status variables, schema, the statement's text, and its bytes where these are to be kept."""
     status = read_status_vars(cursor.sub(vars_length, "status_vars"), context.server_version)
-    schema = cursor.text(schema_length, "schema")
-    cursor.skip(1, "schema_end")
+    schema = ended_text(cursor, schema_length, "schema")
     return status, schema, *statement_text(cursor.rest("query"), status.client_collation)
 
 

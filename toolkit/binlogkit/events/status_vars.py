@@ -14,7 +14,7 @@ from enum import IntFlag
 from typing import Any
 
 from binlogkit._kernel.cursor import Cursor, decoded
-from binlogkit.events.base import FieldReader, hidden, readers_of, stored
+from binlogkit.events.base import FieldReader, ended_text, hidden, readers_of, stored
 from binlogkit.sources.log_format import is_mariadb, version_tuple
 
 __all__ = ["Flags2", "StatusVars", "read_status_vars"]
@@ -37,9 +37,7 @@ def _string(cursor: Cursor, name: str) -> str:
 
 
 def _terminated(cursor: Cursor, name: str) -> str:
-    value = _string(cursor, name)
-    cursor.skip(1, f"{name}_end")
-    return value
+    return ended_text(cursor, cursor.uint(1, f"{name}_length"), name)
 
 
 def _names(cursor: Cursor, name: str) -> tuple[str, ...]:

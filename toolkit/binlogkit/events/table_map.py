@@ -12,7 +12,7 @@ from typing import Any
 
 from binlogkit._kernel.cursor import Cursor
 from binlogkit.constants import EventType
-from binlogkit.events.base import ParseContext, hidden, readers_of, reads, stored
+from binlogkit.events.base import ParseContext, ended_text, hidden, readers_of, reads, stored
 from binlogkit.sources.log_format import is_mariadb
 from binlogkit.sources.raw import RawEvent
 
@@ -156,18 +156,14 @@ def _optional(cursor: Cursor) -> OptionalMetadata | None:
     return OptionalMetadata(**values, order=tuple(order))
 
 
-def _name(cursor: Cursor, field: str) -> str:
-    name = cursor.text(cursor.packed(f"{field}_length"), field)
-    cursor.skip(1, f"{field}_end")
-    return name
-
-
 @reads(EventType.TABLE_MAP_EVENT)
 def _table_map(cursor: Cursor, raw: RawEvent, context: ParseContext) -> TableMap:
     table_id = cursor.uint(context.table_id_width(raw.header.type_code), "table_id")
     flags = cursor.uint(2, "flags")
     context.end_post_header(cursor, raw.header.type_code)
-    db, table = _name(cursor, "db"), _name(cursor, "table")
+    db, table = (
+        ended_text(cursor, cursor.packed(f"{name}_length"), name) for name in ("db", "table")
+    )
     count = cursor.packed("column_count")
     types = cursor.read(count, "column_types")
     if not cursor.left:  # 5.1.4 and before end here.

@@ -106,9 +106,9 @@ def _passwords(name: str, header: EncryptionHeader, keys: KeyFiles) -> list[Secr
             "or a file with the key (--key-file)",
         )
     keyring = read_keyring(keys.keyring)
-    found = keyring.keys.get(header.key_id)
+    found = keyring.get(header.key_id)
     if found is None:
-        raise InputError(name, _not_there(header.key_id, keys.keyring, sorted(keyring.keys)))
+        raise InputError(name, _not_there(header.key_id, keys.keyring, sorted(keyring)))
     if len(found.reveal()) != KEY_LENGTH:
         raise InputError(keys.keyring, f"the key {header.key_id} is not of {KEY_LENGTH} bytes")
     return [_file_password(header, found)]

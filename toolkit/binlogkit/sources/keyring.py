@@ -14,11 +14,12 @@ Secrets stand in no text that this module makes: not in a repr, not in an error.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,7 +29,6 @@ __all__ = [
     "KEY_LENGTH",
     "NO_KEYS",
     "KeyFiles",
-    "Keyring",
     "Secret",
     "key_files",
     "read_key",
@@ -63,14 +63,6 @@ class Secret:
 
     def __reduce__(self) -> str:
         raise TypeError("a secret is not to be copied into another process")
-
-
-@dataclass(frozen=True, slots=True)
-class Keyring:
-    """The keys of a keyring file by their ids; ``file``: its name."""
-
-    file: str
-    keys: Mapping[str, Secret]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,15 +110,15 @@ def read_key(path: str) -> Secret:
     return Secret(bytes.fromhex(digits[1].decode("ascii")))
 
 
-def read_keyring(path: str) -> Keyring:
-    """The keys of a server's keyring file. Errors: :class:`InputError`."""
+def read_keyring(path: str) -> dict[str, Secret]:
+    """The keys of a server's keyring file by their ids. Errors: :class:`InputError`."""
     data = _read(path)
     if not data:
         raise InputError(path, "the keyring is empty")
     if data[:_VERSION_LENGTH] in _VERSIONS:
-        return Keyring(path, dict(_of_plugin(path, data)))
+        return dict(_of_plugin(path, data))
     if data.lstrip()[:1] == b"{":
-        return Keyring(path, dict(_of_component(path, data)))
+        return dict(_of_component(path, data))
     raise InputError(
         path,
         "not a keyring of keyring_file or component_keyring_file (encrypted keyrings and other "
@@ -147,29 +139,16 @@ def _read(path: str) -> bytes:
 
 def _of_component(path: str, data: bytes) -> Iterator[tuple[str, Secret]]:
     """The elements of component_keyring_file's JSON."""
-    damaged = InputError(path, "not a keyring of component_keyring_file, or a damaged one")
     try:
-        content = json.loads(data)
-    except (ValueError, RecursionError):
-        raise damaged from None  # its message would quote the file
-    if not isinstance(content, dict) or not isinstance(content.get("elements"), list):
-        raise damaged
-    for element in content["elements"]:
-        if not isinstance(element, dict):
-            raise damaged
-        name, digits = element.get("data_id"), element.get("data")
-        if not isinstance(name, str) or not isinstance(digits, str):
-            raise damaged
-        try:
-            yield name, Secret(bytes.fromhex(digits))
-        except ValueError:
-            raise damaged from None
+        for element in json.loads(data)["elements"]:
+            yield str(element["data_id"]), Secret(bytes.fromhex(element["data"]))
+    except (ValueError, RecursionError, LookupError, TypeError):
+        reason = "not a keyring of component_keyring_file, or a damaged one"
+        raise InputError(path, reason) from None  # its message would quote the file
 
 
 def _of_plugin(path: str, data: bytes) -> Iterator[tuple[str, Secret]]:
     """The keys of the keyring_file plugin's file."""
-    import hashlib
-
     digest = _VERSIONS[data[:_VERSION_LENGTH]]
     end = len(data) - digest - len(_EOF)
     body = data[_VERSION_LENGTH:end]

@@ -24,73 +24,18 @@ _ZSTD_CHUNK = 1 << 10  # expands to 32 MB at most: a block of 4 bytes can stand 
 _PIECE = 1 << 20
 
 
-class _Frame:
-    """One frame of a compressed stream, whichever library reads it.
+def _zstd() -> Any:
+    from zstandard import ZstdDecompressor
 
-    ``give(data)``: what ``data`` (after what was given before) expands to, at most about 1 MiB;
-    ``wants``: whether it needs more data first; ``eof``; ``unused_data``: what is behind it.
-    """
-
-    def __init__(self, library: Any) -> None:
-        self._library = library
-        self._tail = b""
-
-    @property
-    def eof(self) -> bool:
-        return bool(self._library.eof)
-
-    @property
-    def unused_data(self) -> bytes:
-        return bytes(self._library.unused_data)
-
-    @property
-    def wants(self) -> bool:
-        return bool(self._library.needs_input)
-
-    def give(self, data: bytes) -> bytes:
-        return bytes(self._library.decompress(data, _PIECE))
+    return ZstdDecompressor(max_window_size=limit("WINDOW")).decompressobj()
 
 
-class _Gzip(_Frame):
-    def __init__(self) -> None:
-        super().__init__(zlib.decompressobj(wbits=_GZIP_WINDOW))
-
-    @property
-    def wants(self) -> bool:
-        return not self._library.unconsumed_tail
-
-    def give(self, data: bytes) -> bytes:
-        return bytes(self._library.decompress(self._library.unconsumed_tail + data, _PIECE))
-
-
-class _Zstd(_Frame):
-    def __init__(self) -> None:
-        from zstandard import ZstdDecompressor
-
-        window = limit("WINDOW")
-        super().__init__(ZstdDecompressor(max_window_size=window).decompressobj())
-
-    @property
-    def wants(self) -> bool:
-        return True
-
-    def give(self, data: bytes) -> bytes:
-        return bytes(self._library.decompress(data))
-
-
-def _bzip2() -> _Frame:
-    return _Frame(bz2.BZ2Decompressor())
-
-
-def _xz() -> _Frame:
-    return _Frame(lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=limit("WINDOW")))
-
-
-_PACKINGS: dict[bytes, tuple[Callable[[], _Frame], int]] = {
-    b"\x1f\x8b": (_Gzip, _CHUNK),
-    b"\x28\xb5\x2f\xfd": (_Zstd, _ZSTD_CHUNK),
-    b"BZh": (_bzip2, _CHUNK),
-    b"\xfd7zXZ\0": (_xz, _CHUNK),
+#: By the first bytes of a stream: what unpacks one frame of it, and how many bytes it is given.
+_PACKINGS: dict[bytes, tuple[Callable[[], Any], int]] = {
+    b"\x1f\x8b": (lambda: zlib.decompressobj(wbits=_GZIP_WINDOW), _CHUNK),
+    b"\x28\xb5\x2f\xfd": (_zstd, _ZSTD_CHUNK),
+    b"BZh": (bz2.BZ2Decompressor, _CHUNK),
+    b"\xfd7zXZ\0": (lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, limit("WINDOW")), _CHUNK),
 }
 MAGIC_LENGTH = max(map(len, _PACKINGS))
 
@@ -112,7 +57,7 @@ class _Unpacked(Layer):
     Damage in it is raised once, with the number of bytes that were given; behind it is the end.
     """
 
-    def __init__(self, file: BinaryIO, name: str, frame: Callable[[], _Frame], chunk: int) -> None:
+    def __init__(self, file: BinaryIO, name: str, frame: Callable[[], Any], chunk: int) -> None:
         super().__init__(file)
         self._name = name
         self._new_frame = frame
@@ -137,17 +82,21 @@ class _Unpacked(Layer):
         from zstandard import ZstdError
 
         try:
-            packed = b""
-            if self._frame.eof:
-                packed = self._frame.unused_data
+            packed, frame = b"", self._frame
+            if frame.eof:
+                packed = frame.unused_data
                 self._frame, self._begun = self._new_frame(), False
-            if not packed and (self._frame.wants or not self._begun):
+                frame = self._frame
+            tail = getattr(frame, "unconsumed_tail", b"")  # zlib's
+            wants = getattr(frame, "needs_input", not tail)
+            if not packed and (wants or not self._begun):
                 packed = self._inner.read(self._chunk)
                 if not packed:
                     self._end()
                     return
             self._begun = True
-            self._plain = self._frame.give(packed)
+            most = () if self._chunk == _ZSTD_CHUNK else (_PIECE,)
+            self._plain = frame.decompress(tail + packed, *most)
         except (zlib.error, ZstdError, lzma.LZMAError, OSError, EOFError) as exc:
             self._ended = True
             raise self._translated(exc) from exc
