@@ -161,21 +161,27 @@ def read_schema_text(path: str) -> str:
 
 def _from_file(file: BinaryIO) -> Carrier:
     """A file object from its place on: never closed, and copied when it cannot seek, as it may be
-    read twice; a large copy is a nameless file."""
+    read twice."""
     name = str(getattr(file, "name", "<stream>"))
     if hasattr(file, "seekable") and file.seekable():
         return Carrier(name, partial(_reopened, file, file.tell()))
-    from tempfile import SpooledTemporaryFile
-
-    copy = SpooledTemporaryFile(max_size=_SPOOL_IN_MEMORY)  # noqa: SIM115
-    shutil.copyfileobj(file, copy, _COPY_CHUNK)
-    closing = Layer(cast(BinaryIO, copy))  # once nobody needs it
-    return Carrier(name, partial(_reopened, cast(BinaryIO, closing), 0))
+    return Carrier(name, partial(_reopened, cast(BinaryIO, _Copy(file)), 0))
 
 
 def _reopened(file: BinaryIO, start: int) -> BinaryIO:
     file.seek(start)
     return cast(BinaryIO, _Borrowed(file, start))
+
+
+class _Copy(Layer):
+    """A copy of what a stream gives, in memory, or in a nameless file where it is large."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        from tempfile import SpooledTemporaryFile
+
+        copy = SpooledTemporaryFile(max_size=_SPOOL_IN_MEMORY)  # noqa: SIM115
+        super().__init__(cast(BinaryIO, copy))
+        shutil.copyfileobj(stream, copy, _COPY_CHUNK)
 
 
 class _Borrowed(io.RawIOBase):
