@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 from binlogkit.errors import DamageError, NotABinlogError
 from binlogkit.sources.crc import StretchCrc
+from binlogkit.sources.layers import ByteStream
 from binlogkit.sources.log_reader import LogReader
 from binlogkit.sources.raw import RawEvent
-from binlogkit.sources.stream import ByteStream
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "tests" / "_data"

@@ -18,7 +18,7 @@ from typing import BinaryIO, cast
 import binlogkit as bk
 from binlogkit.errors import BinlogKitError, DamageError
 from binlogkit.sources.carriers import resolve
-from binlogkit.sources.content import unpacked
+from binlogkit.sources.carriers.carrier import unpacked
 from binlogkit.sources.encryption import read_header
 from binlogkit.sources.framing import Framer, Framing
 from binlogkit.sources.keyring import read_key, read_keyring

@@ -18,8 +18,8 @@ from binlogkit.constants import HEADER_LENGTH, EventType
 from binlogkit.errors import MalformedEventError
 from binlogkit.events.base import ParseContext, TypedFields, hidden, reads, whole_packed
 from binlogkit.limits import limit, limit_error
+from binlogkit.sources.layers import ByteStream
 from binlogkit.sources.raw import RawEvent, parse_header
-from binlogkit.sources.stream import ByteStream
 
 __all__ = [
     "Compression",

@@ -13,8 +13,8 @@ from functools import cache
 
 from binlogkit.constants import CHECKSUM_LENGTH, EventFlag, EventType
 from binlogkit.errors import ChecksumError
+from binlogkit.sources.layers import ByteStream
 from binlogkit.sources.raw import EventHeader
-from binlogkit.sources.stream import ByteStream
 
 __all__ = ["StretchCrc", "checksum_error", "crc_of", "ends_in_crc", "shift"]
 

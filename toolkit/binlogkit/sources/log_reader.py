@@ -28,12 +28,12 @@ from binlogkit.errors import (
     ZeroTailError,
 )
 from binlogkit.sources.crc import checksum_error, ends_in_crc
+from binlogkit.sources.layers import ByteStream
 from binlogkit.sources.log_format import LogFormat, format_of
 from binlogkit.sources.loose_events import LooseEvents, ShownFile
 from binlogkit.sources.plausible import first_format, start_format
 from binlogkit.sources.raw import V1_HEADER_LENGTH, EventHeader, RawEvent, parse_header
 from binlogkit.sources.recovery import Recovery, with_checksums
-from binlogkit.sources.stream import ByteStream
 
 __all__ = ["LogReader"]
 

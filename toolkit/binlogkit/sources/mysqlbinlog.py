@@ -9,7 +9,6 @@ the entry-point group ``binlogkit.mysqlbinlog``: a callable that returns an obje
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import shlex
@@ -134,17 +133,13 @@ def _run(argv: Sequence[str], said: IO[bytes]) -> Iterator[bytes]:
         )
     except OSError as exc:
         raise OracleError(f"{printable(argv[0])} does not run: {exc}") from exc
-    assert process.stdout is not None
-    finished = False
-    try:
-        yield from process.stdout
-        finished = True
-    finally:
-        process.stdout.close()
-        if not finished:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-        process.wait()
+    with process:
+        assert process.stdout is not None
+        try:
+            yield from process.stdout
+        except BaseException:
+            process.kill()
+            raise
     if process.returncode:
         raise OracleError(_failure(process.returncode, said))
 

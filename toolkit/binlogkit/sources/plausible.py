@@ -20,9 +20,9 @@ from binlogkit.constants import (
     EventFlag,
     EventType,
 )
+from binlogkit.sources.layers import ByteStream
 from binlogkit.sources.log_format import LogFormat
 from binlogkit.sources.raw import V1_HEADER_LENGTH, EventHeader, parse_header
-from binlogkit.sources.stream import ByteStream
 
 __all__ = [
     "KNOWN_FLAGS",

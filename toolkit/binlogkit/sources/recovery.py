@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from binlogkit.constants import HEADER_LENGTH, EventType
 from binlogkit.sources.crc import StretchCrc
+from binlogkit.sources.layers import ByteStream
 from binlogkit.sources.log_format import CHECKSUM_CRC32, CHECKSUM_OFF, LogFormat
 from binlogkit.sources.plausible import (
     KNOWN_TYPES,
@@ -23,7 +24,6 @@ from binlogkit.sources.plausible import (
     shift_of,
 )
 from binlogkit.sources.raw import EventHeader, parse_header
-from binlogkit.sources.stream import ByteStream
 
 if TYPE_CHECKING:
     from binlogkit.sources.resync import Resync

@@ -33,6 +33,7 @@ import numpy.typing as npt
 
 from binlogkit.constants import CHECKSUM_LENGTH, HEADER_LENGTH, EventType
 from binlogkit.sources.crc import StretchCrc, crc_of
+from binlogkit.sources.layers import ByteStream
 from binlogkit.sources.log_format import LogFormat
 from binlogkit.sources.plausible import (
     KNOWN_FLAGS,
@@ -44,7 +45,6 @@ from binlogkit.sources.plausible import (
     shift_of,
 )
 from binlogkit.sources.raw import V1_HEADER_LENGTH, EventHeader, parse_header
-from binlogkit.sources.stream import ByteStream
 
 __all__ = ["Resync"]
 

@@ -25,9 +25,9 @@ from binlogkit.rows.schema import TableSchema
 from binlogkit.rows.slots import DUMMY_TABLE_ID
 from binlogkit.rows.table_history import TableHistory
 from binlogkit.sources.carriers import Carrier
+from binlogkit.sources.layers import ByteStream
 from binlogkit.sources.log_reader import LogReader
 from binlogkit.sources.raw import RawEvent
-from binlogkit.sources.stream import ByteStream
 
 __all__ = ["ExplainableEvent", "ExplainingWalk"]
 

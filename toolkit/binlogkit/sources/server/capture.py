@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 
@@ -114,15 +114,13 @@ def capture(
 
 def _begin(folder: CaptureFolder, start: Start, find: Callable[[], str]) -> ResumePoint:
     if folder.place.file:
-        asked = folder.asked
-        told = {"log": start.log, "position": start.position, "gtid_set": start.gtid_set}
-        if start.given and told != asked:
+        if start.given and asdict(start) != folder.asked:
             raise UsageError(
                 f"{folder.path} holds a capture that began otherwise; it goes on where it ended "
                 "when no start is named"
             )
         return folder.place
-    folder.asked = {"log": start.log, "position": start.position, "gtid_set": start.gtid_set}
+    folder.asked = asdict(start)
     return ResumePoint(find() if start.gtid_set is not None else start.log, start.position)
 
 
