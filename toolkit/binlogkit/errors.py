@@ -29,6 +29,8 @@ Each error carries its data as attributes; ``str(error)`` is one line without co
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 __all__ = [
     "BinlogKitError",
     "ChecksumError",
@@ -51,6 +53,7 @@ __all__ = [
     "WriteError",
     "ZeroTailError",
     "printable",
+    "teller",
 ]
 
 _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff")
@@ -73,6 +76,20 @@ def printable(text: str) -> str:
         c if (c.isprintable() and c not in _BIDI) else c.encode("unicode_escape").decode("ascii")
         for c in text
     )
+
+
+def teller(
+    on_damage: str, sink: Callable[[DamageError], None] | None
+) -> Callable[[DamageError], None]:
+    """What to do with damage: ``stop`` raises it, else it is handed to ``sink``."""
+
+    def tell(error: DamageError) -> None:
+        if on_damage == "stop":
+            raise error
+        if sink is not None:
+            sink(error)
+
+    return tell
 
 
 class UnmetWarning(UserWarning):

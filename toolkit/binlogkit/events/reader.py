@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from binlogkit._kernel.cursor import Cursor
 from binlogkit.constants import HEADER_LENGTH, EventType
-from binlogkit.errors import DamageError, LimitError
+from binlogkit.errors import DamageError, LimitError, teller
 
 # Importing a family's module registers its parsers.
 from binlogkit.events import (  # noqa: F401
@@ -143,13 +143,7 @@ def read_events(
     ``on_damage``: ``stop`` raises :class:`DamageError`; ``report`` gives it to ``sink`` and yields
     the event as :class:`OpaqueEvent`. ``context``: to be kept up to date with the events.
     """
-
-    def failed(error: DamageError) -> None:
-        if on_damage == "stop":
-            raise error
-        if sink is not None:
-            sink(error)
-
+    failed = teller(on_damage, sink)
     parser = EventParser(failed, context)
     for stored in raw_events:
         raw = with_final_code(stored, parser.context)

@@ -13,7 +13,7 @@ from functools import partial
 from typing import BinaryIO, TypeAlias, cast
 
 from binlogkit.errors import DamageError, LimitError
-from binlogkit.sources.layers import read_into
+from binlogkit.sources.layers import Lookahead, read_into
 from binlogkit.sources.tasks import Submit, Task
 
 __all__ = ["Buffer", "Chunks"]
@@ -109,7 +109,7 @@ class Chunks:
             front = SIZE // _HEAD
             held.append(bytes(memoryview(coming[0])[front : front + coming[1].result()]))
         self.start = self.end
-        return cast(BinaryIO, _Rest(b"".join(held), self._file, self.failure))
+        return cast(BinaryIO, _Rest(self._file, b"".join(held), self.failure))
 
     def more(self) -> bool:
         """Read on behind what was not taken; whether anything came."""
@@ -217,26 +217,8 @@ def _usual() -> Buffer:
     return buffer
 
 
-class _Rest(io.RawIOBase):
-    """Bytes that were read already, and then what ended them, or the rest of their file."""
+class _Rest(Lookahead):
+    """Bytes that were read already, and then what ended them, or the rest of a file left open."""
 
-    def __init__(
-        self, held: bytes, file: BinaryIO, failure: DamageError | LimitError | None
-    ) -> None:
-        self._held = held
-        self._file = file
-        self._failure = failure
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        if size < 0:
-            return self.readall()
-        if not self._held:
-            failure, self._failure = self._failure, None
-            if failure is not None:
-                raise failure
-            return self._file.read(size)
-        data, self._held = self._held[:size], self._held[size:]
-        return data
+    def close(self) -> None:
+        io.RawIOBase.close(self)

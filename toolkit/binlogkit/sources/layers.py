@@ -7,7 +7,7 @@ import io
 from collections.abc import Callable
 from typing import TYPE_CHECKING, BinaryIO, cast
 
-from binlogkit.errors import DamageError
+from binlogkit.errors import DamageError, LimitError
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -68,13 +68,16 @@ class Layer(io.RawIOBase):
 class Lookahead(Layer):
     """``file`` from its place on, whose next bytes can be looked at before they are read.
 
-    Damage that is met while looking ahead is raised when reading comes to it.
+    Damage that is met while looking ahead is raised when reading comes to it. ``ahead``,
+    ``failure``: what was read of it before, and what ended that.
     """
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(
+        self, file: BinaryIO, ahead: bytes = b"", failure: DamageError | LimitError | None = None
+    ) -> None:
         super().__init__(file)
-        self._ahead = b""
-        self._failure: DamageError | None = None
+        self._ahead = ahead
+        self._failure = failure
 
     def peek(self, length: int) -> bytes:
         """The next ``length`` bytes, fewer only at the end."""

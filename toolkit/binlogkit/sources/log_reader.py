@@ -26,6 +26,7 @@ from binlogkit.errors import (
     NotABinlogError,
     TruncatedEventError,
     ZeroTailError,
+    teller,
 )
 from binlogkit.sources.crc import checksum_error, ends_in_crc
 from binlogkit.sources.layers import ByteStream
@@ -72,7 +73,7 @@ class LogReader:
         self._dump = file if isinstance(file, ShownFile) else None
         self._stream = ByteStream(file)
         self._on_damage = on_damage
-        self._sink = sink
+        self._tell = teller(on_damage, sink)
         self._start_pos = start
         self._stop_pos = stop
         self._recovery = Recovery(self._stream)
@@ -101,7 +102,7 @@ class LogReader:
 
     def __iter__(self) -> Iterator[RawEvent]:
         if self._loose is not None:
-            yield from self._loose.raw_events(self._on_damage, self._sink, self._stop_pos)
+            yield from self._loose.raw_events(self._tell, self._stop_pos)
             return
         if not self._goes_on:
             self._read_magic()
@@ -134,18 +135,14 @@ class LogReader:
         if self._dump is None:
             return
         for error in self._dump.damage_before(self._stream.offset + ahead):
-            if self._on_damage == "stop":
-                raise error
-            if self._sink is not None:
-                self._sink(error)
+            self._tell(error)
 
     def _reached_stop(self, event: RawEvent) -> bool:
         return self._stop_pos is not None and event.pos >= self._stop_pos
 
     def _report(self, error: DamageError, end: int) -> None:
         error.end = end
-        if self._sink is not None:
-            self._sink(error)
+        self._tell(error)
 
     def _recover(self, error: DamageError) -> bool:
         """Go on at the next sound event; whether there is one."""

@@ -89,19 +89,9 @@ class LooseEvents(io.RawIOBase):
         )
 
     def raw_events(
-        self,
-        on_damage: str,
-        sink: Callable[[DamageError], None] | None,
-        stop: int | None = None,
+        self, tell: Callable[[DamageError], None], stop: int | None = None
     ) -> Iterator[RawEvent]:
         """The events in order, as :class:`LogReader` gives them; those from ``stop`` on not."""
-
-        def tell(error: DamageError) -> None:
-            if on_damage == "stop":
-                raise error
-            if sink is not None:
-                sink(error)
-
         places = _Places()
         for piece in self._with_format():
             if isinstance(piece, DamageError):

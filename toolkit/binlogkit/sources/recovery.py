@@ -86,7 +86,7 @@ class Recovery:
             return header.size if self._followed(header, pos, log_format) else None
         resync = self._resync(log_format)
         for size in sorted(self._sizes(header, pos, log_format)):
-            if size == self._left(size) and self._at_end(size):
+            if self._stream.available(size + 1) == size:
                 return size
             if resync.sound_at(size) is not None:
                 return size
@@ -101,7 +101,7 @@ class Recovery:
 
         Before 5.1 an event's ``log_pos`` inside a transaction counts from that one's beginning.
         """
-        if header.size <= _REACH or self._left(_REACH) < _REACH:
+        if header.size <= _REACH or self._stream.available(_REACH) < _REACH:
             return False
         supported = header.log_pos == header.size or self.consistent(header, pos, log_format)
         return not (supported and sane_header(header))
@@ -131,7 +131,7 @@ class Recovery:
             if not known_header(following):
                 return True
             at += following.size
-            if self._left(at) < at:
+            if self._stream.available(at) < at:
                 return not count
         return False
 
@@ -162,7 +162,7 @@ class Recovery:
         sizes = {header.size}
         if log_format.version > 3 and header.log_pos:
             sizes |= {(header.log_pos + shift - pos) & MODULUS for shift in (0, self._last)}
-        return {s for s in sizes if HEADER_LENGTH <= s <= _REACH and self._left(s) == s}
+        return {s for s in sizes if HEADER_LENGTH <= s <= _REACH and self._stream.available(s) == s}
 
     def _resync(self, log_format: LogFormat) -> Resync:
         from binlogkit.sources.resync import Resync  # loads numpy, which sound logs do not need
@@ -173,9 +173,3 @@ class Recovery:
             checked = with_checksums(log_format)
             formats = [checked, plain]
         return Resync(self._stream, formats, frozenset((0, self._last)), self._crc)
-
-    def _left(self, length: int) -> int:
-        return self._stream.available(length)
-
-    def _at_end(self, size: int) -> bool:
-        return self._left(size + 1) == size
