@@ -19,13 +19,13 @@ from binlogkit.analyses.undo import PLANS
 from binlogkit.constants import EventType, event_type_name
 from binlogkit.events import payload, reader
 from binlogkit.events.base import OpaqueEvent, parser_of
-from binlogkit.events.context import LoadedFile, Variable
 from binlogkit.events.control import Incident
 from binlogkit.events.explain.parts import Detail
 from binlogkit.events.format_description import FormatDescription
 from binlogkit.events.group import TransactionContext
 from binlogkit.events.load import CreateFile, DeleteFile, ExecLoad, Load
 from binlogkit.events.query import ExecuteLoadQuery, Query
+from binlogkit.events.reader import LoadedFile, Variable
 from binlogkit.events.rows import RowsEvent
 from binlogkit.events.variables import UserVar
 from binlogkit.frames.event_records import SPARSE

@@ -1,4 +1,4 @@
-"""Writes LARGE_TRANSACTION_HEADER_EVENT (``binlogkit.events.large_transaction``)."""
+"""Writes LARGE_TRANSACTION_HEADER_EVENT (``binlogkit.events.control``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fields of ``type:packed length:packed value`` (``binlogkit.events.typed_fields``)."""
+"""Fields of ``type:packed length:packed value`` (``binlogkit.events.base``)."""
 
 from __future__ import annotations
 
