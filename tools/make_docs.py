@@ -28,6 +28,7 @@ from binlogkit.analyses.conformance.rule import EVENT_RULES, Kind, Rule
 from binlogkit.analyses.conformance.rules import RULES
 from binlogkit.analyses.undo import PLANS
 from binlogkit.constants import MARIADB_EVENT_TYPES, EventFlag, EventType
+from binlogkit.events import reader  # noqa: F401  registers the parsers
 from binlogkit.events.base import parser_of
 from binlogkit.frames.event_records import record_keys
 from binlogkit.frames.fields import ledger, rows
