@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from binlogkit._kernel.codecs import CellSpec, NoArrowValue, decoder_for, resolve
+from binlogkit._kernel.cells import CellSpec, NoArrowValue
+from binlogkit._kernel.codecs import decoder_for
+from binlogkit._kernel.metadata import resolve
 from binlogkit._kernel.value_text import date_text, datetime_text, decimal_text, time_text
 from binlogkit.constants import ColumnType as T
 

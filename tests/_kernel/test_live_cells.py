@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
-from binlogkit._kernel.codecs import CellSpec, decoder_for, resolve
+from binlogkit._kernel.cells import CellSpec
+from binlogkit._kernel.codecs import decoder_for
 from binlogkit._kernel.json_binary import double_text, to_text
+from binlogkit._kernel.metadata import resolve
 from binlogkit_fixtures.servers import Server
 
 pytestmark = pytest.mark.server

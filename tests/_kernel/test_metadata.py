@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from binlogkit._kernel.codecs import CellSpec, decoder_for
+from binlogkit._kernel.cells import CellSpec
+from binlogkit._kernel.codecs import decoder_for
 from binlogkit._kernel.metadata import Resolved, metadata_length, resolve
 from binlogkit.constants import ColumnType as T
 

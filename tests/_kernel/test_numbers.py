@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from binlogkit._kernel.codecs import CellSpec, Undecodable, decoder_for
+from binlogkit._kernel.cells import CellSpec, Undecodable
+from binlogkit._kernel.codecs import decoder_for
 from binlogkit._kernel.numbers import decimal_size, read_decimal
 from binlogkit._kernel.value_text import decimal_text
 from binlogkit.constants import ColumnType as T

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from binlogkit._kernel.codecs import CellOverrun, CellSpec, Undecodable, decoder_for
+from binlogkit._kernel.cells import CellOverrun, CellSpec, Undecodable
+from binlogkit._kernel.codecs import decoder_for
 from binlogkit.constants import ColumnType as T
 
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from binlogkit._kernel.codecs import CellSpec, NoArrowValue, Undecodable, decoder_for
+from binlogkit._kernel.cells import CellSpec, NoArrowValue, Undecodable
+from binlogkit._kernel.codecs import decoder_for
 from binlogkit._kernel.value_text import date_text, datetime_text, time_text
 from binlogkit.constants import ColumnType as T
 

@@ -15,16 +15,11 @@ from typing import Any
 
 import pytest
 
-from binlogkit._kernel.codecs import (
-    CellSpec,
-    NoArrowValue,
-    Undecodable,
-    decoder_for,
-    metadata_length,
-    resolve,
-)
+from binlogkit._kernel.cells import CellSpec, NoArrowValue, Undecodable
+from binlogkit._kernel.codecs import decoder_for
 from binlogkit._kernel.json_binary import InvalidJson, to_text
 from binlogkit._kernel.json_diff import parse_diffs
+from binlogkit._kernel.metadata import metadata_length, resolve
 from binlogkit._kernel.value_text import date_text, datetime_text, decimal_text, time_text
 from binlogkit.constants import ColumnType as T
 from binlogkit.frames.schema import CellState

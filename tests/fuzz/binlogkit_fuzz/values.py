@@ -8,22 +8,14 @@ from contextlib import suppress
 from decimal import Decimal
 from functools import cache, lru_cache
 
+from binlogkit._kernel.cells import CellOverrun, CellSpec, Decoder, NoArrowValue, Undecodable
 from binlogkit._kernel.charsets import CHARSETS
-from binlogkit._kernel.codecs import (
-    CellOverrun,
-    CellSpec,
-    Decoder,
-    NoArrowValue,
-    Undecodable,
-    decoder_for,
-    metadata_length,
-    resolve,
-    skipper_for,
-)
+from binlogkit._kernel.codecs import decoder_for
 from binlogkit._kernel.cursor import Cursor
 from binlogkit._kernel.json_binary import to_text
 from binlogkit._kernel.json_diff import apply, diff_text, parse_diffs
 from binlogkit._kernel.json_tree import parse
+from binlogkit._kernel.metadata import metadata_length, resolve
 from binlogkit.analyses.conformance import parse_decoded
 from binlogkit.constants import ColumnType as T
 from binlogkit.errors import BinlogKitError, MalformedEventError
@@ -50,7 +42,7 @@ _LABELS = ("a", "b,c", "")
 
 
 @cache
-def _specs() -> list[tuple[CellSpec, Decoder]]:
+def _decoders() -> list[Decoder]:
     kinds = [
         *(CellSpec(t, unsigned=u) for t in (T.TINY, T.SHORT, T.INT24, T.LONG, T.LONGLONG)
           for u in (True, False)),
@@ -68,21 +60,21 @@ def _specs() -> list[tuple[CellSpec, Decoder]]:
         *(CellSpec(t, length=n) for t in (T.BLOB, T.GEOMETRY, T.VECTOR) for n in (1, 2, 3, 4)),
         *(CellSpec(T.JSON, length=4, as_5_7=old) for old in (True, False)),
     ]  # fmt: skip
-    return [(spec, decoder_for(spec)) for spec in kinds]
+    return [decoder_for(spec) for spec in kinds]
 
 
 def _cells(data: bytes) -> None:
     if not data:
         return
-    found = _specs()
-    spec, decode = found[data[0] % len(found)]
+    found = _decoders()
+    decode = found[data[0] % len(found)]
     body = data[1:]
     try:
         value, p = decode(body, 0, len(body))
     except CellOverrun as exc:
         assert is_safe(str(exc))
         return
-    assert 0 < p <= len(body) and skipper_for(spec)(body, 0, len(body)) == p
+    assert 0 < p <= len(body)
     if isinstance(value, Undecodable):
         assert is_safe(value.reason) and body[:p].endswith(value.raw)
     elif isinstance(value, NoArrowValue):
@@ -94,7 +86,7 @@ def _cells(data: bytes) -> None:
 
 
 def _cell_seeds() -> Iterator[bytes]:
-    for i in range(len(_specs())):
+    for i in range(len(_decoders())):
         for body in (bytes(10), b"\xff" * 9, b"\x80" * 20, b"\x03\0\0\0abcdef", b"\x05A\x8f\xa1B1"):
             yield bytes([i]) + body
     for vector in seeds.vectors():

@@ -12,31 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from binlogkit._kernel import numbers, strings, temporal
-from binlogkit._kernel.cells import (
-    CellOverrun,
-    CellSpec,
-    Decoder,
-    Layout,
-    NoArrowValue,
-    Reader,
-    Undecodable,
-)
-from binlogkit._kernel.metadata import Resolved, metadata_length, resolve
+from binlogkit._kernel.cells import CellSpec, Decoder, Layout, Reader
 from binlogkit.constants import ColumnType
 
-__all__ = [
-    "CellOverrun",
-    "CellSpec",
-    "Decoder",
-    "NoArrowValue",
-    "Resolved",
-    "Undecodable",
-    "decoder_for",
-    "length_of",
-    "metadata_length",
-    "resolve",
-    "skipper_for",
-]
+__all__ = ["decoder_for"]
 
 _CODECS: dict[ColumnType, Callable[[CellSpec], tuple[Layout, Reader]]] = {
     **numbers.readers,
@@ -47,32 +26,13 @@ _CODECS: dict[ColumnType, Callable[[CellSpec], tuple[Layout, Reader]]] = {
 
 def decoder_for(spec: CellSpec) -> Decoder:
     """The decoder of a column. ValueError: the type cannot be as ``spec`` says, with the reason."""
-    layout, read = _codec(spec)
+    make = _CODECS.get(spec.type)
+    if make is None:
+        raise ValueError(f"no row image holds a column of type {spec.type.name}")
+    layout, read = make(spec)
 
     def decode(data: bytes | memoryview, p: int, end: int) -> tuple[object, int]:
         start, stop = layout(data, p, end)
         return read(bytes(data[start:stop])), stop
 
     return decode
-
-
-def skipper_for(spec: CellSpec) -> Callable[[bytes | memoryview, int, int], int]:
-    """A function ``(data, p, end) -> new p`` that steps over a cell of the column."""
-    layout, _ = _codec(spec)
-
-    def skip(data: bytes | memoryview, p: int, end: int) -> int:
-        return layout(data, p, end)[1]
-
-    return skip
-
-
-def length_of(spec: CellSpec, data: bytes | memoryview, p: int, end: int) -> int:
-    """The bytes of the cell at ``p``, its length in front included."""
-    return skipper_for(spec)(data, p, end) - p
-
-
-def _codec(spec: CellSpec) -> tuple[Layout, Reader]:
-    make = _CODECS.get(spec.type)
-    if make is None:
-        raise ValueError(f"no row image holds a column of type {spec.type.name}")
-    return make(spec)

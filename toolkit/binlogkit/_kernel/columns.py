@@ -26,7 +26,6 @@ __all__ = ["MAX_BYTES", "MAX_ROWS", "ColumnPlan", "Fault", "TablePlan", "TakenCo
 MAX_ROWS = 65_536
 MAX_BYTES = 32 << 20
 DECIMAL128_DIGITS = 38
-_NO_POINT = 0xFFFE
 
 # NULLs, validity, offsets, data
 TakenColumn: TypeAlias = "tuple[int, Block | None, Block | None, Block]"

@@ -28,46 +28,10 @@ def fail(t, code, field, wants, left):
 
 
 @cython.cfunc
-@cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def _little(p: octets, size: cython.int) -> uint64_t:
-    value: uint64_t = 0
-    i: cython.int
-    for i in range(size):
-        value |= cython.cast(uint64_t, p[i]) << (8 * i)
-    return value
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _copy1(_c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
-    out[0] = p[0]
-    return S_VALUE
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _copy2(_c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
-    memcpy(out, p, 2)
-    return S_VALUE
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _copy4(_c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
-    memcpy(out, p, 4)
-    return S_VALUE
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _copy8(_c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
-    memcpy(out, p, 8)
+def _as_stored(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
+    memcpy(out, p, c.width)
     return S_VALUE
 
 
@@ -149,7 +113,7 @@ def _enum(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
 @cython.nogil
 @cython.exceptval(check=False)
 def _set(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
-    number: uint64_t = _little(p, c.width)
+    number: uint64_t = little(p, c.width)
     if 0 <= c.limit < 64 and number >> c.limit:
         return S_UNDECODABLE
     memcpy(out, cython.address(number), 8)
@@ -163,14 +127,8 @@ def reader_of(kind):
         read = decimal_reader(kind)
     if read is not cython.NULL:
         return read
-    if kind == K_COPY1:
-        return _copy1
-    elif kind == K_COPY2:
-        return _copy2
-    elif kind == K_COPY4:
-        return _copy4
-    elif kind == K_COPY8:
-        return _copy8
+    if K_COPY1 <= kind <= K_COPY8:
+        return _as_stored
     elif kind == K_INT24 or kind == K_UINT24:
         return _int24
     elif kind == K_YEAR:
@@ -257,7 +215,7 @@ def cell(t, side, index, p, end):
     else:
         if c.width > left:
             return fail(t, E_NEEDS_LENGTH, index, c.width, left)
-        size = p[0] if c.width == 1 else cython.cast(int64_t, _little(p, c.width))
+        size = p[0] if c.width == 1 else cython.cast(int64_t, little(p, c.width))
         start = p + c.width
         left -= c.width
         if size > left:
@@ -298,7 +256,7 @@ def json_diff(t, side, index, p, end):
     left: int64_t = end - p
     if left < 4:
         return fail(t, E_NEEDS, index, 4, left)
-    size = _little(p, 4)
+    size = little(p, 4)
     p += 4
     left -= 4
     if size > cython.cast(uint64_t, left):

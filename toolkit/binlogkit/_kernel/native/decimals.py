@@ -14,23 +14,6 @@ def _placed(sign: uint32_t, size: cython.int) -> uint32_t:
 
 
 @cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _group(p: octets, size: cython.int, flip: uint32_t) -> uint32_t:
-    """The digits of a group of 1 to 4 bytes; ``flip``: all bits of a negative number."""
-    value: uint32_t
-    i: cython.int
-    if size == 4:
-        value = cython.cast(uint32_t, p[0]) << 24 | p[1] << 16 | p[2] << 8 | p[3]
-        return value ^ flip
-    value = p[0]
-    for i in range(1, size):
-        value = value << 8 | p[i]
-    return value ^ flip >> (32 - 8 * size)
-
-
-@cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
 def _decimal128(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
@@ -43,7 +26,7 @@ def _decimal128(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.
     flip: uint32_t = 0xFFFFFFFF if negative else 0
     sign: uint32_t = 0x80  # the first bit is the sign, inverted
     for i in range(c.narrow):
-        group = _group(p, c.sizes[i], flip) ^ _placed(sign, c.sizes[i])
+        group = digit_group(p, c.sizes[i], flip) ^ _placed(sign, c.sizes[i])
         sign = 0
         if group >= c.powers[i]:
             return S_UNDECODABLE
@@ -51,7 +34,7 @@ def _decimal128(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.
         p += c.sizes[i]
     number = small
     for i in range(c.narrow, c.groups):
-        group = _group(p, c.sizes[i], flip)
+        group = digit_group(p, c.sizes[i], flip)
         if group >= c.powers[i]:
             return S_UNDECODABLE
         number = number * c.powers[i] + group
@@ -78,7 +61,7 @@ def _decimal256(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.
     flip: uint32_t = 0xFFFFFFFF if negative else 0
     sign: uint32_t = 0x80
     for i in range(c.groups):
-        group = _group(p, c.sizes[i], flip) ^ _placed(sign, c.sizes[i])
+        group = digit_group(p, c.sizes[i], flip) ^ _placed(sign, c.sizes[i])
         sign = 0
         power = c.powers[i]
         if group >= power:

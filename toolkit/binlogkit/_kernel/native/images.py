@@ -44,7 +44,6 @@ def _packed(
 ) -> octets:
     """A packed integer."""
     width: cython.int
-    i: cython.int
     if not _need(t, field, 1, p, end):
         return cython.NULL
     value[0] = p[0]
@@ -56,9 +55,7 @@ def _packed(
     p += 1
     if not _need(t, field, width, p, end):
         return cython.NULL
-    value[0] = 0
-    for i in range(width):
-        value[0] |= cython.cast(uint64_t, p[i]) << (8 * i)
+    value[0] = little(p, width)
     return p + width
 
 

@@ -24,19 +24,6 @@ _BASE64 = cython.declare(
 
 
 @cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _group(p: octets, size: cython.int, flip: uint32_t) -> uint32_t:
-    """A number of 1 to 4 bytes, big-endian; ``flip``: all bits of a negative number."""
-    value: uint32_t = 0
-    i: cython.int
-    for i in range(size):
-        value = value << 8 | p[i]
-    return value ^ flip >> (32 - 8 * size)
-
-
-@cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
 def _decimal(o: json_out_p, p: octets, size: int64_t) -> cython.bint:
@@ -85,7 +72,7 @@ def _decimal(o: json_out_p, p: octets, size: int64_t) -> cython.bint:
         width = (digits + 1) // 2 if digits < 9 else 4
         if width > end - p:
             return invalid(o)
-        group = _group(p, width, flip) ^ sign << (8 * width - 8)
+        group = digit_group(p, width, flip) ^ sign << (8 * width - 8)
         sign = 0
         if group >= POWERS[digits]:
             return invalid(o)

@@ -219,3 +219,22 @@ ctypedef Values* values_p
 ctypedef Table* table_p
 ctypedef RowsAt* rows_at_p
 ctypedef Run* run_p
+
+cdef inline uint64_t little(octets p, int size) noexcept nogil:
+    """A little-endian number of up to 8 bytes."""
+    cdef uint64_t value = 0
+    cdef int i
+    for i in range(size):
+        value |= <uint64_t>p[i] << (8 * i)
+    return value
+
+cdef inline uint32_t digit_group(octets p, int size, uint32_t flip) noexcept nogil:
+    """A group of a DECIMAL: 1 to 4 bytes, big-endian; ``flip``: all bits of a negative number."""
+    cdef uint32_t value = p[0]
+    cdef int i
+    if size == 4:
+        value = value << 24 | p[1] << 16 | p[2] << 8 | p[3]
+        return value ^ flip
+    for i in range(1, size):
+        value = value << 8 | p[i]
+    return value ^ flip >> (32 - 8 * size)

@@ -5,8 +5,9 @@ written when the batch is handed over.
 """
 
 import cython
+from cython.cimports.binlogkit._kernel.native.digits import put_number
 from cython.cimports.binlogkit._kernel.native.index import Transaction
-from cython.cimports.binlogkit._kernel.native.values import Block, block_of, give_back, take_buffer
+from cython.cimports.binlogkit._kernel.native.values import Block, give_back, new_block
 from cython.cimports.cpython.buffer import PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cython.cimports.libc.stdlib import free, malloc
 from cython.cimports.libc.string import memcmp, memcpy, memset
@@ -49,7 +50,7 @@ class Runs:
     def numbers(self):
         """The number of each transaction as int64, in order."""
         i: int64_t
-        block: Block = _block(self.transactions * 8)
+        block: Block = new_block(self.transactions * 8)
         out: cython.pointer(int64_t) = cython.cast(cython.pointer(int64_t), block.memory)
         for i in range(self.count):
             if self.places[i] >= 0:
@@ -61,29 +62,22 @@ class Runs:
         if not 0 <= which < FACTS:
             raise IndexError(which)
         narrow: cython.bint = which == FACT_INNER or which == FACT_ROW
-        block: Block = _block(self.rows * (4 if narrow else 8))
+        block: Block = new_block(self.rows * (4 if narrow else 8))
         if narrow:
-            _put_narrow(self, which, cython.cast(cython.pointer(int32_t), block.memory))
+            _put_fact(self, which, cython.cast(cython.pointer(int32_t), block.memory))
         else:
-            _put_wide(self, which, cython.cast(cython.pointer(int64_t), block.memory))
+            _put_fact(self, which, cython.cast(cython.pointer(int64_t), block.memory))
         return block
 
     def missing(self, which: cython.int):
         """(how many rows, their 0 bits) of the runs whose fact is below 0; no bits for none."""
         i: int64_t
-        nulls: int64_t = 0
+        gone: Block = new_block(self.count)
         if not 0 <= which < FACTS:
             raise IndexError(which)
         for i in range(self.count):
-            if self.items[i].facts[which] < 0:
-                nulls += _behind(self, i) - self.items[i].first
-        if not nulls:
-            return 0, None
-        block: Block = _ones(self.rows)
-        for i in range(self.count):
-            if self.items[i].facts[which] < 0:
-                _clear(block.memory, self.items[i].first, _behind(self, i))
-        return nulls, block
+            gone.memory[i] = self.items[i].facts[which] < 0
+        return _nulls(self, gone)
 
     @property
     def first_seq(self):
@@ -108,7 +102,7 @@ class Runs:
         """What each row's event does, as int32."""
         i: int64_t
         k: int64_t
-        block: Block = _block(self.rows * 4)
+        block: Block = new_block(self.rows * 4)
         out: cython.pointer(int32_t) = cython.cast(cython.pointer(int32_t), block.memory)
         with cython.nogil:
             for i in range(self.count):
@@ -120,22 +114,15 @@ class Runs:
     def without(self, op: int64_t):
         """(how many rows, their 0 bits) of the runs that do ``op``; no bits where none does."""
         i: int64_t
-        nulls: int64_t = 0
+        gone: Block = new_block(self.count)
         for i in range(self.count):
-            if self.items[i].op == op:
-                nulls += _behind(self, i) - self.items[i].first
-        if not nulls:
-            return 0, None
-        block: Block = _ones(self.rows)
-        for i in range(self.count):
-            if self.items[i].op == op:
-                _clear(block.memory, self.items[i].first, _behind(self, i))
-        return nulls, block
+            gone.memory[i] = self.items[i].op == op
+        return _nulls(self, gone)
 
     def spread(self, values, element: cython.int):
         """``values``, of 4 or 8 bytes per transaction, per row; 0 outside any."""
         view: Py_buffer
-        block: Block = _block(self.rows * element)
+        block: Block = new_block(self.rows * element)
         if element != 4 and element != 8:
             raise ValueError("no such width")
         PyObject_GetBuffer(values, cython.address(view), PyBUF_SIMPLE)
@@ -165,7 +152,7 @@ class Runs:
         k: int64_t
         value: int32_t
         view: Py_buffer
-        block: Block = _block(self.rows * 4)
+        block: Block = new_block(self.rows * 4)
         out: cython.pointer(int32_t) = cython.cast(cython.pointer(int32_t), block.memory)
         PyObject_GetBuffer(values, cython.address(view), PyBUF_SIMPLE)
         try:
@@ -185,7 +172,7 @@ class Runs:
         A row outside any transaction has none; no validity where there is no NULL.
         """
         i: int64_t
-        nulls: int64_t = 0
+        gone: Block = new_block(self.count)
         view: Py_buffer
         flags: cython.pointer(uint8_t)
         PyObject_GetBuffer(there, cython.address(view), PyBUF_SIMPLE)
@@ -194,17 +181,10 @@ class Runs:
                 raise ValueError("a flag per transaction is needed")
             flags = cython.cast(cython.pointer(uint8_t), view.buf)
             for i in range(self.count):
-                if self.places[i] < 0 or not flags[self.places[i]]:
-                    nulls += _behind(self, i) - self.items[i].first
-            if not nulls:
-                return 0, None
-            block: Block = _ones(self.rows)
-            for i in range(self.count):
-                if self.places[i] < 0 or not flags[self.places[i]]:
-                    _clear(block.memory, self.items[i].first, _behind(self, i))
+                gone.memory[i] = self.places[i] < 0 or not flags[self.places[i]]
         finally:
             PyBuffer_Release(cython.address(view))
-        return nulls, block
+        return _nulls(self, gone)
 
 
 def runs_of(items, count, rows):
@@ -248,8 +228,8 @@ def gtid_texts(records, has: cython.int):
         count: int64_t = view.len // cython.sizeof(Transaction)
         if count * _GTID_BYTES > 0x7FFFFFFF:
             raise ValueError("more than 32-bit offsets can tell")
-        offsets: Block = _block((count + 1) * 4)
-        texts: Block = _block(count * _GTID_BYTES)
+        offsets: Block = new_block((count + 1) * 4)
+        texts: Block = new_block(count * _GTID_BYTES)
         used: int64_t = _put_gtids(
             cython.cast(cython.pointer(Transaction), view.buf),
             count,
@@ -278,6 +258,7 @@ def _put_gtids(
     known: cython.bint = False
     uuid: uint8_t[36]
     sid: cython.pointer(uint8_t) = cython.NULL
+    number: uint64_t
     offsets[0] = 0
     for i in range(count):
         if t[i].has & has:
@@ -287,7 +268,13 @@ def _put_gtids(
                 known = True
             memcpy(out, uuid, 36)
             out[36] = 58  # colon
-            out = _put_number(out + 37, t[i].gno)
+            out += 37
+            number = cython.cast(uint64_t, t[i].gno)
+            if t[i].gno < 0:
+                number = 0 - number
+                out[0] = 45  # hyphen
+                out += 1
+            out += put_number(out, number)
         offsets[i + 1] = cython.cast(int32_t, out - start)
     return out - start
 
@@ -310,42 +297,22 @@ def _put_uuid(out: cython.pointer(uint8_t), sid: cython.pointer(uint8_t)) -> cyt
 
 
 @cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _put_number(out: cython.pointer(uint8_t), number: int64_t) -> cython.pointer(uint8_t):
-    digits: uint8_t[20]
-    count: cython.int = 0
-    rest: uint64_t = cython.cast(uint64_t, number)
-    if number < 0:
-        rest = 0 - rest
-        out[0] = 45  # hyphen
-        out += 1
-    while True:
-        digits[count] = cython.cast(uint8_t, 48 + rest % 10)
-        count += 1
-        rest //= 10
-        if rest == 0:
-            break
-    while count:
-        count -= 1
-        out[0] = digits[count]
-        out += 1
-    return out
-
-
-@cython.cfunc
-def _block(size: int64_t) -> Block:
-    memory: cython.p_void = take_buffer(max(size, 1))
-    if memory is cython.NULL:
-        raise MemoryError
-    return block_of(memory, size)
-
-
-@cython.cfunc
-def _ones(rows: int64_t) -> Block:
-    block: Block = _block((rows + 7) >> 3)
-    memset(block.memory, 0xFF, block.size)
-    return block
+def _nulls(runs: Runs, gone: Block):
+    """(how many rows, their 0 bits) of the runs that ``gone`` marks; no bits for none."""
+    i: int64_t
+    nulls: int64_t = 0
+    bits: Block
+    for i in range(runs.count):
+        if gone.memory[i]:
+            nulls += _behind(runs, i) - runs.items[i].first
+    if not nulls:
+        return 0, None
+    bits = new_block((runs.rows + 7) >> 3)
+    memset(bits.memory, 0xFF, bits.size)
+    for i in range(runs.count):
+        if gone.memory[i]:
+            _clear(bits.memory, runs.items[i].first, _behind(runs, i))
+    return nulls, bits
 
 
 @cython.cfunc
@@ -377,42 +344,16 @@ def _behind(runs: Runs, i: int64_t) -> int64_t:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _put_wide(runs: Runs, which: cython.int, out: cython.pointer(int64_t)) -> cython.void:
+def _put_fact(runs: Runs, which: cython.int, out: cython.pointer(_Value)) -> cython.void:
     i: int64_t
     k: int64_t
-    first: int64_t
-    behind: int64_t
-    value: int64_t
-    step: int64_t = 1 if which == FACT_SEQ else 0
+    value: _Value
+    step: _Value = 1 if which == FACT_SEQ or which == FACT_ROW else 0  # from row to row
     for i in range(runs.count):
-        first, behind = runs.items[i].first, _behind(runs, i)
         value = runs.items[i].facts[which]
-        if step:
-            for k in range(first, behind):
-                out[k] = value + (k - first)
-        else:
-            for k in range(first, behind):
-                out[k] = value
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _put_narrow(runs: Runs, which: cython.int, out: cython.pointer(int32_t)) -> cython.void:
-    i: int64_t
-    k: int64_t
-    first: int64_t
-    behind: int64_t
-    value: int32_t
-    for i in range(runs.count):
-        first, behind = runs.items[i].first, _behind(runs, i)
-        value = cython.cast(int32_t, runs.items[i].facts[which])
-        if which == FACT_ROW:
-            for k in range(first, behind):
-                out[k] = value + cython.cast(int32_t, k - first)
-        else:
-            for k in range(first, behind):
-                out[k] = value
+        for k in range(runs.items[i].first, _behind(runs, i)):
+            out[k] = value
+            value += step
 
 
 @cython.cfunc

@@ -32,19 +32,6 @@ _TABLE_MAP = cython.declare(cython.int, 19)
 _ROWS_QUERY = cython.declare(cython.int, 29)
 _GTID = cython.declare(cython.int, 33)
 _ANONYMOUS = cython.declare(cython.int, 34)
-_TAGGED = cython.declare(cython.int, 42)
-
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _little(p: octets, size: cython.int) -> uint64_t:
-    value: uint64_t = 0
-    i: cython.int
-    for i in range(size):
-        value |= cython.cast(uint64_t, p[i]) << (8 * i)
-    return value
 
 
 @cython.cfunc
@@ -106,7 +93,7 @@ def _rows_begin(code: cython.int, p: octets, end: octets) -> cython.bint:
         size = 2 if count == 252 else 3 if count == 253 else 8
         if end - p < size:
             return False
-        count = _little(p, size)
+        count = little(p, size)
         p += size
     if count > cython.cast(uint64_t, end - p) << 3:
         return False
@@ -213,7 +200,7 @@ class Scanner:
                 return STOP_CUT
             p = data + at
             code = p[4]
-            size = cython.cast(uint32_t, _little(p + 9, 4))
+            size = cython.cast(uint32_t, little(p + 9, 4))
             flags = p[17] | p[18] << 8
             header = _HEADER if code == _FORMAT else self.length
             if code == _FORMAT and not forced:
@@ -234,7 +221,7 @@ class Scanner:
                     return STOP_SIZE
                 spot = self.spots + index.count
             elif not tail and self.positions and self.outer_pos < 0:
-                if cython.cast(uint32_t, origin + at + size) != _little(p + 13, 4):
+                if cython.cast(uint32_t, origin + at + size) != little(p + 13, 4):
                     return STOP_POSITION
             e = index.add()
             if e is cython.NULL:
@@ -242,9 +229,9 @@ class Scanner:
             e.offset = at
             e.size = size
             e.type = cython.cast(uint8_t, code)
-            e.timestamp = cython.cast(uint32_t, _little(p, 4))
-            e.server_id = cython.cast(uint32_t, _little(p + 5, 4))
-            e.log_pos = cython.cast(uint32_t, _little(p + 13, 4))
+            e.timestamp = cython.cast(uint32_t, little(p, 4))
+            e.server_id = cython.cast(uint32_t, little(p + 5, 4))
+            e.log_pos = cython.cast(uint32_t, little(p + 13, 4))
             e.flags = p[17] | p[18] << 8
             e.notes = 0
             e.slot = -1
@@ -266,7 +253,7 @@ class Scanner:
         """
         plain: uint8_t
         body: uint32_t = size - _CHECKSUM
-        self.stored = cython.cast(uint32_t, _little(p + body, 4))
+        self.stored = cython.cast(uint32_t, little(p + body, 4))
         if type == _FORMAT and flags & _IN_USE:
             plain = p[17] & 0xFE
             self.computed = crc32(0, p, 17)
@@ -347,7 +334,7 @@ class Scanner:
             return True
         if code == _TABLE_MAP and size >= width:
             slot = self.maps.intern(p + width, size - width, cython.address(new))
-            place = cython.NULL if slot < 0 else self.maps.put(_little(p, width), slot)
+            place = cython.NULL if slot < 0 else self.maps.put(little(p, width), slot)
             if place is cython.NULL:
                 return False
             e.slot = slot
@@ -366,7 +353,7 @@ class Scanner:
                 return False
         self.count(t, e, pos, spot)
         if code == _XID:
-            t.xid = _little(p, 8)
+            t.xid = little(p, 8)
             t.has |= HAS_XID
             self.end(t, O_COMMITTED)
         elif _is_rows(code):
@@ -378,7 +365,7 @@ class Scanner:
 
     def take_rows(self, e, p):
         """Say which table the rows of an event are of; ``p``: behind the header."""
-        number: uint64_t = _little(p, self.id_width)
+        number: uint64_t = little(p, self.id_width)
         e.slot = self.maps.slot_of(number)
         if e.slot < 0:
             e.notes |= N_NO_MAP
@@ -415,14 +402,14 @@ class Scanner:
             p += 17
         if end - p >= 7:
             has |= HAS_COMMIT
-            commit = original = _little(p, 7)
+            commit = original = little(p, 7)
             p += 7
             if commit >> 55:
                 commit &= (cython.cast(uint64_t, 1) << 55) - 1
                 if end - p < 7:
                     e.notes |= N_LOOK
                     return True
-                original = _little(p, 7)
+                original = little(p, 7)
                 p += 7
         if p < end:  # transaction_length
             width = 0
@@ -431,7 +418,7 @@ class Scanner:
             if p[0] == 251 or p[0] == 255 or width >= end - p:
                 e.notes |= N_LOOK
                 return True
-            length = cython.cast(int64_t, _little(p + 1, width)) if width else p[0]
+            length = cython.cast(int64_t, little(p + 1, width)) if width else p[0]
             p += 1 + width
         if end - p >= 4 and p[3] & 0x80 and end - p < 8:  # the server's versions
             e.notes |= N_LOOK
@@ -441,10 +428,10 @@ class Scanner:
             return False
         t.has = cython.cast(uint8_t, has)
         memcpy(t.sid, sid, 16)
-        t.gno = cython.cast(int64_t, _little(sid + 16, 8))
+        t.gno = cython.cast(int64_t, little(sid + 16, 8))
         if has & HAS_CLOCK:
-            t.last_committed = cython.cast(int64_t, _little(logical + 1, 8))
-            t.sequence_number = cython.cast(int64_t, _little(logical + 9, 8))
+            t.last_committed = cython.cast(int64_t, little(logical + 1, 8))
+            t.sequence_number = cython.cast(int64_t, little(logical + 9, 8))
         t.commit_timestamp = cython.cast(int64_t, commit)
         t.original_timestamp = cython.cast(int64_t, original)
         t.length = length
@@ -476,7 +463,7 @@ class Scanner:
                     return False
             self.count(t, e, pos, spot)
             t.explicit = 1
-            t.thread_id = cython.cast(int64_t, _little(p, 4))
+            t.thread_id = cython.cast(int64_t, little(p, 4))
             t.has |= HAS_THREAD
         elif left == 6 and memcmp(text, b"COMMIT", 6) == 0:
             if t is cython.NULL:

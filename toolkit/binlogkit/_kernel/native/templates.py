@@ -6,8 +6,8 @@ with ``END``. What a step reads is an offset behind the row's start.
 
 import cython
 from cython.cimports.binlogkit._kernel.native.digits import put_number
-from cython.cimports.binlogkit._kernel.native.layout import octets
-from cython.cimports.binlogkit._kernel.native.values import Block, block_of, take_buffer
+from cython.cimports.binlogkit._kernel.native.layout import little, octets
+from cython.cimports.binlogkit._kernel.native.values import Block, new_block
 from cython.cimports.cpython.buffer import PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cython.cimports.libc.stdint import int64_t, uint8_t, uint64_t
 from cython.cimports.libc.string import memcpy
@@ -56,7 +56,7 @@ def filled(data, rows, steps, constants: bytes):
         size = _measured(row, count, step, known, views[0].len, len(constants))
         if size < 0:
             raise ValueError("a step lies outside its row")
-        offsets, texts = _block((count + 1) * 8), _block(size)
+        offsets, texts = new_block((count + 1) * 8), new_block(size)
         with cython.nogil:
             texts.size = _fill(
                 row, count, step, source, words, texts.memory,
@@ -67,14 +67,6 @@ def filled(data, rows, steps, constants: bytes):
             taken -= 1
             PyBuffer_Release(cython.address(views[taken]))
     return offsets, texts
-
-
-@cython.cfunc
-def _block(size: int64_t):
-    memory: cython.p_void = take_buffer(max(size, 1))
-    if memory is cython.NULL:
-        raise MemoryError
-    return block_of(memory, size)
 
 
 @cython.cfunc
@@ -153,10 +145,7 @@ def _put_value(
     out: cython.pointer(uint8_t), p: octets, kind: int64_t, width: cython.int
 ) -> cython.int:
     """A little-endian number in decimal; how many characters."""
-    i: cython.int
-    value: uint64_t = 0
-    for i in range(width):
-        value |= cython.cast(uint64_t, p[i]) << (8 * i)
+    value: uint64_t = little(p, width)
     if kind == _MOMENT:
         value &= (cython.cast(uint64_t, 1) << _MOMENT_BITS) - 1
     elif kind == _SIGNED and value >> (8 * width - 1):

@@ -12,7 +12,6 @@ cdef bint put_states(Table* t, int image, octets nulls, int64_t raws) noexcept n
 cdef void undo_row(Table* t, int64_t raws, int64_t heap, int64_t size) noexcept nogil
 cdef void release(Values* v) noexcept nogil
 cdef bint grow_runs(Table* t) noexcept nogil
-cdef void* take_buffer(int64_t size) noexcept nogil
 cdef void give_back(void* memory) noexcept nogil
 
 @cython.final
@@ -21,4 +20,5 @@ cdef class Block:
     cdef readonly int64_t size
 
 cdef Block block_of(void* memory, int64_t size)
+cdef Block new_block(int64_t size)
 cdef Block block_copy(const void* memory, int64_t size)

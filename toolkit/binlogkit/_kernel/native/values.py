@@ -40,14 +40,20 @@ def block_of(memory, size):
     return block
 
 
+def new_block(size):
+    """A block of ``size`` bytes, which say nothing yet."""
+    memory: cython.p_void = buffer_get(max(size, 1))
+    if memory is cython.NULL:
+        raise MemoryError
+    return block_of(memory, size)
+
+
 def block_copy(memory, size):
     """A block with a copy of ``size`` bytes."""
-    copy: cython.p_void = buffer_get(max(size, 1))
-    if copy is cython.NULL:
-        raise MemoryError
+    block: Block = new_block(size)
     if size:
-        memcpy(copy, memory, size)
-    return block_of(copy, size)
+        memcpy(block.memory, memory, size)
+    return block
 
 
 @cython.cfunc
@@ -268,11 +274,6 @@ def grow_runs(t):
     t.runs = cython.cast(run_p, memory)
     t.run_capacity = size
     return True
-
-
-def take_buffer(size):
-    """A buffer from the pool, or NULL."""
-    return buffer_get(size)
 
 
 def give_back(memory):

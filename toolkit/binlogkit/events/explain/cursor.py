@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any
 
 from binlogkit._kernel.cursor import Cursor
 from binlogkit.events.explain.parts import FieldPart
 
 __all__ = ["Recorder"]
-
-T = TypeVar("T")
 
 
 class Recorder(Cursor):
@@ -46,66 +44,35 @@ class Recorder(Cursor):
         self.parts.append(part)
         return part
 
-    def _noted(self, name: str, read: Callable[[], T], value: bool = True) -> T:
-        """What ``read`` gives; a read that others are made of counts only as a whole."""
-        if self._inside:
-            return read()
-        start = self.pos
-        self._inside = True
-        try:
-            found = read()
-        finally:
-            self._inside = False
-        self.note(start, name, found if value else None)
-        return found
-
-    def skip(self, length: int, field: str) -> int:
-        """See :class:`Cursor`."""
-        return self._noted(field, lambda: Cursor.skip(self, length, field), value=False)
-
-    def read(self, length: int, field: str) -> bytes:
-        """See :class:`Cursor`."""
-        return self._noted(field, lambda: Cursor.read(self, length, field))
-
-    def rest(self, field: str) -> bytes:
-        """See :class:`Cursor`."""
-        return self._noted(field, lambda: Cursor.rest(self, field))
-
-    def uint(self, width: int, field: str) -> int:
-        """See :class:`Cursor`."""
-        return self._noted(field, lambda: Cursor.uint(self, width, field))
-
-    def sint(self, width: int, field: str) -> int:
-        """See :class:`Cursor`."""
-        return self._noted(field, lambda: Cursor.sint(self, width, field))
-
-    def uint_be(self, width: int, field: str) -> int:
-        """See :class:`Cursor`."""
-        return self._noted(field, lambda: Cursor.uint_be(self, width, field))
-
-    def packed(self, field: str) -> int:
-        """See :class:`Cursor`."""
-        return self._noted(field, lambda: Cursor.packed(self, field))
-
-    def variable(self, field: str) -> int:
-        """See :class:`Cursor`."""
-        return self._noted(field, lambda: Cursor.variable(self, field))
-
-    def text(self, length: int, field: str, encoding: str = "utf-8") -> str:
-        """See :class:`Cursor`."""
-        return self._noted(field, lambda: Cursor.text(self, length, field, encoding))
-
-    def c_string(self, field: str) -> bytes:
-        """See :class:`Cursor`."""
-        return self._noted(field, lambda: Cursor.c_string(self, field))
-
     def sub(self, length: int, field: str) -> Cursor:
         """See :class:`Cursor`; what is read through the new one belongs to this field."""
+        data = self.read(length, field)
+        part = self.parts[-1]
+        part.value = None
+        return Recorder(data, self.file, self.offset, base=part.start, parts=part.parts)
+
+
+def _recorded(name: str) -> Callable[..., Any]:
+    """The read of :class:`Cursor` of that name, which keeps its bytes and, but of a skip, value."""
+    read = getattr(Cursor, name)
+    place = read.__code__.co_varnames.index("field") - 1
+
+    def noted(self: Recorder, *args: Any) -> Any:
+        if self._inside:  # a read that others are made of counts only as a whole
+            return read(self, *args)
         start = self.pos
         self._inside = True
         try:
-            data = Cursor.read(self, length, field)
+            found = read(self, *args)
         finally:
             self._inside = False
-        part = self.note(start, field)
-        return Recorder(data, self.file, self.offset, base=part.start, parts=part.parts)
+        self.note(start, args[place], None if name == "skip" else found)
+        return found
+
+    return noted
+
+
+for _name in (
+    "skip", "read", "rest", "uint", "sint", "uint_be", "packed", "variable", "text", "c_string",
+):  # fmt: skip
+    setattr(Recorder, _name, _recorded(_name))
