@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import binlogkit as bk
 from binlogkit.constants import ColumnType, EventFlag, EventType
-from binlogkit.events.explain.fields import BITS, COLUMNS, EVENT_TYPES, FIELDS
+from binlogkit.events.explain.fields import BITS, COLUMNS, EVENT_TYPES, FIELDS, METADATA
 from binlogkit.events.explain.walk import EventWalk
 from binlogkit.events.rows import RowsFlag
 from binlogkit.events.status_vars import Flags2
@@ -40,7 +40,7 @@ def covered(walk: EventWalk) -> None:
 
 def test_every_type_has_its_line() -> None:
     assert set(EVENT_TYPES) == {kind.name for kind in EventType}
-    assert set(COLUMNS) <= {kind.name for kind in ColumnType}
+    assert set(COLUMNS) | set(METADATA) <= {kind.name for kind in ColumnType} | {"other"}
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ from binlogkit.constants import EventType, event_type_name
 from binlogkit.events.explain import values
 
 __all__ = [
-    "BITS", "CODES", "COLUMNS", "EVENT_TYPES", "FIELDS", "Field", "section_of", "type_meaning",
-    "type_since",
+    "BITS", "CODES", "COLUMNS", "EVENT_TYPES", "FIELDS", "METADATA", "Field", "section_of",
+    "type_meaning", "type_since",
 ]  # fmt: skip
 
 
@@ -51,6 +51,8 @@ CODES: dict[str, dict[int, str]] = {
 }
 #: By column type: how its values are stored.
 COLUMNS: dict[str, str] = _STORED["columns"]
+#: By column type: what its metadata says, of a column's type, length, precision and scale.
+METADATA: dict[str, str] = _STORED["metadata"]
 
 
 def _field(stored: str | dict[str, str]) -> Field:

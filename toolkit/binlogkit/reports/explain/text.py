@@ -137,27 +137,17 @@ def _folded(text: str, width: int, column: int) -> list[str]:
         return text.split("\n")
     if len(text) <= width and text.isascii():
         return [text]
-    if not text.isascii() and _is_wide(text):
-        return _folded_wide(text, width)
+    if not text.isascii():
+        from rich.cells import cell_len, chop_cells
+
+        if cell_len(text) != len(text):  # by the cells that its characters take on a terminal
+            return [text] if cell_len(text) <= width else list(chop_cells(text, width))
     indent = " " * min(len(text) - len(text.lstrip()), width // 2)
     lines = textwrap.wrap(
         text.lstrip(), width, initial_indent=indent, subsequent_indent=indent,
         break_on_hyphens=False,
     )  # fmt: skip
     return lines or [""]
-
-
-def _is_wide(text: str) -> bool:
-    from rich.cells import cell_len
-
-    return cell_len(text) != len(text)
-
-
-def _folded_wide(text: str, width: int) -> list[str]:
-    """The same by the cells that the characters take on a terminal."""
-    from rich.cells import cell_len, chop_cells
-
-    return [text] if cell_len(text) <= width else list(chop_cells(text, width))
 
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from binlogkit.constants import ColumnType
 from binlogkit.errors import DamageError
 from binlogkit.events.explain.cursor import Recorder
+from binlogkit.events.explain.fields import METADATA
 from binlogkit.events.explain.parts import Detail, FieldPart, fill
 from binlogkit.events.explain.values import collation
 from binlogkit.events.explain.walk import EventWalk
@@ -101,24 +102,10 @@ def _metadata(part: FieldPart, recorder: Recorder, columns: Sequence[Column], pr
 
 
 def _says(column: Column) -> str:
-    kind = column.type
-    if kind in LABELLED:
-        return f"real type {kind.name}, {column.length} bytes a value"
-    if kind is ColumnType.NEWDECIMAL:
-        return f"{column.precision} digits, {column.scale} of them after the point"
-    if kind is ColumnType.BIT:
-        return f"{column.length} bits: whole bytes in the second byte, the rest in the first"
-    if kind in (ColumnType.TIME2, ColumnType.DATETIME2, ColumnType.TIMESTAMP2):
-        return f"{column.scale} digits of the fraction of a second"
-    if kind in (ColumnType.FLOAT, ColumnType.DOUBLE):
-        return f"{column.length} bytes a value"
-    if kind is ColumnType.STRING:
-        return f"real type {kind.name}, up to {column.length} bytes"
-    if kind in (ColumnType.VARCHAR, ColumnType.VAR_STRING):
-        return f"up to {column.length} bytes"
-    if kind is ColumnType.TYPED_ARRAY:
-        return "the type of the elements, and its metadata"
-    return f"the length in front of a value has {column.length} bytes"
+    said = METADATA.get(column.type.name) or METADATA["other"]
+    return said.format(
+        type=column.type.name, length=column.length, precision=column.precision, scale=column.scale
+    )
 
 
 def _nullable(_column: Column, bit: int) -> str:
