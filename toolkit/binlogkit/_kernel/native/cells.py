@@ -1,20 +1,10 @@
 """One cell: its extent by its column's layout, its value by its column's kind."""
 
 import cython
-from cython.cimports.binlogkit._kernel.native.decimals import decimal_reader
 from cython.cimports.binlogkit._kernel.native.json_text import put_json
 from cython.cimports.binlogkit._kernel.native.texts import put_points, valid_utf8
-from cython.cimports.binlogkit._kernel.native.times import temporal_reader
 from cython.cimports.binlogkit._kernel.native.values import keep_raw, prepare, reserve
 from cython.cimports.libc.math import isfinite
-from cython.cimports.libc.stdint import (
-    int16_t,
-    int32_t,
-    int64_t,
-    uint8_t,
-    uint16_t,
-    uint64_t,
-)
 from cython.cimports.libc.string import memcpy, memset
 
 
@@ -27,18 +17,12 @@ def fail(t, code, field, wants, left):
     return cython.NULL
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _as_stored(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
+def read_as_stored(c, p, out):
     memcpy(out, p, c.width)
     return S_VALUE
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _int24(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
+def read_int24(c, p, out):
     small: int32_t = p[0] | p[1] << 8 | p[2] << 16
     if c.kind == K_INT24:
         small = (small ^ 0x800000) - 0x800000
@@ -46,19 +30,13 @@ def _int24(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
     return S_VALUE
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _year(_c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
+def read_year(_c, p, out):
     short: int16_t = cython.cast(int16_t, p[0] + 1900 if p[0] else 0)
     memcpy(out, cython.address(short), 2)
     return S_VALUE
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _float(_c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
+def read_float(_c, p, out):
     single: cython.float
     memcpy(cython.address(single), p, 4)
     if not isfinite(single):
@@ -67,10 +45,7 @@ def _float(_c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
     return S_VALUE
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _double(_c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
+def read_double(_c, p, out):
     double: cython.double
     memcpy(cython.address(double), p, 8)
     if not isfinite(double):
@@ -79,10 +54,7 @@ def _double(_c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int
     return S_VALUE
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _bit(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
+def read_bit(c, p, out):
     number: uint64_t = 0
     i: cython.int
     for i in range(c.width):
@@ -93,10 +65,7 @@ def _bit(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
     return S_VALUE
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _enum(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
+def read_enum(c, p, out):
     number: int32_t = p[0] if c.width == 1 else p[0] | p[1] << 8
     code: uint16_t
     if c.limit < 0:
@@ -109,10 +78,7 @@ def _enum(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
     return S_VALUE
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _set(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
+def read_set(c, p, out):
     number: uint64_t = little(p, c.width)
     if 0 <= c.limit < 64 and number >> c.limit:
         return S_UNDECODABLE
@@ -122,27 +88,40 @@ def _set(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
 
 def reader_of(kind):
     """What reads the cells of a kind; NULL for those of any length and those that are left out."""
-    read: reader_p = temporal_reader(kind)
-    if read is cython.NULL:
-        read = decimal_reader(kind)
-    if read is not cython.NULL:
-        return read
     if K_COPY1 <= kind <= K_COPY8:
-        return _as_stored
+        return read_as_stored
     elif kind == K_INT24 or kind == K_UINT24:
-        return _int24
+        return read_int24
     elif kind == K_YEAR:
-        return _year
-    elif kind == K_FLOAT:
-        return _float
-    elif kind == K_DOUBLE:
-        return _double
+        return read_year
     elif kind == K_BIT:
-        return _bit
+        return read_bit
+    elif kind == K_FLOAT:
+        return read_float
+    elif kind == K_DOUBLE:
+        return read_double
+    elif kind == K_DECIMAL128:
+        return read_decimal128
+    elif kind == K_DECIMAL256:
+        return read_decimal256
+    elif kind == K_DATE:
+        return read_date
+    elif kind == K_TIME2:
+        return read_time2
+    elif kind == K_DATETIME2:
+        return read_datetime2
+    elif kind == K_TIMESTAMP2:
+        return read_timestamp2
+    elif kind == K_OLD_TIME:
+        return read_old_time
+    elif kind == K_OLD_DATETIME:
+        return read_old_datetime
+    elif kind == K_OLD_TIMESTAMP:
+        return read_old_timestamp
     elif kind == K_ENUM:
-        return _enum
+        return read_enum
     elif kind == K_SET:
-        return _set
+        return read_set
     return cython.NULL
 
 

@@ -13,10 +13,7 @@ def _placed(sign: uint32_t, size: cython.int) -> uint32_t:
     return sign << (8 * size - 8)
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _decimal128(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
+def read_decimal128(c, p, out):
     """16 bytes, little-endian; undecodable: a group holds more digits than it has."""
     number: u128
     small: uint64_t = 0
@@ -45,10 +42,7 @@ def _decimal128(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.
     return S_VALUE
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _decimal256(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
+def read_decimal256(c, p, out):
     """32 bytes, little-endian; undecodable: a group holds more digits than it has."""
     limbs: uint64_t[4] = [0, 0, 0, 0]
     carry: u128
@@ -83,12 +77,3 @@ def _decimal256(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.
             carry = carry >> 64
     memcpy(out, cython.address(limbs[0]), 32)
     return S_VALUE
-
-
-def decimal_reader(kind):
-    """What reads the cells of a kind, NULL for one that is no DECIMAL."""
-    if kind == K_DECIMAL128:
-        return _decimal128
-    elif kind == K_DECIMAL256:
-        return _decimal256
-    return cython.NULL

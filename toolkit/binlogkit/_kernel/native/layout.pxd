@@ -4,7 +4,7 @@
 The other ``.pxd`` take all of it: what a ``.pxd`` takes, the module of that name sees.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 cdef extern from *:
     """

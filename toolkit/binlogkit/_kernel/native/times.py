@@ -115,10 +115,7 @@ def _timestamp(seconds: uint32_t, micros: uint32_t, out: cython.pointer(uint8_t)
     return S_VALUE
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _date(_c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
+def read_date(_c, p, out):
     raw: uint32_t = p[0] | p[1] << 8 | p[2] << 16
     days: int64_t = 0
     small: int32_t
@@ -128,10 +125,7 @@ def _date(_c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
     return state
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _datetime2(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
+def read_datetime2(c, p, out):
     months: uint32_t = cython.cast(uint32_t, (p[0] & 0x7F) << 10 | p[1] << 2 | p[2] >> 6)
     clock: uint32_t = cython.cast(uint32_t, p[2] << 16 | p[3] << 8 | p[4])
     if not p[0] & 0x80:  # the sign, set for positive
@@ -148,10 +142,7 @@ def _datetime2(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.i
     )
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _time2(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
+def read_time2(c, p, out):
     """The sign covers the fraction: 0x800000 and its zeros are 0."""
     size: cython.int = c.fraction
     packed: uint64_t = cython.cast(uint64_t, p[0] << 16 | p[1] << 8 | p[2])
@@ -172,18 +163,12 @@ def _time2(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
     return _time(whole >> 12, whole >> 6 & 63, whole & 63, part, negative, out)
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _timestamp2(c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
+def read_timestamp2(c, p, out):
     seconds: uint32_t = cython.cast(uint32_t, p[0]) << 24 | p[1] << 16 | p[2] << 8 | p[3]
     return _timestamp(seconds, _micros(p + 4, c.fraction), out)
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _old_time(_c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
+def read_old_time(_c, p, out):
     raw: uint32_t = p[0] | p[1] << 8 | p[2] << 16
     negative: cython.bint = raw >= 0x800000
     if negative:
@@ -191,10 +176,7 @@ def _old_time(_c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.i
     return _time(raw // 10_000, raw // 100 % 100, raw % 100, 0, negative, out)
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _old_datetime(_c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
+def read_old_datetime(_c, p, out):
     raw: uint64_t
     day: uint64_t
     clock: uint32_t
@@ -215,29 +197,7 @@ def _old_datetime(_c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cyth
     )
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _old_timestamp(_c: column_p, p: octets, out: cython.pointer(uint8_t)) -> cython.int:
+def read_old_timestamp(_c, p, out):
     seconds: uint32_t
     memcpy(cython.address(seconds), p, 4)
     return _timestamp(seconds, 0, out)
-
-
-def temporal_reader(kind):
-    """What reads the cells of a kind, NULL for one that is no date and no time."""
-    if kind == K_DATE:
-        return _date
-    elif kind == K_DATETIME2:
-        return _datetime2
-    elif kind == K_TIMESTAMP2:
-        return _timestamp2
-    elif kind == K_TIME2:
-        return _time2
-    elif kind == K_OLD_TIME:
-        return _old_time
-    elif kind == K_OLD_DATETIME:
-        return _old_datetime
-    elif kind == K_OLD_TIMESTAMP:
-        return _old_timestamp
-    return cython.NULL
