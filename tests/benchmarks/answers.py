@@ -23,7 +23,7 @@ from tests.benchmarks import decoders, logs
 from tests.benchmarks.processes import Figures, once, passed
 
 _COMMAND = (sys.executable, str(Path(sys.executable).with_name("binlogkit")))
-_ROWS = "import sys, binlogkit as bk; print(len(bk.open(sys.argv[2]).rows(sys.argv[1])))"
+_ROWS = "import sys, binlogkit as bk; print(len(bk.open(sys.argv[2:]).rows(sys.argv[1])))"
 #: The table of each log, and a key in it.
 TABLES = {"oltp": "bench.sbtest", "smalltx": "bench.small", "wide-plain": "bench.wide"}
 #: User CPU, as multiples of mysqlbinlog's.
@@ -57,14 +57,15 @@ def measure(name: str, log: Path, peers: Iterable[decoders.Peer], rounds: int) -
     if name not in TABLES:
         return
     os.environ["BINLOGKIT_THREADS"] = "1"
+    paths = list(map(str, logs.files(log)))
     with tempfile.TemporaryDirectory() as folder:
         table, out = TABLES[name], str(Path(folder) / "out")
-        runs = {peer.name: [*peer.command, str(log)] for peer in peers}
+        runs = {peer.name: [*peer.command, *paths] for peer in peers}
         others = tuple(runs)
         for answer, command in _commands(table, out).items():
             if answer != "undo" or name == "oltp":
-                runs[answer] = [*_COMMAND, *command, str(log)]
-        runs["rows(table) to pandas"] = [sys.executable, "-c", _ROWS, table, str(log)]
+                runs[answer] = [*_COMMAND, *command, *paths]
+        runs["rows(table) to pandas"] = [sys.executable, "-c", _ROWS, table, *paths]
         found = {run: Figures() for run in runs}
         for _ in range(rounds):
             for run, words in runs.items():
@@ -73,7 +74,7 @@ def measure(name: str, log: Path, peers: Iterable[decoders.Peer], rounds: int) -
 
 
 def _report(name: str, log: Path, found: Mapping[str, Figures], others: tuple[str, ...]) -> None:
-    print(f"\n{log.name}: {log.stat().st_size:,} bytes, answers")
+    print(f"\n{log.name}: {sum(f.stat().st_size for f in logs.files(log)):,} bytes, answers")
     print("| | user s | least-most | CPU s | wall s | MB | times mysqlbinlog | aim |")
     print("|---|--:|--:|--:|--:|--:|--:|--:|")
     unit = statistics.median(found[others[0]].user) if others else None

@@ -131,8 +131,16 @@ _STATEMENTS = {
 }
 
 
+def files(log: Path) -> list[Path]:
+    """The files of what ``make`` made, in their order."""
+    return sorted(log.iterdir()) if log.is_dir() else [log]
+
+
 def make(name: str, folder: Path, share: float = 1.0) -> Path:
-    """The log ``name`` below ``folder``, made unless it is there; ``share`` of its full size."""
+    """The log ``name`` below ``folder``, made unless it is there; ``share`` of its full size.
+
+    A folder of files where it has more than the server writes into one (1 GB).
+    """
     path = folder / f"{name}-{share:g}.binlog"
     if path.exists():
         return path
@@ -143,14 +151,18 @@ def make(name: str, folder: Path, share: float = 1.0) -> Path:
     with start(ServerSpec("8.0", options)) as server:
         server.query("CREATE DATABASE bench")
         server.query("FLUSH BINARY LOGS")
-        log = server.binlog_names()[-1]
+        before = len(server.binlog_names())
         with server.connect(database="bench") as session, session.cursor() as cursor:
             cursor.execute("SET time_zone = '+00:00', timestamp = 1700000000")
             for statement in _STATEMENTS[name](share):
                 cursor.execute(statement)
         server.query("FLUSH BINARY LOGS")
-        made = server.copy_binlog(log, folder)
-    Path(made if made is not None else folder / log).rename(path)
+        made = [server.copy_binlog(log, folder) for log in server.binlog_names()[before - 1 : -1]]
+    if len(made) == 1:
+        return made[0].rename(path)
+    path.mkdir()
+    for file in made:
+        file.rename(path / file.name)
     return path
 
 
@@ -163,7 +175,7 @@ def main() -> None:
     wanted = parser.parse_args()
     for name in wanted.names or NAMES:
         path = make(name, wanted.out, wanted.share)
-        print(f"{path}: {path.stat().st_size:,} bytes", file=sys.stderr)
+        print(f"{path}: {sum(f.stat().st_size for f in files(path)):,} bytes", file=sys.stderr)
 
 
 if __name__ == "__main__":
