@@ -263,3 +263,31 @@ def test_what_rotate_proves() -> None:
     assert series.of(head("day2/x.000002", begun=101)) is first
     first.next_name, first.rotated = "x.000003", 200
     assert series.of(head("day3/x.000003", begun=300)) is not first
+
+
+def test_an_intact_copy_counts_after_a_damaged_one(place: Place) -> None:
+    at = FIRST.index(b"Ann") + 1
+    damaged = FIRST[:at] + bytes([FIRST[at] ^ 1]) + FIRST[at + 1 :]
+    a, b = place("a/binlog.000001", damaged), place("b/binlog.000001", of_replica(FIRST))
+    log, alone = bk.open([a, b, b], on_damage="report"), bk.open(b)
+    gtid = max((r["pos"], r["gtid"]) for r in alone.row_records() if r["pos"] < at)[1]
+    [again] = {r["gtid"] for r in log.row_records() if r["file"] == b}
+    assert again == gtid
+    kept = [r["pos"] for r in log.row_records() if r["file"] == b]
+    assert kept == [r["pos"] for r in alone.row_records() if r["gtid"] == gtid]
+    assert log.transactions().gtid.tolist().count(gtid) == 2
+    assert bk.open([b, a], on_damage="report").transactions().gtid.tolist().count(gtid) == 1
+
+
+@pytest.mark.parametrize("between", [0, 5])
+def test_a_transaction_of_another_length_is_no_copy(place: Place, between: int) -> None:
+    """A GTID event stands alone, before another's events: what it announced comes later."""
+    parts = framing.split(FIRST).parts
+    starts = [i for i, part in enumerate(parts) if part.code == GTID]
+    lone, to = starts[8 + between], starts[8] + 1
+    data = framing.join(framing.Pieces([*parts[:to], parts[lone], *parts[to:]]))
+    log, gtids = bk.open(place("binlog.000001", data)), bk.open(FIRST).transactions().gtid.tolist()
+    found = log.transactions().gtid.tolist()
+    assert sorted(found) == sorted([*gtids, gtids[8 + between]])
+    values = [(r["op"], r["before"], r["after"]) for r in log.row_records()]
+    assert values == [(r["op"], r["before"], r["after"]) for r in bk.open(FIRST).row_records()]

@@ -71,7 +71,7 @@ class Reading:
     ``sources``: those whose transactions are wanted, empty for all: a GTID in others is none that
     came before; ``unreadable``: logs that cannot be read at all, which is raised behind all others;
     ``at``: which log is read; ``series``: which logs belong together, also of readings before;
-    ``seen``: the GTIDs of the transactions that were read whole.
+    ``seen``: the GTIDs of the transactions that were read intact.
     """
 
     def __init__(
@@ -105,6 +105,7 @@ class Reading:
         self._looked: list[Looked] = []
         self._generation = self.tables.generation
         self._carried: Transaction | None = None  # into the next relay log
+        self._damaged: list[int] = []  # offsets of damage since the last transaction began
         self._fatal: DamageError | None = None  # what ends the reading behind a window
         self._server_version = ""
         self._series: Series | None = None  # of the log that is read
@@ -178,6 +179,7 @@ class Reading:
         if not scan.stops:
             watch = Watch(carrier.name, ordinal=self.ordinal, running=self._carried)
         self._begin_log()
+        self._damaged = []
         try:
             for part in scan:
                 yield self._window(scan, part, watch, first, last)
@@ -231,7 +233,8 @@ class Reading:
                 errors = []
             damages += errors
         damages.sort(key=_entry)
-        repeated = self._repeated(transactions)
+        self._damaged += [error.offset for _, error in damages]
+        repeated = self._repeated(scan, transactions)
         facts = self._told(transactions)
         window = Window(
             scan.carrier, first, last, self._server_version, facts, transactions, stretch,
@@ -327,8 +330,10 @@ class Reading:
         self.tables.take_over(source.catalog, source.tracked)
         self.tables.generation += 1
 
-    def _repeated(self, transactions: np.ndarray[Any, Any]) -> np.ndarray[Any, Any] | None:
-        """The numbers of those whose GTID came before."""
+    def _repeated(
+        self, scan: LogScan, transactions: np.ndarray[Any, Any]
+    ) -> np.ndarray[Any, Any] | None:
+        """The numbers of those that begin after an intact transaction of their GTID has ended."""
         series = self._series
         if series is None or not len(transactions):
             return None
@@ -337,17 +342,31 @@ class Reading:
         told = {k: gtid for k, (gtid, _) in found.items() if gtid is not None}
         count = len(transactions)
         whole = (transactions["open"] == 0) & (transactions["outcome"] > 0)
+        intact = whole & self._intact(scan, transactions)
         again = np.zeros(count, bool)
         for origin, places, numbers in by_origin(transactions, np.ones(count, bool), told):
-            ended = whole[places]
+            ended, first = whole[places], intact[places]
             if ended.any():
                 series.gtids.add(origin, numbers[ended])
-                if counts:
-                    again[places[ended]] = self.seen.add(origin, numbers[ended])
-            if counts and not ended.all():
-                again[places[~ended]] = self.seen.has(origin, numbers[~ended])
+            if counts and not first.all():
+                again[places[~first]] = self.seen.has(origin, numbers[~first])
+                again[places[~first]] |= _behind(numbers, first)
+            if counts and first.any():
+                again[places[first]] = self.seen.add(origin, numbers[first])
         keep = self.options.duplicates == "keep" or not again.any()
         return None if keep else transactions["number"][again]
+
+    def _intact(self, scan: LogScan, transactions: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """Which have no damage in them, and the length that their GTID events say."""
+        starts, ends, length = (transactions[name] for name in ("pos", "end_pos", "length"))
+        damaged = np.sort(np.array(self._damaged, np.int64))
+        found: np.ndarray[Any, Any] = np.searchsorted(damaged, starts) == np.searchsorted(
+            damaged, ends
+        )
+        if not scan.relay:  # which keeps the length that its source's log has
+            found &= (length < 0) | (length == transactions["size"])
+        self._damaged = [offset for offset in self._damaged if offset >= starts[-1]]
+        return found
 
     def _take_format(self, server_version: str) -> None:
         self._begin_log()
@@ -355,6 +374,15 @@ class Reading:
         if self._server_version != server_version:
             self.tables.generation += 1  # versions read the same map otherwise
         self._server_version = self.tables.catalog.server_version = server_version
+
+
+def _behind(numbers: np.ndarray[Any, Any], first: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Which of those that are not ``first`` come after a first one of the same number."""
+    firsts, others = np.flatnonzero(first), np.flatnonzero(~first)
+    known, at = np.unique(numbers[firsts], return_index=True)
+    places = dict(zip(known.tolist(), firsts[at].tolist(), strict=True))
+    pairs = zip(numbers[others].tolist(), others.tolist(), strict=True)
+    return np.array([places.get(n, i) < i for n, i in pairs], bool)
 
 
 def _entry(told: tuple[int, DamageError]) -> int:

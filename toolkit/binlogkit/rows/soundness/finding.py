@@ -140,9 +140,9 @@ CODES: dict[str, Code] = {
     "gtid_repeated": Code(_W, "A server executes a GTID once: one of the two is forged, or"
         " files were joined."),
     "gtid_copied": Code(_N, "Copies of transactions that were read before: each counts once, unless"
-        " duplicates are kept."),
+        " duplicates are kept, or the first is damaged."),
     "copies_differ": Code(_W, "Two copies of a transaction do not change the same: one of them was"
-        " altered, or the servers' GTIDs began anew. The first one counts."),
+        " altered, or the servers' GTIDs began anew. The first intact one counts."),
     "sequence_gap": Code(_W, "Whole transactions are missing from the file."),
     "sequence_back": Code(_W, "Transactions stand in another order than the server wrote them, or"
         " come from another log."),
