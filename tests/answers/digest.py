@@ -108,8 +108,8 @@ def compare(options: argparse.Namespace) -> int:
                 print(difference, flush=True)
                 if options.show and options.full is not None and answers is not None:
                     _show(difference, kept(options.full, name), answers, options.lines)
-    whole = options.file.resolve() == DIGESTS and set(names) == set(old)
-    wrong = undecided(found, decided, whole=whole)
+    asked = names if options.file.resolve() == DIGESTS else ()
+    wrong = undecided(found, decided, set(read(DIGESTS)).difference(asked))
     print(f"{len(names)} inputs, {len(found)} answers differ")
     for column, count in by_column(found).items():
         print(f"  {column}: {count}")

@@ -40,4 +40,4 @@ def test_every_input_has_digests() -> None:
 def test_a_sample_answers_as_before(name: str) -> None:
     answers = answers_of(INPUTS[name])
     found = differences(name, DIGESTS[name], Digests(answers.key, answers.digests()))
-    assert undecided(found, DECIDED, whole=False) == []
+    assert undecided(found, DECIDED, set(DIGESTS) - {name}) == []

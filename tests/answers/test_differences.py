@@ -51,19 +51,19 @@ def test_a_way_that_is_like_another_says_nothing_of_its_own() -> None:
 
 def test_what_is_undecided() -> None:
     entry = replace(ENTRY, answers=ENTRY.digest([ROWS]))
-    assert undecided([ROWS], [entry], whole=True) == []
-    assert undecided([ROWS], [], whole=True) == ["golden/a report rows: not listed"]
-    assert undecided([ROWS], [replace(entry, columns=("undo",))], whole=False)
-    assert undecided([ROWS], [replace(entry, inputs=("golden/b",))], whole=False)
-    assert undecided([], [entry], whole=True) == [
+    assert undecided([ROWS], [entry], []) == []
+    assert undecided([ROWS], [], []) == ["golden/a report rows: not listed"]
+    assert undecided([ROWS], [replace(entry, columns=("undo",))], ["golden/a"])
+    assert undecided([ROWS], [replace(entry, inputs=("golden/b",))], ["golden/b"])
+    assert undecided([], [entry], ["series/a"]) == [
         "the bytes at 4 say so …: listed, and nothing differs"
     ]
-    assert undecided([], [entry], whole=False) == []
+    assert undecided([], [entry], ["golden/a"]) == []
 
 
 def test_an_accepted_answer_that_changes_again_is_undecided() -> None:
     entry = replace(ENTRY, answers=ENTRY.digest([ROWS]))
-    [wrong] = undecided([replace(ROWS, now="eeee")], [entry], whole=True)
+    [wrong] = undecided([replace(ROWS, now="eeee")], [entry], [])
     assert "answered otherwise since" in wrong
 
 

@@ -30,16 +30,21 @@ class Difference:
 @dataclass(frozen=True, slots=True)
 class Listed:
     """Differences that one rule explains: ``inputs`` and ``columns`` are patterns; ``reason``: the
-    bytes that decide; ``answers``: a digest of what is answered now; None: whatever it is."""
+    bytes that decide; ``answers``: a digest of what is answered now, so that nothing else hides
+    behind a pattern."""
 
     inputs: tuple[str, ...]
     columns: tuple[str, ...]
     reason: str
-    answers: str | None = None
+    answers: str
+
+    def concerns(self, name: str) -> bool:
+        """Whether an input is one of these."""
+        return any(fnmatchcase(name, pattern) for pattern in self.inputs)
 
     def holds(self, difference: Difference) -> bool:
         """Whether a difference is one of these."""
-        return any(fnmatchcase(difference.name, pattern) for pattern in self.inputs) and any(
+        return self.concerns(difference.name) and any(
             fnmatchcase(difference.column, pattern) for pattern in self.columns
         )
 
@@ -52,7 +57,7 @@ class Listed:
 def listed(path: Path) -> list[Listed]:
     """The differences that were decided."""
     return [
-        Listed(tuple(e["inputs"]), tuple(e["columns"]), e["reason"], e.get("answers"))
+        Listed(tuple(e["inputs"]), tuple(e["columns"]), e["reason"], e["answers"])
         for e in tomllib.loads(path.read_text("utf-8")).get("difference", [])
     ]
 
@@ -72,17 +77,21 @@ def differences(name: str, old: Digests, new: Digests) -> list[Difference]:
     return found
 
 
-def undecided(found: Iterable[Difference], decided: Iterable[Listed], *, whole: bool) -> list[str]:
-    """What is wrong: differences that no entry holds; if the ``whole`` set was asked, also entries
-    that hold none any more, or whose answers have changed since."""
-    found, decided = list(found), list(decided)
+def undecided(
+    found: Iterable[Difference], decided: Iterable[Listed], missing: Iterable[str]
+) -> list[str]:
+    """What is wrong: differences that no entry holds; and entries that hold none any more, or whose
+    answers have changed since, unless they concern an input that is ``missing``: was not asked."""
+    found, missing, decided = list(found), list(missing), list(decided)
     wrong = [f"{d}: not listed" for d in found if not any(entry.holds(d) for entry in decided)]
-    for entry in decided if whole else ():
+    for entry in decided:
+        if any(map(entry.concerns, missing)):
+            continue
         own = [d for d in found if entry.holds(d)]
         where = f"{entry.reason[:60]} …"
         if not own:
             wrong.append(f"{where}: listed, and nothing differs")
-        elif entry.answers not in (None, entry.digest(own)):
+        elif entry.answers != entry.digest(own):
             wrong.append(
                 f'{where}: listed, and answered otherwise since: answers = "{entry.digest(own)}"'
             )
