@@ -27,6 +27,7 @@ from binlogkit.spark.decode import check_schema, decode, scan_schema
 from binlogkit.spark.options import parse_options
 from binlogkit.spark.plan import Plan, make_plan
 from binlogkit_fixtures import golden
+from tests.answers.binlogkit_answers.series import in_files
 
 TWO_FILES = golden.case("8.0-row-full", "transactions")
 
@@ -179,7 +180,7 @@ def test_every_kind_has_an_option_and_stops_at_damage(tmp_path: Path) -> None:
     file = Path(shutil.copy(TWO_FILES.binlogs[0], tmp_path))
     file.write_bytes(file.read_bytes()[:-10])
     for kind in options.KINDS:
-        if kind == "damages":
+        if kind in ("damages", "gaps"):
             continue
         plan = plan_of(file, records=kind)
         delivered = []
@@ -343,3 +344,16 @@ def test_what_names_no_log_is_an_error_of_the_plan(tmp_path: Path) -> None:
     plan = plan_of(tmp_path / "nothing")
     with pytest.raises(InputError, match="no such file"):
         records(plan)
+
+
+@pytest.mark.parametrize("table", [{}, {"table": "keyed.pk_int"}, {"records": "transactions"}])
+def test_a_plan_has_the_gaps_of_the_log(tmp_path: Path, table: dict[str, str]) -> None:
+    [log] = golden.case("8.0-row-full", "keys").binlogs
+    for name, data in in_files(log.read_bytes(), 3).items():
+        (tmp_path / name).write_bytes(data)
+    assert plan_of(tmp_path, **table).gaps == ()
+    (tmp_path / "binlog.000002").unlink()
+    expected = bk.open(str(tmp_path))
+    expected.transactions()
+    assert {gap.code for gap in expected.gaps} >= {"file_missing", "gtid_gap"}
+    assert list(plan_of(tmp_path, **table).gaps) == expected.gaps

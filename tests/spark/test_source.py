@@ -13,6 +13,7 @@ import pytest
 import binlogkit as bk
 from binlogkit.spark.carried import carried_schema, carry
 from binlogkit_fixtures import golden
+from tests.answers.binlogkit_answers.series import in_files
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -205,3 +206,25 @@ def test_a_mistake_is_told_when_the_frame_is_made(
 
     with pytest.raises(AnalysisException, match=message):
         load(spark, TWO_FILES.path, **options)
+
+
+def test_gaps_are_a_frame_and_a_warning(
+    spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The second of three files is left out, of which the last is not read to plan the others."""
+    [log] = golden.case("8.0-row-full", "keys").binlogs
+    files = list(in_files(log.read_bytes(), 3).items())
+    for name, data in (files[0], files[2]):
+        (tmp_path / name).write_bytes(data)
+    expected = bk.open(str(tmp_path))
+    rows = expected.rows(engine="pyarrow").num_rows
+    assert expected.gaps
+    gaps = collected(load(spark, tmp_path, records="gaps"))
+    assert [(g["code"], g["file"], g["pos"], g["found"]) for g in gaps] == [
+        (g.code, g.file, g.pos, g.found) for g in expected.gaps
+    ]
+    assert len(collected(load(spark, tmp_path))) == rows
+    told = capfd.readouterr().err
+    assert "GapWarning: changes may be missing" in told
+    assert all(str(gap) in told for gap in expected.gaps)
+    assert collected(load(spark, log, records="gaps")) == []

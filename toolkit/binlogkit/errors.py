@@ -22,6 +22,7 @@
     ├── WriteError                  what was read cannot be kept: disk full, no right
     └── OracleError                 mysqlbinlog (or another judge) is missing or failed
     UserWarning
+    ├── GapWarning                  a frame of Spark's stands over gaps in the log
     └── UnmetWarning                a filter names what the log does not have
 
 Each error carries its data as attributes; ``str(error)`` is one line without control characters.
@@ -37,6 +38,7 @@ __all__ = [
     "DamageError",
     "EmptyInputError",
     "GapError",
+    "GapWarning",
     "InputError",
     "LimitError",
     "LogGapError",
@@ -90,6 +92,10 @@ def teller(
             sink(error)
 
     return tell
+
+
+class GapWarning(UserWarning):
+    """Changes may be missing from a frame: it stands over gaps in the log."""
 
 
 class UnmetWarning(UserWarning):

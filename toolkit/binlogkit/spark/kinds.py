@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from binlogkit.errors import DamageError
-from binlogkit.frames.fields.field import Fields, arrow_schema
-from binlogkit.frames.fields.ledger import BOUNDARY, DAMAGE, EVENT, STATEMENT, TRANSACTION
+from binlogkit.frames.fields.field import Fields, arrow_schema, names
+from binlogkit.frames.fields.ledger import BOUNDARY, DAMAGE, EVENT, GAP, STATEMENT, TRANSACTION
 from binlogkit.frames.fields.rows import CHANGE, ROW
 from binlogkit.spark.plan import Plan
 from binlogkit.spark.splits import Split
@@ -93,6 +93,16 @@ def _damages(plan: Plan, split: Split) -> Iterator[pa.RecordBatch]:
     yield from to_table(map(_damage_record, damages), DAMAGE).to_batches()
 
 
+def _gaps(plan: Plan, split: Split) -> Iterator[pa.RecordBatch]:
+    """Where changes may be missing from any frame: the plan knows, the first split has them."""
+    from binlogkit.frames.ledgers import to_table
+
+    gaps = plan.gaps if split == plan.splits[0] else ()
+    records = ((g.code, g.file, g.pos, g.tables and sorted(g.tables), g.found) for g in gaps)
+    keys = names(GAP)
+    yield from to_table((dict(zip(keys, r, strict=True)) for r in records), GAP).to_batches()
+
+
 def _damage_record(error: DamageError) -> dict[str, Any]:
     return {
         "file": error.file,
@@ -112,4 +122,5 @@ KINDS = {
     "statements": Kind(STATEMENT, _statements),
     "boundaries": Kind(BOUNDARY, _boundaries),
     "damages": Kind(DAMAGE, _damages),
+    "gaps": Kind(GAP, _gaps),
 }

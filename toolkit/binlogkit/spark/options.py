@@ -20,7 +20,9 @@ from binlogkit.sources.keyring import KeyFiles, key_files
 __all__ = ["KINDS", "READING", "ScanOptions", "parse_options"]
 
 # What the source can give; see spark/kinds.py.
-KINDS = ("rows", "changes", "events", "transactions", "statements", "boundaries", "damages")
+KINDS = (
+    "rows", "changes", "events", "transactions", "statements", "boundaries", "damages", "gaps",
+)  # fmt: skip
 
 #: The arguments of :func:`binlogkit.open` that a scan has.
 READING = (

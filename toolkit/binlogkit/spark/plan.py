@@ -10,9 +10,7 @@ A large file whose row changes are asked for is cut at starts of transactions.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +24,7 @@ from binlogkit.rows.options import ReadOptions
 from binlogkit.rows.reading import Reading
 from binlogkit.rows.schema import TableSchema
 from binlogkit.rows.series import split_name
+from binlogkit.rows.soundness import Gap
 from binlogkit.rows.start import Start
 from binlogkit.rows.transactions import Outcome
 from binlogkit.rows.window import ROWS_EVENTS, Looked, Stretch, Window
@@ -55,7 +54,8 @@ class Plan:
     one state for each change between splits; ``changes``: the canonical batch schema of the scan's
     table, its versions united by name; None without a table, where the log has no change of it, and
     where it was not asked for; ``columns``: the names of the table's columns over all versions;
-    ``decisions``: what became of prepared transactions, by their number.
+    ``decisions``: what became of prepared transactions, by their number; ``gaps``: where changes
+    may be missing.
     """
 
     scan: ScanOptions
@@ -65,6 +65,7 @@ class Plan:
     changes: pa.Schema | None = None
     columns: tuple[str, ...] = ()
     decisions: Mapping[int, Decision] = field(default_factory=dict)
+    gaps: tuple[Gap, ...] = ()
 
     def reading(self, split: Split) -> Reading:
         """A reading of one split that starts with what is known there."""
@@ -98,26 +99,24 @@ def make_plan(scan: ScanOptions, *, unite: bool = True) -> Plan:
         Split(carrier.name, i == 0, i == last, location=carrier.location)
         for i, carrier in enumerate(log.carriers)
     ]
-    planner = _Planner(scan, log.options, log.carriers)
+    planner = _Planner(scan, log.carriers, log.reading())
     planned = planner.run(splits)
     versions = planner.versions() if scan.typed else []
     changes = _united(versions, str(scan.table)) if versions and unite else None
     names = dict.fromkeys(column.name for schema in versions for column in schema.columns)
-    known = tuple(planner.known)
-    return Plan(scan, log.options, planned, known, changes, tuple(names), planner.decisions)
+    known, columns = tuple(planner.known), tuple(names)
+    decisions, gaps = planner.decisions, tuple(log.gaps)
+    return Plan(scan, log.options, planned, known, changes, columns, decisions, gaps)
 
 
 class _Planner:
     """Reads the logs once and notes where each one starts, and where it can be cut."""
 
-    def __init__(
-        self, scan: ScanOptions, options: ReadOptions, carriers: Sequence[Carrier]
-    ) -> None:
+    def __init__(self, scan: ScanOptions, carriers: Sequence[Carrier], reading: Reading) -> None:
         self._scan = scan
         self._split_bytes = scan.split_bytes
         self._carriers = carriers
-        self._options = options
-        self.reading = Reading(carriers, options)
+        self.reading = reading
         self.known: list[Known] = []
         self.decisions: dict[int, Decision] = {}
         self._splits: list[Split] = []
@@ -135,8 +134,6 @@ class _Planner:
     def run(self, splits: Sequence[Split]) -> tuple[Split, ...]:
         """The splits with their starts, and the ends of those that were read to the end."""
         needed = [self._needed(*pair) for pair in zip(splits, self._carriers, strict=True)]
-        self.reading = Reading(list(compress(self._carriers, needed)), self._options)
-        self.reading.start = replace(self.reading.start, last=all(needed))
         self.reading.sources = self._scan.wanted().sources
         windows = self.reading.windows()
         behind: Window | None = None  # of a log behind one that cannot be read
@@ -156,13 +153,18 @@ class _Planner:
                 whole = False
                 break
             self._finish(whole=whole and read)
+        while self._next(windows):
+            pass  # a log that matters to none behind it has gaps all the same
         return tuple(self._splits)
 
-    @staticmethod
-    def _next(windows: Iterator[Window]) -> Window | None:
+    def _next(self, windows: Iterator[Window]) -> Window | None:
         """The next window; the workers tell of damage, and of files that cannot be read."""
-        with suppress(DamageError, InputError):
+        try:
             return next(windows, None)
+        except DamageError as error:
+            self.reading.damages.append(error)
+        except InputError:
+            pass
         return None
 
     def _needed(self, split: Split, carrier: Carrier) -> bool:

@@ -8,13 +8,16 @@ implemented: in PySpark 4.3.0 a pushed filter leaks into every other query on th
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
 from pyspark.sql.types import DataType, StructField, StructType
 
+from binlogkit.errors import GapWarning
 from binlogkit.spark.decode import check_schema, decode, scan_schema
 from binlogkit.spark.installed import Needed
 from binlogkit.spark.options import parse_options
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["BinlogDataSource", "struct_type"]
 
 _PREFIX = b"binlogkit:"
+_GAPS_TOLD = 10
 
 
 class BinlogDataSource(DataSource):
@@ -55,6 +59,8 @@ class BinlogDataSource(DataSource):
         if plan is None:
             plan = make_plan(self._scan, unite=False)
             check_schema(plan, to_arrow_schema(schema, timezone="UTC"))
+        if plan.gaps and plan.scan.kind != "gaps":
+            warnings.warn(_told(plan), GapWarning, stacklevel=2)
         return _Reader(plan, schema)
 
 
@@ -70,7 +76,7 @@ class _Reader(DataSourceReader):
     """Reads splits; it is shipped to the workers with the plan in it."""
 
     def __init__(self, plan: Plan, schema: StructType) -> None:
-        self._plan = plan
+        self._plan = plan if plan.scan.kind == "gaps" else replace(plan, gaps=())
         self._schema = schema
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -88,6 +94,12 @@ class _Reader(DataSourceReader):
         assert isinstance(partition, _Partition)
         schema = to_arrow_schema(self._schema, timezone="UTC")
         return decode(self._plan, partition.split, schema)
+
+
+def _told(plan: Plan) -> str:
+    """The first gaps of a plan, a line each, and where all are."""
+    lines = ["changes may be missing (all gaps are the frame of records=gaps):"]
+    return "\n  ".join([*lines, *map(str, plan.gaps[:_GAPS_TOLD])])
 
 
 def struct_type(schema: pa.Schema) -> StructType:
