@@ -21,6 +21,7 @@ from binlogkit.sources.connection import (
     parse_url,
     server_settings,
 )
+from binlogkit.sources.server.remote import server_logs
 from binlogkit_fixtures.servers import Server
 from tests.sources.server.conftest_server import settings_of, start_series
 from tests.sources.server.fake_server import FakeServer
@@ -211,3 +212,10 @@ def test_a_terminal_is_asked_once(
     for _ in range(2):
         assert opened(settings)[0] == "sha2@%"
     assert asked == [f"Password of sha2@127.0.0.1:{server.port}: "] * 2
+
+
+def test_logs_of_a_server_have_its_uuid_as_their_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(PASSWORD_VARIABLE, "secret-word")
+    with FakeServer(lambda _: (), [("a.000001", 4), ("a.000002", 4)]).running() as server:
+        logs = server_logs(f"mysql://fake@127.0.0.1:{server.port}/?ssl-mode=disabled")
+    assert [log.source for log in logs] == [server.uuid.lower()] * 2

@@ -150,6 +150,7 @@ class Events:
         stretch, schema, count = events.stretch, self._schema, len(places)
         entries, inners = stretch.entries[places], stretch.inners[places]
         columns: dict[str, Any] = {
+            "source": text_array([window.source]).take(integers(np.zeros(count))),
             "file": text_array([window.carrier.name]).take(integers(np.zeros(count))),
             "pos": stretch.positions[places],
             "end_pos": stretch.ends[places],

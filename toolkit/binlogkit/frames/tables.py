@@ -160,6 +160,7 @@ def schema_table(schemas: Iterable[TableSchema]) -> pa.Table:
 
 def _column_record(schema: TableSchema, column: Column) -> dict[str, Any]:
     own = {
+        "source": schema.source,
         "db": schema.db,
         "table": schema.table,
         "schema_version": schema.version,

@@ -197,7 +197,7 @@ def _file_table(hashes: list[FileHash], files: list[FileFacts]) -> pa.Table:
         size, digest = found.result()
         rows.append(
             {
-                "file": file.name, "size": size, "sha256": digest,
+                "source": file.source, "file": file.name, "size": size, "sha256": digest,
                 "server_version": file.server_version, "events": file.events,
                 "first_timestamp": file.first_timestamp, "last_timestamp": file.last_timestamp,
                 "ok": file.checksums["ok"], "bad": file.checksums["bad"],

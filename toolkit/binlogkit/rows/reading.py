@@ -327,7 +327,7 @@ class Reading:
             before.catalog, before.tracked = self.tables.catalog, self.tables.tracked
             self._slots.renew()
         self._source = source
-        self.tables.take_over(source.catalog, source.tracked)
+        self.tables.take_over(source)
         self.tables.generation += 1
 
     def _repeated(

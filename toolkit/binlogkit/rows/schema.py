@@ -116,9 +116,9 @@ class Column:
 class TableSchema:
     """One version of a table in a log.
 
-    ``version``: 0, 1, … per table name in log order. ``key``: the column names of the primary
-    key, else of the first unique key without nullable columns, else empty; ``key_kind``:
-    ``primary``, ``unique``, ``none`` (it is known that there is none) or ``unknown``;
+    ``version``: 0, 1, … per table name in log order; ``source``: whose log. ``key``: the column
+    names of the primary key, else of the first unique key without nullable columns, else empty;
+    ``key_kind``: ``primary``, ``unique``, ``none`` (it is known that there is none) or ``unknown``;
     ``key_origin``: where that is known from. ``problems``: what contradicts (a definition that
     does not fit the table map), each one sentence.
     """
@@ -132,6 +132,7 @@ class TableSchema:
     key_origin: Origin = Origin.ASSUMED
     cascades: tuple[str, ...] = ()
     problems: tuple[str, ...] = field(default=())
+    source: str | None = None
 
     @property
     def name(self) -> tuple[str, str]:

@@ -13,6 +13,7 @@ from binlogkit.rows.ddl import Catalog, TableChange
 from binlogkit.rows.options import ReadOptions
 from binlogkit.rows.resolve import resolve_schema
 from binlogkit.rows.schema import Origin, TableDefinition, TableSchema
+from binlogkit.rows.series import Source
 
 __all__ = ["TableHistory"]
 
@@ -35,10 +36,11 @@ class TableHistory:
         self._interned: dict[object, TableSchema] = {}
         self._versions: dict[TableSchema, TableSchema] = {}
         self._columns = 0
+        self._source: str | None = None
 
-    def take_over(self, catalog: Catalog, tracked: set[tuple[str | None, str | None]]) -> None:
-        """Take other tables for those that there are, and forget what maps stood for."""
-        self.catalog, self.tracked = catalog, tracked
+    def take_over(self, source: Source) -> None:
+        """Take a source's tables for those that there are, and forget what maps stood for."""
+        self.catalog, self.tracked, self._source = source.catalog, source.tracked, source.name
         self._interned.clear()
 
     def apply(self, body: Query | ExecuteLoadQuery) -> list[TableChange]:
@@ -93,6 +95,7 @@ class TableHistory:
             charset=self._options.charset, lost=self.catalog.is_unknown(*name),
             server_version=version,
         )  # fmt: skip
+        schema = replace(schema, source=self._source)
         same = self._versions.get(replace(schema, version=0))
         if same is None:
             self._columns += len(schema.columns)

@@ -14,12 +14,20 @@ __all__ = [
     "EXPLAIN",
     "FILE",
     "FINDING",
+    "GAP",
     "LOADED_FILE",
     "STATEMENT",
     "TRANSACTION",
 ]
 
+_SOURCE = (
+    "source",
+    "string?",
+    "whose log: the name that was given, else that of the logs that follow each other",
+)
+
 EVENT = fields(
+    _SOURCE,
     ("file", "string", "the log, as it was named"),
     ("pos", "int64", "its first byte; inside a compressed payload the payload's"),
     ("end_pos", "int64", "the byte after it"),
@@ -57,11 +65,6 @@ EXPLAIN = fields(
      " what is wrong anywhere"),
 )  # fmt: skip
 
-_SOURCE = (
-    "source",
-    "string?",
-    "whose log: the name that was given, else that of the logs that follow each other",
-)
 _GTID = ("gtid", "string?", "of its transaction; null when anonymous")
 _INNER = ("inner", "int64?", "the event's number inside a payload, from 0; null outside of one")
 
@@ -146,6 +149,7 @@ BOUNDARY = fields(
 
 #: ``log.tables()``: one row per column of each version of a table.
 COLUMN = fields(
+    _SOURCE,
     ("db", "string", "the table's database"),
     ("table", "string", "the table"),
     ("schema_version", "int32", "0, 1, … in the log's order"),
@@ -171,6 +175,7 @@ COLUMN = fields(
 
 #: ``audit["files"]``.
 FILE = fields(
+    _SOURCE,
     ("file", "string", "the log, as it was named"),
     ("size", "int64", "bytes as stored"),
     ("sha256", "string", "the hash of these bytes"),
@@ -225,6 +230,15 @@ DAMAGE = fields(
     ("error", "string", "the class of the error"),
     ("field", "string?", "the field that cannot be read"),
     ("reason", "string", "what is wrong"),
+)
+
+#: What Spark gives as ``records=gaps``.
+GAP = fields(
+    ("code", "string", "that of a finding of `verify`; `damage` where damage took changes"),
+    ("file", "string", "the log, as it was named"),
+    ("pos", "int64?", "where it begins; null for what concerns the whole file"),
+    ("tables", "list<string>?", "the tables that it can concern; null for any"),
+    ("found", "string", "what is missing"),
 )
 
 #: ``log.loaded_files()``.

@@ -45,12 +45,14 @@ def server_logs(url: str) -> list[Carrier]:
     wanted = [name] if name else list(sizes)
     if not wanted:
         raise EmptyInputError(f"mysql://{settings.name}/", "the server has no binary log")
+    uuid = client.facts.uuid
     return [
         Carrier(
             f"mysql://{settings.name}/{log}",
             partial(_open, settings, log),
             sizes.get(log),
             location=urlunsplit(urlsplit(url)._replace(path=f"/{quote(log)}")),
+            source=uuid and uuid.lower(),
         )
         for log in wanted
     ]
