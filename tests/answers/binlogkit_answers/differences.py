@@ -57,7 +57,7 @@ class Listed:
 def listed(path: Path) -> list[Listed]:
     """The differences that were decided."""
     return [
-        Listed(tuple(e["inputs"]), tuple(e["columns"]), e["reason"], e["answers"])
+        Listed(tuple(e["inputs"]), tuple(e["columns"]), e["reason"], e.get("answers", ""))
         for e in tomllib.loads(path.read_text("utf-8")).get("difference", [])
     ]
 
