@@ -31,7 +31,7 @@ class Difference:
 class Listed:
     """Differences that one rule explains: ``inputs`` and ``columns`` are patterns; ``reason``: the
     bytes that decide; ``answers``: a digest of what is answered now, so that nothing else hides
-    behind a pattern."""
+    behind a pattern; empty as long as nobody has asked all inputs of an entry."""
 
     inputs: tuple[str, ...]
     columns: tuple[str, ...]
