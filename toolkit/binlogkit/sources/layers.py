@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Callable
-from typing import TYPE_CHECKING, BinaryIO, cast
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, BinaryIO, Protocol, cast
 
 from binlogkit.errors import DamageError, LimitError
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-__all__ = ["ByteStream", "FileHash", "Layer", "Lookahead", "read_into"]
+__all__ = ["ByteStream", "FileHash", "Layer", "Lookahead", "Pieces", "read_into"]
 
 _CHUNK = 1 << 20
 
@@ -27,6 +27,12 @@ def read_into(file: BinaryIO, room: Buffer) -> int:
     data = file.read(len(view))
     view[: len(data)] = data
     return len(data)
+
+
+class SupportsClose(Protocol):
+    """What is closed with the layer around it."""
+
+    def close(self) -> None: ...
 
 
 class Layer(io.RawIOBase):
@@ -119,6 +125,34 @@ class Lookahead(Layer):
             offset -= len(self._ahead)
         self._ahead = b""
         return self._inner.seek(offset, whence)
+
+
+class Pieces(Layer):
+    """The bytes that ``pieces`` give, which end with the first error; it closes ``file``.
+
+    ``given``: how many bytes were read.
+    """
+
+    def __init__(self, file: SupportsClose, pieces: Iterator[bytes]) -> None:
+        super().__init__(cast(BinaryIO, file))
+        self._pieces = pieces
+        self._left = memoryview(b"")
+        self.given = 0
+
+    def peek(self, length: int) -> bytes:
+        """The next ``length`` bytes, fewer at the end, without moving."""
+        while len(self._left) < length and (piece := next(self._pieces, None)) is not None:
+            self._left = memoryview(bytes(self._left) + piece if self._left else piece)
+        return bytes(self._left[:length])
+
+    def some(self, size: int) -> bytes:
+        self.peek(1)
+        data, self._left = bytes(self._left[:size]), self._left[size:]
+        self.given += len(data)
+        return data
+
+    def seekable(self) -> bool:
+        return False
 
 
 class FileHash:

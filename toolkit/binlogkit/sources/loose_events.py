@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from binlogkit.constants import CHECKSUM_LENGTH, HEADER_LENGTH, EventFlag, EventType
 from binlogkit.errors import DamageError, InputError, MalformedEventError
 from binlogkit.sources.crc import checksum_error, ends_in_crc
-from binlogkit.sources.layers import Layer
+from binlogkit.sources.layers import Pieces
 from binlogkit.sources.log_format import CHECKSUM_CRC32, LogFormat, format_of
 from binlogkit.sources.plausible import whole_start
 from binlogkit.sources.raw import EventHeader, RawEvent, parse_header
@@ -51,17 +51,10 @@ class LooseEvent:
 Piece = LooseEvent | DamageError
 
 
-class ShownFile(Layer):
+class ShownFile(Pieces):
     """A file whose bytes a text shows; ``strict``: damage in the text is raised, else kept."""
 
     strict = False
-
-    def seekable(self) -> bool:
-        return False
-
-    def peek(self, size: int) -> bytes:
-        """The first bytes, which are read again."""
-        raise NotImplementedError
 
     def damage_before(self, offset: int) -> list[DamageError]:
         """The damage in what the text shows up to ``offset``, which is told once."""

@@ -9,12 +9,12 @@ from __future__ import annotations
 import bz2
 import lzma
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, cast
 
 from binlogkit.errors import DamageError
 from binlogkit.limits import limit, limit_error
-from binlogkit.sources.layers import Layer
+from binlogkit.sources.layers import Pieces
 
 __all__ = ["is_packed", "unpack"]
 
@@ -48,66 +48,34 @@ def is_packed(head: bytes) -> bool:
 def unpack(file: BinaryIO, name: str, head: bytes) -> BinaryIO:
     """The bytes of a compressed stream that begins with ``head``; closing it closes ``file``."""
     frame, chunk = next(p for magic, p in _PACKINGS.items() if head.startswith(magic))
-    return cast(BinaryIO, _Unpacked(file, name, frame, chunk))
+    return cast(BinaryIO, Pieces(file, _plain(file, name, frame, chunk)))
 
 
-class _Unpacked(Layer):
-    """A compressed stream's bytes, frame after frame.
+def _plain(file: BinaryIO, name: str, new_frame: Callable[[], Any], chunk: int) -> Iterator[bytes]:
+    """A compressed stream's bytes, frame after frame; damage tells how many came before it."""
+    from zstandard import ZstdError
 
-    Damage in it is raised once, with the number of bytes that were given; behind it is the end.
-    """
-
-    def __init__(self, file: BinaryIO, name: str, frame: Callable[[], Any], chunk: int) -> None:
-        super().__init__(file)
-        self._name = name
-        self._new_frame = frame
-        self._chunk = chunk
-        self._frame = frame()
-        self._begun = False
-        self._ended = False
-        self._plain = b""
-        self._offset = 0
-
-    def seekable(self) -> bool:
-        return False
-
-    def some(self, size: int) -> bytes:
-        while not self._plain and not self._ended:
-            self._advance()
-        out, self._plain = self._plain[:size], self._plain[size:]
-        self._offset += len(out)
-        return out
-
-    def _advance(self) -> None:
-        from zstandard import ZstdError
-
-        try:
-            packed, frame = b"", self._frame
+    frame, begun, given = new_frame(), False, 0
+    most = () if chunk == _ZSTD_CHUNK else (_PIECE,)
+    try:
+        while True:
+            packed = b""
             if frame.eof:
-                packed = frame.unused_data
-                self._frame, self._begun = self._new_frame(), False
-                frame = self._frame
+                packed, frame, begun = frame.unused_data, new_frame(), False
             tail = getattr(frame, "unconsumed_tail", b"")  # zlib's
             wants = getattr(frame, "needs_input", not tail)
-            if not packed and (wants or not self._begun):
-                packed = self._inner.read(self._chunk)
+            if not packed and (wants or not begun):
+                packed = file.read(chunk)
+                if not packed and begun:
+                    raise EOFError("the compressed stream ends inside a frame")
                 if not packed:
-                    self._end()
                     return
-            self._begun = True
-            most = () if self._chunk == _ZSTD_CHUNK else (_PIECE,)
-            self._plain = frame.decompress(tail + packed, *most)
-        except (zlib.error, ZstdError, lzma.LZMAError, OSError, EOFError) as exc:
-            self._ended = True
-            raise self._translated(exc) from exc
-
-    def _end(self) -> None:
-        self._ended = True
-        if self._begun:
-            raise EOFError("the compressed stream ends inside a frame")
-
-    def _translated(self, exc: Exception) -> Exception:
+            begun = True
+            plain = frame.decompress(tail + packed, *most)
+            yield plain
+            given += len(plain)
+    except (zlib.error, ZstdError, lzma.LZMAError, OSError, EOFError) as exc:
         reason = str(exc)
         if "too much memory" in reason or "Memory usage limit" in reason:
-            return limit_error(self._name, "WINDOW", "its compression wants more memory")
-        return DamageError(self._name, self._offset, f"its compression is damaged: {reason}")
+            raise limit_error(name, "WINDOW", "its compression wants more memory") from exc
+        raise DamageError(name, given, f"its compression is damaged: {reason}") from exc

@@ -6,8 +6,8 @@ then; its bytes are those that a capture would write. Settings of the connection
 
 from __future__ import annotations
 
-import io
-from collections.abc import Iterator
+from collections.abc import Generator
+from contextlib import closing
 from functools import partial
 from typing import BinaryIO, cast
 from urllib.parse import quote, urlsplit, urlunsplit
@@ -16,11 +16,12 @@ from binlogkit.constants import BINLOG_MAGIC
 from binlogkit.errors import EmptyInputError, InputError, ServerError
 from binlogkit.sources.carriers.carrier import Carrier
 from binlogkit.sources.connection import ServerSettings, parse_url
+from binlogkit.sources.layers import Pieces
 from binlogkit.sources.server.client import Identity, ReplicationClient
 from binlogkit.sources.server.resume import ResumePoint, SteadyStream
-from binlogkit.sources.server.stream import FIRST_POSITION, FileStart, Item, StreamEvent
+from binlogkit.sources.server.stream import FIRST_POSITION, FileStart, StreamEvent
 
-__all__ = ["RemoteLog", "server_logs"]
+__all__ = ["server_logs"]
 
 _PATIENCE = 60.0
 
@@ -59,51 +60,19 @@ def server_logs(url: str) -> list[Carrier]:
 
 
 def _open(settings: ServerSettings, name: str) -> BinaryIO:
-    return cast(BinaryIO, RemoteLog(settings, name))
-
-
-class RemoteLog(io.RawIOBase):
     """The bytes of one log, read from its server; a lost connection is taken up again."""
+    log = _log(settings, name)
+    return cast(BinaryIO, Pieces(log, log))
 
-    def __init__(self, settings: ServerSettings, name: str) -> None:
-        connect = partial(ReplicationClient, settings, Identity())
-        place = ResumePoint(name, FIRST_POSITION)
-        self._name = name
-        self._items: Iterator[Item] = iter(SteadyStream(connect, place, patience=_PATIENCE))
-        self._left = memoryview(b"")
-        self._begun = self._ended = False
 
-    def readable(self) -> bool:
-        """It is there to be read."""
-        return True
-
-    def readinto(self, buffer: object) -> int:
-        """Fill ``buffer`` as far as the next event goes."""
-        while not self._left and not self._ended:
-            self._left = memoryview(self._next())
-        target = memoryview(cast(bytearray, buffer))
-        count = min(len(target), len(self._left))
-        target[:count] = self._left[:count]
-        self._left = self._left[count:]
-        return count
-
-    def _next(self) -> bytes:
-        item = next(self._items, None)
-        if item is None or (isinstance(item, FileStart) and item.file != self._name):
-            self._ended = True
-            self._shut()
-        if not isinstance(item, StreamEvent) or item.made_up:
-            return b""
-        magic = b"" if self._begun else BINLOG_MAGIC
-        self._begun = True
-        return magic + item.data
-
-    def _shut(self) -> None:
-        close = getattr(self._items, "close", None)
-        if close is not None:
-            close()
-
-    def close(self) -> None:
-        """Leave the server."""
-        self._shut()
-        super().close()
+def _log(settings: ServerSettings, name: str) -> Generator[bytes, None, None]:
+    connect = partial(ReplicationClient, settings, Identity())
+    place = ResumePoint(name, FIRST_POSITION)
+    magic = BINLOG_MAGIC
+    with closing(iter(SteadyStream(connect, place, patience=_PATIENCE))) as items:
+        for item in items:
+            if isinstance(item, FileStart) and item.file != name:
+                return
+            if isinstance(item, StreamEvent) and not item.made_up:
+                yield magic + item.data
+                magic = b""

@@ -16,7 +16,7 @@ import hashlib
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
 
 from binlogkit.constants import CHECKSUM_LENGTH, HEADER_LENGTH, EventType
@@ -146,7 +146,7 @@ class SteadyStream:
         self._lost = lost
         self._last_end: ResumePoint | None = None
 
-    def __iter__(self) -> Iterator[Item]:
+    def __iter__(self) -> Generator[Item, None, None]:
         pause, deadline = _FIRST_WAIT, None
         while not self._stop:
             try:

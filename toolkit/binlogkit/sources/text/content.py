@@ -13,7 +13,7 @@ from binlogkit.errors import DamageError, NotABinlogError
 from binlogkit.sources.framing import Framer, framing_of
 from binlogkit.sources.loose_events import LooseEvent, LooseEvents, Piece, ShownFile
 from binlogkit.sources.text.binlog_statements import HOLDS_EVENTS, BinlogText
-from binlogkit.sources.text.hexdump import EVENT_DUMP, Dump, Item, NewDump
+from binlogkit.sources.text.hexdump import EVENT_DUMP, Dump, NewDump
 from binlogkit.sources.text.scanner import decoder_of
 from binlogkit.sources.unpacking import is_packed
 
@@ -81,24 +81,8 @@ class _HexImage(ShownFile):
     """
 
     def __init__(self, name: str, text: BinaryIO) -> None:
-        super().__init__(text)
-        self._name = name
-        self._dump: Iterator[Item] = iter(Dump(name, text))
-        self._plain = b""
-        self._offset = 0
+        super().__init__(text, self._bytes(name, text))
         self._damages: list[DamageError] = []
-
-    def some(self, size: int) -> bytes:
-        self.peek(1)
-        data, self._plain = self._plain[:size], self._plain[size:]
-        self._offset += len(data)
-        return data
-
-    def peek(self, length: int) -> bytes:
-        """The next ``length`` bytes, fewer at the end, without moving."""
-        while len(self._plain) < length and (item := next(self._dump, None)) is not None:
-            self._take(item)
-        return self._plain[:length]
 
     def damage_before(self, offset: int) -> list[DamageError]:
         """The damage at bytes before ``offset`` of the file, each told once."""
@@ -106,27 +90,24 @@ class _HexImage(ShownFile):
         self._damages = [d for d in self._damages if d.offset >= offset]
         return told
 
-    def _take(self, item: Item) -> None:
-        if isinstance(item, bytes):
-            self._plain += item
-        elif isinstance(item, NewDump):
-            self._end()
-        else:
-            error = DamageError(self._name, self._offset + len(self._plain), item.reason)
-            if self.strict:
-                raise error
-            self._damages.append(error)
-
-    def _end(self) -> None:
-        """The dump is over; another one behind it does not belong to the file."""
-        for item in self._dump:
+    def _bytes(self, name: str, text: BinaryIO) -> Iterator[bytes]:
+        dump, offset = iter(Dump(name, text)), 0
+        for item in dump:
+            if isinstance(item, bytes):
+                yield item
+                offset += len(item)
+            elif isinstance(item, NewDump):
+                break
+            else:
+                error = DamageError(name, offset, item.reason)
+                if self.strict:
+                    raise error
+                self._damages.append(error)
+        for item in dump:  # another one behind it, which does not belong to the file
             if isinstance(item, bytes) and len(item) >= HEADER_LENGTH // 2:
                 reason = "another dump follows, which does not go on from this one"
-                self._damages.append(
-                    DamageError(self._name, self._offset + len(self._plain), reason)
-                )
+                self._damages.append(DamageError(name, offset, reason))
                 break
-        self._dump = iter(())
 
 
 def _dumped_events(name: str, text: BinaryIO) -> Iterator[Piece]:
