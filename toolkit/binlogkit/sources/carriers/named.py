@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, BinaryIO, TypeAlias, cast
 
 from binlogkit.errors import EmptyInputError, InputError
 from binlogkit.sources.carriers.carrier import Carrier, is_log
-from binlogkit.sources.carriers.urls import GLOB, from_url, index_names, is_url, natural_key
+from binlogkit.sources.carriers.urls import GLOB, from_url, index_names, is_url, natural_key, some
 from binlogkit.sources.keyring import KeyFiles
 from binlogkit.sources.layers import Layer, read_into
 
@@ -101,9 +101,7 @@ def _from_name(name: str) -> list[Carrier]:
         anchor = Path(path.anchor) if path.is_absolute() else Path()
         pattern = str(path.relative_to(path.anchor)) if path.is_absolute() else name
         found = sorted((p for p in anchor.glob(pattern) if p.is_file()), key=natural_key)
-        if not found:
-            raise EmptyInputError(name, "no file matches")
-        return [_from_path(p) for p in found]
+        return some(map(_from_path, found), name, "no file matches")
     if path.exists() and not path.is_file():  # a pipe, as a shell's <(…) gives it
         with path.open("rb") as stream:
             if not stream.seekable():
@@ -118,18 +116,15 @@ def _from_path(path: Path) -> Carrier:
 
 def _from_folder(path: Path) -> list[Carrier]:
     files = sorted((p for p in path.iterdir() if p.is_file()), key=natural_key)
-    found = [carrier for carrier in map(_from_path, files) if is_log(carrier)]
-    if not found:
-        raise EmptyInputError(str(path), "the folder holds no binary log")
-    return found
+    found = filter(is_log, map(_from_path, files))
+    return some(found, str(path), "the folder holds no binary log")
 
 
 def _from_index(path: Path) -> list[Carrier]:
     """The logs of an index file; only names beside it count, wherever its lines point."""
     names = index_names(path.read_text("utf-8", "replace"))
-    if not names:
-        raise EmptyInputError(str(path), "the index lists no log")
-    return [_from_path(path.parent / name) for name in names]
+    found = (_from_path(path.parent / name) for name in names)
+    return some(found, str(path), "the index lists no log")
 
 
 def captured_from(folder: Path) -> str | None:

@@ -8,7 +8,7 @@ signature or token. ``location`` keeps the whole, to open it again.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import PurePath, PurePosixPath
 from typing import Any, BinaryIO, cast
@@ -17,7 +17,7 @@ from binlogkit.errors import EmptyInputError, InputError
 from binlogkit.sources.carriers.carrier import Carrier, is_log, reason_of
 from binlogkit.sources.layers import Layer
 
-__all__ = ["GLOB", "from_url", "is_url", "natural_key", "without_secrets"]
+__all__ = ["GLOB", "from_url", "is_url", "natural_key", "some", "without_secrets"]
 
 GLOB = re.compile(r"[*?\[]")
 _URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.\-]+(?:::|://)")
@@ -85,49 +85,24 @@ class _Place:
         self._first = first
 
     def logs(self) -> list[Carrier]:
-        if self._has_wildcards() and not self._fs.exists(self._path):
-            return self._matches()
-        if self._is_folder():
-            return self._folder()
-        if self._path.endswith(_INDEX):
-            index = self._carrier(self._path, self._url)
-            if not is_log(index):
-                return self._index(index)
-        return [self._carrier(self._path, self._url)]
-
-    def _has_wildcards(self) -> bool:
-        """Over HTTP a question mark begins the query."""
-        path = self._path.partition("?")[0] if "http" in _protocols(self._fs) else self._path
-        return bool(GLOB.search(path))
-
-    def _is_folder(self) -> bool:
-        """Over HTTP only a name with a slash is one: to ask means to fetch the file."""
-        if "http" in _protocols(self._fs):
-            return bool(self._path.endswith("/"))
-        return bool(self._fs.isdir(self._path))
-
-    def _matches(self) -> list[Carrier]:
-        found = [p for p in self._fs.glob(self._path) if not self._fs.isdir(p)]
-        if not found:
-            raise EmptyInputError(without_secrets(self._url), "no file matches")
-        return self._in_order(found)
-
-    def _folder(self) -> list[Carrier]:
-        listed = self._fs.ls(self._path, detail=True)
-        found = self._in_order([f["name"] for f in listed if f["type"] == "file"])
-        logs = [carrier for carrier in found if is_log(carrier)]
-        if not logs:
-            raise EmptyInputError(without_secrets(self._url), "the folder holds no binary log")
-        return logs
-
-    def _index(self, index: Carrier) -> list[Carrier]:
-        """The logs that an index file lists, by their names beside it."""
-        with _open(self._fs, self._path) as file:
+        fs, path, name = self._fs, self._path, without_secrets(self._url)
+        over_http = "http" in _protocols(fs)
+        # Over HTTP a question mark begins the query, and only a name with a slash is a folder: to
+        # ask means to fetch the file.
+        if GLOB.search(path.partition("?")[0] if over_http else path) and not fs.exists(path):
+            found = [p for p in fs.glob(path) if not fs.isdir(p)]
+            return some(self._in_order(found), name, "no file matches")
+        if path.endswith("/") if over_http else fs.isdir(path):
+            listed = fs.ls(path, detail=True)
+            found = self._in_order([f["name"] for f in listed if f["type"] == "file"])
+            return some(filter(is_log, found), name, "the folder holds no binary log")
+        own = self._carrier(path, self._url)
+        if not path.endswith(_INDEX) or is_log(own):
+            return [own]
+        with _open(fs, path) as file:
             names = index_names(file.read(_MAX_INDEX).decode("utf-8", "replace"))
-        if not names:
-            raise EmptyInputError(index.name, "the index lists no log")
-        folder = self._path.rpartition("/")[0]
-        return [self._carrier(path, self._at(path)) for path in (f"{folder}/{n}" for n in names)]
+        beside = (f"{path.rpartition('/')[0]}/{name}" for name in names)
+        return some((self._carrier(p, self._at(p)) for p in beside), name, "the index lists no log")
 
     def _in_order(self, paths: Sequence[str]) -> list[Carrier]:
         ordered = sorted(paths, key=lambda p: natural_key(PurePosixPath(p)))
@@ -144,6 +119,14 @@ class _Place:
     def _carrier(self, path: str, url: str) -> Carrier:
         opener = partial(_open, self._fs, path)
         return Carrier(without_secrets(url), opener, location=url)
+
+
+def some(found: Iterable[Carrier], name: str, otherwise: str) -> list[Carrier]:
+    """All that was found; :class:`EmptyInputError` of ``name`` where that is nothing."""
+    carriers = list(found)
+    if not carriers:
+        raise EmptyInputError(name, otherwise)
+    return carriers
 
 
 def index_names(text: str) -> list[str]:
