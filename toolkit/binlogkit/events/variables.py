@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -23,6 +22,7 @@ __all__ = ["Intvar", "IntvarType", "Rand", "UserVar", "UserVarType"]
 
 
 _UNSIGNED = 1
+_MAX_PRECISION, _MAX_SCALE = 65, 30
 
 
 class IntvarType(IntEnum):
@@ -86,48 +86,31 @@ class UserVar:
         INT: 8 bytes; REAL: a double; DECIMAL: ``precision:1 scale:1`` and the packed number;
         STRING: text in ``charset``; no server writes ROW.
         """
-        reader = _VALUES.get(self.var_type or "")
-        if reader is None or self.value is None:
+        data = self.value
+        if data is None:
             return None
         try:
-            return reader(self)
+            match self.var_type:
+                case "STRING" if self.charset not in (None, "binary"):
+                    return decode(str(self.charset), data)
+                case "REAL" if math.isfinite(number := struct.unpack("<d", data)[0]):
+                    return float(number)
+                case "INT":
+                    return int(struct.unpack("<Q" if self.unsigned else "<q", data)[0])
+                case "DECIMAL":
+                    return _decimal(data)
         except (ValueError, struct.error):
-            return None
-
-
-def _text(variable: UserVar) -> str | None:
-    charset = variable.charset
-    if charset in (None, "binary"):
+            pass
         return None
-    return decode(str(charset), variable.value or b"")
 
 
-def _integer(variable: UserVar) -> int:
-    kind = "<Q" if variable.unsigned else "<q"
-    return int(struct.unpack(kind, variable.value or b"")[0])
-
-
-def _real(variable: UserVar) -> float | None:
-    number = float(struct.unpack("<d", variable.value or b"")[0])
-    return number if math.isfinite(number) else None
-
-
-def _decimal(variable: UserVar) -> str | None:
-    precision, scale, *_ = variable.value or b""
-    packed = (variable.value or b"")[2:]
+def _decimal(data: bytes) -> str | None:
+    precision, scale, *_ = data
+    packed = data[2:]
     sound = 0 < precision <= _MAX_PRECISION and scale <= min(precision, _MAX_SCALE)
     if not sound or len(packed) != decimal_size(precision, scale):
         return None
     return f"{read_decimal(packed, precision, scale):f}"
-
-
-_MAX_PRECISION, _MAX_SCALE = 65, 30
-_VALUES: dict[str, Callable[[UserVar], str | int | float | None]] = {
-    "STRING": _text,
-    "REAL": _real,
-    "INT": _integer,
-    "DECIMAL": _decimal,
-}
 
 
 def _name_of(enum: type[IntEnum], code: int) -> str:

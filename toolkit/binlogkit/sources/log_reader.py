@@ -119,7 +119,7 @@ class LogReader:
                 if not self._recover(error):
                     return
                 continue
-            if event is None or self._reached_stop(event):
+            if event is None or (self._stop_pos is not None and event.pos >= self._stop_pos):
                 return
             if event.pos >= self._start_pos or event.header.type_code != EventType.ROTATE_EVENT:
                 yield event
@@ -136,9 +136,6 @@ class LogReader:
             return
         for error in self._dump.damage_before(self._stream.offset + ahead):
             self._tell(error)
-
-    def _reached_stop(self, event: RawEvent) -> bool:
-        return self._stop_pos is not None and event.pos >= self._stop_pos
 
     def _report(self, error: DamageError, end: int) -> None:
         error.end = end
@@ -196,7 +193,8 @@ class LogReader:
                 failure, stream.failure = stream.failure, None
                 raise failure
             return None
-        if len(head) >= V1_HEADER_LENGTH and self._starts_v3(head):
+        starts = len(head) >= V1_HEADER_LENGTH and head[4] == EventType.START_EVENT_V3
+        if starts and not self.format.server_version:  # behind a format description stands none
             self.format = start_format(head)
         is_format = len(head) > 4 and head[4] == EventType.FORMAT_DESCRIPTION_EVENT
         header_length = HEADER_LENGTH if is_format else self.format.header_length
@@ -252,10 +250,6 @@ class LogReader:
         self._report(error, pos)
         self.format = replace(self.format, header_length=HEADER_LENGTH)
         return parse_header(head, HEADER_LENGTH)
-
-    def _starts_v3(self, head: bytes) -> bool:
-        """A start event of v1 or v3; no server writes one behind a format description."""
-        return head[4] == EventType.START_EVENT_V3 and not self.format.server_version
 
     def _zeros(self, pos: int) -> DamageError:
         """What to say of zero bytes where an event should begin; the stream moves over them."""
