@@ -128,16 +128,12 @@ class Lookahead(Layer):
 
 
 class Pieces(Layer):
-    """The bytes that ``pieces`` give, which end with the first error; it closes ``file``.
-
-    ``given``: how many bytes were read.
-    """
+    """The bytes that ``pieces`` give, which end with the first error; it closes ``file``."""
 
     def __init__(self, file: SupportsClose, pieces: Iterator[bytes]) -> None:
         super().__init__(cast(BinaryIO, file))
         self._pieces = pieces
         self._left = memoryview(b"")
-        self.given = 0
 
     def peek(self, length: int) -> bytes:
         """The next ``length`` bytes, fewer at the end, without moving."""
@@ -148,7 +144,6 @@ class Pieces(Layer):
     def some(self, size: int) -> bytes:
         self.peek(1)
         data, self._left = bytes(self._left[:size]), self._left[size:]
-        self.given += len(data)
         return data
 
     def seekable(self) -> bool:

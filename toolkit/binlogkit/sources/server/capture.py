@@ -46,11 +46,6 @@ class Start:
         if not FIRST_POSITION <= self.position < REACH:
             raise UsageError(f"a position to begin at lies from 4 to {REACH - 1}")
 
-    @property
-    def given(self) -> bool:
-        """Whether the user named a start."""
-        return self != Start()
-
 
 @dataclass(frozen=True, slots=True)
 class Progress:
@@ -114,7 +109,7 @@ def capture(
 
 def _begin(folder: CaptureFolder, start: Start, find: Callable[[], str]) -> ResumePoint:
     if folder.place.file:
-        if start.given and asdict(start) != folder.asked:
+        if start != Start() and asdict(start) != folder.asked:
             raise UsageError(
                 f"{folder.path} holds a capture that began otherwise; it goes on where it ended "
                 "when no start is named"

@@ -69,11 +69,6 @@ class ServerFacts:
     version: str
     logs: tuple[ServerLogSize, ...] | None
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The logs' names."""
-        return tuple(log.name for log in self.logs or ())
-
 
 class ReplicationClient:
     """One connection; one dump ends it. Errors: those of ``connect``, ServerError."""

@@ -67,7 +67,8 @@ class Finished:
 class CaptureFolder:
     """The folder, open for one capture. Errors: UsageError (another's), WriteError.
 
-    ``place``: where to go on; ``torn``: bytes of a torn event at the end of what is there.
+    ``place``: where to go on; ``torn``: bytes of a torn event at the end of what is there;
+    ``current``: the log that is being written, or nothing.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -78,10 +79,9 @@ class CaptureFolder:
         self.finished: list[Finished] = []
         self.place = ResumePoint()
         self.torn = 0
-        self.fresh = True
         self._names: list[str] = []
         self._file: int | None = None
-        self._name = ""
+        self.current = ""
         self._start = FIRST_POSITION
         self._size = 0
         self._hash = hashlib.sha256()
@@ -115,7 +115,6 @@ class CaptureFolder:
             self._take(json.loads(text))
         except (ValueError, KeyError, TypeError) as exc:
             raise InputError(str(self.path / MANIFEST), "is no manifest of a capture") from exc
-        self.fresh = False
         index = self.path / INDEX
         lines = index.read_text("utf-8", "surrogateescape").split("\n") if index.exists() else []
         self._names = [safe_name(line.removeprefix("./"), INDEX) for line in lines if line]
@@ -148,7 +147,7 @@ class CaptureFolder:
             self._file = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
         except OSError as exc:
             raise InputError(str(path), f"cannot be opened: {exc.strerror}") from exc
-        self._name, self._start, self._size = name, start, 0
+        self.current, self._start, self._size = name, start, 0
         self._hash = hashlib.sha256()
         with os.fdopen(os.dup(self._file), "rb", 1 << 20) as file:
             place = self._read_through(file, ResumePoint(name, start))
@@ -179,11 +178,6 @@ class CaptureFolder:
             return place
         return place.behind(reachable).behind(last)
 
-    @property
-    def current(self) -> str:
-        """The log that is being written, or nothing."""
-        return self._name
-
     def _take_in(self, data: bytes) -> None:
         self._size += len(data)
         self._hash.update(data)
@@ -191,7 +185,7 @@ class CaptureFolder:
     def trim(self) -> None:
         """Cut the torn event off: the server has what follows."""
         if self.torn and self._file is not None:
-            with self._writing(self.path / self._name):
+            with self._writing(self.path / self.current):
                 os.ftruncate(self._file, self._size)
         self.torn = 0
 
@@ -199,7 +193,7 @@ class CaptureFolder:
 
     def write(self, event: StreamEvent) -> None:
         """Append an event; a format description begins its log."""
-        if self._name != event.file or self._file is None:
+        if self.current != event.file or self._file is None:
             self._begin(event)
         elif self._size == 0:
             self._append(BINLOG_MAGIC + event.data)
@@ -224,7 +218,7 @@ class CaptureFolder:
                 )
             except FileExistsError:
                 self._file = self._adopted(path, first)
-        self._name, self._size, self._hash = name, 0, hashlib.sha256()
+        self.current, self._size, self._hash = name, 0, hashlib.sha256()
         self._append(first)
         self._names.append(name)
         self._replace(INDEX, "".join(f"./{known}\n" for known in self._names))
@@ -248,13 +242,13 @@ class CaptureFolder:
         except OSError as exc:
             with suppress(OSError):
                 os.ftruncate(self._file, self._size)
-            raise _write_error(self.path / self._name, exc) from exc
+            raise _write_error(self.path / self.current, exc) from exc
         self._take_in(data)
 
     def sync(self) -> None:
         """Bring what was written to the disk."""
         if self._file is not None:
-            with self._writing(self.path / self._name):
+            with self._writing(self.path / self.current):
                 os.fdatasync(self._file)
         self._synced = time.monotonic()
 
@@ -262,10 +256,10 @@ class CaptureFolder:
         """The log that was being written has ended."""
         if self._file is None:
             return
-        with self._writing(self.path / self._name):
+        with self._writing(self.path / self.current):
             os.fsync(self._file)
         digest = self._hash.hexdigest()
-        self.finished.append(Finished(self._name, self._size, digest, self._start, next_file))
+        self.finished.append(Finished(self.current, self._size, digest, self._start, next_file))
         self._close_file()
         self.save()
 
@@ -297,7 +291,7 @@ class CaptureFolder:
     def _close_file(self) -> None:
         if self._file is not None:
             os.close(self._file)
-        self._file, self._name = None, ""
+        self._file, self.current = None, ""
 
     def close(self) -> None:
         """Bring all to the disk and let the folder go."""

@@ -209,8 +209,8 @@ class SteadyStream:
 
     def _reachable(self, client: ReplicationClient) -> ResumePoint:
         """The place, or the start of the next log when its own ended and is purged."""
-        place, names = self.place, client.facts.names
-        sizes = {log.name: log.size for log in client.facts.logs or ()}
+        place, sizes = self.place, {log.name: log.size for log in client.facts.logs or ()}
+        names = list(sizes)
         size = sizes.get(place.file, place.position)
         if size < place.position:
             raise self._differs(
