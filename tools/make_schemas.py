@@ -192,7 +192,7 @@ def _define(
 
 
 def _joined(parts: Schema) -> Schema:
-    """What events/context.py gives to statements."""
+    """What events/reader.py gives to statements."""
     variables = {"anyOf": [_of(kind, parts) for kind in get_args(Variable)]}
     return {
         "variables": {"type": "array", "minItems": 1, "items": variables},
