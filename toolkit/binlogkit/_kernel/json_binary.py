@@ -161,11 +161,16 @@ class Container:
         """Where the entries end and keys and values may begin."""
         return self.values + self.count * (1 + self.width)
 
+    def key_entry(self, i: int) -> tuple[int, int, int]:
+        """Where the entry of key ``i`` begins; where the key does, and its bytes."""
+        p = 2 * self.width + i * (self.width + 2)
+        behind = p + self.width
+        offset = int.from_bytes(self.data[p:behind], "little")
+        return p, offset, int.from_bytes(self.data[behind : behind + 2], "little")
+
     def key(self, i: int) -> str:
         """The name of member ``i``."""
-        p = 2 * self.width + i * (self.width + 2)
-        offset = int.from_bytes(self.data[p : p + self.width], "little")
-        length = int.from_bytes(self.data[p + self.width : p + self.width + 2], "little")
+        _, offset, length = self.key_entry(i)
         if offset < self.header or offset + length > len(self.data):
             raise InvalidJson("a key lies outside its object")
         return _utf8(self.data[offset : offset + length])

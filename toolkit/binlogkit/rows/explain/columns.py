@@ -26,6 +26,7 @@ from binlogkit.rows.type_text import type_text
 __all__ = ["bitmap_details", "explain_table_map", "label_of"]
 
 Kinds = frozenset[ColumnType]
+Says = tuple[str, str] | Callable[[Column, int], str]
 _PREFIX_KEY = 9
 
 
@@ -57,7 +58,7 @@ def explain_table_map(
     if metadata is not None:
         _metadata(metadata, recorder, columns, problem)
     _types(walk.root.find("column_types"), body, columns)
-    _bits(walk.root.find("null_bits"), columns, _nullable, lowest_first=True)
+    _bits(walk.root.find("null_bits"), columns, ("NOT NULL", "may be NULL"), lowest_first=True)
     bits = (body.optional and body.optional.unsigned) or ()
     signed = signed_columns(columns, bits, server_version)
     slots = charset_slots(body)
@@ -108,25 +109,19 @@ def _says(column: Column) -> str:
     )
 
 
-def _nullable(_column: Column, bit: int) -> str:
-    return "may be NULL" if bit else "NOT NULL"
-
-
 def bitmap_details(
-    data: bytes,
-    columns: Sequence[Column],
-    says: Callable[[Column, int], str],
-    *,
-    lowest_first: bool = True,
+    data: bytes, columns: Sequence[Column], says: Says, *, lowest_first: bool = True
 ) -> list[Detail]:
     """A bit for each of the columns, and those beyond the last one where any of them is set.
 
-    ``says``: what a bit says of its column; ``lowest_first``: else from the highest bit on.
+    ``says``: what 0 and 1 say of any column, or what a bit says of its own; ``lowest_first``: else
+    from the highest bit on.
     """
     order = range(8) if lowest_first else range(7, -1, -1)
+    said = says if callable(says) else lambda _, bit: says[bit]
     bits = [byte >> i & 1 for byte in data for i in order]
     details = [
-        Detail(f"bit {i}", bit, f"{label_of(column)}: {says(column, bit)}")
+        Detail(f"bit {i}", bit, f"{label_of(column)}: {said(column, bit)}")
         for i, (bit, column) in enumerate(zip(bits, columns, strict=False))
     ]
     beyond = bits[len(columns) :]
@@ -138,11 +133,7 @@ def bitmap_details(
 
 
 def _bits(
-    part: FieldPart | None,
-    columns: Sequence[Column],
-    says: Callable[[Column, int], str],
-    *,
-    lowest_first: bool,
+    part: FieldPart | None, columns: Sequence[Column], says: Says, *, lowest_first: bool
 ) -> None:
     if part is not None and isinstance(part.value, bytes):
         part.details = bitmap_details(part.value, columns, says, lowest_first=lowest_first)
@@ -156,10 +147,6 @@ def _unsigned(column: Column, bit: int) -> str:
     if column.type not in NUMERIC:
         return "always set, though it has no sign"
     return "unsigned" if bit else "signed"
-
-
-def _visible(_column: Column, bit: int) -> str:
-    return "visible" if bit else "invisible"
 
 
 _KINDS: dict[str, Kinds] = {
@@ -189,7 +176,7 @@ def _optional(
         if name == "unsigned":
             _bits(parts[0], signed, _unsigned, lowest_first=False)
         elif name == "visible":
-            _bits(parts[0], columns, _visible, lowest_first=False)
+            _bits(parts[0], columns, ("invisible", "visible"), lowest_first=False)
         elif name in ("default_charset", "enum_and_set_default_charset"):
             _default_charset(parts, _of(columns, kinds_of[name]))
         elif name == "primary_key":

@@ -35,6 +35,9 @@ _INLINED = {2: (0x04, 0x05, 0x06), 4: (0x04, 0x05, 0x06, 0x07, 0x08)}
 _OPERATIONS = ("replace", "insert", "remove")
 _UNUSED = "not used: left over from an update in place, or nothing's"
 
+# Keys and values in the order of their bytes: where each begins, its entry, what reads it.
+_Waiting = list[tuple[int, FieldPart, Callable[[], FieldPart]]]
+
 
 def json_parts(data: bytes, base: int) -> tuple[list[FieldPart], str]:
     """The parts of a document that begins at ``base`` of its event, and what is wrong with it."""
@@ -84,7 +87,7 @@ def _container(name: str, kind: int, frame: Container, at: int, depth: int) -> F
         FieldPart("count", at, at + width, frame.count, members),
         FieldPart("size", at + width, at + 2 * width, len(frame.data), "bytes of the container"),
     ]
-    waiting: list[tuple[int, FieldPart | None, Callable[[], FieldPart]]] = []
+    waiting: _Waiting = []
     names = [frame.key(i) if frame.keyed else f"[{i}]" for i in range(frame.count)]
     if frame.keyed:
         part.parts += [_key_entry(frame, i, names[i], at, waiting) for i in range(frame.count)]
@@ -92,8 +95,7 @@ def _container(name: str, kind: int, frame: Container, at: int, depth: int) -> F
     reached = at + frame.header
     for start, entry, read in sorted(waiting, key=lambda item: item[0]):
         if start < reached:
-            if entry is not None:
-                entry.details.append(Detail("shared", start, "bytes that are shown already"))
+            entry.details.append(Detail("shared", start, "bytes that are shown already"))
             continue
         value = read()
         part.parts.append(value)
@@ -102,17 +104,9 @@ def _container(name: str, kind: int, frame: Container, at: int, depth: int) -> F
     return part
 
 
-def _key_entry(
-    frame: Container,
-    i: int,
-    name: str,
-    at: int,
-    waiting: list[tuple[int, FieldPart | None, Callable[[], FieldPart]]],
-) -> FieldPart:
+def _key_entry(frame: Container, i: int, name: str, at: int, waiting: _Waiting) -> FieldPart:
     width = frame.width
-    p = 2 * width + i * (width + 2)
-    offset = int.from_bytes(frame.data[p : p + width], "little")
-    length = int.from_bytes(frame.data[p + width : p + width + 2], "little")
+    p, offset, length = frame.key_entry(i)
     entry = FieldPart(f"key entry {i}", at + p, at + p + width + 2, None, f"of the key {name!r}")
     entry.parts = [
         FieldPart("offset", at + p, at + p + width, offset, "of the key in the container"),
@@ -127,12 +121,7 @@ def _key_entry(
 
 
 def _entry(
-    frame: Container,
-    i: int,
-    name: str,
-    at: int,
-    depth: int,
-    waiting: list[tuple[int, FieldPart | None, Callable[[], FieldPart]]],
+    frame: Container, i: int, name: str, at: int, depth: int, waiting: _Waiting
 ) -> FieldPart:
     """The entry of a value, which itself waits for its turn in the order of the bytes."""
     kind, data = frame.entry(i)

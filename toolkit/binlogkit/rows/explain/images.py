@@ -20,7 +20,7 @@ from binlogkit.constants import ColumnType as T
 from binlogkit.errors import DamageError
 from binlogkit.events.explain.cursor import Recorder
 from binlogkit.events.explain.fields import COLUMNS, section_of
-from binlogkit.events.explain.parts import Detail, FieldPart, fill
+from binlogkit.events.explain.parts import FieldPart, fill
 from binlogkit.events.explain.shape import meaning_of
 from binlogkit.events.explain.walk import EventWalk
 from binlogkit.events.rows import RowsEvent
@@ -72,11 +72,7 @@ def explain_rows(walk: EventWalk, schema: TableSchema, server_version: str) -> N
         present = walk.root.find(name)
         if present is not None and isinstance(present.value, bytes):
             says = ("not in the image", "in the image")
-            present.details = _bits(present.value, schema.columns, says)
-
-
-def _bits(data: bytes, columns: Sequence[Column], says: tuple[str, str]) -> list[Detail]:
-    return bitmap_details(data, columns, lambda _, bit: says[bit])
+            present.details = bitmap_details(present.value, schema.columns, says)
 
 
 class _Rows:
@@ -142,7 +138,9 @@ class _Rows:
         if not options & _PARTIAL_JSON:
             return []
         bits = self.cursor.read((len(self._json) + 7) // 8, "partial_bits")
-        self._explain().details = _bits(bits, self._json, ("a whole document", "differences"))
+        self._explain().details = bitmap_details(
+            bits, self._json, ("a whole document", "differences")
+        )
         return [column for i, column in enumerate(self._json) if bits[i // 8] >> (i % 8) & 1]
 
     def _explain(self) -> FieldPart:
@@ -159,7 +157,7 @@ class _Rows:
         count = len(cursor.parts)
         self._cells += len(present)
         nulls = cursor.read((len(present) + 7) // 8, "null_bitmap")
-        self._explain().details = _bits(nulls, present, ("a value", "NULL"))
+        self._explain().details = bitmap_details(nulls, present, ("a value", "NULL"))
         try:
             for i, column in enumerate(present):
                 if nulls[i // 8] >> (i % 8) & 1:
