@@ -33,7 +33,7 @@ class Explanation:
     def problems(self) -> list[str]:
         """What is wrong with the events, each a sentence with its place."""
         return [
-            f"{walk.raw.file} at {place_of(walk)}: {problem}"
+            f"{walk.raw.file} at {walk.place}: {problem}"
             for walk in self.events
             for problem in walk.problems
         ]
@@ -64,12 +64,6 @@ class Explanation:
         from binlogkit.reports.explain.html import fragment
 
         return fragment(self.events)
-
-
-def place_of(walk: EventWalk) -> str:
-    """``POS`` or ``POS/INNER``."""
-    raw = walk.raw
-    return str(raw.pos) if raw.inner is None else f"{raw.pos}/{raw.inner}"
 
 
 def explanations(log: Streams, at: Place | Iterable[Place] | None = None) -> Iterator[EventWalk]:

@@ -46,6 +46,12 @@ class EventWalk:
     problems: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
+    @property
+    def place(self) -> str:
+        """``POS`` or ``POS/INNER``."""
+        raw = self.raw
+        return str(raw.pos) if raw.inner is None else f"{raw.pos}/{raw.inner}"
+
 
 def stored_bytes_of(raw: RawEvent) -> bytes:
     """The bytes of an event as they stood in its log."""

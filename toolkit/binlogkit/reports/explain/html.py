@@ -78,11 +78,10 @@ def _cells(row: dict[str, Any]) -> Markup:
 
 def _event(walk: EventWalk) -> dict[str, Any]:
     rows = list(_rows(walk))
-    raw = walk.raw
     meaning, where, *rest = heading(walk)
     return {
         "name": printable(walk.root.field),
-        "place": str(raw.pos) if raw.inner is None else f"{raw.pos}/{raw.inner}",
+        "place": walk.place,
         "lines": [meaning, where, *[line for line in rest if not line.startswith("!! ")]],
         "problems": [line.removeprefix("!! ") for line in rest if line.startswith("!! ")],
         "dump": _dump(walk, rows),

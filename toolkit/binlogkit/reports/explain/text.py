@@ -49,10 +49,9 @@ def render(walk: EventWalk, width: int | None = None) -> Iterator[str]:
 def heading(walk: EventWalk) -> list[str]:
     """What the event is, where it stands, what is wrong with it."""
     raw = walk.raw
-    place = f"{raw.pos}" if raw.inner is None else f"{raw.pos}/{raw.inner}"
     what = walk.root.meaning
     what = walk.root.field if not what or what in walk.problems else what
-    lines = [printable(what), f"{printable(raw.file)} at {place}"]
+    lines = [printable(what), f"{printable(raw.file)} at {walk.place}"]
     if walk.data:
         lines[-1] += f": {len(walk.data):,} bytes"
         lines[-1] += f", up to {raw.pos + len(walk.data)}" if raw.inner is None else ""
