@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from binlogkit.analyses import conformance
-from binlogkit.analyses.conformance.columns import Tables
+from binlogkit.analyses.conformance.cell import Tables
 from binlogkit.analyses.conformance.mysqlbinlog_text import read_text
 from binlogkit.analyses.conformance.printed import PrintedRow
 from binlogkit.analyses.conformance.row_pair import compare_rows

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from binlogkit.analyses.conformance.cell import Cell, family_of, same
-from binlogkit.analyses.conformance.columns import ColumnFacts
+from binlogkit.analyses.conformance.cell import Cell, ColumnFacts, family_of, same
 from binlogkit.analyses.conformance.rule import EVENT_RULES, Kind
 from binlogkit.analyses.conformance.rules import RULES, explain
 from binlogkit.analyses.conformance.tokens import read_token
@@ -149,7 +148,7 @@ def cell(
 ) -> Cell:
     earlier = None if before is None else read_token(b"'" + before + b"'")
     family = family_of(kind, column)
-    return Cell(ours, read_token(token), family, kind, column, None, earlier, server)
+    return Cell(ours, read_token(token), family, kind, column, earlier, server)
 
 
 @pytest.mark.parametrize("case", CASES, ids=[f"{c[0]}-{c[2]!r}" for c in CASES])

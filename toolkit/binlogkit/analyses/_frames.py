@@ -13,8 +13,8 @@ import narwhals as nw
 import pyarrow as pa
 from narwhals.typing import IntoFrame
 
-from binlogkit.analyses._declare import Outputs
 from binlogkit.errors import UsageError
+from binlogkit.frames.fields.field import Fields
 from binlogkit.frames.fields.ledger import BOUNDARY, STATEMENT, TRANSACTION
 from binlogkit.frames.fields.rows import BATCH
 from binlogkit.frames.natural import natural, plain
@@ -100,7 +100,7 @@ def ordered(frame: IntoFrame, needed: Iterable[str] = ()) -> Lazy:
     return numbered.with_columns(nw.col("seq").cast(nw.Int64)).lazy()
 
 
-def finish(result: Lazy, declared: Outputs, like: FrameT, kept: Sequence[str] = ()) -> FrameT:
+def finish(result: Lazy, declared: Fields, like: FrameT, kept: Sequence[str] = ()) -> FrameT:
     """The native frame of ``result`` with the ``declared`` columns in order and type.
 
     ``like``: the frame that it was made from, of the same engine; ``kept``: columns named by the
@@ -153,7 +153,7 @@ def plain_engine(frame: Any) -> Any:
     return to_arrow(frame) if is_pandas(frame) else frame
 
 
-def to_arrow(frame: Any, declared: Outputs = _GIVEN) -> pa.Table:
+def to_arrow(frame: Any, declared: Fields = _GIVEN) -> pa.Table:
     """Any engine's frame as an Arrow table (a Spark frame is collected).
 
     ``declared``: none for a frame of a table's own columns.
@@ -169,7 +169,7 @@ def to_arrow(frame: Any, declared: Outputs = _GIVEN) -> pa.Table:
     raise UsageError(f"not a frame of a known engine: {type(frame).__name__}")
 
 
-def from_arrow(table: pa.Table, reference: FrameT, declared: Outputs = ()) -> FrameT:
+def from_arrow(table: pa.Table, reference: FrameT, declared: Fields = ()) -> FrameT:
     """``table`` as a frame of ``reference``'s engine (of its session, for Spark).
 
     ``declared``: its columns, as far as they are known.
@@ -189,8 +189,7 @@ def _to_spark(table: pa.Table, reference: Any) -> Any:
         from pyspark.sql.pandas.types import from_arrow_schema
 
         return reference.sparkSession.createDataFrame([], from_arrow_schema(schema))
-    columns = [_as_spark(column, schema.field(i).type) for i, column in enumerate(table.columns)]
-    return reference.sparkSession.createDataFrame(pa.table(columns, schema=schema))
+    return reference.sparkSession.createDataFrame(table.cast(schema))
 
 
 def _spark_type(dtype: Any) -> Any:
@@ -209,17 +208,11 @@ def _spark_type(dtype: Any) -> Any:
     return dtype
 
 
-def _as_spark(column: Any, dtype: Any) -> Any:
-    if column.type == dtype:
-        return column
-    return column.cast(dtype)
-
-
 def map_arrow(
     frame: Any,
     function: Callable[[pa.RecordBatch], pa.RecordBatch],
     schema: pa.Schema,
-    declared: Outputs,
+    declared: Fields,
     *,
     like: FrameT,
     sort: str,

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from binlogkit.analyses._cells import Cells, image_cells
-from binlogkit.analyses.plan_columns import (
+from binlogkit.analyses.plans import (
     Chosen,
     PlanColumns,
     Reasons,

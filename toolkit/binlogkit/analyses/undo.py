@@ -26,14 +26,15 @@ from binlogkit.analyses._frames import (
 )
 from binlogkit.analyses._planner import Facts, Planner
 from binlogkit.analyses._savepoints import undone_mask, undone_ranges
-from binlogkit.analyses.plan_columns import (
+from binlogkit.analyses.plans import (
     PLANS,
+    Piece,
     PlanColumns,
+    Plans,
     batch_mappings,
     no_texts,
     plan_schema,
 )
-from binlogkit.analyses.plans import Piece, Plans
 from binlogkit.errors import UsageError
 from binlogkit.frames.schema import common_types
 from binlogkit.frames.text_columns import Mask

@@ -15,7 +15,7 @@ from binlogkit.reports._statements import INEXACT, LONGEST_KEY, condition, exact
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from binlogkit.analyses.plan_columns import Chosen
+    from binlogkit.analyses.plans import Chosen
 
 __all__ = ["conditions", "literals"]
 

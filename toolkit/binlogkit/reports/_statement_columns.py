@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from binlogkit.analyses.plan_columns import PlanColumns, Reasons
-from binlogkit.analyses.plans import Chunk
+from binlogkit.analyses.plans import Chunk, PlanColumns, Reasons
 from binlogkit.errors import UsageError, printable
 from binlogkit.frames.text_columns import Mask, Part, bytes_of, hex_texts, joined, separated, words
 from binlogkit.reports._literal_columns import conditions, literals

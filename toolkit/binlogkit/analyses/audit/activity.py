@@ -11,10 +11,9 @@ from collections.abc import Sequence
 import narwhals as nw
 from narwhals.typing import IntoFrameT
 
-from binlogkit.analyses._declare import outputs
 from binlogkit.analyses._frames import Lazy, finish, image_fields, lazy, ordered
 from binlogkit.errors import UsageError
-from binlogkit.frames.fields.field import chosen
+from binlogkit.frames.fields.field import chosen, fields
 from binlogkit.frames.fields.ledger import TRANSACTION
 from binlogkit.frames.fields.rows import ROW
 
@@ -32,12 +31,12 @@ __all__ = [
 ]
 
 COUNTS = chosen(TRANSACTION, "rows", "inserts", "updates", "deletes")
-TIMES = outputs(
+TIMES = fields(
     ("first_timestamp", "seconds", "earliest event time"),
     ("last_timestamp", "seconds", "latest event time"),
 )
 _TABLE = chosen(ROW, "db", "table")
-_ENDS = outputs(
+_ENDS = fields(
     ("first_file", "string", "file of the first change in log order"),
     ("first_pos", "int64", "position of its event"),
     ("last_file", "string", "file of the last change in log order"),
@@ -56,7 +55,7 @@ def by_table(changes: IntoFrameT) -> IntoFrameT:
     )
 
 
-BY_MINUTE = (*outputs(("minute", "seconds", "start of the minute")), *COUNTS)
+BY_MINUTE = (*fields(("minute", "seconds", "start of the minute")), *COUNTS)
 
 _MINUTE = 60
 
@@ -72,7 +71,7 @@ def by_minute(changes: IntoFrameT) -> IntoFrameT:
 
 
 BY_STATEMENT = (
-    *outputs(
+    *fields(
         ("query", "string?", "the original statement (Rows_query), null where the log has none"),
         ("tables", "int64", "tables that it changed"),
     ),

@@ -5,10 +5,9 @@ from __future__ import annotations
 import narwhals as nw
 from narwhals.typing import IntoFrameT
 
-from binlogkit.analyses._declare import Outputs, outputs
 from binlogkit.analyses._frames import Lazy, finish, lazy, ordered
 from binlogkit.analyses.audit.activity import COUNTS, TIMES
-from binlogkit.frames.fields.field import chosen, names
+from binlogkit.frames.fields.field import Fields, chosen, fields, names
 from binlogkit.frames.fields.ledger import STATEMENT, TRANSACTION
 
 __all__ = [
@@ -38,7 +37,7 @@ _OPS = ("inserts", "updates", "deletes")
 _SOURCE = chosen(TRANSACTION, "source")
 SUMMARY = (
     *_SOURCE,
-    *outputs(
+    *fields(
         ("file", "string", "file, as given"),
         ("first_timestamp", "seconds", "earliest event time of a transaction"),
         ("last_timestamp", "seconds", "latest event time of a transaction"),
@@ -66,7 +65,7 @@ def summary(transactions: IntoFrameT) -> IntoFrameT:
 
 BY_THREAD = (
     *chosen(TRANSACTION, "source", "server_id", "thread_id"),
-    *outputs(("transactions", "int64", "transactions")),
+    *fields(("transactions", "int64", "transactions")),
     *COUNTS,
     *TIMES,
 )
@@ -90,7 +89,7 @@ def by_thread(transactions: IntoFrameT) -> IntoFrameT:
     return finish(order, BY_THREAD, transactions)
 
 
-BY_GTID_SOURCE = outputs(
+BY_GTID_SOURCE = fields(
     ("gtid_source", "string?", "UUID, with the tag where there is one (8.3+); null when anonymous"),
     ("transactions", "int64", "transactions"),
     ("rows", "int64", "row changes"),
@@ -123,7 +122,7 @@ def by_gtid_source(transactions: IntoFrameT) -> IntoFrameT:
     return finish(order, BY_GTID_SOURCE, transactions)
 
 
-FORMATS = outputs(
+FORMATS = fields(
     ("format", "string", "row, statement, mixed or none (nothing but DDL or administration)"),
     ("transactions", "int64", "transactions"),
     ("rows", "int64", "row changes"),
@@ -154,12 +153,12 @@ def formats(transactions: IntoFrameT) -> IntoFrameT:
 
 FORMAT_CHANGES = (
     *_SOURCE,
-    *outputs(
+    *fields(
         ("file", "string", "file of the transaction that differs from the one before"),
         ("pos", "int64", "its position"),
     ),
     *chosen(TRANSACTION, "timestamp", "gtid", "thread_id"),
-    *outputs(
+    *fields(
         ("before", "string", "format of the transaction before it"),
         ("format", "string", "its own format"),
     ),
@@ -191,7 +190,7 @@ def largest(transactions: IntoFrameT, n: int = 20, *, by: str = "size") -> IntoF
     return finish(order.head(n), LARGEST, transactions)
 
 
-LONGEST = LARGEST + outputs(
+LONGEST = LARGEST + fields(
     ("duration", "int64", "seconds from the first event's time to the last event's time")
 )
 
@@ -230,7 +229,7 @@ def statement_dml(statements: IntoFrameT) -> IntoFrameT:
     return _of_kinds(statements, STATEMENT_DML, "dml")
 
 
-def _of_kinds(statements: IntoFrameT, declared: Outputs, *kinds: str) -> IntoFrameT:
+def _of_kinds(statements: IntoFrameT, declared: Fields, *kinds: str) -> IntoFrameT:
     rows = lazy(statements, names(declared)).filter(nw.col("kind").is_in(kinds))
     in_order = rows.sort("seq") if "seq" in rows.collect_schema() else rows
     return finish(in_order, declared, statements)

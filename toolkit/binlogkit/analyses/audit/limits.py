@@ -13,15 +13,14 @@ import narwhals as nw
 import pyarrow as pa
 from narwhals.typing import IntoFrameT
 
-from binlogkit.analyses._declare import outputs
 from binlogkit.analyses._frames import Lazy, from_arrow, lazy, records
 from binlogkit.analyses.audit.rhythm import missing_gtids
-from binlogkit.frames.fields.field import arrow_schema
+from binlogkit.frames.fields.field import arrow_schema, fields
 from binlogkit.frames.schema import CellState
 
 __all__ = ["LIMITS", "limits"]
 
-LIMITS = outputs(
+LIMITS = fields(
     ("limit", "string", "a short name"),
     ("grade", "string", "applies (the log proves it) or may apply (a log could never tell)"),
     ("meaning", "string", "what cannot be known"),
@@ -105,6 +104,12 @@ def _count(rows: Lazy, condition: nw.Expr) -> tuple[int, str | None, int | None]
     return number, first["file"], first["pos"]
 
 
+def _counted(rows: Lazy, condition: nw.Expr, evidence: str) -> _Verdict | None:
+    """A verdict where some rows meet ``condition``; ``{n}`` is their number."""
+    number, file, pos = _count(rows, condition)
+    return _Verdict(_APPLIES, evidence.format(n=number), file, pos) if number else None
+
+
 def _always(grade: str, evidence: str) -> Callable[[_Evidence], _Verdict | None]:
     return lambda _: _Verdict(grade, evidence)
 
@@ -117,8 +122,7 @@ def _transactions(
     def judge(found: _Evidence) -> _Verdict | None:
         if set(needed) - set(found.transactions.collect_schema()):
             return None
-        number, file, pos = _count(found.transactions, condition())
-        return _Verdict(_APPLIES, evidence.format(n=number), file, pos) if number else None
+        return _counted(found.transactions, condition(), evidence)
 
     return judge
 
@@ -141,8 +145,7 @@ def _cells(state: CellState, evidence: str) -> Callable[[_Evidence], _Verdict | 
             return None
         sides = [nw.col(c).list.contains(int(state)) for c in ("before_state", "after_state")]
         here = sides[0].fill_null(False) | sides[1].fill_null(False)
-        number, file, pos = _count(changes, here)
-        return _Verdict(_APPLIES, evidence.format(n=number), file, pos) if number else None
+        return _counted(changes, here, evidence)
 
     return judge
 
@@ -154,9 +157,9 @@ def _cascades(found: _Evidence) -> _Verdict | None:
     if found.boundaries is not None:
         text = nw.col("statement").str.to_uppercase().str.replace_all(r"\s+", " ")
         acts = text.str.contains(r"ON (?:DELETE|UPDATE) (?:CASCADE|SET NULL)").fill_null(False)
-        number, file, pos = _count(found.boundaries, acts)
-        if number:
-            return _Verdict(_APPLIES, f"{number} DDL statements define such a key", file, pos)
+        defined = _counted(found.boundaries, acts, "{n} DDL statements define such a key")
+        if defined is not None:
+            return defined
     return _Verdict(_MAY, "the log does not hold every table's definition")
 
 
@@ -164,10 +167,8 @@ def _rolled_back(found: _Evidence) -> _Verdict | None:
     if found.transactional:
         return None
     here = (nw.col("outcome") == "rolled_back") & (nw.col("rows") > 0)
-    number, file, pos = _count(found.transactions, here)
-    if not number:
-        return None
-    return _Verdict(_APPLIES, f"{number} transactions with row changes end in ROLLBACK", file, pos)
+    told = "{n} transactions with row changes end in ROLLBACK"
+    return _counted(found.transactions, here, told)
 
 
 def _positional_names(found: _Evidence) -> _Verdict | None:
@@ -183,10 +184,8 @@ def _positional_names(found: _Evidence) -> _Verdict | None:
 def _without_query(found: _Evidence) -> _Verdict | None:
     if found.changes is None or "query" not in found.changes.collect_schema():
         return None
-    number, file, pos = _count(found.changes, nw.col("query").is_null())
-    if not number:
-        return None
-    return _Verdict(_APPLIES, f"{number} row changes carry no statement text", file, pos)
+    without = nw.col("query").is_null()
+    return _counted(found.changes, without, "{n} row changes carry no statement text")
 
 
 def _missing(found: _Evidence) -> _Verdict | None:

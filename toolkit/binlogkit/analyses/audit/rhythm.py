@@ -5,15 +5,14 @@ from __future__ import annotations
 import narwhals as nw
 from narwhals.typing import IntoFrameT
 
-from binlogkit.analyses._declare import outputs
 from binlogkit.analyses._frames import finish, lazy, ordered, plain_engine, records
 from binlogkit.analyses.audit.activity import BY_MINUTE, by_minute
-from binlogkit.frames.fields.field import chosen
+from binlogkit.frames.fields.field import chosen, fields
 from binlogkit.frames.fields.ledger import TRANSACTION
 
 __all__ = ["BURSTS", "MISSING_GTIDS", "QUIET", "bursts", "missing_gtids", "quiet"]
 
-BURSTS = BY_MINUTE + outputs(
+BURSTS = BY_MINUTE + fields(
     ("median", "float64", "median of the row changes over all minutes that have any"),
     ("ratio", "float64", "rows / median"),
 )
@@ -35,7 +34,7 @@ def bursts(changes: IntoFrameT, *, times: float = 10.0, at_least: int = 1000) ->
     return finish(rated.sort("minute"), BURSTS, changes)
 
 
-QUIET = chosen(TRANSACTION, "source") + outputs(
+QUIET = chosen(TRANSACTION, "source") + fields(
     ("file", "string", "file of the transaction after the silence"),
     ("pos", "int64", "its position"),
     ("from_timestamp", "seconds", "last event before the silence"),
@@ -65,7 +64,7 @@ def quiet(transactions: IntoFrameT, *, seconds: int = 3600) -> IntoFrameT:
     return finish(result.sort("seq"), QUIET, transactions)
 
 
-MISSING_GTIDS = outputs(
+MISSING_GTIDS = fields(
     ("gtid_source", "string", "UUID, with the tag where there is one (8.3+)"),
     ("first_number", "int64", "first transaction number that is not in the log"),
     ("last_number", "int64", "last number of the same hole"),

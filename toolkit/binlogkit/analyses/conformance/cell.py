@@ -1,30 +1,141 @@
-"""One cell of both sides, and what counts as the same writing of the same value."""
+"""One cell of both sides: what is known of its column, and what counts as the same writing."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from binlogkit.analyses.conformance.columns import ColumnFacts
 from binlogkit.analyses.conformance.tokens import Form, Printed
+from binlogkit.constants import ColumnType
+from binlogkit.errors import UsageError
+from binlogkit.rows.schema import Column, Origin, TableSchema
 
-__all__ = ["Cell", "family_of", "same"]
+__all__ = ["Cell", "ColumnFacts", "TableFacts", "Tables", "family_of", "same", "table_facts"]
+
+_TYPES = {
+    "INT": "TINY SHORT INT24 LONG LONGLONG",
+    "DECIMAL": "NEWDECIMAL",
+    "DATE": "DATE NEWDATE",
+    "TIME": "TIME TIME2",
+    "DATETIME": "DATETIME DATETIME2",
+    "TIMESTAMP": "TIMESTAMP TIMESTAMP2",
+    "STRING": "VARCHAR VAR_STRING STRING TINY_BLOB MEDIUM_BLOB LONG_BLOB BLOB",
+} | {
+    name: name
+    for name in ("FLOAT", "DOUBLE", "BIT", "YEAR", "ENUM", "SET", "JSON", "VECTOR", "GEOMETRY")
+}
+_FAMILIES = {ColumnType[n]: family for family, names in _TYPES.items() for n in names.split()}
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnFacts:
+    """A column as the rules see it.
+
+    ``family``: the group of types that mysqlbinlog prints alike (``INT``, ``STRING`` …), empty
+    when the type is not known; ``charset``: None where not known; ``length``: bytes of a
+    BINARY(n), 0 where not known; ``unsigned``: None where nothing says so.
+    """
+
+    name: str
+    family: str = ""
+    unsigned: bool | None = None
+    charset: str | None = None
+    labels: tuple[str, ...] | None = None
+    length: int = 0
+    fixed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TableFacts:
+    """One version of a table; ``index``: 0-based place of each column name."""
+
+    db: str
+    table: str
+    columns: tuple[ColumnFacts, ...]
+    index: Mapping[str, int]
+
+
+def table_facts(schema: TableSchema | Mapping[str, Any]) -> TableFacts:
+    """From a decoder's schema, or from ``{"db", "table", "columns": [{"name", "type", …}]}``."""
+    if isinstance(schema, TableSchema):
+        db, table, given = schema.db, schema.table, tuple(schema.columns)
+    else:
+        db, table, given = str(schema["db"]), str(schema["table"]), tuple(schema["columns"])
+    columns = tuple(_from_column(c) if isinstance(c, Column) else _from_mapping(c) for c in given)
+    return TableFacts(db, table, columns, {c.name: i for i, c in enumerate(columns)})
+
+
+def _from_column(column: Column) -> ColumnFacts:
+    return ColumnFacts(
+        column.name,
+        _FAMILIES.get(column.type, ""),
+        None if column.sign_origin == Origin.ASSUMED else column.unsigned,
+        column.charset,
+        column.labels,
+        column.length,
+        column.type == ColumnType.STRING,
+    )
+
+
+def _from_mapping(column: Mapping[str, Any]) -> ColumnFacts:
+    given = column.get("type")
+    try:
+        kind = ColumnType[given.upper()] if isinstance(given, str) else ColumnType(int(given or 0))
+    except (KeyError, ValueError, TypeError) as exc:
+        raise UsageError(
+            f"column {column.get('name')!r}: {given!r} is no column type of the log "
+            "(VARCHAR, LONG, DATETIME2 …)"
+        ) from exc
+    labels = column.get("labels")
+    return ColumnFacts(
+        str(column["name"]),
+        _FAMILIES.get(kind, "") if given is not None else "",
+        column.get("unsigned"),
+        column.get("charset"),
+        None if labels is None else tuple(labels),
+        int(column.get("length") or 0),
+        kind == ColumnType.STRING,
+    )
+
+
+class Tables:
+    """The known versions of all tables, and which one a row image fits."""
+
+    def __init__(self, schemas: Iterable[TableSchema | Mapping[str, Any]]) -> None:
+        self._versions: dict[tuple[str, str], list[TableFacts]] = {}
+        for schema in schemas:
+            facts = table_facts(schema)
+            self._versions.setdefault((facts.db, facts.table), []).append(facts)
+        self._last: dict[tuple[str, str], int] = {}
+
+    def candidates(self, db: str, table: str, names: Iterable[str]) -> list[TableFacts]:
+        """The versions that have all ``names``: the one used last first, then the later ones.
+
+        A log's versions follow one another; names alone do not tell each apart, so the caller
+        takes the first that fits the row, and says so with :meth:`use`.
+        """
+        versions = self._versions.get((db, table))
+        if not versions:
+            return []
+        wanted = list(names)
+        start = self._last.get((db, table), 0)
+        order = [*range(start, len(versions)), *range(start)]
+        return [versions[n] for n in order if all(name in versions[n].index for name in wanted)]
+
+    def use(self, facts: TableFacts) -> None:
+        """From here on the rows of this table are of this version."""
+        name = (facts.db, facts.table)
+        self._last[name] = self._versions[name].index(facts)
+
 
 _UTF8 = frozenset(("utf8", "utf8mb3", "utf8mb4", "ascii"))
 _WORD = re.compile(r"[A-Z]+")
-_FAMILIES = {
-    "TINYINT": "INT",
-    "SHORTINT": "INT",
-    "MEDIUMINT": "INT",
-    "LONGINT": "INT",
-    "VARSTRING": "STRING",
-    "TINYBLOB": "STRING",
-    "BLOB": "STRING",
-    "MEDIUMBLOB": "STRING",
-    "LONGBLOB": "STRING",
+_WORDS = {
+    **dict.fromkeys(("TINYINT", "SHORTINT", "MEDIUMINT", "LONGINT"), "INT"),
+    **dict.fromkeys(("VARSTRING", "TINYBLOB", "BLOB", "MEDIUMBLOB", "LONGBLOB"), "STRING"),
 }
 
 
@@ -33,7 +144,7 @@ class Cell:
     """``ours``: the value in the contract's form; ``printed``: mysqlbinlog's.
 
     ``family``: see :class:`ColumnFacts`; ``type``: the whole printed type, empty with ``-v``;
-    ``ours_before``, ``printed_before``: of the same column, for an update's after image;
+    ``printed_before``: of the same column, for an update's after image;
     ``server``: the version that the log's format description names.
     """
 
@@ -42,7 +153,6 @@ class Cell:
     family: str
     type: str
     column: ColumnFacts
-    ours_before: Any = None
     printed_before: Printed | None = None
     server: str = ""
 
@@ -52,7 +162,7 @@ def family_of(printed_type: str, column: ColumnFacts) -> str:
     word = _WORD.match(printed_type)
     if word is None:
         return column.family
-    return _FAMILIES.get(word[0], word[0])
+    return _WORDS.get(word[0], word[0])
 
 
 def is_integer(value: Any) -> bool:

@@ -6,13 +6,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, tzinfo
 from typing import Any
 
-from binlogkit.analyses.conformance.columns import Tables
+from binlogkit.analyses.conformance.cell import Tables
 from binlogkit.analyses.conformance.event_fields import TYPES, fields_of, our_statement
 from binlogkit.analyses.conformance.mysqlbinlog_text import read_text
-from binlogkit.analyses.conformance.our_side import Key, OurEvents, OurRows, key_of
 from binlogkit.analyses.conformance.printed import PrintedEvent
 from binlogkit.analyses.conformance.result import ConformanceResult, Findings
-from binlogkit.analyses.conformance.row_groups import RowEventFacts, RowGroups
+from binlogkit.analyses.conformance.row_groups import (
+    Key,
+    OurEvents,
+    OurRows,
+    RowEventFacts,
+    RowGroups,
+    key_of,
+)
 from binlogkit.analyses.conformance.rule import EVENT_RULES, Difference, shown, unexplained
 from binlogkit.errors import OracleError
 from binlogkit.rows.schema import TableSchema

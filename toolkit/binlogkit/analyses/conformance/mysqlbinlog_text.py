@@ -23,8 +23,7 @@ from collections.abc import Iterable, Iterator
 from heapq import heappop, heappush
 from typing import Protocol
 
-from binlogkit.analyses.conformance.printed import PrintedEvent, PrintedRow
-from binlogkit.analyses.conformance.row_text import LineSource, read_rows
+from binlogkit.analyses.conformance.printed import LineSource, PrintedEvent, PrintedRow, read_rows
 
 __all__ = ["Hints", "NoHints", "read_text"]
 

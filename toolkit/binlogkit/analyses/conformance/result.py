@@ -31,21 +31,12 @@ __all__ = [
 # side has nothing; `reason` is one sentence; `proof`: what stands in the text, the rule's words,
 # and where the fact is known from.
 COLUMNS = (
-    "file",
-    "pos",
-    "inner",
-    "row",
-    "column",
-    "kind",
-    "rule",
-    "ours",
-    "theirs",
-    "reason",
-    "proof",
-)
+    "file", "pos", "inner", "row", "column", "kind", "rule", "ours", "theirs", "reason", "proof",
+)  # fmt: skip
 
 _FAILING = (Kind.OURS, Kind.UNEXPLAINED)
-_BASELINE_KEYS = ("file", "pos", "inner", "row", "column", "kind", "rule", "ours", "theirs")
+_BASELINE_KEYS = COLUMNS[:-2]  # all but why
+_COUNTS = ("events", "rows", "cells", "rows_not_judged", "baselined")
 
 
 class Verdict(StrEnum):
@@ -121,8 +112,11 @@ class Findings:
 
     def wants(self, kind: str, rule: str) -> bool:
         """Whether the frame still keeps differences of this kind and rule."""
+        return bool(self._baseline) or self._has_room(kind, rule)
+
+    def _has_room(self, kind: str, rule: str) -> bool:
         limit = min(self.keep, 5) if kind == Kind.REPRESENTATION else self.keep
-        return bool(self._baseline) or self._kept[(kind, rule)] < limit
+        return self._kept[(kind, rule)] < limit
 
     def count(self, kind: str, rule: str) -> None:
         """Count a difference that the frame does not keep."""
@@ -139,8 +133,7 @@ class Findings:
                 return
         kind, rule = str(full["kind"]), str(full["rule"])
         self.count(kind, rule)
-        limit = min(self.keep, 5) if kind == Kind.REPRESENTATION else self.keep
-        if self._kept[(kind, rule)] < limit:
+        if self._has_room(kind, rule):
             self._kept[(kind, rule)] += 1
             self.records.append(full)
 
@@ -184,14 +177,10 @@ def merge(results: Iterable[ConformanceResult]) -> ConformanceResult:
     problem = "; ".join(problems) or None
     summary = ConformanceSummary(
         verdict=_verdict(kinds, problem),
-        events=sum(p.summary.events for p in parts),
-        rows=sum(p.summary.rows for p in parts),
-        cells=sum(p.summary.cells for p in parts),
-        rows_not_judged=sum(p.summary.rows_not_judged for p in parts),
         kinds=dict(sorted(kinds.items())),
         rules=dict(sorted(rules.items())),
-        baselined=sum(p.summary.baselined for p in parts),
         problem=problem,
+        **{name: sum(getattr(p.summary, name) for p in parts) for name in _COUNTS},
     )
     empty = differences_schema().empty_table()
     return ConformanceResult(pa.concat_tables([empty, *(p.differences for p in parts)]), summary)

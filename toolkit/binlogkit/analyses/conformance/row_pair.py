@@ -6,8 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from binlogkit.analyses.conformance.cell import Cell, family_of, same
-from binlogkit.analyses.conformance.columns import ColumnFacts, TableFacts, Tables
+from binlogkit.analyses.conformance.cell import (
+    Cell,
+    ColumnFacts,
+    TableFacts,
+    Tables,
+    family_of,
+    same,
+)
 from binlogkit.analyses.conformance.printed import PrintedCell, PrintedRow
 from binlogkit.analyses.conformance.rule import EVENT_RULES, Difference, unexplained
 from binlogkit.analyses.conformance.rules import explain
@@ -101,8 +107,8 @@ def _compare_images(
             pair.differences.append(unexplained(name, None, cell.token, reason))
             continue
         column = facts.columns[cell.index] if facts and cell.index < len(facts.columns) else None
-        earlier = _earlier(which, name, cell, ours, theirs)
-        difference = _compare_cell(mine[name], cell, column or ColumnFacts(name), earlier, server)
+        before = (theirs.before or {}).get(cell.index) if which == "after" else None
+        difference = _compare_cell(mine[name], cell, column or ColumnFacts(name), before, server)
         if difference is not None:
             pair.differences.append(difference)
     if theirs.fault is None:
@@ -125,15 +131,6 @@ def _names(
     return lambda index: f"@{index + 1}"
 
 
-def _earlier(
-    which: str, name: str, cell: PrintedCell, ours: Record, theirs: PrintedRow
-) -> tuple[Any, PrintedCell | None]:
-    if which == "before":
-        return None, None
-    before = ours.get("before") or {}
-    return before.get(name), (theirs.before or {}).get(cell.index)
-
-
 def _invented(name: str, value: Any) -> Difference:
     said = "no such column"
     if value is None:
@@ -146,7 +143,7 @@ def _compare_cell(
     ours: Any,
     cell: PrintedCell,
     column: ColumnFacts,
-    before: tuple[Any, PrintedCell | None],
+    before: PrintedCell | None,
     server: str,
 ) -> Difference | None:
     family = family_of(cell.type, column)
@@ -157,8 +154,8 @@ def _compare_cell(
     if printed is None:
         reason = "none of mysqlbinlog's value forms"
         return unexplained(column.name, ours, cell.token, reason, _whole(cell))
-    earlier = _read(before[1].token) if before[1] is not None else None
-    both = Cell(ours, printed, family, cell.type, column, before[0], earlier, server)
+    earlier = _read(before.token) if before is not None else None
+    both = Cell(ours, printed, family, cell.type, column, earlier, server)
     if same(both):
         return None
     rule = explain(both)

@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from binlogkit.analyses._declare import outputs
 from binlogkit.analyses._frames import FrameT, from_arrow, to_arrow
 from binlogkit.analyses.point_in_time.cells import index
 from binlogkit.analyses.point_in_time.chunk import IS, Chunk, Piece, odd_names
 from binlogkit.analyses.point_in_time.codes import Flags, Integers, combined, occurrences
-from binlogkit.analyses.point_in_time.images import cell_codes
+from binlogkit.analyses.point_in_time.multiset import cell_codes
 from binlogkit.analyses.point_in_time.result import base_changes, lists
 from binlogkit.errors import UsageError
+from binlogkit.frames.fields.field import fields
 
 __all__ = ["DIFFERENCE", "difference"]
 
-DIFFERENCE = outputs(
+DIFFERENCE = fields(
     ("difference", "string", "added, removed, changed, or uncertain: only unknown cells differ"),
     ("before", "as given", "the row in the first state, null if it was added"),
     ("after", "as given", "the row in the second state, null if it was removed"),

@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from binlogkit.analyses._declare import outputs
-from binlogkit.frames.fields.field import arrow_schema
+from binlogkit.frames.fields.field import arrow_schema, fields
 
 __all__ = ["FINDINGS", "KINDS", "Finding", "Findings"]
 
-FINDINGS = outputs(
+FINDINGS = fields(
     ("finding", "string", "a short name"),
     ("determined", "boolean", "whether the state is determined nevertheless"),
     ("meaning", "string", "what it means for the state, one sentence"),

@@ -1,22 +1,204 @@
 """Changes of a table without a key: its rows are a multiset, and a delete takes one of its equals.
 
 Of rows that are equal the one that was written first is taken (docs/traps.md, "No primary
-key"). Rows of which some cells are not known are matched one by one (loose.py).
+key"). Rows of which some cells are not known are matched one by one: an image means a row that
+equals it, else the first one that agrees with it in every cell that both have.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import pyarrow as pa
 
-from binlogkit.analyses.point_in_time.cells import Chains, Filler
-from binlogkit.analyses.point_in_time.chunk import IS, WAS, Chunk
-from binlogkit.analyses.point_in_time.codes import Flags, Integers, combined, runs
-from binlogkit.analyses.point_in_time.images import Images
-from binlogkit.analyses.point_in_time.loose import match_loosely
-from binlogkit.analyses.point_in_time.rows import Rows, kept
+from binlogkit.analyses.point_in_time.cells import Chains, Filler, index
+from binlogkit.analyses.point_in_time.chunk import (
+    ABSENT,
+    IS,
+    PLACES,
+    WAS,
+    Chunk,
+    odd_name,
+    odd_names,
+)
+from binlogkit.analyses.point_in_time.codes import (
+    Flags,
+    Integers,
+    column_codes,
+    combined,
+    roots,
+    runs,
+)
+from binlogkit.analyses.point_in_time.rows import ORDER, WRITTEN, Rows, kept
+from binlogkit.frames.schema import CellState
 
-__all__ = ["fold_multiset"]
+__all__ = ["cell_codes", "fold_multiset"]
+
+
+class Images:
+    """The rows before a chunk, the images that it removes, and those that it writes, in one table.
+
+    ``cells``: by column a code for the value, -1 where it is not known; ``change``: which change
+    it is, -1 for rows; ``removes``: whether it is an image that is removed; ``time``: when the
+    change does it; ``number``: of rows, in the order in which they were first seen; ``partial``:
+    whether a cell is not known; ``taken``: the row that is removed, -1 where there is none.
+    """
+
+    def __init__(
+        self, rows: Rows, removed: pa.Table, removing: Integers, written: pa.Table, by: Integers
+    ) -> None:
+        tables = [table for table in (rows.table, removed, written) if table.num_rows]
+        self.table = pa.concat_tables(tables, promote_options="default").unify_dictionaries()
+        self.change = np.concatenate([np.full(len(rows), -1), removing, by])
+        self.removes = np.zeros(len(self.change), bool)
+        self.removes[len(rows) : len(rows) + len(removing)] = True
+        self.time = 2 * (rows.seen + self.change) + ~self.removes
+        self.time[: len(rows)] = rows.hidden(WRITTEN)
+        self.number = rows.hidden(ORDER)
+        self.cells = [cell_codes(self.table, name) for name in rows.fields]
+        self.partial = np.zeros(len(self.change), bool)
+        for cells in self.cells:
+            self.partial |= cells < 0
+        self.taken = np.full(len(self.change), -1)
+
+    def left(self, rows: Rows, mixed: dict[int, list[int]]) -> tuple[Flags, list[pa.Table]]:
+        """Which of the rows stay, and the new ones."""
+        alive = ~self.removes
+        alive[self.taken[self.taken >= 0]] = False
+        number = np.append(self.number, self.time[len(rows) :])[self._begins()]
+        names = [name for name in self.table.column_names if name not in (ORDER, WRITTEN)]
+        table = self.table.select(names).append_column(ORDER, pa.array(number))
+        table = table.append_column(WRITTEN, pa.array(self.time))
+        several = np.array(sorted(mixed.keys() & set(np.flatnonzero(alive).tolist())), np.int64)
+        new = alive.copy()
+        new[: len(rows)] = False
+        new[several] = False
+        more = [kept(table, new)]
+        if len(several):
+            sources = np.array([mixed[int(at)] for at in several])
+            more.append(_gathered(table, several, dict(zip(rows.fields, sources.T, strict=True))))
+        return alive[: len(rows)], more
+
+    def _begins(self) -> Integers:
+        """The row or image with which each row began: an update keeps a row's place."""
+        follows = np.arange(len(self.change))
+        removes = np.full(int(self.change.max(initial=0)) + 1, -1)
+        removes[self.change[self.removes]] = np.flatnonzero(self.removes)
+        writes = np.flatnonzero(~self.removes & (self.change >= 0))
+        before = removes[self.change[writes]]
+        taken = np.where(before >= 0, self.taken[before], -1)
+        follows[writes[taken >= 0]] = taken[taken >= 0]
+        return roots(follows)
+
+
+def cell_codes(table: pa.Table, name: str) -> Integers:
+    """Codes of a column's cells, -1 where they are not known.
+
+    Those without an Arrow value differ by what is stored.
+    """
+    state, *stored = odd_names(name)
+    found = column_codes(table[name])
+    if state not in table.column_names:
+        return found
+    more = [column_codes(table[column]) for column in stored if column in table.column_names]
+    found = combined([found, *more])
+    found[np.isin(np.asarray(table[state].fill_null(0)), ABSENT)] = -1
+    return found
+
+
+def _gathered(table: pa.Table, places: Integers, sources: dict[str, Integers]) -> pa.Table:
+    """Rows of the table at these places, whose cells stand at other places, -1 if unknown."""
+    columns = {name: table[name].take(index(places)) for name in (*PLACES, ORDER, WRITTEN)}
+    for name, at in sources.items():
+        states = np.full(len(at), CellState.NOT_IN_IMAGE, np.uint8)
+        for column in (name, *odd_names(name)):
+            if column in table.column_names:
+                columns[column] = table[column].take(index(at))
+        known = columns.get(odd_name(name, "state"))
+        told = np.zeros(len(at), np.uint8) if known is None else np.asarray(known.fill_null(0))
+        columns[odd_name(name, "state")] = pa.array(np.where(at < 0, states, told))
+    return pa.table(columns)
+
+
+_Cells = tuple[int, ...]
+_UNKNOWN = -1
+
+
+def match_loosely(images: Images, which: Integers, blocked: list[Flags]) -> dict[int, list[int]]:
+    """Find the rows that these images (places in the order of their times) remove.
+
+    ``images.taken`` gets them. Returns where the cells stand of rows that images after an update do
+    not tell wholly; ``blocked``: by column, the changes after which a cell is not known.
+    """
+    codes = np.stack([cells[which] for cells in images.cells], axis=1).tolist()
+    rows = _Rows(sorted(images.number.tolist()))
+    sources: dict[int, list[int]] = {}
+    left: dict[int, tuple[int, int]] = {}  # by change, the number and place of the row it takes
+    for place, cells in zip(which.tolist(), map(tuple, codes), strict=True):
+        change = int(images.change[place])
+        if images.removes[place]:
+            found = rows.take(cells)
+            if found is not None:
+                left[change] = found
+                images.taken[place] = found[1]
+            continue
+        number = int(images.number[place] if change < 0 else images.time[place])
+        if change in left:
+            number, row = left[change]
+            known = sources.get(row, [row] * len(cells))
+            at = [
+                place if code >= 0 else _UNKNOWN if block[change] else source
+                for code, source, block in zip(cells, known, blocked, strict=True)
+            ]
+            at = [
+                s if s >= 0 and c[s] >= 0 else _UNKNOWN
+                for s, c in zip(at, images.cells, strict=True)
+            ]
+            sources[place] = at
+            cells = tuple(int(c[s]) if s >= 0 else s for s, c in zip(at, images.cells, strict=True))
+        rows.enter(number, place, cells)
+    return sources
+
+
+class _Rows:
+    """The rows to look at, in the order of their numbers; ``known``: of those before the chunk."""
+
+    def __init__(self, known: Iterable[int]) -> None:
+        self._rows: dict[int, tuple[int, _Cells] | None] = dict.fromkeys(known)
+        self._equal: dict[_Cells, dict[int, None]] = {}
+        self._partial: dict[int, None] = {}
+
+    def enter(self, number: int, place: int, cells: _Cells) -> None:
+        """A row with these cells was written; its number keeps its place."""
+        self._rows[number] = (place, cells)
+        self._equal.setdefault(cells, {})[number] = None
+        if _UNKNOWN in cells:
+            self._partial[number] = None
+
+    def take(self, wanted: _Cells) -> tuple[int, int] | None:
+        """The number and place of the row that an image means; it is no longer there."""
+        number = self._find(wanted)
+        found = None if number is None else self._rows[number]
+        if number is None or found is None:
+            return None
+        place, cells = found
+        self._rows[number] = None
+        del self._equal[cells][number]
+        self._partial.pop(number, None)
+        return number, place
+
+    def _find(self, wanted: _Cells) -> int | None:
+        equal = self._equal.get(wanted)
+        if equal:
+            return next(iter(equal))
+        for number in self._rows if _UNKNOWN in wanted else self._partial:
+            row = self._rows[number]
+            if row is not None and all(
+                a == b or _UNKNOWN in (a, b) for a, b in zip(row[1], wanted, strict=True)
+            ):
+                return number
+        return None
 
 
 def fold_multiset(rows: Rows, chunk: Chunk, *, backwards: bool) -> tuple[dict[str, Integers], int]:

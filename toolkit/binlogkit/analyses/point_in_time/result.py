@@ -10,17 +10,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from binlogkit.analyses._declare import outputs
 from binlogkit.analyses.point_in_time.chunk import ODD, PLACES, STORED, odd_name
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
-from binlogkit.analyses.point_in_time.rows import ORDER, Rows
+from binlogkit.analyses.point_in_time.rows import ORDER, Rows, states_of
 from binlogkit.errors import UsageError
-from binlogkit.frames.fields.field import arrow_type
+from binlogkit.frames.fields.field import arrow_type, fields
 from binlogkit.frames.schema import CellState
 
 __all__ = ["STATE", "base_changes", "lists", "state_table"]
 
-STATE = outputs(
+STATE = fields(
     ("values", "as given", "the row: a struct of the table's columns, null where unknown"),
     ("unknown", "list<string>", "columns whose value the log does not determine"),
     ("value_state", "as given", "CellState per column; null where all are values or NULL"),
@@ -47,7 +46,7 @@ def state_table(rows: Rows, columns: Sequence[str] | None, key: Sequence[str]) -
     table = _sorted(rows, key)
     fields = [rows.fields[name] for name in names]
     arrays = {field.name: _whole(table, field.name, field.type) for field in fields}
-    states = {name: _states(table, name) for name in rows.fields}
+    states = {name: states_of(table, name) for name in rows.fields}
     states = {name: found for name, found in states.items() if found.any()}
     types = (pa.int64(), pa.string(), pa.int64())
     places = [_whole(table, n, t).cast(t) for n, t in zip(PLACES, types, strict=True)]
@@ -118,13 +117,6 @@ def _sorted(rows: Rows, key: Sequence[str]) -> pa.Table:
     if (order[1:] > order[:-1]).all():
         return table
     return table.combine_chunks().take(pa.array(order))
-
-
-def _states(table: pa.Table, name: str) -> NDArray[np.uint8]:
-    column = odd_name(name, "state")
-    if column not in table.column_names:
-        return np.zeros(table.num_rows, np.uint8)
-    return np.asarray(table[column].fill_null(0))
 
 
 def _unknown(states: dict[str, NDArray[np.uint8]], names: Sequence[str], size: int) -> pa.Array:

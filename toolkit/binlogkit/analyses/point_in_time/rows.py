@@ -15,7 +15,7 @@ from binlogkit.analyses.point_in_time.codes import Flags, Integers
 from binlogkit.analyses.point_in_time.structure import NOT_KNOWN, Alteration
 from binlogkit.frames.schema import CellState
 
-__all__ = ["ORDER", "WRITTEN", "Rows", "as_type", "kept"]
+__all__ = ["ORDER", "WRITTEN", "Rows", "as_type", "kept", "states_of"]
 
 ORDER = HIDDEN + "order"  # rises in the order in which rows were first seen
 WRITTEN = HIDDEN + "written"  # and in that in which they were last written, without a key
@@ -44,13 +44,6 @@ class Rows:
     def nbytes(self) -> int:
         """The memory that they take."""
         return int(self.table.nbytes)
-
-    def state(self, name: str) -> NDArray[np.uint8]:
-        """The states of a column's cells; 0 for values and NULL."""
-        column = odd_name(name, "state")
-        if column not in self.table.column_names:
-            return np.zeros(len(self), np.uint8)
-        return np.asarray(self.table[column].fill_null(0))
 
     def hidden(self, name: str) -> Integers:
         """A column of numbers: :data:`ORDER` or :data:`WRITTEN`."""
@@ -155,8 +148,16 @@ class Rows:
 
     def _mark_unknown(self, name: str, which: Flags) -> None:
         if which.any():
-            states = np.where(which, np.uint8(CellState.NOT_IN_IMAGE), self.state(name))
+            states = np.where(which, np.uint8(CellState.NOT_IN_IMAGE), states_of(self.table, name))
             self._set(odd_name(name, "state"), pa.array(states))
+
+
+def states_of(table: pa.Table, name: str) -> NDArray[np.uint8]:
+    """The states of a column's cells; 0 for values and NULL."""
+    column = odd_name(name, "state")
+    if column not in table.column_names:
+        return np.zeros(table.num_rows, np.uint8)
+    return np.asarray(table[column].fill_null(0))
 
 
 def kept(table: pa.Table, stay: Flags) -> pa.Table:

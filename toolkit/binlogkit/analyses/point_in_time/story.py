@@ -10,7 +10,6 @@ from typing import Any
 import narwhals as nw
 import pyarrow as pa
 
-from binlogkit.analyses._declare import outputs
 from binlogkit.analyses._frames import (
     FrameT,
     Lazy,
@@ -20,11 +19,12 @@ from binlogkit.analyses._frames import (
     to_arrow,
 )
 from binlogkit.errors import UsageError
+from binlogkit.frames.fields.field import fields
 from binlogkit.frames.fields.rows import PROVENANCE
 
 __all__ = ["STORY", "story"]
 
-STORY = outputs(
+STORY = fields(
     ("life", "int64", "1, 2 … for each row that had the key at some time, in order of appearance"),
     ("changed", "list<string>", "columns whose value an update changed; the image's for others"),
 )

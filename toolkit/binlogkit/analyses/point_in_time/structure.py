@@ -13,7 +13,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from binlogkit.errors import SchemaError
-from binlogkit.rows.ddl.alter import AlterTable, alter_table
+from binlogkit.rows.ddl.alter import alter_table
 from binlogkit.rows.ddl.modes import ASSUMED_VERSION, SqlMode
 from binlogkit.rows.ddl.session import Session
 from binlogkit.rows.ddl.tokens import Lexeme, Reader, read
@@ -58,11 +58,11 @@ def alteration(
     except SchemaError:
         return None
     result = Alteration()
-    result.renamed = {old: new for old, new in _renames(parsed, before).items() if old != new}
-    names = {} if before is None else {c.name.lower(): c.name for c in before.columns}
-    result.dropped = {names.get(name.lower(), name) for name in parsed.dropped}
-    old_columns = {} if before is None else {c.name.lower(): c for c in before.columns}
-    new_columns = {} if after is None else {c.name.lower(): c for c in after.columns}
+    old_columns, new_columns = _by_name(before), _by_name(after)
+    pairs = dict(parsed.renamed) | {c.old: c.spec.name for c in parsed.changes if c.old is not None}
+    renamed = {_spelled(old_columns, old): new for old, new in pairs.items()}
+    result.renamed = {old: new for old, new in renamed.items() if old != new}
+    result.dropped = {_spelled(old_columns, name) for name in parsed.dropped}
     came_from = {new.lower(): old.lower() for old, new in result.renamed.items()}
     for change in parsed.changes:
         name = change.spec.name
@@ -81,12 +81,14 @@ def alteration(
     return result
 
 
-def _renames(parsed: AlterTable, before: TableDefinition | None) -> dict[str, str]:
-    """Renamed columns with the spelling that the definition before has."""
-    pairs = dict(parsed.renamed)
-    pairs |= {c.old: c.spec.name for c in parsed.changes if c.old is not None}
-    spelled = {} if before is None else {c.name.lower(): c.name for c in before.columns}
-    return {spelled.get(old.lower(), old): new for old, new in pairs.items()}
+def _by_name(definition: TableDefinition | None) -> dict[str, ColumnDefinition]:
+    return {} if definition is None else {c.name.lower(): c for c in definition.columns}
+
+
+def _spelled(columns: Mapping[str, ColumnDefinition], name: str) -> str:
+    """A column's name as its definition spells it."""
+    column = columns.get(name.lower())
+    return name if column is None else column.name
 
 
 # ---- values that survive ----------------------------------------------------------------
@@ -138,10 +140,6 @@ def _texts(old: ColumnDefinition, new: ColumnDefinition) -> bool:
     return _longer(old, new, _TEXTS)
 
 
-def _bytes(old: ColumnDefinition, new: ColumnDefinition) -> bool:
-    return _longer(old, new, _BYTES)
-
-
 def _longer(old: ColumnDefinition, new: ColumnDefinition, order: tuple[str, ...]) -> bool:
     counted = ("char", "varchar", "varbinary")
     if old.type in counted and new.type in counted:
@@ -157,20 +155,16 @@ def _fractions(old: ColumnDefinition, new: ColumnDefinition) -> bool:
     return old.type == new.type and (new.scale or 0) >= (old.scale or 0)
 
 
-def _bits(old: ColumnDefinition, new: ColumnDefinition) -> bool:
-    return (new.length or 1) >= (old.length or 1)
-
-
 _Rule = Callable[[ColumnDefinition, ColumnDefinition], bool]
 _KEPT: tuple[tuple[tuple[str, ...], _Rule], ...] = (
     (tuple(_INTEGERS), _integers),
     (("decimal",), _decimals),
     (_TEXTS, _texts),
-    (_BYTES, _bytes),
+    (_BYTES, lambda old, new: _longer(old, new, _BYTES)),
     (("enum",), _labels),
     (("set",), _labels),
     (_FRACTIONS, _fractions),
-    (("bit",), _bits),
+    (("bit",), lambda old, new: (new.length or 1) >= (old.length or 1)),
 )
 
 
