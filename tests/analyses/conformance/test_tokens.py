@@ -18,10 +18,28 @@ from binlogkit.analyses.conformance.tokens import (
     Form,
     Printed,
     TokenError,
-    quote,
     read_token,
     unquote,
 )
+
+LETTERS = {8: rb"\b", 9: rb"\t", 10: rb"\n", 12: rb"\f", 13: rb"\r"}
+
+
+def quote(value: bytes) -> bytes:
+    """``value`` as mysqlbinlog 8.0 and later write it, quotes included."""
+    out = bytearray(b"'")
+    for byte in value:
+        if byte in LETTERS:
+            out += LETTERS[byte]
+        elif byte in b"\\'":
+            out += bytes([0x5C, byte])
+        elif byte < 0x20:
+            out += b"\\x%02x" % byte
+        else:
+            out.append(byte)
+    out += b"'"
+    return bytes(out)
+
 
 FORMS = [
     (b"NULL", Printed(Form.NULL)),

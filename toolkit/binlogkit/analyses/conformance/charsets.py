@@ -59,6 +59,8 @@ _MYSQLS_OWN: dict[str, dict[str, str | int | None]] = {
     "ujis": {"\uff3c": "\\"},
 }
 
+_FREE = "\x81\x8d\x8f\x90\x9d"
+
 
 def is_known(charset: str) -> bool:
     """Whether text in ``charset`` can be judged."""
@@ -122,12 +124,8 @@ def _euc(raw: bytes) -> bytes:
 
 
 def _latin1(text: str) -> bytes | None:
-    out = bytearray()
-    for char in text:
-        try:
-            out += char.encode("cp1252")
-        except UnicodeEncodeError:
-            if ord(char) not in (0x81, 0x8D, 0x8F, 0x90, 0x9D):
-                return None
-            out.append(ord(char))
-    return bytes(out)
+    """cp1252 with its free places as they are."""
+    try:
+        return b"".join(c.encode("latin-1" if c in _FREE else "cp1252") for c in text)
+    except UnicodeEncodeError:
+        return None

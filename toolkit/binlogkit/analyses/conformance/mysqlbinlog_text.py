@@ -21,11 +21,11 @@ import re
 from collections import deque
 from collections.abc import Iterable, Iterator
 from heapq import heappop, heappush
-from typing import Protocol
 
 from binlogkit.analyses.conformance.printed import LineSource, PrintedEvent, PrintedRow, read_rows
+from binlogkit.analyses.conformance.row_groups import OurEvents
 
-__all__ = ["Hints", "NoHints", "read_text"]
+__all__ = ["read_text"]
 
 _AT = re.compile(rb"# at (0|[1-9]\d{0,19}(?!\d))")
 _HEADER = re.compile(
@@ -63,33 +63,14 @@ _UINT32 = 0xFFFF_FFFF
 _NAME_LINES = 130
 
 
-class Hints(Protocol):
-    """What another decoder knows of the log; it decides only where the text alone cannot."""
-
-    def statement(self, key: tuple[int, int]) -> bytes | None:
-        """The statement of the event at ``key`` (position, inner or -1), None if not known."""
-
-    def known_position(self, pos: int) -> bool:
-        """Whether an event starts at ``pos``."""
-
-
-class NoHints:
-    """The text alone."""
-
-    def statement(self, key: tuple[int, int]) -> bytes | None:  # noqa: ARG002
-        """Nothing is known."""
-        return None
-
-    def known_position(self, pos: int) -> bool:  # noqa: ARG002
-        """Nothing is known."""
-        return False
-
-
 def read_text(
-    lines: Iterable[bytes | str], hints: Hints | None = None
+    lines: Iterable[bytes | str], hints: OurEvents | None = None
 ) -> Iterator[PrintedEvent | PrintedRow]:
-    """Events in the order of their positions; a statement's rows behind its last rows event."""
-    return _Reader(LineSource(lines), hints or NoHints()).read()
+    """Events in the order of their positions; a statement's rows behind its last rows event.
+
+    ``hints``: what another decoder knows of the log; it decides only where the text alone cannot.
+    """
+    return _Reader(LineSource(lines), OurEvents(()) if hints is None else hints).read()
 
 
 class _Reader:
@@ -100,7 +81,7 @@ class _Reader:
     the payload at ``outer``.
     """
 
-    def __init__(self, lines: LineSource, hints: Hints) -> None:
+    def __init__(self, lines: LineSource, hints: OurEvents) -> None:
         self.lines = lines
         self.hints = hints
         self.positions: deque[tuple[int, int]] = deque()

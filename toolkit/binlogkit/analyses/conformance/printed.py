@@ -59,15 +59,13 @@ class PrintedCell:
     """One ``@n=value`` line.
 
     ``index``: 0-based; ``token``: the bytes of the value; ``type``: the SQL type of the ``-vv``
-    comment (empty with ``-v``), ``meta``, ``nullable``, ``is_null`` from the same place.
+    comment (empty with ``-v``), ``meta`` from the same place.
     """
 
     index: int
     token: bytes
     type: str = ""
     meta: int | None = None
-    nullable: bool | None = None
-    is_null: bool | None = None
 
 
 @dataclass(slots=True)
@@ -96,7 +94,7 @@ _START = re.compile(rb"### (?:INSERT INTO|UPDATE|DELETE FROM) (?=`)")
 _NAME = re.compile(rb"`((?:[^`]|``)*)`\.`((?:[^`]|``)*)`")
 _EMPTY = re.compile(rb"`(.*)`\.`(.*)` VALUES \(\)", re.DOTALL)
 _CELL = re.compile(rb"###   @(\d{1,20})=")
-_COMMENT = re.compile(rb"(.*) meta=(-?\d{1,20}) nullable=([01]) is_null=([01])")
+_COMMENT = re.compile(rb"(.*) meta=(-?\d{1,20}) nullable=[01] is_null=[01]")
 _UNKNOWN_TABLE = re.compile(rb"### Row event for unknown table #(\d{1,20})(.*)", re.DOTALL)
 _JSON_LINE = b"###      "
 _GIVEN_UP = (b"!! ", b"***Corrupted", b"*** Error")
@@ -231,7 +229,5 @@ def _cell(index: int, text: bytes) -> PrintedCell:
         found = _COMMENT.fullmatch(text, at + 4, len(text) - 3)
         if found:
             kind = found[1].decode("ascii", "backslashreplace")
-            return PrintedCell(
-                index, text[:at], kind, int(found[2]), found[3] == b"1", found[4] == b"1"
-            )
+            return PrintedCell(index, text[:at], kind, int(found[2]))
     return PrintedCell(index, text)

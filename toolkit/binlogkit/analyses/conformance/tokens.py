@@ -14,10 +14,9 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = ["Diff", "Form", "Printed", "TokenError", "quote", "read_token", "unquote"]
+__all__ = ["Diff", "Form", "Printed", "TokenError", "read_token", "unquote"]
 
 _ESCAPES = {b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t"}
-_LETTERS = {value[0]: b"\\" + letter for letter, value in _ESCAPES.items()}
 _ESCAPED = re.compile(rb"\\(x[0-9a-f]{2}|[bfnrt\\'])")
 _STRING = re.compile(rb"'((?:[^'\\\x00-\x1f]|\\(?:x[0-9a-f]{2}|[bfnrt\\']))*)'")
 _INTEGER = re.compile(rb"(-?\d{1,81})(?: \((\d{1,20})\))?")
@@ -90,22 +89,6 @@ def _unescape(match: re.Match[bytes]) -> bytes:
     if what[:1] == b"x":
         return bytes([int(what[1:], 16)])
     return _ESCAPES.get(what, what)
-
-
-def quote(value: bytes) -> bytes:
-    """``value`` as mysqlbinlog 8.0 and later write it, quotes included."""
-    out = bytearray(b"'")
-    for byte in value:
-        if byte in _LETTERS:
-            out += _LETTERS[byte]
-        elif byte in b"\\'":
-            out += bytes([0x5C, byte])
-        elif byte < 0x20:
-            out += b"\\x%02x" % byte
-        else:
-            out.append(byte)
-    out += b"'"
-    return bytes(out)
 
 
 def read_token(token: bytes) -> Printed:

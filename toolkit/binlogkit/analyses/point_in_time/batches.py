@@ -15,13 +15,12 @@ import pyarrow.compute as pc
 from binlogkit.analyses._frames import image_fields, is_frame, is_spark, lazy, to_arrow
 from binlogkit.analyses._savepoints import Undone, undone_mask
 from binlogkit.analyses.point_in_time.boundary import Name
-from binlogkit.analyses.point_in_time.codes import Flags, Integers
+from binlogkit.analyses.point_in_time.codes import Integers
 from binlogkit.errors import UsageError
 
 __all__ = ["counted_batches", "needed"]
 
 _BATCH_ROWS = 65_536
-_SPARSE = 16  # a table of flags may have this many for each number in it
 _NEEDED = frozenset(
     ("seq", "tx", "file", "pos", "inner", "db", "table", "before", "after", "before_state",
      "after_state", "raw")
@@ -40,14 +39,14 @@ def counted_batches(
     Without those that a ROLLBACK TO SAVEPOINT took back. Changes of other tables than ``names`` may
     be among them. UsageError for a frame without the ``key``.
     """
-    counts = None if numbers is None else _Numbers(numbers)
     taken_back = undone_mask(undone)
     for batch in _in_order(changes, names, key):
         stay = np.ones(batch.num_rows, bool)
-        if counts is not None:
+        if numbers is not None:
             if "tx" not in batch.schema.names:
                 raise UsageError("the changes have no column tx: their transactions cannot be told")
-            stay = counts.include(batch["tx"])
+            tx = batch["tx"]
+            stay = np.asarray(tx.is_null()) | np.isin(np.asarray(tx.fill_null(0)), numbers)
         if taken_back is not None:
             stay &= ~taken_back(batch)
         batch = needed(batch)
@@ -58,25 +57,6 @@ def needed(batch: pa.RecordBatch, *more: str) -> pa.RecordBatch:
     """The columns of changes that a state needs, and others."""
     wanted = _NEEDED.union(more)
     return batch.select([name for name in batch.schema.names if name in wanted])
-
-
-class _Numbers:
-    """Numbers of transactions, to be asked for those of many changes."""
-
-    def __init__(self, numbers: Integers) -> None:
-        self._numbers = numbers
-        self._flags: Flags | None = None
-        if len(numbers) and numbers[0] >= 0 and numbers[-1] < _SPARSE * len(numbers) + _BATCH_ROWS:
-            self._flags = np.zeros(int(numbers[-1]) + 2, bool)
-            self._flags[numbers] = True
-
-    def include(self, column: pa.Array) -> Flags:
-        """Which of these are among them, or NULL."""
-        outside = np.asarray(column.is_null())
-        tx = np.asarray(column.fill_null(0), dtype=np.int64)
-        if self._flags is None:
-            return outside | np.isin(tx, self._numbers)
-        return outside | self._flags[np.clip(tx, -1, len(self._flags) - 1)]
 
 
 def _in_order(changes: Any, names: Sequence[Name], key: Sequence[str]) -> Iterator[pa.RecordBatch]:

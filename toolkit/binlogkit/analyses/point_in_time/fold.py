@@ -16,7 +16,6 @@ from binlogkit.analyses.point_in_time.findings import Findings
 from binlogkit.analyses.point_in_time.keyed import fold_keyed
 from binlogkit.analyses.point_in_time.multiset import fold_multiset
 from binlogkit.analyses.point_in_time.rows import Rows
-from binlogkit.analyses.point_in_time.structure import Alteration
 from binlogkit.rows.schema import TableDefinition
 
 __all__ = ["Fold"]
@@ -81,10 +80,6 @@ class Fold:
         self.rejected = 0
         self.complete = True
         self.findings.clear(_ROW_KINDS)
-
-    def alter(self, done: Alteration) -> None:
-        """Give the rows the columns that the table has after an ALTER TABLE."""
-        self.settled().alter(done)
 
     def _take(self, piece: Piece) -> None:
         if self._pieces and self._pieces[-1].fields != piece.fields:
