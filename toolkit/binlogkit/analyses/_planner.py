@@ -13,11 +13,11 @@ import pyarrow.compute as pc
 
 from binlogkit.analyses._cells import Cells, image_cells
 from binlogkit.analyses.plans import (
+    PLAN_SCHEMA,
     Chosen,
     PlanColumns,
     Reasons,
     no_texts,
-    plan_schema,
 )
 from binlogkit.errors import UsageError
 from binlogkit.frames.schema import OPS
@@ -87,7 +87,7 @@ class Planner:
         there = [self.schema.field(n) for n in self.schema.names if n in batch.schema.names]
         batch = batch.select([f.name for f in there]).cast(pa.schema(there))
         frames = [columns.frame() for _, columns in self.columns(batch)]
-        return pa.concat_batches(frames) if frames else plan_schema().empty_table().to_batches()[0]
+        return pa.concat_batches(frames) if frames else PLAN_SCHEMA.empty_table().to_batches()[0]
 
     def columns(self, batch: pa.RecordBatch) -> Iterator[tuple[Any, PlanColumns]]:
         """The plans of a batch in the canonical schema: for each kind the rows that have it."""

@@ -23,6 +23,7 @@ from binlogkit.frames.text_columns import Mask, Part, joined
 
 __all__ = [
     "PLANS",
+    "PLAN_SCHEMA",
     "Chosen",
     "Chunk",
     "Piece",
@@ -32,7 +33,6 @@ __all__ = [
     "batch_mappings",
     "in_order",
     "no_texts",
-    "plan_schema",
     "size_of",
 ]
 
@@ -53,6 +53,13 @@ PLANS = fields(
     ("limit_one", "boolean", "rows equal in every column may be there: only one is meant"),
     ("refused", "string?", "why there is no statement, null where there is one"),
     ("note", "string?", "what the statement does not check, null if nothing"),
+)
+_ITEM = pa.struct(
+    {"column": pa.string(), "value": pa.string(), "type": pa.string(), "generated": pa.bool_()}
+)
+#: The Arrow schema of :data:`PLANS`.
+PLAN_SCHEMA = pa.schema(
+    [(o.name, pa.list_(_ITEM) if o.type == "list<item>" else arrow_type(o.type)) for o in PLANS]
 )
 
 
@@ -123,14 +130,13 @@ class PlanColumns:
             "refused": self.refused,
             "note": self.note,
         }
-        schema = plan_schema()
         arrays = []
-        for field in schema:
+        for field in PLAN_SCHEMA:
             array = made.get(field.name)
             if array is None and field.name in changes.schema.names:
                 array = changes[field.name].cast(field.type)
             arrays.append(pa.nulls(rows, field.type) if array is None else array)
-        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+        return pa.RecordBatch.from_arrays(arrays, schema=PLAN_SCHEMA)
 
 
 class Reasons:
@@ -163,22 +169,8 @@ def batch_mappings(batch: pa.RecordBatch) -> list[dict[str, Any]]:
     return rows
 
 
-def plan_schema() -> pa.Schema:
-    """The Arrow schema of :data:`PLANS`."""
-    items = pa.list_(_item())
-    return pa.schema(
-        [(o.name, items if o.type == "list<item>" else arrow_type(o.type)) for o in PLANS]
-    )
-
-
-def _item() -> pa.StructType:
-    text = pa.string()
-    return pa.struct({"column": text, "value": text, "type": text, "generated": pa.bool_()})
-
-
 def _items(columns: Sequence[Chosen], rows: int) -> pa.ListArray:
     """For each row the columns that stand in its statement, in their order."""
-    kind = _item()
     places = [np.flatnonzero(column.rows) for column in columns]
     of_rows = np.concatenate([np.zeros(0, np.int64), *places])
     ordinals = np.repeat(np.arange(len(columns)), [len(place) for place in places])
@@ -194,11 +186,11 @@ def _items(columns: Sequence[Chosen], rows: int) -> pa.ListArray:
             pa.array(kinds, pa.string()).take(which),
             pa.array(generated, pa.bool_()).take(which),
         ],
-        fields=list(kind),
+        fields=list(_ITEM),
     )
     ends = np.cumsum(np.bincount(of_rows, minlength=rows))
     offsets = pa.array(np.concatenate([[0], ends]), pa.int32())
-    return pa.ListArray.from_arrays(offsets, items, type=pa.list_(kind))
+    return pa.ListArray.from_arrays(offsets, items, type=pa.list_(_ITEM))
 
 
 def no_texts(rows: int) -> pa.StringArray:

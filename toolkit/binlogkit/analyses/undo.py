@@ -27,13 +27,13 @@ from binlogkit.analyses._frames import (
 from binlogkit.analyses._planner import Facts, Planner
 from binlogkit.analyses._savepoints import undone_mask, undone_ranges
 from binlogkit.analyses.plans import (
+    PLAN_SCHEMA,
     PLANS,
     Piece,
     PlanColumns,
     Plans,
     batch_mappings,
     no_texts,
-    plan_schema,
 )
 from binlogkit.errors import UsageError
 from binlogkit.frames.schema import common_types
@@ -143,7 +143,7 @@ def _plans(
     def planned(batch: pa.RecordBatch) -> pa.RecordBatch:
         return planner(_happened(batch, undone))
 
-    return map_arrow(frame, planned, plan_schema(), PLANS, like=changes, sort="step")
+    return map_arrow(frame, planned, PLAN_SCHEMA, PLANS, like=changes, sort="step")
 
 
 def _happened(

@@ -124,7 +124,7 @@ class Outcomes:
                 self._last_member = max(self._last_member, first + i)
 
     def of(self, tx: np.ndarray[Any, Any], xid: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """See :class:`~binlogkit.analyses.point_in_time.forward.Decided`.
+        """See :data:`~binlogkit.analyses.point_in_time.forward.Decided`.
 
         A change that has an XID while its transaction is open was read ahead: it commits.
         """

@@ -60,7 +60,7 @@ class StateReading:
         """The rows of a table as far as they were folded."""
         forward = self._tables.get(name)
         if forward is None:
-            forward = Forward(name, self._outcomes)
+            forward = Forward(name, self._outcomes.of)
             forward.happen(self.boundaries)
         return forward
 

@@ -38,6 +38,7 @@ ODD = ("state", "bytes", "text")  # of cells that are no plain value or NULL
 WAS, IS = 0, 1  # the row before the change and after it; swapped on the way backwards
 ABSENT = (CellState.NOT_IN_IMAGE, CellState.JSON_DIFF)
 STORED = (CellState.UNDECODABLE, CellState.NO_ARROW_VALUE)
+_FILE = pa.dictionary(pa.int32(), pa.string())
 _IMAGES = ("before", "after")  # numbered as in a batch's raw cells
 
 
@@ -86,7 +87,7 @@ class Piece:
             columns = {n: c for n, c in sides[WAS].columns.items() if n in key}
             sides[WAS] = _Side(sides[WAS].image, sides[WAS].there, columns, sides[WAS].states)
         file = batch["file"]
-        if file.type != _file_type():
+        if file.type != _FILE:
             file = file.cast(pa.string()).dictionary_encode()
         places = [batch["seq"].cast(pa.int64()), file, batch["pos"].cast(pa.int64())]
         raw = batch["raw"] if "raw" in batch.schema.names else pa.nulls(batch.num_rows)
@@ -98,10 +99,6 @@ class Piece:
         """The memory that it takes."""
         columns = [column for side in self.sides for column in side.columns.values()]
         return sum(column.nbytes for column in (*columns, *self.places))
-
-
-def _file_type() -> pa.DataType:
-    return pa.dictionary(pa.int32(), pa.string())
 
 
 def _side(batch: pa.RecordBatch, image: int) -> _Side:

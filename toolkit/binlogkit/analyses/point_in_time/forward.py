@@ -9,10 +9,9 @@ the changes are to be read again. Changes of transactions that are not decided w
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import compress
 from operator import attrgetter
-from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -33,11 +32,9 @@ OPEN, COUNTS, LEFT_OUT, ASIDE = range(4)
 _MOST_WAITING = 256 << 20  # bytes of changes
 
 
-class Decided(Protocol):
-    """What is known of transactions so far."""
-
-    def of(self, tx: Integers, xid: Flags) -> NDArray[np.uint8]:
-        """:data:`OPEN` … for each number, -1 outside any; ``xid``: whether a change has one."""
+#: What is known of transactions so far: :data:`OPEN` … for each number, -1 outside any; the flags
+#: say whether a change has an XID.
+Decided = Callable[[Integers, Flags], NDArray[np.uint8]]
 
 
 class Forward:
@@ -77,11 +74,11 @@ class Forward:
         aside, self._aside = self._aside, []
         for waiting in aside:
             tx = np.asarray(waiting["tx"])
-            self._settle(waiting, tx, self._decided.of(tx, np.zeros(len(tx), bool)))
+            self._settle(waiting, tx, self._decided(tx, np.zeros(len(tx), bool)))
         while self._queue:
             first = self._queue.pop(0)
             tx = np.asarray(first["tx"].fill_null(-1))
-            known = self._decided.of(tx, np.asarray(first["xid"].is_valid()))
+            known = self._decided(tx, np.asarray(first["xid"].is_valid()))
             is_open = known == OPEN
             count = int(is_open.argmax()) if is_open.any() else len(known)
             self._settle(first.slice(0, count), tx[:count], known[:count])
@@ -109,7 +106,7 @@ class Forward:
         count = bisect_left(self._boundaries, last, key=attrgetter("seq"))
         due, self._boundaries = self._boundaries[:count], self._boundaries[count:]
         tx = np.array([-1 if b.tx is None else b.tx for b in due], np.int64)
-        known = self._decided.of(tx, np.zeros(count, bool))
+        known = self._decided(tx, np.zeros(count, bool))
         if np.isin(known, (OPEN, ASIDE)).any():
             self.give_up()
             return

@@ -24,7 +24,7 @@ __all__ = ["fold_keyed"]
 
 
 @dataclass(frozen=True, slots=True)
-class Keys:
+class _Keys:
     """The keys of a chunk's changes, as columns.
 
     ``parts``: the key after each change, for a delete the one before; where cells of it have no
@@ -39,14 +39,14 @@ class Keys:
     told: Flags
 
 
-def read_keys(chunk: Chunk, key: Sequence[str], *, backwards: bool) -> Keys:
+def _read_keys(chunk: Chunk, key: Sequence[str], *, backwards: bool) -> _Keys:
     """The keys of all changes.
 
     ``backwards``: an image after a change that lacks the key did not change it.
     """
     none = np.zeros(chunk.size, bool)
     if any(name not in chunk.names for name in key):
-        return Keys([], none, [], none)
+        return _Keys([], none, [], none)
     states = [[chunk.states(side, name) for name in key] for side in (WAS, IS)]
     stored = any(s is not None and np.isin(s, STORED).any() for side in states for s in side)
     was, was_told = _read(chunk, WAS, key, stored)
@@ -61,7 +61,7 @@ def read_keys(chunk: Chunk, key: Sequence[str], *, backwards: bool) -> Keys:
     if not now_told.all():
         after = pa.array(now_told)
         now = [pc.if_else(after, a, b) for a, b in zip(now, was, strict=True)]
-    return Keys(now, moved, [part.filter(pa.array(moved)) for part in was], told)
+    return _Keys(now, moved, [part.filter(pa.array(moved)) for part in was], told)
 
 
 def _read(chunk: Chunk, side: int, key: Sequence[str], stored: bool) -> tuple[list[Any], Flags]:
@@ -128,7 +128,7 @@ def fold_keyed(
 
     Returns the changes that contradict what is known, by kind, and how many JSON diffs did not fit.
     """
-    keys = read_keys(chunk, key, backwards=backwards)
+    keys = _read_keys(chunk, key, backwards=backwards)
     there = chunk.there[WAS] | chunk.there[IS]
     problems = {"no_image": ~there, "key_missing": there & ~keys.told}
     rejected = 0
@@ -151,7 +151,7 @@ class _Events:
     ``exists``: whether a row has the key before the event; ``untouched``: rows of other keys.
     """
 
-    def __init__(self, known: list[Any], chunk: Chunk, keys: Keys, parts: list[Any]) -> None:
+    def __init__(self, known: list[Any], chunk: Chunk, keys: _Keys, parts: list[Any]) -> None:
         before, size = len(known[0]), chunk.size
         left = keys.left + [p.filter(keys.moved) for p in parts[len(keys.left) :]]
         found = codes([_joined(*p) for p in zip(known, parts, left, strict=True)])

@@ -36,7 +36,7 @@ from binlogkit.frames.schema import CellState
 __all__ = ["cell_codes", "fold_multiset"]
 
 
-class Images:
+class _Images:
     """The rows before a chunk, the images that it removes, and those that it writes, in one table.
 
     ``cells``: by column a code for the value, -1 where it is not known; ``change``: which change
@@ -125,7 +125,7 @@ _Cells = tuple[int, ...]
 _UNKNOWN = -1
 
 
-def match_loosely(images: Images, which: Integers, blocked: list[Flags]) -> dict[int, list[int]]:
+def _match_loosely(images: _Images, which: Integers, blocked: list[Flags]) -> dict[int, list[int]]:
     """Find the rows that these images (places in the order of their times) remove.
 
     ``images.taken`` gets them. Returns where the cells stand of rows that images after an update do
@@ -213,7 +213,7 @@ def fold_multiset(rows: Rows, chunk: Chunk, *, backwards: bool) -> tuple[dict[st
     written, by, rejected = _written(rows, chunk, backwards=backwards)
     removing = np.flatnonzero(chunk.there[WAS])
     removed = rows.widened(kept(chunk.cells(WAS), chunk.there[WAS]))
-    images = Images(rows, removed, removing, written, by)
+    images = _Images(rows, removed, removing, written, by)
     blocked = [chunk.has(WAS, n) if backwards else chunk.diffs(n) for n in rows.fields]
     mixed = _match(images, blocked)
     problems["unseen"] = images.change[images.removes & (images.taken < 0)]
@@ -240,7 +240,7 @@ def _written(rows: Rows, chunk: Chunk, *, backwards: bool) -> tuple[pa.Table, In
     return whole, np.concatenate([np.flatnonzero(there & told), partial]), filler.rejected
 
 
-def _match(images: Images, blocked: list[Flags]) -> dict[int, list[int]]:
+def _match(images: _Images, blocked: list[Flags]) -> dict[int, list[int]]:
     """Find the rows that are removed; the rows whose cells come from several images.
 
     ``blocked``: by column, the changes after which a cell is not known that was before.
@@ -252,10 +252,10 @@ def _match(images: Images, blocked: list[Flags]) -> dict[int, list[int]]:
         if not images.partial.any():
             return {}
     found = np.flatnonzero(which)
-    return match_loosely(images, found[np.argsort(images.time[found])], blocked)
+    return _match_loosely(images, found[np.argsort(images.time[found])], blocked)
 
 
-def _match_equals(images: Images, which: Integers) -> None:
+def _match_equals(images: _Images, which: Integers) -> None:
     """Match images without unknown cells: per value, first come, first served."""
     code = combined([np.zeros(len(which), np.int64), *(cells[which] for cells in images.cells)])
     order = which[np.lexsort((images.time[which], code))]
