@@ -90,9 +90,11 @@ WHOLE: dict[str, Callable[[bytes], bytes]] = {
 
 
 def events(source: Any, **options: Any) -> list[dict[str, object]]:
-    """The event records without the file's name."""
+    """The event records without the name of file and source."""
     log = bk.open(source, **options)
-    return [{k: v for k, v in r.items() if k != "file"} for r in log.event_records()]
+    return [
+        {k: v for k, v in r.items() if k not in ("file", "source")} for r in log.event_records()
+    ]
 
 
 def rows(source: Any, **options: Any) -> list[dict[str, object]]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, BinaryIO, Protocol, cast
+from collections.abc import Callable, Generator, Iterator
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 from binlogkit.errors import DamageError, LimitError
 
@@ -27,12 +27,6 @@ def read_into(file: BinaryIO, room: Buffer) -> int:
     data = file.read(len(view))
     view[: len(data)] = data
     return len(data)
-
-
-class SupportsClose(Protocol):
-    """What is closed with the layer around it."""
-
-    def close(self) -> None: ...
 
 
 class Layer(io.RawIOBase):
@@ -130,7 +124,9 @@ class Lookahead(Layer):
 class Pieces(Layer):
     """The bytes that ``pieces`` give, which end with the first error; it closes ``file``."""
 
-    def __init__(self, file: SupportsClose, pieces: Iterator[bytes]) -> None:
+    def __init__(
+        self, file: BinaryIO | Generator[bytes, None, None], pieces: Iterator[bytes]
+    ) -> None:
         super().__init__(cast(BinaryIO, file))
         self._pieces = pieces
         self._left = memoryview(b"")

@@ -15,6 +15,7 @@ import io
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import BinaryIO
 
 from binlogkit.constants import CHECKSUM_LENGTH, HEADER_LENGTH, EventFlag, EventType
 from binlogkit.errors import DamageError, InputError, MalformedEventError
@@ -56,9 +57,15 @@ class ShownFile(Pieces):
 
     strict = False
 
+    def __init__(self, file: BinaryIO, pieces: Iterator[bytes]) -> None:
+        super().__init__(file, pieces)
+        self.damages: list[DamageError] = []
+
     def damage_before(self, offset: int) -> list[DamageError]:
-        """The damage in what the text shows up to ``offset``, which is told once."""
-        raise NotImplementedError
+        """The damage at bytes before ``offset`` of the file, each told once."""
+        told = [d for d in self.damages if d.offset < offset]
+        self.damages = [d for d in self.damages if d.offset >= offset]
+        return told
 
 
 class LooseEvents(io.RawIOBase):
@@ -98,7 +105,9 @@ class LooseEvents(io.RawIOBase):
             sent = replace(header, size=len(piece.data))
             pos, end_pos, inner = places.of(sent, piece, self.format.version)
             if header.size != sent.size or header.length > sent.size:
-                tell(_misfit(self._name, pos, header, sent.size))
+                reason = f"its size is {header.size} bytes, its header's {header.length}"
+                what = f"{reason}, {sent.size} were sent"
+                tell(MalformedEventError(self._name, pos, what, "event_size"))
             elif stop is None or pos < stop:
                 checksum, end = self._checked(piece.data, header, pos, tell)
                 outer = None if end_pos == pos + header.size else end_pos
@@ -142,12 +151,6 @@ class LooseEvents(io.RawIOBase):
         if error is not None:
             tell(error)
         return "ok" if error is None else "bad", end
-
-
-def _misfit(name: str, pos: int, header: EventHeader, sent: int) -> DamageError:
-    """Of an event whose header does not fit what was sent around it."""
-    what = f"its size is {header.size} bytes, its header's {header.length}, {sent} were sent"
-    return MalformedEventError(name, pos, what, "event_size")
 
 
 def _tells_format(piece: Piece) -> bool:

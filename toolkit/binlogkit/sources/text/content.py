@@ -82,13 +82,6 @@ class _HexImage(ShownFile):
 
     def __init__(self, name: str, text: BinaryIO) -> None:
         super().__init__(text, self._bytes(name, text))
-        self._damages: list[DamageError] = []
-
-    def damage_before(self, offset: int) -> list[DamageError]:
-        """The damage at bytes before ``offset`` of the file, each told once."""
-        told = [d for d in self._damages if d.offset < offset]
-        self._damages = [d for d in self._damages if d.offset >= offset]
-        return told
 
     def _bytes(self, name: str, text: BinaryIO) -> Iterator[bytes]:
         dump, offset = iter(Dump(name, text)), 0
@@ -102,11 +95,11 @@ class _HexImage(ShownFile):
                 error = DamageError(name, offset, item.reason)
                 if self.strict:
                     raise error
-                self._damages.append(error)
+                self.damages.append(error)
         for item in dump:  # another one behind it, which does not belong to the file
             if isinstance(item, bytes) and len(item) >= HEADER_LENGTH // 2:
                 reason = "another dump follows, which does not go on from this one"
-                self._damages.append(DamageError(name, offset, reason))
+                self.damages.append(DamageError(name, offset, reason))
                 break
 
 
