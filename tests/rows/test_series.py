@@ -85,9 +85,14 @@ def test_two_servers_are_read_as_each_alone(two: list[str], order: tuple[int, ..
 
 def test_every_record_names_its_source(two: list[str]) -> None:
     log = bk.open(two)
-    for frame in (log.transactions(), log.statements(), log.boundaries()):
+    files = log.audit()["files"].to_pandas()
+    for frame in (log.transactions(), log.statements(), log.boundaries(), log.events(), files):
         of_file = {(str(f)[:-7], s) for f, s in zip(frame.file, frame.source, strict=True)}
         assert of_file == {("a/binlog", "a/binlog"), ("b/binlog", "b/binlog")}
+    accounts = log.tables().query("table == 'account' and position == 2")
+    of_column = set(zip(accounts.source, accounts.column, strict=True))
+    assert of_column >= {("a/binlog", "owner"), ("b/binlog", "payer")}
+    assert not of_column & {("a/binlog", "payer"), ("b/binlog", "owner")}
     named = bk.open(two[0], name="the source")
     assert set(named.transactions().source) == {"the source"}
 
