@@ -13,8 +13,8 @@ from binlogkit.constants import EventType
 from binlogkit_fixtures import golden
 
 EVENT_KEYS = [
-    "file", "pos", "end_pos", "inner", "size", "timestamp", "type", "code", "server_id", "flags",
-    "checksum", "gtid", "fields",
+    "source", "file", "pos", "end_pos", "inner", "size", "timestamp", "type", "code", "server_id",
+    "flags", "checksum", "gtid", "fields",
 ]  # fmt: skip
 ROW_KEYS = [
     "file", "pos", "end_pos", "inner", "row", "timestamp", "commit_timestamp", "server_id", "gtid",
@@ -31,7 +31,7 @@ def test_events(run: Run, log: Path) -> None:
     position = 4
     for record in done.records:
         assert list(record) == EVENT_KEYS
-        assert record["file"] == str(log)
+        assert (record["source"], record["file"]) == (str(log.with_suffix("")), str(log))
         assert record["pos"] == position
         assert record["end_pos"] == position + record["size"] == record["fields"]["log_pos"]
         assert record["inner"] is None
