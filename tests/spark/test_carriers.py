@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 import binlogkit as bk
-from binlogkit.rows.steps import steps_of
 from binlogkit.spark.options import parse_options
 from binlogkit.spark.plan import make_plan
 
@@ -49,5 +48,6 @@ def test_events_in_any_order_are_all_planned(tmp_path: Path) -> None:
     options = {"paths": f'["{tmp_path}/a", "{tmp_path}/b"]', "records": "events"}
     plan = make_plan(parse_options(options))
     assert [split.stop for split in plan.splits] == [None, None]
-    steps = [step for split in plan.splits for step in steps_of(plan.reading(split))]
-    assert [step.event.raw.pos for step in steps] == [157, 126, 157, 126]
+    windows = [window for split in plan.splits for window in plan.reading(split).windows()]
+    stretches = [window.stretch for window in windows if window.stretch is not None]
+    assert [int(pos) for s in stretches for pos in s.positions] == [157, 126, 157, 126]

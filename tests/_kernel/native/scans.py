@@ -16,10 +16,11 @@ from binlogkit.events.base import Event, OpaqueEvent, ParseContext, parser_of
 from binlogkit.events.payload import TransactionPayload, inner_events
 from binlogkit.events.reader import read_events
 from binlogkit.rows.settling import OUTCOMES, settle
-from binlogkit.rows.transactions import GTID_TYPES, Transaction, TransactionTracker
+from binlogkit.rows.transactions import GTID_TYPES
 from binlogkit.sources.log_format import format_of
 from binlogkit.sources.log_reader import LogReader
 from binlogkit.sources.raw import RawEvent, parse_header
+from tests.reference.binlogkit_reference.tracker import Tracked, TransactionTracker
 
 Record = tuple[Any, ...]
 _GTID, _CLOCK, _COMMIT, _THREAD, _XID = 1, 2, 4, 8, 16
@@ -44,7 +45,7 @@ def by_reference(data: bytes) -> tuple[list[Record], list[Record]]:
     return events, [_of_transaction(t) for t in transactions]
 
 
-def _of_transaction(t: Transaction) -> Record:
+def _of_transaction(t: Tracked) -> Record:
     return (
         t.number, t.pos, t.end_pos, t.timestamp, t.end_timestamp, t.server_id,
         t.gtid if t.gtid is None or t.gtid.count(":") == 1 else "tagged",

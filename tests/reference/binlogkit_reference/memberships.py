@@ -13,7 +13,7 @@ from binlogkit.constants import EventFlag, EventType
 from binlogkit.events.base import Event, OpaqueEvent
 from binlogkit.events.query import Query, RowsQuery
 from binlogkit.rows.ddl import StatementKind, statement_kind
-from binlogkit.rows.transactions import Transaction, TransactionTracker
+from tests.reference.binlogkit_reference.tracker import Tracked, TransactionTracker
 
 __all__ = ["Membership", "Memberships", "is_relay", "unread_map"]
 
@@ -23,7 +23,7 @@ _BEGINS = (StatementKind.BEGIN, StatementKind.XA_START)
 class Membership(NamedTuple):
     """The transaction of an event, which more is learnt of later on; whether it ends there."""
 
-    transaction: Transaction | None
+    transaction: Tracked | None
     ends: bool
 
 
@@ -34,12 +34,12 @@ class Memberships:
         self._tracker = TransactionTracker()
 
     @property
-    def open(self) -> Transaction | None:
+    def open(self) -> Tracked | None:
         """The transaction that is open."""
         return self._tracker.open
 
     @open.setter
-    def open(self, transaction: Transaction | None) -> None:
+    def open(self, transaction: Tracked | None) -> None:
         self._tracker.open = transaction
 
     def take(self, event: Event) -> Membership:
@@ -63,7 +63,7 @@ def unread_map(event: Event) -> bool:
     return is_map and isinstance(event.body, OpaqueEvent) and raw.checksum != "bad"
 
 
-def _begins_anew(opened: Transaction | None, body: object) -> bool:
+def _begins_anew(opened: Tracked | None, body: object) -> bool:
     """Whether a statement begins a transaction though another one, that began so, is open."""
     if opened is None or not opened.explicit or not isinstance(body, Query):
         return False

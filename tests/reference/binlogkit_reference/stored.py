@@ -15,6 +15,7 @@ from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.log_reader import LogReader
 from binlogkit.sources.loose_events import LooseEvents
 from tests.reference.binlogkit_reference.memberships import Memberships, is_relay
+from tests.reference.binlogkit_reference.tracker import Tracked
 
 __all__ = ["StoredEvent", "StoredLog", "read_log"]
 
@@ -42,7 +43,7 @@ class StoredLog:
     losses: list[Loss] = field(default_factory=list)
     error: BinlogKitError | None = None
     loose: bool = False
-    open: Transaction | None = None
+    open: Tracked | None = None
 
     @property
     def relay(self) -> bool:

@@ -20,11 +20,11 @@ from binlogkit.rows.losses import Loss
 from binlogkit.rows.options import ReadOptions
 from binlogkit.rows.schema import TableSchema
 from binlogkit.rows.table_history import TableHistory
-from binlogkit.rows.transactions import Transaction
 from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.raw import RawEvent
 from tests.reference.binlogkit_reference.memberships import Membership, Memberships, unread_map
 from tests.reference.binlogkit_reference.stored import StoredEvent, StoredLog, read_log
+from tests.reference.binlogkit_reference.tracker import Tracked
 
 __all__ = ["Step", "Walk"]
 
@@ -57,7 +57,7 @@ class Step:
     seq: int
     first: bool
     last: bool
-    transaction: Transaction | None
+    transaction: Tracked | None
     schema: TableSchema | None = None
     query: str | None = None
     changes: list[TableChange] = field(default_factory=list)
@@ -77,7 +77,7 @@ class Walk:
         self._server_version = ""
         self._maps: dict[int, TableSchema | None] = {}  # None: of a map that cannot be read
         self._in_statement = False
-        self._before: Transaction | None = None  # of the last event
+        self._before: Tracked | None = None  # of the last event
         self._unread: set[int] = set()
         self._ordinal = 0
 
@@ -198,12 +198,6 @@ class Walk:
         self._unread.add(table_id)
         text = reason.format(table_id=table_id)
         self.damages.append(MalformedEventError(raw.file, raw.pos, text, "table_id"))
-
-
-def _goes_on(transaction: Transaction, event: Event) -> bool:
-    """Whether an event is not the last of its transaction."""
-    raw = event.raw
-    return (transaction.end_file, transaction.end_pos) != (raw.file, raw.end_pos)
 
 
 def _ends_statement(event: Event) -> bool:

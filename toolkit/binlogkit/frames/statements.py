@@ -5,29 +5,29 @@ BEGIN and COMMIT, which the scan takes without Python, are read from the buffers
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from binlogkit.constants import HEADER_LENGTH, EventType
-from binlogkit.frames.fields.field import arrow_schema
+from binlogkit.events.query import ExecuteLoadQuery, Query
+from binlogkit.frames.fields.field import arrow_schema, to_table
 from binlogkit.frames.fields.ledger import BOUNDARY, STATEMENT
-from binlogkit.frames.ledgers import plain_record, to_table
 from binlogkit.frames.transaction_facts import TransactionFacts
 from binlogkit.frames.wanted import wanted_events
+from binlogkit.rows.ddl import StatementKind
 from binlogkit.rows.filters import Filters
-from binlogkit.rows.ledger import (
-    LoggedBoundary,
-    boundaries_of,
-    in_small_letters,
-    statement_of,
-)
-from binlogkit.rows.window import LOOK, SEQ_SHIFT, Window
+from binlogkit.rows.resolve import key_of
+from binlogkit.rows.window import LOOK, SEQ_SHIFT, Looked, Window
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Boundaries", "Statements"]
+__all__ = ["Boundaries", "Record", "Statements", "in_small_letters"]
+
+#: A statement or a boundary, with the keys that STATEMENT and BOUNDARY declare.
+Record: TypeAlias = dict[str, Any]
 
 _BEGIN_LENGTH = 5  # characters of the one statement; COMMIT has more
 _POST_HEADER = 13
@@ -60,15 +60,14 @@ class Statements:
         items = [item for item in window.looked if wanted is None or wanted[item.i]]
         numbers = np.array([item.number for item in items], np.int64)
         gtids = _gtids(self._known, numbers)
-        found = [
-            (item.i, statement)
+        found = {
+            item.i: _statement(item, window.source, gtid)
             for item, gtid in zip(items, gtids, strict=True)
-            if (statement := statement_of(item, window.source, gtid)) is not None
-        ]
+            if isinstance(item.event.body, (Query, ExecuteLoadQuery))
+        }
         if found:
-            records = (plain_record(s, STATEMENT) for _, s in found)
-            places.append(np.array([i for i, _ in found]))
-            tables.append(to_table(records, STATEMENT))
+            places.append(np.array([*found]))
+            tables.append(to_table([*found.values()], STATEMENT))
         if tables:
             self._parts.append(_in_order(places, tables))
         self._known.forget(self._known.last)
@@ -126,7 +125,7 @@ class Statements:
         """The statements so far, in log order."""
         import pyarrow as pa
 
-        return pa.concat_tables(self._parts) if self._parts else to_table((), STATEMENT)
+        return pa.concat_tables(self._parts) if self._parts else to_table([], STATEMENT)
 
 
 class Boundaries:
@@ -135,9 +134,9 @@ class Boundaries:
     def __init__(self, filters: Filters) -> None:
         self._filters = filters
         self._known = TransactionFacts()
-        self.found: list[LoggedBoundary] = []
+        self.found: list[Record] = []
 
-    def take(self, window: Window) -> list[tuple[int, LoggedBoundary]]:
+    def take(self, window: Window) -> list[tuple[int, Record]]:
         """Take the next window; the boundaries in it, with their entries."""
         self._known.add(window.transactions, window.facts)
         stretch = window.stretch
@@ -146,13 +145,14 @@ class Boundaries:
             self._known.forget(self._known.last)
             return []
         wanted = wanted_events(self._filters, window, self._known)
-        made: list[tuple[int, LoggedBoundary]] = []
+        made: list[tuple[int, Record]] = []
         for item in here:
             if wanted is not None and not wanted[item.i]:
                 continue
             gtid, commit = self._known.gtid_and_commit(item.number)
+            facts: Record = {"source": window.source, "gtid": gtid, "commit_timestamp": commit}
             seq = stretch.ordinal + item.i << SEQ_SHIFT
-            made += [(item.i, b) for b in boundaries_of(item, window.source, seq, gtid, commit)]
+            made += [(item.i, record | facts) for record in _boundaries(item, seq)]
         self.found += [boundary for _, boundary in made]
         self._known.forget(self._known.last)
         return made
@@ -161,9 +161,45 @@ class Boundaries:
         """The boundaries in log order, from the one of number ``first`` on; ``folded``: in small
         letters, as the server stores names."""
         found = self.found[first:]
-        if folded:
-            found = [in_small_letters(b) for b in found]
-        return to_table((plain_record(b, BOUNDARY) for b in found), BOUNDARY)
+        return to_table([in_small_letters(b) for b in found] if folded else found, BOUNDARY)
+
+
+def in_small_letters(boundary: Record) -> Record:
+    """A boundary with the names that a server with lower_case_table_names=1 stores."""
+    names = ("db", "table", "new_db", "new_table")
+    return boundary | {name: boundary[name] and boundary[name].lower() for name in names}
+
+
+def _statement(item: Looked, source: str | None, gtid: str | None) -> Record:
+    """The statement of an event that Python read."""
+    body, raw = item.event.body, item.event.raw
+    assert isinstance(body, (Query, ExecuteLoadQuery))
+    return {
+        "source": source, "file": raw.file, "pos": raw.pos, "end_pos": raw.end_pos,
+        "inner": raw.inner, "timestamp": raw.header.timestamp, "server_id": raw.header.server_id,
+        "gtid": gtid, "thread_id": body.thread_id, "db": body.schema, "query": body.query,
+        "kind": str(item.kind or StatementKind.DML), "exec_time": body.exec_time,
+        "error_code": body.error_code,
+    }  # fmt: skip
+
+
+def _boundaries(item: Looked, seq: int) -> Iterator[Record]:
+    """What an event does to tables, but for its transaction's facts; ``seq``: its place."""
+    raw, body = item.event.raw, item.event.body
+    text, mode = "", None
+    if isinstance(body, (Query, ExecuteLoadQuery)):
+        text, mode = body.query, body.status_vars.sql_mode
+    for i, change in enumerate(item.changes):
+        known = change.definition
+        yield {
+            "file": raw.file, "pos": raw.pos, "end_pos": raw.end_pos, "inner": raw.inner,
+            "seq": seq + i, "tx": None if item.number < 0 else item.number,
+            "timestamp": raw.header.timestamp, "db": change.db, "table": change.table,
+            "action": change.action, "new_db": change.new_db, "new_table": change.new_table,
+            "columns": None if known is None else tuple(c.name for c in known.columns),
+            "key": None if known is None else key_of(known)[0],
+            "reason": change.reason, "statement": text, "sql_mode": mode,
+        }  # fmt: skip
 
 
 def _gtids(known: TransactionFacts, numbers: np.ndarray[Any, Any]) -> list[str | None]:

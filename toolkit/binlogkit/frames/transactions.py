@@ -145,7 +145,7 @@ class Transactions:
                 self._take_counts(window, rows)
 
     def _told_of(self, number: int) -> _Told:
-        return self._told.setdefault(number, _Told(Transaction(number, "", 0, "", 0, 0, 0, 0)))
+        return self._told.setdefault(number, _Told(Transaction(number)))
 
     def _take_records(self, window: Window) -> None:
         records, file = window.transactions, window.carrier.name

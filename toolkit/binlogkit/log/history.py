@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from binlogkit.events.format_description import FormatDescription
-from binlogkit.frames.statements import Boundaries
+from binlogkit.frames.statements import Boundaries, Record, in_small_letters
 from binlogkit.rows.ddl import TableChange
 from binlogkit.rows.filters import Filters
-from binlogkit.rows.ledger import LoggedBoundary, in_small_letters
 from binlogkit.rows.window import ROWS_EVENTS, SEQ_SHIFT, Window
 from binlogkit.sources.log_format import version_tuple
 
@@ -93,9 +92,9 @@ class History:
         """The table's name, and those that it had before."""
         names = {name}
         for boundary in reversed(self.found):
-            old = (boundary.db, boundary.table)
-            if boundary.action == "rename" and _name_after(boundary) in names and all(old):
-                names.add((boundary.db or "", boundary.table or ""))
+            old = (boundary["db"], boundary["table"])
+            if boundary["action"] == "rename" and _name_after(boundary) in names and all(old):
+                names.add((boundary["db"] or "", boundary["table"] or ""))
         return names
 
     def take(self, window: Window) -> None:
@@ -127,16 +126,16 @@ class History:
         return self._boundaries.finish(folded=self.folded, first=first)
 
     @property
-    def found(self) -> list[LoggedBoundary]:
+    def found(self) -> list[Record]:
         """The boundaries in log order."""
         found = self._boundaries.found
         return [in_small_letters(boundary) for boundary in found] if self.folded else found
 
-    def _take_boundary(self, told: LoggedBoundary, change: TableChange) -> None:
+    def _take_boundary(self, told: Record, change: TableChange) -> None:
         boundary = in_small_letters(told) if self.folded else told
-        for name in {(boundary.db, boundary.table), _name_after(boundary)}:
-            self.sources.setdefault((name[0] or "", name[1] or ""), set()).add(told.source or "")
-        if boundary.action == "statement_write":
+        for name in {(boundary["db"], boundary["table"]), _name_after(boundary)}:
+            self.sources.setdefault((name[0] or "", name[1] or ""), set()).add(told["source"] or "")
+        if boundary["action"] == "statement_write":
             self._note_merge(_write(boundary))
         db, table = _name_after(boundary)
         definition = change.definition
@@ -144,10 +143,10 @@ class History:
             self._add(
                 (db, table),
                 Layout(
-                    boundary.seq,
-                    boundary.tx,
-                    boundary.columns,
-                    boundary.key or (),
+                    boundary["seq"],
+                    boundary["tx"],
+                    boundary["columns"],
+                    boundary["key"] or (),
                     definition.engine,
                     definition.cascades,
                 ),
@@ -178,7 +177,7 @@ class History:
         for known in self.layouts.values():
             known.sort(key=_SEQ)
         noted = [replace(m, name=self._stored(m.name)) for m in self.merged.values()]
-        noted += (_write(b) for b in self.found if b.action == "statement_write")
+        noted += (_write(b) for b in self.found if b["action"] == "statement_write")
         self.merged = {}
         for change in sorted(noted, key=_SEQ):
             self._note_merge(change)
@@ -218,13 +217,13 @@ def _first_rows(window: Window, *, every: bool) -> Iterator[tuple[int, int, int 
             yield i, slot, None if number < 0 else number
 
 
-def _write(boundary: LoggedBoundary) -> Merged:
+def _write(boundary: Record) -> Merged:
     """A write that is logged as a statement."""
-    name = (boundary.db or "", boundary.table or "")
-    return Merged(boundary.seq, name, boundary.tx, boundary.file, boundary.pos)
+    name = (boundary["db"] or "", boundary["table"] or "")
+    return Merged(boundary["seq"], name, boundary["tx"], boundary["file"], boundary["pos"])
 
 
-def _name_after(boundary: LoggedBoundary) -> tuple[str | None, str | None]:
-    if boundary.action == "rename":
-        return (boundary.new_db or boundary.db, boundary.new_table)
-    return (boundary.db, boundary.table)
+def _name_after(boundary: Record) -> tuple[str | None, str | None]:
+    if boundary["action"] == "rename":
+        return (boundary["new_db"] or boundary["db"], boundary["new_table"])
+    return (boundary["db"], boundary["table"])

@@ -8,7 +8,7 @@ it comes, so memory does not depend on a file's size.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from binlogkit.events.load import CreateFile, DeleteFile, ExecLoad
 from binlogkit.events.query import ExecuteLoadQuery, LoadBlock
 from binlogkit.frames.fields.field import names
 from binlogkit.frames.fields.ledger import LOADED_FILE
+from binlogkit.rows.reading import Reading
 
 __all__ = ["write_loaded_files"]
 
@@ -38,14 +39,16 @@ class _Loading:
     size: int = 0
 
 
-def write_loaded_files(events: Iterable[Event], directory: Path) -> Iterator[dict[str, object]]:
+def write_loaded_files(reading: Reading, directory: Path) -> Iterator[dict[str, object]]:
     """One record for each file, when it ends: frames.fields.ledger.LOADED_FILE.
 
     Errors: UsageError where ``directory`` cannot be written to, and those of reading.
     """
     writer = _Writer(directory)
-    for event in events:
-        yield from writer.take(event)
+    for window in reading.windows():
+        reading.damages.extend(error for _, error in window.damages)
+        for item in window.looked:
+            yield from writer.take(item.event)
     yield from writer.rest()
 
 

@@ -14,7 +14,6 @@ from binlogkit.errors import UsageError
 from binlogkit.log.streams import Streams
 from binlogkit.rows.filter_args import FilterArgs, RowFilterArgs, check_names
 from binlogkit.rows.filters import Filters, written_table_name
-from binlogkit.rows.steps import steps_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -274,8 +273,7 @@ class Log(Streams):
         """
         from binlogkit.log.loaded_files import write_loaded_files
 
-        events = (step.event for step in steps_of(self.reading()))
-        return write_loaded_files(events, Path(directory))
+        return write_loaded_files(self.reading(), Path(directory))
 
     def undo(self, *, despite_gaps: bool = False, **filters: Unpack[FilterArgs]) -> Plans:
         """Plans that take the chosen changes back, last first: what reports.sql makes a script of.

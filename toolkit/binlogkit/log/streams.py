@@ -14,7 +14,6 @@ from binlogkit.rows.filters import Filters
 from binlogkit.rows.options import ReadOptions
 from binlogkit.rows.reading import Reading, Times
 from binlogkit.rows.soundness import Finding, Gap, Gaps, Soundness
-from binlogkit.rows.steps import Step, steps_of
 from binlogkit.rows.window import SEQ_SHIFT
 from binlogkit.sources.carriers import Carrier
 
@@ -104,17 +103,6 @@ class Streams:
         self.losses, self.loose, self.met = reading.losses, reading.loose, reading.schemas
         self.times = reading.times
         return reading
-
-    def steps(self) -> Iterator[Step]:
-        """The events up to damage, which is kept in ``damages``."""
-        return self.until_damage(self.reading())
-
-    def until_damage(self, reading: Reading) -> Iterator[Step]:
-        """The events of a reading; damage ends them and is kept in ``damages``."""
-        try:
-            yield from steps_of(reading)
-        except DamageError as error:
-            reading.damages.append(error)
 
     # ---- streams of records -------------------------------------------------------------
 

@@ -7,7 +7,7 @@ logged, how many are missing cannot be known.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from binlogkit.errors import DamageError
@@ -15,7 +15,7 @@ from binlogkit.events.base import Event
 from binlogkit.events.gtid import Gtid
 from binlogkit.events.table_map import TableMap
 from binlogkit.rows.damaged_type import type_of
-from binlogkit.rows.transactions import GTID_TYPES, Transaction, TransactionTracker, belongs
+from binlogkit.rows.transactions import GTID_TYPES, Transaction, belongs, transaction_of
 
 __all__ = ["Loss", "Losses"]
 
@@ -114,7 +114,7 @@ class Losses:
     """Fed with every event and every damage of one log, in order; gives what may be missing."""
 
     def __init__(self) -> None:
-        self._tracker = TransactionTracker()
+        self._open: Transaction | None = None
         self._last: Gtid | None = None
         self._pending: Loss | None = None
         self._begun = False  # the last event gave a GTID
@@ -129,7 +129,7 @@ class Losses:
 
         ``begun``: whether it stands in the last event.
         """
-        self._tracker.open, self._last, self._begun = running, last, begun
+        self._open, self._last, self._begun = running, last, begun
 
     def damaged(self, error: DamageError, event: Event | None = None, ordinal: int = 0) -> None:
         """A range was gone past, or ``event`` could not be read, behind the events fed."""
@@ -144,7 +144,7 @@ class Losses:
             error.file, error.offset, end, type_of(event.raw) if event else None, ordinal=ordinal,
             sure=event is not None and event.raw.checksum != "none", first=self._begun,
         )  # fmt: skip
-        if (running := self._tracker.open) is not None:
+        if (running := self._open) is not None:
             self._pending.cut = running.gtid or f"at {running.pos}"
             self._pending.tables = [f"{db}.{table}" for db, table in running.tables]
 
@@ -160,15 +160,8 @@ class Losses:
         if isinstance(body, Gtid):
             self._last = body
         self._begun = is_gtid
-        self._tracker.feed(event)
-
-    def after(self, damages: Iterable[DamageError], event: Event | None) -> Iterator[Loss]:
-        """Take what was met before or in ``event``, and the event; None at the log's end."""
-        for error in damages:
-            own = event is not None and event.raw.pos == error.offset
-            if own or error.end is not None:
-                self.damaged(error, event if own else None)
-        yield from self.end() if event is None else self.feed(event)
+        running, ended = transaction_of(event, self._open)
+        self._open = None if ended else running
 
     def end(self) -> Iterator[Loss]:
         """The log ends."""
@@ -177,7 +170,7 @@ class Losses:
 
     def _note(self, pending: Loss, event: Event) -> None:
         """An event of a transaction stands behind the range, before any new transaction."""
-        if self._tracker.open is None and pending.cut is None and self._last is not None:
+        if self._open is None and pending.cut is None and self._last is not None:
             pending.headless = True
         pending.goes_on = True
         if isinstance(event.body, TableMap) and (pending.cut or pending.event in _GTIDS):

@@ -10,7 +10,7 @@ from binlogkit.events.base import Event
 from binlogkit.events.gtid import Gtid, opens_transaction
 from binlogkit.events.query import Query
 from binlogkit.rows.ddl import StatementKind, statement_kind
-from binlogkit.rows.transactions import GTID_TYPES, Outcome, Transaction, TransactionTracker
+from binlogkit.rows.transactions import GTID_TYPES, Outcome, Transaction, transaction_of
 
 __all__ = ["OUTCOMES", "Settled", "settle"]
 
@@ -60,18 +60,11 @@ def _effect(
         if isinstance(body, Gtid):
             effect["tagged"] = body.gtid is not None
             effect["length"] = -1 if body.transaction_length is None else body.transaction_length
-        tracker = TransactionTracker()
-        tracker.feed(event)
-        return effect, tracker.open
-    tracker = TransactionTracker()
+        return effect, transaction_of(event, None)[0]
+    before = None
     if opened is not None:
-        explicit, has_gtid = opened
-        tracker.open = Transaction(
-            0, raw.file, raw.pos, raw.file, raw.end_pos, 0, 0, 0,
-            gtid="known" if has_gtid else None, explicit=explicit,
-        )  # fmt: skip
-    ended = tracker.feed(event)
-    known = ended or tracker.open
+        before = Transaction(gtid="known" if opened[1] else None, explicit=opened[0])
+    known, ends = transaction_of(event, before)
     if known is None:
         return {"join": False}, None
     return {
@@ -79,6 +72,6 @@ def _effect(
         "explicit": known.explicit,
         "thread_id": -1 if known.thread_id is None else known.thread_id,
         "xid": known.xid,
-        "ends": ended is not None,
+        "ends": ends,
         "outcome": OUTCOMES.index(known.outcome),
     }, known

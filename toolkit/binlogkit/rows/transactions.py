@@ -8,7 +8,6 @@ when an XA COMMIT follows, maybe files later.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -26,7 +25,7 @@ from binlogkit.events.variables import Intvar, Rand, UserVar
 from binlogkit.rows.ddl import StatementKind, statement_kind
 from binlogkit.rows.xa import xa_id
 
-__all__ = ["Outcome", "Transaction", "TransactionTracker", "belongs", "track_transactions"]
+__all__ = ["GTID_TYPES", "Outcome", "Transaction", "belongs", "transaction_of"]
 
 GTID_TYPES = (
     EventType.GTID_LOG_EVENT,
@@ -47,23 +46,17 @@ class Outcome(StrEnum):
 
 @dataclass(slots=True)
 class Transaction:
-    """One transaction.
+    """What events tell of their transaction, each alone, or one after the other.
 
-    ``number``: 0, 1, … over all logs read together; ``timestamp``, ``end_timestamp``: seconds of
-    its first and last event; commit timestamps: µs; ``size``: bytes; ``format``: how its changes
-    are logged (row, statement, mixed, none); ``statements``: QUERY events other than BEGIN, COMMIT
-    and their like; ``resolved_file``, ``resolved_pos``: where a prepared one was decided;
-    ``alone``: its rows stand without GTID, BEGIN and end, and count as committed.
+    ``number``: 0, 1, … over all logs read together; ``file``, ``pos``: where it begins; commit
+    timestamps: µs; ``statements``: QUERY events other than BEGIN, COMMIT and their like;
+    ``resolves``: the XA transaction that it decides; ``alone``: its rows stand without GTID, BEGIN
+    and end, and count as committed.
     """
 
-    number: int
-    file: str
-    pos: int
-    end_file: str
-    end_pos: int
-    server_id: int
-    timestamp: int
-    end_timestamp: int
+    number: int = 0
+    file: str = ""
+    pos: int = 0
     gtid: str | None = None
     thread_id: int | None = None
     xid: int | None = None
@@ -74,13 +67,6 @@ class Transaction:
     sequence_number: int | None = None
     outcome: Outcome = Outcome.CUT
     resolves: str | None = None
-    resolved_file: str | None = None
-    resolved_pos: int | None = None
-    events: int = 0
-    size: int = 0
-    inserts: int = 0
-    updates: int = 0
-    deletes: int = 0
     statements: int = 0
     dml_statements: int = 0
     row_events: int = 0
@@ -90,98 +76,94 @@ class Transaction:
     explicit: bool = False
     alone: bool = False
 
-    @property
-    def format(self) -> str:
-        """``row``, ``statement``, ``mixed``, or ``none`` (no change of rows: DDL alone, say)."""
-        if self.row_events:
-            return "mixed" if self.dml_statements else "row"
-        return "statement" if self.dml_statements else "none"
-
-
-class TransactionTracker:
-    """Feeds on events and says which transaction each belongs to, and when one has ended."""
-
-    def __init__(self, number: int = 0) -> None:
-        self._number = number
-        self.open: Transaction | None = None
-
-    def feed(self, event: Event) -> Transaction | None:
-        """Take the next event; the transaction that ends with it, else None."""
-        raw, body = event.raw, event.body
-        code = raw.header.type_code
-        if code in GTID_TYPES:
-            transaction = self._start(event)
-            _count(transaction, event)
-            if isinstance(body, Gtid):
-                _take_gtid(transaction, body)
-            transaction.explicit = opens_transaction(code, body)
-            return None
-        if self.open is None and not belongs(body):
-            return None
-        transaction = self.open or self._start(event)
-        _count(transaction, event)
-        if not self._take(transaction, body):
-            return None
-        self.open = None
-        return transaction
-
-    def _start(self, event: Event) -> Transaction:
-        raw = event.raw
-        header = raw.header
-        self.open = Transaction(
-            self._number, raw.file, raw.pos, raw.file, raw.end_pos, header.server_id,
-            header.timestamp, header.timestamp,
-        )  # fmt: skip
-        self._number += 1
-        return self.open
-
-    def finish(self) -> Transaction | None:
-        """The transaction that the end of the log cuts, if any."""
-        transaction, self.open = self.open, None
-        return transaction
-
-    def _take(self, transaction: Transaction, body: object) -> bool:
-        """Add what ``body`` says; whether the transaction ends with it."""
-        if isinstance(body, Query):
-            return _take_query(transaction, body)
-        if isinstance(body, Xid):
-            transaction.xid = body.xid
-            transaction.outcome = Outcome.COMMITTED
+    def take(self, event: Event) -> bool:
+        """Add what an event of it says; whether the transaction ends with it."""
+        body = event.body
+        if event.raw.header.type_code in GTID_TYPES:
+            self._take_gtid(event)
+        elif isinstance(body, Query):
+            return self._take_query(body)
+        elif isinstance(body, Xid):
+            self.xid = body.xid
+            return self._end(committed=True)
+        elif isinstance(body, XaPrepare):
+            self.xa = body.xa
+            self.outcome = Outcome.COMMITTED if body.one_phase else Outcome.PREPARED
             return True
-        if isinstance(body, XaPrepare):
-            transaction.xa = body.xa
-            transaction.outcome = Outcome.COMMITTED if body.one_phase else Outcome.PREPARED
-            return True
-        if isinstance(body, TransactionPayload):
-            transaction.compressed = True
+        elif isinstance(body, TransactionPayload):
+            self.compressed = True
         elif isinstance(body, TableMap):
-            transaction.tables.setdefault((body.db, body.table))
+            self.tables.setdefault((body.db, body.table))
         elif isinstance(body, (RowsEvent, EarlyRows)):
-            transaction.row_events += 1
-            ends = bool(body.flags & RowsFlag.STMT_END) and not transaction.explicit
-            if ends and transaction.gtid is None:
-                transaction.alone = True
-                transaction.outcome = Outcome.COMMITTED
-                return True
+            self.row_events += 1
+            ends = bool(body.flags & RowsFlag.STMT_END) and not self.explicit
+            self.alone = self.alone or (ends and self.gtid is None)
+            return self.alone and self._end(committed=True)
         elif isinstance(body, RowsQuery):
-            transaction.first_query = transaction.first_query or body.query
+            self.first_query = self.first_query or body.query
         elif isinstance(body, ExecuteLoadQuery):
-            return _take_statement(transaction, body.thread_id, body.query, StatementKind.DML)
+            return self._take_statement(body.thread_id, body.query, StatementKind.DML)
         elif isinstance(body, (Load, CreateFile, ExecLoad, DeleteFile)):
-            return _take_load(transaction, body)
-        elif isinstance(body, Incident):
-            transaction.outcome = Outcome.COMMITTED
-            return True
-        return False
+            return self._take_load(body)
+        return isinstance(body, Incident) and self._end(committed=True)
+
+    def _end(self, *, committed: bool) -> bool:
+        self.outcome = Outcome.COMMITTED if committed else Outcome.ROLLED_BACK
+        return True
+
+    def _take_gtid(self, event: Event) -> None:
+        body = event.body
+        self.explicit = opens_transaction(event.raw.header.type_code, body)
+        if isinstance(body, Gtid):
+            self.gtid = body.gtid
+            self.commit_timestamp = body.immediate_commit_timestamp
+            self.original_commit_timestamp = body.original_commit_timestamp
+            self.last_committed = body.last_committed
+            self.sequence_number = body.sequence_number
+
+    def _take_load(self, body: Load | CreateFile | ExecLoad | DeleteFile) -> bool:
+        """LOAD DATA of servers before 5.0.3: by itself, or from CREATE_FILE to what became of
+        it."""
+        if isinstance(body, (Load, CreateFile)):
+            load = body if isinstance(body, Load) else body.load
+            self.thread_id = load.thread_id
+            self.statements += 1
+            self.first_query = self.first_query or load.query
+            self.tables.setdefault((load.db, load.table))
+        if self.explicit or isinstance(body, CreateFile):
+            return False
+        return self._end(committed=not isinstance(body, DeleteFile))
+
+    def _take_statement(self, thread_id: int, query: str, kind: StatementKind) -> bool:
+        self.thread_id = thread_id
+        self.statements += 1
+        self.dml_statements += kind == StatementKind.DML
+        self.first_query = self.first_query or query
+        return not self.explicit and self._end(committed=True)
+
+    def _take_query(self, body: Query) -> bool:
+        kind = statement_kind(body.query, body.status_vars.sql_mode)
+        if kind in (StatementKind.BEGIN, StatementKind.XA_START):
+            self.explicit = True
+            self.thread_id = body.thread_id
+            if kind == StatementKind.XA_START:
+                self.xa = xa_id(body.query)
+            return False
+        if kind in (StatementKind.COMMIT, StatementKind.ROLLBACK):
+            return self._end(committed=kind == StatementKind.COMMIT)
+        if kind in (StatementKind.XA_COMMIT, StatementKind.XA_ROLLBACK):
+            self.thread_id = body.thread_id
+            self.resolves = self.xa = xa_id(body.query)
+            return self._end(committed=kind == StatementKind.XA_COMMIT)
+        return kind not in _INSIDE and self._take_statement(body.thread_id, body.query, kind)
 
 
-def _count(transaction: Transaction, event: Event) -> None:
-    raw = event.raw
-    transaction.events += 1
-    if raw.inner is None:
-        transaction.size += raw.header.size
-    transaction.end_file, transaction.end_pos = raw.file, raw.end_pos
-    transaction.end_timestamp = raw.header.timestamp
+_INSIDE = (
+    StatementKind.SAVEPOINT,
+    StatementKind.ROLLBACK_TO,
+    StatementKind.RELEASE_SAVEPOINT,
+    StatementKind.XA_END,
+)
 
 
 def belongs(body: object) -> bool:
@@ -193,82 +175,12 @@ def belongs(body: object) -> bool:
     return isinstance(body, kinds)
 
 
-def _take_load(transaction: Transaction, body: Load | CreateFile | ExecLoad | DeleteFile) -> bool:
-    """LOAD DATA of servers before 5.0.3: by itself, or from CREATE_FILE to what became of it."""
-    if isinstance(body, (Load, CreateFile)):
-        load = body if isinstance(body, Load) else body.load
-        transaction.thread_id = load.thread_id
-        transaction.statements += 1
-        transaction.first_query = transaction.first_query or load.query
-        transaction.tables.setdefault((load.db, load.table))
-    if transaction.explicit or isinstance(body, CreateFile):
-        return False
-    failed = isinstance(body, DeleteFile)
-    transaction.outcome = Outcome.ROLLED_BACK if failed else Outcome.COMMITTED
-    return True
+def transaction_of(event: Event, opened: Transaction | None) -> tuple[Transaction | None, bool]:
+    """The transaction of an event, None for none, and whether it ends with it.
 
-
-def _take_gtid(transaction: Transaction, body: Gtid) -> None:
-    transaction.gtid = body.gtid
-    transaction.commit_timestamp = body.immediate_commit_timestamp
-    transaction.original_commit_timestamp = body.original_commit_timestamp
-    transaction.last_committed = body.last_committed
-    transaction.sequence_number = body.sequence_number
-
-
-def _take_statement(
-    transaction: Transaction, thread_id: int, query: str, kind: StatementKind
-) -> bool:
-    transaction.thread_id = thread_id
-    transaction.statements += 1
-    transaction.dml_statements += kind == StatementKind.DML
-    transaction.first_query = transaction.first_query or query
-    if transaction.explicit:
-        return False
-    transaction.outcome = Outcome.COMMITTED
-    return True
-
-
-def _take_query(transaction: Transaction, body: Query) -> bool:
-    kind = statement_kind(body.query, body.status_vars.sql_mode)
-    if kind in (StatementKind.BEGIN, StatementKind.XA_START):
-        transaction.explicit = True
-        transaction.thread_id = body.thread_id
-        if kind == StatementKind.XA_START:
-            transaction.xa = xa_id(body.query)
-        return False
-    if kind in (StatementKind.COMMIT, StatementKind.ROLLBACK):
-        committed = kind == StatementKind.COMMIT
-        transaction.outcome = Outcome.COMMITTED if committed else Outcome.ROLLED_BACK
-        return True
-    if kind in (StatementKind.XA_COMMIT, StatementKind.XA_ROLLBACK):
-        committed = kind == StatementKind.XA_COMMIT
-        transaction.thread_id = body.thread_id
-        transaction.outcome = Outcome.COMMITTED if committed else Outcome.ROLLED_BACK
-        transaction.resolves = transaction.xa = xa_id(body.query)
-        return True
-    if kind in _INSIDE:
-        return False
-    return _take_statement(transaction, body.thread_id, body.query, kind)
-
-
-_INSIDE = (
-    StatementKind.SAVEPOINT,
-    StatementKind.ROLLBACK_TO,
-    StatementKind.RELEASE_SAVEPOINT,
-    StatementKind.XA_END,
-)
-
-
-def track_transactions(events: Iterable[Event], number: int = 0) -> Iterator[Transaction]:
-    """The transactions of one log, numbered from ``number``; a cut one last."""
-    tracker = TransactionTracker(number)
-    for event in events:
-        if tracker.open is not None and event.raw.header.type_code in GTID_TYPES:
-            yield tracker.open
-        ended = tracker.feed(event)
-        if ended is not None:
-            yield ended
-    cut = tracker.finish()
-    if cut is not None:
-        yield cut
+    ``opened``: the one that is open before it, which takes what the event says.
+    """
+    raw = event.raw
+    if raw.header.type_code in GTID_TYPES or (opened is None and belongs(event.body)):
+        opened = Transaction(0, raw.file, raw.pos)
+    return opened, opened is not None and opened.take(event)

@@ -157,8 +157,7 @@ class Watch:
         elif record["has"][0] & _HAS_GTID:
             gtid = f"{format_uuid(record['sid'][0].tobytes())}:{int(record['gno'][0])}"
         running = Transaction(
-            number, self._file, int(record["pos"][0]), self._file, 0, 0, 0, 0, gtid=gtid,
-            explicit=bool(record["explicit"][0]),
+            number, self._file, int(record["pos"][0]), gtid, explicit=bool(record["explicit"][0])
         )  # fmt: skip
         if self.open is not None and self.open.number == number:
             running.tables |= self.open.tables

@@ -71,18 +71,18 @@ def _statements(plan: Plan, split: Split) -> Iterator[pa.RecordBatch]:
 
 def _boundaries(plan: Plan, split: Split) -> Iterator[pa.RecordBatch]:
     """Where tables are created, dropped, emptied, renamed, altered, written by statements."""
-    from binlogkit.frames.ledgers import plain_record, to_table
     from binlogkit.frames.statements import Boundaries
 
     boundaries = Boundaries(plan.scan.wanted())
     for window in plan.reading(split).windows():
-        records = (plain_record(boundary, BOUNDARY) for _, boundary in boundaries.take(window))
-        yield from to_table(records, BOUNDARY).to_batches()
+        known = len(boundaries.found)
+        boundaries.take(window)
+        yield from boundaries.finish(first=known).to_batches()
 
 
 def _damages(plan: Plan, split: Split) -> Iterator[pa.RecordBatch]:
     """What ``onDamage=report`` goes past, in every row and event; ``error``: the error's class."""
-    from binlogkit.frames.ledgers import to_table
+    from binlogkit.frames.fields.field import to_table
     from binlogkit.frames.row_batches import read_batches
 
     options = replace(plan.options, on_damage="report")

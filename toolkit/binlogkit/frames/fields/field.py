@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -82,6 +82,13 @@ def arrow_schema(declared: Iterable[Field], *, encoded: bool = False) -> pa.Sche
     return pa.schema(
         [(f.name, text if f.type == "string" else arrow_type(f.type)) for f in declared]
     )
+
+
+def to_table(records: Iterable[dict[str, Any]], declared: Iterable[Field]) -> pa.Table:
+    """Records as an Arrow table with the declared columns."""
+    import pyarrow as pa
+
+    return pa.Table.from_pylist(list(records), schema=arrow_schema(declared))
 
 
 def written_type(field: Field) -> str:

@@ -1,0 +1,47 @@
+"""Which transaction each event belongs to, and when one has ended, event by event."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from binlogkit.events.base import Event
+from binlogkit.rows.transactions import GTID_TYPES, Transaction, belongs
+
+__all__ = ["Tracked", "TransactionTracker"]
+
+
+@dataclass(slots=True)
+class Tracked(Transaction):
+    """A transaction with what its events' headers say; ``size``: bytes."""
+
+    end_pos: int = 0
+    server_id: int = 0
+    timestamp: int = 0
+    end_timestamp: int = 0
+    events: int = 0
+    size: int = 0
+
+
+class TransactionTracker:
+    """Feeds on events; ``open``: the transaction that is open."""
+
+    def __init__(self) -> None:
+        self._number = 0
+        self.open: Tracked | None = None
+
+    def feed(self, event: Event) -> Tracked | None:
+        """Take the next event; the transaction that ends with it, else None."""
+        raw, header = event.raw, event.raw.header
+        transaction = None if header.type_code in GTID_TYPES else self.open
+        if transaction is None:
+            if not (header.type_code in GTID_TYPES or belongs(event.body)):
+                return None
+            transaction = Tracked(self._number, raw.file, raw.pos)
+            transaction.server_id, transaction.timestamp = header.server_id, header.timestamp
+            self._number += 1
+        transaction.events += 1
+        transaction.size += header.size if raw.inner is None else 0
+        transaction.end_pos, transaction.end_timestamp = raw.end_pos, header.timestamp
+        ended = transaction.take(event)
+        self.open = None if ended else transaction
+        return transaction if ended else None
