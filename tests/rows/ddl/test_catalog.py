@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from binlogkit.rows.ddl import Catalog, TableChange
-from binlogkit.rows.ddl.modes import SqlMode
+from binlogkit.rows.ddl.session import SqlMode
 
 
 def catalog(*statements: str, version: str = "8.0.31", **arguments: Any) -> Catalog:

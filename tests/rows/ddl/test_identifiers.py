@@ -6,7 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from binlogkit.rows.ddl import Catalog, written_tables
-from binlogkit.rows.ddl.modes import SqlMode
+from binlogkit.rows.ddl.session import SqlMode
 
 # "Permitted characters in quoted identifiers include the full Unicode Basic Multilingual Plane
 # (BMP), except U+0000"; "Database, table, and column names cannot end with space characters."

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from binlogkit.rows.ddl.cutting import cut
-from binlogkit.rows.ddl.lexemes import Lexeme, ordinary
+from binlogkit.rows.ddl.lexemes import Lexeme, cut, ordinary
 
 LOG = Path(__file__).parents[2] / "_data" / "8.0-row-full" / "transactions" / "binlog.000001"
 PARTS = (

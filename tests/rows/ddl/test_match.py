@@ -67,8 +67,7 @@ def defined(sql: str) -> ColumnDefinition:
 
 
 def agrees(definition: ColumnDefinition, code: T, meta: bytes) -> bool:
-    real, length, precision, scale = resolve(code, meta)
-    return fits(definition, real, length=length, precision=precision, scale=scale)
+    return fits(definition, column(0, code, meta))
 
 
 @pytest.mark.parametrize(("sql", "code", "meta"), TOLD, ids=[sql[:30] for sql, _, _ in TOLD])
@@ -93,7 +92,9 @@ def test_types_of_tables_made_before_5_6_4() -> None:
 
 def test_unknown_character_set_takes_one_to_four_bytes() -> None:
     definition = replace(defined("VARCHAR(10)"), charset=None)
-    lengths = [n for n in range(60) if fits(definition, T.VARCHAR, length=n)]
+    lengths = [
+        n for n in range(60) if fits(definition, Column(0, "a", T.VARCHAR, b"", "", length=n))
+    ]
     assert lengths == [10, 20, 30, 40]
 
 

@@ -8,8 +8,8 @@ from contextlib import suppress
 import pytest
 
 from binlogkit.errors import SchemaError
-from binlogkit.rows.ddl.modes import DEFAULT_MODE, SqlMode, mode_from_names, version_number
 from binlogkit.rows.ddl.scan import Script, leading_words, plain
+from binlogkit.rows.ddl.session import DEFAULT_MODE, SqlMode, mode_from_names, version_number
 from tests.benchmarks.growth import HOSTILE_TEXT
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from binlogkit.rows.ddl import written_tables
-from binlogkit.rows.ddl.modes import SqlMode
+from binlogkit.rows.ddl.session import SqlMode
 
 D = "d"
 

@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from binlogkit.constants import ColumnType
 
-__all__ = ["Column", "ColumnDefinition", "Origin", "TableDefinition", "TableSchema"]
+__all__ = ["Column", "ColumnDefinition", "Origin", "TableChange", "TableDefinition", "TableSchema"]
 
 NAME_LENGTH = 64  # characters of a column's name (manual, "Identifier Length Limits")
 
@@ -73,6 +73,27 @@ class TableDefinition:
     collation: str | None = None
     engine: str | None = None
     cascades: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TableChange:
+    """What one statement did to one table.
+
+    ``action``: create, drop, truncate, rename, alter, drop_database, statement_write, unknown, or
+    incident (no statement: the server says that changes are missing from the log here);
+    ``db``, ``table``: its name before (empty where it cannot be told; ``table`` is empty of
+    drop_database); ``new_db``, ``new_table``: of rename; ``definition``: after the change, None
+    where there is none or it is not known; ``reason``: of unknown, and what else there is to know
+    (one sentence).
+    """
+
+    action: str
+    db: str
+    table: str
+    new_db: str | None = None
+    new_table: str | None = None
+    definition: TableDefinition | None = None
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

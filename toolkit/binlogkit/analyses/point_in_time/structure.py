@@ -14,8 +14,7 @@ from typing import Any
 
 from binlogkit.errors import SchemaError
 from binlogkit.rows.ddl.alter import alter_table
-from binlogkit.rows.ddl.modes import ASSUMED_VERSION, SqlMode
-from binlogkit.rows.ddl.session import Session
+from binlogkit.rows.ddl.session import Session, SqlMode
 from binlogkit.rows.ddl.tokens import Lexeme, Reader, read
 from binlogkit.rows.schema import ColumnDefinition, TableDefinition
 
@@ -48,13 +47,12 @@ def alteration(
 
     A definition is None where the log does not hold it; ``sql_mode``: the session's.
     """
-    mode = SqlMode(sql_mode or 0)
-    session = Session(ASSUMED_VERSION, mode)
+    session = Session(mode=SqlMode(sql_mode or 0))
     try:
-        reader = read(statement, mode, ASSUMED_VERSION)
+        reader = read(statement, session)
         if reader.peek().word in ("CREATE", "DROP"):  # INDEX: no row changes
             return Alteration()
-        parsed = alter_table(reader, session)
+        parsed = alter_table(reader)
     except SchemaError:
         return None
     result = Alteration()
@@ -62,13 +60,13 @@ def alteration(
     pairs = dict(parsed.renamed) | {c.old: c.spec.name for c in parsed.changes if c.old is not None}
     renamed = {_spelled(old_columns, old): new for old, new in pairs.items()}
     result.renamed = {old: new for old, new in renamed.items() if old != new}
-    result.dropped = {_spelled(old_columns, name) for name in parsed.dropped}
+    result.dropped = {_spelled(old_columns, name) for name in parsed.dropped.values()}
     came_from = {new.lower(): old.lower() for old, new in result.renamed.items()}
     for change in parsed.changes:
         name = change.spec.name
         new = new_columns.get(name.lower())
         if change.old is None:
-            result.added[name] = _default(statement, name, new, mode)
+            result.added[name] = _default(statement, name, new, session)
             continue
         old = old_columns.get(change.old.lower())
         if old is None or new is None or not keeps(old, new):
@@ -171,11 +169,11 @@ _KEPT: tuple[tuple[tuple[str, ...], _Rule], ...] = (
 # ---- what a new column holds ------------------------------------------------------------
 
 
-def _default(statement: str, name: str, column: ColumnDefinition | None, mode: SqlMode) -> Any:
+def _default(statement: str, name: str, column: ColumnDefinition | None, session: Session) -> Any:
     """The value that ADD COLUMN gives to rows that are there, as a Python value or NOT_KNOWN."""
     if column is None or column.generated or column.auto_increment:
         return NOT_KNOWN
-    found = _default_token(read(statement, mode, ASSUMED_VERSION), name)
+    found = _default_token(read(statement, session), name)
     if found is NOT_KNOWN:
         return NOT_KNOWN
     if found is None:

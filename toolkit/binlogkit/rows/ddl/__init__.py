@@ -9,9 +9,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from binlogkit.rows.ddl.catalog import Catalog
-from binlogkit.rows.ddl.changes import TableChange
 from binlogkit.rows.ddl.kind import StatementKind, statement_kind
 from binlogkit.rows.ddl.match import fits, matches
+from binlogkit.rows.schema import TableChange
 
 if TYPE_CHECKING:
     from binlogkit.rows.ddl.dump import load_schema
@@ -19,16 +19,9 @@ if TYPE_CHECKING:
     from binlogkit.rows.ddl.written import written_tables
 
 __all__ = [
-    "Catalog",
-    "StatementKind",
-    "TableChange",
-    "fits",
-    "from_server",
-    "load_schema",
-    "matches",
-    "statement_kind",
-    "written_tables",
-]
+    "Catalog", "StatementKind", "TableChange", "fits", "from_server", "load_schema", "matches",
+    "statement_kind", "written_tables",
+]  # fmt: skip
 
 _HOMES = {"from_server": "server", "load_schema": "dump", "written_tables": "written"}
 

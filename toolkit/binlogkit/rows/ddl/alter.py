@@ -12,17 +12,9 @@ from dataclasses import dataclass, field, replace
 
 from binlogkit.errors import SchemaError, printable
 from binlogkit.rows.ddl.charsets import Collated
-from binlogkit.rows.ddl.columns import ColumnSpec, column, convert, resolve, skip_default
-from binlogkit.rows.ddl.create import (
-    MAX_COLUMNS,
-    MAX_KEYS,
-    Options,
-    element,
-    inline_keys,
-    table_options,
-)
-from binlogkit.rows.ddl.keys import KEY_WORDS, Foreign, Key, KeyPart
-from binlogkit.rows.ddl.keywords import words
+from binlogkit.rows.ddl.columns import ColumnSpec, convert, resolve, skip_default
+from binlogkit.rows.ddl.create import Elements, Options, table_options
+from binlogkit.rows.ddl.keys import KEY_WORDS, Key, KeyPart
 from binlogkit.rows.ddl.session import Session
 from binlogkit.rows.ddl.table import Tracked, finish
 from binlogkit.rows.ddl.tokens import Reader
@@ -45,24 +37,23 @@ class Change:
 
 @dataclass(slots=True)
 class AlterTable:
-    """A parsed ALTER TABLE.
+    """A parsed ALTER TABLE; what is dropped, renamed, shown or hidden by its name in small letters.
 
-    ``rows``: sentences that say which rows come or go without row events (partitions, tablespaces);
-    ``exchanged``: the other table of EXCHANGE PARTITION.
+    ``added``: also the columns that are redefined; ``rows``: sentences that say which rows come or
+    go without row events (partitions, tablespaces); ``exchanged``: the other table of EXCHANGE
+    PARTITION.
     """
 
     db: str | None
     table: str
+    added: Elements = field(default_factory=Elements)
     changes: list[Change] = field(default_factory=list)
-    dropped: list[str] = field(default_factory=list)
+    dropped: dict[str, str] = field(default_factory=dict)
     renamed: dict[str, str] = field(default_factory=dict)
     visibility: dict[str, bool] = field(default_factory=dict)
-    keys: list[Key] = field(default_factory=list)
-    dropped_keys: list[str] = field(default_factory=list)
-    dropped_constraints: list[str] = field(default_factory=list)
+    dropped_keys: set[str] = field(default_factory=set)
+    dropped_foreign: set[str] = field(default_factory=set)
     renamed_keys: dict[str, str] = field(default_factory=dict)
-    foreign: list[Foreign] = field(default_factory=list)
-    dropped_foreign: list[str] = field(default_factory=list)
     options: Options = field(default_factory=Options)
     convert: Options | None = None
     new_name: tuple[str | None, str] | None = None
@@ -70,22 +61,19 @@ class AlterTable:
     exchanged: tuple[str | None, str] | None = None
 
 
-def alter_table(reader: Reader, session: Session) -> AlterTable:
+def alter_table(reader: Reader) -> AlterTable:
     """Read ``ALTER TABLE …``."""
     reader.expect("ALTER")
     while reader.accept_any("ONLINE", "OFFLINE", "IGNORE"):
         pass
     reader.expect("TABLE")
-    db, table = reader.qualified()
-    result = AlterTable(db, table)
+    result = AlterTable(*reader.qualified())
     while not reader.done:
-        if len(result.changes) > MAX_COLUMNS or len(result.keys) > MAX_KEYS:
-            reader.fail(f"more than {MAX_COLUMNS} columns or {MAX_KEYS} keys")
         before = reader.peek()
         action = _ACTIONS.get(before.word)
         if action is not None:
             reader.take()
-            action(reader, session, result)
+            action(reader, result)
         else:
             table_options(reader, result.options)
         if reader.peek() is before:
@@ -94,118 +82,99 @@ def alter_table(reader: Reader, session: Session) -> AlterTable:
     return result
 
 
-def _add(reader: Reader, session: Session, result: AlterTable) -> None:
+def _add(reader: Reader, result: AlterTable) -> None:
+    columns = result.added.columns
+    before = len(columns)
     if reader.accept("PARTITION"):
         reader.skip_until(",")
-        return
-    named = reader.accept("COLUMN")
-    if not named and reader.sees_any(KEY_WORDS):
-        _collect(reader, session, result)
-        return
-    if reader.accept("("):
-        _collect(reader, session, result)
-        while reader.accept(","):
-            _collect(reader, session, result)
-        reader.expect(")")
-        return
-    _changed(reader, session, result, reader.identifier(), None)
+    elif not reader.accept("COLUMN") and reader.sees_any(KEY_WORDS):
+        result.added.read(reader)
+    elif reader.sees("("):
+        reader.listed(result.added.read)
+        result.changes += [Change(spec) for spec in columns[before:]]
+    else:
+        _changed(reader, result, None)
 
 
-def _collect(reader: Reader, session: Session, result: AlterTable) -> None:
-    """A column or key in ADD (…), a key behind ADD."""
-    columns: list[ColumnSpec] = []
-    element(reader, session, columns, result.keys, result.foreign)
-    result.changes.extend(Change(spec) for spec in columns)
-
-
-def _changed(
-    reader: Reader, session: Session, result: AlterTable, name: str, old: str | None
-) -> None:
+def _changed(reader: Reader, result: AlterTable, old: str | None) -> None:
     """A column definition and its place."""
-    spec = column(reader, session, name)
-    after = None
+    spec, after = result.added.read_column(reader), None
     if reader.accept("FIRST"):
         after = FIRST
     elif reader.accept("AFTER"):
         after = reader.identifier()
     result.changes.append(Change(spec, old, after))
-    result.keys.extend(inline_keys(spec))
-    if spec.foreign is not None:
-        result.foreign.append(spec.foreign)
 
 
-def _change(reader: Reader, session: Session, result: AlterTable) -> None:
+def _change(reader: Reader, result: AlterTable) -> None:
     reader.accept("COLUMN")
-    old = reader.identifier()
-    _changed(reader, session, result, reader.identifier(), old)
+    _changed(reader, result, reader.identifier())
 
 
-def _modify(reader: Reader, session: Session, result: AlterTable) -> None:
+def _modify(reader: Reader, result: AlterTable) -> None:
     reader.accept("COLUMN")
-    name = reader.identifier()
-    _changed(reader, session, result, name, name)
+    _changed(reader, result, reader.peek().text)
 
 
-def _drop(reader: Reader, _: Session, result: AlterTable) -> None:
+def _drop(reader: Reader, result: AlterTable) -> None:
     if reader.accept("PARTITION"):
         result.rows.append("ALTER TABLE … DROP PARTITION removes rows without row events")
         reader.skip_until()
     elif reader.accept("FOREIGN", "KEY"):
-        result.dropped_foreign.append(reader.identifier())
+        result.dropped_foreign.add(reader.identifier().lower())
     elif reader.accept("PRIMARY", "KEY"):
-        result.dropped_keys.append("PRIMARY")
+        result.dropped_keys.add("primary")
     elif reader.accept_any("INDEX", "KEY"):
-        result.dropped_keys.append(reader.identifier())
+        result.dropped_keys.add(reader.identifier().lower())
     elif reader.accept("CHECK"):
         reader.identifier()
     elif reader.accept("CONSTRAINT"):
-        result.dropped_constraints.append(reader.identifier())
+        name = reader.identifier().lower()
+        result.dropped_keys.add(name)
+        result.dropped_foreign.add(name)
     else:
         reader.accept("COLUMN")
-        result.dropped.append(reader.identifier())
+        name = reader.identifier()
+        result.dropped[name.lower()] = name
         reader.accept_any("RESTRICT", "CASCADE")
 
 
-def _alter(reader: Reader, _: Session, result: AlterTable) -> None:
+def _alter(reader: Reader, result: AlterTable) -> None:
     if reader.accept_any("INDEX", "CHECK", "CONSTRAINT"):
         reader.skip_until(",")
         return
     reader.accept("COLUMN")
-    name = reader.identifier()
+    name = reader.identifier().lower()
     if reader.accept("SET", "DEFAULT"):
         skip_default(reader)
     elif reader.accept("SET", "VISIBLE"):
-        result.visibility[name.lower()] = True
+        result.visibility[name] = True
     elif reader.accept("SET", "INVISIBLE"):
-        result.visibility[name.lower()] = False
+        result.visibility[name] = False
     else:
         reader.expect("DROP", "DEFAULT")
 
 
-def _rename(reader: Reader, _: Session, result: AlterTable) -> None:
-    if reader.accept("COLUMN"):
-        old = reader.identifier()
-        reader.expect("TO")
-        result.renamed[old.lower()] = reader.identifier()
-    elif reader.accept_any("INDEX", "KEY"):
-        old = reader.identifier()
-        reader.expect("TO")
-        result.renamed_keys[old.lower()] = reader.identifier()
-    else:
+def _rename(reader: Reader, result: AlterTable) -> None:
+    what = reader.accept_any("COLUMN", "INDEX", "KEY")
+    if what is None:
         reader.accept_any("TO", "AS", "=")
         result.new_name = reader.qualified()
-
-
-def _convert(reader: Reader, _: Session, result: AlterTable) -> None:
+        return
+    old = reader.identifier().lower()
     reader.expect("TO")
-    options = Options()
+    (result.renamed if what == "COLUMN" else result.renamed_keys)[old] = reader.identifier()
+
+
+def _convert(reader: Reader, result: AlterTable) -> None:
+    reader.expect("TO")
+    options = result.convert = Options()
     table_options(reader, options)
     if options.charset is None and not options.default_charset:
         reader.fail("CONVERT TO without a character set")
-    result.convert = options
 
 
-def _exchange(reader: Reader, _: Session, result: AlterTable) -> None:
+def _exchange(reader: Reader, result: AlterTable) -> None:
     reader.expect("PARTITION")
     reader.identifier()
     reader.expect("WITH", "TABLE")
@@ -214,28 +183,28 @@ def _exchange(reader: Reader, _: Session, result: AlterTable) -> None:
     reader.skip_until()
 
 
-def _truncate(reader: Reader, _: Session, result: AlterTable) -> None:
+def _truncate(reader: Reader, result: AlterTable) -> None:
     reader.expect("PARTITION")
     result.rows.append("ALTER TABLE … TRUNCATE PARTITION removes rows without row events")
     reader.skip_until()
 
 
-def _tablespace(reader: Reader, _: Session, result: AlterTable) -> None:
+def _tablespace(reader: Reader, result: AlterTable) -> None:
     result.rows.append("ALTER TABLE … TABLESPACE replaces the rows without row events")
     reader.skip_until(",")
 
 
-def _skip_part(reader: Reader, _: Session, __: AlterTable) -> None:
+def _skip_part(reader: Reader, _: AlterTable) -> None:
     reader.skip_until(",")
 
 
-def _skip_rest(reader: Reader, _: Session, __: AlterTable) -> None:
+def _skip_rest(reader: Reader, _: AlterTable) -> None:
     reader.skip_until()
 
 
-_Action = Callable[[Reader, Session, AlterTable], None]
-
-_ACTIONS: dict[str, _Action] = {
+_PARTS = "ALGORITHM DISABLE ENABLE FORCE LOCK SECONDARY_LOAD SECONDARY_UNLOAD UPGRADE WITH WITHOUT"
+_RESTS = "ANALYZE CHECK COALESCE OPTIMIZE ORDER PARTITION REBUILD REMOVE REORGANIZE REPAIR"
+_ACTIONS: dict[str, Callable[[Reader, AlterTable], None]] = {
     "ADD": _add,
     "ALTER": _alter,
     "CHANGE": _change,
@@ -247,17 +216,8 @@ _ACTIONS: dict[str, _Action] = {
     "MODIFY": _modify,
     "RENAME": _rename,
     "TRUNCATE": _truncate,
-    **dict.fromkeys(
-        words(
-            "ALGORITHM DISABLE ENABLE FORCE LOCK SECONDARY_LOAD SECONDARY_UNLOAD UPGRADE WITH "
-            "WITHOUT"
-        ),
-        _skip_part,
-    ),
-    **dict.fromkeys(
-        words("ANALYZE CHECK COALESCE OPTIMIZE ORDER PARTITION REBUILD REMOVE REORGANIZE REPAIR"),
-        _skip_rest,
-    ),
+    **dict.fromkeys(_PARTS.split(), _skip_part),
+    **dict.fromkeys(_RESTS.split(), _skip_rest),
 }
 
 
@@ -268,19 +228,22 @@ def altered(table: Tracked, parsed: AlterTable, database: Collated, session: Ses
     known of it was wrong before.
     """
     default = _default(table, parsed, database, session)
-    force = None if parsed.convert is None else default
-    columns = _columns(table, parsed, default, force, session)
+    columns = _columns(table, parsed, default, session)
     if _has_row_id(table) and (parsed.options.engine or "InnoDB") == "InnoDB":
         columns.sort(key=lambda c: c.name.lower() != ROW_ID)
     names = _new_names(table, parsed)
-    keys = [_renamed_key(key, names) for key in _kept_keys(table, parsed)]
-    foreign = [_renamed_foreign(fk, names) for fk in _kept_foreign(table, parsed)]
+    keys = [_renamed_key(key, parsed, names) for key in table.keys if not _gone(key, parsed)]
+    foreign = [
+        replace(fk, columns=tuple(names.get(name.lower(), name) for name in fk.columns))
+        for fk in table.foreign
+        if (fk.name or "").lower() not in parsed.dropped_foreign
+    ]
     return finish(
         replace(
             table,
             columns=tuple(columns),
-            keys=tuple(key for key in keys if key.parts) + tuple(parsed.keys),
-            foreign=(*foreign, *parsed.foreign),
+            keys=(*(key for key in keys if key.parts), *parsed.added.keys),
+            foreign=(*foreign, *parsed.added.foreign),
             collated=default,
             engine=parsed.options.engine or table.engine,
         )
@@ -300,25 +263,20 @@ def _default(table: Tracked, parsed: AlterTable, database: Collated, session: Se
 
 
 def _columns(
-    table: Tracked,
-    parsed: AlterTable,
-    default: Collated,
-    force: Collated | None,
-    session: Session,
+    table: Tracked, parsed: AlterTable, default: Collated, session: Session
 ) -> list[ColumnDefinition]:
     """The columns in their new order."""
+    force = None if parsed.convert is None else default
     names = {column.name.lower() for column in table.columns}
-    dropped = {name.lower() for name in parsed.dropped}
     by_old = {change.old.lower(): change for change in parsed.changes if change.old is not None}
-    for name in (*dropped, *by_old, *parsed.renamed, *parsed.visibility):
+    for name in (*parsed.dropped, *by_old, *parsed.renamed, *parsed.visibility):
         if name not in names:
             raise SchemaError(f"ALTER TABLE names an unknown column, '{printable(name)}'")
     result: list[ColumnDefinition] = []
     moved: dict[int, ColumnDefinition] = {}
     for old in table.columns:
-        key = old.name.lower()
-        change = by_old.get(key)
-        if key in dropped:
+        change = by_old.get(old.name.lower())
+        if old.name.lower() in parsed.dropped:
             continue
         if change is None:
             result.append(_kept(old, parsed, force))
@@ -363,52 +321,29 @@ def _kept(old: ColumnDefinition, parsed: AlterTable, force: Collated | None) -> 
 
 
 def _place(columns: list[ColumnDefinition], new: ColumnDefinition, after: str | None) -> None:
-    """Put ``new`` at the end, first, or behind the column ``after``."""
-    if after is None:
-        columns.append(new)
-        return
-    if after == FIRST:
-        columns.insert(0, new)
-        return
-    for index, present in enumerate(columns):
-        if present.name.lower() == after.lower():
-            columns.insert(index + 1, new)
-            return
-    raise SchemaError(f"ALTER TABLE puts a column after an unknown one, '{printable(after)}'")
+    """Put ``new`` at the end, first, or after the column ``after``."""
+    names = [FIRST, *(present.name.lower() for present in columns)]
+    if after is not None and after.lower() not in names:
+        raise SchemaError(f"ALTER TABLE puts a column after an unknown one, '{printable(after)}'")
+    columns.insert(len(columns) if after is None else names.index(after.lower()), new)
 
 
-def _kept_keys(table: Tracked, parsed: AlterTable) -> list[Key]:
-    gone = {name.lower() for name in (*parsed.dropped_keys, *parsed.dropped_constraints)}
-    kept = [key for key in table.keys if (key.name or "").lower() not in gone]
-    return [
-        replace(key, name=parsed.renamed_keys.get((key.name or "").lower(), key.name))
-        for key in kept
-    ]
+def _gone(key: Key, parsed: AlterTable) -> bool:
+    return (key.name or "").lower() in parsed.dropped_keys
 
 
 def _new_names(table: Tracked, parsed: AlterTable) -> dict[str, str]:
     """What each kept column is called afterwards, by its lower-case name before."""
-    dropped = {name.lower() for name in parsed.dropped}
-    names = {c.name.lower(): c.name for c in table.columns if c.name.lower() not in dropped}
+    names = {c.name.lower(): c.name for c in table.columns if c.name.lower() not in parsed.dropped}
     names |= parsed.renamed
-    names |= {c.old.lower(): c.spec.name for c in parsed.changes if c.old is not None}
-    return names
+    return names | {c.old.lower(): c.spec.name for c in parsed.changes if c.old is not None}
 
 
-def _renamed_key(key: Key, names: dict[str, str]) -> Key:
-    """``key`` with its columns' new names, without those that are gone."""
+def _renamed_key(key: Key, parsed: AlterTable, names: dict[str, str]) -> Key:
+    """``key`` with its new name, its columns' new names, without those that are gone."""
     parts = (
         part if part.column is None else KeyPart(names.get(part.column.lower(), ""), part.length)
         for part in key.parts
     )
-    return replace(key, parts=tuple(part for part in parts if part.column != ""))
-
-
-def _kept_foreign(table: Tracked, parsed: AlterTable) -> list[Foreign]:
-    """The foreign keys that stay."""
-    gone = {name.lower() for name in (*parsed.dropped_foreign, *parsed.dropped_constraints)}
-    return [fk for fk in table.foreign if (fk.name or "").lower() not in gone]
-
-
-def _renamed_foreign(fk: Foreign, names: dict[str, str]) -> Foreign:
-    return replace(fk, columns=tuple(names.get(name.lower(), name) for name in fk.columns))
+    name = parsed.renamed_keys.get((key.name or "").lower(), key.name)
+    return replace(key, parts=tuple(part for part in parts if part.column != ""), name=name)

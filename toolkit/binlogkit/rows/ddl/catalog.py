@@ -5,16 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from binlogkit.errors import SchemaError
-from binlogkit.rows.ddl.changes import TableChange
-from binlogkit.rows.ddl.charsets import Collated, collated
+from binlogkit.rows.ddl.charsets import collated
 from binlogkit.rows.ddl.kind import StatementKind, statement_kind
-from binlogkit.rows.ddl.modes import SqlMode, version_number
 from binlogkit.rows.ddl.scan import leading_words
-from binlogkit.rows.ddl.session import Session
+from binlogkit.rows.ddl.session import Session, SqlMode, version_number
 from binlogkit.rows.ddl.store import Store
-from binlogkit.rows.ddl.table import Tracked
 from binlogkit.rows.ddl.tokens import Reader, read
-from binlogkit.rows.schema import TableDefinition
+from binlogkit.rows.schema import TableChange, TableDefinition
 
 if TYPE_CHECKING:
     from binlogkit.rows.ddl.statements import Handler
@@ -24,7 +21,7 @@ __all__ = ["Catalog"]
 _EXPLICIT_TIMESTAMPS_SINCE = 80002  # explicit_defaults_for_timestamp is on by default (manual)
 
 
-class Catalog:
+class Catalog(Store):
     """Table definitions by name, kept up to date by :meth:`apply`.
 
     ``server_version``: as the format description tells it, for versioned comments and defaults;
@@ -41,7 +38,7 @@ class Catalog:
     ) -> None:
         self.server_version = server_version
         default = collated(default_charset, default_collation, self._version)
-        self._store = Store(lower_case_table_names, default)
+        super().__init__(lower_case_table_names, default)
 
     @property
     def server_version(self) -> str | None:
@@ -53,46 +50,20 @@ class Catalog:
         self._server_version = version
         self._version = version_number(version)
 
-    def copy(self) -> Catalog:
-        """An independent catalog with the same content."""
-        twin = Catalog(self.server_version)
-        twin._store = self._store.copy()
-        return twin
-
-    def table(self, db: str, table: str) -> TableDefinition | None:
-        """The definition of a base table, None where it is not known."""
-        return self._store.definition((db, table))
-
     def mapped(self, db: str, table: str) -> TableDefinition | None:
         """The definition of a table by the name that a table map gives it.
 
         A name in small letters that only a statement in capitals explains shows a server with
         lower_case_table_names=1: names are folded from there on, and :attr:`folded` tells so.
         """
-        if self._store.stands_folded((db, table)):
-            self._store.fold_names()
-        return self._store.definition((db, table))
+        if self.stands_folded((db, table)):
+            self.fold_names()
+        return self.table(db, table)
 
     @property
     def folded(self) -> bool:
         """Whether names are compared without case."""
-        return bool(self._store.fold)
-
-    def tables(self) -> list[TableDefinition]:
-        """Every known definition, by database and name."""
-        return self._store.definitions()
-
-    def is_unknown(self, db: str, table: str) -> str | None:
-        """Why the schema of a table is not known from some statement on; None otherwise."""
-        return self._store.unknown((db, table))
-
-    def put(self, table: Tracked) -> None:
-        """Enter a table that is known from elsewhere (a server's information_schema)."""
-        self._store.put(table)
-
-    def put_database(self, db: str, default: Collated) -> None:
-        """Enter a database's default character set."""
-        self._store.databases[self._store.folded(db)] = default
+        return bool(self.fold)
 
     def apply(
         self,
@@ -136,16 +107,16 @@ class Catalog:
 
     def _handled(self, handler: Handler, sql: str, session: Session) -> list[TableChange]:
         try:
-            reader = read(sql, session.mode, session.version)
+            reader = read(sql, session)
         except SchemaError as exc:
             return [TableChange("unknown", session.default_db or "", "", reason=str(exc))]
         try:
-            return handler(self._store, reader, session)
+            return handler(self, reader)
         except SchemaError as exc:
             reader.rewind()
-            return [self._not_understood(reader, session, str(exc))]
+            return [self._not_understood(reader, str(exc))]
 
-    def _not_understood(self, reader: Reader, session: Session, reason: str) -> TableChange:
+    def _not_understood(self, reader: Reader, reason: str) -> TableChange:
         """Mark the table that the statement names, if that much can be read."""
         try:
             if not reader.accept("TRUNCATE"):
@@ -153,10 +124,10 @@ class Catalog:
             reader.accept_any("TABLE", "TABLES", "ON")
             reader.accept("IF", "NOT", "EXISTS")
             reader.accept("IF", "EXISTS")
-            name = self._store.full(reader.qualified(), session)
+            name = self.full(reader.qualified(), reader.session)
         except SchemaError:
-            return TableChange("unknown", session.default_db or "", "", reason=reason)
-        return self._store.lose(name, reason)
+            return TableChange("unknown", reader.session.default_db or "", "", reason=reason)
+        return self.lose(name, reason)
 
     def _written(self, sql: str, session: Session) -> list[TableChange]:
         from binlogkit.rows.ddl.written import written_tables
@@ -168,7 +139,7 @@ class Catalog:
         changes = []
         for db, table in names:
             name = (db or "", table)
-            if not self._store.is_temporary(name, session):
-                known = self._store.definition(name)
+            if not self.is_temporary(name, session):
+                known = self.table(*name)
                 changes.append(TableChange("statement_write", *name, definition=known))
         return changes

@@ -11,14 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 __all__ = [
-    "CHARSETS",
-    "UNKNOWN",
-    "Charset",
-    "Collated",
-    "canonical",
-    "collated",
-    "default_collation",
-]
+    "CHARSETS", "UNKNOWN", "Charset", "Collated", "canonical", "collated", "default_collation",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from binlogkit._kernel.charsets import decode, encode
-from binlogkit.rows.ddl.charsets import (
-    CHARSETS,
-    Collated,
-    canonical,
-)
+from binlogkit.rows.ddl.charsets import CHARSETS, Collated, canonical
 from binlogkit.rows.ddl.keys import Foreign, inline_reference
-from binlogkit.rows.ddl.keywords import words
 from binlogkit.rows.ddl.session import Session
 from binlogkit.rows.ddl.tokens import Reader
 from binlogkit.rows.ddl.types import TEXT_CAPACITY, TypeSpec, blob_for, data_type
@@ -50,16 +45,14 @@ class ColumnSpec:
     foreign: Foreign | None = None
 
 
-def column(reader: Reader, session: Session, name: str) -> ColumnSpec:
-    """Read what follows a column's name: type and attributes."""
-    spec = ColumnSpec(name, data_type(reader, session))
+def column(reader: Reader) -> ColumnSpec:
+    """Read a column: name, type and attributes."""
+    spec = ColumnSpec(reader.identifier(), data_type(reader))
     if spec.type.serial:
         spec = replace(spec, nullable=False, auto_increment=True, unique=True)
-    while True:
-        following = _attribute(reader, session, spec)
-        if following is None:
-            return spec
+    while (following := _attribute(reader, spec)) is not None:
         spec = following
+    return spec
 
 
 _FLAGS: dict[tuple[str, ...], dict[str, object]] = {
@@ -81,10 +74,12 @@ _FLAGS: dict[tuple[str, ...], dict[str, object]] = {
     ("ENFORCED",): {},
 }
 #: Attributes that take one value and change nothing that is tracked.
-_VALUED = words("COMMENT COLUMN_FORMAT STORAGE SRID ENGINE_ATTRIBUTE SECONDARY_ENGINE_ATTRIBUTE")
+_VALUED = (
+    "COMMENT", "COLUMN_FORMAT", "STORAGE", "SRID", "ENGINE_ATTRIBUTE", "SECONDARY_ENGINE_ATTRIBUTE",
+)  # fmt: skip
 
 
-def _attribute(reader: Reader, session: Session, spec: ColumnSpec) -> ColumnSpec | None:
+def _attribute(reader: Reader, spec: ColumnSpec) -> ColumnSpec | None:
     """``spec`` with the next attribute, None where none follows."""
     for flag, changes in _FLAGS.items():
         if reader.accept(*flag):
@@ -99,23 +94,18 @@ def _attribute(reader: Reader, session: Session, spec: ColumnSpec) -> ColumnSpec
     elif reader.accept_any(*_VALUED):
         reader.accept("=")
         reader.take()
-    elif reader.sees("CONSTRAINT") or reader.sees("CHECK"):
-        _check(reader)
+    elif reader.sees("CONSTRAINT") or reader.sees("CHECK"):  # [CONSTRAINT [name]] CHECK (expr)
+        if reader.accept("CONSTRAINT") and not reader.sees("CHECK"):
+            reader.identifier()
+        reader.expect("CHECK")
+        reader.skip_parentheses()
     elif reader.accept("REFERENCES"):
         foreign = inline_reference(reader, spec.name)
         # Inline REFERENCES are read and ignored before 9.0 (manual 9.0, "What Is New").
-        return replace(spec, foreign=foreign if session.version >= 90000 else None)
+        return replace(spec, foreign=foreign if reader.session.version >= 90000 else None)
     else:
         return None
     return spec
-
-
-def _check(reader: Reader) -> None:
-    """``[CONSTRAINT [name]] CHECK (expr)``."""
-    if reader.accept("CONSTRAINT") and not reader.sees("CHECK"):
-        reader.identifier()
-    reader.expect("CHECK")
-    reader.skip_parentheses()
 
 
 def skip_default(reader: Reader) -> None:
@@ -195,16 +185,13 @@ def _sized(
     # An unknown character set: the one that server uses unless told otherwise.
     per_character = charset.max_bytes or (4 if session.version >= 80000 else 1)
     text = charset.charset != "binary"
-    if name in TEXT_CAPACITY:
-        # TEXT(0) is no number for 5.7 and a TINYTEXT for 8.0 (seen on 5.7.22 and 8.0.31).
-        sized = length is not None and (length > 0 or session.version >= 80000)
-        if sized and length is not None and name in ("blob", "text"):
-            name = blob_for(length * per_character, text)
-        return name, TEXT_CAPACITY[name]
-    if name in ("varchar", "varbinary") and length and length * per_character > _MAX_VARCHAR:
-        name = blob_for(length * per_character, text)
-        return name, TEXT_CAPACITY[name]
-    return name, length
+    # TEXT(0) is no number for 5.7 and a TINYTEXT for 8.0 (seen on 5.7.22 and 8.0.31).
+    sized = length is not None and (length > 0 or session.version >= 80000)
+    if (sized and name in ("blob", "text")) or (
+        name in ("varchar", "varbinary") and (length or 0) * per_character > _MAX_VARCHAR
+    ):
+        name = blob_for((length or 0) * per_character, text)
+    return name, TEXT_CAPACITY.get(name, length)
 
 
 def _text_label(label: str | bytes, charset: str | None) -> str:
@@ -232,16 +219,14 @@ def convert(old: ColumnDefinition, target: Collated) -> ColumnDefinition:
     if (old.charset is None and old.type not in _TEXTUAL) or old.charset == "binary":
         return old
     kind, length = old.type, old.length
-    before = CHARSETS.get(old.charset or "")
+    before, width = CHARSETS.get(old.charset or ""), target.max_bytes or 1
     if target.charset == "binary":
         kind = _BINARY_TWIN.get(kind, kind)
     elif kind in TEXT_CAPACITY and kind != "longtext" and before is not None:
-        characters = TEXT_CAPACITY[kind] // before.max_bytes
-        kind = blob_for(characters * (target.max_bytes or 1), True)
-        length = TEXT_CAPACITY[kind]
-    elif kind == "varchar" and length and length * (target.max_bytes or 1) > _MAX_VARCHAR:
-        kind = blob_for(length * (target.max_bytes or 1), True)
-        length = TEXT_CAPACITY[kind]
+        kind = blob_for(TEXT_CAPACITY[kind] // before.max_bytes * width, True)
+    elif kind == "varchar" and (length or 0) * width > _MAX_VARCHAR:
+        kind = blob_for((length or 0) * width, True)
+    length = TEXT_CAPACITY.get(kind, length)
     labels = old.labels
     if old.charset in CHARSETS:
         # Labels keep their bytes, whatever they mean then (seen on 5.7.22, 8.0.31 and 9.7.4).

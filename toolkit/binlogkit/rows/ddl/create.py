@@ -13,21 +13,18 @@ from binlogkit.rows.ddl.table import Tracked, engine_name, finish
 from binlogkit.rows.ddl.tokens import Reader
 from binlogkit.rows.ddl.types import accept_charset
 
-__all__ = [
-    "MAX_COLUMNS",
-    "MAX_KEYS",
-    "CreateTable",
-    "Options",
-    "build",
-    "create_table",
-    "element",
-    "inline_keys",
-    "table_options",
-]
+__all__ = ["CreateTable", "Elements", "Options", "build", "create_table", "table_options"]
 
-_QUERY_WORDS = frozenset(words("SELECT WITH VALUES TABLE"))
+_QUERY_WORDS = frozenset(("SELECT", "WITH", "VALUES", "TABLE"))
+_BEFORE_QUERY = frozenset(("AS", "IGNORE", "REPLACE"))
 #: Where table options end: at a query, the next part of an ALTER, or partitions.
-_OPTIONS_END = _QUERY_WORDS | {"AS", "IGNORE", "REPLACE", "PARTITION", ",", ")", "("}
+_OPTIONS_END = _QUERY_WORDS | _BEFORE_QUERY | {"PARTITION", ",", ")", "("}
+
+#: Columns that a table can have (manual, "Limits on Table Column Count").
+_MAX_COLUMNS = 4096
+#: Keys and foreign keys that a statement may name: a limit of this reader against hostile text;
+#: the server has 64 keys, 255 where it was built so (MAX_INDEXES).
+_MAX_KEYS = 1024
 
 
 @dataclass(slots=True)
@@ -41,6 +38,44 @@ class Options:
 
 
 @dataclass(slots=True)
+class Elements:
+    """Columns and keys in the order of the statement."""
+
+    columns: list[ColumnSpec] = field(default_factory=list)
+    keys: list[Key] = field(default_factory=list)
+    foreign: list[Foreign] = field(default_factory=list)
+
+    def read(self, reader: Reader) -> None:
+        """One column, key or check between the parentheses."""
+        if not reader.sees_any(KEY_WORDS):
+            self.read_column(reader)
+            return
+        found = key_or_foreign(reader)
+        if isinstance(found, Foreign):
+            self.foreign.append(found)
+        elif found is not None:
+            self.keys.append(found)
+        self._check(reader)
+
+    def read_column(self, reader: Reader) -> ColumnSpec:
+        """A column, and the keys that its own attributes make."""
+        spec = column(reader)
+        self.columns.append(spec)
+        if spec.primary:
+            self.keys.append(Key("primary", (KeyPart(spec.name),), "PRIMARY"))
+        if spec.unique:
+            self.keys.append(Key("unique", (KeyPart(spec.name),)))
+        if spec.foreign is not None:
+            self.foreign.append(spec.foreign)
+        self._check(reader)
+        return spec
+
+    def _check(self, reader: Reader) -> None:
+        if len(self.columns) > _MAX_COLUMNS or len(self.keys) + len(self.foreign) > _MAX_KEYS:
+            reader.fail(f"more than {_MAX_COLUMNS} columns or {_MAX_KEYS} keys")
+
+
+@dataclass(slots=True)
 class CreateTable:
     """A parsed CREATE TABLE. ``like``: the table to copy; ``query``: a SELECT gives columns."""
 
@@ -48,15 +83,13 @@ class CreateTable:
     table: str
     temporary: bool = False
     if_not_exists: bool = False
-    columns: list[ColumnSpec] = field(default_factory=list)
-    keys: list[Key] = field(default_factory=list)
-    foreign: list[Foreign] = field(default_factory=list)
+    elements: Elements = field(default_factory=Elements)
     options: Options = field(default_factory=Options)
     like: tuple[str | None, str] | None = None
     query: bool = False
 
 
-def create_table(reader: Reader, session: Session) -> CreateTable:
+def create_table(reader: Reader) -> CreateTable:
     """Read ``CREATE [TEMPORARY] TABLE …``."""
     reader.expect("CREATE")
     temporary = reader.accept("TEMPORARY")
@@ -70,77 +103,30 @@ def create_table(reader: Reader, session: Session) -> CreateTable:
         result.like = reader.qualified()
         reader.expect(")")
     else:
-        _body(reader, session, result)
+        _body(reader, result)
     return result
 
 
-def _body(reader: Reader, session: Session, result: CreateTable) -> None:
+def _body(reader: Reader, result: CreateTable) -> None:
     """Columns, options, partitions, query."""
-    query_first = reader.sees("(") and (
-        reader.peek(1).word in _QUERY_WORDS or reader.peek(1).word == "("
-    )
-    if not query_first and reader.accept("("):
-        element(reader, session, result.columns, result.keys, result.foreign)
-        while reader.accept(","):
-            element(reader, session, result.columns, result.keys, result.foreign)
-        reader.expect(")")
+    if reader.sees("(") and reader.peek(1).word not in {*_QUERY_WORDS, "("}:
+        reader.listed(result.elements.read)
     while not reader.done:
         before = reader.peek()
         table_options(reader, result.options)
         if reader.accept(","):
             continue
         if reader.accept("PARTITION"):
-            reader.skip_until(*_QUERY_WORDS, "AS", "IGNORE", "REPLACE")
+            reader.skip_until(*_QUERY_WORDS, *_BEFORE_QUERY)
         if reader.done:
             break
-        if reader.sees("(") or reader.sees_any(_QUERY_WORDS | {"AS", "IGNORE", "REPLACE"}):
+        if reader.sees("(") or reader.sees_any(_QUERY_WORDS | _BEFORE_QUERY):
             result.query = True
             return
         if reader.peek() is before:
             reader.fail("nothing is known that could stand here")
-    if not result.columns:
+    if not result.elements.columns:
         reader.fail("a table without columns")
-
-
-#: Columns that a table can have (manual, "Limits on Table Column Count").
-MAX_COLUMNS = 4096
-#: Keys and foreign keys that a statement may name: a limit of this reader against hostile text;
-#: the server has 64 keys, 255 where it was built so (MAX_INDEXES).
-MAX_KEYS = 1024
-
-
-def element(
-    reader: Reader,
-    session: Session,
-    columns: list[ColumnSpec],
-    keys: list[Key],
-    foreign: list[Foreign],
-) -> None:
-    """One column, key or check between the parentheses; keys keep the order of the statement."""
-    if len(columns) > MAX_COLUMNS or len(keys) + len(foreign) > MAX_KEYS:
-        reader.fail(f"more than {MAX_COLUMNS} columns or {MAX_KEYS} keys")
-    if reader.sees_any(KEY_WORDS):
-        found = key_or_foreign(reader)
-        if isinstance(found, Foreign):
-            foreign.append(found)
-        elif found is not None:
-            keys.append(found)
-        return
-    spec = column(reader, session, reader.identifier())
-    columns.append(spec)
-    keys.extend(inline_keys(spec))
-    if spec.foreign is not None:
-        foreign.append(spec.foreign)
-
-
-def inline_keys(spec: ColumnSpec) -> list[Key]:
-    """The keys that a column's own attributes make."""
-    keys = []
-    if spec.primary:
-        keys.append(Key("primary", (KeyPart(spec.name),), "PRIMARY"))
-    if spec.unique:
-        keys.append(Key("unique", (KeyPart(spec.name),)))
-    return keys
 
 
 def table_options(reader: Reader, options: Options) -> None:
@@ -151,7 +137,10 @@ def table_options(reader: Reader, options: Options) -> None:
             reader.skip_parentheses()
         elif accept_charset(reader):
             reader.accept("=")
-            _charset_value(reader, options)
+            if reader.accept("DEFAULT"):
+                options.default_charset = True
+            else:
+                options.charset = reader.text_value()
         elif reader.accept("COLLATE"):
             reader.accept("=")
             if not reader.accept("DEFAULT"):
@@ -166,11 +155,11 @@ def table_options(reader: Reader, options: Options) -> None:
 #: Table options that take one value and change nothing that is tracked (manual 5.7 to 9.x).
 _OTHER_OPTIONS = frozenset(
     words(
-        "AUTOEXTEND_SIZE AUTO_INCREMENT AVG_ROW_LENGTH CHECKSUM COMMENT COMPRESSION CONNECTION "
-        "DELAY_KEY_WRITE DIRECTORY ENCRYPTION ENGINE_ATTRIBUTE INSERT_METHOD KEY_BLOCK_SIZE "
-        "MAX_ROWS MIN_ROWS PACK_KEYS PASSWORD ROW_FORMAT SECONDARY_ENGINE "
-        "SECONDARY_ENGINE_ATTRIBUTE STATS_AUTO_RECALC STATS_PERSISTENT STATS_SAMPLE_PAGES STORAGE "
-        "TABLESPACE TABLE_CHECKSUM"
+        "AUTOEXTEND_SIZE AUTO_INCREMENT AVG_ROW_LENGTH CHECKSUM COMMENT COMPRESSION "
+        "CONNECTION DELAY_KEY_WRITE DIRECTORY ENCRYPTION ENGINE_ATTRIBUTE INSERT_METHOD "
+        "KEY_BLOCK_SIZE MAX_ROWS MIN_ROWS PACK_KEYS PASSWORD ROW_FORMAT SECONDARY_ENGINE "
+        "SECONDARY_ENGINE_ATTRIBUTE STATS_AUTO_RECALC STATS_PERSISTENT STATS_SAMPLE_PAGES "
+        "STORAGE TABLESPACE TABLE_CHECKSUM"
     )
 )
 
@@ -187,28 +176,20 @@ def _other_option(reader: Reader) -> None:
     reader.take()
 
 
-def _charset_value(reader: Reader, options: Options) -> None:
-    if reader.accept("DEFAULT"):
-        options.default_charset = True
-    else:
-        options.charset = reader.text_value()
-
-
 def build(parsed: CreateTable, db: str, database: Collated, session: Session) -> Tracked:
     """The table that the server makes of ``parsed`` in a database with those defaults."""
     options = parsed.options
     default = session.collated(options.charset, options.collation)
     if default.charset is None:
         default = database
-    columns = tuple(resolve(spec, default, session) for spec in parsed.columns)
     return finish(
         Tracked(
-            db=db,
-            table=parsed.table,
-            columns=columns,
-            keys=tuple(parsed.keys),
-            foreign=tuple(parsed.foreign),
-            collated=default,
-            engine=options.engine,
+            db,
+            parsed.table,
+            tuple(resolve(spec, default, session) for spec in parsed.elements.columns),
+            tuple(parsed.elements.keys),
+            tuple(parsed.elements.foreign),
+            default,
+            options.engine,
         )
     )

@@ -7,8 +7,8 @@ import re
 from binlogkit.errors import SchemaError
 from binlogkit.rows.ddl.catalog import Catalog
 from binlogkit.rows.ddl.kind import StatementKind, statement_kind
-from binlogkit.rows.ddl.modes import SqlMode, mode_from_names, version_number
 from binlogkit.rows.ddl.scan import Script, plain
+from binlogkit.rows.ddl.session import SqlMode, mode_from_names, version_number
 
 __all__ = ["load_schema"]
 

@@ -13,16 +13,9 @@ from binlogkit.rows.ddl.tokens import Reader
 from binlogkit.rows.schema import ColumnDefinition
 
 __all__ = [
-    "KEY_WORDS",
-    "Foreign",
-    "Key",
-    "KeyPart",
-    "index_key",
-    "inline_reference",
-    "key_or_foreign",
-    "name_keys",
-    "sort_keys",
-]
+    "KEY_WORDS", "Foreign", "Key", "KeyPart", "index_key", "inline_reference", "key_or_foreign",
+    "name_keys", "sort_keys",
+]  # fmt: skip
 
 #: The reserved words that begin a key, a foreign key or a check where a column could stand.
 KEY_WORDS = frozenset(words("PRIMARY UNIQUE INDEX KEY FULLTEXT SPATIAL CONSTRAINT FOREIGN CHECK"))
@@ -120,10 +113,6 @@ def _key_name(reader: Reader) -> str | None:
     return name
 
 
-#: Where the options of a key end.
-_KEY_END = (",", ")", "PARTITION")
-
-
 def _using(reader: Reader) -> None:
     if _sees_algorithm(reader):
         reader.take()
@@ -138,13 +127,9 @@ def _sees_algorithm(reader: Reader) -> bool:
 
 def _parts(reader: Reader) -> tuple[KeyPart, ...]:
     """The parenthesised parts, and the key's options behind them."""
-    reader.expect("(")
-    parts = [_part(reader)]
-    while reader.accept(","):
-        parts.append(_part(reader))
-    reader.expect(")")
-    reader.skip_until(*_KEY_END)
-    return tuple(parts)
+    parts = tuple(reader.listed(_part))
+    reader.skip_until(",", ")", "PARTITION")
+    return parts
 
 
 def _part(reader: Reader) -> KeyPart:
@@ -163,7 +148,7 @@ def _part(reader: Reader) -> KeyPart:
 
 def _foreign(reader: Reader, symbol: str | None) -> Foreign:
     index = None if reader.sees("(") else reader.identifier()
-    columns = _names(reader)
+    columns = tuple(part.column for part in reader.listed(_part) if part.column is not None)
     reader.expect("REFERENCES")
     db, table, cascades = _reference(reader)
     return Foreign(columns, db, table, cascades, symbol, index=index)
@@ -175,24 +160,11 @@ def inline_reference(reader: Reader, column: str) -> Foreign:
     return Foreign((column,), db, table, cascades)
 
 
-def _names(reader: Reader) -> tuple[str, ...]:
-    return tuple(part.column for part in _name_parts(reader) if part.column is not None)
-
-
-def _name_parts(reader: Reader) -> list[KeyPart]:
-    reader.expect("(")
-    parts = [_part(reader)]
-    while reader.accept(","):
-        parts.append(_part(reader))
-    reader.expect(")")
-    return parts
-
-
 def _reference(reader: Reader) -> tuple[str | None, str, bool]:
     """The parent's database and name, and whether its changes reach the child."""
     db, table = reader.qualified()
     if reader.sees("("):
-        _name_parts(reader)
+        reader.listed(_part)
     cascades = False
     while True:
         if reader.accept("MATCH"):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from enum import StrEnum
 
 from binlogkit.rows.ddl.keywords import words
-from binlogkit.rows.ddl.modes import ASSUMED_VERSION, SqlMode
 from binlogkit.rows.ddl.scan import leading_words
+from binlogkit.rows.ddl.session import ASSUMED_VERSION, SqlMode
 
 __all__ = ["StatementKind", "statement_kind"]
 
@@ -42,20 +42,17 @@ _FIRST = {
         words("INSERT REPLACE UPDATE DELETE LOAD CALL DO SELECT WITH ( HANDLER VALUES TABLE"),
         _K.DML,
     ),
-    **dict.fromkeys(words("GRANT REVOKE"), _K.ACCOUNT),
+    **dict.fromkeys(("GRANT", "REVOKE"), _K.ACCOUNT),
     **dict.fromkeys(
         words(
-            "ANALYZE OPTIMIZE REPAIR CHECK CHECKSUM FLUSH INSTALL UNINSTALL CACHE RESET KILL PURGE "
-            "CHANGE START STOP CLONE RESTART SHUTDOWN"
+            "ANALYZE OPTIMIZE REPAIR CHECK CHECKSUM FLUSH INSTALL UNINSTALL CACHE RESET KILL "
+            "PURGE CHANGE START STOP CLONE RESTART SHUTDOWN"
         ),
         _K.ADMIN,
     ),
-    "BEGIN": _K.BEGIN,
-    "COMMIT": _K.COMMIT,
-    "ROLLBACK": _K.ROLLBACK,
-    "SAVEPOINT": _K.SAVEPOINT,
-    "SET": _K.SET,
-    "USE": _K.USE,
+    **{
+        kind.name: kind for kind in (_K.BEGIN, _K.COMMIT, _K.ROLLBACK, _K.SAVEPOINT, _K.SET, _K.USE)
+    },
 }
 
 _XA = {

@@ -11,36 +11,20 @@ from collections.abc import Callable, Sequence
 from binlogkit.constants import ColumnType as T
 from binlogkit.errors import printable
 from binlogkit.rows.ddl.charsets import CHARSETS, canonical
-from binlogkit.rows.ddl.keywords import words
 from binlogkit.rows.schema import Column, ColumnDefinition, TableDefinition
 
 __all__ = ["fits", "matches"]
 
-_Fits = Callable[[ColumnDefinition, int, int, int], bool]
-
 _MAX_BYTES = 4  # of one character, in any character set
 
 
-def fits(
-    definition: ColumnDefinition,
-    type_code: T,
-    *,
-    length: int = 0,
-    precision: int = 0,
-    scale: int = 0,
-) -> bool:
-    """Whether a column defined so can stand as that type in a table map.
+def fits(definition: ColumnDefinition, column: Column) -> bool:
+    """Whether a column defined so can be the ``column`` of a table map.
 
-    ``type_code``: the real type (ENUM and SET resolved); ``length``: bytes of a CHAR, BINARY,
-    VARCHAR, ENUM or SET, bits of a BIT, bytes of the length prefix of a BLOB, JSON, GEOMETRY or
-    VECTOR; ``precision``, ``scale``: of a DECIMAL; ``scale`` also the fraction digits of a temporal
-    type. Where the definition leaves something open (no length, no character set) any value fits.
+    Where the definition leaves something open (no length, no character set) any value fits.
     """
-    accepted = _ACCEPTED.get(definition.type)
-    if accepted is None or type_code not in accepted:
-        return False
-    rule = _RULES.get(type_code)
-    return rule is None or rule(definition, length, precision, scale)
+    rule = _RULES.get(column.type, _any)
+    return column.type in _ACCEPTED.get(definition.type, ()) and rule(definition, column)
 
 
 def matches(definition: TableDefinition, columns: Sequence[Column]) -> str | None:
@@ -52,13 +36,7 @@ def matches(definition: TableDefinition, columns: Sequence[Column]) -> str | Non
             f"the table map has {len(columns)}"
         )
     for defined, column in zip(definition.columns, columns, strict=True):
-        if not fits(
-            defined,
-            column.type,
-            length=column.length,
-            precision=column.precision,
-            scale=column.scale,
-        ):
+        if not fits(defined, column):
             return (
                 f"{name} defines column {column.index + 1}, {printable(defined.name)}, "
                 f"as {_spelled(defined)}, the table map has {_told(column)}"
@@ -79,73 +57,67 @@ def _spelled(column: ColumnDefinition) -> str:
 
 def _told(column: Column) -> str:
     """The table map's type as far as it decides."""
-    facts = [
-        f"{name} {value}"
-        for name, value in (
-            ("length", column.length),
-            ("precision", column.precision),
-            ("scale", column.scale),
-        )
-        if value
-    ]
+    known = {name: getattr(column, name) for name in ("length", "precision", "scale")}
+    facts = [f"{name} {value}" for name, value in known.items() if value]
     return column.type.name + (f" ({', '.join(facts)})" if facts else "")
 
 
-def _text(definition: ColumnDefinition, length: int, _: int, __: int) -> bool:
+# ---- by type -------------------------------------------------------------------------------
+
+
+def _any(_: ColumnDefinition, __: Column) -> bool:
+    return True
+
+
+def _text(definition: ColumnDefinition, column: Column) -> bool:
     """CHAR and VARCHAR: characters times the character set's bytes."""
     if definition.length is None:
         return True
     known = CHARSETS.get(canonical(definition.charset or ""))
-    if known is not None:
-        return length == definition.length * known.max_bytes
-    return length in {definition.length * n for n in range(1, _MAX_BYTES + 1)}
+    sizes = range(1, _MAX_BYTES + 1) if known is None else [known.max_bytes]
+    return column.length in {definition.length * size for size in sizes}
 
 
-def _string(definition: ColumnDefinition, length: int, precision: int, scale: int) -> bool:
+def _string(definition: ColumnDefinition, column: Column) -> bool:
     # A table map older than the real type in the metadata tells no length (0).
-    return length == 0 or _text(definition, length, precision, scale)
+    return column.length == 0 or _text(definition, column)
 
 
-def _decimal(definition: ColumnDefinition, _: int, precision: int, scale: int) -> bool:
-    return (definition.length is None or definition.length == precision) and (
-        definition.scale is None or definition.scale == scale
-    )
+def _decimal(definition: ColumnDefinition, column: Column) -> bool:
+    return definition.length in (None, column.precision) and _fraction(definition, column)
 
 
-def _fraction(definition: ColumnDefinition, _: int, __: int, scale: int) -> bool:
-    return definition.scale is None or definition.scale == scale
+def _fraction(definition: ColumnDefinition, column: Column) -> bool:
+    return definition.scale in (None, column.scale)
 
 
-def _bits(definition: ColumnDefinition, length: int, _: int, __: int) -> bool:
-    return definition.length is None or definition.length == length
+def _bits(definition: ColumnDefinition, column: Column) -> bool:
+    return definition.length in (None, column.length)
 
 
-_PREFIX = {"tiny": 1, "medium": 3, "long": 4}
-
-
-def _blob(definition: ColumnDefinition, length: int, _: int, __: int) -> bool:
+def _blob(definition: ColumnDefinition, column: Column) -> bool:
     """The bytes of the length prefix: 1 to 4 (8 is not written to a log)."""
     size = definition.type.removesuffix("blob").removesuffix("text")
-    return length == _PREFIX.get(size, 2)
+    return column.length == {"tiny": 1, "medium": 3, "long": 4}.get(size, 2)
 
 
-def _enum(definition: ColumnDefinition, length: int, _: int, __: int) -> bool:
-    return length == (1 if len(definition.labels) < 256 else 2)
+def _enum(definition: ColumnDefinition, column: Column) -> bool:
+    return column.length == (1 if len(definition.labels) < 256 else 2)
 
 
-def _set(definition: ColumnDefinition, length: int, _: int, __: int) -> bool:
+def _set(definition: ColumnDefinition, column: Column) -> bool:
     size = (len(definition.labels) + 7) // 8
-    return length == (8 if size > 4 else size)
+    return column.length == (8 if size > 4 else size)
 
 
-def _four(_: ColumnDefinition, length: int, __: int, ___: int) -> bool:
-    return length == 4
+def _four(_: ColumnDefinition, column: Column) -> bool:
+    return column.length == 4
 
 
-_SPATIAL = words(
-    "geometry point linestring polygon multipoint multilinestring multipolygon geometrycollection "
-    "geomcollection"
-)
+_SPATIAL = (
+    "geometry", "point", "linestring", "polygon", "multipoint", "multilinestring", "multipolygon",
+    "geometrycollection", "geomcollection",
+)  # fmt: skip
 _BLOBS = (T.BLOB, T.TINY_BLOB, T.MEDIUM_BLOB, T.LONG_BLOB)
 
 _ACCEPTED: dict[str, tuple[T, ...]] = {
@@ -164,10 +136,8 @@ _ACCEPTED: dict[str, tuple[T, ...]] = {
     "time": (T.TIME2, T.TIME),
     "datetime": (T.DATETIME2, T.DATETIME),
     "timestamp": (T.TIMESTAMP2, T.TIMESTAMP),
-    "char": (T.STRING,),
-    "binary": (T.STRING,),
-    "varchar": (T.VARCHAR, T.VAR_STRING),
-    "varbinary": (T.VARCHAR, T.VAR_STRING),
+    **dict.fromkeys(("char", "binary"), (T.STRING,)),
+    **dict.fromkeys(("varchar", "varbinary"), (T.VARCHAR, T.VAR_STRING)),
     "enum": (T.ENUM,),
     "set": (T.SET,),
     "json": (T.JSON,),
@@ -176,22 +146,16 @@ _ACCEPTED: dict[str, tuple[T, ...]] = {
     **dict.fromkeys(_SPATIAL, (T.GEOMETRY,)),
 }
 
-_RULES: dict[T, _Fits] = {
+_TIMES = (T.TIME2, T.DATETIME2, T.TIMESTAMP2, T.TIME, T.DATETIME, T.TIMESTAMP)
+_RULES: dict[T, Callable[[ColumnDefinition, Column], bool]] = {
     T.NEWDECIMAL: _decimal,
     T.BIT: _bits,
-    T.TIME2: _fraction,
-    T.DATETIME2: _fraction,
-    T.TIMESTAMP2: _fraction,
-    T.TIME: _fraction,
-    T.DATETIME: _fraction,
-    T.TIMESTAMP: _fraction,
+    **dict.fromkeys(_TIMES, _fraction),
     T.STRING: _string,
     T.VARCHAR: _text,
     T.VAR_STRING: _text,
     **dict.fromkeys(_BLOBS, _blob),
     T.ENUM: _enum,
     T.SET: _set,
-    T.JSON: _four,
-    T.VECTOR: _four,
-    T.GEOMETRY: _four,
+    **dict.fromkeys((T.JSON, T.VECTOR, T.GEOMETRY), _four),
 }

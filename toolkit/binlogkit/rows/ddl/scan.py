@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from binlogkit.errors import SchemaError
-from binlogkit.rows.ddl.modes import ASSUMED_VERSION, DEFAULT_MODE, SqlMode
+from binlogkit.rows.ddl.session import ASSUMED_VERSION, DEFAULT_MODE, SqlMode
 
 __all__ = ["Script", "leading_words", "pieces", "plain"]
 

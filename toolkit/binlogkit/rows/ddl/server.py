@@ -10,8 +10,7 @@ from binlogkit.errors import SchemaError
 from binlogkit.rows.ddl.catalog import Catalog
 from binlogkit.rows.ddl.charsets import collated
 from binlogkit.rows.ddl.keys import Foreign, Key, KeyPart
-from binlogkit.rows.ddl.modes import DEFAULT_MODE, version_number
-from binlogkit.rows.ddl.session import Session
+from binlogkit.rows.ddl.session import Session, version_number
 from binlogkit.rows.ddl.table import Tracked, engine_name
 from binlogkit.rows.ddl.tokens import read
 from binlogkit.rows.ddl.types import TEXT_CAPACITY, data_type
@@ -96,7 +95,7 @@ def _column(row: tuple[Any, ...], version: int) -> ColumnDefinition:
     name, kind, text, characters, precision, scale, fraction, charset, collation, null, extra = row
     kind, extra = str(kind).lower(), str(extra).lower()
     try:
-        spec = data_type(read(str(text), DEFAULT_MODE, version), Session(version))
+        spec = data_type(read(str(text), Session(version)))
     except SchemaError as exc:
         raise SchemaError(f"the server's column {name} has the type {text}") from exc
     known = collated(charset, collation, version)

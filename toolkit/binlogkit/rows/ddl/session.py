@@ -1,24 +1,78 @@
-"""What a statement is read under: the server's version and what the Query event says."""
+"""What a statement is read under: bits of sql_mode, versions as numbers, what its event says.
+
+Bits: ``MODE_…`` in ``sql/system_variables.h`` of 8.0.31; the Query event's status variable
+``Q_SQL_MODE_CODE`` carries the same mask.
+"""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from enum import IntFlag
 
 from binlogkit.rows.ddl.charsets import UNKNOWN, Collated, canonical, collated
-from binlogkit.rows.ddl.modes import DEFAULT_MODE, SqlMode
 
-__all__ = ["Session"]
+__all__ = [
+    "ASSUMED_VERSION", "DEFAULT_MODE", "Session", "SqlMode", "mode_from_names", "version_number",
+]  # fmt: skip
+
+#: Where no server version is known every ``/*!NNNNN … */`` of a released server counts.
+ASSUMED_VERSION = 99898
+
+_VERSION = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{1,2})")
+
+
+class SqlMode(IntFlag):
+    """Those bits of sql_mode that matter for reading DDL."""
+
+    REAL_AS_FLOAT = 0x1
+    ANSI_QUOTES = 0x4
+    MAXDB = 0x1000  # up to 5.7: TIMESTAMP means DATETIME
+    NO_BACKSLASH_ESCAPES = 0x100000
+
+
+#: The mode of a session that is not known to have one of the bits.
+DEFAULT_MODE = SqlMode(0)
+
+_BY_NAME = {mode.name: mode for mode in SqlMode} | {
+    # Combination modes (manual 5.7, "Combination SQL Modes"); 8.0 keeps ANSI only.
+    "ANSI": SqlMode.REAL_AS_FLOAT | SqlMode.ANSI_QUOTES,
+    "DB2": SqlMode.ANSI_QUOTES,
+    "MAXDB": SqlMode.MAXDB | SqlMode.ANSI_QUOTES,
+    "MSSQL": SqlMode.ANSI_QUOTES,
+    "ORACLE": SqlMode.ANSI_QUOTES,
+    "POSTGRESQL": SqlMode.ANSI_QUOTES,
+}
+
+
+def mode_from_names(names: str) -> SqlMode:
+    """The bits of a sql_mode given by comma-separated names; other names change nothing here."""
+    mode = SqlMode(0)
+    for name in names.split(","):
+        mode |= _BY_NAME.get(name.strip().upper(), SqlMode(0))
+    return mode
+
+
+def version_number(version: str | None) -> int:
+    """``8.0.31-log`` as 80031 (``MYSQL_VERSION_ID``); ASSUMED_VERSION where it has no number."""
+    found = _VERSION.match(version or "")
+    if found is None:
+        return ASSUMED_VERSION
+    major, minor, patch = (int(part) for part in found.groups())
+    return major * 10000 + minor * 100 + patch
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """``version``: MYSQL_VERSION_ID; ``explicit_timestamp``: explicit_defaults_for_timestamp.
+    """What a Query event says of its session, and its server.
+
+    ``version``: MYSQL_VERSION_ID; ``explicit_timestamp``: explicit_defaults_for_timestamp.
 
     ``utf8mb4_collation``: default_collation_for_utf8mb4 (8.0.11), or None for the server's own.
     ``thread``: the connection number, which temporary tables belong to.
     """
 
-    version: int
+    version: int = ASSUMED_VERSION
     mode: SqlMode = DEFAULT_MODE
     default_db: str | None = None
     server: Collated = UNKNOWN

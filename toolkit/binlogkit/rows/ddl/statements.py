@@ -1,17 +1,18 @@
 """One function per sort of DDL statement: reads it, changes the store, tells what it did.
 
-Each takes the store, a reader at the statement's first word, and the session; SchemaError says that
-the statement is not understood.
+Each takes the store and a reader at the statement's first word; SchemaError says that the statement
+is not understood.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from binlogkit.errors import SchemaError
 from binlogkit.rows.ddl.alter import AlterTable, alter_table, altered
-from binlogkit.rows.ddl.changes import TableChange
+from binlogkit.rows.ddl.charsets import Collated
 from binlogkit.rows.ddl.create import CreateTable, Options, build, create_table, table_options
 from binlogkit.rows.ddl.keys import index_key
 from binlogkit.rows.ddl.keywords import words
@@ -19,10 +20,11 @@ from binlogkit.rows.ddl.session import Session
 from binlogkit.rows.ddl.store import Name, Store
 from binlogkit.rows.ddl.table import Tracked
 from binlogkit.rows.ddl.tokens import Reader
+from binlogkit.rows.schema import TableChange
 
 __all__ = ["Handler", "handler_for"]
 
-Handler = Callable[[Store, Reader, Session], list[TableChange]]
+Handler = Callable[[Store, Reader], list[TableChange]]
 
 
 def _ended(reader: Reader) -> None:
@@ -31,8 +33,13 @@ def _ended(reader: Reader) -> None:
         reader.fail("the statement should end here")
 
 
-def _create_table(store: Store, reader: Reader, session: Session) -> list[TableChange]:
-    parsed = create_table(reader, session)
+def _name(store: Store, reader: Reader) -> Name:
+    """The name of a table, which comes next."""
+    return store.full(reader.qualified(), reader.session)
+
+
+def _create_table(store: Store, reader: Reader) -> list[TableChange]:
+    parsed, session = create_table(reader), reader.session
     if not parsed.query:
         _ended(reader)
     name = store.full((parsed.db, parsed.table), session)
@@ -41,16 +48,19 @@ def _create_table(store: Store, reader: Reader, session: Session) -> list[TableC
         made = _made(store, parsed, name[0], session)
         store.temporary[store.temporary_name(name, session)] = made
         return []
-    if parsed.if_not_exists and (store.table(name) or store.unknown(name)):
+    if parsed.if_not_exists and (store.tracked(name) or store.is_unknown(*name)):
         return []
     made = _made(store, parsed, name[0], session)
     if made is None:
-        return [store.lose(name, _why_not(parsed))]
+        lost = "LIKE a table whose definition is not known"
+        if parsed.query:
+            lost = "SELECT does not tell the columns that the SELECT gives"
+        return [store.lose(name, f"CREATE TABLE … {lost}")]
     store.put(made)
     reason = None
     if parsed.if_not_exists:
         reason = "IF NOT EXISTS: it may have existed before with another definition"
-    return [TableChange("create", *name, definition=store.definition(name), reason=reason)]
+    return [TableChange("create", *name, definition=store.table(*name), reason=reason)]
 
 
 def _made(store: Store, parsed: CreateTable, db: str, session: Session) -> Tracked | None:
@@ -60,175 +70,143 @@ def _made(store: Store, parsed: CreateTable, db: str, session: Session) -> Track
     if parsed.like is None:
         return build(parsed, db, store.database(db, session), session)
     model = store.full(parsed.like, session)
-    source = store.temporary.get(store.temporary_name(model, session)) or store.table(model)
+    source = store.temporary.get(store.temporary_name(model, session)) or store.tracked(model)
     if source is None:
         return None
     return replace(source, db=db, table=parsed.table, foreign=())
 
 
-def _why_not(parsed: CreateTable) -> str:
-    """Why CREATE TABLE does not tell the columns."""
-    if parsed.query:
-        return "CREATE TABLE … SELECT does not tell the columns that the SELECT gives"
-    return "CREATE TABLE … LIKE a table whose definition is not known"
-
-
-def _alter_table(store: Store, reader: Reader, session: Session) -> list[TableChange]:
-    parsed = alter_table(reader, session)
+def _alter_table(store: Store, reader: Reader) -> list[TableChange]:
+    parsed, session = alter_table(reader), reader.session
     name = store.full((parsed.db, parsed.table), session)
-    if store.is_temporary(name, session):
-        _alter_temporary(store, name, parsed, session)
-        return []
-    changes = []
     nothing_else = AlterTable(parsed.db, parsed.table, new_name=parsed.new_name)
-    if parsed.new_name is None or parsed != nothing_else:
-        changes.append(_altered(store, name, parsed, session))
-        changes.extend(_moved_rows(store, name, parsed, session))
-    if parsed.new_name is not None:
-        changes.append(store.rename(name, store.full(parsed.new_name, session)))
+    if store.is_temporary(name, session) or parsed.new_name is None:
+        return _altered(store, name, parsed, session)
+    changes = [] if parsed == nothing_else else _altered(store, name, parsed, session)
+    return [*changes, store.rename(name, store.full(parsed.new_name, session))]
+
+
+def _altered(store: Store, name: Name, parsed: AlterTable, session: Session) -> list[TableChange]:
+    """Change a table, if it is known; a base table's rows change without row events, too."""
+    if store.is_temporary(name, session):
+        known = store.temporary.pop(store.temporary_name(name, session))
+        if known is not None:
+            try:
+                known = altered(known, parsed, store.database(known.db, session), session)
+            except SchemaError:
+                known = None  # it was wrong before; nothing but CREATE … LIKE asks for it
+        if parsed.new_name is not None:
+            name = store.full(parsed.new_name, session)
+        store.temporary[store.temporary_name(name, session)] = known
+        return []
+    known = store.tracked(name)
+    if known is not None:
+        store.put(altered(known, parsed, store.database(name[0], session), session))
+    reason = store.is_unknown(*name)
+    changes = [TableChange("alter", *name, definition=store.table(*name), reason=reason)]
+    names = [name] if parsed.rows else []
+    if parsed.exchanged is not None:
+        names.append(store.full(parsed.exchanged, session))
+    for each in names:
+        told = store.table(*each)
+        changes.append(
+            TableChange("statement_write", *each, definition=told, reason=parsed.rows[0])
+        )
     return changes
 
 
-def _altered(store: Store, name: Name, parsed: AlterTable, session: Session) -> TableChange:
-    """Change a base table, if it is known."""
-    known = store.table(name)
-    if known is not None:
-        store.put(altered(known, parsed, store.database(name[0], session), session))
-    reason = store.unknown(name)
-    return TableChange("alter", *name, definition=store.definition(name), reason=reason)
+def _rename_table(store: Store, reader: Reader) -> list[TableChange]:
+    def pair(reader: Reader) -> tuple[Name, Name]:
+        old = _name(store, reader)
+        reader.expect("TO")
+        return old, _name(store, reader)
 
-
-def _moved_rows(
-    store: Store, name: Name, parsed: AlterTable, session: Session
-) -> list[TableChange]:
-    """Changes of rows that ALTER TABLE makes without row events."""
-    if not parsed.rows:
-        return []
-    names = [name]
-    if parsed.exchanged is not None:
-        names.append(store.full(parsed.exchanged, session))
-    return [
-        TableChange(
-            "statement_write", *each, definition=store.definition(each), reason=parsed.rows[0]
-        )
-        for each in names
-    ]
-
-
-def _alter_temporary(store: Store, name: Name, parsed: AlterTable, session: Session) -> None:
-    known = store.temporary.pop(store.temporary_name(name, session))
-    if known is not None:
-        try:
-            known = altered(known, parsed, store.database(known.db, session), session)
-        except SchemaError:
-            known = None  # it was wrong before; nothing but CREATE … LIKE asks for it
-    if parsed.new_name is not None:
-        name = store.full(parsed.new_name, session)
-    store.temporary[store.temporary_name(name, session)] = known
-
-
-def _rename_table(store: Store, reader: Reader, session: Session) -> list[TableChange]:
     reader.expect("RENAME")
     if not reader.accept_any("TABLE", "TABLES"):
         reader.fail("TABLE expected")
-    pairs = []
-    while True:
-        old = store.full(reader.qualified(), session)
-        reader.expect("TO")
-        pairs.append((old, store.full(reader.qualified(), session)))
-        if not reader.accept(","):
-            break
+    pairs = reader.separated(pair)
     _ended(reader)
     return [store.rename(old, new) for old, new in pairs]
 
 
-def _drop_table(store: Store, reader: Reader, session: Session) -> list[TableChange]:
+def _drop_table(store: Store, reader: Reader) -> list[TableChange]:
     reader.expect("DROP")
     temporary = reader.accept("TEMPORARY")
     if not reader.accept_any("TABLE", "TABLES"):
         reader.fail("TABLE expected")
     reader.accept("IF", "EXISTS")
-    names = [store.full(reader.qualified(), session)]
-    while reader.accept(","):
-        names.append(store.full(reader.qualified(), session))
+    names = reader.separated(partial(_name, store))
     reader.accept_any("RESTRICT", "CASCADE")
     _ended(reader)
     changes = []
     for name in names:
-        was_temporary = store.is_temporary(name, session)
-        store.temporary.pop(store.temporary_name(name, session), None)
+        was_temporary = store.is_temporary(name, reader.session)
+        store.temporary.pop(store.temporary_name(name, reader.session), None)
         if not (temporary or was_temporary):
             store.forget(name)
             changes.append(TableChange("drop", *name))
     return changes
 
 
-def _truncate(store: Store, reader: Reader, session: Session) -> list[TableChange]:
+def _truncate(store: Store, reader: Reader) -> list[TableChange]:
     reader.expect("TRUNCATE")
     reader.accept("TABLE")
-    name = store.full(reader.qualified(), session)
+    name = _name(store, reader)
     _ended(reader)
-    if store.is_temporary(name, session):
+    if store.is_temporary(name, reader.session):
         return []
-    return [TableChange("truncate", *name, definition=store.definition(name))]
+    return [TableChange("truncate", *name, definition=store.table(*name))]
 
 
-def _create_index(store: Store, reader: Reader, session: Session) -> list[TableChange]:
+def _create_index(store: Store, reader: Reader) -> list[TableChange]:
     reader.expect("CREATE")
     reader.accept_any("ONLINE", "OFFLINE")
     kind = (reader.accept_any("UNIQUE", "FULLTEXT", "SPATIAL") or "index").lower()
     reader.expect("INDEX")
-    name, key = index_key(reader, kind)
-    return _indexed(store, AlterTable(*name, keys=[key]), session)
+    table, key = index_key(reader, kind)
+    name, change = store.full(table, reader.session), AlterTable(*table)
+    change.added.keys.append(key)
+    return _altered(store, name, change, reader.session)
 
 
-def _drop_index(store: Store, reader: Reader, session: Session) -> list[TableChange]:
+def _drop_index(store: Store, reader: Reader) -> list[TableChange]:
     reader.expect("DROP")
     reader.accept_any("ONLINE", "OFFLINE")
     reader.expect("INDEX")
-    index = reader.identifier()
+    index = reader.identifier().lower()
     reader.expect("ON")
-    return _indexed(store, AlterTable(*reader.qualified(), dropped_keys=[index]), session)
+    name = _name(store, reader)
+    return _altered(store, name, AlterTable(*name, dropped_keys={index}), reader.session)
 
 
-def _indexed(store: Store, change: AlterTable, session: Session) -> list[TableChange]:
-    name = store.full((change.db, change.table), session)
-    if store.is_temporary(name, session):
-        _alter_temporary(store, name, change, session)
-        return []
-    return [_altered(store, name, change, session)]
-
-
-def _create_database(store: Store, reader: Reader, session: Session) -> list[TableChange]:
+def _create_database(store: Store, reader: Reader) -> list[TableChange]:
     reader.expect("CREATE")
     reader.take()
     if_not_exists = reader.accept("IF", "NOT", "EXISTS")
-    db = store.folded(reader.identifier())
-    options = Options()
-    _database_options(reader, options)
-    default = session.collated(options.charset, options.collation)
+    db = store.compared(reader.identifier())
+    default = _database_default(reader)
     if default.charset is None:
-        default = store.default if session.server.charset is None else session.server
+        server = reader.session.server
+        default = store.default if server.charset is None else server
     if not (if_not_exists and db in store.databases):
         store.databases[db] = default
     return []
 
 
-def _alter_database(store: Store, reader: Reader, session: Session) -> list[TableChange]:
+def _alter_database(store: Store, reader: Reader) -> list[TableChange]:
     reader.expect("ALTER")
     reader.take()
-    db = session.default_db
+    db = reader.session.default_db
     if not reader.sees_any(_DATABASE_OPTIONS):
         db = reader.identifier()
-    options = Options()
-    _database_options(reader, options)
-    default = session.collated(options.charset, options.collation)
+    default = _database_default(reader)
     if db is not None and default.charset is not None:
-        store.databases[store.folded(db)] = default
+        store.put_database(db, default)
     return []
 
 
-def _database_options(reader: Reader, options: Options) -> None:
+def _database_default(reader: Reader) -> Collated:
+    options = Options()
     while not reader.done:
         before = reader.peek()
         if reader.accept("READ", "ONLY"):  # 8.0.22
@@ -238,9 +216,10 @@ def _database_options(reader: Reader, options: Options) -> None:
             table_options(reader, options)
         if reader.peek() is before:
             reader.fail("a database option expected")
+    return reader.session.collated(options.charset, options.collation)
 
 
-def _drop_database(store: Store, reader: Reader, _: Session) -> list[TableChange]:
+def _drop_database(store: Store, reader: Reader) -> list[TableChange]:
     reader.expect("DROP")
     reader.take()
     reader.accept("IF", "EXISTS")

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
+from typing import Any, Self
 
 from binlogkit.errors import SchemaError
-from binlogkit.rows.ddl.changes import TableChange
 from binlogkit.rows.ddl.charsets import UNKNOWN, Collated
 from binlogkit.rows.ddl.session import Session
 from binlogkit.rows.ddl.table import Tracked
-from binlogkit.rows.schema import TableDefinition
+from binlogkit.rows.schema import TableChange, TableDefinition
 
 __all__ = ["Name", "Store"]
 
@@ -37,22 +38,16 @@ class Store:
         self._in: dict[str, set[Name]] = {}  # known and unknown tables by database
         self._capital: set[Name] = set()  # known tables with capitals in their names
 
-    def copy(self) -> Store:
-        """An independent store with the same content."""
-        twin = Store(self.fold, self.default)
-        twin.databases = dict(self.databases)
-        twin.temporary = dict(self.temporary)
-        twin._tables = dict(self._tables)
-        twin._definitions = dict(self._definitions)
-        twin._unknown = dict(self._unknown)
-        twin._children = {parent: set(keys) for parent, keys in self._children.items()}
-        twin._in = {db: set(keys) for db, keys in self._in.items()}
-        twin._capital = set(self._capital)
+    def copy(self) -> Self:
+        """An independent one with the same content."""
+        twin = copy(self)
+        for name, kept in vars(self).items():
+            setattr(twin, name, _copied(kept))
         return twin
 
     # -- names
 
-    def folded(self, name: str) -> str:
+    def compared(self, name: str) -> str:
         """A database's or table's name as it is compared."""
         return name.lower() if self.fold else name
 
@@ -114,25 +109,25 @@ class Store:
         return self.temporary_name(name, session) in self.temporary
 
     def _key(self, name: Name) -> Name:
-        return self.folded(name[0]), self.folded(name[1])
+        return self.compared(name[0]), self.compared(name[1])
 
     # -- tables
 
-    def table(self, name: Name) -> Tracked | None:
+    def tracked(self, name: Name) -> Tracked | None:
         """What is known of a base table."""
         return self._tables.get(self._key(name))
 
-    def definition(self, name: Name) -> TableDefinition | None:
-        """A base table's definition, made once per change."""
-        return self._definitions.get(self._key(name))
+    def table(self, db: str, table: str) -> TableDefinition | None:
+        """The definition of a base table, None where it is not known; made once per change."""
+        return self._definitions.get(self._key((db, table)))
 
-    def definitions(self) -> list[TableDefinition]:
-        """Every definition, by database and name."""
+    def tables(self) -> list[TableDefinition]:
+        """Every known definition, by database and name."""
         return [self._definitions[key] for key in sorted(self._definitions)]
 
-    def unknown(self, name: Name) -> str | None:
-        """Why a table's schema is not known."""
-        return self._unknown.get(self._key(name))
+    def is_unknown(self, db: str, table: str) -> str | None:
+        """Why the schema of a table is not known from some statement on; None otherwise."""
+        return self._unknown.get(self._key((db, table)))
 
     def put(self, table: Tracked) -> None:
         """Enter or replace a table."""
@@ -151,9 +146,8 @@ class Store:
         """Nothing is there any more, or nothing is known of it."""
         key = self._key(name)
         self._unlink(key)
-        self._tables.pop(key, None)
-        self._definitions.pop(key, None)
-        self._unknown.pop(key, None)
+        for known in (self._tables, self._definitions, self._unknown):
+            known.pop(key, None)
         self._in.get(key[0], set()).discard(key)
         self._capital.discard(key)
 
@@ -176,7 +170,7 @@ class Store:
 
     def rename(self, old: Name, new: Name) -> TableChange:
         """Move what is known of a table to its new name, also where it is a parent."""
-        known, reason = self.table(old), self.unknown(old)
+        known, reason = self.tracked(old), self.is_unknown(*old)
         self.forget(old)
         self.forget(new)
         if known is not None:
@@ -185,26 +179,36 @@ class Store:
             self._mark(new, reason)
         for key in sorted(self._children.get(old, ())):
             self.put(_reparented(self._tables[key], old, new))
-        return TableChange("rename", *old, *new, definition=self.definition(new), reason=reason)
+        return TableChange("rename", *old, *new, definition=self.table(*new), reason=reason)
 
     # -- databases
 
+    def put_database(self, db: str, default: Collated) -> None:
+        """Enter a database's default character set."""
+        self.databases[self.compared(db)] = default
+
     def database(self, db: str, session: Session) -> Collated:
         """The default character set of ``db``, unknown where nothing says."""
-        known = self.databases.get(self.folded(db))
+        known = self.databases.get(self.compared(db))
         if known is not None and known.charset is not None:
             return known
         current = session.default_db
-        if current is None or self.folded(current) != self.folded(db):
+        if current is None or self.compared(current) != self.compared(db):
             return self.default
         return self.default if session.database.charset is None else session.database
 
     def forget_database(self, db: str) -> None:
         """The database is gone with its tables."""
-        wanted = self.folded(db)
+        wanted = self.compared(db)
         for key in self._in.pop(wanted, set()).copy():
             self.forget(key)
         self.databases.pop(wanted, None)
+
+
+def _copied(kept: Any) -> Any:
+    if isinstance(kept, dict):
+        return {name: _copied(value) for name, value in kept.items()}
+    return set(kept) if isinstance(kept, set) else kept
 
 
 def _small(name: Name) -> Name:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from binlogkit.rows.ddl.charsets import UNKNOWN, Collated
 from binlogkit.rows.ddl.keys import Foreign, Key, KeyPart, name_keys, sort_keys
-from binlogkit.rows.ddl.keywords import words
 from binlogkit.rows.ddl.types import TEXT_CAPACITY
 from binlogkit.rows.schema import ColumnDefinition, TableDefinition
 
@@ -24,7 +23,7 @@ _ENGINES = {
 }
 #: Engines that read foreign keys and forget them (manual, "FOREIGN KEY Constraints").
 _NO_FOREIGN_KEYS = frozenset(
-    words("MyISAM MEMORY MRG_MYISAM CSV ARCHIVE BLACKHOLE FEDERATED EXAMPLE")
+    ("MyISAM", "MEMORY", "MRG_MYISAM", "CSV", "ARCHIVE", "BLACKHOLE", "FEDERATED", "EXAMPLE")
 )
 
 

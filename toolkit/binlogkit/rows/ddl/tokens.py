@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import re
-from typing import NoReturn
+from collections.abc import Callable
+from typing import NoReturn, TypeVar
 
 from binlogkit.errors import SchemaError, printable
 from binlogkit.limits import limit, over
-from binlogkit.rows.ddl.lexemes import Lexeme, ordinary
-from binlogkit.rows.ddl.modes import SqlMode
+from binlogkit.rows.ddl.lexemes import Lexeme, cut, ordinary
 from binlogkit.rows.ddl.scan import pieces
+from binlogkit.rows.ddl.session import Session, SqlMode
 
 __all__ = ["Lexeme", "Reader", "read"]
 
+_T = TypeVar("_T")
 
-def read(sql: str, mode: SqlMode, version: int) -> Reader:
-    """A reader over the tokens of ``sql``.
+
+def read(sql: str, session: Session) -> Reader:
+    """A reader over the tokens of ``sql``, which ``session`` wrote.
 
     SchemaError: an open quote, a text over the limits STATEMENT and WORDS, or what the tokenizer
     cannot cut.
@@ -23,25 +26,23 @@ def read(sql: str, mode: SqlMode, version: int) -> Reader:
     if len(sql) > (most := limit("STATEMENT")):
         what = f"the statement is longer than {most} characters"
         raise SchemaError(over("STATEMENT", what))
-    text = _bounded(sql, mode, version)
+    text = _bounded(sql, session)
     lexemes = ordinary(text)
     if lexemes is None:
-        from binlogkit.rows.ddl.cutting import cut
-
-        ansi = bool(mode & SqlMode.ANSI_QUOTES)
-        bare = bool(mode & SqlMode.NO_BACKSLASH_ESCAPES)
+        ansi = bool(session.mode & SqlMode.ANSI_QUOTES)
+        bare = bool(session.mode & SqlMode.NO_BACKSLASH_ESCAPES)
         lexemes = cut(text, ansi_quotes=ansi, no_escapes=bare)
-    return Reader(lexemes)
+    return Reader(lexemes, session)
 
 
 _ABOUT_A_TOKEN = re.compile(r"[\w$]+|[^\s\w$]")
 
 
-def _bounded(sql: str, mode: SqlMode, version: int) -> str:
+def _bounded(sql: str, session: Session) -> str:
     """``sql`` without comments; SchemaError when it has more tokens than are read."""
     kept: list[str] = []
     tokens, most = 0, limit("WORDS")
-    for kind, text in pieces(sql, mode, version):
+    for kind, text in pieces(sql, session.mode, session.version):
         tokens += 1 if kind == "quoted" else sum(1 for _ in _ABOUT_A_TOKEN.finditer(text))
         if tokens > most:
             raise SchemaError(over("WORDS", f"the statement has more than {most} words and signs"))
@@ -50,9 +51,13 @@ def _bounded(sql: str, mode: SqlMode, version: int) -> str:
 
 
 class Reader:
-    """A position in a list of tokens; every method either moves on or raises SchemaError."""
+    """A position in a list of tokens; every method either moves on or raises SchemaError.
 
-    def __init__(self, tokens: list[Lexeme]) -> None:
+    ``session``: what the statement is read under.
+    """
+
+    def __init__(self, tokens: list[Lexeme], session: Session) -> None:
+        self.session = session
         self._tokens = tokens
         self._at = 0
 
@@ -124,6 +129,20 @@ class Reader:
         if self.accept("."):
             return first, self.identifier()
         return None, first
+
+    def separated(self, read_one: Callable[[Reader], _T]) -> list[_T]:
+        """One or more of something with commas between."""
+        found = [read_one(self)]
+        while self.accept(","):
+            found.append(read_one(self))
+        return found
+
+    def listed(self, read_one: Callable[[Reader], _T]) -> list[_T]:
+        """One or more of something with commas between, in parentheses."""
+        self.expect("(")
+        found = self.separated(read_one)
+        self.expect(")")
+        return found
 
     def number(self) -> int:
         """A non-negative integer."""

@@ -8,35 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from string import hexdigits
 
 from binlogkit.rows.ddl.keywords import words
-from binlogkit.rows.ddl.modes import SqlMode
-from binlogkit.rows.ddl.session import Session
+from binlogkit.rows.ddl.session import SqlMode
 from binlogkit.rows.ddl.tokens import Reader
 
-__all__ = [
-    "TEXT_CAPACITY",
-    "TypeSpec",
-    "accept_charset",
-    "blob_for",
-    "charset_attributes",
-    "data_type",
-]
+__all__ = ["TEXT_CAPACITY", "TypeSpec", "accept_charset", "blob_for", "data_type"]
 
 #: Bytes that each BLOB and TEXT type holds.
 TEXT_CAPACITY = {
-    "tinyblob": 0xFF,
-    "tinytext": 0xFF,
-    "blob": 0xFFFF,
-    "text": 0xFFFF,
-    "mediumblob": 0xFFFFFF,
-    "mediumtext": 0xFFFFFF,
-    "longblob": 0xFFFFFFFF,
-    "longtext": 0xFFFFFFFF,
+    size + kind: (1 << 8 * width) - 1
+    for width, size in enumerate(("tiny", "", "medium", "long"), 1)
+    for kind in ("blob", "text")
 }
 
 _DEFAULT_VECTOR = 2048  # dimensions of VECTOR without a number (manual 9.x, "The VECTOR Type")
 _FLOAT_DIGITS = 24  # FLOAT(p) is DOUBLE above (manual, "Floating-Point Types")
+_FRACTION_DIGITS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,37 +48,34 @@ class TypeSpec:
     serial: bool = False
 
 
-_Parse = Callable[[Reader, Session], TypeSpec]
+_Parse = Callable[[Reader], TypeSpec]
 
 
-def data_type(reader: Reader, session: Session) -> TypeSpec:
+def data_type(reader: Reader) -> TypeSpec:
     """Read a data type with its own attributes. SchemaError: no type of MySQL."""
     parse = _TYPES.get(reader.peek().word)
     if parse is None:
         reader.fail("a data type expected")
-    return parse(reader, session)
+    reader.take()
+    return parse(reader)
 
 
 def blob_for(size: int, text: bool) -> str:
     """The smallest BLOB or TEXT type that holds ``size`` bytes (get_blob_type_from_length)."""
-    kind = "text" if text else "blob"
-    for prefix in ("tiny", "", "medium", "long"):
-        if size <= TEXT_CAPACITY[prefix + kind]:
-            return prefix + kind
-    return "long" + kind
+    kinds = [kind for kind in TEXT_CAPACITY if kind.endswith("text" if text else "blob")]
+    return next((kind for kind in kinds if size <= TEXT_CAPACITY[kind]), kinds[-1])
 
 
-def charset_attributes(reader: Reader, spec: TypeSpec) -> TypeSpec:
+_CHARSET_WORDS = {"ASCII": "latin1", "UNICODE": "ucs2", "BYTE": "binary"}
+
+
+def _with_charset(reader: Reader, spec: TypeSpec) -> TypeSpec:
     """CHARACTER SET x, ASCII, UNICODE, BYTE and BINARY behind a character type."""
     while True:
         if accept_charset(reader):
             spec = replace(spec, charset=reader.text_value())
-        elif reader.accept("ASCII"):
-            spec = replace(spec, charset="latin1")
-        elif reader.accept("UNICODE"):
-            spec = replace(spec, charset="ucs2")
-        elif reader.accept("BYTE"):
-            spec = replace(spec, charset="binary")
+        elif word := reader.accept_any(*_CHARSET_WORDS):
+            spec = replace(spec, charset=_CHARSET_WORDS[word])
         elif reader.accept("BINARY"):
             spec = replace(spec, binary_sort=True)
         else:
@@ -98,31 +84,24 @@ def charset_attributes(reader: Reader, spec: TypeSpec) -> TypeSpec:
 
 def accept_charset(reader: Reader) -> bool:
     """Move over CHARACTER SET, CHAR SET or CHARSET if it is next."""
-    return (
-        reader.accept("CHARSET")
-        or reader.accept("CHARACTER", "SET")
-        or reader.accept("CHAR", "SET")
-    )
+    names = (("CHARSET",), ("CHARACTER", "SET"), ("CHAR", "SET"))
+    return any(reader.accept(*name) for name in names)
+
+
+def _numbers(reader: Reader, most: int = 1) -> list[int]:
+    """The numbers in ``(m)`` or ``(m,d)``, none where it is not there."""
+    found = []
+    if reader.accept("("):
+        found.append(reader.number())
+        while len(found) < most and reader.accept(","):
+            found.append(reader.number())
+        reader.expect(")")
+    return found
 
 
 def _length(reader: Reader) -> int | None:
     """``(n)`` if it is there."""
-    if not reader.accept("("):
-        return None
-    number = reader.number()
-    reader.expect(")")
-    return number
-
-
-def _pair(reader: Reader) -> tuple[int | None, int | None]:
-    """``(m)`` or ``(m,d)`` if it is there."""
-    if not reader.accept("("):
-        return None, None
-    first, second = reader.number(), None
-    if reader.accept(","):
-        second = reader.number()
-    reader.expect(")")
-    return first, second
+    return next(iter(_numbers(reader)), None)
 
 
 def _sign(reader: Reader) -> bool:
@@ -133,187 +112,127 @@ def _sign(reader: Reader) -> bool:
     return unsigned
 
 
+def _fixed(spec: TypeSpec) -> _Parse:
+    return lambda _: spec
+
+
 def _integer(name: str) -> _Parse:
-    def parse(reader: Reader, _: Session) -> TypeSpec:
-        reader.take()
-        _length(reader)
+    def parse(reader: Reader) -> TypeSpec:
+        _numbers(reader)
         return TypeSpec(name, unsigned=_sign(reader))
 
     return parse
 
 
-def _decimal(reader: Reader, _: Session) -> TypeSpec:
-    reader.take()
-    precision, scale = _pair(reader)
-    return TypeSpec("decimal", precision or 10, scale or 0, unsigned=_sign(reader))
-
-
-def _float(reader: Reader, _: Session) -> TypeSpec:
-    reader.take()
-    digits, scale = _pair(reader)
-    wide = scale is None and digits is not None and digits > _FLOAT_DIGITS
-    return TypeSpec("double" if wide else "float", unsigned=_sign(reader))
-
-
-def _double(reader: Reader, session: Session) -> TypeSpec:
-    word = reader.take().word
-    if word == "DOUBLE":
-        reader.accept("PRECISION")
-    _pair(reader)
-    single = word == "REAL" and session.mode & SqlMode.REAL_AS_FLOAT
-    return TypeSpec("float" if single else "double", unsigned=_sign(reader))
-
-
-def _bit(reader: Reader, _: Session) -> TypeSpec:
-    reader.take()
-    return TypeSpec("bit", _length(reader) or 1)
-
-
-def _bool(reader: Reader, _: Session) -> TypeSpec:
-    reader.take()
-    return TypeSpec("tinyint")
-
-
-def _serial(reader: Reader, _: Session) -> TypeSpec:
-    reader.take()
-    return TypeSpec("bigint", unsigned=True, serial=True)
-
-
-def _year(reader: Reader, _: Session) -> TypeSpec:
-    reader.take()
-    _length(reader)
+def _year(reader: Reader) -> TypeSpec:
+    _numbers(reader)
     _sign(reader)
     return TypeSpec("year")
 
 
-def _fixed(name: str) -> _Parse:
-    def parse(reader: Reader, _: Session) -> TypeSpec:
-        reader.take()
-        return TypeSpec(name)
+def _decimal(reader: Reader) -> TypeSpec:
+    precision, scale, *_ = [*_numbers(reader, 2), 0, 0]
+    return TypeSpec("decimal", precision or 10, scale, unsigned=_sign(reader))
 
-    return parse
+
+def _float(reader: Reader) -> TypeSpec:
+    numbers = _numbers(reader, 2)
+    wide = len(numbers) == 1 and numbers[0] > _FLOAT_DIGITS
+    return TypeSpec("double" if wide else "float", unsigned=_sign(reader))
+
+
+def _double(reader: Reader, name: str = "double") -> TypeSpec:
+    reader.accept("PRECISION")
+    _numbers(reader, 2)
+    return TypeSpec(name, unsigned=_sign(reader))
+
+
+def _real(reader: Reader) -> TypeSpec:
+    return _double(reader, "float" if reader.session.mode & SqlMode.REAL_AS_FLOAT else "double")
 
 
 def _temporal(name: str) -> _Parse:
-    def parse(reader: Reader, session: Session) -> TypeSpec:
-        reader.take()
-        scale = _length(reader) or 0
+    def parse(reader: Reader) -> TypeSpec:
+        scale, session = _length(reader) or 0, reader.session
         if name == "timestamp" and session.mode & SqlMode.MAXDB and session.version < 80000:
             return TypeSpec("datetime", scale=scale)
         # A display width as 4.0 wrote it, TIMESTAMP(14), is no fraction.
-        return TypeSpec(name, scale=scale if scale <= 6 else 0)
+        return TypeSpec(name, scale=scale if scale <= _FRACTION_DIGITS else 0)
 
     return parse
 
 
-def _character(reader: Reader, length: int | None, varying: bool, charset: str | None) -> TypeSpec:
-    """CHAR or VARCHAR behind its length."""
+def _character(reader: Reader, varying: bool = False, charset: str | None = None) -> TypeSpec:
+    """CHAR, VARCHAR and their like behind their words."""
+    varying = reader.accept("VARYING") or varying
+    length = _length(reader)
     if varying and length is None:
         reader.fail("VARCHAR without a length")
-    spec = TypeSpec(
-        "varchar" if varying else "char",
-        1 if length is None else length,
-        text=True,
-        charset=charset,
-    )
-    return charset_attributes(reader, spec)
+    name, length = "varchar" if varying else "char", 1 if length is None else length
+    return _with_charset(reader, TypeSpec(name, length, text=True, charset=charset))
 
 
-def _char(reader: Reader, _: Session) -> TypeSpec:
-    reader.take()
-    varying = reader.accept("VARYING")
-    return _character(reader, _length(reader), varying, None)
+def _national(reader: Reader) -> TypeSpec:
+    """NATIONAL CHAR, NATIONAL VARCHAR, NATIONAL CHAR VARYING …"""
+    varying = reader.take().word in ("VARCHAR", "VARCHARACTER")
+    return _character(reader, varying, "utf8mb3")
 
 
-def _varchar(reader: Reader, _: Session) -> TypeSpec:
-    reader.take()
-    return _character(reader, _length(reader), True, None)
-
-
-def _national(reader: Reader, _: Session) -> TypeSpec:
-    """NATIONAL CHAR, NATIONAL VARCHAR, NCHAR, NCHAR VARYING, NCHAR VARCHAR, NVARCHAR …"""
-    word = reader.take().word
-    varying = word == "NVARCHAR"
-    if word == "NATIONAL":
-        varying = reader.take().word in ("VARCHAR", "VARCHARACTER")
-    elif word == "NCHAR":
-        varying = reader.accept_any("VARCHAR", "VARCHARACTER") is not None
-    varying = reader.accept("VARYING") or varying
-    return _character(reader, _length(reader), varying, "utf8mb3")
+def _nchar(reader: Reader) -> TypeSpec:
+    """NCHAR, NCHAR VARYING, NCHAR VARCHAR …"""
+    return _character(reader, bool(reader.accept_any("VARCHAR", "VARCHARACTER")), "utf8mb3")
 
 
 def _binary(name: str) -> _Parse:
-    def parse(reader: Reader, _: Session) -> TypeSpec:
-        reader.take()
-        length = _length(reader)
-        return TypeSpec(name, 1 if length is None else length, charset="binary")
+    def parse(reader: Reader) -> TypeSpec:
+        return TypeSpec(name, [*_numbers(reader), 1][0], charset="binary")
 
     return parse
 
 
 def _blob(name: str) -> _Parse:
-    def parse(reader: Reader, _: Session) -> TypeSpec:
-        reader.take()
-        return TypeSpec(name, _length(reader), charset="binary")
-
-    return parse
+    return lambda reader: TypeSpec(name, _length(reader), charset="binary")
 
 
 def _text(name: str) -> _Parse:
-    def parse(reader: Reader, _: Session) -> TypeSpec:
-        reader.take()
-        return charset_attributes(reader, TypeSpec(name, _length(reader), text=True))
-
-    return parse
+    return lambda reader: _with_charset(reader, TypeSpec(name, _length(reader), text=True))
 
 
-def _long(reader: Reader, _: Session) -> TypeSpec:
+def _long(reader: Reader) -> TypeSpec:
     """LONG, LONG VARCHAR, LONG CHAR VARYING: MEDIUMTEXT; LONG VARBINARY: MEDIUMBLOB."""
-    reader.take()
     if reader.accept("VARBINARY"):
         return TypeSpec("mediumblob", charset="binary")
     if not (reader.accept("CHAR", "VARYING") or reader.accept("CHARACTER", "VARYING")):
         reader.accept_any("VARCHAR", "VARCHARACTER")
-    return charset_attributes(reader, TypeSpec("mediumtext", text=True))
+    return _with_charset(reader, TypeSpec("mediumtext", text=True))
 
 
 def _labelled(name: str) -> _Parse:
-    def parse(reader: Reader, _: Session) -> TypeSpec:
-        reader.take()
-        reader.expect("(")
-        labels = [_label(reader)]
-        while reader.accept(","):
-            labels.append(_label(reader))
-        reader.expect(")")
-        return charset_attributes(reader, TypeSpec(name, labels=tuple(labels), text=True))
+    def parse(reader: Reader) -> TypeSpec:
+        labels = tuple(reader.listed(_label))
+        return _with_charset(reader, TypeSpec(name, labels=labels, text=True))
 
     return parse
 
 
 def _label(reader: Reader) -> str | bytes:
     """A label: text, or bytes where it is written as x'…' or b'…'."""
-    token = reader.peek()
-    if token.kind == "string":
+    kind, text = reader.peek().kind, reader.peek().text
+    if kind == "string":
         return reader.take().text
-    if token.kind == "hex" and all(c in "0123456789abcdefABCDEF" for c in token.text):
-        digits = reader.take().text
-        return bytes.fromhex(digits if len(digits) % 2 == 0 else "0" + digits)
-    if token.kind == "bits" and token.text and set(token.text) <= {"0", "1"}:
-        bits = reader.take().text
-        return int(bits, 2).to_bytes((len(bits) + 7) // 8, "big")
-    return reader.fail("a label expected")
-
-
-def _vector(reader: Reader, _: Session) -> TypeSpec:
+    bits, digits = {"hex": (4, hexdigits), "bits": (1, "01")}.get(kind, (0, ""))
+    if not bits or not set(text) <= set(digits):
+        reader.fail("a label expected")
     reader.take()
-    return TypeSpec("vector", _length(reader) or _DEFAULT_VECTOR)
+    return int(text or "0", 1 << bits).to_bytes((len(text) * bits + 7) // 8, "big")
 
 
-def _collection(reader: Reader, session: Session) -> TypeSpec:
+def _collection(reader: Reader) -> TypeSpec:
     """GEOMETRYCOLLECTION, which 8.0 calls GEOMCOLLECTION (8.0.11 release notes)."""
-    reader.take()
-    return TypeSpec("geomcollection" if session.version >= 80000 else "geometrycollection")
+    return TypeSpec("geomcollection" if reader.session.version >= 80000 else "geometrycollection")
 
+
+_SPATIAL = words("geometry point linestring polygon multipoint multilinestring multipolygon")
 
 _TYPES: dict[str, _Parse] = {
     **dict.fromkeys(("TINYINT", "INT1"), _integer("tinyint")),
@@ -321,34 +240,27 @@ _TYPES: dict[str, _Parse] = {
     **dict.fromkeys(("MEDIUMINT", "INT3", "MIDDLEINT"), _integer("mediumint")),
     **dict.fromkeys(("INT", "INTEGER", "INT4"), _integer("int")),
     **dict.fromkeys(("BIGINT", "INT8"), _integer("bigint")),
-    **dict.fromkeys(("BOOL", "BOOLEAN"), _bool),
+    **dict.fromkeys(("BOOL", "BOOLEAN"), _fixed(TypeSpec("tinyint"))),
     **dict.fromkeys(("DECIMAL", "DEC", "NUMERIC", "FIXED"), _decimal),
     **dict.fromkeys(("FLOAT", "FLOAT4"), _float),
-    **dict.fromkeys(("DOUBLE", "FLOAT8", "REAL"), _double),
-    "BIT": _bit,
-    "SERIAL": _serial,
+    **dict.fromkeys(("DOUBLE", "FLOAT8"), _double),
+    "REAL": _real,
+    "BIT": lambda reader: TypeSpec("bit", _length(reader) or 1),
+    "SERIAL": _fixed(TypeSpec("bigint", unsigned=True, serial=True)),
     "YEAR": _year,
-    "DATE": _fixed("date"),
-    "TIME": _temporal("time"),
-    "DATETIME": _temporal("datetime"),
-    "TIMESTAMP": _temporal("timestamp"),
-    **dict.fromkeys(("CHAR", "CHARACTER"), _char),
-    **dict.fromkeys(("VARCHAR", "VARCHARACTER"), _varchar),
-    **dict.fromkeys(("NATIONAL", "NCHAR", "NVARCHAR"), _national),
+    **{name.upper(): _temporal(name) for name in ("time", "datetime", "timestamp")},
+    **dict.fromkeys(("CHAR", "CHARACTER"), _character),
+    **dict.fromkeys(("VARCHAR", "VARCHARACTER"), lambda reader: _character(reader, True)),
+    "NATIONAL": _national,
+    "NCHAR": _nchar,
+    "NVARCHAR": lambda reader: _character(reader, True, "utf8mb3"),
     "BINARY": _binary("binary"),
     "VARBINARY": _binary("varbinary"),
-    **{name.upper(): _blob(name) for name in TEXT_CAPACITY if name.endswith("blob")},
-    **{name.upper(): _text(name) for name in TEXT_CAPACITY if name.endswith("text")},
+    **{n.upper(): (_blob if n.endswith("blob") else _text)(n) for n in TEXT_CAPACITY},
     "LONG": _long,
     "ENUM": _labelled("enum"),
     "SET": _labelled("set"),
-    "JSON": _fixed("json"),
-    **{
-        name.upper(): _fixed(name)
-        for name in words(
-            "geometry point linestring polygon multipoint multilinestring multipolygon"
-        )
-    },
+    **{name.upper(): _fixed(TypeSpec(name)) for name in ("date", "json", *_SPATIAL)},
     **dict.fromkeys(("GEOMETRYCOLLECTION", "GEOMCOLLECTION"), _collection),
-    "VECTOR": _vector,
+    "VECTOR": lambda reader: TypeSpec("vector", _length(reader) or _DEFAULT_VECTOR),
 }

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from binlogkit.errors import SchemaError
 from binlogkit.rows.ddl.keywords import words
-from binlogkit.rows.ddl.modes import ASSUMED_VERSION, SqlMode
 from binlogkit.rows.ddl.scan import leading_words, pieces
+from binlogkit.rows.ddl.session import ASSUMED_VERSION, Session, SqlMode
 from binlogkit.rows.ddl.tokens import Reader, read
 
 __all__ = ["written_tables"]
@@ -29,10 +29,9 @@ def written_tables(
     empty list: none. What triggers and stored functions write besides is in no statement. When a
     multi-table UPDATE sets a column without naming its table, every table it joins is given.
     """
-    mode = SqlMode(sql_mode or 0)
+    session = Session(version, SqlMode(sql_mode or 0))
     try:
-        reader = read(_head(sql, mode, version), mode, version)
-        names = _written(reader)
+        names = _written(read(_head(sql, session.mode, version), session))
     except SchemaError:
         return None
     if names is None:
@@ -58,7 +57,7 @@ def _head(sql: str, mode: SqlMode, version: int) -> str:
 
 def _written(reader: Reader) -> list[Name] | None:
     if reader.accept("WITH"):
-        _skip_to_verb(reader)
+        reader.skip_until("UPDATE", "DELETE", "SELECT", "INSERT", "REPLACE")
     verb = reader.peek().word
     if verb in ("CALL", "DO", "SELECT", "(", "HANDLER", "EXECUTE"):
         return None
@@ -67,8 +66,7 @@ def _written(reader: Reader) -> list[Name] | None:
             pass
         reader.accept("INTO")
         return [reader.qualified()]
-    if reader.accept("TRUNCATE"):
-        reader.accept("TABLE")
+    if reader.accept("TRUNCATE", "TABLE") or reader.accept("TRUNCATE"):
         return [reader.qualified()]
     if reader.accept("LOAD"):
         if reader.accept("INDEX"):
@@ -81,11 +79,6 @@ def _written(reader: Reader) -> list[Name] | None:
     if reader.accept("DELETE"):
         return _delete(reader)
     return []
-
-
-def _skip_to_verb(reader: Reader) -> None:
-    """Behind the common table expressions of WITH."""
-    reader.skip_until("UPDATE", "DELETE", "SELECT", "INSERT", "REPLACE")
 
 
 def _update(reader: Reader) -> list[Name]:
@@ -122,9 +115,7 @@ def _delete(reader: Reader) -> list[Name] | None:
     while reader.accept_any("LOW_PRIORITY", "QUICK", "IGNORE"):
         pass
     targets_first = not reader.accept("FROM")
-    targets = [_target(reader)]
-    while reader.accept(","):
-        targets.append(_target(reader))
+    targets = reader.separated(_target)
     if targets_first:
         reader.expect("FROM")
     elif not reader.accept("USING"):
@@ -152,8 +143,8 @@ def _target(reader: Reader) -> Name:
 #: Words that can follow a table's name without being its alias.
 _NO_ALIAS = frozenset(
     words(
-        "SET WHERE JOIN INNER CROSS LEFT RIGHT NATURAL STRAIGHT_JOIN ON USING FORCE USE IGNORE "
-        "PARTITION ORDER LIMIT AS"
+        "SET WHERE JOIN INNER CROSS LEFT RIGHT NATURAL STRAIGHT_JOIN ON USING FORCE USE "
+        "IGNORE PARTITION ORDER LIMIT AS"
     )
 )
 _BETWEEN = ("JOIN", "STRAIGHT_JOIN", ",")
