@@ -28,8 +28,8 @@ from binlogkit.analyses.conformance import parse_decoded
 from binlogkit.errors import SchemaError
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.rows.ddl import load_schema, written_tables
-from binlogkit.rows.ddl.modes import DEFAULT_MODE, SqlMode
 from binlogkit.rows.ddl.scan import Script, leading_words, plain
+from binlogkit.rows.ddl.session import DEFAULT_MODE, SqlMode
 from tests._kernel import json_documents
 from tests.fuzz.binlogkit_fuzz.framing import (
     HEADER,
