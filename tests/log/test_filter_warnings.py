@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -31,8 +32,10 @@ LOG = Path(__file__).parents[1] / "_data" / "8.0-row-full" / "keys" / "binlog.00
 @pytest.mark.parametrize("read", ["row_records", "event_records", "transaction_records", "batches"])
 def test_what_is_told(read: str, asked: str, meant: str | None) -> None:
     log = bk.open(LOG)
-    for _ in getattr(log, read)(**({} if read == "batches" else {"table": asked})):
-        pass
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnmetWarning)
+        for _ in getattr(log, read)(table=asked):
+            pass
     told = tables_not_met(log, {"table": [asked]})
     if meant is None:
         assert told == []
@@ -45,7 +48,8 @@ def test_what_is_told(read: str, asked: str, meant: str | None) -> None:
 
 def test_of_several_each() -> None:
     log = bk.open(LOG)
-    list(log.row_records(table=["keyed.pk", "x.y"]))
+    with pytest.warns(UnmetWarning, match="no rows of x.y were read"):
+        list(log.row_records(table=["keyed.pk", "x.y"]))
     assert len(tables_not_met(log, {"table": ["keyed.pk", "x.y"], "op": "insert"})) == 1
     assert tables_not_met(log, {"op": "insert"}) == []
 
@@ -78,6 +82,32 @@ def test_a_frame_warns(read: Callable[..., Any], engine: str) -> None:
     ):  # fmt: skip
         with pytest.warns(UnmetWarning) as warned:
             read(bk.open(LOG), engine=engine, **filters)
+        (warning,) = warned
+        assert told in str(warning.message)
+        assert warning.filename == __file__
+
+
+STREAMS: list[Callable[..., Any]] = [
+    bk.Log.event_records,
+    bk.Log.event_batches,
+    bk.Log.row_records,
+    bk.Log.generic_batches,
+    bk.Log.transaction_records,
+    bk.Log.batches,
+    bk.Log.changes,
+]
+
+
+@pytest.mark.parametrize("read", STREAMS, ids=frame_name)
+def test_a_stream_warns_when_it_has_ended(read: Callable[..., Any]) -> None:
+    log = bk.open(LOG)
+    for filters, told in (
+        ({"table": "keyed.pkk"}, "no rows of keyed.pkk were read; there are rows of keyed.pk"),
+        ({"table": "pk", "start_time": "2200-01-01"}, "before the start time 2200-01-01"),
+    ):
+        with pytest.warns(UnmetWarning) as warned:
+            for _ in read(log, **filters):
+                pass
         (warning,) = warned
         assert told in str(warning.message)
         assert warning.filename == __file__

@@ -105,17 +105,8 @@ def _place(log: Streams, place: Any) -> _Wanted:
     file = match["file"]
     if file is None and len(log.files) > 1:
         raise UsageError(f"{len(log.files)} logs are read: write FILE:POS")
-    name = log.files[0] if file is None else _file(log, file)
+    name = log.files[0] if file is None else log.file_named(file)
     return name, int(match["pos"]), None if match["inner"] is None else int(match["inner"])
-
-
-def _file(log: Streams, file: str) -> str:
-    found = [f for f in log.files if f == file] or [
-        f for f in log.files if f.replace("\\", "/").rsplit("/", 1)[-1] == file
-    ]
-    if len(found) != 1:
-        raise UsageError(f"{file} is not one of the logs read ({', '.join(log.files)})")
-    return found[0]
 
 
 class _Search:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, overload
 
 from binlogkit.errors import UsageError
+from binlogkit.log.filter_warnings import warn_of_unmet
 from binlogkit.log.streams import Streams
 from binlogkit.rows.filter_args import FilterArgs, RowFilterArgs, check_names
 from binlogkit.rows.filters import Filters, written_table_name
@@ -57,7 +58,7 @@ class Log(Streams):
         from binlogkit.frames.fields.field import arrow_schema
         from binlogkit.frames.fields.ledger import EVENT
 
-        found = pa.Table.from_batches(self.event_batches(**filters), arrow_schema(EVENT))
+        found = pa.Table.from_batches(self._events(filters, compact=False), arrow_schema(EVENT))
         return self._frame(found, EVENT, engine, filters)
 
     @overload
@@ -102,14 +103,13 @@ class Log(Streams):
         from binlogkit.frames.tables import flat_table, generic_schema
 
         if table is not None:
-            found = flat_table(self.changes(table, columns=columns, **filters))
+            found = flat_table(self._changes(table, columns, filters))
             return self._frame(found, BATCH, engine, {**filters, "table": table}, decimals)
         if columns is not None:
             raise UsageError("columns are those of a table: name it")
         if decimals is not None:
             raise UsageError("decimals are those of a table's columns: name it")
-        batches = self.generic_batches(**filters)
-        found = pa.Table.from_batches(batches, generic_schema())
+        found = pa.Table.from_batches(self._rows(filters, compact=False), generic_schema())
         return self._frame(found, ROW, engine, filters, decimals)
 
     def changes(
@@ -123,9 +123,16 @@ class Log(Streams):
 
         ``columns``: as in :meth:`batches`.
         """
+        found = self._changes(table, columns, filters)
+        warn_of_unmet(self, {**filters, "table": table}, nothing=not found.num_rows)
+        return found
+
+    def _changes(
+        self, table: str, columns: Iterable[str] | None, filters: RowFilterArgs
+    ) -> pa.Table:
         from binlogkit.frames.tables import united
 
-        found = [b.batch for b in self.batches(table, columns=columns, **filters)]
+        found = [b.batch for b in self._batches(table, columns, filters)]
         return united(found or self._without_rows(table, columns), table)
 
     def _without_rows(
@@ -218,11 +225,10 @@ class Log(Streams):
     ) -> Frame:
         """``table`` for who asked; what the log does not have of the filters is a warning.
 
-        Gaps are told with it: sentences in ``frame.attrs["gaps"]``, or as JSON in the metadata
+        Gaps are reported with it: sentences in ``frame.attrs["gaps"]``, or as JSON in the metadata
         ``binlogkit:gaps`` of an Arrow table's schema.
         """
         from binlogkit.frames.tables import to_engine
-        from binlogkit.log.filter_warnings import warn_of_unmet
 
         warn_of_unmet(self, filters, nothing=not table.num_rows, level=4)
         gaps = [str(gap) for gap in self.gaps]
@@ -283,20 +289,17 @@ class Log(Streams):
         may have been changed in ways that are not known; ``despite_gaps``: the plans are made all
         the same, and their script names the gaps.
         """
-        from binlogkit.log.filter_warnings import warn_of_unmet
-        from binlogkit.log.undo import plans_of
-
-        plans = plans_of(self, backwards=True, despite_gaps=despite_gaps, **filters)
-        warn_of_unmet(self, filters, nothing=not len(plans))
-        return plans
+        return self._plans(True, despite_gaps, filters)
 
     def redo(self, *, despite_gaps: bool = False, **filters: Unpack[FilterArgs]) -> Plans:
         """Plans that make the chosen changes again, first first; see :meth:`undo`."""
-        from binlogkit.log.filter_warnings import warn_of_unmet
+        return self._plans(False, despite_gaps, filters)
+
+    def _plans(self, backwards: bool, despite_gaps: bool, filters: FilterArgs) -> Plans:
         from binlogkit.log.undo import plans_of
 
-        plans = plans_of(self, backwards=False, despite_gaps=despite_gaps, **filters)
-        warn_of_unmet(self, filters, nothing=not len(plans))
+        plans = plans_of(self, backwards=backwards, despite_gaps=despite_gaps, **filters)
+        warn_of_unmet(self, filters, nothing=not len(plans), level=4)
         return plans
 
     def audit(self, **filters: Unpack[FilterArgs]) -> Audit:
@@ -305,7 +308,6 @@ class Log(Streams):
         Damage ends the reading and is among the findings; it is not raised.
         """
         from binlogkit.log.audit import audit_log
-        from binlogkit.log.filter_warnings import warn_of_unmet
 
         audit = audit_log(self, **filters)
         warn_of_unmet(self, filters, nothing=not audit["by_table"].num_rows)

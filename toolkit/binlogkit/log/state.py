@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from binlogkit.errors import DamageError, UsageError
+from binlogkit.errors import UsageError
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.log.filter_warnings import others
 from binlogkit.log.gaps import CASCADES_LOGGED, Reach, assumed
 from binlogkit.log.history import MERGE, History, Layout
 from binlogkit.log.past_the_end import behind_position, behind_time
 from binlogkit.rows.filter_args import check_names, texts
-from binlogkit.rows.filters import TableName, parse_table_name, parse_time, written_table_name
+from binlogkit.rows.filters import Filters, TableName, parse_table_name, parse_time
 from binlogkit.rows.schema import Origin
 from binlogkit.rows.soundness import Gap
 
@@ -198,12 +198,11 @@ def _changes(
     log: Streams, names: set[tuple[str, str]], sources: frozenset[str]
 ) -> Iterator[pa.RecordBatch]:
     """The tables' changes, read again, up to damage, which is kept in ``log.damages``."""
-    wanted = [written_table_name(*name) for name in names]
-    try:
-        for batch in log.batches(table=wanted, source=sources):
-            yield batch.batch
-    except DamageError as error:
-        log.damages.append(error)
+    wanted = Filters(tables=tuple(TableName(*name) for name in names), sources=sources)
+    for batch in log.batches_to_damage(log.reading(), wanted):
+        yield batch.batch
+    if log.unreadable is not None:
+        raise log.unreadable
 
 
 def _full_name(history: History, table: str) -> tuple[str, str]:
@@ -256,20 +255,10 @@ def _place(log: Streams, at: str | int | tuple[str, int]) -> tuple[str, int]:
     if number < 0 or not isinstance(file, (str, type(None))):
         raise UsageError(f"not a position: {at!r} (write FILE:POS, or POS where there is one file)")
     if file:
-        return _file(log, file), number
+        return log.file_named(file), number
     if len(log.files) > 1:
         raise UsageError(f"position {number} of which file? Write FILE:{number}")
     return log.files[0], number
-
-
-def _file(log: Streams, file: str) -> str:
-    """The log's own name of a file that may be given without its folder."""
-    if file in log.files:
-        return file
-    found = [f for f in log.files if f.replace("\\", "/").rsplit("/", 1)[-1] == file]
-    if len(found) != 1:
-        raise UsageError(f"{file} is not one of the logs read ({', '.join(log.files)})")
-    return found[0]
 
 
 def _doubts(layout: Layout, history: History, counted: frozenset[int]) -> list[dict[str, Any]]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from binlogkit.errors import DamageError, InputError, UsageError
 from binlogkit.log.copies import differing
+from binlogkit.log.filter_warnings import warn_of_unmet
 from binlogkit.log.views import view
 from binlogkit.rows.filter_args import FilterArgs, RowFilterArgs, check_names
 from binlogkit.rows.filters import Filters
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Batch", "Streams"]
 
+_T = TypeVar("_T")
+
 
 @dataclass(frozen=True, slots=True)
 class Batch:
@@ -43,6 +46,8 @@ class Batch:
 
 class Streams:
     """One log, or several read together in order.
+
+    A stream that has ended warns (UnmetWarning) of filters that name what the log does not have.
 
     ``damages``: what the last read met and, with ``on_damage="report"``, went past; ``losses``:
     what may be missing there; ``problems``: definitions that contradict the log, in sentences;
@@ -90,6 +95,15 @@ class Streams:
         """The logs' names, in the order they are read."""
         return [carrier.name for carrier in self.carriers]
 
+    def file_named(self, file: str) -> str:
+        """The log's own name of a file that may be given without its folder; UsageError."""
+        found = [f for f in self.files if f == file][:1] or [
+            f for f in self.files if f.replace("\\", "/").rsplit("/", 1)[-1] == file
+        ]
+        if len(found) != 1:
+            raise UsageError(f"{file} is not one of the logs read ({', '.join(self.files)})")
+        return found[0]
+
     def reading(self, carriers: Sequence[Carrier] | None = None) -> Reading:
         """A new reading of the log; what it meets is kept in ``damages`` and ``problems``.
 
@@ -111,30 +125,44 @@ class Streams:
         from binlogkit.frames.fields.ledger import EVENT
         from binlogkit.frames.records import records_of
 
-        return records_of(self.event_batches(compact=True, **filters), EVENT)
+        return self._warning(records_of(self._events(filters, True), EVENT), filters)
 
     def event_batches(
         self, *, compact: bool = False, **filters: Unpack[FilterArgs]
     ) -> Iterator[pa.RecordBatch]:
         """The records of :meth:`event_records` as Arrow, ``flags`` and ``fields`` as JSON text
         (``compact``: without blanks): ``events()`` and what ``events`` writes."""
+        return self._warning(self._events(filters, compact), filters)
+
+    def _events(self, filters: FilterArgs, compact: bool) -> Iterator[pa.RecordBatch]:
         from binlogkit.frames.events import event_batches
 
         wanted = Filters.build(**filters).without_where("events")
         return event_batches(self.reading(), wanted, compact=compact)
+
+    def _warning(self, found: Iterator[_T], filters: Mapping[str, Any]) -> Iterator[_T]:
+        """What is found, and then a warning of what the filters name and the log does not have."""
+        nothing = True
+        for one in found:
+            nothing = False
+            yield one
+        warn_of_unmet(self, filters, nothing=nothing)
 
     def row_records(self, **filters: Unpack[FilterArgs]) -> Iterator[dict[str, Any]]:
         """One dict per row change in log order, as ``rows --format jsonl``."""
         from binlogkit.frames.fields.rows import ROW
         from binlogkit.frames.records import records_of
 
-        return records_of(self.generic_batches(compact=True, **filters), ROW)
+        return self._warning(records_of(self._rows(filters, True), ROW), filters)
 
     def generic_batches(
         self, *, compact: bool = False, **filters: Unpack[FilterArgs]
     ) -> Iterator[pa.RecordBatch]:
         """The records of :meth:`row_records` as Arrow, images as JSON text (``compact``: without
         blanks): ``rows()`` and what ``rows`` writes."""
+        return self._warning(self._rows(filters, compact), filters)
+
+    def _rows(self, filters: RowFilterArgs, compact: bool) -> Iterator[pa.RecordBatch]:
         from binlogkit.frames.generic import generic_rows
         from binlogkit.frames.tables import generic_schema
 
@@ -149,11 +177,14 @@ class Streams:
 
         With ``where`` those that changed such a row.
         """
-        table = self.transaction_table(**filters)
-        for batch in table.to_batches():
-            yield from batch.to_pylist()
-        if self.unreadable is not None:
-            raise self.unreadable
+
+        def found() -> Iterator[dict[str, Any]]:
+            for batch in self.transaction_table(**filters).to_batches():
+                yield from batch.to_pylist()
+            if self.unreadable is not None:
+                raise self.unreadable
+
+        return self._warning(found(), filters)
 
     def transaction_table(self, **filters: Unpack[FilterArgs]) -> pa.Table:
         """The transactions in Arrow; a log that cannot be read is in ``unreadable``."""
@@ -248,6 +279,15 @@ class Streams:
         largest row, ten times the largest other event and 1 KB for each column of each version of
         a table, whatever the log's and its transactions' size (docs/performance.md).
         """
+        found = self._batches(table, columns, filters)
+        return self._warning(found, {**filters, "table": table})
+
+    def _batches(
+        self,
+        table: str | Iterable[str] | None,
+        columns: Iterable[str] | None,
+        filters: RowFilterArgs,
+    ) -> Iterator[Batch]:
         wanted = Filters.build(table=table, **filters)
         return self.read_batches(self.reading(), wanted, _column_names(columns))
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from binlogkit.events.gtid_set import GtidSet, format_uuid
 
-__all__ = ["GtidLedger", "by_origin"]
+__all__ = ["GtidLedger", "by_origin", "gtid_of"]
 
 Array = np.ndarray[Any, Any]
 
@@ -68,6 +68,13 @@ class GtidLedger:
     def to_set(self) -> GtidSet:
         """The GTIDs as a set."""
         return GtidSet({origin: [*ranges] for origin, ranges in self._ranges.items()})
+
+
+def gtid_of(record: Any) -> str | None:
+    """The GTID of one of the kernel's records, None where it has none."""
+    if not record["has"] & _HAS_GTID:
+        return None
+    return f"{format_uuid(record['sid'].tobytes())}:{int(record['gno'])}"
 
 
 def by_origin(

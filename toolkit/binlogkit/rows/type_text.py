@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from binlogkit.constants import ColumnType
+from binlogkit.rows.ddl.charsets import Collated, canonical
 from binlogkit.rows.schema import Column, Origin
 
 __all__ = ["type_text"]
@@ -31,12 +32,6 @@ _PLAIN = {
     ColumnType.VECTOR: "vector",
 }
 _BLOB_SIZES = {1: "tiny", 2: "", 3: "medium", 4: "long"}
-# Bytes of the longest character, by character set (information_schema.character_sets.maxlen).
-_MAX_BYTES = {
-    "utf8mb4": 4, "utf8mb3": 3, "utf8": 3, "utf16": 4, "utf16le": 4, "utf32": 4, "ucs2": 2,
-    "gbk": 2, "gb2312": 2, "gb18030": 4, "big5": 2, "sjis": 2, "cp932": 2, "euckr": 2, "ujis": 3,
-    "eucjpms": 3,
-}  # fmt: skip
 
 
 def type_text(column: Column) -> str:
@@ -79,7 +74,7 @@ def _string(column: Column) -> str:
             return f"{'' if fixed else 'var'}binary({column.length})"
         per_character = 1
         if column.charset_origin != Origin.ASSUMED:
-            per_character = _MAX_BYTES.get(column.charset or "", 1)
+            per_character = Collated(canonical(column.charset or "")).max_bytes or 1
         return f"{'' if fixed else 'var'}char({column.length // per_character})"
     size = _BLOB_SIZES.get(column.meta[0] if column.meta else 2, "")
     return f"{size}{'blob' if binary else 'text'}"

@@ -10,9 +10,9 @@ from binlogkit.constants import EventType
 from binlogkit.errors import DamageError
 from binlogkit.events.base import Event, ParseContext
 from binlogkit.events.gtid import Gtid
-from binlogkit.events.gtid_set import format_uuid
 from binlogkit.events.reader import EventParser
 from binlogkit.events.table_map import TableMap
+from binlogkit.rows.gtid_ledger import gtid_of
 from binlogkit.rows.losses import Loss, Losses
 from binlogkit.rows.transactions import GTID_TYPES, Transaction
 from binlogkit.rows.window import REPLACED, Stretch, Window
@@ -23,7 +23,6 @@ __all__ = ["Met", "Watch"]
 #: Damage, and the entry before or in which it stands.
 Met = tuple[int, DamageError]
 
-_HAS_GTID = 1
 _GTID_TYPE = np.zeros(256, bool)
 _GTID_TYPE[[int(code) for code in GTID_TYPES]] = True
 
@@ -151,11 +150,8 @@ class Watch:
         goes_on = bool((stretch.entries["tx"][i:] == number).any())
         if not (goes_on or record["open"][0] or record["notes"][0] & REPLACED):
             return None
-        gtid = None
-        if number in window.facts.gtids:
-            gtid = window.facts.gtids[number][0]
-        elif record["has"][0] & _HAS_GTID:
-            gtid = f"{format_uuid(record['sid'][0].tobytes())}:{int(record['gno'][0])}"
+        known = window.facts.gtids.get(number)
+        gtid = gtid_of(record[0]) if known is None else known[0]
         running = Transaction(
             number, self._file, int(record["pos"][0]), gtid, explicit=bool(record["explicit"][0])
         )  # fmt: skip

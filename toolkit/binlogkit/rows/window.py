@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -44,6 +44,7 @@ _XID = 16  # of what it has
 #: An event's place in the reading, shifted so that its rows follow.
 SEQ_SHIFT = 32
 
+Array: TypeAlias = np.ndarray[Any, Any]
 _COPIED = 1 << 20  # bytes that are rather copied than kept
 
 
@@ -54,9 +55,7 @@ class Facts:
     gtids: dict[int, tuple[str | None, int | None]] = field(default_factory=dict)
     xa: dict[int, str] = field(default_factory=dict)
 
-    def gtids_of(
-        self, transactions: np.ndarray[Any, Any]
-    ) -> dict[int, tuple[str | None, int | None]]:
+    def gtids_of(self, transactions: Array) -> dict[int, tuple[str | None, int | None]]:
         """The GTIDs and commit times of a window's transactions, by their places in it."""
         if not self.gtids or not len(transactions):
             return {}
@@ -99,62 +98,48 @@ class Stretch:
     scanner: Scanner
     index: Index
     data: Any
-    entries: np.ndarray[Any, Any]
+    entries: Array
     ordinal: int
     origin: int
     outer: tuple[int, int] | None
     inner: int
     chunks: Chunks | None
     tail: int
-    spots: np.ndarray[Any, Any] | None = None
+    spots: Array | None = None
     raws: list[RawEvent] | None = None
 
     @property
-    def positions(self) -> np.ndarray[Any, Any]:
+    def positions(self) -> Array:
         """Where each event begins; in a payload where that does."""
-        found: np.ndarray[Any, Any]
-        if self.outer is not None:
-            found = np.full(len(self.entries), self.outer[0])
-        elif self.spots is not None:
-            found = self.spots["pos"][: len(self.entries)]
-        else:
-            found = self.entries["offset"] + self.origin
-        return found
+        return self._limits("pos", 0)
 
     @property
-    def sizes(self) -> np.ndarray[Any, Any]:
-        """How many bytes each event has in its log, or payload."""
-        packed = self.spots is not None and self.outer is None
-        found: np.ndarray[Any, Any]
-        if packed and self.spots is not None:
-            found = self.spots["size"][: len(self.entries)]
-        else:
-            found = self.entries["size"]
-        return found
-
-    @property
-    def ends(self) -> np.ndarray[Any, Any]:
+    def ends(self) -> Array:
         """Where each event ends; in a payload where that does."""
-        found: np.ndarray[Any, Any]
+        return self._limits("end_pos", 1)
+
+    def _limits(self, name: str, end: int) -> Array:
+        found: Array = self.entries["offset"] + self.origin + self.entries["size"] * end
         if self.outer is not None:
-            found = np.full(len(self.entries), self.outer[1])
+            found = np.full(len(self.entries), self.outer[end])
         elif self.spots is not None:
-            found = self.spots["end_pos"][: len(self.entries)]
-        else:
-            found = self.entries["offset"] + self.origin + self.entries["size"]
+            found = self.spots[name][: len(self.entries)]
         return found
 
     @property
-    def inners(self) -> np.ndarray[Any, Any]:
+    def sizes(self) -> Array:
+        """How many bytes each event has in its log, or payload."""
+        packed = self.outer is None and self.spots is not None
+        found: Array = (self.spots if packed else self.entries)["size"]  # type: ignore[index]
+        return found[: len(self.entries)]
+
+    @property
+    def inners(self) -> Array:
         """The number of each event in its payload, -1 outside of one."""
-        found: np.ndarray[Any, Any]
+        count = len(self.entries)
         if self.outer is not None:
-            found = np.arange(self.inner, self.inner + len(self.entries))
-        elif self.spots is not None:
-            found = self.spots["inner"][: len(self.entries)]
-        else:
-            found = np.full(len(self.entries), -1)
-        return found
+            return np.arange(self.inner, self.inner + count)
+        return np.full(count, -1) if self.spots is None else self.spots["inner"][:count]
 
     def keep(self) -> None:
         """Let the bytes stay as they are while the log is read on, until ``let_go``."""
@@ -261,7 +246,7 @@ class Window:
     last: bool
     server_version: str
     facts: Facts
-    transactions: np.ndarray[Any, Any]
+    transactions: Array
     stretch: Stretch | None
     schemas: list[TableSchema | None]
     looked: list[Looked] = field(default_factory=list)
@@ -271,7 +256,7 @@ class Window:
     loose: bool = False
     context: ParseContext = field(default_factory=ParseContext)
     series: Series | None = None
-    repeated: np.ndarray[Any, Any] | None = None
+    repeated: Array | None = None
 
     def repeats(self, number: int) -> bool:
         """Whether a transaction's GTID came before."""
@@ -295,12 +280,10 @@ class Window:
         )
 
 
-def _until(transactions: np.ndarray[Any, Any], stretch: Stretch, i: int) -> np.ndarray[Any, Any]:
+def _until(transactions: Array, stretch: Stretch, i: int) -> Array:
     """What was known of transactions before entry ``i`` of a stretch."""
     entries = stretch.entries
-    known: np.ndarray[Any, Any] = transactions[
-        transactions["number"] <= entries["tx"][:i].max(initial=-1)
-    ].copy()
+    known: Array = transactions[transactions["number"] <= entries["tx"][:i].max(initial=-1)].copy()
     after = entries["tx"][i:] == (known["number"][-1] if len(known) else -1)
     if not len(known) or not after.any():
         return known

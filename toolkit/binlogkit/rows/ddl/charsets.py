@@ -1,22 +1,24 @@
 """Character sets and collations by MySQL's names: bytes per character, defaults.
 
-Recorded from ``information_schema.character_sets`` and ``collations`` of 5.7.22 and 8.0.31. A
-collation's name begins with its character set's name and ``_`` (only ``binary`` has none). What
-older servers call ``utf8`` is called ``utf8mb3`` here for every version, as 8.0.30 does, so that
-one name means one thing.
+``charsets.json`` is recorded from ``information_schema.character_sets`` and ``collations`` of
+5.7.22 and 8.0.31. A collation's name begins with its character set's name and ``_`` (only
+``binary`` has none). What older servers call ``utf8`` is called ``utf8mb3`` here for every version,
+as 8.0.30 does, so that one name means one thing.
 """
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
 
 __all__ = [
     "CHARSETS", "UNKNOWN", "Charset", "Collated", "canonical", "collated", "default_collation",
 ]  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Charset:
+class Charset(NamedTuple):
     """``max_bytes`` per character, and the default collation (``since_8`` where it changed)."""
 
     max_bytes: int
@@ -24,36 +26,8 @@ class Charset:
     since_8: str | None = None
 
 
-def _one_byte() -> dict[str, Charset]:
-    collations = (
-        "armscii8_general_ci ascii_general_ci cp1250_general_ci cp1251_general_ci "
-        "cp1256_general_ci cp1257_general_ci cp850_general_ci cp852_general_ci cp866_general_ci "
-        "dec8_swedish_ci geostd8_general_ci greek_general_ci hebrew_general_ci hp8_english_ci "
-        "keybcs2_general_ci koi8r_general_ci koi8u_general_ci latin1_swedish_ci "
-        "latin2_general_ci latin5_turkish_ci latin7_general_ci macce_general_ci "
-        "macroman_general_ci swe7_swedish_ci tis620_thai_ci"
-    )
-    return {name.partition("_")[0]: Charset(1, name) for name in collations.split()}
-
-
-CHARSETS = _one_byte() | {
-    "big5": Charset(2, "big5_chinese_ci"),
-    "binary": Charset(1, "binary"),
-    "cp932": Charset(2, "cp932_japanese_ci"),
-    "eucjpms": Charset(3, "eucjpms_japanese_ci"),
-    "euckr": Charset(2, "euckr_korean_ci"),
-    "gb18030": Charset(4, "gb18030_chinese_ci"),
-    "gb2312": Charset(2, "gb2312_chinese_ci"),
-    "gbk": Charset(2, "gbk_chinese_ci"),
-    "sjis": Charset(2, "sjis_japanese_ci"),
-    "ucs2": Charset(2, "ucs2_general_ci"),
-    "ujis": Charset(3, "ujis_japanese_ci"),
-    "utf16": Charset(4, "utf16_general_ci"),
-    "utf16le": Charset(4, "utf16le_general_ci"),
-    "utf32": Charset(4, "utf32_general_ci"),
-    "utf8mb3": Charset(3, "utf8mb3_general_ci"),
-    "utf8mb4": Charset(4, "utf8mb4_general_ci", since_8="utf8mb4_0900_ai_ci"),
-}
+_DATA = json.loads(Path(__file__).with_name("charsets.json").read_text("utf-8"))
+CHARSETS: dict[str, Charset] = {name: Charset(*facts) for name, facts in _DATA.items()}
 
 
 @dataclass(frozen=True, slots=True)

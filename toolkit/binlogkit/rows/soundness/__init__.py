@@ -5,8 +5,7 @@ means for the data (:data:`CODES`). By topic: :mod:`.file_checks`, :mod:`.statem
 :mod:`.transaction_checks`, :mod:`.gtid_checks`, :mod:`.series`.
 """
 
-from binlogkit.rows.soundness.file_facts import FileFacts
-from binlogkit.rows.soundness.finding import CODES, Finding, Grade, Place
+from binlogkit.rows.soundness.finding import CODES, FileFacts, Finding, Grade, Place
 from binlogkit.rows.soundness.gaps import Gap, Gaps
 from binlogkit.rows.soundness.series import Joint
 from binlogkit.rows.soundness.soundness import Soundness

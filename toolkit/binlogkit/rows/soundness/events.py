@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,9 +10,9 @@ import numpy as np
 from binlogkit.constants import EventFlag, EventType, event_type_name
 from binlogkit.events.base import ParseContext
 from binlogkit.events.gtid import Gtid
-from binlogkit.events.gtid_set import format_uuid
 from binlogkit.events.reader import EventParser
 from binlogkit.events.table_map import TableMap
+from binlogkit.rows.gtid_ledger import gtid_of
 from binlogkit.rows.soundness.finding import Finding, Place
 from binlogkit.rows.window import BAD_CHECKSUM, LOOK, Looked, Stretch, Window
 
@@ -24,15 +23,17 @@ Found = tuple[int, int, Finding]
 Array = np.ndarray[Any, Any]
 
 _ARTIFICIAL = int(EventFlag.ARTIFICIAL)
-_GTID = 1  # of a transaction's ``has``
+_GTID_TYPES = (EventType.GTID_LOG_EVENT, EventType.ANONYMOUS_GTID_LOG_EVENT)
 
 
 class Events:
     """The events of a window that has some.
 
     ``number``: of the file's last event before them; ``open``: the transaction that is open there;
-    ``headless``: one that began in another log, with which this one does not go on. Events inside a
-    payload are not ``framed``: they count as that one event.
+    ``headless``: one that began in another log, with which this one does not go on. ``bad``: which
+    have a wrong checksum, None for none; ``artificial``: which a server made up for its replica;
+    ``gtids``: the entries that give a GTID, or an anonymous one; ``framed``: which stand in the
+    file itself, None for all: those inside a payload count as that one event.
     """
 
     def __init__(self, window: Window, stretch: Stretch, number: int) -> None:
@@ -53,60 +54,20 @@ class Events:
         self.open = self.headless = -1
         self._number = number
         self._names: dict[int, tuple[str, str] | None] = {}
-
-    @cached_property
-    def inners(self) -> Array:
-        """See Stretch."""
-        return self.stretch.inners
-
-    @cached_property
-    def framed(self) -> Array | None:
-        """Which events stand in the file itself, None for all."""
-        if self.stretch.outer is not None:
-            return np.zeros(self.count, bool)
-        if self.stretch.spots is None:
-            return None
-        framed: Array = self.inners < 0
-        return None if framed.all() else framed
-
-    @cached_property
-    def bad(self) -> Array | None:
-        """Which events have a wrong checksum, None for none."""
-        if self.raws is None:
-            return None
+        self.ends, self.positions = stretch.ends, stretch.positions
+        self.inners = stretch.inners
+        self.artificial: Array = stretch.entries["flags"] & _ARTIFICIAL > 0
         bad: Array = self.notes & BAD_CHECKSUM > 0
-        return bad if bad.any() else None
-
-    @cached_property
-    def ends(self) -> Array:
-        """See Stretch."""
-        return self.stretch.ends
-
-    @cached_property
-    def positions(self) -> Array:
-        """See Stretch."""
-        return self.stretch.positions
-
-    @cached_property
-    def artificial(self) -> Array:
-        """Which events a server made up for its replica."""
-        made_up: Array = self.stretch.entries["flags"] & _ARTIFICIAL > 0
-        return made_up
-
-    @cached_property
-    def gtids(self) -> Array:
-        """The entries that give a GTID, or an anonymous one."""
-        codes = (EventType.GTID_LOG_EVENT, EventType.ANONYMOUS_GTID_LOG_EVENT)
-        plain = (self.types == codes[0]) | (self.types == codes[1])
+        self.bad = bad if self.raws is not None and bad.any() else None
+        packed = stretch.outer is not None or stretch.spots is not None
+        framed = self.inners < 0 if packed else np.ones(1, bool)
+        self.framed: Array | None = None if framed.all() else framed
+        self._numbers = np.cumsum(framed)
+        plain = (self.types == _GTID_TYPES[0]) | (self.types == _GTID_TYPES[1])
         plain &= self.notes & LOOK == 0
         for item in self.looked:
             plain[item.i] |= isinstance(item.event.body, Gtid)
-        return np.flatnonzero(plain)
-
-    @cached_property
-    def _numbers(self) -> Array:
-        assert self.framed is not None
-        return np.cumsum(self.framed)
+        self.gtids = np.flatnonzero(plain)
 
     def number(self, i: int) -> int:
         """The number of an event in its file, -1 before the first."""
@@ -137,10 +98,7 @@ class Events:
             return None
         if number in self.window.facts.gtids:
             return self.window.facts.gtids[number][0]
-        record = self.record(number)
-        if not record["has"] & _GTID:
-            return None
-        return f"{format_uuid(record['sid'].tobytes())}:{int(record['gno'])}"
+        return gtid_of(self.record(number))
 
     def running(self, i: int) -> int:
         """The transaction that is open before entry ``i``, -1 for none."""

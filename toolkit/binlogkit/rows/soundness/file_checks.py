@@ -15,8 +15,7 @@ from binlogkit.events.format_description import FormatDescription, StartV3
 from binlogkit.events.gtid import PreviousGtids
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.rows.soundness.events import Events, Found
-from binlogkit.rows.soundness.file_facts import FileFacts
-from binlogkit.rows.soundness.finding import Finding, Grade, Place, finding
+from binlogkit.rows.soundness.finding import FileFacts, Finding, Grade, Place, finding
 from binlogkit.rows.window import Looked
 from binlogkit.sources.log_format import version_tuple
 from binlogkit.sources.plausible import MODULUS

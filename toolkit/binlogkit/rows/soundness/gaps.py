@@ -13,36 +13,12 @@ import numpy as np
 
 from binlogkit.errors import DamageError, printable
 from binlogkit.rows.losses import Loss
-from binlogkit.rows.soundness.finding import Finding, Grade
+from binlogkit.rows.soundness.finding import CODES, Finding, Grade, Role
 from binlogkit.rows.soundness.soundness import Soundness
 from binlogkit.rows.window import SEQ_SHIFT, Window
 
 __all__ = ["Gap", "Gaps"]
 
-# Findings after which changes may be missing, or stand where they do not belong. What damage takes
-# is told by losses, more exactly.
-_GAPS = frozenset(
-    {
-        "events_after_end", "file_missing", "file_order", "file_repeated", "gtid_forgotten",
-        "gtid_copied", "gtid_gap", "gtid_repeated", "incident", "length_mismatch", "next_name",
-        "no_begin", "no_events", "no_gtid", "position_mismatch", "rows_without_map",
-        "sequence_back", "sequence_gap", "statement_not_ended", "zeros_at_end",
-    }
-)  # fmt: skip
-# Observations that say how far the answer can be trusted: checksums, clocks, the logs' two ends.
-_NOTES = frozenset(
-    {
-        "begins_later", "in_use", "no_checksums", "no_format_description", "not_closed",
-        "several_servers", "time_goes_back",
-    }
-)  # fmt: skip
-# Those after which no order is certain, so that nothing can be said to come later.
-_ORDER = frozenset(
-    {
-        "events_after_end", "file_order", "file_repeated", "gtid_forgotten", "gtid_repeated",
-        "sequence_back",
-    }
-)  # fmt: skip
 _LAST = (1 << 63) - 1
 
 
@@ -89,7 +65,7 @@ class Gaps:
             self._starts.setdefault(file, stretch.ordinal)
             self._next = stretch.ordinal + len(stretch.entries)
         for one in found:
-            if one.code in _GAPS or one.code in _NOTES:
+            if CODES[one.code].role is not None:
                 ordinal, pos = self._next, one.place.pos
                 if stretch is not None and len(stretch.entries) and pos is not None:
                     behind = int(np.searchsorted(stretch.positions, pos, "right"))
@@ -120,19 +96,19 @@ class Gaps:
     def notes(self) -> list[Finding]:
         """What concerns the whole of what was read, and means no gap, in log order."""
         found = (*(f for f, _ in self._findings), *self.soundness.end())
-        return [f for f in found if f.code in _NOTES]
+        return [f for f in found if CODES[f.code].role == Role.NOTE]
 
     def _gaps(self) -> Iterator[Gap]:
         """Those that findings show; logs without any event have none."""
-        empty = not any(
-            file.events for file in self.soundness.files
-        )  # no event, and no gap in them
+        if not any(file.events for file in self.soundness.files):
+            return
         ends = ((f, self._starts.get(f.place.file, 0)) for f in self.soundness.end())
         for one, ordinal in [*self._findings, *ends]:
-            if one.code in _GAPS and one.grade != Grade.NOTE and not empty:
-                told = f"{one.found}. {one.meaning}"
-                at, seq = one.place, _LAST if one.code in _ORDER else ordinal << SEQ_SHIFT
-                yield Gap(one.code, at.file, at.pos, seq, one.tables, told)
+            at, role = one.place, CODES[one.code].role
+            if role in (Role.GAP, Role.ORDER) and one.grade != Grade.NOTE:
+                seq = _LAST if role == Role.ORDER else ordinal << SEQ_SHIFT
+                found = f"{one.found}. {one.meaning}"
+                yield Gap(one.code, at.file, at.pos, seq, one.tables, found)
 
 
 def _of_loss(loss: Loss) -> Gap:

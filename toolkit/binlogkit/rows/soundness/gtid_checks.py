@@ -13,11 +13,9 @@ from typing import Any
 import numpy as np
 
 from binlogkit.rows.gtid_ledger import by_origin
-from binlogkit.rows.soundness.doubt import Doubt
 from binlogkit.rows.soundness.events import Events, Found
-from binlogkit.rows.soundness.file_facts import FileFacts
-from binlogkit.rows.soundness.finding import finding
-from binlogkit.rows.soundness.runs import CLOCK, GTID, Runs
+from binlogkit.rows.soundness.finding import FileFacts, finding
+from binlogkit.rows.soundness.runs import CLOCK, GTID, Doubt, Runs
 from binlogkit.rows.soundness.series import SeriesLedger
 
 __all__ = ["GtidChecks"]

@@ -20,12 +20,10 @@ from binlogkit.rows.losses import Loss
 from binlogkit.rows.series import Series
 from binlogkit.rows.soundness.events import Events, Found
 from binlogkit.rows.soundness.file_checks import FileChecks
-from binlogkit.rows.soundness.file_facts import FileFacts
-from binlogkit.rows.soundness.finding import Finding, Grade, Place, finding
+from binlogkit.rows.soundness.finding import FileFacts, Finding, Grade, Place, finding
 from binlogkit.rows.soundness.series import SeriesLedger
 from binlogkit.rows.soundness.statement_checks import StatementChecks
-from binlogkit.rows.soundness.transaction_checks import TransactionChecks
-from binlogkit.rows.soundness.xa_ledger import XaLedger
+from binlogkit.rows.soundness.transaction_checks import TransactionChecks, XaLedger
 from binlogkit.rows.watch import Met, Watch
 from binlogkit.rows.window import LOOK, ROWS_EVENTS, Stretch, Window
 

@@ -1,7 +1,8 @@
-"""The transactions of a window's events, by the column."""
+"""The transactions of a window's events, by the column, and where damage leaves them in doubt."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,7 @@ from binlogkit.rows.soundness.events import Events
 from binlogkit.rows.transactions import GTID_TYPES, belongs
 from binlogkit.rows.window import LOOK
 
-__all__ = ["CLOCK", "GTID", "Runs", "runs_of"]
+__all__ = ["CLOCK", "GTID", "Doubt", "Runs", "runs_of"]
 
 Array = np.ndarray[Any, Any]
 
@@ -86,3 +87,45 @@ def runs_of(events: Events, a: int, b: int, before: int) -> Runs | None:
         gtids = named & ~looked
         gtids[list(bodies)] = True
     return Runs(firsts, lasts, numbers, records, new, ended, named, gtids, bodies)
+
+
+class Doubt:
+    """Where damage stands between an event and the last certain start of a transaction before it.
+
+    ``now``: whether there is doubt after what was taken.
+
+    Moments: damage before or in the event at entry i happens at 2 i - 1, what its rows show at
+    2 i + 1; a start is certain for what comes after it, from 2 i on.
+    """
+
+    def __init__(self) -> None:
+        self.now = False
+        self._damages: list[int] = []
+        self._starts: list[int] = []
+
+    def begin(self, damages: list[int]) -> bool:
+        """The moments of damage in the events that come; whether there is doubt of any."""
+        self._damages, self._starts = damages, []
+        return self.now or bool(damages)
+
+    def certain(self, starts: list[int]) -> None:
+        """The entries of certain starts among them."""
+        self._starts = starts
+
+    def at(self, i: int) -> bool:
+        """Whether there is doubt at an entry."""
+        k = bisect_left(self._damages, 2 * i)
+        if not k and not self.now:
+            return False
+        damage = self._damages[k - 1] if k else -1
+        start = bisect_left(self._starts, i)
+        return not start or damage > 2 * self._starts[start - 1]
+
+    def between(self, a: int, i: int) -> bool:
+        """Whether damage stands after entry ``a`` and before or in entry ``i``."""
+        k = bisect_left(self._damages, 2 * i)
+        return k > 0 and self._damages[k - 1] > 2 * a
+
+    def end(self, i: int) -> None:
+        """The events up to entry ``i`` were taken."""
+        self.now = self.at(i)

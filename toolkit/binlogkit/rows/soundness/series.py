@@ -13,8 +13,7 @@ from itertools import pairwise
 
 from binlogkit.rows.gtid_ledger import GtidLedger
 from binlogkit.rows.series import Series, split_name
-from binlogkit.rows.soundness.file_facts import FileFacts
-from binlogkit.rows.soundness.finding import Finding, Grade, Place, finding
+from binlogkit.rows.soundness.finding import FileFacts, Finding, Grade, Place, finding
 
 __all__ = ["Joint", "SeriesLedger", "joints"]
 

@@ -11,11 +11,10 @@ from collections.abc import Iterator, Sequence
 from binlogkit.errors import DamageError
 from binlogkit.rows.gtid_ledger import GtidLedger
 from binlogkit.rows.losses import Loss
-from binlogkit.rows.soundness.file_facts import FileFacts
-from binlogkit.rows.soundness.finding import Finding, Place, finding
+from binlogkit.rows.soundness.finding import FileFacts, Finding, Place, finding
 from binlogkit.rows.soundness.log_checks import Left, LogChecks
 from binlogkit.rows.soundness.series import Joint, SeriesLedger
-from binlogkit.rows.soundness.xa_ledger import XaLedger
+from binlogkit.rows.soundness.transaction_checks import XaLedger
 from binlogkit.rows.watch import Met
 from binlogkit.rows.window import Window
 from binlogkit.sources.carriers import Carrier

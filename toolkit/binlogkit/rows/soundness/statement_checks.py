@@ -17,8 +17,7 @@ from binlogkit.events.early import EarlyRows
 from binlogkit.events.rows import RowsFlag
 from binlogkit.rows.slots import DUMMY_TABLE_ID
 from binlogkit.rows.soundness.events import Events, Found
-from binlogkit.rows.soundness.file_facts import FileFacts
-from binlogkit.rows.soundness.finding import Place, finding
+from binlogkit.rows.soundness.finding import FileFacts, Place, finding
 from binlogkit.rows.soundness.runs import Runs
 from binlogkit.rows.window import (
     IN_STATEMENT,

@@ -13,19 +13,16 @@ import numpy as np
 from binlogkit.constants import EventType
 from binlogkit.events.control import Incident, XaPrepare, Xid
 from binlogkit.rows.ddl import StatementKind
-from binlogkit.rows.soundness.doubt import Doubt
 from binlogkit.rows.soundness.events import Events, Found
-from binlogkit.rows.soundness.file_facts import FileFacts
-from binlogkit.rows.soundness.finding import Finding, Grade, Place, finding
+from binlogkit.rows.soundness.finding import FileFacts, Finding, Grade, Place, finding
 from binlogkit.rows.soundness.gtid_checks import GtidChecks
-from binlogkit.rows.soundness.runs import Runs, runs_of
+from binlogkit.rows.soundness.runs import Doubt, Runs, runs_of
 from binlogkit.rows.soundness.series import SeriesLedger
-from binlogkit.rows.soundness.xa_ledger import XaLedger
-from binlogkit.rows.transactions import Outcome
+from binlogkit.rows.transactions import Outcome, Transaction
 from binlogkit.rows.window import ALONE, LOOK, REPLACED
 from binlogkit.sources.log_format import version_tuple
 
-__all__ = ["TransactionChecks"]
+__all__ = ["TransactionChecks", "XaLedger"]
 
 _Tables = dict[tuple[str, str], None]
 
@@ -42,6 +39,25 @@ _INSIDE = (
 )
 _PREPARED = Outcome.PREPARED
 _INCIDENT, _REPLACED, _BEGIN, _XA, _LENGTH = 20, 30, 34, 35, 36  # in the order of their findings
+
+
+class XaLedger:
+    """XA transactions that were prepared, over all files read together."""
+
+    def __init__(self) -> None:
+        self._prepared: dict[tuple[str | None, str], Place] = {}
+
+    def take(self, source: str | None, told: Transaction, at: Place) -> Iterator[Finding]:
+        """Take what an event of a source's logs tells of the transaction that it ended."""
+        if told.outcome == Outcome.PREPARED and told.xa is not None:
+            self._prepared[source, told.xa] = at
+        elif told.resolves is not None and not self._prepared.pop((source, told.resolves), None):
+            yield finding("xa_unprepared", at, f"XA {told.resolves}")
+
+    def end(self) -> Iterator[Finding]:
+        """Those that nothing decided."""
+        for (_, xa), at in self._prepared.items():
+            yield finding("xa_unresolved", at, f"XA {xa} was prepared")
 
 
 class TransactionChecks:
