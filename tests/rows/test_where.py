@@ -8,22 +8,9 @@ from typing import Any
 import pytest
 
 from binlogkit.errors import UsageError
-from binlogkit.rows.where import (
-    ALL,
-    And,
-    Cell,
-    Compare,
-    Equals,
-    Fact,
-    IsNull,
-    Like,
-    Node,
-    Not,
-    Or,
-    parse_where,
-)
+from binlogkit.rows.where import ALL, Condition, Equals, Operand, parse_where
 
-ID, TOTAL, OLD = Cell("after", "id"), Cell("after", "total"), Cell("before", "total")
+ID, TOTAL, OLD = Operand("after", "id"), Operand("after", "total"), Operand("before", "total")
 
 
 @pytest.mark.parametrize(
@@ -56,37 +43,47 @@ def test_no_condition(given: Any) -> None:
 @pytest.mark.parametrize(
     ("text", "node"),
     [
-        ("after.id = 5", Compare("equal", ID, Decimal(5))),
-        ("after.id=5", Compare("equal", ID, Decimal(5))),
-        ("5 <= after.id", Compare("greater_equal", ID, Decimal(5))),
-        ("after.id <> -1.50", Compare("not_equal", ID, Decimal("-1.50"))),
-        ("after.total < before.total", Compare("less", TOTAL, OLD)),
-        ("after.total <=> NULL", Compare("same", TOTAL, None)),
-        ("op = 'update'", Compare("equal", Fact("op"), "update")),
-        ("after.id = 0xabc", Compare("equal", ID, b"\x0a\xbc")),
-        ("after.id = TRUE", Compare("equal", ID, 1)),
-        ("after.@1 > 5", Compare("greater", Cell("after", "@1"), Decimal(5))),
-        ("before.`a.b` IS NULL", IsNull(Cell("before", "a.b"))),
-        ("after.id IS NOT NULL", Not(IsNull(ID))),
-        ("after.id NOT LIKE 'a%'", Not(Like(ID, "a%"))),
+        ("after.id = 5", Condition("equal", ID, Decimal(5))),
+        ("after.id=5", Condition("equal", ID, Decimal(5))),
+        ("5 <= after.id", Condition("greater_equal", ID, Decimal(5))),
+        ("after.id <> -1.50", Condition("not_equal", ID, Decimal("-1.50"))),
+        ("after.total < before.total", Condition("less", TOTAL, OLD)),
+        ("after.total <=> NULL", Condition("same", TOTAL, None)),
+        ("op = 'update'", Condition("equal", Operand(None, "op"), "update")),
+        ("after.id = 0xabc", Condition("equal", ID, b"\x0a\xbc")),
+        ("after.id = TRUE", Condition("equal", ID, 1)),
+        ("after.@1 > 5", Condition("greater", Operand("after", "@1"), Decimal(5))),
+        ("before.`a.b` IS NULL", Condition("null", Operand("before", "a.b"))),
+        ("after.id IS NOT NULL", Condition("not", Condition("null", ID))),
+        ("after.id NOT LIKE 'a%'", Condition("not", Condition("like", ID, "a%"))),
         (
             "after.id IN (1, 2)",
-            Or(Compare("equal", ID, Decimal(1)), Compare("equal", ID, Decimal(2))),
+            Condition("or", Condition("equal", ID, Decimal(1)), Condition("equal", ID, Decimal(2))),
         ),
         (
             "after.id BETWEEN 1 AND 2",
-            And(Compare("greater_equal", ID, Decimal(1)), Compare("less_equal", ID, Decimal(2))),
+            Condition(
+                "and",
+                Condition("greater_equal", ID, Decimal(1)),
+                Condition("less_equal", ID, Decimal(2)),
+            ),
         ),
         (
             "NOT (after.id = 1 OR after.id = 2) AND op = 'it''s'",
-            And(
-                Not(Or(Compare("equal", ID, Decimal(1)), Compare("equal", ID, Decimal(2)))),
-                Compare("equal", Fact("op"), "it's"),
+            Condition(
+                "and",
+                Condition(
+                    "not",
+                    Condition(
+                        "or", Condition("equal", ID, Decimal(1)), Condition("equal", ID, Decimal(2))
+                    ),
+                ),
+                Condition("equal", Operand(None, "op"), "it's"),
             ),
         ),
     ],
 )
-def test_expressions(text: str, node: Node) -> None:
+def test_expressions(text: str, node: Condition) -> None:
     where = parse_where(text)
     assert where.expressions == (node,) and not where.equals
     named = {part.partition(".")[2] for part in ("after.id", "after.total") if part in text}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any
@@ -16,20 +15,7 @@ from binlogkit.frames.fields.rows import BATCH
 from binlogkit.frames.literals import Misfit, as_written, pair_of
 from binlogkit.frames.schema import CellState
 from binlogkit.rows.filter_args import meant
-from binlogkit.rows.where import (
-    And,
-    Cell,
-    Compare,
-    Equals,
-    Fact,
-    IsNull,
-    Like,
-    Node,
-    Not,
-    Operand,
-    Or,
-    Where,
-)
+from binlogkit.rows.where import Condition, Equals, Operand, Where
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -55,7 +41,7 @@ class Matcher:
         self._misfits: dict[str, str] = {}
         self._fit: set[str] = set()
         for node in where.expressions:
-            _check_facts(node)
+            _check_fields(node)
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The rows of a batch of one table that match."""
@@ -86,7 +72,7 @@ class Matcher:
         return reduce(pc.and_, [pc.fill_null(one, False) for one in found])
 
     def _equal(self, rows: _Rows, image: str, asked: Equals) -> pa.Array:
-        cells = rows.cells(Cell(image, asked.column))
+        cells = rows.cells(Operand(image, asked.column))
         if cells is None:
             return rows.unknown()
         if asked.value is None:
@@ -105,22 +91,22 @@ class Matcher:
 
     # ---- expressions --------------------------------------------------------------------
 
-    def _holds(self, rows: _Rows, node: Node) -> pa.Array:
+    def _holds(self, rows: _Rows, node: Any) -> pa.Array:
         import pyarrow.compute as pc
 
-        if isinstance(node, Not):
-            return pc.invert(self._holds(rows, node.of))
-        if isinstance(node, (And, Or)):
-            join = pc.and_kleene if isinstance(node, And) else pc.or_kleene
+        if node.operator == "not":
+            return pc.invert(self._holds(rows, node.left))
+        if node.operator in ("and", "or"):
+            join = pc.and_kleene if node.operator == "and" else pc.or_kleene
             return join(self._holds(rows, node.left), self._holds(rows, node.right))
         cells = rows.cells(node.left)
         if cells is None:
             return rows.unknown()
-        if isinstance(node, IsNull):
+        if node.operator == "null":
             return cells.is_null()
-        if isinstance(node, Like):
-            return cells.like(node.pattern)
-        if isinstance(node.right, (Cell, Fact)):
+        if node.operator == "like":
+            return cells.like(node.right)
+        if isinstance(node.right, Operand):
             other = rows.cells(node.right)
             return rows.unknown() if other is None else cells.with_other(node.operator, other)
         if node.operator == "same":
@@ -128,7 +114,7 @@ class Matcher:
         asked = f"{node.left} and {node.right}"
         return self._compared(cells, node.operator, node.right, asked)
 
-    def _same(self, cells: _Cells, node: Compare) -> pa.Array:
+    def _same(self, cells: _Cells, node: Condition) -> pa.Array:
         """``<=>`` with a value: never unknown where the cell is there."""
         import pyarrow.compute as pc
 
@@ -139,24 +125,14 @@ class Matcher:
         return pc.if_else(pc.fill_null(null, False), False, equal)
 
 
-def _check_facts(node: Any) -> None:
-    for fact in _facts(node):
-        if fact.name not in _FACTS:
-            name = printable(fact.name)
+def _check_fields(node: Condition) -> None:
+    for operand in node.operands():
+        if operand.image is None and operand.name not in _FACTS:
+            name = printable(operand.name)
             raise UsageError(
-                f"a row has no field {name}{meant(fact.name, _FACTS) or '.'} A column is written "
-                f"after.{name} or before.{name}, a text in quotes"
+                f"a row has no field {name}{meant(operand.name, _FACTS) or '.'} A column is "
+                f"written after.{name} or before.{name}, a text in quotes"
             )
-
-
-def _facts(node: Any) -> Iterator[Fact]:
-    if isinstance(node, Fact):
-        yield node
-    elif isinstance(node, Not):
-        yield from _facts(node.of)
-    elif isinstance(node, (And, Or, Compare, Like, IsNull)):
-        yield from _facts(node.left)
-        yield from _facts(getattr(node, "right", None))
 
 
 class _Rows:
@@ -173,20 +149,20 @@ class _Rows:
 
     def cells(self, operand: Operand) -> _Cells | None:
         """The cells of a column; None where the table has no such column."""
-        if isinstance(operand, Fact):
+        if operand.image is None:
             return _fact_cells(self.batch.column(operand.name), _FACTS[operand.name])
         struct = self.batch.column(operand.image)
         names = [field.name for field in struct.type]
-        if operand.column not in names:
+        if operand.name not in names:
             return None
-        i = names.index(operand.column)
+        i = names.index(operand.name)
         field = struct.type.field(i)
         facts = {key.decode(): value.decode() for key, value in (field.metadata or {}).items()}
         table = json.loads(self.batch.schema.metadata[b"binlogkit:table"])
         return _Cells(
             _child(struct, i),
             facts.get("binlogkit:kind", "text"),
-            ".".join([*table, operand.column]),
+            ".".join([*table, operand.name]),
             facts.get("binlogkit:mysql_type", ""),
             _Odd(self.batch, operand.image, i),
         )

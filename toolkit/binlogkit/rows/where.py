@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from binlogkit.errors import UsageError
@@ -19,24 +20,7 @@ from binlogkit.errors import UsageError
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr as Parsed
 
-__all__ = [
-    "ALL",
-    "And",
-    "Cell",
-    "Compare",
-    "Equals",
-    "Fact",
-    "IsNull",
-    "Like",
-    "Node",
-    "Not",
-    "Operand",
-    "Or",
-    "Value",
-    "Where",
-    "WhereArg",
-    "parse_where",
-]
+__all__ = ["ALL", "Condition", "Equals", "Operand", "Where", "WhereArg", "parse_where"]
 
 #: What a value may be: that of a text, or any Python value that a cell of a frame may be.
 Value: TypeAlias = Any
@@ -55,78 +39,37 @@ class Equals:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
-    """A column of an image, ``before`` or ``after``."""
+class Operand:
+    """A column of an image, ``before`` or ``after``, or a field of the row outside of them."""
 
-    image: str
-    column: str
-
-    def __str__(self) -> str:
-        return f"{self.image}.{self.column}"
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """A field of the row that stands outside of the images."""
-
+    image: str | None
     name: str
 
     def __str__(self) -> str:
-        return self.name
-
-
-Operand: TypeAlias = Cell | Fact
+        return self.name if self.image is None else f"{self.image}.{self.name}"
 
 
 @dataclass(frozen=True, slots=True)
-class Compare:
-    """``operator``: as pyarrow.compute calls it, or ``same``, which takes NULL for a value;
-    ``right``: another operand, or a value."""
+class Condition:
+    """What an expression says of a row.
+
+    ``operator``: ``and``, ``or`` of two conditions; ``not`` of one; else of an operand: ``null``
+    (neither true nor false where the cell is not there), ``like`` a pattern with ``%`` and ``_``,
+    ``same`` (which takes NULL for a value) or as pyarrow.compute calls it, with another operand or
+    a value.
+    """
 
     operator: str
-    left: Operand
-    right: Value
+    left: Condition | Operand
+    right: Any = None
 
-
-@dataclass(frozen=True, slots=True)
-class Like:
-    """Whether a text fits a pattern with ``%`` and ``_``."""
-
-    left: Operand
-    pattern: str
-
-
-@dataclass(frozen=True, slots=True)
-class IsNull:
-    """Whether a cell is NULL; neither, where it is not there."""
-
-    left: Operand
-
-
-@dataclass(frozen=True, slots=True)
-class And:
-    """Both."""
-
-    left: Node
-    right: Node
-
-
-@dataclass(frozen=True, slots=True)
-class Or:
-    """Either."""
-
-    left: Node
-    right: Node
-
-
-@dataclass(frozen=True, slots=True)
-class Not:
-    """The opposite."""
-
-    of: Node
-
-
-Node: TypeAlias = "Compare | Like | IsNull | And | Or | Not"
+    def operands(self) -> Iterator[Operand]:
+        """The columns and fields in it, from left to right."""
+        for part in (self.left, self.right):
+            if isinstance(part, Condition):
+                yield from part.operands()
+            elif isinstance(part, Operand):
+                yield part
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +77,7 @@ class Where:
     """Conditions, all of which must hold: each of ``equals`` in the same image."""
 
     equals: tuple[Equals, ...] = ()
-    expressions: tuple[Node, ...] = ()
+    expressions: tuple[Condition, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.equals or self.expressions)
@@ -142,28 +85,18 @@ class Where:
     @property
     def columns(self) -> frozenset[str]:
         """The names of the table's columns that are looked at."""
-        cells = (cell for node in self.expressions for cell in _cells(node))
-        return frozenset([*(e.column for e in self.equals), *(c.column for c in cells)])
+        operands = (operand for one in self.expressions for operand in one.operands())
+        named = (operand.name for operand in operands if operand.image is not None)
+        return frozenset([*(e.column for e in self.equals), *named])
 
 
 #: Every row.
 ALL = Where()
 
 
-def _cells(node: Any) -> Iterator[Cell]:
-    if isinstance(node, Cell):
-        yield node
-    elif isinstance(node, (Compare, Like, IsNull, And, Or)):
-        yield from _cells(node.left)
-        yield from _cells(getattr(node, "right", None))
-    elif isinstance(node, Not):
-        yield from _cells(node.of)
-
-
 # ---- from what a user gives ----------------------------------------------------------------
 
 _EQUALS = re.compile(r"(?:`((?:[^`]|``)+)`|([^\s=<>!`()]+))=(.*)", re.DOTALL)
-_IMAGES = ("before", "after")
 _SHOWN = 100  # characters of a condition in a message
 _HOW = "write COLUMN=VALUE, or an expression such as after.total > 100"
 
@@ -175,7 +108,7 @@ def parse_where(given: WhereArg) -> Where:
     several = isinstance(given, Iterable) and not isinstance(given, (str, Mapping))
     items: list[Any] = list(given) if several else [given]
     equals: list[Equals] = []
-    expressions: list[Node] = []
+    expressions: list[Condition] = []
     for item in items:
         if isinstance(item, Mapping):
             equals += [Equals(str(column), value) for column, value in item.items()]
@@ -191,7 +124,7 @@ def parse_where(given: WhereArg) -> Where:
     return Where(tuple(equals), tuple(expressions))
 
 
-def _expression(text: str) -> Node:
+def _expression(text: str) -> Condition:
     from sqlglot import errors, parse
     from sqlglot import expressions as sql
 
@@ -213,74 +146,62 @@ def _shown(text: str) -> str:
     return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")
 
 
-def _node(parsed: Parsed) -> Node:
+def _node(parsed: Parsed) -> Condition:
     from sqlglot import expressions as sql
 
     if isinstance(parsed, sql.Paren):
         return _node(parsed.this)
     if isinstance(parsed, sql.Not):
-        return Not(_node(parsed.this))
+        return Condition("not", _node(parsed.this))
     if isinstance(parsed, (sql.And, sql.Or)):
-        join = And if isinstance(parsed, sql.And) else Or
-        return join(_node(parsed.left), _node(parsed.right))
+        join = "and" if isinstance(parsed, sql.And) else "or"
+        return Condition(join, _node(parsed.left), _node(parsed.right))
     if isinstance(parsed, sql.In) and parsed.expressions:
-        return _any(parsed)
+        left = _operand(parsed.this)
+        each = (Condition("equal", left, _not_null(item)) for item in parsed.expressions)
+        return reduce(partial(Condition, "or"), each)
     if isinstance(parsed, sql.Between):
         left = _operand(parsed.this)
         low, high = (_right(parsed.args[end]) for end in ("low", "high"))
-        return And(Compare("greater_equal", left, low), Compare("less_equal", left, high))
+        least, most = Condition("greater_equal", left, low), Condition("less_equal", left, high)
+        return Condition("and", least, most)
     if isinstance(parsed, sql.Is) and isinstance(parsed.expression, sql.Null):
-        return IsNull(_operand(parsed.this))
+        return Condition("null", _operand(parsed.this))
     if isinstance(parsed, sql.Like):
-        return _like(parsed)
+        pattern = _value(parsed.expression)
+        if not isinstance(pattern, str):
+            raise UsageError("LIKE takes a text")
+        found = Condition("like", _operand(parsed.this), pattern)
+        return Condition("not", found) if parsed.args.get("negate") else found
     return _compare(parsed)
 
 
-def _any(parsed: Parsed) -> Node:
-    """``IN``: one after the other."""
-    left = _operand(parsed.this)
-    nodes: list[Node] = [Compare("equal", left, _not_null(item)) for item in parsed.expressions]
-    found = nodes[0]
-    for node in nodes[1:]:
-        found = Or(found, node)
-    return found
+#: sqlglot's names of comparisons, ours, and ours with the sides changed.
+_OPERATORS = {
+    "eq": ("equal", "equal"),
+    "neq": ("not_equal", "not_equal"),
+    "lt": ("less", "greater"),
+    "lte": ("less_equal", "greater_equal"),
+    "gt": ("greater", "less"),
+    "gte": ("greater_equal", "less_equal"),
+    "nullsafeeq": ("same", "same"),
+}
 
 
-def _like(parsed: Parsed) -> Node:
-    pattern = _value(parsed.expression)
-    if not isinstance(pattern, str):
-        raise UsageError("LIKE takes a text")
-    found = Like(_operand(parsed.this), pattern)
-    return Not(found) if parsed.args.get("negate") else found
-
-
-_TURNED = {"less": "greater", "less_equal": "greater_equal"}
-_TURNED |= {after: before for before, after in _TURNED.items()}
-
-
-def _compare(parsed: Parsed) -> Node:
+def _compare(parsed: Parsed) -> Condition:
     from sqlglot import expressions as sql
 
-    operators: dict[type[Any], str] = {
-        sql.EQ: "equal",
-        sql.NEQ: "not_equal",
-        sql.LT: "less",
-        sql.LTE: "less_equal",
-        sql.GT: "greater",
-        sql.GTE: "greater_equal",
-        sql.NullSafeEQ: "same",
-    }
-    operator = operators.get(type(parsed))
-    if operator is None:
+    operators = _OPERATORS.get(parsed.key)
+    if operators is None:
         raise UsageError(
             "there are comparisons, IN, BETWEEN, LIKE, IS NULL, AND, OR and NOT, and not "
             f"{parsed.sql('mysql')}"
         )
-    left, right = parsed.this, parsed.expression
+    left, right, operator = parsed.this, parsed.expression, operators[0]
     if not isinstance(left, sql.Column):
-        left, right, operator = right, left, _TURNED.get(operator, operator)
+        left, right, operator = right, left, operators[1]
     value = _value(right) if operator == "same" and isinstance(right, sql.Null) else _right(right)
-    return Compare(operator, _operand(left), value)
+    return Condition(operator, _operand(left), value)
 
 
 def _operand(parsed: Parsed) -> Operand:
@@ -288,16 +209,15 @@ def _operand(parsed: Parsed) -> Operand:
 
     if not isinstance(parsed, sql.Column) or parsed.args.get("db"):
         raise UsageError(f"{parsed.sql('mysql')} is no column of an image and no field of a row")
-    name, image = parsed.this, parsed.table
-    if isinstance(name, sql.Parameter):  # after.@1
-        return _cell(image, f"@{name.this.this}")
-    return _cell(image, parsed.name) if image else Fact(parsed.name)
-
-
-def _cell(image: str, column: str) -> Cell:
-    if image not in _IMAGES:
+    name, image, column = parsed.this, parsed.table, parsed.name
+    position = isinstance(name, sql.Parameter)  # after.@1
+    if position:
+        column = f"@{name.this.this}"
+    if not image and not position:
+        return Operand(None, column)
+    if image not in ("before", "after"):
         raise UsageError(f"{image} is no image: write before.{column} or after.{column}")
-    return Cell(image, column)
+    return Operand(image, column)
 
 
 def _right(parsed: Parsed) -> Value:
