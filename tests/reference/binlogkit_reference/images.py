@@ -23,7 +23,7 @@ from binlogkit.rows.plans import cell_spec
 from binlogkit.rows.schema import TableSchema
 from binlogkit.sources.log_format import version_tuple
 
-__all__ = ["Image", "RawCell", "RowDecoder"]
+__all__ = ["Decoders", "Image", "RawCell", "RowDecoder"]
 
 VALUE, NULL, NOT_IN_IMAGE, UNDECODABLE, NO_ARROW_VALUE, JSON_DIFF = range(6)
 _PARTIAL_JSON = 1
@@ -180,6 +180,21 @@ class RowDecoder:
             return UNDECODABLE
         raw.append(RawCell(column, data, text))
         return JSON_DIFF
+
+
+class Decoders:
+    """One :class:`RowDecoder` per version of a table and server."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[TableSchema, str], RowDecoder] = {}
+
+    def of(self, schema: TableSchema, server_version: str) -> RowDecoder:
+        """The decoder, made when it is first asked for."""
+        decoder = self._known.get((schema, server_version))
+        if decoder is None:
+            decoder = RowDecoder(schema, server_version)
+            self._known[schema, server_version] = decoder
+        return decoder
 
 
 def _present(bitmap: bytes | None, count: int) -> list[int] | None:

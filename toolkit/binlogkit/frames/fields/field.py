@@ -35,6 +35,7 @@ __all__ = [
     "chosen",
     "fields",
     "names",
+    "to_table",
     "written_type",
 ]
 
