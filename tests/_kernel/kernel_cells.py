@@ -9,8 +9,7 @@ import pyarrow as pa
 
 from binlogkit._kernel.cells import CellSpec, NoArrowValue, Undecodable
 from binlogkit.frames.kernel_columns import Taken
-from binlogkit.rows.plans import table_plan
-from binlogkit.rows.schema import Column, TableSchema
+from binlogkit.rows.schema import Column, TableSchema, table_plan
 
 __all__ = ["KernelCell", "diff_through_kernel", "through_kernel"]
 

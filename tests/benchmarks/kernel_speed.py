@@ -28,9 +28,8 @@ from binlogkit._kernel.native.scan import Scanner
 from binlogkit.constants import EventType
 from binlogkit.events.base import Event, OpaqueEvent, ParseContext, parser_of
 from binlogkit.frames.kernel_columns import Taken
-from binlogkit.rows.plans import table_plan
 from binlogkit.rows.resolve import resolve_schema
-from binlogkit.rows.schema import TableSchema
+from binlogkit.rows.schema import TableSchema, table_plan
 from binlogkit.rows.settling import settle
 from binlogkit.sources.log_format import LogFormat, format_of
 from binlogkit.sources.raw import RawEvent, parse_header

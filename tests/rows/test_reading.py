@@ -15,8 +15,8 @@ import binlogkit as bk
 from binlogkit.constants import EventFlag, EventType
 from binlogkit.errors import InputError, LimitError, TruncatedEventError
 from binlogkit.rows import scan
+from binlogkit.rows.options import Start
 from binlogkit.rows.reading import MOST_EVENTS, Reading
-from binlogkit.rows.start import Start
 from binlogkit.sources import chunks
 from tests.fuzz.binlogkit_fuzz import framing, seeds
 from tests.rows.window_checks import Seen, assert_same, by_reading, ways

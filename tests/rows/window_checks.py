@@ -11,9 +11,9 @@ from binlogkit.errors import BinlogKitError
 from binlogkit.events.gtid_set import format_uuid
 from binlogkit.events.rows import RowsEvent
 from binlogkit.rows.ddl import TableChange
+from binlogkit.rows.options import Start
 from binlogkit.rows.reading import Reading
 from binlogkit.rows.settling import OUTCOMES
-from binlogkit.rows.start import Start
 from binlogkit.rows.window import ALONE, BAD_CHECKSUM, ROWS_EVENTS, Window
 from binlogkit.sources.raw import RawEvent
 from tests.reference.binlogkit_reference import Walk

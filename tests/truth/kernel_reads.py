@@ -17,8 +17,8 @@ import pyarrow as pa
 import binlogkit as bk
 from binlogkit.frames.row_batches import read_batches
 from binlogkit.rows.filters import Filters
-from binlogkit.rows.plans import table_plan
 from binlogkit.rows.reading import Reading
+from binlogkit.rows.schema import table_plan
 from tests.reference.binlogkit_reference import Walk, read_windows
 
 __all__ = ["arrow_type", "difference", "flushed", "kernel_alone", "server_words", "version"]

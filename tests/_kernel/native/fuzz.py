@@ -30,8 +30,8 @@ from binlogkit._kernel.native.scan import Scanner
 from binlogkit.constants import EventType
 from binlogkit.errors import DamageError
 from binlogkit.events.base import ParseContext, parser_of
-from binlogkit.rows.plans import table_plan
 from binlogkit.rows.resolve import resolve_schema
+from binlogkit.rows.schema import table_plan
 from binlogkit.sources.raw import RawEvent, parse_header
 
 HERE = Path(__file__).parent

@@ -13,7 +13,7 @@ from binlogkit._kernel.cells import CellSpec
 from binlogkit._kernel.columns import TablePlan
 from binlogkit._kernel.native.builder import TableBuilder
 from binlogkit.constants import ColumnType as T
-from binlogkit.rows.plans import table_plan
+from binlogkit.rows.schema import table_plan
 
 CODES = (23, 24, 25, 30, 31, 32, 39)
 

@@ -20,7 +20,7 @@ from binlogkit._kernel.native.runs import RUN
 from binlogkit._kernel.native.scan import Scanner
 from binlogkit.errors import BinlogKitError
 from binlogkit.events.early import final_codes
-from binlogkit.rows.plans import table_plan
+from binlogkit.rows.schema import table_plan
 from binlogkit.sources.log_format import LogFormat
 from binlogkit.sources.log_reader import LogReader
 

@@ -16,8 +16,7 @@ from binlogkit.events.base import Event, ParseContext, parser_of
 from binlogkit.events.rows import RowsEvent
 from binlogkit.frames.arrays import buffer
 from binlogkit.frames.kernel_columns import Taken
-from binlogkit.rows.plans import table_plan
-from binlogkit.rows.schema import TableSchema
+from binlogkit.rows.schema import TableSchema, table_plan
 from binlogkit.sources.raw import EventHeader, RawEvent
 from tests.reference.binlogkit_reference import ColumnBatch, record_batch
 from tests.reference.binlogkit_reference.images import RowDecoder

@@ -19,8 +19,7 @@ from binlogkit.constants import ColumnType
 from binlogkit.errors import MalformedEventError
 from binlogkit.events.base import Event
 from binlogkit.events.rows import RowsEvent
-from binlogkit.rows.plans import cell_spec
-from binlogkit.rows.schema import TableSchema
+from binlogkit.rows.schema import TableSchema, cell_spec
 from binlogkit.sources.log_format import version_tuple
 
 __all__ = ["Decoders", "Image", "RawCell", "RowDecoder"]

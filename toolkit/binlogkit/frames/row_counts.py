@@ -8,7 +8,7 @@ import numpy as np
 
 from binlogkit._kernel.native.runs import RUN
 from binlogkit.errors import DamageError, MalformedEventError
-from binlogkit.rows.plans import table_plan
+from binlogkit.rows.schema import table_plan
 from binlogkit.rows.window import ROWS_EVENTS, SEQ_SHIFT, Stretch, Window
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from binlogkit.frames.share_decoding import SHARE_COLUMNS, Builders, Share, Shar
 from binlogkit.frames.transaction_facts import TransactionFacts
 from binlogkit.frames.wanted import wanted_events, wanted_ops
 from binlogkit.rows.filters import Filters
-from binlogkit.rows.plans import table_plan
-from binlogkit.rows.schema import TableSchema
+from binlogkit.rows.schema import TableSchema, table_plan
 from binlogkit.rows.window import ROWS_EVENTS, Window
 
 if TYPE_CHECKING:

@@ -17,9 +17,8 @@ from binlogkit.frames.transaction_facts import COMMIT, GTID, THREAD, XID, gtid_a
 from binlogkit.rows.filters import OPS, Filters
 from binlogkit.rows.settling import OUTCOMES
 from binlogkit.rows.slots import table_name
-from binlogkit.rows.transactions import Outcome, Transaction
+from binlogkit.rows.transactions import Outcome, Prepared, Transaction
 from binlogkit.rows.window import BAD_CHECKSUM, ROWS_EVENTS, TRANSACTIONS, Window
-from binlogkit.rows.xa import Prepared
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -10,8 +10,7 @@ import numpy as np
 from binlogkit.analyses.point_in_time.forward import ASIDE, COUNTS, LEFT_OUT, OPEN
 from binlogkit.frames.transaction_facts import COMMIT, GTID, gtid_array
 from binlogkit.rows.settling import OUTCOMES
-from binlogkit.rows.transactions import Outcome
-from binlogkit.rows.xa import Prepared
+from binlogkit.rows.transactions import Outcome, Prepared
 
 if TYPE_CHECKING:
     from binlogkit.events.gtid_set import GtidSet

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from binlogkit.errors import DamageError, InputError, UsageError
+from binlogkit.frames.row_counts import RowCounts
 from binlogkit.log.copies import differing
 from binlogkit.log.filter_warnings import warn_of_unmet
-from binlogkit.log.views import view
 from binlogkit.rows.filter_args import FilterArgs, RowFilterArgs, check_names
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.options import ReadOptions
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from binlogkit.rows.schema import TableSchema
     from binlogkit.rows.window import Window
 
-__all__ = ["Batch", "Streams"]
+__all__ = ["Batch", "Streams", "view"]
 
 _T = TypeVar("_T")
 
@@ -200,8 +201,6 @@ class Streams:
     def _touching(self, wanted: Filters, transactions: Transactions) -> set[int | None]:
         """The numbers of the transactions with row changes that are wanted, of the reading that
         ``transactions`` see."""
-        from binlogkit.frames.row_counts import RowCounts
-
         reading, counts = self.reading(), RowCounts(stops=False)
 
         def take(window: Window) -> None:
@@ -218,7 +217,7 @@ class Streams:
         counting: bool = False,
         sources: frozenset[str] = frozenset(),
     ) -> Reading:
-        """Read the log once for views; see :func:`binlogkit.log.views.view`."""
+        """Read the log once for views; see :func:`view`."""
         reading = self.reading()
         reading.sources = sources
         self.unreadable = view(reading, *take, counting=counting)
@@ -365,6 +364,43 @@ class Streams:
         found = read_batches(reading, wanted, columns=columns, to_sort=to_sort, views=views)
         for window in found:
             yield counted(window)
+
+
+def view(
+    reading: Reading, *take: Callable[..., object], counting: bool = False
+) -> InputError | None:
+    """Give the windows of a reading to views; what cannot be read at all.
+
+    ``counting``: rows are counted, and each view is given how many each event has. Damage goes to
+    ``reading.damages``, also that which ends the reading.
+    """
+    stops = reading.options.on_damage == "stop"
+    counts = RowCounts(stops=stops) if counting else None
+    try:
+        for window in reading.windows():
+            damages, counted = window.damages, None
+            if counts is not None:
+                counted, found = counts.of(window)
+                for i, error in found:
+                    reading.unread_rows(window, i, error)
+                if found and stops:
+                    window, counted = window.before(found[0][0]), counted[: found[0][0]]
+                damages = sorted([*window.damages, *found], key=itemgetter(0))
+            for one in take:
+                if counts is None:
+                    one(window)
+                else:
+                    one(window, counted)
+            reading.damages.extend(error for _, error in damages)
+            if counts is not None and stops and found:
+                break
+    except DamageError as error:
+        reading.damages.append(error)
+    except InputError as error:
+        if reading.unreadable is None:
+            raise
+        return error
+    return None
 
 
 def _column_names(columns: Iterable[str] | None) -> frozenset[str] | None:

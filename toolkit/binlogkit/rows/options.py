@@ -1,4 +1,4 @@
-"""How logs are read."""
+"""How logs are read, and where a reading begins."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 from binlogkit._kernel.charsets import CHARSETS
 from binlogkit.errors import UsageError
+from binlogkit.events.gtid_set import GtidSet
 from binlogkit.rows.ddl import Catalog
 from binlogkit.rows.schema import Origin
 
-__all__ = ["ReadOptions"]
+__all__ = ["ReadOptions", "Start"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,3 +35,24 @@ class ReadOptions:
     def __post_init__(self) -> None:
         if self.charset is not None and self.charset not in (*CHARSETS, "utf8"):
             raise UsageError(f"{self.charset!r} is no character set of MySQL's")
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Where a reading begins, as if all that stands before it had been read.
+
+    ``ordinal``, ``number``: of the first event and transaction; ``begin``: offset in the first log
+    of the transaction to begin with, 0 for the log's beginning; ``catalog``, ``tracked``: the
+    tables as DDL left them, and the names that it touched, None for those of the options;
+    ``first``, ``last``: whether the first log read is the first of all, and the last log the last
+    one; ``seen``: the GTIDs of the transactions before.
+    """
+
+    ordinal: int = 0
+    number: int = 0
+    begin: int = 0
+    catalog: Catalog | None = None
+    tracked: frozenset[tuple[str | None, str | None]] = frozenset()
+    first: bool = True
+    last: bool = True
+    seen: GtidSet | None = None

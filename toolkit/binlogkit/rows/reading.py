@@ -26,13 +26,12 @@ from binlogkit.events.query import ExecuteLoadQuery, Query
 from binlogkit.rows.ddl import TableChange
 from binlogkit.rows.gtid_ledger import GtidLedger, by_origin
 from binlogkit.rows.losses import Loss
-from binlogkit.rows.options import ReadOptions
+from binlogkit.rows.options import ReadOptions, Start
 from binlogkit.rows.scan import LogScan, ScannedPart
 from binlogkit.rows.schema import TableSchema
 from binlogkit.rows.series import AllSeries, Head, Series, Source, split_name
 from binlogkit.rows.slots import Slots
 from binlogkit.rows.soundness import Finding, Gap, Gaps
-from binlogkit.rows.start import Start
 from binlogkit.rows.table_history import TableHistory
 from binlogkit.rows.transactions import Transaction
 from binlogkit.rows.watch import Watch

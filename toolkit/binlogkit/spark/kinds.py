@@ -46,7 +46,7 @@ def _events(plan: Plan, split: Split) -> Iterator[pa.RecordBatch]:
 def _transactions(plan: Plan, split: Split) -> Iterator[pa.RecordBatch]:
     """Every transaction; one prepared here and decided in a later file has that outcome."""
     from binlogkit.frames.transactions import Transactions
-    from binlogkit.log.views import view
+    from binlogkit.log.streams import view
 
     transactions, reading = Transactions(), plan.reading(split)
     unreadable = view(reading, transactions.take, counting=True)

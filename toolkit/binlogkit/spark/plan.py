@@ -20,15 +20,13 @@ from binlogkit.errors import DamageError, InputError
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.log import open_log
 from binlogkit.rows.ddl import StatementKind
-from binlogkit.rows.options import ReadOptions
+from binlogkit.rows.options import ReadOptions, Start
 from binlogkit.rows.reading import Reading
 from binlogkit.rows.schema import TableSchema
 from binlogkit.rows.series import split_name
 from binlogkit.rows.soundness import Gap
-from binlogkit.rows.start import Start
-from binlogkit.rows.transactions import Outcome
+from binlogkit.rows.transactions import Outcome, Prepared
 from binlogkit.rows.window import ROWS_EVENTS, Looked, Stretch, Window
-from binlogkit.rows.xa import Prepared
 from binlogkit.sources.carriers import Carrier, resolve
 from binlogkit.sources.carriers.carrier import can_seek, up_to
 from binlogkit.spark.options import READING, ScanOptions

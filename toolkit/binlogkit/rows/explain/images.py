@@ -26,8 +26,7 @@ from binlogkit.events.explain.walk import EventWalk
 from binlogkit.events.rows import RowsEvent
 from binlogkit.rows.explain.columns import bitmap_details
 from binlogkit.rows.explain.documents import diff_parts, json_parts
-from binlogkit.rows.plans import cell_spec
-from binlogkit.rows.schema import Column, Origin, TableSchema
+from binlogkit.rows.schema import Column, Origin, TableSchema, cell_spec
 from binlogkit.sources.log_format import version_tuple
 
 __all__ = ["explain_rows"]

@@ -6,7 +6,7 @@ import zlib
 
 import pytest
 
-from binlogkit.rows.damaged_type import type_of
+from binlogkit.rows.losses import type_of
 from binlogkit.sources.raw import RawEvent, parse_header
 
 EVENT = bytes.fromhex("01000000025000000000000000000000000000") + b"ALTER TABLE t"
