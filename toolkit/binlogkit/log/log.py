@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from binlogkit.frames.natural import Decimals
     from binlogkit.log.audit import Audit
     from binlogkit.log.explain import Explanation
-    from binlogkit.log.state import PointArgs, TableState
+    from binlogkit.log.point import PointArgs
+    from binlogkit.log.state import TableState
     from binlogkit.log.verify import Verification
     from binlogkit.rows.schema import TableSchema
 
@@ -267,7 +268,8 @@ class Log(Streams):
 
     def states(self, tables: Iterable[str], **point: Unpack[PointArgs]) -> Iterator[TableState]:
         """Several tables as of one point; see :meth:`state`."""
-        from binlogkit.log.state import PointArgs, table_states
+        from binlogkit.log.point import PointArgs
+        from binlogkit.log.state import table_states
 
         check_names(point, PointArgs.__annotations__, "argument")
         return table_states(self, tables, **point)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from binlogkit.rows.settling import OUTCOMES
 from binlogkit.rows.transactions import Outcome, Prepared
 
 if TYPE_CHECKING:
-    from binlogkit.events.gtid_set import GtidSet
+    from binlogkit.log.point import Point
     from binlogkit.rows.window import Window
 
 __all__ = ["Outcomes"]
@@ -25,22 +24,12 @@ _NONE = -1
 class Outcomes:
     """Transactions by number, as far as windows tell.
 
-    ``files``: of the log, in order; ``place``, ``gtids``, ``time``: up to where they count, one of
-    them or none: a file and a position, a set (up to its last member), microseconds;
-    ``transactional``: False where what was rolled back stays.
+    ``point``: up to where they count; ``transactional``: False where what was rolled back stays.
     """
 
-    def __init__(
-        self,
-        files: Sequence[str],
-        *,
-        place: tuple[str, int] | None,
-        gtids: GtidSet | None,
-        time: int | None,
-        transactional: bool | None,
-    ) -> None:
-        self._files = {name: i for i, name in enumerate(files)}
-        self._place, self._gtids, self._time = place, gtids, time
+    def __init__(self, point: Point, transactional: bool | None) -> None:
+        self._files = point.files
+        self._place, self._gtids, self._time = point.place, point.gtids, point.time
         self._known = np.zeros(0, np.uint8)  # with room for more
         self._count = 0
         self._first: int | None = None

@@ -13,46 +13,18 @@ from binlogkit.rows.filters import Filters
 from binlogkit.sources.loose_events import LooseEvents
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from binlogkit.log.history import History
     from binlogkit.log.streams import Streams
     from binlogkit.sources.carriers import Carrier
 
-__all__ = ["behind_position", "behind_time", "filters_behind_end", "times_outside"]
+__all__ = ["MICROSECONDS", "filters_behind_end", "times_outside", "utc"]
 
-_MICROSECONDS = 1_000_000
+MICROSECONDS = 1_000_000
 _CHUNK = 1 << 20
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def behind_position(history: History, file: str, pos: int) -> list[str]:
-    """What to tell of a state at ``pos``: nothing, where the events that were read go so far."""
-    end = history.ends.get(file)
-    if end is None or pos <= end:
-        return []
-    return [
-        f"The last event read of {file} ends at {end}, before the position {pos} that was asked "
-        "for: the state is that at this end."
-    ]
-
-
-def behind_time(history: History, transactions: pa.Table, microseconds: int) -> list[str]:
-    """What to tell of a state at a time: nothing, where events are as late as its second."""
-    import pyarrow.compute as pc
-
-    commit = pc.max(transactions.column("commit_timestamp")).as_py() or 0
-    latest = max(history.latest, commit // _MICROSECONDS)
-    asked = microseconds // _MICROSECONDS
-    if asked <= latest:
-        return []
-    return [
-        f"No event that was read is later than {_utc(latest)}, and {_utc(asked)} was asked for: "
-        "the state is that at the log's end."
-    ]
-
-
-def _utc(seconds: int) -> str:
+def utc(seconds: int) -> str:
+    """A second since the epoch as text."""
     try:
         return f"{_EPOCH + timedelta(seconds=seconds):%Y-%m-%d %H:%M:%S} UTC"
     except OverflowError:
@@ -70,11 +42,11 @@ def times_outside(log: Streams, filters: Mapping[str, Any]) -> list[str]:
     if first is None:
         return []
     last = log.times.last
-    told, found = f"the log's events are from {_utc(first)} to {_utc(last)}", []
-    if start is not None and start >= (last + 1) * _MICROSECONDS:
-        found.append(f"{told}, before the start time {_utc(start // _MICROSECONDS)}")
-    if stop is not None and stop <= first * _MICROSECONDS:
-        found.append(f"{told}, not before the stop time {_utc(stop // _MICROSECONDS)}")
+    told, found = f"the log's events are from {utc(first)} to {utc(last)}", []
+    if start is not None and start >= (last + 1) * MICROSECONDS:
+        found.append(f"{told}, before the start time {utc(start // MICROSECONDS)}")
+    if stop is not None and stop <= first * MICROSECONDS:
+        found.append(f"{told}, not before the stop time {utc(stop // MICROSECONDS)}")
     return found
 
 

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import json
-import operator
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, Unpack
 
 from binlogkit.errors import UsageError
-from binlogkit.events.gtid_set import GtidSet
 from binlogkit.log.filter_warnings import others
 from binlogkit.log.gaps import CASCADES_LOGGED, Reach, assumed
 from binlogkit.log.history import MERGE, History, Layout
-from binlogkit.log.past_the_end import behind_position, behind_time
+from binlogkit.log.point import Point, PointArgs
 from binlogkit.rows.filter_args import check_names, texts
-from binlogkit.rows.filters import Filters, TableName, parse_table_name, parse_time
+from binlogkit.rows.filters import Filters, TableName, parse_table_name
 from binlogkit.rows.schema import Origin
 from binlogkit.rows.soundness import Gap
 
@@ -31,26 +28,13 @@ if TYPE_CHECKING:
 
 Name = tuple[str, str]
 
-__all__ = ["PointArgs", "TableState", "table_states"]
+__all__ = ["TableState", "table_states"]
 
-_END = (1 << 63) - 1  # behind every position of a file
 _LIKE = re.compile(r"\bLIKE\b", re.IGNORECASE)
 _BLACKHOLE = "The table's engine is BLACKHOLE, which keeps no rows: these are what was written."
 _MERGE = "The table's engine is MERGE: its rows are those of the tables that its UNION names."
 _MERGED = "Rows were written to the MERGE table {}: whether they lie in this table is not tracked."
 _NOT_TRANSACTIONAL = frozenset({"MYISAM", "MEMORY", "ARCHIVE", "CSV", "MERGE", "MRG_MYISAM"})
-
-
-class PointArgs(TypedDict, total=False):
-    """What :meth:`Log.state` takes beside the table."""
-
-    at: str | int | tuple[str, int] | None
-    until_gtid: str | GtidSet | None
-    until_time: str | float | datetime | None
-    timezone: str | None
-    transactional: bool | None
-    key: Sequence[str] | None
-    source: str | Iterable[str] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,40 +97,23 @@ class TableState:
 
 
 def table_states(
-    log: Streams,
-    tables: Iterable[str],
-    *,
-    at: str | int | tuple[str, int] | None = None,
-    until_gtid: str | GtidSet | None = None,
-    until_time: str | float | datetime | None = None,
-    timezone: str | None = None,
-    transactional: bool | None = None,
-    key: Sequence[str] | None = None,
-    source: str | Iterable[str] | None = None,
+    log: Streams, tables: Iterable[str], **given: Unpack[PointArgs]
 ) -> Iterator[TableState]:
     """See :meth:`Log.state`; the log is read once for all tables, and once more for a table that
     the first reading shows to have been another, or to have had another key."""
-    from binlogkit.analyses.point_in_time import AtTime, replay
+    from binlogkit.analyses.point_in_time import replay
     from binlogkit.log.outcomes import Outcomes
     from binlogkit.log.state_reading import StateReading
 
-    if sum(x is not None for x in (at, until_gtid, until_time)) > 1:
-        raise UsageError("give one of at, until_gtid and until_time")
+    point, key, transactional = Point(log, given), given.get("key"), given.get("transactional")
     if isinstance(key, str):
         raise UsageError(f"key is a list of names, not {key!r}")
     tables = list(tables)
-    sources = frozenset(texts("source", source))
-    place = None if at is None else _place(log, at)
-    gtids = GtidSet.parse(until_gtid) if isinstance(until_gtid, str) else until_gtid
-    time = None if until_time is None else parse_time(until_time, timezone)
-    outcomes = Outcomes(log.files, place=place, gtids=gtids, time=time, transactional=transactional)
-    reading = StateReading(log, tables, outcomes, key, sources)
+    sources = frozenset(texts("source", given.get("source")))
+    reading = StateReading(log, tables, Outcomes(point, transactional), key, sources)
     history, transactions, boundaries = reading.history, reading.transactions, reading.boundaries
-    until = _until(log, place, gtids, time, set(transactions.column("end_file").to_pylist()))
-    notes = behind_position(history, *place) if place else []
-    if isinstance(until, AtTime):
-        notes = behind_time(history, transactions, until.microseconds)
-    gaps = log.gaps
+    until, gaps = point.until(transactions), log.gaps
+    notes = point.notes(history, transactions)
     for table in tables:
         name = _full_name(history, table)
         met = [history.sources.get(one, set()) for one in history.names(name)]
@@ -216,51 +183,6 @@ def _full_name(history: History, table: str) -> tuple[str, str]:
     return found[0]
 
 
-def _until(
-    log: Streams,
-    place: tuple[str, int] | None,
-    gtids: GtidSet | None,
-    time: int | None,
-    ends: set[str],
-) -> Any:
-    from binlogkit.analyses.point_in_time import AtPosition, AtTime, UpToGtids
-
-    if place is not None:
-        return AtPosition(*_told(log, *place, ends)) if ends else None
-    if gtids is not None:
-        return UpToGtids(str(gtids))
-    return None if time is None else AtTime(time)
-
-
-def _told(log: Streams, file: str, pos: int, ends: set[str]) -> tuple[str, int]:
-    """The position, or the same point by a file in which transactions end (``ends``), if any do."""
-    if file in ends:
-        return file, pos
-    before = [name for name in log.files[: log.files.index(file)] if name in ends]
-    if before:
-        return before[-1], _END
-    return next((name for name in log.files if name in ends), file), 0
-
-
-def _place(log: Streams, at: str | int | tuple[str, int]) -> tuple[str, int]:
-    """The log's own name of a file, and the position in it; of one log the position alone."""
-    file, pos = at if isinstance(at, tuple) and len(at) == 2 else (None, at)
-    if isinstance(pos, str) and file is None:
-        file, _, pos = pos.rpartition(":")
-        pos = int(pos) if pos.isdecimal() else -1
-    try:
-        number = operator.index(pos)  # type: ignore[arg-type]
-    except TypeError:
-        number = -1
-    if number < 0 or not isinstance(file, (str, type(None))):
-        raise UsageError(f"not a position: {at!r} (write FILE:POS, or POS where there is one file)")
-    if file:
-        return log.file_named(file), number
-    if len(log.files) > 1:
-        raise UsageError(f"position {number} of which file? Write FILE:{number}")
-    return log.files[0], number
-
-
 def _doubts(layout: Layout, history: History, counted: frozenset[int]) -> list[dict[str, Any]]:
     """What the changes of the table itself do not show."""
     engine = (layout.engine or "").upper()
@@ -321,14 +243,8 @@ def _named(log: Streams, name: Name) -> bool:
 def _doubt(
     name: str, meaning: str, count: int = 1, file: str | None = None, pos: int | None = None
 ) -> dict[str, Any]:
-    return {
-        "finding": name,
-        "determined": False,
-        "meaning": meaning,
-        "count": count,
-        "file": file,
-        "pos": pos,
-    }
+    told = {"finding": name, "determined": False, "meaning": meaning, "count": count}
+    return told | {"file": file, "pos": pos}
 
 
 def _note(name: str, meaning: str) -> dict[str, Any]:
