@@ -13,7 +13,7 @@ import pytest
 import zstandard
 
 import binlogkit as bk
-from binlogkit.log.past_the_end import filters_behind_end
+from binlogkit.log.filter_warnings import filters_after_end
 from binlogkit_fixtures import golden
 
 FILES = [str(path) for path in golden.case("8.0-row-full", "transactions").binlogs]
@@ -91,16 +91,16 @@ def test_positions_that_filters_name(packed: Callable[[bytes], bytes] | None) ->
         log, end = bk.open(packed(data)), len(data)
     assert end == log.events()["end_pos"].max()
     for option in ("start_position", "stop_position"):
-        assert filters_behind_end(log, {option: end}) == []
-        (note,) = filters_behind_end(log, {option: end + 1})
+        assert filters_after_end(log, {option: end}) == []
+        (note,) = filters_after_end(log, {option: end + 1})
         assert f"ends at {end}," in note and str(end + 1) in note
-    assert len(filters_behind_end(log, {"start_position": 1 << 40, "stop_position": 1 << 40})) == 2
-    assert filters_behind_end(log, {"table": "keyed.pk"}) == []
+    assert len(filters_after_end(log, {"start_position": 1 << 40, "stop_position": 1 << 40})) == 2
+    assert filters_after_end(log, {"table": "keyed.pk"}) == []
 
 
 def test_start_is_in_the_first_log_and_stop_in_the_last() -> None:
     log = bk.open(FILES)
-    (start, stop) = filters_behind_end(log, {"start_position": 1 << 40, "stop_position": 1 << 40})
+    (start, stop) = filters_after_end(log, {"start_position": 1 << 40, "stop_position": 1 << 40})
     assert start.startswith(f"{FILES[0]} ends at {ENDS[FILES[0]]},")
     assert stop.startswith(f"{FILES[-1]} ends at {ENDS[FILES[-1]]},")
     assert FILES[0] != FILES[-1]
@@ -111,7 +111,7 @@ def test_events_in_a_text_stand_where_the_server_had_them() -> None:
     data = Path(EARLY).read_bytes()
     text = f"BINLOG '{base64.b64encode(data[4:]).decode()}';"
     log = bk.open(text.encode())
-    assert filters_behind_end(log, {"stop_position": 1 << 40}) == []
+    assert filters_after_end(log, {"stop_position": 1 << 40}) == []
     assert told(log.state("keyed.pk", at=(log.files[0], len(data)))) == []
     (finding,) = told(log.state("keyed.pk", at=(log.files[0], len(data) + 1)))
     assert f"ends at {len(data)}," in finding["meaning"]

@@ -19,7 +19,7 @@ from binlogkit.analyses.audit.ledger import (
 from binlogkit.analyses.audit.limits import LIMITS
 from binlogkit.analyses.audit.rhythm import BURSTS
 from binlogkit.errors import DamageError
-from binlogkit.frames.fields.field import Fields, arrow_schema, fields
+from binlogkit.frames.fields.field import Fields, fields, to_table
 from binlogkit.frames.fields.ledger import AUDIT_FINDING, CONTINUITY, FILE, STATEMENT
 from binlogkit.log.verify import FindingStream, Verification, verify_log
 from binlogkit.rows.filter_args import FilterArgs, check_names
@@ -98,9 +98,9 @@ def audit_log(log: Streams, **filters: Unpack[FilterArgs]) -> Audit:
     kinds = statements.column("kind").to_pylist()
     told = pa.array([k in ("ddl", "dml", "account", "admin") for k in kinds], pa.bool_())
     sections = {
-        "files": _file_table(hashes, verification.files),
-        "continuity": _continuity(verification.joints),
-        "findings": _findings(log, verification.findings, undecodable),
+        "files": to_table(_file_records(hashes, verification.files), FILE),
+        "continuity": to_table(_continuity(verification.joints), CONTINUITY),
+        "findings": to_table(_findings(log, verification.findings, undecodable), AUDIT_FINDING),
         "summary": audit.summary(transactions),
         "by_table": audit.by_table(changes),
         "by_minute": audit.by_minute(changes),
@@ -189,52 +189,33 @@ def _ledgers(
     )
 
 
-def _file_table(hashes: list[FileHash], files: list[FileFacts]) -> pa.Table:
-    import pyarrow as pa
-
-    rows = []
+def _file_records(hashes: list[FileHash], files: list[FileFacts]) -> Iterator[dict[str, Any]]:
     for found, file in zip(hashes, files, strict=True):
         size, digest = found.result()
-        rows.append(
-            {
-                "source": file.source, "file": file.name, "size": size, "sha256": digest,
-                "server_version": file.server_version, "events": file.events,
-                "first_timestamp": file.first_timestamp, "last_timestamp": file.last_timestamp,
-                "ok": file.checksums["ok"], "bad": file.checksums["bad"],
-                "none": file.checksums["none"],
-            }
-        )  # fmt: skip
-    return pa.Table.from_pylist(rows, schema=arrow_schema(FILE))
+        yield {
+            "source": file.source, "file": file.name, "size": size, "sha256": digest,
+            "server_version": file.server_version, "events": file.events,
+            "first_timestamp": file.first_timestamp, "last_timestamp": file.last_timestamp,
+            **{name: file.checksums[name] for name in ("ok", "bad", "none")},
+        }  # fmt: skip
 
 
-def _continuity(joints: list[Joint]) -> pa.Table:
-    """One row per pair of files that follow each other: whether anything is missing between."""
-    import pyarrow as pa
-
-    rows = [
-        {
+def _continuity(joints: list[Joint]) -> Iterator[dict[str, Any]]:
+    """One record per pair of files that follow each other: whether anything is missing between."""
+    for joint in joints:
+        yield {
             "file": joint.before.name, "next": joint.after.name, "status": joint.status,
             "problem": "; ".join(found.found for found in joint.findings) or None,
-        }
-        for joint in joints
-    ]  # fmt: skip
-    return pa.Table.from_pylist(rows, schema=arrow_schema(CONTINUITY))
+        }  # fmt: skip
 
 
-def _findings(log: Streams, findings: list[Finding], undecodable: int) -> pa.Table:
+def _findings(log: Streams, findings: list[Finding], undecodable: int) -> Iterator[dict[str, Any]]:
     """What the verification found, notes left out, and what cannot be read for other reasons."""
-    import pyarrow as pa
-
-    rows: list[dict[str, object]] = [
-        {
-            "severity": _SEVERITIES[found.grade], "code": found.code, "file": found.place.file,
-            "pos": found.place.pos, "end_pos": found.place.end_pos, "finding": found.found,
-            "meaning": found.meaning,
-        }
-        for found in findings
-        if found.grade in _SEVERITIES
-    ]  # fmt: skip
-    rows += [{"severity": "unknown", "finding": problem} for problem in log.problems]
+    for found in findings:
+        if found.grade in _SEVERITIES:
+            severity = _SEVERITIES[found.grade]
+            yield {**found.record(), "severity": severity, "finding": found.found}
+    for problem in log.problems:
+        yield {"severity": "unknown", "finding": problem}
     if undecodable:
-        rows.append({"severity": "unknown", "finding": f"{undecodable} cells are undecodable"})
-    return pa.Table.from_pylist(rows, schema=arrow_schema(AUDIT_FINDING))
+        yield {"severity": "unknown", "finding": f"{undecodable} cells are undecodable"}

@@ -1,43 +1,60 @@
-"""What filters name and the log does not have: tables without a row change, points outside it."""
+"""What filters name and the log does not have: tables without a row change, points outside it.
+
+A point after a log's end is asked for by mistake, or to mean the end; either way it is reported.
+"""
 
 from __future__ import annotations
 
+import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import Any, BinaryIO, Protocol
 
-from binlogkit.errors import UnmetWarning, printable
-from binlogkit.log.past_the_end import filters_behind_end, times_outside
+from binlogkit.errors import DamageError, InputError, LimitError, UnmetWarning, printable
 from binlogkit.rows.filters import Filters, TableName, written_table_name
+from binlogkit.rows.reading import Times
+from binlogkit.sources.carriers import Carrier
+from binlogkit.sources.loose_events import LooseEvents
 
-if TYPE_CHECKING:
-    from binlogkit.log.streams import Streams
+__all__ = [
+    "MICROSECONDS", "filters_after_end", "others", "tables_not_met", "unmet", "utc",
+    "warn_of_unmet",
+]  # fmt: skip
 
-__all__ = ["others", "tables_not_met", "unmet", "warn_of_unmet"]
-
+MICROSECONDS = 1_000_000
+_CHUNK = 1 << 20
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NAMED, _LIKENESS = 3, 0.75  # of those that may be meant
 
 
-def unmet(log: Streams, filters: Mapping[str, Any], *, nothing: bool) -> list[str]:
+class Read(Protocol):
+    """A log that was read: see Streams."""
+
+    carriers: list[Carrier]
+    met: Any
+    times: Times
+
+
+def unmet(log: Read, filters: Mapping[str, Any], *, nothing: bool) -> list[str]:
     """What to tell of the ``filters`` of the last read; ``nothing``: whether it gave nothing."""
-    told = [*filters_behind_end(log, filters), *tables_not_met(log, filters)]
+    told = [*filters_after_end(log, filters), *tables_not_met(log, filters)]
     return [*told, *times_outside(log, filters)] if nothing else told
 
 
-def warn_of_unmet(
-    log: Streams, filters: Mapping[str, Any], *, nothing: bool, level: int = 3
-) -> None:
+def warn_of_unmet(log: Read, filters: Mapping[str, Any], *, nothing: bool, level: int = 3) -> None:
     """The same as warnings; ``level``: how far up the user's call is, 3 for that of our caller."""
     for text in unmet(log, filters, nothing=nothing):
         warnings.warn(printable(text), UnmetWarning, stacklevel=level)
 
 
-def tables_not_met(log: Streams, filters: Mapping[str, Any]) -> list[str]:
+def tables_not_met(log: Read, filters: Mapping[str, Any]) -> list[str]:
     """What to tell of the tables in ``filters`` that the last read met no rows of; of those to be
     left out only where another may be meant."""
     tables = Filters.build(table=filters.get("table"), exclude_table=filters.get("exclude_table"))
-    met = list(log.met)
+    met = log.met
     lacking = {name: others(name, met) for name in tables.tables if not _there(name, met)}
     told = [f"no rows of {_written(name)} were read{like}" for name, like in lacking.items()]
     lacking = {name: others(name, met) for name in tables.exclude_tables if not _there(name, met)}
@@ -48,7 +65,7 @@ def tables_not_met(log: Streams, filters: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _there(name: TableName, met: list[tuple[str, str]]) -> bool:
+def _there(name: TableName, met: Collection[tuple[str, str]]) -> bool:
     return any(name(*other) for other in met)
 
 
@@ -56,7 +73,7 @@ def _written(name: TableName) -> str:
     return written_table_name(*([] if name.db is None else [name.db]), name.table)
 
 
-def others(name: TableName, met: list[tuple[str, str]]) -> str:
+def others(name: TableName, met: Collection[tuple[str, str]]) -> str:
     """Which of the tables with rows may be meant instead; nothing where none is.
 
     The one that differs in capitals alone (names in a log are compared letter by letter, also where
@@ -72,3 +89,68 @@ def others(name: TableName, met: list[tuple[str, str]]) -> str:
     like = like or [texts[text] for text in get_close_matches(asked, texts, _NAMED, _LIKENESS)]
     like = like or [written_table_name(*other) for other in met if other[1] == name.table][:_NAMED]
     return f"; there are rows of {', '.join(like)}" if like else ""
+
+
+def utc(seconds: int) -> str:
+    """A second since the epoch as text."""
+    try:
+        return f"{_EPOCH + timedelta(seconds=seconds):%Y-%m-%d %H:%M:%S} UTC"
+    except OverflowError:
+        return f"second {seconds}"
+
+
+def times_outside(log: Read, filters: Mapping[str, Any]) -> list[str]:
+    """What to tell of times before the log's first event, or after its last."""
+    wanted = Filters.build(
+        start_time=filters.get("start_time"),
+        stop_time=filters.get("stop_time"),
+        timezone=filters.get("timezone"),
+    )
+    start, stop, first = wanted.start_time, wanted.stop_time, log.times.first
+    if first is None:
+        return []
+    last = log.times.last
+    told, found = f"the log's events are from {utc(first)} to {utc(last)}", []
+    if start is not None and start >= (last + 1) * MICROSECONDS:
+        found.append(f"{told}, before the start time {utc(start // MICROSECONDS)}")
+    if stop is not None and stop <= first * MICROSECONDS:
+        found.append(f"{told}, not before the stop time {utc(stop // MICROSECONDS)}")
+    return found
+
+
+def filters_after_end(log: Read, filters: Mapping[str, Any]) -> list[str]:
+    """What to tell of positions that the first and the last log do not reach.
+
+    A log is only as long as its bytes, whatever its events say; of events without a file around
+    them nothing is reported.
+    """
+    told = []
+    for carrier, option, means in (
+        (log.carriers[0], "start", "nothing of it is chosen"),
+        (log.carriers[-1], "stop", "it is read to its end"),
+    ):
+        pos = filters.get(f"{option}_position")
+        end = None if pos is None else _end_before(carrier, pos)
+        if end is not None:
+            told.append(
+                f"{carrier.name} ends at {end}, before the {option} position {pos}: {means}"
+            )
+    return told
+
+
+def _end_before(carrier: Carrier, pos: int) -> int | None:
+    """Where a log ends, None where that is not before ``pos``, or where reading tells of it."""
+    with suppress(DamageError, InputError, LimitError), carrier.open() as file:
+        if isinstance(file, LooseEvents):
+            return None
+        end = file.seek(0, os.SEEK_END) if file.seekable() else _read_up_to(file, pos)
+        return end if end < pos else None
+    return None
+
+
+def _read_up_to(file: BinaryIO, pos: int) -> int:
+    """How many bytes there are, up to about ``pos``."""
+    count = 0
+    while count < pos and (chunk := file.read(_CHUNK)):
+        count += len(chunk)
+    return count

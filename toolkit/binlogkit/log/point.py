@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from binlogkit.errors import UsageError
 from binlogkit.events.gtid_set import GtidSet
-from binlogkit.log.past_the_end import MICROSECONDS, utc
+from binlogkit.log.filter_warnings import MICROSECONDS, utc
 from binlogkit.rows.filters import parse_time
 
 if TYPE_CHECKING:

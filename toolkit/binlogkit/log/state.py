@@ -142,7 +142,7 @@ def table_states(
         standing = _gaps(gaps, boundaries, name, history.names(name), reach)
         doubts = _doubts(layout, history, counted)
         if name not in history.layouts and not any(b.concerns(name) for b in boundaries):
-            there = others(TableName(*name), list(log.met))
+            there = others(TableName(*name), log.met)
             doubts.append(_doubt("unknown_table", f"The log does not name this table{there}."))
         certain = state.rows.num_rows if state.determined and not doubts else 0
         if certain and standing:

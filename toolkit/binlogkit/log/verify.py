@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from binlogkit.errors import DamageError, InputError
+from binlogkit.frames.fields.field import to_table
 from binlogkit.frames.fields.ledger import FINDING
 from binlogkit.frames.row_counts import RowCounts
 from binlogkit.log.copies import differing
@@ -61,11 +62,7 @@ class Verification:
 
     def table(self) -> pa.Table:
         """The findings as an Arrow table."""
-        import pyarrow as pa
-
-        from binlogkit.frames.fields.field import arrow_schema
-
-        return pa.Table.from_pylist(self.records(), schema=arrow_schema(FINDING))
+        return to_table(self.records(), FINDING)
 
     def frame(self) -> pd.DataFrame:
         """The findings as a pandas frame."""
