@@ -29,7 +29,7 @@ from binlogkit.sources.carriers import Carrier
 __all__ = ["differing"]
 
 _VARIABLES = (EventType.INTVAR_EVENT, EventType.RAND_EVENT, EventType.USER_VAR_EVENT)
-_XID_COMMENT = re.compile(r"\s*/\* xid=\d+ \*/\s*$")  # of a server's own, behind its DDL (8.0)
+_XID_COMMENT = re.compile(r"\s*/\* xid=\d+ \*/\s*$")  # of a server's own, after its DDL (8.0)
 _CONTENT = ROWS_EVENTS.copy()
 _CONTENT[list(_VARIABLES)] = True
 

@@ -20,7 +20,7 @@ from binlogkit.sources.log_format import version_tuple
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["MERGE", "History", "Layout", "Merged"]
+__all__ = ["MERGE", "History", "Merged", "TableFacts"]
 
 #: The engine of tables whose rows are those of others (manual, "The MERGE Storage Engine").
 MERGE = "MRG_MYISAM"
@@ -28,7 +28,7 @@ _SEQ = attrgetter("seq")
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class TableFacts:
     """What is known of a table from some point of the log on; ``columns`` None: all seen."""
 
     seq: int
@@ -61,7 +61,7 @@ class History:
     """
 
     wanted: Filters = field(default_factory=Filters)
-    layouts: dict[tuple[str, str], list[Layout]] = field(default_factory=dict)
+    layouts: dict[tuple[str, str], list[TableFacts]] = field(default_factory=dict)
     sources: dict[tuple[str, str], set[str]] = field(default_factory=dict)
     version: tuple[int, int, int] = (0, 0, 0)
     merged: dict[tuple[tuple[str, str], int | None], Merged] = field(default_factory=dict)
@@ -74,9 +74,9 @@ class History:
     def __post_init__(self) -> None:
         self._boundaries = Boundaries(self.wanted)
 
-    def layout(self, name: tuple[str, str], counted: frozenset[int]) -> Layout:
+    def layout(self, name: tuple[str, str], counted: frozenset[int]) -> TableFacts:
         """The last layout of a transaction that counts."""
-        last = Layout(-1, None, None, ())
+        last = TableFacts(-1, None, None, ())
         for layout in self.layouts.get(name, ()):
             if layout.tx is None or layout.tx in counted:
                 last = layout
@@ -142,7 +142,7 @@ class History:
         if definition is not None and db is not None and table is not None:
             self._add(
                 (db, table),
-                Layout(
+                TableFacts(
                     boundary["seq"],
                     boundary["tx"],
                     boundary["columns"],
@@ -162,10 +162,10 @@ class History:
         self._note_merge(Merged(seq, name, number, window.carrier.name, pos))
         columns = tuple(c.name for c in schema.columns)
         before = self.layouts.get(name)
-        known = before[-1] if before else Layout(-1, None, None, ())
+        known = before[-1] if before else TableFacts(-1, None, None, ())
         if known.columns != columns or known.key != schema.key:
             engine, parents = known.engine, schema.cascades or known.parents
-            self._add(name, Layout(seq, number, columns, schema.key, engine, parents))
+            self._add(name, TableFacts(seq, number, columns, schema.key, engine, parents))
 
     def fold(self) -> None:
         """Take names, those met before as well, as the server shows here to store them."""
@@ -192,7 +192,7 @@ class History:
     def _stored(self, name: tuple[str, str]) -> tuple[str, str]:
         return (name[0].lower(), name[1].lower()) if self.folded else name
 
-    def _add(self, name: tuple[str, str], layout: Layout) -> None:
+    def _add(self, name: tuple[str, str], layout: TableFacts) -> None:
         self._merging = self._merging or layout.engine == MERGE
         self.layouts.setdefault(name, []).append(layout)
 

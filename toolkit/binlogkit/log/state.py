@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from binlogkit.errors import UsageError
 from binlogkit.log.filter_warnings import others
 from binlogkit.log.gaps import CASCADES_LOGGED, Reach, assumed
-from binlogkit.log.history import MERGE, History, Layout
+from binlogkit.log.history import MERGE, History, TableFacts
 from binlogkit.log.point import Point, PointArgs
 from binlogkit.rows.filter_args import check_names, texts
 from binlogkit.rows.filters import Filters, TableName, parse_table_name
@@ -44,7 +44,7 @@ class TableState:
     ``rows``, ``findings``: as analyses.point_in_time says; ``columns``, ``key``: the table's there;
     ``determined``: whether the log determines the rows, cells in ``unknown`` aside, if what
     ``assumes`` says holds, a sentence each; ``determined_rows``: how many rows it does determine,
-    all, or over gaps those that were last written as a whole behind the last gap; ``reach``: how
+    all, or over gaps those that were last written as a whole after the last gap; ``reach``: how
     far it goes.
     """
 
@@ -183,7 +183,7 @@ def _full_name(history: History, table: str) -> tuple[str, str]:
     return found[0]
 
 
-def _doubts(layout: Layout, history: History, counted: frozenset[int]) -> list[dict[str, Any]]:
+def _doubts(layout: TableFacts, history: History, counted: frozenset[int]) -> list[dict[str, Any]]:
     """What the changes of the table itself do not show."""
     engine = (layout.engine or "").upper()
     if engine == "BLACKHOLE":
@@ -201,7 +201,7 @@ def _doubts(layout: Layout, history: History, counted: frozenset[int]) -> list[d
 def _gaps(
     gaps: list[Gap], boundaries: list[Boundary], name: Name, names: set[Name], reach: Reach
 ) -> list[Gap]:
-    """The gaps behind which the table's rows are not determined: they stand before the point, and
+    """The gaps after which the table's rows are not determined: they stand before the point, and
     the table was not made or emptied since. One that may hold DDL: not made, by a statement that
     says all of it."""
     emptied = [b for b in boundaries if b.empties and b.name == name and reach.counts(b.tx)]
@@ -221,10 +221,10 @@ def _gaps(
 
 
 def _behind(gaps: list[Gap], rows: pa.Table, partial: int, *, named: bool) -> int:
-    """How many rows were last written as a whole behind all gaps.
+    """How many rows were last written as a whole after all gaps.
 
     None where DDL may be in one of them, unless table maps name the columns; none where images
-    behind them lack columns.
+    after them lack columns.
     """
     import pyarrow.compute as pc
 

@@ -1,4 +1,4 @@
-"""The reading behind states: the ledger of a log, and tables' rows folded while it goes on."""
+"""The reading that states are made of: a log's ledger, and tables' rows folded on the way."""
 
 from __future__ import annotations
 

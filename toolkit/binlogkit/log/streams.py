@@ -272,7 +272,7 @@ class Streams:
         ``columns``: names of the tables' columns that the images are to have; others are stepped
         over, not decoded: that their values end inside the row is checked, not what they are.
         UsageError, at the end, for a name that no table read has. What filters leave out is not
-        decoded either (rows/filters.py): no damage inside of it is told.
+        decoded either (rows/filters.py): no damage inside of it is reported.
 
         At most 300 MB are held with one thread, 80 MB more with each other, beside twice the
         largest row, ten times the largest other event and 1 KB for each column of each version of

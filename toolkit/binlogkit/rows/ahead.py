@@ -105,7 +105,7 @@ def xid_by_scanning(
 ) -> int | None:
     """The XID of transaction ``number`` of a log, None for none.
 
-    ``first``: the number of the first transaction behind the offset ``begin``; ``stops``: whether
+    ``first``: the number of the first transaction after the offset ``begin``; ``stops``: whether
     damage ends the log.
     """
     scan = LogScan(carrier, Scanner(first), _unseen, stops=stops, begin=begin)

@@ -1,4 +1,4 @@
-"""The filters as keywords: their names, what each may be, and what a wrong one is told."""
+"""The filters as keywords: their names, what each may be, and what is reported of a wrong one."""
 
 from __future__ import annotations
 

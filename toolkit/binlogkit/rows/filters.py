@@ -103,10 +103,10 @@ class Filters:
     GTID that several of these have comes once, whatever others have. ``where``: conditions on the
     row's values, see rows/where.py.
 
-    Damage of framing, checksums and what stands before an event's rows is told whatever is wanted.
-    Rows that a filter leaves out (all but ``where``) are not decoded, which is what filters are
-    fast by, so that damage in them is not told: of a log without checksums, or written broken.
-    ``verify(rows=True)`` decodes every row.
+    Damage of framing, checksums and what stands before an event's rows is reported whatever is
+    wanted. Rows that a filter leaves out (all but ``where``) are not decoded, which is what filters
+    are fast by, so that damage in them is not reported: of a log without checksums, or written
+    broken. ``verify(rows=True)`` decodes every row.
     """
 
     tables: tuple[TableName, ...] = ()

@@ -1,6 +1,6 @@
 """What may be missing where a damaged range was gone past.
 
-The transactions before and behind a range tell: GTIDs of one source are given without gaps, and a
+The transactions before and after a range tell: GTIDs of one source are given without gaps, and a
 server's own log numbers its transactions 1, 2, 3 … (``sequence_number``, 5.7+). Where neither is
 logged, how many are missing cannot be known.
 """
@@ -46,11 +46,11 @@ class Loss:
 
     ``event``: the type of the one event that cannot be read, by its header; None where the framing
     was lost, too; ``sure``: whether a checksum vouches for that type; ``first``: whether the event
-    stands right behind its transaction's GTID; ``goes_on``: whether others of the transaction stand
-    behind the range; ``cut``: the transaction that a range begins in, by GTID or position;
-    ``tables``: those that it names; ``headless``: whether events behind a range lack their
+    stands right after its transaction's GTID; ``goes_on``: whether others of the transaction stand
+    after the range; ``cut``: the transaction that a range begins in, by GTID or position;
+    ``tables``: those that it names; ``headless``: whether events after a range lack their
     transaction's start; ``missing``: whole transactions, None where that cannot be known;
-    ``gtids``: theirs, in words; ``ordinal``: the place in the reading of the first event behind the
+    ``gtids``: theirs, in words; ``ordinal``: the place in the reading of the first event after the
     range, or in it.
     """
 
@@ -77,7 +77,7 @@ class Loss:
         """The tables (``db.table``) of which changes may be missing; None: of any.
 
         A rows event changes tables whose maps stand before it in its transaction; the end of a
-        transaction decides what became of its own. A statement right behind a GTID with which the
+        transaction decides what became of its own. A statement right after a GTID with which the
         transaction does not end is its BEGIN. Without its GTID a transaction can still be read.
         """
         if self.headless or not self.sure:
@@ -137,7 +137,7 @@ class Losses:
         self._open, self._last, self._begun = running, last, begun
 
     def damaged(self, error: DamageError, event: Event | None = None, ordinal: int = 0) -> None:
-        """A range was gone past, or ``event`` could not be read, behind the events fed."""
+        """A range was gone past, or ``event`` could not be read, after the events fed."""
         end = error.end
         if end is None:
             end = error.offset if event is None else event.raw.end_pos
@@ -174,7 +174,7 @@ class Losses:
             yield self._settled(self._pending, None)
 
     def _note(self, pending: Loss, event: Event) -> None:
-        """An event of a transaction stands behind the range, before any new transaction."""
+        """An event of a transaction stands after the range, before any new transaction."""
         if self._open is None and pending.cut is None and self._last is not None:
             pending.headless = True
         pending.goes_on = True

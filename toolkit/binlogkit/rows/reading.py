@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,6 @@ from binlogkit.rows.gtid_ledger import GtidLedger, by_origin
 from binlogkit.rows.losses import Loss
 from binlogkit.rows.options import ReadOptions, Start
 from binlogkit.rows.scan import LogScan, ScannedPart
-from binlogkit.rows.schema import TableSchema
 from binlogkit.rows.series import AllSeries, Head, Series, Source, split_name
 from binlogkit.rows.slots import Slots
 from binlogkit.rows.soundness import Finding, Gap, Gaps
@@ -62,13 +62,14 @@ class Times:
 
 
 class Reading:
-    """Logs in order; ``damages``, ``losses`` and ``problems`` collect what is met.
+    """Logs in order; ``damages``, ``losses`` and ``problems`` collect what is met, ``schemas`` each
+    version of every table.
 
     ``damages`` hold what is known when a window is handed over, but not yet what the window itself
     has, which whoever decodes its rows puts between theirs. ``loose``: carriers of events without a
     file around them, and how many statements in each have nothing but their rows there;
     ``sources``: those whose transactions are wanted, empty for all: a GTID in others is none that
-    came before; ``unreadable``: logs that cannot be read at all, which is raised behind all others;
+    came before; ``unreadable``: logs that cannot be read at all, which is raised after all others;
     ``at``: which log is read; ``series``: which logs belong together, also of readings before;
     ``seen``: the GTIDs of the transactions that were read intact.
     """
@@ -92,6 +93,7 @@ class Reading:
         self.unreadable: InputError | None = None
         self.at = 0
         self.tables = TableHistory(self.options)
+        self.schemas, self.problems = self.tables.schemas, self.tables.problems
         catalog = self.start.catalog or self.options.catalog
         self.series = series or AllSeries(catalog, self.start.tracked)
         self.seen = GtidLedger(self.start.seen)
@@ -105,20 +107,10 @@ class Reading:
         self._generation = self.tables.generation
         self._carried: Transaction | None = None  # into the next relay log
         self._damaged: list[int] = []  # offsets of damage since the last transaction began
-        self._fatal: DamageError | None = None  # what ends the reading behind a window
+        self._fatal: DamageError | None = None  # what ends the reading after a window
         self._server_version = ""
         self._series: Series | None = None  # of the log that is read
         self._source: Source | None = None  # whose tables are known just now
-
-    @property
-    def schemas(self) -> dict[tuple[str, str], list[TableSchema]]:
-        """Every version of each table met so far."""
-        return self.tables.schemas
-
-    @property
-    def problems(self) -> list[str]:
-        """What does not fit together in what is known of tables."""
-        return self.tables.problems
 
     @property
     def folded(self) -> bool:
@@ -196,7 +188,7 @@ class Reading:
         yield replace(self._window(scan, ScannedPart(None), watch, first, last), ends=True)
 
     def _beside(self, i: int) -> bool:
-        """Whether the log behind log ``i`` lies beside it."""
+        """Whether the log after log ``i`` lies beside it."""
         names = [carrier.name for carrier in self.carriers[i : i + 2]]
         return len({split_name(name)[:2] for name in names}) == 1
 
@@ -231,7 +223,7 @@ class Reading:
                 fatal, self._fatal = errors[0]
                 errors = []
             damages += errors
-        damages.sort(key=_entry)
+        damages.sort(key=itemgetter(0))
         self._damaged += [error.offset for _, error in damages]
         repeated = self._repeated(scan, transactions)
         facts = self._told(transactions)
@@ -243,7 +235,7 @@ class Reading:
         if fatal is not None:
             window = window.before(fatal)
         if watch is not None:
-            met = sorted([*part.damages, *unparsed], key=_entry)
+            met = sorted([*part.damages, *unparsed], key=itemgetter(0))
             self.losses += [loss for _, loss in watch.take(window, met)]
         if self._generation != self.tables.generation:
             self._slots.renew()
@@ -382,7 +374,3 @@ def _behind(numbers: np.ndarray[Any, Any], first: np.ndarray[Any, Any]) -> np.nd
     places = dict(zip(known.tolist(), firsts[at].tolist(), strict=True))
     pairs = zip(numbers[others].tolist(), others.tolist(), strict=True)
     return np.array([places.get(n, i) < i for n, i in pairs], bool)
-
-
-def _entry(told: tuple[int, DamageError]) -> int:
-    return told[0]

@@ -3,7 +3,7 @@
 The scan hops over what is ordinary (GTIDs, BEGIN, table maps, rows, XID); any other event is read
 here, in its place. Where the scan cannot go on (damage, texts, v1 and v3, other layouts, positions
 that are not the file's), the log's events are framed one by one (``sources/log_reader.py``) and
-packed, and the scan goes on with the packs; behind damage, soon with the file itself.
+packed, and the scan goes on with the packs; after damage, soon with the file itself.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _PAYLOAD = EventType.TRANSACTION_PAYLOAD_EVENT
 _MODULUS = 1 << 32
 _REACH = 16 << 20  # bytes up to which an event's size is believed that nothing else supports
 _DOUBTED = 4  # events in which a format description without checksums can be wrong
-_ENOUGH = 32  # intact events behind damage before the scan goes on with the file
+_ENOUGH = 32  # intact events after damage before the scan goes on with the file
 
 
 class Look(Protocol):
@@ -381,7 +381,7 @@ class LogScan:
         return self._stretch(self._block, np.frombuffer(self.index.copied(), ENTRIES))
 
     def following(self) -> Event | None:
-        """The event behind a format description that is looked at, where it is in hand."""
+        """The event after a format description that is looked at, where it is in hand."""
         block, file = self._block, self.carrier.name
         if block.pack is not None:
             raws = block.pack.raws[block.given + len(self.index) :]
@@ -399,7 +399,7 @@ class LogScan:
         return parser.parse(raws[0]) if raws else None
 
     def _last_raw(self, block: _Block) -> RawEvent:
-        """The event behind which the scan stopped."""
+        """The event after which the scan stopped."""
         i = len(self.index) - 1
         if block.pack is not None:
             return block.pack.raws[block.given + i]
@@ -528,7 +528,7 @@ class LogScan:
     def _one_by_one(
         self, outer: RawEvent, payload: TransactionPayload, given: int
     ) -> Iterator[ScannedPart]:
-        """What is left of a payload behind the events that were handed over, and its damage."""
+        """What is left of a payload after the events that were handed over, and its damage."""
         pack, found = Pack(), None
         try:
             for raw in islice(inner_events(outer, payload), given, None):
@@ -553,7 +553,7 @@ def _claims(chunks: Chunks) -> int:
 
 
 def _head(chunks: Chunks) -> EventHeader | None:
-    """Of the event that is not there to its end, as far as that can be told."""
+    """Of the event that is not there to its end, as far as it is known."""
     head = bytes(chunks.buffer[chunks.start : min(chunks.end, chunks.start + HEADER_LENGTH)])
     return parse_header(head, HEADER_LENGTH) if len(head) == HEADER_LENGTH else None
 
@@ -568,7 +568,7 @@ def _absurd(chunks: Chunks) -> bool:
 
 
 def _following(chunks: Chunks, ahead: int) -> Iterator[tuple[EventHeader, bytes]]:
-    """The first events behind the one of ``ahead`` bytes that comes."""
+    """The first events after the one of ``ahead`` bytes that comes."""
     at = chunks.start + ahead
     for _ in range(_DOUBTED):
         head = bytes(chunks.buffer[at : min(chunks.end, at + HEADER_LENGTH)])

@@ -88,7 +88,7 @@ class TableChange:
 
     ``action``: create, drop, truncate, rename, alter, drop_database, statement_write, unknown, or
     incident (no statement: the server says that changes are missing from the log here);
-    ``db``, ``table``: its name before (empty where it cannot be told; ``table`` is empty of
+    ``db``, ``table``: its name before (empty where it is not known; ``table`` is empty of
     drop_database); ``new_db``, ``new_table``: of rename; ``definition``: after the change, None
     where there is none or it is not known; ``reason``: of unknown, and what else there is to know
     (one sentence).

@@ -30,7 +30,7 @@ class Settled(NamedTuple):
 
 
 def settle(scanner: Scanner, index: Index, origin: int, event: Event, spots: Any) -> Settled:
-    """Tell the scanner what the event behind which it stopped does; ``spots``: see its scan."""
+    """Tell the scanner what the event after which it stopped does; ``spots``: see its scan."""
     raw, body = event.raw, event.body
     kind = None
     if isinstance(body, Query):

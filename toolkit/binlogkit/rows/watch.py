@@ -31,7 +31,7 @@ class Watch:
     """Takes the windows of one log.
 
     ``every``: also damage whose end nobody knows; ``ordinal``: of the first event; ``open``: the
-    transaction that is open behind the windows taken, at first the one that the log begins in.
+    transaction that is open after the windows taken, at first the one that the log begins in.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Watch:
         return found
 
     def end(self, damages: Sequence[DamageError] = ()) -> list[Loss]:
-        """The log ends, with damage behind its last event."""
+        """The log ends, with damage after its last event."""
         for error in damages:
             self._know(self.open, self._gtid, begun=self._begun)
             self._losses.damaged(error, None, self._next)
@@ -117,7 +117,7 @@ class Watch:
             self._losses.know(running, body if isinstance(body, Gtid) else None, begun=begun)
 
     def _parsed(self, raw: RawEvent) -> Event:
-        """An event that the reading has not read; what is wrong with it is told elsewhere."""
+        """An event that the reading has not read; what is wrong with it is reported elsewhere."""
         context = ParseContext(
             self._context.version, self._context.server_version,
             dict(self._context.post_header_lengths),

@@ -194,7 +194,7 @@ class Stretch:
         return at < entry["size"] - self.tail and bool(self.data[int(entry["offset"]) + at] & 1)
 
     def body(self, i: int) -> bytes:
-        """The bytes of entry ``i`` behind its header, without checksum, as the scan has them."""
+        """The bytes of entry ``i`` after its header, without checksum, as the scan has them."""
         entry = self.entries[i]
         start = int(entry["offset"])
         with memoryview(self.data) as whole:

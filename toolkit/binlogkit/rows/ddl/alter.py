@@ -296,7 +296,7 @@ def _columns(
 def _has_row_id(table: Tracked) -> bool:
     """Whether the primary key is one that the server generated, whose column stays first.
 
-    It is told as the server tells it (``table_has_generated_invisible_primary_key`` in
+    It is recognized as the server does (``table_has_generated_invisible_primary_key`` in
     ``sql/sql_gipk.cc``): by its place, name, type and invisibility.
     """
     first = next(iter(table.columns), None)

@@ -97,7 +97,7 @@ def key_or_foreign(reader: Reader) -> Key | Foreign | None:
 
 
 def index_key(reader: Reader, kind: str) -> tuple[tuple[str | None, str], Key]:
-    """``CREATE … INDEX`` behind the word INDEX: the table's name and the key."""
+    """``CREATE … INDEX`` after the word INDEX: the table's name and the key."""
     name = reader.identifier()
     _using(reader)
     reader.expect("ON")
@@ -126,7 +126,7 @@ def _sees_algorithm(reader: Reader) -> bool:
 
 
 def _parts(reader: Reader) -> tuple[KeyPart, ...]:
-    """The parenthesised parts, and the key's options behind them."""
+    """The parenthesised parts, and the key's options after them."""
     parts = tuple(reader.listed(_part))
     reader.skip_until(",", ")", "PARTITION")
     return parts
@@ -155,7 +155,7 @@ def _foreign(reader: Reader, symbol: str | None) -> Foreign:
 
 
 def inline_reference(reader: Reader, column: str) -> Foreign:
-    """A column's own REFERENCES, behind that word."""
+    """A column's own REFERENCES, after that word."""
     db, table, cascades = _reference(reader)
     return Foreign((column,), db, table, cascades)
 

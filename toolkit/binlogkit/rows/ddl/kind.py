@@ -90,7 +90,7 @@ def statement_kind(
 ) -> StatementKind:
     """The sort of statement that ``sql`` is, by its first words after comments.
 
-    Nothing behind them is read, so a text that no server would take has a kind too. ``sql_mode``:
+    Nothing after them is read, so a text that no server would take has a kind too. ``sql_mode``:
     the bit mask of the Query event; ``version``: MYSQL_VERSION_ID, for versioned comments.
     """
     words = leading_words(sql, 4, SqlMode(sql_mode or 0), version)

@@ -27,7 +27,7 @@ _NO_BACKSLASH = {quote: re.compile(f"{quote}{quote}?") for quote in "'\"`"}
 
 
 def _quote_end(sql: str, position: int, quote: str, mode: SqlMode) -> int | None:
-    """Behind the end of the text whose opening quote stands before ``position``."""
+    """After the end of the text whose opening quote stands before ``position``."""
     escapes = quote != "`" and not mode & SqlMode.NO_BACKSLASH_ESCAPES
     if quote == '"' and mode & SqlMode.ANSI_QUOTES:
         escapes = False
@@ -38,7 +38,7 @@ def _quote_end(sql: str, position: int, quote: str, mode: SqlMode) -> int | None
 
 
 def _comment_end(sql: str, position: int) -> int:
-    """Behind the next ``*/``, or the text's end."""
+    """After the next ``*/``, or the text's end."""
     found = sql.find("*/", position)
     return len(sql) if found < 0 else found + 2
 
@@ -82,7 +82,7 @@ def pieces(
 
 
 def _comment(sql: str, position: int, version: int) -> tuple[int, bool]:
-    """Where to go on behind the ``/*`` before ``position``, and whether its content counts."""
+    """Where to go on after the ``/*`` before ``position``, and whether its content counts."""
     versioned = _VERSIONED.match(sql, position)
     if versioned is None:
         return _comment_end(sql, position), False
@@ -99,7 +99,7 @@ def _comment(sql: str, position: int, version: int) -> tuple[int, bool]:
 
 
 def _skip_nested(sql: str, position: int) -> int:
-    """Behind the ``*/`` of a versioned comment that does not count; it may hold one level more."""
+    """After the ``*/`` of a versioned comment that does not count; it may hold one level more."""
     depth = 1
     for edge in _COMMENT_EDGE.finditer(sql, position):
         if edge.group() == "/*":
@@ -151,7 +151,7 @@ _BLANK = re.compile(rf"\s+|{_LINE}|/\*(?!!)(?s:.*?)(?:\*/|\Z)")
 class Script:
     """A script's statements as the mysql client splits it: ``;`` and ``DELIMITER``.
 
-    ``mode`` can be set between two statements, as the script itself can. Text behind the last
+    ``mode`` can be set between two statements, as the script itself can. Text after the last
     delimiter is a statement too; a quote that is never closed makes the rest one statement.
     """
 

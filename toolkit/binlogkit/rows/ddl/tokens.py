@@ -73,7 +73,7 @@ class Reader:
         )
 
     def peek(self, ahead: int = 0) -> Lexeme:
-        """The token ``ahead`` of the position; an empty one behind the end."""
+        """The token ``ahead`` of the position; an empty one after the end."""
         index = self._at + ahead
         return self._tokens[index] if index < len(self._tokens) else _END
 

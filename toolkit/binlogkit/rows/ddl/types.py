@@ -70,7 +70,7 @@ _CHARSET_WORDS = {"ASCII": "latin1", "UNICODE": "ucs2", "BYTE": "binary"}
 
 
 def _with_charset(reader: Reader, spec: TypeSpec) -> TypeSpec:
-    """CHARACTER SET x, ASCII, UNICODE, BYTE and BINARY behind a character type."""
+    """CHARACTER SET x, ASCII, UNICODE, BYTE and BINARY after a character type."""
     while True:
         if accept_charset(reader):
             spec = replace(spec, charset=reader.text_value())
@@ -163,7 +163,7 @@ def _temporal(name: str) -> _Parse:
 
 
 def _character(reader: Reader, varying: bool = False, charset: str | None = None) -> TypeSpec:
-    """CHAR, VARCHAR and their like behind their words."""
+    """CHAR, VARCHAR and their like after their words."""
     varying = reader.accept("VARYING") or varying
     length = _length(reader)
     if varying and length is None:

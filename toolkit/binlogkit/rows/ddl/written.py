@@ -12,7 +12,7 @@ __all__ = ["written_tables"]
 
 Name = tuple[str | None, str]
 
-#: Characters that are read to find the tables; values behind them can be many.
+#: Characters that are read to find the tables; values after them can be many.
 _HEAD = 1 << 18
 _SHORT_HEAD = {"INSERT": 512, "REPLACE": 512, "TRUNCATE": 512, "LOAD": 8192}
 
@@ -25,7 +25,7 @@ def written_tables(
 ) -> list[Name] | None:
     """``(db, table)`` of each table that the statement itself writes, in order of naming.
 
-    None: that cannot be told (CALL, DO, SELECT of a function, a text that is not understood). An
+    None: that is not known (CALL, DO, SELECT of a function, a text that is not understood). An
     empty list: none. What triggers and stored functions write besides is in no statement. When a
     multi-table UPDATE sets a column without naming its table, every table it joins is given.
     """

@@ -87,7 +87,7 @@ class FileChecks:
                 yield item.i, _RANK, finding("format_repeated", at, "a second format description")
 
     def _closing(self, events: Events, a: int, b: int, items: list[Looked]) -> Iterator[Found]:
-        """STOP and ROTATE end a log; what stands behind them."""
+        """STOP and ROTATE end a log; what stands after them."""
         facts, at = self.facts, a
         for item in items:
             body, raw = item.event.body, item.event.raw
@@ -107,7 +107,7 @@ class FileChecks:
         yield from self._behind_end(events, at, b)
 
     def _behind_end(self, events: Events, a: int, b: int) -> Iterator[Found]:
-        """Other events from ``a`` to ``b``: behind the log's end or, made up, beside it."""
+        """Other events from ``a`` to ``b``: after the log's end or, made up, beside it."""
         if not self.facts.ended or a == b:
             return
         others = events.types[a:b] != _FORMATS[0]

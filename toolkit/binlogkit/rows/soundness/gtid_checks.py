@@ -36,7 +36,7 @@ class GtidChecks:
     def __init__(self, ledger: SeriesLedger) -> None:
         self._ledger = ledger
         self._sequence = 0
-        self._hurt = False  # damage stands behind the last number
+        self._hurt = False  # damage stands after the last number
         self._at = -1  # the last entry that gave one, of those that are taken
         self.numbered = False
 

@@ -176,7 +176,7 @@ class LogChecks:
     # ---- the end ------------------------------------------------------------------------------
 
     def end(self, errors: Sequence[DamageError], *, loose: bool) -> list[Finding]:
-        """The log ends, with damage behind its last event."""
+        """The log ends, with damage after its last event."""
         self.facts.loose = loose
         gtid = self._transactions.gtid if self._transactions is not None else None
         found = [self._damage(e, e.end, _code(e, False, False), None, None, gtid) for e in errors]
@@ -234,7 +234,7 @@ def _told_elsewhere(error: DamageError, events: Events, i: int) -> bool:
 
 
 def _code(error: DamageError, own: bool, followed: bool) -> str:
-    """The code of damage; ``own``: an event has it; ``followed``: one stands behind it."""
+    """The code of damage; ``own``: an event has it; ``followed``: one stands after it."""
     stopped = not followed and error.end is None
     if isinstance(error, ZeroTailError):
         return "zeros_at_end"

@@ -30,7 +30,7 @@ from binlogkit.rows.window import (
 
 __all__ = ["StatementChecks"]
 
-_Map = tuple[tuple[str, str], bytes]  # its table, and its body behind the table id
+_Map = tuple[tuple[str, str], bytes]  # its table, and its body after the table id
 
 _MAP, _EARLY, _ROWS, _OPEN = 40, 41, 42, 43  # in the order of an event's findings
 
@@ -62,7 +62,7 @@ class StatementChecks:
             self._skip(events, a, b, runs)
 
     def _skip(self, events: Events, a: int, b: int, runs: Runs | None) -> None:
-        """Note the statement that is open behind events that are as they should be."""
+        """Note the statement that is open after events that are as they should be."""
         ends = np.flatnonzero(events.notes[a:b] & STATEMENT_END)
         last = a + int(ends[-1]) if len(ends) else a - 1
         if runs is not None and runs.ended.any():

@@ -71,7 +71,7 @@ class TransactionChecks:
         self, facts: FileFacts, ledger: SeriesLedger, xa: XaLedger, headless: int = -1
     ) -> None:
         self.facts = facts
-        self.open = -1  # the transaction that is open behind what was taken
+        self.open = -1  # the transaction that is open after what was taken
         self.gtid: str | None = None  # of that
         self.headless = headless
         self._xa = xa
@@ -105,7 +105,7 @@ class TransactionChecks:
         return runs, found
 
     def damaged(self) -> None:
-        """A range was lost behind what was taken."""
+        """A range was lost after what was taken."""
         self._doubt.now = True
 
     def end(self, *, cut: bool) -> Iterator[Finding]:
@@ -226,7 +226,7 @@ class TransactionChecks:
                 yield i, _LENGTH, finding("length_mismatch", start, text)
 
     def _keep(self, events: Events, runs: Runs) -> None:
-        """What of the last transaction must be known behind these events."""
+        """What of the last transaction must be known after these events."""
         self._any = True
         self.open, self.gtid = -1, None
         if not runs.ended[-1]:
