@@ -27,9 +27,10 @@ from binlogkit._kernel.native.scan import Scanner
 from binlogkit.analyses.conformance import parse_decoded
 from binlogkit.errors import SchemaError
 from binlogkit.events.gtid_set import GtidSet
-from binlogkit.rows.ddl import load_schema, written_tables
+from binlogkit.rows.ddl.dump import load_schema
 from binlogkit.rows.ddl.scan import Script, leading_words, plain
 from binlogkit.rows.ddl.session import DEFAULT_MODE, SqlMode
+from binlogkit.rows.ddl.written import written_tables
 from tests._kernel import json_documents
 from tests.fuzz.binlogkit_fuzz.framing import (
     HEADER,

@@ -24,7 +24,9 @@ from binlogkit.events.gtid_set import GtidSet
 from binlogkit.events.rows import RowsEvent
 from binlogkit.events.table_map import TableMap
 from binlogkit.frames.event_records import event_fields
-from binlogkit.rows.ddl import Catalog, load_schema, statement_kind, written_tables
+from binlogkit.rows.ddl import Catalog, statement_kind
+from binlogkit.rows.ddl.dump import load_schema
+from binlogkit.rows.ddl.written import written_tables
 from binlogkit.rows.resolve import resolve_schema
 from binlogkit.rows.schema import TableSchema
 from binlogkit.sources.raw import EventHeader, RawEvent

@@ -21,7 +21,8 @@ from typing import Any
 from binlogkit._kernel.charsets import COLLATIONS
 from binlogkit.events.query import Query
 from binlogkit.events.reader import read_events
-from binlogkit.rows.ddl import Catalog, from_server
+from binlogkit.rows.ddl import Catalog
+from binlogkit.rows.ddl.server import from_server
 from binlogkit.rows.schema import ColumnDefinition, TableDefinition
 from binlogkit.sources.log_reader import LogReader
 from binlogkit_fixtures.servers import Server, ServerSpec, start

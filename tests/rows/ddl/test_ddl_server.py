@@ -13,7 +13,9 @@ import pytest
 from binlogkit.events.query import Query
 from binlogkit.events.reader import read_events
 from binlogkit.events.table_map import TableMap
-from binlogkit.rows.ddl import Catalog, from_server, matches
+from binlogkit.rows.ddl import Catalog
+from binlogkit.rows.ddl.match import matches
+from binlogkit.rows.ddl.server import from_server
 from binlogkit.rows.resolve import resolve_schema
 from binlogkit.sources.log_reader import LogReader
 from binlogkit_fixtures.clock import start_server

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from binlogkit.errors import SchemaError
-from binlogkit.rows.ddl import load_schema
+from binlogkit.rows.ddl.dump import load_schema
 
 #: As mysqldump 8.0 and 5.7 write it, shortened.
 DUMP = r"""-- MySQL dump 10.13  Distrib 8.0.31, for Linux (x86_64)

@@ -11,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from binlogkit.errors import SchemaError
-from binlogkit.rows.ddl import Catalog, load_schema, statement_kind, written_tables
+from binlogkit.rows.ddl import Catalog, statement_kind
+from binlogkit.rows.ddl.dump import load_schema
+from binlogkit.rows.ddl.written import written_tables
 
 ACTIONS = {
     "create", "drop", "truncate", "rename", "alter", "drop_database", "statement_write", "unknown",

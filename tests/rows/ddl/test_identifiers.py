@@ -5,8 +5,9 @@ from __future__ import annotations
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from binlogkit.rows.ddl import Catalog, written_tables
+from binlogkit.rows.ddl import Catalog
 from binlogkit.rows.ddl.session import SqlMode
+from binlogkit.rows.ddl.written import written_tables
 
 # "Permitted characters in quoted identifiers include the full Unicode Basic Multilingual Plane
 # (BMP), except U+0000"; "Database, table, and column names cannot end with space characters."

@@ -8,7 +8,8 @@ import pytest
 
 from binlogkit._kernel.metadata import resolve
 from binlogkit.constants import ColumnType as T
-from binlogkit.rows.ddl import Catalog, fits, matches
+from binlogkit.rows.ddl import Catalog
+from binlogkit.rows.ddl.match import fits, matches
 from binlogkit.rows.schema import Column, ColumnDefinition, TableDefinition
 
 #: SQL type, then type code and metadata in the table map, as 5.7.22 and 8.0.31 wrote them.

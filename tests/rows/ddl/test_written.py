@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from binlogkit.rows.ddl import written_tables
 from binlogkit.rows.ddl.session import SqlMode
+from binlogkit.rows.ddl.written import written_tables
 
 D = "d"
 

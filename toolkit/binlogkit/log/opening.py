@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from binlogkit.errors import InputError, UsageError
 from binlogkit.log.log import Log
 from binlogkit.rows.options import ReadOptions
+from binlogkit.rows.schema import Origin
 from binlogkit.sources.carriers import Source, resolve
 from binlogkit.sources.keyring import key_files
 
@@ -54,11 +54,8 @@ def open_log(
     carriers = resolve(source, key_files(keyring, key_file))
     if duplicates not in ("drop", "keep"):
         raise UsageError(f"duplicates is drop or keep, not {duplicates!r}")
-    options = replace(
-        _options(schema, schema_from, charset, on_damage, name),
-        threads=threads,
-        duplicates=duplicates,
-    )
+    catalog, origin = _catalog(schema, schema_from)
+    options = ReadOptions(on_damage, catalog, origin, charset, name, threads, duplicates)
     return Log(carriers, options)
 
 
@@ -98,34 +95,27 @@ def verify(
     return open_log(source, on_damage=on_damage, **options).verify(rows=rows)
 
 
-def _options(
-    schema: str | Path | Catalog | None,
-    schema_from: str | None,
-    charset: str | None,
-    on_damage: str,
-    name: str | None,
-) -> ReadOptions:
-    from binlogkit.rows.schema import Origin
-
+def _catalog(
+    schema: str | Path | Catalog | None, schema_from: str | None
+) -> tuple[Catalog | None, Origin]:
+    """What is known of tables before the logs, and from where."""
     if schema is not None and schema_from is not None:
         raise UsageError("give a schema file or a server to take the schema from, not both")
-    origin = Origin.SCHEMA_FILE
-    catalog = schema
-    if isinstance(catalog, (str, Path)):
-        from binlogkit.rows.ddl import load_schema
+    if isinstance(schema, (str, Path)):
+        from binlogkit.rows.ddl.dump import load_schema
         from binlogkit.sources.carriers import read_schema_text
 
-        path = str(catalog)
-        catalog = load_schema(read_schema_text(path))
-        if not catalog.tables():
+        path = str(schema)
+        schema = load_schema(read_schema_text(path))
+        if not schema.tables():
             raise InputError(path, "no table is defined in it")
     if schema_from is not None:
-        from binlogkit.rows.ddl import from_server
+        from binlogkit.rows.ddl.server import from_server
         from binlogkit.sources.connection import connect
 
         with connect(schema_from) as connection:
-            catalog, origin = from_server(lambda sql: _query(connection, sql)), Origin.SERVER
-    return ReadOptions(on_damage, catalog, origin, charset, name)
+            return from_server(lambda sql: _query(connection, sql)), Origin.SERVER
+    return schema, Origin.SCHEMA_FILE
 
 
 def _query(connection: Any, sql: str) -> list[tuple[Any, ...]]:
