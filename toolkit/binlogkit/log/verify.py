@@ -92,22 +92,19 @@ def verify_log(log: Streams, *, rows: bool = False) -> Verification:
 class FindingStream:
     """The findings of a log as they are found; the other facts are there when it has ended.
 
-    ``rows``: step over all rows, not only those whose bytes no checksum vouches for.
+    ``rows``: step over all rows, not only those whose bytes no checksum vouches for; ``files``:
+    what was learned of each file.
     """
 
     def __init__(self, log: Streams, *, rows: bool = False) -> None:
         self._log = log
         self._all_rows = rows
         self._soundness = Soundness(keeps=log.options.duplicates == "keep")
+        self.files = self._soundness.files
         self._counts = RowCounts(stops=False)
         self._vouched = False
         self.unreadable: InputError | None = None
         self.worst = Grade.NOTE
-
-    @property
-    def files(self) -> list[FileFacts]:
-        """What was learned of each file."""
-        return self._soundness.files
 
     @property
     def joints(self) -> list[Joint]:
@@ -127,7 +124,8 @@ class FindingStream:
             series = reading.series
             carriers = []
             try:
-                yield from self._of(reading)
+                for window in reading.windows():
+                    yield from self.take(window)
             except DamageError as error:
                 stopped = reading.carriers[reading.at]
                 carriers = list(reading.carriers[reading.at + 1 :])
@@ -150,10 +148,6 @@ class FindingStream:
         log, copied = self._log, self._soundness.copied()
         copies = differing(log.carriers, log.options, *copied)
         return [*self._soundness.end(), *(found for found, _ in copies)]
-
-    def _of(self, reading: Reading) -> Iterator[Finding]:
-        for window in reading.windows():
-            yield from self.take(window)
 
     def _unread_rows(self, window: Window) -> list[Met]:
         """The rows that cannot be read, among those whose bytes no checksum vouches for."""

@@ -15,22 +15,11 @@ _INTEGERS = {
     ColumnType.LONG: "int",
     ColumnType.LONGLONG: "bigint",
 }
-_TEMPORAL = {
-    ColumnType.TIME2: "time",
-    ColumnType.DATETIME2: "datetime",
-    ColumnType.TIMESTAMP2: "timestamp",
-    ColumnType.TIME: "time",
-    ColumnType.DATETIME: "datetime",
-    ColumnType.TIMESTAMP: "timestamp",
-    ColumnType.DATE: "date",
-    ColumnType.NEWDATE: "date",
-}
-_PLAIN = {
-    ColumnType.YEAR: "year",
-    ColumnType.JSON: "json",
-    ColumnType.GEOMETRY: "geometry",
-    ColumnType.VECTOR: "vector",
-}
+_TEMPORAL = (
+    ColumnType.TIME2, ColumnType.DATETIME2, ColumnType.TIMESTAMP2, ColumnType.TIME,
+    ColumnType.DATETIME, ColumnType.TIMESTAMP, ColumnType.DATE, ColumnType.NEWDATE,
+)  # fmt: skip
+_PLAIN = (ColumnType.YEAR, ColumnType.JSON, ColumnType.GEOMETRY, ColumnType.VECTOR)
 _BLOB_SIZES = {1: "tiny", 2: "", 3: "medium", 4: "long"}
 
 
@@ -48,13 +37,14 @@ def type_text(column: Column) -> str:
     if kind == ColumnType.NEWDECIMAL:
         return f"decimal({column.precision},{column.scale}){sign}"
     if kind in _TEMPORAL:
-        return _TEMPORAL[kind] + (f"({column.scale})" if column.scale else "")
+        name = kind.name.lower().removeprefix("new").removesuffix("2")
+        return name + (f"({column.scale})" if column.scale else "")
     if kind == ColumnType.BIT:
         return f"bit({column.length})"
     if kind in (ColumnType.ENUM, ColumnType.SET):
         return _labelled(column)
     if kind in _PLAIN:
-        return _PLAIN[kind]
+        return kind.name.lower()
     return _string(column)
 
 

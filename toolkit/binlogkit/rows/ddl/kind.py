@@ -55,14 +55,8 @@ _FIRST = {
     },
 }
 
-_XA = {
-    "START": _K.XA_START,
-    "BEGIN": _K.XA_START,
-    "END": _K.XA_END,
-    "PREPARE": _K.XA_PREPARE,
-    "COMMIT": _K.XA_COMMIT,
-    "ROLLBACK": _K.XA_ROLLBACK,
-}
+_XA = {kind.name.removeprefix("XA_"): kind for kind in _K if kind.name.startswith("XA_")}
+_XA["BEGIN"] = _K.XA_START
 
 _PAIRS = {
     ("START", "TRANSACTION"): _K.BEGIN,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from zlib import crc32
 
 from binlogkit.constants import EventType, event_type_name
@@ -86,7 +87,7 @@ class LogChecks:
         for a, b in self._segments(events):
             damages = [moment for i, moment in moments if a <= i < b]
             found += self._checked(events, a, b, damages)
-        found.sort(key=_order)
+        found.sort(key=itemgetter(0, 1))
         return list(self._limited(finding for _, _, finding in found))
 
     def _mark(self, stretch: Stretch) -> None:
@@ -143,33 +144,25 @@ class LogChecks:
 
     def _damaged(self, events: Events, i: int, error: DamageError) -> Found:
         """Damage before or in the event at entry i."""
-        own = int(events.positions[i]) == error.offset
+        own, end = int(events.positions[i]) == error.offset, error.end
         kind, number = None, None
-        end = error.end
         if own:
             end = int(events.ends[i]) if end is None else end
             kind, number = event_type_name(int(events.types[i])), events.number(i - 1) + 1
         gtid = None if self.facts.foreign else events.gtid(events.running(i))
-        return i, _DAMAGE, self._damage(error, end, _code(error, own, True), number, kind, gtid)
+        at = Place(error.file, error.offset, end, None, number, kind, gtid)
+        return i, _DAMAGE, self._damage(error, at, _code(error, own, True))
 
     def _of_rows(self, events: Events, i: int, error: DamageError) -> Found:
         """The rows of the event at entry i cannot be read."""
         kind, gtid = event_type_name(int(events.types[i])), events.gtid(events.running(i + 1))
-        code, number, end = _code(error, True, True), events.number(i) + 1, int(events.ends[i])
-        return i, _OF_ROWS, self._damage(error, end, code, number, kind, gtid)
-
-    def _damage(
-        self,
-        error: DamageError,
-        end: int | None,
-        code: str,
-        number: int | None,
-        kind: str | None,
-        gtid: str | None,
-    ) -> Finding:
-        self.facts.damages += 1
-        self._damaged_to = end
+        number, end = events.number(i) + 1, int(events.ends[i])
         at = Place(error.file, error.offset, end, None, number, kind, gtid)
+        return i, _OF_ROWS, self._damage(error, at, _code(error, True, True))
+
+    def _damage(self, error: DamageError, at: Place, code: str) -> Finding:
+        self.facts.damages += 1
+        self._damaged_to = at.end_pos
         where = f"{error.field}: " if error.field else ""
         return finding(code, at, where + error.reason)
 
@@ -179,7 +172,10 @@ class LogChecks:
         """The log ends, with damage after its last event."""
         self.facts.loose = loose
         gtid = self._transactions.gtid if self._transactions is not None else None
-        found = [self._damage(e, e.end, _code(e, False, False), None, None, gtid) for e in errors]
+        found = [
+            self._damage(e, Place(e.file, e.offset, e.end, gtid=gtid), _code(e, False, False))
+            for e in errors
+        ]
         cut = self._damaged_to is None or self._damaged_to > self.facts.size
         transactions = self._transactions
         if transactions is not None:
@@ -211,10 +207,6 @@ class LogChecks:
             self._given[one.code] += 1
             if self._given[one.code] <= MAX_OF_A_CODE:
                 yield one
-
-
-def _order(found: Found) -> tuple[int, int]:
-    return found[:2]
 
 
 def _lost(loss: Loss) -> Finding:
