@@ -95,7 +95,7 @@ def _damages(plan: Plan, split: Split) -> Iterator[pa.RecordBatch]:
 
 def _gaps(plan: Plan, split: Split) -> Iterator[pa.RecordBatch]:
     """Where changes may be missing from any frame: the plan knows, the first split has them."""
-    from binlogkit.frames.ledgers import to_table
+    from binlogkit.frames.fields.field import to_table
 
     gaps = plan.gaps if split == plan.splits[0] else ()
     records = ((g.code, g.file, g.pos, g.tables and sorted(g.tables), g.found) for g in gaps)
