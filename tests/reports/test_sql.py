@@ -197,7 +197,7 @@ class TestStatements:
 
 class TestScript:
     def test_one_comment_or_statement_a_line(self) -> None:
-        lines = list(script([PLAN, PLAN | {"refused": "a reason"}], SqlOptions(notes=["a note"])))
+        lines = list(script([PLAN, PLAN | {"refused": "a reason"}]))
         assert all(line.endswith("\n") and line.count("\n") == 1 for line in lines)
         assert all(line.startswith("--") or line.endswith(";\n") for line in lines)
         assert lines[-1] == "SET SESSION autocommit = @bk_autocommit;\n"
@@ -216,15 +216,10 @@ class TestScript:
         assert "SET @bk_commit = 1;\n" in script([PLAN], SqlOptions(commit=True))
         assert "COMMIT;\n" not in list(script([PLAN], SqlOptions(commit=True)))
 
-    def test_foreign_key_checks(self) -> None:
-        assert "SET SESSION foreign_key_checks = 1;\n" in script([])
-        options = SqlOptions(foreign_key_checks=False)
-        assert "SET SESSION foreign_key_checks = 0;\n" in script([], options)
-
     @given(st.text(), st.text())
     def test_nothing_ends_a_comment(self, name: str, note: str) -> None:
         plan = PLAN | {"table": name, "note": note, "gtid": note, "file": name, "refused": note}
-        for line in script([plan], SqlOptions(title=name, made_by=note, notes=[note])):
+        for line in script([plan], SqlOptions(title=name, made_by=note)):
             assert line[:-1].isascii() and line[:-1].isprintable()
             assert line.startswith("--") or line.endswith(";\n")
 

@@ -17,7 +17,6 @@ from binlogkit.errors import UsageError
 from binlogkit.frames.fields.field import Fields
 from binlogkit.frames.fields.ledger import BOUNDARY, STATEMENT, TRANSACTION
 from binlogkit.frames.fields.rows import BATCH
-from binlogkit.frames.natural import natural, plain
 
 __all__ = [
     "FrameT",
@@ -165,6 +164,8 @@ def to_arrow(frame: Any, declared: Fields = _GIVEN) -> pa.Table:
     if is_spark(frame):
         return frame.toArrow()
     if is_pandas(frame):
+        from binlogkit.frames.natural import plain
+
         return plain(frame, declared)
     raise UsageError(f"not a frame of a known engine: {type(frame).__name__}")
 
@@ -179,6 +180,8 @@ def from_arrow(table: pa.Table, reference: FrameT, declared: Fields = ()) -> Fra
     if isinstance(reference, (pa.Table, pa.RecordBatch)):
         return cast("FrameT", table)
     if is_pandas(reference):
+        from binlogkit.frames.natural import natural
+
         return cast("FrameT", natural(table, declared))
     raise UsageError(f"not a frame of a known engine: {type(reference).__name__}")
 

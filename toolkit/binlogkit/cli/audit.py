@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
+# Sections that the report has under their own names.
+_AS_THEY_ARE = (
+    "findings", "summary", "by_table", "by_minute", "by_thread", "largest", "settings", "limits",
+)  # fmt: skip
+
 
 @click.command("audit")
 @input_options
@@ -47,7 +52,7 @@ def command(**arguments: Any) -> int:
     As a table it is a report to read; in the other formats one record per row of every section.
     csv, parquet and arrow take one section at a time.
     """
-    from binlogkit.reports.output import write_records
+    from binlogkit.reports.output import write_records, write_text
 
     arrow_without_pandas()
     output = output_of(arguments)
@@ -60,7 +65,7 @@ def command(**arguments: Any) -> int:
     if html is not None:
         from binlogkit.reports.html import render
 
-        _write(html, render(report_of(audit, title)))
+        write_text(html, [render(report_of(audit, title))])
         if html != "-":
             note(f"the report is {html}")
     if output.format == "table" and not sections:
@@ -88,24 +93,10 @@ def report_of(audit: Audit, title: str | None) -> Report:
             files=s["files"].drop_columns(["ok", "bad", "none"]),
             continuity=s["continuity"] if len(audit.files) > 1 else None,
             checksums=s["files"].select(["file", "ok", "bad", "none"]),
-            findings=s["findings"],
-            summary=s["summary"],
-            by_table=s["by_table"],
-            by_minute=s["by_minute"],
-            by_thread=s["by_thread"],
-            largest=s["largest"],
             statements=s["by_statement"] if s["by_statement"].num_rows else s["statements"],
-            settings=s["settings"],
-            limits=s["limits"],
+            **{name: s[name] for name in _AS_THEY_ARE},
             tool=f"binlogkit {__version__}",
             command=" ".join(["binlogkit", *sys.argv[1:]]),
             made_at=datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC"),
         )
     )
-
-
-def _write(path: str, text: str) -> None:
-    from binlogkit.reports.output import destination
-
-    with destination(path) as sink:
-        sink.write(text.encode("utf-8"))

@@ -47,7 +47,7 @@ def command(**arguments: Any) -> int:
     from binlogkit.frames.explain_records import explain_records
     from binlogkit.frames.fields.ledger import EXPLAIN
     from binlogkit.log.explain import Explanation, explanations
-    from binlogkit.reports.output import write_records
+    from binlogkit.reports.output import write_records, write_text
 
     output = output_of(arguments)
     at, html = arguments.pop("at"), arguments.pop("html")
@@ -56,7 +56,7 @@ def command(**arguments: Any) -> int:
     walks = told.watching(explanations(log, list(at) or None))
     if html is not None:
         explanation = Explanation(tuple(walks))
-        _write(html, explanation.html())
+        write_text(html, [explanation.html()])
         if html != "-":
             note(f"the explanation is {html}")
     elif output.format == "table" and output.columns is None:
@@ -106,10 +106,3 @@ class _Told:
         for problem in problems:
             complain(problem)
         return FINDINGS if problems else WELL
-
-
-def _write(path: str, text: str) -> None:
-    from binlogkit.reports.output import destination
-
-    with destination(path) as sink:
-        sink.write(text.encode("utf-8"))

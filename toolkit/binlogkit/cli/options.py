@@ -107,6 +107,9 @@ input_options = _apply(
     click.argument("files", nargs=-1, required=True, metavar="FILE..."), reading_options
 )
 
+_READING = (
+    "schema", "schema_from", "charset", "on_damage", "keyring", "key_file", "duplicates",
+)  # fmt: skip
 _COUNT = click.IntRange(min=0)
 
 filter_options = _apply(
@@ -177,13 +180,7 @@ def open_input(arguments: dict[str, Any]) -> Any:
         raise UsageError("no file is named")
     log = open_log(
         files if isinstance(files, bytes) else list(files),
-        schema=arguments.pop("schema"),
-        schema_from=arguments.pop("schema_from"),
-        charset=arguments.pop("charset"),
-        on_damage=arguments.pop("on_damage"),
-        keyring=arguments.pop("keyring"),
-        key_file=arguments.pop("key_file"),
-        duplicates=arguments.pop("duplicates"),
+        **{name: arguments.pop(name) for name in _READING},
     )
     return with_progress(log)
 

@@ -38,13 +38,16 @@ def command(**arguments: Any) -> int:
     state = log.state(**{k: v for k, v in arguments.items() if v is not None})
     write_state(state.batches(), output)
     status = status_of(log, notes=ENDS, concerns=state.reach.holds)
-    for finding in state.findings.to_pylist():
+    findings = state.findings.to_pylist()
+    for finding in findings:
+        if finding["finding"] == "gap":  # reported with the log's
+            continue
         where = f" (first at {finding['file']}:{finding['pos']})" if finding["file"] else ""
         tell = note if finding["determined"] else complain
         tell(f"{arguments['table']}: {finding['meaning']}{where}")
     if state.unknown_cells:
         complain(f"{arguments['table']}: {state.unknown_cells} cells are not determined by the log")
-    if any(finding == "gap" for finding in state.findings.column("finding").to_pylist()):
+    if any(finding["finding"] == "gap" for finding in findings):
         cells = state.rows.num_rows * len(state.rows.schema.field("values").type)
         complain(
             f"{arguments['table']}: {state.determined_rows} of {state.rows.num_rows} rows and "

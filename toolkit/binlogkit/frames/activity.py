@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+import pyarrow as pa
 
 from binlogkit.frames.schema import PROVENANCE, batch_schema
 from binlogkit.rows.window import SEQ_SHIFT
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 __all__ = ["Activity"]
 
@@ -29,8 +25,6 @@ class Activity:
 
     def take(self, batch: pa.RecordBatch) -> None:
         """Take the next batch."""
-        import pyarrow as pa
-
         if not batch.num_rows:
             return
         events = batch.column("seq").to_numpy() >> SEQ_SHIFT
@@ -53,15 +47,11 @@ class Activity:
 
     def finish(self) -> pa.Table:
         """The changes in the order of their batches."""
-        import pyarrow as pa
-
         table = pa.Table.from_batches(self._parts, _schema(rows=True))
         return table.unify_dictionaries().combine_chunks()
 
 
 def _schema(*, rows: bool) -> pa.Schema:
-    import pyarrow as pa
-
     schema = batch_schema([])
     fields = [schema.field(name) for name in _NAMES]
     return pa.schema([*fields, pa.field("rows", pa.int64())] if rows else fields)

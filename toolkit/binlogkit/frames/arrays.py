@@ -11,21 +11,22 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from binlogkit._kernel.columns import MAX_ROWS
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from binlogkit._kernel.native.values import Block
 
 __all__ = [
     "FEW",
+    "bits",
     "buffer",
     "constant",
     "flags",
     "integers",
     "nothing",
+    "numbers",
     "one_number",
     "one_text",
     "places_of",
@@ -41,15 +42,11 @@ _NOTHING: dict[str, pa.Array] = {}
 
 def buffer(block: Block) -> pa.Buffer:
     """An Arrow buffer on a block of the kernel's."""
-    import pyarrow as pa
-
     return pa.foreign_buffer(block.address, block.size, block)
 
 
 def nothing(name: str, kind: pa.DataType, rows: int) -> pa.Array:
     """NULLs; those of one ``name``, which must be of one ``kind``, share their memory."""
-    import pyarrow as pa
-
     known = _NOTHING.get(name)
     if known is None or len(known) < rows:
         known = _NOTHING[name] = pa.nulls(max(rows, MAX_ROWS), kind)
@@ -64,18 +61,30 @@ def one_number(value: int, rows: int) -> pa.Array:
 
 @lru_cache(8)
 def _numbers(value: int, rows: int) -> pa.Array:
-    import pyarrow as pa
-
     stored = pa.py_buffer(np.full(rows, value, np.int64))
     return pa.Array.from_buffers(pa.int64(), rows, [None, stored], 0)
 
 
+def numbers(
+    values: np.ndarray[Any, Any],
+    kind: pa.DataType | None = None,
+    there: np.ndarray[Any, Any] | None = None,
+) -> pa.Array:
+    """Integers, by default of 64 bits; NULL where ``there`` is 0."""
+    kind = kind or (pa.uint64() if values.dtype == np.uint64 else pa.int64())
+    stored = pa.py_buffer(np.ascontiguousarray(values, str(kind)))
+    validity = None if there is None or there.all() else bits(there)
+    return pa.Array.from_buffers(kind, len(values), [validity, stored])
+
+
 def integers(values: np.ndarray[Any, Any]) -> pa.Array:
     """int32 values."""
-    import pyarrow as pa
+    return numbers(values, pa.int32())
 
-    stored = pa.py_buffer(values.astype(np.int32).tobytes())
-    return pa.Array.from_buffers(pa.int32(), len(values), [None, stored], 0)
+
+def bits(values: np.ndarray[Any, Any]) -> pa.Buffer:
+    """A bit for each value, set where it is not 0."""
+    return pa.py_buffer(np.packbits(values != 0, bitorder="little"))
 
 
 def places_of(coded: pa.DictionaryArray) -> np.ndarray[Any, Any]:
@@ -85,34 +94,26 @@ def places_of(coded: pa.DictionaryArray) -> np.ndarray[Any, Any]:
 
 def text_array(values: Sequence[str | None]) -> pa.Array:
     """Text; None is NULL."""
-    import pyarrow as pa
-
     stored = [b"" if value is None else value.encode() for value in values]
     ends = np.zeros(len(stored) + 1, np.int64)
     np.cumsum([len(text) for text in stored], out=ends[1:])
     if ends[-1] > np.iinfo(np.int32).max:
         return pa.array(values, pa.string())
-    bits = None
+    there = None
     if None in values:
-        there = np.array([value is not None for value in values])
-        bits = pa.py_buffer(np.packbits(there, bitorder="little").tobytes())
+        there = bits(np.array([value is not None for value in values]))
     offsets, data = pa.py_buffer(ends.astype(np.int32).tobytes()), pa.py_buffer(b"".join(stored))
-    return pa.Array.from_buffers(pa.string(), len(stored), [bits, offsets, data])
+    return pa.Array.from_buffers(pa.string(), len(stored), [there, offsets, data])
 
 
 def flags(values: np.ndarray[Any, Any]) -> pa.Array:
     """True where a value is not 0."""
-    import pyarrow as pa
-
-    bits = pa.py_buffer(np.packbits(values != 0, bitorder="little"))
-    return pa.Array.from_buffers(pa.bool_(), len(values), [None, bits])
+    return pa.Array.from_buffers(pa.bool_(), len(values), [None, bits(values)])
 
 
 @lru_cache(1)
 def text_places() -> pa.DataType:
     """The type of text that repeats."""
-    import pyarrow as pa
-
     return pa.dictionary(pa.int32(), pa.string())
 
 
@@ -123,8 +124,6 @@ def one_text(text: str) -> pa.Scalar:
 
 def constant(text: str | pa.Array | None, rows: int) -> pa.DictionaryArray:
     """One text for all rows; it may be given as an array of one."""
-    import pyarrow as pa
-
     kind = text_places()
     if text is None:
         return nothing("dictionary", kind, rows)
@@ -135,8 +134,6 @@ def constant(text: str | pa.Array | None, rows: int) -> pa.DictionaryArray:
 
 @lru_cache(4)
 def _zeros(rows: int) -> pa.Buffer:
-    import pyarrow as pa
-
     return pa.py_buffer(bytes(4 * rows))
 
 

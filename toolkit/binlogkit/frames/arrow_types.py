@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
+
+import pyarrow as pa
 
 from binlogkit.constants import ColumnType
 from binlogkit.rows.schema import Column
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 __all__ = ["column_field", "column_kind"]
 
@@ -22,27 +20,26 @@ _INTEGER_BITS = {
     ColumnType.LONG: 32,
     ColumnType.LONGLONG: 64,
 }
+# Kinds that have the name of a type.
+_NAMED = (
+    "float", "double", "bit", "year", "date", "time", "datetime", "timestamp", "enum", "set",
+    "json", "geometry", "vector",
+)  # fmt: skip
 _KINDS = {
     **dict.fromkeys(_INTEGER_BITS, "integer"),
-    ColumnType.FLOAT: "float",
-    ColumnType.DOUBLE: "double",
     ColumnType.NEWDECIMAL: "decimal",
-    ColumnType.BIT: "bit",
-    ColumnType.YEAR: "year",
-    ColumnType.DATE: "date",
     ColumnType.NEWDATE: "date",
-    ColumnType.TIME: "time",
     ColumnType.TIME2: "time",
-    ColumnType.DATETIME: "datetime",
     ColumnType.DATETIME2: "datetime",
-    ColumnType.TIMESTAMP: "timestamp",
     ColumnType.TIMESTAMP2: "timestamp",
-    ColumnType.ENUM: "enum",
-    ColumnType.SET: "set",
-    ColumnType.JSON: "json",
-    ColumnType.GEOMETRY: "geometry",
-    ColumnType.VECTOR: "vector",
+    **{ColumnType[kind.upper()]: kind for kind in _NAMED},
 }
+_STORED = {
+    **dict.fromkeys(("text", "json"), "string"),
+    **dict.fromkeys(("binary", "geometry", "vector"), "binary"),
+    "float": "float", "double": "double", "bit": "uint64", "year": "int16", "date": "date32",
+    "time": "duration[us]", "datetime": "timestamp[us]",
+}  # fmt: skip
 
 
 def column_kind(column: Column) -> str:
@@ -57,8 +54,6 @@ def column_kind(column: Column) -> str:
 def _arrow_type(
     kind: str, code: ColumnType, unsigned: bool, precision: int, scale: int, labelled: bool
 ) -> pa.DataType:
-    import pyarrow as pa
-
     if kind == "integer":
         return getattr(pa, f"{'u' if unsigned else ''}int{_INTEGER_BITS[code]}")()
     if kind == "decimal":
@@ -68,21 +63,7 @@ def _arrow_type(
         return pa.dictionary(pa.int32(), pa.string()) if labelled else pa.uint16()
     if kind == "set":
         return pa.string() if labelled else pa.uint64()
-    return {
-        "float": pa.float32(),
-        "double": pa.float64(),
-        "bit": pa.uint64(),
-        "year": pa.int16(),
-        "date": pa.date32(),
-        "time": pa.duration("us"),
-        "datetime": pa.timestamp("us"),
-        "timestamp": pa.timestamp("us", "UTC"),
-        "text": pa.string(),
-        "json": pa.string(),
-        "binary": pa.binary(),
-        "geometry": pa.binary(),
-        "vector": pa.binary(),
-    }[kind]
+    return pa.timestamp("us", "UTC") if kind == "timestamp" else pa.type_for_alias(_STORED[kind])
 
 
 def column_field(column: Column) -> pa.Field:
@@ -114,8 +95,6 @@ def _field(
     kind: tuple[str, ColumnType, bool, int, int, bool],
     facts: tuple[tuple[str, str], ...],
 ) -> pa.Field:
-    import pyarrow as pa
-
     metadata = {f"binlogkit:{key}".encode(): str(value).encode() for key, value in facts}
     return pa.field(name, _arrow_type(*kind), metadata=metadata)
 

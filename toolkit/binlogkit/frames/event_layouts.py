@@ -17,7 +17,7 @@ from binlogkit._kernel.native.templates import HEX, MOMENT, SIGNED, UNSIGNED
 from binlogkit.constants import HEADER_LENGTH, EventType
 from binlogkit.rows.window import ROWS_EVENTS
 
-__all__ = ["Blank", "Layout", "blank_value", "layouts", "spans_of"]
+__all__ = ["Blank", "Layout", "blank_value", "layouts", "little_endian", "spans_of"]
 
 
 class Blank(NamedTuple):
@@ -87,12 +87,12 @@ def _images_at(code: int, data: _Numbers, starts: _Numbers) -> _Numbers:
     """Where the images of rows begin."""
     at = starts + _FLAGS_END
     if code >= _FIRST_V2:
-        at = at + _number(data, at, 2)
+        at = at + little_endian(data, at, 2)
     first = data[at].astype(np.int64)
     widths = _WIDTHS[first]
     counts = first
     for width in np.unique(widths[widths > 0]).tolist():
-        counts = np.where(widths == width, _number(data, at + 1, width), counts)
+        counts = np.where(widths == width, little_endian(data, at + 1, width), counts)
     bitmaps = (counts + 7 >> 3) * (2 if code in _UPDATES else 1)
     found: _Numbers = at + 1 + widths + bitmaps - starts
     return found
@@ -161,7 +161,7 @@ def blank_value(blank: Blank, event: bytes) -> object:
     return value & (1 << 55) - 1 if blank.kind == MOMENT else value
 
 
-def _number(data: _Numbers, at: _Numbers, width: int) -> _Numbers:
+def little_endian(data: _Numbers, at: _Numbers, width: int) -> _Numbers:
     """The little-endian numbers at some places, 0 where they are not there."""
     found = np.zeros(len(at), np.int64)
     for i in range(width):

@@ -10,9 +10,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from binlogkit._kernel.native.templates import CONSTANT, END, HEX, filled
 from binlogkit.events.base import Event
@@ -21,9 +22,6 @@ from binlogkit.frames.arrays import buffer
 from binlogkit.frames.event_layouts import Blank, Layout, blank_value, layouts, spans_of
 from binlogkit.frames.event_records import event_fields
 from binlogkit.rows.window import LOOK, Stretch, Window
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 __all__ = ["EventTexts", "WindowEvents"]
 
@@ -157,8 +155,6 @@ class _Templates:
 
     def filled(self, stretch: Stretch, rows: _Numbers) -> pa.Array:
         """The texts of rows; large strings, where they are more than a string array can hold."""
-        import pyarrow as pa
-
         steps = np.array(self._steps, np.int64)
         offsets, texts = filled(stretch.data, rows.data, steps.data, b"".join(self._words))
         where, kind = buffer(offsets), pa.large_string()

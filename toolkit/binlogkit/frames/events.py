@@ -8,13 +8,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from binlogkit.constants import EventType, event_type_name
 from binlogkit.errors import LimitError, printable
-from binlogkit.frames.arrays import integers, text_array
+from binlogkit.frames.arrays import integers, numbers, text_array
 from binlogkit.frames.event_texts import EventTexts, WindowEvents
 from binlogkit.frames.fields.field import arrow_schema
 from binlogkit.frames.fields.ledger import EVENT
@@ -24,9 +25,6 @@ from binlogkit.rows.filters import Filters
 from binlogkit.rows.reading import Reading
 from binlogkit.rows.window import LOOK, ROWS_EVENTS, Stretch, Window
 from binlogkit.sources.raw import flag_names
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 __all__ = ["Events", "event_batches"]
 
@@ -145,8 +143,6 @@ class Events:
     def _batch(
         self, window: Window, events: WindowEvents, places: _Numbers, texts: pa.Array
     ) -> pa.RecordBatch:
-        import pyarrow as pa
-
         stretch, schema, count = events.stretch, self._schema, len(places)
         entries, inners = stretch.entries[places], stretch.inners[places]
         columns: dict[str, Any] = {
@@ -168,7 +164,7 @@ class Events:
         for field in schema:
             if isinstance(columns[field.name], np.ndarray):
                 there = inners >= 0 if field.name == "inner" else None
-                columns[field.name] = _numbers(columns[field.name], field.type, there)
+                columns[field.name] = numbers(columns[field.name], field.type, there)
         if texts.type != pa.string():
             if not self._compact:
                 where = f"{printable(window.carrier.name)}, at {stretch.positions[places[0]]}"
@@ -181,15 +177,13 @@ class Events:
 
     def _gtids(self, tx: _Numbers) -> pa.Array:
         """The GTID of each event's transaction."""
-        numbers, places = np.unique(tx, return_inverse=True)
-        outside = int(np.count_nonzero(numbers < 0))
-        facts = self._known.columns(numbers[outside:])["gtid"]
+        known, places = np.unique(tx, return_inverse=True)
+        outside = int(np.count_nonzero(known < 0))
+        facts = self._known.columns(known[outside:])["gtid"]
         texts = text_array([None]) if facts.texts is None else facts.texts
         there = np.append(np.zeros(outside, bool), facts.there > 0)[places]
         values = np.append(np.zeros(outside, np.int64), facts.values)[places]
-        import pyarrow as pa
-
-        return texts.take(_numbers(values, pa.int32(), there & (facts.texts is not None)))
+        return texts.take(numbers(values, pa.int32(), there & (facts.texts is not None)))
 
 
 def _shares(places: _Numbers, sizes: _Numbers) -> Iterator[_Numbers]:
@@ -217,14 +211,3 @@ def _named(values: _Numbers, name: Any) -> pa.Array:
     known, places = np.unique(values, return_inverse=True)
     words: Sequence[str] = [name(value) for value in known.tolist()]
     return text_array(words).take(integers(places))
-
-
-def _numbers(values: _Numbers, kind: pa.DataType, there: _Numbers | None = None) -> pa.Array:
-    """Numbers as Arrow; null where they are not ``there``."""
-    import pyarrow as pa
-
-    bits = None
-    if there is not None and not there.all():
-        bits = pa.py_buffer(np.packbits(there, bitorder="little"))
-    stored = pa.py_buffer(np.ascontiguousarray(values, str(kind)))
-    return pa.Array.from_buffers(kind, len(values), [bits, stored])

@@ -12,9 +12,11 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from binlogkit.errors import LimitError, printable
 from binlogkit.frames.fields.field import written_schema
@@ -28,9 +30,6 @@ from binlogkit.frames.text_columns import (
     json_lists,
     value_texts,
 )
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 __all__ = ["generic_rows", "json_texts", "state_rows"]
 
@@ -50,8 +49,6 @@ def generic_rows(
     order by; ``compact``: no blanks in JSON text, which then is a large string where it is more
     than 2 GB. Else such a row is a LimitError.
     """
-    import pyarrow as pa
-
     separators = (",", ":") if compact else (", ", ": ")
     dump = partial(json.dumps, ensure_ascii=False, separators=separators)
     size, rows = sum(batch.nbytes for batch in window), sum(map(len, window))
@@ -73,8 +70,6 @@ def _alone(
     row: pa.RecordBatch, schema: pa.Schema, dump: _Dump, may_be_large: bool
 ) -> pa.RecordBatch:
     """A batch of one row."""
-    import pyarrow as pa
-
     arrays = []
     for field in schema:
         array = row.column(field.name)
@@ -93,8 +88,6 @@ def _alone(
 
 def _large_text(text: str | None) -> pa.Array:
     """One text, a large string where a string array cannot hold it."""
-    import pyarrow as pa
-
     try:
         return pa.array([text], pa.string())
     except pa.ArrowCapacityError:
@@ -104,8 +97,6 @@ def _large_text(text: str | None) -> pa.Array:
 def _generic(
     batch: pa.RecordBatch, schema: pa.Schema, dump: _Dump, separators: tuple[str, str]
 ) -> pa.RecordBatch:
-    import pyarrow as pa
-
     columns = [
         _image_texts(
             batch.column(field.name),
@@ -132,9 +123,6 @@ def state_rows(rows: pa.Table) -> Iterator[pa.RecordBatch]:
 
     Values and the names of unknown columns are JSON text without blanks.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     schema = written_schema(STATE)
     separators = (",", ":")
     dump = partial(json.dumps, ensure_ascii=False, separators=separators)
@@ -163,9 +151,6 @@ def _image_texts(
     separators: tuple[str, str],
 ) -> pa.Array:
     """The images as JSON text, null where there is none; ``image``: which of a change's two."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     names = [field.name for field in struct.type]
     odd = np.asarray(states.is_valid())
     if not names or len(set(names)) < len(names):
@@ -186,8 +171,6 @@ def _image_texts(
 
 def _joined(struct: pa.StructArray, comma: str, colon: str) -> pa.Array:
     """The structs as JSON objects, as if each cell had a value or were NULL."""
-    import pyarrow.compute as pc
-
     parts: list[Any] = []
     for i, field in enumerate(struct.type):
         start = "{" if i == 0 else comma
@@ -198,9 +181,6 @@ def _joined(struct: pa.StructArray, comma: str, colon: str) -> pa.Array:
 
 def json_texts(array: pa.Array, field: pa.Field) -> pa.Array:
     """A column's values as JSON text, null where there is none."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     types = pa.types
     if types.is_integer(array.type):
         return array.cast(pa.string())
@@ -217,8 +197,6 @@ def json_texts(array: pa.Array, field: pa.Field) -> pa.Array:
 
 
 def _one_by_one(array: pa.Array, field: pa.Field) -> pa.StringArray:
-    import pyarrow as pa
-
     values = cell_values(array, field)
     return pa.array([None if v is None else _dumped(v) for v in values], pa.string())
 
@@ -226,9 +204,6 @@ def _one_by_one(array: pa.Array, field: pa.Field) -> pa.StringArray:
 def _numbers(array: pa.FloatingPointArray, field: pa.Field) -> pa.StringArray:
     """FLOAT and DOUBLE with the fewest digits that tell them, as Python writes them: Arrow does
     the same in the middle of their range, but for a fraction of 0."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     size = np.abs(np.asarray(array.fill_null(1)))
     odd = ~((size >= _LEAST_PLAIN) & (size < _MOST_PLAIN))
     texts = array.cast(pa.string())
@@ -246,9 +221,6 @@ def _dumped(value: object) -> str:
 
 def _quoted(texts: pa.Array) -> pa.Array:
     """Strings as JSON has them."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if holds_controls(texts):
         values = texts.to_pylist()
         return pa.array(

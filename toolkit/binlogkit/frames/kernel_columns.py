@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from binlogkit._kernel.cells import NoArrowValue, Undecodable
 from binlogkit._kernel.columns import TablePlan
 from binlogkit._kernel.native.builder import TableBuilder
@@ -20,8 +22,6 @@ from binlogkit.frames.schema import OPS, CellState
 from binlogkit.rows.schema import TableSchema
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from binlogkit._kernel.columns import TakenColumn
     from binlogkit._kernel.native.runs import Runs
     from binlogkit._kernel.native.values import Block
@@ -98,8 +98,6 @@ class Taken:
 
 
 def _operations(runs: Runs) -> pa.DictionaryArray:
-    import pyarrow as pa
-
     indices = [None, buffer(runs.ops())]
     return pa.DictionaryArray.from_buffers(text_places(), runs.rows, indices, _names_of_ops())
 
@@ -110,8 +108,6 @@ def _names_of_ops() -> pa.Array:
 
 
 def _array(kind: pa.DataType, rows: int, taken: TakenColumn) -> pa.Array:
-    import pyarrow as pa
-
     nulls, validity, offsets, data = taken
     buffers = [None if validity is None else buffer(validity)]
     if offsets is not None:
@@ -120,8 +116,6 @@ def _array(kind: pa.DataType, rows: int, taken: TakenColumn) -> pa.Array:
 
 
 def _states(taken: TakenColumn | None, rows: int) -> pa.Array:
-    import pyarrow as pa
-
     kind = pa.list_(pa.uint8())
     if taken is None:
         return nothing("states", kind, rows)
@@ -160,8 +154,6 @@ class _Batch:
         return _array(column.kind, self.rows, taken)
 
     def _decoded(self, image: int, out: int, kind: pa.DataType, stored: pa.Array) -> pa.Array:
-        import pyarrow as pa
-
         values: list[object] = []
         for row, raw in enumerate(stored.to_pylist()):
             value = None if raw is None else self.plan.read(out, raw)
@@ -223,8 +215,6 @@ class _Batch:
                 self.states[image] = self._patched(image)
 
     def _patched(self, image: int) -> pa.Array:
-        import pyarrow as pa
-
         known = self.states[image].to_pylist()
         for (side, row), changes in self.changed.items():
             if side != image:
@@ -240,8 +230,6 @@ class _Batch:
 
     def struct(self, image: int, missing: int, there: Block | None) -> pa.StructArray:
         """One image; null where the change has none: ``missing`` times, where ``there`` has a 0."""
-        import pyarrow as pa
-
         validity = None if there is None else buffer(there)
         return pa.StructArray.from_buffers(
             self.layout.image, self.rows, [validity], missing, children=self.columns[image]
@@ -249,8 +237,6 @@ class _Batch:
 
     def raw_array(self) -> pa.Array:
         """The raw cells per row."""
-        import pyarrow as pa
-
         if not self.raws:
             return nothing("raw", arrow_type("raw"), self.rows)
         cells: list[list[dict[str, object]] | None] = [None] * self.rows
@@ -263,28 +249,21 @@ class _Batch:
 
 
 def _labelled(indices: pa.Array, column: ColumnLayout) -> pa.DictionaryArray:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if column.firsts is not None:
-        indices = pc.take(column.firsts, indices)
+        indices = column.firsts.take(indices)
     return pa.DictionaryArray.from_arrays(indices, column.places, safe=False)
 
 
 def _sets(masks: pa.Array, labels: Sequence[str]) -> pa.Array:
-    import pyarrow.compute as pc
-
-    coded = pc.dictionary_encode(masks)
+    coded = masks.dictionary_encode()
     texts = [
         ",".join(label for i, label in enumerate(labels) if mask >> i & 1)
         for mask in coded.dictionary.to_pylist()
     ]
-    return pc.take(text_array(texts), coded.indices)
+    return text_array(texts).take(coded.indices)
 
 
 def _replaced(column: pa.Array, texts: dict[int, str]) -> pa.Array:
-    import pyarrow as pa
-
     values = column.to_pylist()
     for row, text in texts.items():
         values[row] = text

@@ -5,18 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from binlogkit._kernel.columns import TablePlan
 from binlogkit.frames.arrays import integers, text_array
 from binlogkit.frames.arrow_types import column_field
 from binlogkit.frames.schema import batch_schema
 from binlogkit.rows.schema import Column, TableSchema
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 __all__ = ["ColumnLayout", "Layout", "layout_of", "schema_of"]
 
@@ -45,8 +43,6 @@ class ColumnLayout:
     __slots__ = ("by_codec", "firsts", "kind", "labels", "name", "places", "stored")
 
     def __init__(self, column: Column, by_codec: bool) -> None:
-        import pyarrow as pa
-
         self.kind = column_field(column).type
         self.name = str(self.kind)
         self.labels = column.labels

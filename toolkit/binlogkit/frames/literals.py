@@ -5,12 +5,13 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
-if TYPE_CHECKING:
-    import pyarrow as pa
+import pyarrow as pa
+import pyarrow.compute as pc
 
 __all__ = ["Misfit", "Pair", "as_written", "pair_of"]
 
@@ -33,8 +34,6 @@ class Misfit(Exception):
 def pair_of(array: pa.Array, kind: str, value: Any) -> Pair:
     """The column and the value as one type. ``kind``: one of frames.schema.KINDS, ``seconds`` or
     ``microseconds``."""
-    import pyarrow as pa
-
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     number = pa.types.is_integer(array.type) and kind in ("enum", "set")
@@ -69,15 +68,14 @@ def _decimal(value: Any) -> Decimal:
 
 
 def _numeric(array: pa.Array, value: Any) -> Pair:
-    import pyarrow as pa
-
     number, kind = _decimal(value), array.type
     _, digits, exponent = number.as_tuple()
     assert isinstance(exponent, int)
     scale, whole = max(0, -exponent), max(0, len(digits) + exponent)
     if pa.types.is_integer(kind):
-        if number == int(number) and _fits(int(number), kind):
-            return array, pa.scalar(int(number), kind)
+        with suppress(pa.ArrowInvalid, OverflowError):
+            if number == int(number):
+                return array, pa.scalar(int(number), kind)
         own_digits, own_scale = _INTEGER_DIGITS, 0
     else:
         own_digits, own_scale = kind.precision, kind.scale
@@ -92,16 +90,7 @@ def _numeric(array: pa.Array, value: Any) -> Pair:
     return array.cast(common), pa.scalar(number, common)
 
 
-def _fits(number: int, kind: pa.DataType) -> bool:
-    bits = kind.bit_width
-    if str(kind).startswith("u"):
-        return number in range(1 << bits)
-    return number in range(-(1 << bits - 1), 1 << bits - 1)
-
-
 def _float(array: pa.Array, value: Any) -> Pair:
-    import pyarrow as pa
-
     return array, pa.scalar(float(_decimal(value)), pa.float64()).cast(array.type, safe=False)
 
 
@@ -122,8 +111,6 @@ def _moment(value: Any, what: str) -> datetime:
 
 
 def _date(array: pa.Array, value: Any) -> Pair:
-    import pyarrow as pa
-
     moment = _local(value, "a date")
     if moment.time() == time():
         return array, pa.scalar(moment.date(), array.type)
@@ -131,8 +118,6 @@ def _date(array: pa.Array, value: Any) -> Pair:
 
 
 def _datetime(array: pa.Array, value: Any) -> Pair:
-    import pyarrow as pa
-
     return array, pa.scalar(_local(value, "a date and time"), array.type)
 
 
@@ -144,8 +129,6 @@ def _local(value: Any, what: str) -> datetime:
 
 
 def _timestamp(array: pa.Array, value: Any) -> Pair:
-    import pyarrow as pa
-
     moment = _moment(value, "a date and time")
     moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
     return array, pa.scalar(moment, array.type)
@@ -156,9 +139,6 @@ def _since(unit: int) -> Callable[[pa.Array, Any], Pair]:
     it is."""
 
     def pair(array: pa.Array, value: Any) -> Pair:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         if not isinstance(value, (str, date)):
             return _numeric(array, value)
         moment = _moment(value, "a date and time")
@@ -170,8 +150,6 @@ def _since(unit: int) -> Callable[[pa.Array, Any], Pair]:
 
 
 def _duration(array: pa.Array, value: Any) -> Pair:
-    import pyarrow as pa
-
     if isinstance(value, time):
         value = value.isoformat()
     if isinstance(value, str) and (match := _TIME.fullmatch(value)):
@@ -190,16 +168,12 @@ def _duration(array: pa.Array, value: Any) -> Pair:
 
 
 def _text(array: pa.Array, value: Any) -> Pair:
-    import pyarrow as pa
-
     if not isinstance(value, str):
         raise Misfit("a text")
     return array, pa.scalar(value, array.type)
 
 
 def _bytes(array: pa.Array, value: Any) -> Pair:
-    import pyarrow as pa
-
     if isinstance(value, str) and (match := _HEX.fullmatch(value)):
         value = bytes.fromhex(match[1])
     if not isinstance(value, (bytes, bytearray)):
@@ -211,8 +185,6 @@ def _by_distinct(make: Callable[[Any], str]) -> Callable[[pa.Array, Any], Pair]:
     """Texts that are the same though written otherwise: each becomes its canonical one."""
 
     def pair(array: pa.Array, value: Any) -> Pair:
-        import pyarrow as pa
-
         encoded = array.dictionary_encode()
         words = [_made(make, text) for text in encoded.dictionary.to_pylist()]
         cells = pa.array(words, pa.string()).take(encoded.indices)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from binlogkit.errors import UsageError, printable
 from binlogkit.frames.fields.field import Field
@@ -16,9 +18,6 @@ from binlogkit.frames.literals import Misfit, as_written, pair_of
 from binlogkit.frames.schema import CellState
 from binlogkit.rows.filter_args import meant
 from binlogkit.rows.where import Condition, Equals, Operand, Where
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 __all__ = ["Matcher"]
 
@@ -47,8 +46,6 @@ class Matcher:
         """The rows of a batch of one table that match."""
         if not self._where:
             return batch
-        import pyarrow.compute as pc
-
         rows = _Rows(batch)
         found = [self._holds(rows, node) for node in self._where.expressions]
         if self._where.equals:
@@ -66,8 +63,6 @@ class Matcher:
 
     def _all_equal(self, rows: _Rows, image: str) -> pa.Array:
         """Whether one image holds each of the values."""
-        import pyarrow.compute as pc
-
         found = [self._equal(rows, image, one) for one in self._where.equals]
         return reduce(pc.and_, [pc.fill_null(one, False) for one in found])
 
@@ -92,8 +87,6 @@ class Matcher:
     # ---- expressions --------------------------------------------------------------------
 
     def _holds(self, rows: _Rows, node: Any) -> pa.Array:
-        import pyarrow.compute as pc
-
         if node.operator == "not":
             return pc.invert(self._holds(rows, node.left))
         if node.operator in ("and", "or"):
@@ -116,8 +109,6 @@ class Matcher:
 
     def _same(self, cells: _Cells, node: Condition) -> pa.Array:
         """``<=>`` with a value: never unknown where the cell is there."""
-        import pyarrow.compute as pc
-
         null = cells.is_null()
         if node.right is None:
             return null
@@ -143,8 +134,6 @@ class _Rows:
 
     def unknown(self) -> pa.Array:
         """Of each row neither."""
-        import pyarrow as pa
-
         return pa.nulls(self.batch.num_rows, pa.bool_())
 
     def cells(self, operand: Operand) -> _Cells | None:
@@ -170,8 +159,6 @@ class _Rows:
 
 def _child(struct: pa.StructArray, i: int) -> pa.Array:
     """A field of structs, null where they are."""
-    import pyarrow.compute as pc
-
     return pc.struct_field(struct, [i])
 
 
@@ -190,15 +177,11 @@ class _Odd:
 
     def states(self) -> pa.Array | None:
         """The state of each cell, null where it is a value or NULL; None where all are."""
-        import pyarrow.compute as pc
-
         states = self.batch.column(f"{self.image}_state")
         return None if states.null_count == len(states) else pc.list_element(states, self.column)
 
     def texts(self) -> dict[int, str]:
         """By row, the cells that Arrow has no value for, as the server writes them."""
-        import pyarrow.compute as pc
-
         states = self.states()
         if states is None:
             return {}
@@ -225,23 +208,16 @@ class _Cells:
 
     def unknown(self) -> pa.Array:
         """Of each cell neither."""
-        import pyarrow as pa
-
         return pa.nulls(len(self.array), pa.bool_())
 
     @cached_property
     def plain(self) -> pa.Array:
         """The values, dictionaries decoded."""
-        import pyarrow as pa
-
         encoded = pa.types.is_dictionary(self.array.type)
         return self.array.dictionary_decode() if encoded else self.array
 
     def is_null(self) -> pa.Array:
         """Whether each cell is NULL; unknown of one that is not there or has no value."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         null = self.array.is_null()
         if self.odd is None:
             return null
@@ -253,8 +229,6 @@ class _Cells:
 
     def compared(self, operator: str, value: Any) -> pa.Array:
         """Each cell with a value. Misfit: it is none of the column's type."""
-        import pyarrow.compute as pc
-
         self._check_order(operator)
         written = as_written(value) if self.kind in _DATES else None
         try:
@@ -269,9 +243,6 @@ class _Cells:
 
     def _with_odd(self, found: pa.Array, operator: str, written: str | None) -> pa.Array:
         """The same, dates that no calendar has compared as the server writes them."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         assert self.odd is not None
         texts = self.odd.texts()
         if not texts:
@@ -292,18 +263,12 @@ class _Cells:
 
     def like(self, pattern: str) -> pa.Array:
         """Whether each text fits a pattern."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         if self.kind not in _TEXTS or not pa.types.is_string(self.plain.type):
             raise UsageError(f"LIKE is for texts, and {printable(self.name)} is {self.type_name}")
         return pc.match_like(self.plain, pattern)
 
     def with_other(self, operator: str, other: _Cells) -> pa.Array:
         """Each cell with that of another column in the same row."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         self._check_order(operator)
         function = pc.equal if operator == "same" else getattr(pc, operator)
         try:

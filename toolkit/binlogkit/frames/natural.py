@@ -11,16 +11,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
 
 from binlogkit.errors import UsageError
+from binlogkit.frames.decimals import DecimalArray
 from binlogkit.frames.fields.field import TIMES, Field, Fields, arrow_type
-
-if TYPE_CHECKING:
-    import numpy as np
-    import pandas as pd
-    import pyarrow as pa
 
 __all__ = ["Decimals", "natural", "plain"]
 
@@ -38,8 +37,6 @@ def natural(
 
     ``decimals``: ``exact``, or ``float``.
     """
-    import pandas as pd
-
     if decimals not in ("exact", "float"):
         raise UsageError(f"decimals is exact or float, not {decimals!r}")
     known = {field.name: field for field in declared}
@@ -56,8 +53,6 @@ def natural(
 def plain(frame: pd.DataFrame, declared: Fields = ()) -> pa.Table:
     """A pandas frame as an Arrow table: times that are ``declared`` as integers, lists and columns
     without a value in their own type."""
-    import pyarrow as pa
-
     table = pa.Table.from_pandas(frame, preserve_index=False)
     known, types = {field.name: field for field in declared}, pa.types
     for i, (name, kind) in enumerate(zip(table.column_names, table.schema.types, strict=True)):
@@ -76,8 +71,6 @@ def plain(frame: pd.DataFrame, declared: Fields = ()) -> pa.Table:
 
 def _column(column: pa.ChunkedArray, field: Field | None, decimals: str) -> Any:
     """A column as an array of pandas or numpy."""
-    import pyarrow as pa
-
     kind = column.type
     if field is not None:
         if field.type in TIMES:
@@ -85,7 +78,7 @@ def _column(column: pa.ChunkedArray, field: Field | None, decimals: str) -> Any:
         if field.type == "raw":
             return _raw_texts(column)
         if field.type == "as given":
-            return _other(column)
+            return pd.arrays.ArrowExtensionArray(column)
         if field.name == _REPEATED:
             return _shared(column)
     if pa.types.is_dictionary(kind):
@@ -93,13 +86,13 @@ def _column(column: pa.ChunkedArray, field: Field | None, decimals: str) -> Any:
         kind = column.type
     if pa.types.is_decimal(kind) and decimals == "float":
         return _plain(column.cast(pa.float64()))
-    for fits, make in _by_type():
+    for fits, make in _BY_TYPE:
         if fits(kind):
             return make(column)
     if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
         always = field is not None and not field.nullable and not column.null_count
         return _plain(column) if always else _masked(column)
-    return _other(column)
+    return pd.arrays.ArrowExtensionArray(column)
 
 
 def _plain(column: pa.ChunkedArray) -> np.ndarray[Any, Any]:
@@ -110,9 +103,6 @@ def _plain(column: pa.ChunkedArray) -> np.ndarray[Any, Any]:
 
 
 def _masked(column: pa.ChunkedArray) -> Any:
-    import pandas as pd
-    import pyarrow as pa
-
     whole = pa.types.is_integer(column.type)
     make: Any = pd.arrays.IntegerArray if whole else pd.arrays.BooleanArray
     zero = pa.scalar(0).cast(column.type)
@@ -120,18 +110,11 @@ def _masked(column: pa.ChunkedArray) -> Any:
 
 
 def _texts(column: pa.ChunkedArray) -> Any:
-    import pandas as pd
-    import pyarrow as pa
-
     return pd.arrays.ArrowStringArray(column.cast(pa.large_string()))
 
 
 def _shared(column: pa.ChunkedArray) -> Any:
     """Texts that repeat: each is there once, however many rows have it."""
-    import numpy as np
-    import pandas as pd
-    import pyarrow as pa
-
     encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
     parts = [np.zeros(0, object)]
     for chunk in encoded.chunks:
@@ -144,9 +127,6 @@ def _times(unit: str, *, utc: bool) -> Callable[[pa.ChunkedArray], Any]:
     """Columns of times, of integers with this unit too, in microseconds."""
 
     def make(column: pa.ChunkedArray) -> Any:
-        import pandas as pd
-        import pyarrow as pa
-
         moments = column.cast(pa.timestamp(unit)).cast(pa.timestamp("us"))
         index = pd.DatetimeIndex(_plain(moments))
         return index.tz_localize("UTC").array if utc else index.array
@@ -154,24 +134,8 @@ def _times(unit: str, *, utc: bool) -> Callable[[pa.ChunkedArray], Any]:
     return make
 
 
-def _durations(column: pa.ChunkedArray) -> Any:
-    import pandas as pd
-
-    return pd.TimedeltaIndex(_plain(column)).array
-
-
-def _decimals(column: pa.ChunkedArray) -> Any:
-    from binlogkit.frames.decimals import DecimalArray
-
-    return DecimalArray(column)
-
-
 def _tuples(column: pa.ChunkedArray) -> pd.Series[Any]:
     """Lists as tuples, which can be compared, grouped and dropped as duplicates."""
-    import numpy as np
-    import pandas as pd
-    import pyarrow as pa
-
     parts = [np.zeros(0, object)]
     for chunk in column.chunks:
         if chunk.null_count == len(chunk):
@@ -197,8 +161,6 @@ def _tuples(column: pa.ChunkedArray) -> pd.Series[Any]:
 
 def _raw_texts(column: pa.ChunkedArray) -> Any:
     """The cells of ``raw`` as JSON text, bytes as ``0x…``."""
-    import pyarrow as pa
-
     if column.null_count == len(column):
         return _texts(pa.chunked_array([pa.nulls(len(column), pa.string())]))
     texts = [None if cells is None else _raw_text(cells) for cells in column.to_pylist()]
@@ -218,27 +180,16 @@ def _raw_text(cells: list[dict[str, Any]]) -> str:
     return json.dumps(shown, ensure_ascii=False)
 
 
-def _other(column: pa.ChunkedArray) -> Any:
-    """What pandas has no type of its own for: Arrow's."""
-    import pandas as pd
-
-    return pd.arrays.ArrowExtensionArray(column)
-
-
-@lru_cache(1)
-def _by_type() -> list[tuple[Callable[[Any], bool], Callable[[Any], Any]]]:
-    import pyarrow as pa
-
-    types = pa.types
-    return [
-        (types.is_string, _texts),
-        (types.is_large_string, _texts),
-        (types.is_floating, _plain),
-        (types.is_binary, _plain),
-        (types.is_decimal, _decimals),
-        (lambda kind: types.is_timestamp(kind) and kind.tz is not None, _times("us", utc=True)),
-        (types.is_timestamp, _times("us", utc=False)),
-        (types.is_date, _times("us", utc=False)),
-        (types.is_duration, _durations),
-        (lambda kind: types.is_list(kind) and not types.is_nested(kind.value_type), _tuples),
-    ]
+_TYPES = pa.types
+_BY_TYPE: list[tuple[Callable[[Any], bool], Callable[[Any], Any]]] = [
+    (_TYPES.is_string, _texts),
+    (_TYPES.is_large_string, _texts),
+    (_TYPES.is_floating, _plain),
+    (_TYPES.is_binary, _plain),
+    (_TYPES.is_decimal, DecimalArray),
+    (lambda kind: _TYPES.is_timestamp(kind) and kind.tz is not None, _times("us", utc=True)),
+    (_TYPES.is_timestamp, _times("us", utc=False)),
+    (_TYPES.is_date, _times("us", utc=False)),
+    (_TYPES.is_duration, lambda column: pd.TimedeltaIndex(_plain(column)).array),
+    (lambda kind: _TYPES.is_list(kind) and not _TYPES.is_nested(kind.value_type), _tuples),
+]

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
+import pyarrow as pa
 
 from binlogkit.frames.schema import CellState, batch_schema
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 __all__ = ["IMAGES", "projected", "rearranged"]
 
@@ -21,8 +19,6 @@ _Fit: TypeAlias = "Callable[[pa.Array, pa.Field], pa.Array]"
 def projected(batch: pa.RecordBatch, columns: frozenset[str]) -> pa.RecordBatch:
     """A canonical batch whose images have only ``columns``, in the table's order; names that are
     not there are passed over."""
-    import pyarrow as pa
-
     fields = list(batch.schema.field("before").type)
     wanted = [field for field in fields if field.name in columns]
     if len(wanted) == len(fields):
@@ -60,8 +56,6 @@ def rearranged(
 def _image(
     struct: pa.StructArray, fields: Sequence[pa.Field], places: Sequence[int | None], fit: _Fit
 ) -> pa.StructArray:
-    import pyarrow as pa
-
     if not fields:
         there = struct.is_valid().to_pylist()
         return pa.array([{} if one else None for one in there], pa.struct([]))
@@ -74,8 +68,6 @@ def _image(
 
 def _states(struct: pa.StructArray, states: pa.Array, places: Sequence[int | None]) -> pa.Array:
     """The states of the columns at ``places``, null where each is a value or NULL."""
-    import pyarrow as pa
-
     if None not in places and states.null_count == len(states):
         return states
     rows = np.flatnonzero(states.is_valid())
@@ -93,8 +85,6 @@ def _states(struct: pa.StructArray, states: pa.Array, places: Sequence[int | Non
 
 def _raw(raw: pa.Array, numbers: Sequence[dict[int, int]]) -> pa.Array:
     """The raw cells of the columns that have a number, by image, under that."""
-    import pyarrow as pa
-
     if raw.null_count == len(raw):
         return raw
     rows = [

@@ -9,9 +9,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from binlogkit._kernel.native.runs import FACT_NAMES, RUN, Runs
 from binlogkit.frames.arrays import FEW, buffer, constant, integers, nothing, one_number, text_array
@@ -23,9 +23,6 @@ from binlogkit.frames.small_batches import MOST, SMALL, facts_of_many
 from binlogkit.frames.transaction_facts import TransactionFacts
 from binlogkit.rows.schema import TableSchema
 from binlogkit.rows.window import Window
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 __all__ = ["Provenance"]
 
@@ -85,8 +82,6 @@ class Provenance:
                 yield taken.schema, batch
 
     def _batch(self, taken: Taken, facts: dict[str, pa.Array]) -> pa.RecordBatch:
-        import pyarrow as pa
-
         rows, layout = taken.rows, taken.layout
         facts |= taken.columns()
         facts["file"] = _looked_up(self._files, taken.runs)
@@ -141,8 +136,6 @@ def _ordinal(known: tuple[int, str | None]) -> int:
 
 
 def _fact(runs: Runs, which: int, kind: pa.DataType) -> pa.Array:
-    import pyarrow as pa
-
     nulls, validity = runs.missing(which)
     if nulls == runs.rows:
         return nothing(FACT_NAMES[which], kind, nulls)
@@ -152,8 +145,6 @@ def _fact(runs: Runs, which: int, kind: pa.DataType) -> pa.Array:
 
 def _looked_up(known: Sequence[tuple[int, str | None]], runs: Runs) -> pa.DictionaryArray:
     """The text that counts at each row's event; ``known``: texts from an ordinal on."""
-    import pyarrow as pa
-
     rows = runs.rows
     if not known or not rows:
         return constant(None, rows)

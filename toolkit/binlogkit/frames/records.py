@@ -6,7 +6,9 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyarrow as pa
 
 from binlogkit._kernel.value_text import (
     date_text,
@@ -17,9 +19,6 @@ from binlogkit._kernel.value_text import (
 )
 from binlogkit.frames.fields.field import Fields, names
 from binlogkit.frames.schema import CellState
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 __all__ = ["cell_values", "records_of", "special_value", "struct_records"]
 
@@ -59,8 +58,6 @@ def _formatter(field: pa.Field) -> Formatter | None:
 
 def cell_values(array: pa.Array, field: pa.Field) -> list[Any]:
     """The column's values in the contract's form, None for what has no value."""
-    import pyarrow as pa
-
     types = pa.types
     kind = array.type
     if types.is_timestamp(kind) or types.is_duration(kind):

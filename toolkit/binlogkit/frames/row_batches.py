@@ -14,8 +14,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
 from binlogkit._kernel.columns import MAX_BYTES, MAX_ROWS
-from binlogkit.errors import DamageError, InputError, MalformedEventError
+from binlogkit.errors import DamageError, InputError
 from binlogkit.frames.provenance import Provenance
+from binlogkit.frames.row_counts import rows_fault
 from binlogkit.frames.share_decoding import (
     SHARE_COLUMNS,
     SHARE_MOST,
@@ -186,14 +187,8 @@ class RowChanges:
         yield from self._release()
 
     def _tell(self, fault: Faulty) -> None:
-        part, stretch = fault.part, fault.part.window.stretch
-        assert stretch is not None
-        slot, *what = fault.said
-        builder = part.builders[slot]
-        assert builder is not None
-        said = builder.plan.fault(*what)
-        pos = int(stretch.positions[fault.i])
-        error = MalformedEventError(part.window.carrier.name, pos, said.reason, said.field)
+        part = fault.part
+        error = rows_fault(part.window, part.builders, fault.i, fault.said)
         if self._reading.options.on_damage == "stop":
             self._shares.clear()
             self._parts.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from binlogkit._kernel.native.builder import TableBuilder
     from binlogkit.rows.schema import TableSchema
 
-__all__ = ["RowCounts"]
+__all__ = ["RowCounts", "rows_fault"]
 
 _RUN = np.dtype(list(RUN))
 _MAX_ROWS, _MAX_BYTES = 1 << 20, 1 << 30
@@ -54,7 +55,7 @@ class RowCounts:
                 _take(builders, stretch, counts)
                 continue
             i = rows.entry - 1
-            damages.append((i, _fault(window, stretch, builders, i, said)))
+            damages.append((i, rows_fault(window, builders, i, said)))
             if self._stops:
                 break
         _take(builders, stretch, counts)
@@ -78,17 +79,12 @@ def _take(
         np.add.at(counts, events, np.diff(runs["first"], append=rows))
 
 
-def _fault(
-    window: Window,
-    stretch: Stretch,
-    builders: list[TableBuilder | None],
-    i: int,
-    said: tuple[int, ...],
-) -> DamageError:
+def rows_fault(
+    window: Window, builders: Sequence[TableBuilder | None], i: int, said: Sequence[int]
+) -> MalformedEventError:
+    """Why the rows of entry ``i`` cannot be read; ``said``: a slot, and what the kernel met."""
     slot, *what = said
-    builder = builders[slot]
-    assert builder is not None
-    fault = builder.plan.fault(*what)
-    return MalformedEventError(
-        window.carrier.name, int(stretch.positions[i]), fault.reason, fault.field
-    )
+    builder, stretch = builders[slot], window.stretch
+    assert builder is not None and stretch is not None
+    fault, pos = builder.plan.fault(*what), int(stretch.positions[i])
+    return MalformedEventError(window.carrier.name, pos, fault.reason, fault.field)

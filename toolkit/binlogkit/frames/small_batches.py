@@ -7,12 +7,13 @@ more than their rows: here the arrays are those of many batches, of which each h
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from binlogkit._kernel.native.runs import FACT_NAMES, RUN, Runs
-from binlogkit.frames.arrays import nothing, text_places
+from binlogkit.frames.arrays import nothing, numbers, text_places
 from binlogkit.frames.schema import common_types
 from binlogkit.frames.transaction_facts import (
     COMMIT,
@@ -24,15 +25,11 @@ from binlogkit.frames.transaction_facts import (
     gtid_array,
 )
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 __all__ = ["MOST", "SMALL", "facts_of_many"]
 
 SMALL = 256  # rows of a batch up to which it is small
 MOST = 4096  # rows whose arrays are made at once: as long as one batch is kept, all of these are
 _RUN = np.dtype(list(RUN))
-_NARROW = ("inner", "row")
 _GROWING = ("row", "seq")
 _OF_TRANSACTIONS = (("commit_timestamp", COMMIT), ("thread_id", THREAD), ("xid", XID))
 
@@ -93,21 +90,13 @@ def _of_events(runs: np.ndarray[Any, Any], spans: _Spans) -> dict[str, pa.Array]
         there = values >= 0
         if name in _GROWING:
             values = values + spans.inside
-        if name in _NARROW:
-            values = values.astype(np.int32)
         columns[name] = _array(name, values, there)
     return columns
 
 
 def _array(name: str, values: np.ndarray[Any, Any], there: np.ndarray[Any, Any]) -> pa.Array:
-    import pyarrow as pa
-
     kind = common_types()[name]
-    nulls = len(values) - int(np.count_nonzero(there))
-    if nulls == len(values):
-        return nothing(name, kind, nulls)
-    bits = pa.py_buffer(np.packbits(there, bitorder="little")) if nulls else None
-    return pa.Array.from_buffers(kind, len(values), [bits, pa.py_buffer(values)], nulls)
+    return numbers(values, kind, there) if there.any() else nothing(name, kind, len(values))
 
 
 class _Gtids:
@@ -130,8 +119,6 @@ class _Gtids:
 
     def array(self, start: int, rows: int, first: int, last: int) -> pa.Array:
         """Those of ``rows`` rows from ``start`` on, of the transactions first … last - 1."""
-        import pyarrow as pa
-
         if not self._any:
             return nothing("gtid", text_places(), rows)
         places = pa.py_buffer(self._places[start : start + rows])

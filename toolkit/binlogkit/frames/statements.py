@@ -6,12 +6,14 @@ BEGIN and COMMIT, which the scan takes without Python, are read from the buffers
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+import pyarrow as pa
 
 from binlogkit.constants import HEADER_LENGTH, EventType
 from binlogkit.events.query import ExecuteLoadQuery, Query
+from binlogkit.frames.event_layouts import little_endian
 from binlogkit.frames.fields.field import arrow_schema, to_table
 from binlogkit.frames.fields.ledger import BOUNDARY, STATEMENT
 from binlogkit.frames.transaction_facts import TransactionFacts
@@ -20,9 +22,6 @@ from binlogkit.rows.ddl import StatementKind
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.resolve import key_of
 from binlogkit.rows.window import LOOK, SEQ_SHIFT, Looked, Window
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 __all__ = ["Boundaries", "Record", "Statements", "in_small_letters"]
 
@@ -74,21 +73,19 @@ class Statements:
 
     def _plain(self, window: Window, here: np.ndarray[Any, Any]) -> pa.Table:
         """BEGIN and COMMIT."""
-        import pyarrow as pa
-
         stretch = window.stretch
         assert stretch is not None
         entries, count = stretch.entries[here], len(here)
         with memoryview(stretch.data) as view:
             data = np.frombuffer(view, np.uint8)
             at = entries["offset"] + HEADER_LENGTH
-            status = _number(data, at + 11, 2)
+            status = little_endian(data, at + 11, 2)
             lengths = data[at + 8].astype(np.int64)
             names = _texts(data, at + _POST_HEADER + status, lengths)
             size = entries["size"] - HEADER_LENGTH - stretch.tail
             begins = size - _POST_HEADER - status - lengths - 1 == _BEGIN_LENGTH
             thread, took, error = (
-                _number(data, at + first, width) for first, width in ((0, 4), (4, 4), (9, 2))
+                little_endian(data, at + first, width) for first, width in ((0, 4), (4, 4), (9, 2))
             )
             del data
         inners = stretch.inners[here]
@@ -123,8 +120,6 @@ class Statements:
 
     def finish(self) -> pa.Table:
         """The statements so far, in log order."""
-        import pyarrow as pa
-
         return pa.concat_tables(self._parts) if self._parts else to_table([], STATEMENT)
 
 
@@ -211,22 +206,10 @@ def _gtids(known: TransactionFacts, numbers: np.ndarray[Any, Any]) -> list[str |
 
 
 def _in_order(places: list[np.ndarray[Any, Any]], tables: list[pa.Table]) -> pa.Table:
-    import pyarrow as pa
-
     if len(tables) == 1:
         return tables[0]
     order = np.argsort(np.concatenate(places), kind="stable")
     return pa.concat_tables(tables).take(pa.array(order)).combine_chunks()
-
-
-def _number(
-    data: np.ndarray[Any, Any], at: np.ndarray[Any, Any], width: int
-) -> np.ndarray[Any, Any]:
-    """The little-endian numbers at some places."""
-    found = np.zeros(len(at), np.int64)
-    for i in range(width):
-        found |= data[at + i].astype(np.int64) << 8 * i
-    return found
 
 
 def _texts(

@@ -6,9 +6,12 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from binlogkit.errors import SchemaError, UsageError
 from binlogkit.frames.arrow_types import column_kind
-from binlogkit.frames.fields.field import Fields, arrow_schema, names
+from binlogkit.frames.fields.field import Fields, arrow_schema, names, to_table
 from binlogkit.frames.fields.ledger import COLUMN
 from binlogkit.frames.fields.rows import ROW
 from binlogkit.frames.projection import rearranged
@@ -16,7 +19,7 @@ from binlogkit.frames.schema import batch_schema
 from binlogkit.rows.schema import Column, Origin, TableSchema
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    import pandas as pd
 
     from binlogkit.frames.natural import Decimals
 
@@ -31,7 +34,7 @@ __all__ = [
 
 def to_engine(
     table: pa.Table, engine: str, declared: Fields = (), decimals: Decimals | None = None
-) -> Any:
+) -> pd.DataFrame | pa.Table:
     """The table as ``pyarrow``, or as ``pandas`` (frames/natural.py), of which ``declared`` are the
     columns that are known; ``decimals``: ``exact`` or ``float``, of pandas alone."""
     if engine == "pandas":
@@ -62,16 +65,11 @@ def flat_table(changes: pa.Table) -> pa.Table:
         for i, child in enumerate(field.type):
             names.append(f"{field.name}.{child.name}")
             columns.append(_child(column, i))
-    import pyarrow as pa
-
     return pa.table(columns, names=names)
 
 
 def _child(structs: pa.ChunkedArray, index: int) -> pa.ChunkedArray:
     """A child of structs, null where the struct is."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     chunks = [pc.struct_field(struct, index) for struct in structs.chunks]
     return pa.chunked_array(chunks, structs.type.field(index).type)
 
@@ -82,8 +80,6 @@ def united(batches: Sequence[pa.RecordBatch], table: str) -> pa.Table:
     Columns are united by name, in the order they first appear; a column that a version lacks is
     *not in the image* there. :class:`SchemaError` names the versions whose types do not agree.
     """
-    import pyarrow as pa
-
     if not batches:
         return pa.Table.from_batches([], batch_schema([]))
     names = {bytes(b.schema.metadata[b"binlogkit:table"]) for b in batches}
@@ -98,8 +94,6 @@ def united(batches: Sequence[pa.RecordBatch], table: str) -> pa.Table:
 
 
 def _united_fields(batches: Sequence[pa.RecordBatch], table: str) -> list[pa.Field]:
-    import pyarrow as pa
-
     fields: dict[str, pa.Field] = {}
     versions: dict[str, str] = {}
     for batch in batches:
@@ -122,8 +116,6 @@ def _united_fields(batches: Sequence[pa.RecordBatch], table: str) -> list[pa.Fie
 
 def _common_type(a: pa.DataType, b: pa.DataType) -> pa.DataType | None:
     """The type that holds both without loss, None when there is none."""
-    import pyarrow as pa
-
     types = pa.types
     if a == b:
         return a
@@ -143,8 +135,6 @@ def _common_type(a: pa.DataType, b: pa.DataType) -> pa.DataType | None:
 
 def _widened(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """A batch in the united schema: images reordered and completed, states and raw renumbered."""
-    import pyarrow as pa
-
     fields = list(schema.field("before").type)
     columns = rearranged(batch, (fields, fields))
     return pa.RecordBatch.from_arrays([columns[n] for n in schema.names], schema=schema)
@@ -152,10 +142,7 @@ def _widened(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
 
 def schema_table(schemas: Iterable[TableSchema]) -> pa.Table:
     """One row per column of each schema version, with where each fact is known from."""
-    import pyarrow as pa
-
-    rows = [_column_record(s, c) for s in schemas for c in s.columns]
-    return pa.Table.from_pylist(rows, schema=arrow_schema(COLUMN))
+    return to_table((_column_record(s, c) for s in schemas for c in s.columns), COLUMN)
 
 
 def _column_record(schema: TableSchema, column: Column) -> dict[str, Any]:

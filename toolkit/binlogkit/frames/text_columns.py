@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Union
+from typing import Any, Union
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from binlogkit.frames.arrays import one_text
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from binlogkit.frames.arrays import bits, one_text
 
 __all__ = [
     "LARGE",
@@ -90,9 +89,6 @@ def joined_rows(parts: Iterable[Part], rows: int) -> bytes:
 
 def joined(parts: Iterable[Part], rows: int) -> pa.StringArray:
     """For each of some rows its texts as one."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     merged, same = list[Any](), ""
     for part in parts:
         if isinstance(part, str):
@@ -109,9 +105,6 @@ def joined(parts: Iterable[Part], rows: int) -> pa.StringArray:
 def separated(terms: Iterable[tuple[Mask, Sequence[Part]]], separator: str) -> list[Part]:
     """The parts of lists of texts: of each row the terms that stand in it, with ``separator``
     between two. A term: the rows that it stands in, and its parts."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     parts: list[Part] = []
     begun: Mask | None = None
     for rows, texts in terms:
@@ -133,9 +126,6 @@ def separated(terms: Iterable[tuple[Mask, Sequence[Part]]], separator: str) -> l
 
 def json_lists(lists: pa.ListArray, items: pa.StringArray) -> pa.StringArray:
     """Lists as JSON arrays, null where there is none; ``items``: theirs, as JSON text."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     offsets = pc.subtract(lists.offsets, lists.offsets[0])
     texts = pa.ListArray.from_arrays(offsets, items)
     return pc.binary_join_element_wise("[", pc.binary_join(texts, ","), "]", "")
@@ -143,9 +133,6 @@ def json_lists(lists: pa.ListArray, items: pa.StringArray) -> pa.StringArray:
 
 def words(array: pa.Array, form: Callable[[Any], str]) -> Part:
     """The text that ``form`` makes of each value, made once for each different one."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if array.null_count == len(array):
         return form(None)
     coded = array
@@ -165,9 +152,6 @@ def value_texts(array: pa.Array, field: pa.Field) -> pa.StringArray | None:
     """A column's values in the contract's form, as ``frames/records.py`` has them one by one: dates
     and times, DECIMAL and bytes; None for other columns, and where Arrow's form is another.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     facts = field.metadata or {}
     kind = facts.get(b"binlogkit:kind", b"").decode()
     scale = int(facts.get(b"binlogkit:scale", b"0"))
@@ -194,9 +178,6 @@ def _fraction_end(whole: int, scale: int) -> int:
 
 def _times(microseconds: pa.Int64Array, scale: int) -> pa.StringArray | None:
     """``[-]hh:mm:ss[.f…]``, two or three digits of hours (up to 838)."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     size = pc.abs(microseconds)
     hours = pc.divide(size, _HOUR)
     rest = pc.subtract(size, pc.multiply(hours, _HOUR)).cast(pa.time64("us")).cast(pa.string())
@@ -211,14 +192,10 @@ def _times(microseconds: pa.Int64Array, scale: int) -> pa.StringArray | None:
 
 def hex_texts(array: pa.Array) -> pa.StringArray:
     """The bytes of binary values or texts in hexadecimal, upper case."""
-    import pyarrow as pa
-
     count = len(array)
     data = bytes_of(array).tobytes().hex().upper().encode()
     ends = np.frombuffer(array.buffers()[1], np.int32)[array.offset : array.offset + count + 1]
     offsets = (ends - ends[0]) * 2 if count else np.zeros(1, np.int32)
-    bits = None
-    if array.null_count:
-        bits = pa.py_buffer(np.packbits(np.asarray(array.is_valid()), bitorder="little").tobytes())
-    buffers = [bits, pa.py_buffer(offsets.astype(np.int32).tobytes()), pa.py_buffer(data)]
+    there = bits(np.asarray(array.is_valid())) if array.null_count else None
+    buffers = [there, pa.py_buffer(offsets.astype(np.int32).tobytes()), pa.py_buffer(data)]
     return pa.Array.from_buffers(pa.string(), count, buffers)

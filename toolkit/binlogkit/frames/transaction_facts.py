@@ -7,17 +7,15 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from binlogkit._kernel.native.runs import Runs, gtid_texts
 from binlogkit.frames.arrays import FEW, buffer, nothing, one_number, places_of, text_array
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.window import Facts
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 __all__ = [
     "COMMIT",
@@ -237,8 +235,6 @@ class PerTransaction:
 
     def array(self, runs: Runs, name: str, kind: pa.DataType) -> pa.Array:
         """The values of the rows."""
-        import pyarrow as pa
-
         if not self.there.any():
             return nothing(name, kind, runs.rows)
         flags = np.ascontiguousarray(self.there).view(np.uint8)
@@ -272,8 +268,6 @@ def _gtids(records: np.ndarray[Any, Any]) -> PerTransaction:
 
 def gtid_array(records: np.ndarray[Any, Any]) -> pa.Array:
     """``uuid:number`` of each transaction; empty for an anonymous one."""
-    import pyarrow as pa
-
     offsets, characters = gtid_texts(np.ascontiguousarray(records).data, GTID)
     buffers = [None, buffer(offsets), buffer(characters)]
     return pa.Array.from_buffers(pa.string(), len(records), buffers, 0)

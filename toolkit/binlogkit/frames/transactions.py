@@ -4,42 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from binlogkit.constants import EventType
 from binlogkit.events.gtid import Gtid
-from binlogkit.frames.arrays import flags, text_array
+from binlogkit.frames.arrays import bits, flags, integers, numbers, text_array
 from binlogkit.frames.fields.field import arrow_schema
 from binlogkit.frames.fields.ledger import TRANSACTION
 from binlogkit.frames.transaction_facts import COMMIT, GTID, THREAD, XID, gtid_array
+from binlogkit.frames.wanted import operations, wanted_transactions
 from binlogkit.rows.filters import OPS, Filters
 from binlogkit.rows.settling import OUTCOMES
 from binlogkit.rows.slots import table_name
 from binlogkit.rows.transactions import Outcome, Prepared, Transaction
-from binlogkit.rows.window import BAD_CHECKSUM, ROWS_EVENTS, TRANSACTIONS, Window
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
+from binlogkit.rows.window import BAD_CHECKSUM, ROWS_EVENTS, TRANSACTIONS, Stretch, Window
 
 __all__ = ["Transactions", "those"]
 
 _CLOCK = 2
-_UPDATES, _DELETES = (24, 31, 39), (25, 32)
 _NAME_BITS = 32
 _OF_GTID = (
     "commit_timestamp", "original_commit_timestamp", "last_committed", "sequence_number",
 )  # fmt: skip
 _FACTS = ("xa", "resolves", *_OF_GTID)
+# What the kernel's records hold as it is, and by which bit of ``has`` they have the rest.
+_STORED = ("pos", "end_pos", "server_id", "timestamp", "end_timestamp", "events", "size")
+_WHERE = {
+    "thread_id": THREAD, "xid": XID, "commit_timestamp": COMMIT, "last_committed": _CLOCK,
+    "sequence_number": _CLOCK,
+}  # fmt: skip
 
 
 def those(transactions: pa.Table, numbers: Iterable[int | None]) -> pa.Table:
     """Those of a table that have one of the numbers."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     wanted = pa.array([number for number in numbers if number is not None], pa.int64())
     return transactions.filter(pc.is_in(transactions.column("tx"), wanted))
 
@@ -86,10 +87,8 @@ class _Pairs:
         """That of a table."""
         return self.names.setdefault(name, len(self.names))
 
-    def lists(self, numbers: np.ndarray[Any, Any]) -> pa.Array:
+    def lists(self, own: np.ndarray[Any, Any]) -> pa.Array:
         """The tables of each transaction, ``db.table``; numbers grow."""
-        import pyarrow as pa
-
         texts = text_array([".".join(name) for name in self.names])
         pairs = np.concatenate(self.parts) if self.parts else np.zeros(0, np.int64)
         _, firsts = np.unique(pairs, return_index=True)
@@ -97,14 +96,9 @@ class _Pairs:
         of, tables = pairs >> _NAME_BITS, pairs & ((1 << _NAME_BITS) - 1)
         order = np.argsort(of, kind="stable")
         of, tables = of[order], tables[order]
-        offsets = np.searchsorted(of, np.append(numbers, numbers[-1:] + 1)).astype(np.int32)
-        if not len(numbers):
-            offsets = np.zeros(1, np.int32)
-        places = pa.Array.from_buffers(pa.int64(), len(tables), [None, pa.py_buffer(tables)])
-        return pa.ListArray.from_arrays(
-            pa.Array.from_buffers(pa.int32(), len(offsets), [None, pa.py_buffer(offsets)]),
-            texts.take(places),
-        )
+        ends = np.append(own, own[-1:] + 1) if len(own) else np.zeros(1, np.int64)
+        offsets = np.searchsorted(of, ends)
+        return pa.ListArray.from_arrays(integers(offsets), texts.take(numbers(tables)))
 
 
 class Transactions:
@@ -120,7 +114,6 @@ class Transactions:
         self._tables = _Pairs()
         self._counts: list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]] = []
         self._next = 0
-        self._slots: tuple[Any, np.ndarray[Any, Any]] | None = None
 
     # ---- windows ------------------------------------------------------------------------------
 
@@ -138,10 +131,10 @@ class Transactions:
                     table = self._tables.number(name)
                     self._tables.add(np.array([item.number]), np.array([table]))
         if window.stretch is not None:
-            self._take_tables(window)
-            self._take_queries(window)
+            self._take_tables(window, window.stretch)
+            self._take_queries(window.stretch)
             if rows is not None:
-                self._take_counts(window, rows)
+                self._take_counts(window.stretch.entries, rows)
 
     def _told_of(self, number: int) -> _Told:
         return self._told.setdefault(number, _Told(Transaction(number)))
@@ -165,9 +158,7 @@ class Transactions:
         if window.repeated is not None:
             self._repeated.update(window.repeated.tolist())
 
-    def _take_tables(self, window: Window) -> None:
-        stretch = window.stretch
-        assert stretch is not None
+    def _take_tables(self, window: Window, stretch: Stretch) -> None:
         entries = stretch.entries
         maps = entries[(entries["type"] == EventType.TABLE_MAP_EVENT) & (entries["slot"] >= 0)]
         if not len(maps):
@@ -181,10 +172,8 @@ class Transactions:
         inside = (maps["tx"] >= 0) & (names[slots] >= 0)
         self._tables.add(maps["tx"][inside], names[slots[inside]])
 
-    def _take_queries(self, window: Window) -> None:
+    def _take_queries(self, stretch: Stretch) -> None:
         """The first original statement of each transaction."""
-        stretch = window.stretch
-        assert stretch is not None
         entries = stretch.entries
         found = np.flatnonzero(entries["type"] == EventType.ROWS_QUERY_LOG_EVENT)
         bad = entries["notes"][found] & BAD_CHECKSUM > 0
@@ -195,18 +184,13 @@ class Transactions:
             if told.first_query is None or told.first_query[0] > stretch.ordinal + i:
                 told.add_query(stretch.query(i), stretch.ordinal + i)
 
-    def _take_counts(self, window: Window, rows: np.ndarray[Any, Any]) -> None:
-        stretch = window.stretch
-        assert stretch is not None
-        entries = stretch.entries
+    def _take_counts(self, entries: np.ndarray[Any, Any], rows: np.ndarray[Any, Any]) -> None:
         here = np.flatnonzero(ROWS_EVENTS[entries["type"]] & (rows > 0) & (entries["tx"] >= 0))
         if not len(here):
             return
         numbers, places = np.unique(entries["tx"][here], return_inverse=True)
-        codes = entries["type"][here]
-        op = np.where(np.isin(codes, _UPDATES), 1, np.where(np.isin(codes, _DELETES), 2, 0))
         sums = np.zeros((len(numbers), 3), np.int64)
-        np.add.at(sums, (places, op), rows[here])
+        np.add.at(sums, (places, operations(entries["type"][here])), rows[here])
         self._counts.append((numbers, sums))
 
     def count(self, changes: pa.Table) -> None:
@@ -234,8 +218,6 @@ class Transactions:
         ``filters``: which are wanted; a position counts by the transaction's start; ``files``: the
         names of the logs that were read; ``decisions``: what became of prepared ones elsewhere.
         """
-        import pyarrow as pa
-
         parts = [part for part in self._records if len(part)]
         records = np.concatenate(parts) if parts else np.zeros(0, TRANSACTIONS)
         columns = self._columns(records, decisions or {})
@@ -246,8 +228,6 @@ class Transactions:
             table = table.filter(flags(~np.isin(records["number"], list(self._repeated))))
         if filters is None or filters == Filters():
             return table
-        from binlogkit.frames.wanted import wanted_transactions
-
         return table.filter(wanted_transactions(table, filters, files))
 
     def _columns(
@@ -255,16 +235,14 @@ class Transactions:
         records: np.ndarray[Any, Any],
         decisions: Mapping[int, tuple[Outcome, str, int]],
     ) -> dict[str, Any]:
-        import pyarrow as pa
-
-        count, numbers, has = len(records), records["number"], records["has"]
+        count, own, has = len(records), records["number"], records["has"]
         counts = self._sums(records)
         told = self._told
         outcomes = text_array([str(outcome) for outcome in OUTCOMES])
         row_events = records["row_events"].copy()
         dml = np.zeros(count, np.int64)
         statements = np.zeros(count, np.int64)
-        first = int(numbers[0]) if count else 0
+        first = int(own[0]) if count else 0
         for number, item in told.items():
             row_events[number - first] += item.known.row_events
             dml[number - first] = item.known.dml_statements
@@ -281,56 +259,42 @@ class Transactions:
         outcome = records["outcome"].astype(np.int32)
         for number, (how, _, _) in resolved.items():
             outcome[number - first] = how
-        columns: dict[str, Any] = {
-            "tx": _numbers(numbers),
-            "source": _names(self._sources, numbers),
-            "file": _names(self._files, numbers),
-            "pos": _numbers(records["pos"]),
-            "end_file": _patched(_names(self._files, numbers), numbers, self._end_files),
-            "end_pos": _numbers(records["end_pos"]),
+        columns: dict[str, Any] = {name: numbers(records[name]) for name in _STORED}
+        columns |= {name: numbers(records[name], there=has & bit) for name, bit in _WHERE.items()}
+        columns |= {f"{op}s": numbers(counts[:, i]) for i, op in enumerate(OPS)}
+        columns |= {
+            "tx": numbers(own),
+            "source": _names(self._sources, own),
+            "file": _names(self._files, own),
+            "end_file": _patched(_names(self._files, own), own, self._end_files),
             "gtid": _texts(gtid_array(records), has & GTID),
-            "server_id": _numbers(records["server_id"]),
-            "thread_id": _numbers(records["thread_id"], has & THREAD),
-            "xid": _numbers(records["xid"], has & XID),
-            "xa": _sparse(numbers, {n: t.known.xa for n, t in told.items()}, pa.string()),
-            "timestamp": _numbers(records["timestamp"]),
-            "end_timestamp": _numbers(records["end_timestamp"]),
-            "commit_timestamp": _numbers(records["commit_timestamp"], has & COMMIT),
-            "original_commit_timestamp": _numbers(records["original_timestamp"], has & COMMIT),
-            "outcome": outcomes.take(_numbers(outcome)),
-            "resolved_file": _sparse(numbers, {n: r[1] for n, r in resolved.items()}, pa.string()),
-            "resolved_pos": _sparse(numbers, {n: r[2] for n, r in resolved.items()}, pa.int64()),
-            "events": _numbers(records["events"]),
-            "size": _numbers(records["size"]),
-            "inserts": _numbers(counts[:, 0]),
-            "updates": _numbers(counts[:, 1]),
-            "deletes": _numbers(counts[:, 2]),
-            "rows": _numbers(counts.sum(axis=1)),
-            "tables": self._tables.lists(numbers),
-            "statements": _numbers(statements),
-            "format": formats.take(_numbers(format_of)),
-            "compressed": flags(
-                np.isin(numbers, [n for n, t in told.items() if t.known.compressed])
-            ),
-            "last_committed": _numbers(records["last_committed"], has & _CLOCK),
-            "sequence_number": _numbers(records["sequence_number"], has & _CLOCK),
+            "xa": _sparse(own, {n: t.known.xa for n, t in told.items()}, pa.string()),
+            "original_commit_timestamp": numbers(records["original_timestamp"], there=has & COMMIT),
+            "outcome": outcomes.take(numbers(outcome)),
+            "resolved_file": _sparse(own, {n: r[1] for n, r in resolved.items()}, pa.string()),
+            "resolved_pos": _sparse(own, {n: r[2] for n, r in resolved.items()}, pa.int64()),
+            "rows": numbers(counts.sum(axis=1)),
+            "tables": self._tables.lists(own),
+            "statements": numbers(statements),
+            "format": formats.take(numbers(format_of)),
+            "compressed": flags(np.isin(own, [n for n, t in told.items() if t.known.compressed])),
             "first_query": _sparse(
-                numbers,
+                own,
                 {n: t.first_query[1] for n, t in told.items() if t.first_query is not None},
                 pa.string(),
             ),
         }
         for name in ("gtid", *_OF_GTID):
-            own = {n: getattr(t.known, name) for n, t in told.items()}
-            columns[name] = _patched(columns[name], numbers, own)
+            found = {n: getattr(t.known, name) for n, t in told.items()}
+            columns[name] = _patched(columns[name], own, found)
         return columns
 
     def _sums(self, records: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """Inserts, updates and deletes of each transaction."""
         sums = np.zeros((len(records), 3), np.int64)
         first = int(records["number"][0]) if len(records) else 0
-        for numbers, counts in self._counts:
-            sums[numbers - first] += counts
+        for own, counts in self._counts:
+            sums[own - first] += counts
         return sums
 
     def _resolved(self, records: np.ndarray[Any, Any]) -> dict[int, tuple[int, str, int]]:
@@ -356,52 +320,32 @@ def _name_at(known: list[tuple[int, str]], number: int) -> str:
     return next(name for start, name in reversed(known) if start <= number)
 
 
-def _names(known: list[tuple[int, str]], numbers: np.ndarray[Any, Any]) -> pa.Array:
+def _names(known: list[tuple[int, str]], own: np.ndarray[Any, Any]) -> pa.Array:
     """The name that counts at each transaction."""
     starts = np.array([start for start, _ in known], np.int64)
-    places = np.searchsorted(starts, numbers, side="right") - 1
-    return text_array([name for _, name in known]).take(_numbers(places))
-
-
-def _numbers(values: np.ndarray[Any, Any], there: np.ndarray[Any, Any] | None = None) -> pa.Array:
-    """Numbers as Arrow; null where ``there`` is 0."""
-    import pyarrow as pa
-
-    kind = pa.uint64() if values.dtype == np.uint64 else pa.int64()
-    wide = np.ascontiguousarray(values, np.uint64 if values.dtype == np.uint64 else np.int64)
-    bits = None
-    if there is not None and not there.all():
-        bits = pa.py_buffer(np.packbits(there != 0, bitorder="little"))
-    return pa.Array.from_buffers(kind, len(wide), [bits, pa.py_buffer(wide)])
+    places = np.searchsorted(starts, own, side="right") - 1
+    return text_array([name for _, name in known]).take(numbers(places))
 
 
 def _texts(texts: pa.Array, there: np.ndarray[Any, Any]) -> pa.Array:
-    import pyarrow as pa
-
     if there.all():
         return texts
-    bits = pa.py_buffer(np.packbits(there != 0, bitorder="little"))
-    return pa.Array.from_buffers(pa.string(), len(texts), [bits, *texts.buffers()[1:]])
+    return pa.Array.from_buffers(pa.string(), len(texts), [bits(there), *texts.buffers()[1:]])
 
 
-def _sparse(numbers: np.ndarray[Any, Any], values: dict[int, Any], kind: pa.DataType) -> pa.Array:
+def _sparse(own: np.ndarray[Any, Any], values: dict[int, Any], kind: pa.DataType) -> pa.Array:
     """The values of few transactions, null for the others."""
-    import pyarrow as pa
-
-    return _patched(pa.nulls(len(numbers), kind), numbers, values)
+    return _patched(pa.nulls(len(own), kind), own, values)
 
 
-def _patched(column: pa.Array, numbers: np.ndarray[Any, Any], values: dict[int, Any]) -> pa.Array:
+def _patched(column: pa.Array, own: np.ndarray[Any, Any], values: dict[int, Any]) -> pa.Array:
     """A column with the values of some transactions, where they have one."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     known = sorted((n, value) for n, value in values.items() if value is not None)
     if not known:
         return column
-    mask = np.isin(numbers, [n for n, _ in known])
-    there = set(numbers[mask].tolist())
+    mask = np.isin(own, [n for n, _ in known])
+    there = set(own[mask].tolist())
     found = [value for n, value in known if n in there]
     texts = pa.types.is_string(column.type)
-    new = text_array(found) if texts else _numbers(np.array(found, np.int64))
+    new = text_array(found) if texts else numbers(np.array(found, np.int64))
     return pc.replace_with_mask(column, flags(mask), new)

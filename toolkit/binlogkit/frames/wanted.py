@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from binlogkit.frames.arrays import flags
 from binlogkit.frames.transaction_facts import TransactionFacts
 from binlogkit.rows.filters import OPS, Filters
 from binlogkit.rows.window import Window
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-__all__ = ["wanted_events", "wanted_ops", "wanted_transactions"]
+__all__ = ["operations", "wanted_events", "wanted_ops", "wanted_transactions"]
 
 _UPDATES, _DELETES = (24, 31, 39), (25, 32)
 _MICROSECOND = 1_000_000
@@ -44,13 +42,14 @@ def wanted_events(
     return np.logical_and.reduce(checks) if checks else None
 
 
+def operations(codes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The operation of types of rows events, as a place in ``OPS``."""
+    return np.where(np.isin(codes, _UPDATES), 1, np.where(np.isin(codes, _DELETES), 2, 0))
+
+
 def wanted_ops(filters: Filters, codes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Of which types of rows events the operation is wanted."""
-    op = np.where(np.isin(codes, _UPDATES), 1, np.where(np.isin(codes, _DELETES), 2, 0))
-    found: np.ndarray[Any, Any] = np.isin(
-        op, [i for i, name in enumerate(OPS) if name in filters.ops]
-    )
-    return found
+    return np.isin(operations(codes), [i for i, name in enumerate(OPS) if name in filters.ops])
 
 
 def wanted_transactions(table: pa.Table, filters: Filters, files: Sequence[str]) -> pa.Array:

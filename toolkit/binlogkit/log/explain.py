@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import TypeAlias, cast
 
 from binlogkit.constants import event_type_name
 from binlogkit.errors import UsageError
@@ -88,14 +88,15 @@ def explanations(log: Streams, at: Place | Iterable[Place] | None = None) -> Ite
 _Wanted: TypeAlias = tuple[str, int, "int | None"]
 
 
-def _several(at: Any) -> Sequence[Any]:
-    pair = isinstance(at, tuple) and len(at) == 2 and all(isinstance(n, int) for n in at)
-    if isinstance(at, int | str) or pair:
+def _several(at: Place | Iterable[Place]) -> Sequence[Place]:
+    if isinstance(at, int | str):
         return [at]
+    if isinstance(at, tuple) and len(at) == 2 and all(isinstance(n, int) for n in at):
+        return [cast("tuple[int, int]", at)]
     return list(at)
 
 
-def _place(log: Streams, place: Any) -> _Wanted:
+def _place(log: Streams, place: Place) -> _Wanted:
     """The file, position and number in a payload that ``place`` says."""
     if isinstance(place, tuple):
         place = f"{place[0]}/{place[1]}"

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from binlogkit.frames.fields.field import Fields
     from binlogkit.frames.natural import Decimals
     from binlogkit.log.audit import Audit
-    from binlogkit.log.explain import Explanation
+    from binlogkit.log.explain import Explanation, Place
     from binlogkit.log.point import PointArgs
     from binlogkit.log.state import TableState
     from binlogkit.log.verify import Verification
@@ -326,7 +326,7 @@ class Log(Streams):
 
         return verify_log(self, rows=rows)
 
-    def explain(self, at: Any = None) -> Explanation:
+    def explain(self, at: Place | Iterable[Place] | None = None) -> Explanation:
         """Events as annotated walks over their bytes; see :func:`binlogkit.explain`."""
         from binlogkit.log.explain import Explanation, explanations
 

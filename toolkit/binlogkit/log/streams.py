@@ -22,6 +22,7 @@ from binlogkit.sources.carriers import Carrier
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from binlogkit.frames.matching import Matcher
     from binlogkit.frames.transactions import Transactions
     from binlogkit.rows.losses import Loss
     from binlogkit.rows.schema import TableSchema
@@ -298,18 +299,18 @@ class Streams:
         views: Sequence[Callable[[Window], object]] = (),
     ) -> Iterator[Batch]:
         """What :meth:`batches` does with a reading; ``views`` take each of its windows as well."""
-        from binlogkit.frames.matching import Matcher
         from binlogkit.frames.projection import projected
 
-        matching = Matcher(wanted.where)
+        matching = _matcher(wanted)
         decoded = None if asked is None else asked | wanted.where.columns
         for window in self._windows(reading, wanted, decoded, views=views):
             for batch in window:
-                kept = matching(batch.batch)
+                kept = matching(batch.batch) if matching else batch.batch
                 if kept.num_rows:
                     kept = kept if asked is None else projected(kept, asked)
                     yield Batch(batch.table, batch.schema_version, kept)
-        matching.complain()
+        if matching:
+            matching.complain()
         _no_others(reading, wanted, asked or frozenset())
 
     def batches_to_damage(
@@ -333,13 +334,12 @@ class Streams:
 
     def _matching(self, wanted: Filters) -> Iterator[list[pa.RecordBatch]]:
         """The batches of each window, rows chosen by their values."""
-        from binlogkit.frames.matching import Matcher
-
-        matching, reading = Matcher(wanted.where), self.reading()
+        matching, reading = _matcher(wanted), self.reading()
         for window in self._windows(reading, wanted, to_sort=True):
-            found = [matching(b.batch) for b in window]
+            found = [matching(b.batch) if matching else b.batch for b in window]
             yield [batch for batch in found if batch.num_rows]
-        matching.complain()
+        if matching:
+            matching.complain()
         _no_others(reading, wanted, frozenset())
 
     def _windows(
@@ -401,6 +401,15 @@ def view(
             raise
         return error
     return None
+
+
+def _matcher(wanted: Filters) -> Matcher | None:
+    """What chooses rows by their values, where that is wanted; it loads ``pyarrow.compute``."""
+    if not wanted.where:
+        return None
+    from binlogkit.frames.matching import Matcher
+
+    return Matcher(wanted.where)
 
 
 def _column_names(columns: Iterable[str] | None) -> frozenset[str] | None:

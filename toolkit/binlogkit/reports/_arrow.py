@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from binlogkit.frames.arrays import one_text, text_array
 from binlogkit.frames.fields.field import written_type
@@ -18,9 +21,6 @@ from binlogkit.frames.text_columns import (
     json_lists,
 )
 from binlogkit.reports._values import json_text
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 __all__ = ["JSON_COLUMNS", "is_constant", "json_lines", "with_safe_json"]
 
@@ -45,9 +45,6 @@ def json_lines(batch: pa.RecordBatch) -> bytes:
 
 def is_constant(column: pa.Array) -> bool:
     """Whether all cells are the same, as far as that is quickly seen."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if column.null_count:
         return bool(column.null_count == len(column))
     simple = pa.types.is_integer(column.type) or pa.types.is_string(column.type)
@@ -56,8 +53,6 @@ def is_constant(column: pa.Array) -> bool:
 
 def with_safe_json(batch: pa.RecordBatch) -> pa.RecordBatch:
     """The batch, JSON in its text columns written as JSON lines have it."""
-    import pyarrow as pa
-
     columns = list(batch.columns)
     for i, field in enumerate(batch.schema):
         column = columns[i]
@@ -79,9 +74,6 @@ def _lines(batch: pa.RecordBatch) -> Iterator[str]:
 
 def _json_texts(array: pa.Array, field: pa.Field) -> pa.Array:
     """Each cell of a column as JSON text, without a null."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     kind, null = array.type, one_text("null")
     if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
         return pc.fill_null(array.cast(pa.string()), null)
@@ -108,8 +100,6 @@ def _json_lists(array: pa.ListArray) -> pa.Array:
 
 def _json_cells(array: pa.Array, field: pa.Field) -> list[str]:
     """Each cell of a column as JSON text; a dictionary's values are written once."""
-    import pyarrow as pa
-
     kind = array.type
     if pa.types.is_dictionary(kind):
         words = [*_json_cells(array.dictionary, field.with_type(kind.value_type)), "null"]

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
 
+import pyarrow as pa
+
 from binlogkit.errors import BinlogKitError, SchemaError, printable
 from binlogkit.frames.fields.field import Fields, arrow_type, written_type
 from binlogkit.frames.fields.ledger import EVENT
@@ -14,8 +16,6 @@ from binlogkit.reports._columns import ABSENT, Picker
 from binlogkit.reports._values import cell_text
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from binlogkit.reports._destination import ByteSink
 
 __all__ = ["batches_of", "declare", "write_columnar"]
@@ -30,8 +30,6 @@ _UINT64 = range(1 << 64)
 def declare(names: Sequence[str], rows: Sequence[list[Any]], known: Fields = ()) -> pa.Schema:
     """A schema for columns of plain records: as ``known`` and the contract's names say, and else
     from ``rows``."""
-    import pyarrow as pa
-
     named = (*PROVENANCE, *EVENT, *ROW, *STATE, *known)
     types = {field.name: arrow_type(written_type(field)) for field in named}
     return pa.schema(
@@ -44,8 +42,6 @@ def declare(names: Sequence[str], rows: Sequence[list[Any]], known: Fields = ())
 
 def _guess(cells: list[Any]) -> pa.DataType:
     """The narrowest type that holds each of ``cells`` exactly; text where none does."""
-    import pyarrow as pa
-
     there = [cell for cell in cells if cell is not None and cell is not ABSENT]
     kinds = {type(cell) for cell in there}
     if kinds == {bool}:
@@ -77,8 +73,6 @@ def batches_of(
 
 
 def _batch(rows: list[list[Any]], schema: pa.Schema) -> pa.RecordBatch:
-    import pyarrow as pa
-
     arrays = []
     for field, cells in zip(schema, zip(*rows, strict=True), strict=True):
         text = pa.types.is_string(field.type) or pa.types.is_large_string(field.type)
@@ -111,12 +105,11 @@ def write_columnar(
 
     The file's end is written also when ``batches`` raises, so that what was delivered can be read.
     """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     writer: _Writer
     try:
         if form == "parquet":
+            import pyarrow.parquet as pq
+
             writer = pq.ParquetWriter(sink, schema, compression="zstd")
         else:
             writer = pa.ipc.new_stream(sink, schema)

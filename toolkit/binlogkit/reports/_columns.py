@@ -6,6 +6,7 @@ the dot a name in it: ``after.id``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -23,6 +24,8 @@ class _Absent:
 
 ABSENT = _Absent()
 Picker = Callable[[Mapping[str, Any]], list[Any]]
+_BLANKS = re.compile(r"\s*")
+_NAME = re.compile(r"`((?:[^`]|``)*)`|([^,`]+)")  # quoted or not
 
 
 def parse_columns(text: str) -> list[str]:
@@ -31,44 +34,21 @@ def parse_columns(text: str) -> list[str]:
     UsageError: an empty or doubled name, or a backtick that is not closed.
     """
     names: list[str] = []
-    rest = text
-    while True:
-        name, rest, more = _next_name(rest.lstrip(), text)
+    at = -1
+    while at < len(text):
+        name, start = "", _BLANKS.match(text, at + 1).end()  # type: ignore[union-attr]
+        at = start
+        while found := _NAME.match(text, at):
+            name += found[2] if found[1] is None else found[1].replace("``", "`")
+            at = found.end()
+        if text[at : at + 1] == "`":
+            raise UsageError(f"--columns {printable(text)} has a backtick that is not closed")
+        name = name if "`" in text[start:at] else name.rstrip()
         if not name or name in names:
             problem = "names a column twice" if name else "names an empty column"
             raise UsageError(f"--columns {printable(text)} {problem}")
         names.append(name)
-        if not more:
-            return names
-
-
-def _next_name(text: str, whole: str) -> tuple[str, str, bool]:
-    """The first name of ``text``, what is behind its comma, and whether there was a comma."""
-    name, position = "", 0
-    while position < len(text) and text[position] != ",":
-        if text[position] != "`":
-            name += text[position]
-            position += 1
-            continue
-        quoted, position = _quoted(text, position + 1, whole)
-        name += quoted
-    bare = name if "`" in text[:position] else name.rstrip()
-    return bare, text[position + 1 :], position < len(text)
-
-
-def _quoted(text: str, start: int, whole: str) -> tuple[str, int]:
-    """The text of a name in backticks from ``start``, and where the closing one ends."""
-    name, position = "", start
-    while position < len(text):
-        if text[position] != "`":
-            name += text[position]
-            position += 1
-        elif text[position + 1 : position + 2] == "`":
-            name += "`"
-            position += 2
-        else:
-            return name, position + 1
-    raise UsageError(f"--columns {printable(whole)} has a backtick that is not closed")
+    return names
 
 
 def picker(columns: Sequence[str], known: Iterable[str]) -> Picker:

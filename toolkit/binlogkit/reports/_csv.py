@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from binlogkit.errors import printable
 from binlogkit.frames.text_columns import has_large_rows, holds_quotes, is_plain, joined_rows
 from binlogkit.reports._arrow import is_constant
 from binlogkit.reports._columns import ABSENT
 from binlogkit.reports._values import cell_text
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 __all__ = ["csv_block", "csv_lines"]
 
@@ -75,9 +75,6 @@ def csv_block(batch: pa.RecordBatch, *, raw: bool) -> bytes:
 
 def _fields(column: pa.Array, raw: bool) -> pa.StringArray | str:
     """Each cell of a column as a field; one text, where all are the same."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if len(column) and is_constant(column):
         return _field(column[0].as_py(), raw, False)
     if pa.types.is_integer(column.type):

@@ -6,14 +6,14 @@ import os
 import stat
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Protocol
 
 from binlogkit.errors import BinlogKitError, UsageError, WriteError, printable
 
-__all__ = ["ByteSink", "destination", "is_terminal"]
+__all__ = ["ByteSink", "destination", "is_terminal", "write_text"]
 
 
 class ByteSink(Protocol):
@@ -70,6 +70,13 @@ def destination(output: str | os.PathLike[str], *, binary: bool = False) -> Iter
             yield sink
     except OSError as exc:  # a full disk
         raise WriteError("standard output" if name == "-" else name, exc.strerror or "") from exc
+
+
+def write_text(output: str | os.PathLike[str], pieces: Iterable[str]) -> None:
+    """Write text to ``output``, which is as in :func:`destination`."""
+    with destination(output) as sink:
+        for piece in pieces:
+            sink.write(piece.encode("utf-8"))
 
 
 def _special(path: Path) -> bool:

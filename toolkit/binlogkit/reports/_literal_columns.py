@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from binlogkit.frames.records import cell_values
 from binlogkit.frames.text_columns import Part, bytes_of, hex_texts, joined, value_texts
@@ -13,8 +15,6 @@ from binlogkit.reports._literals import PLAIN, literal, quoted
 from binlogkit.reports._statements import INEXACT, LONGEST_KEY, condition, exactly
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from binlogkit.analyses.plans import Chosen
 
 __all__ = ["conditions", "literals"]
@@ -35,8 +35,6 @@ def conditions(column: Chosen) -> list[Part]:
         return [f"{name} <=> NULL"]
     if column.kind != "text":
         return [f"{name} <=> ", literals(column)]
-    import pyarrow.compute as pc
-
     introducer, text = _texts(array)
     both: list[Part] = [f"{name} <=> ", introducer, text, f" AND {exactly(name)}", text]
     long = pc.greater(pc.utf8_length(array), LONGEST_KEY)
@@ -55,9 +53,6 @@ def _with_special(
     special = dict(column.special())
     if not special:
         return texts
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     there = np.zeros(len(texts), np.bool_)
     there[list(special)] = True
     made = pa.array(map(form, special.values()), pa.string())
@@ -66,9 +61,6 @@ def _with_special(
 
 def _literals(array: pa.Array, field: pa.Field, kind: str) -> pa.StringArray:
     """Each value as SQL, null where there is none."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     types = pa.types
     if types.is_integer(array.type):
         return array.cast(pa.string())
@@ -90,9 +82,6 @@ def _literals(array: pa.Array, field: pa.Field, kind: str) -> pa.StringArray:
 
 def _texts(array: pa.StringArray) -> tuple[Part, pa.StringArray]:
     """The introducers of texts, and what follows them, null where there is no text."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     plain = pc.binary_join_element_wise("'", array, "'", "")
     if _PLAIN_BYTES[bytes_of(array)].all():
         return "", plain

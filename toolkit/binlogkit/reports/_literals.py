@@ -120,25 +120,16 @@ def _json(value: object) -> str | None:
 
 
 _FORMS: dict[str, _Form] = {
-    "integer": _integer,
+    **dict.fromkeys(("integer", "bit", "year"), _integer),
     "float": _float,
     "double": _double,
     "decimal": _decimal,
-    "bit": _integer,
-    "year": _integer,
-    "date": _text,
-    "time": _text,
-    "datetime": _text,
-    "timestamp": _text,
-    "text": _text,
-    "binary": _binary,
-    "enum": _labels,
-    "set": _labels,
+    **dict.fromkeys(("date", "time", "datetime", "timestamp", "text"), _text),
+    **dict.fromkeys(("enum", "set"), _labels),
     "json": _json,
     # SRID and WKB as stored are the server's internal format, which a geometry column takes as it
     # is: no axis order, which 8.0 gave to WKB functions, comes between.
-    "geometry": _binary,
-    "vector": _binary,
+    **dict.fromkeys(("binary", "geometry", "vector"), _binary),
 }
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from binlogkit.analyses.plans import Chunk, PlanColumns, Reasons
 from binlogkit.errors import UsageError, printable
@@ -26,17 +28,12 @@ from binlogkit.reports._statements import (
     sentence,
 )
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 __all__ = ["chunk_lines"]
 
 
 def chunk_lines(chunk: Chunk, first: int) -> tuple[bytes, int]:
     """The lines of a chunk, of which the plans have the numbers from ``first`` on; how many plans
     have no statement."""
-    import pyarrow as pa
-
     made, refused = [], 0
     for places, plans in chunk:
         reasons = _reasons(plans)
@@ -51,8 +48,6 @@ def chunk_lines(chunk: Chunk, first: int) -> tuple[bytes, int]:
 
 
 def _lines(plans: PlanColumns, reasons: Reasons, number: pa.StringArray) -> pa.StringArray:
-    import pyarrow.compute as pc
-
     rows, there = len(number), reasons.none()
     told: list[Part] = ["-- ", number, ": ", *_origin(plans), "\n"]
     refused = said = None
@@ -69,8 +64,6 @@ def _lines(plans: PlanColumns, reasons: Reasons, number: pa.StringArray) -> pa.S
 
 def _origin(plans: PlanColumns) -> list[Part]:
     """What the statements do and which changes they answer, for their comments."""
-    import pyarrow.compute as pc
-
     texts: dict[str, Part] = {}
     for name, form in FORMS.items():
         if name in ("pos", "row"):
@@ -88,8 +81,6 @@ def _shown(form: Callable[[Any], str], value: Any) -> str:
 
 def _reasons(plans: PlanColumns) -> Reasons:
     """Why plans have no statement, also where it is SQL that cannot say it."""
-    import pyarrow as pa
-
     reasons = Reasons(plans.refused)
     there = reasons.none()
     if not there.any():
@@ -116,9 +107,6 @@ def _refuse_name(name: str, rows: Mask, reasons: Reasons) -> None:
 
 def _statement(plans: PlanColumns) -> list[Part]:
     """The parts of the statements."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     every = np.ones(len(plans.limit_one), np.bool_)
     names = [quoted(column.name) for column in plans.set]
     values = [(every, [literals(column)]) for column in plans.set]
@@ -151,8 +139,6 @@ def _kept(plans: PlanColumns) -> Iterator[tuple[Mask, list[Part]]]:
 
 def _run(statement: list[Part], plans: PlanColumns) -> list[Part]:
     """What runs the statements: see :func:`binlogkit.reports._literals.prepared`."""
-    import pyarrow.compute as pc
-
     rows = len(plans.limit_one)
     most = sum(
         len(p) if isinstance(p, str) else pc.max(pc.binary_length(p)).as_py() for p in statement

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
+from rich.cells import cell_len
+
 from binlogkit.errors import printable
 from binlogkit.reports._columns import ABSENT
 from binlogkit.reports._values import printable_cell
@@ -49,8 +51,6 @@ def plain_table(
 
     ``numeric``: the columns that are set to the right, by default those that hold numbers only.
     """
-    from rich.cells import cell_len
-
     stream = iter(rows)
     head = [printable(name) for name in names]
     first = list(islice(stream, page))
@@ -79,8 +79,6 @@ def screen_table(
     numeric: Sequence[bool] | None = None,
 ) -> Iterator[str]:
     """The same for a terminal, a page at a time, with escape sequences of our own only."""
-    from rich.cells import cell_len
-
     stream = iter(rows)
     head = [printable(name) for name in names]
     first = list(islice(stream, page))
@@ -182,7 +180,6 @@ def _page(
 
 def _blocks(head: list[str], rows: list[list[str]], before: int, screen: Screen) -> str:
     """One block per record, a line per column that is not empty, as the mysql client's ``\\G``."""
-    from rich.cells import cell_len
     from rich.table import Table
     from rich.text import Text
 

@@ -18,7 +18,7 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-from binlogkit._kernel.value_text import not_finite
+from binlogkit._kernel.value_text import not_finite, time_text
 from binlogkit.errors import printable
 
 __all__ = ["cell_text", "iso_time", "json_text", "plain", "printable_cell"]
@@ -80,19 +80,12 @@ def _scalar(value: object) -> Any:
     if isinstance(value, dt.date | dt.time | UUID):
         return str(value)
     if isinstance(value, dt.timedelta):
-        return _interval(value)
+        us = value // dt.timedelta(microseconds=1)
+        return time_text(us, 6 if us % _MICROSECONDS else 0)
     if type(value).__module__ == "numpy" and hasattr(value, "item"):
         # A float32's own digits, not those of the double that it widens to.
         return plain(float(str(value)) if type(value).__name__ == "float32" else value.item())
     raise TypeError(f"no form for a value of type {type(value).__name__} in a record")
-
-
-def _interval(value: dt.timedelta) -> str:
-    """A TIME as the server prints it: the sign covers the fraction."""
-    total = (value.days * 86400 + value.seconds) * _MICROSECONDS + value.microseconds
-    seconds, fraction = divmod(abs(total), _MICROSECONDS)
-    text = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
-    return ("-" if total < 0 else "") + text + (f".{fraction:06}" if fraction else "")
 
 
 _ENCODER = json.JSONEncoder(

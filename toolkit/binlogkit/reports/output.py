@@ -23,7 +23,7 @@ from binlogkit.errors import BinlogKitError, UsageError, printable
 from binlogkit.frames.fields.field import TIMES, Fields
 from binlogkit.frames.fields.field import names as field_names
 from binlogkit.reports._columns import ABSENT, parse_columns, picker
-from binlogkit.reports._destination import ByteSink, destination, is_terminal
+from binlogkit.reports._destination import ByteSink, destination, is_terminal, write_text
 from binlogkit.reports._values import iso_time, json_text
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ __all__ = [
     "screen",
     "write_batches",
     "write_records",
+    "write_text",
 ]
 
 FORMATS = ("table", "jsonl", "csv", "parquet", "arrow")

@@ -16,7 +16,7 @@ Why each setting: :data:`_SETTINGS`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -42,6 +42,11 @@ _SETTINGS: tuple[tuple[str, str, str], ...] = (
     ("sql_safe_updates", "0", "rows of tables without a key are found by their values"),
     ("sql_auto_is_null", "0", "IS NULL means NULL"),
     ("autocommit", "0", "also after an error nothing is kept one by one"),
+    (
+        "foreign_key_checks",
+        "1",
+        "a child without its parent is an error; ON DELETE CASCADE works on later rows too",
+    ),
 )
 
 
@@ -50,16 +55,12 @@ class SqlOptions:
     """How a script is made.
 
     ``title``: what it does, one line; ``made_by``: tool, version and command, for the head;
-    ``commit``: what ``@bk_commit`` is set to; ``foreign_key_checks``: 1 by default: a child
-    without its parent is an error, and ON DELETE CASCADE works, also on rows that came later;
-    ``notes``: more lines for the head.
+    ``commit``: what ``@bk_commit`` is set to.
     """
 
     title: str = "undo"
     made_by: str = "binlogkit"
     commit: bool = False
-    foreign_key_checks: bool = True
-    notes: Sequence[str] = ()
 
 
 def script(plans: Iterable[Plan], options: SqlOptions | None = None) -> Iterator[str]:
@@ -112,11 +113,9 @@ class Script:
 
 
 def _head(options: SqlOptions, plans: Iterable[Plan]) -> list[str]:
-    checks = int(options.foreign_key_checks)
     lines = [
         comment(options.title),
         comment(f"made by {options.made_by}"),
-        *(comment(note) for note in options.notes),
         *(comment(f"GAP: changes may be missing: {gap}") for gap in getattr(plans, "gaps", ())),
         *(comment(f"assumed: {told}") for told in getattr(plans, "assumes", ())),
         comment(""),
@@ -130,22 +129,15 @@ def _head(options: SqlOptions, plans: Iterable[Plan]) -> list[str]:
         comment(""),
         "SET @bk_wrong = 0, @bk_which = '';",
     ]
-    why = (
-        "a child without its parent is an error; ON DELETE CASCADE works on later rows too"
-        if checks
-        else "as asked: rows are written whether or not their parents are there, nothing cascades"
-    )
-    settings = [*_SETTINGS, ("foreign_key_checks", str(checks), why)]
     # One setting changes another (a collation its character set): all are saved first.
-    lines += [f"SET @bk_{name} = @@SESSION.{name};" for name, _, _ in settings]
-    for name, value, reason in settings:
+    lines += [f"SET @bk_{name} = @@SESSION.{name};" for name, _, _ in _SETTINGS]
+    for name, value, reason in _SETTINGS:
         lines += [comment(f"{name}: {reason}"), f"SET SESSION {name} = {value};"]
     return [*lines, "START TRANSACTION;"]
 
 
 def _tail(count: int, refused: int) -> list[str]:
-    names = [name for name, _, _ in _SETTINGS if name != "autocommit"]
-    names += ["foreign_key_checks", "autocommit"]
+    names = sorted((name for name, _, _ in _SETTINGS), key="autocommit".__eq__)  # that comes last
     return [
         comment(f"Verdict on {count} statements, {refused} refused"),
         "SET @bk_end = IF(@bk_commit = 1 AND @bk_wrong = 0, 'COMMIT', 'DO 0');",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from binlogkit.errors import printable
 from binlogkit.frames.fields.field import written_schema
 from binlogkit.frames.fields.rows import STATE
-from binlogkit.reports._destination import destination, is_terminal
+from binlogkit.reports._destination import is_terminal, write_text
 from binlogkit.reports._display import display, safe_lines, shortened
 from binlogkit.reports._values import json_text
 from binlogkit.reports.model import Figure, Items, Part, Report, Table, Text, columns_of
@@ -62,10 +62,7 @@ def write(report: Report, path: str | os.PathLike[str] = "-") -> None:
 
     UsageError: a path that cannot be written. A closed pipe ends it quietly.
     """
-    on = screen() if is_terminal(path) else None
-    with destination(path) as sink:
-        for piece in render(report, on):
-            sink.write(piece.encode("utf-8"))
+    write_text(path, render(report, screen() if is_terminal(path) else None))
 
 
 def write_state(batches: Iterable[pa.RecordBatch], output: Output) -> int:

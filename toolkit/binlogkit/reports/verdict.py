@@ -21,17 +21,11 @@ _WORDS: Mapping[str, tuple[Tone, str]] = {
 }
 _KINDS: Mapping[str, Tone] = {"ours": "bad", "unexplained": "bad", "theirs": "warn"}
 _COLUMNS = (
-    Column("kind"),
-    Column("file"),
-    Column("pos", kind="plain"),
-    Column("inner", kind="plain"),
-    Column("row", kind="plain"),
-    Column("column"),
-    Column("ours", kind="code", longest=500),
-    Column("theirs", kind="code", longest=500),
-    Column("rule"),
-    Column("reason"),
-)
+    Column("kind"), Column("file"),
+    *(Column(name, kind="plain") for name in ("pos", "inner", "row")),
+    Column("column"), *(Column(name, kind="code", longest=500) for name in ("ours", "theirs")),
+    Column("rule"), Column("reason"),
+)  # fmt: skip
 
 
 def conformance_report(
@@ -45,26 +39,16 @@ def conformance_report(
     if summary.kinds:
         kinds = [{"kind": kind, "differences": n} for kind, n in summary.kinds.items()]
         rules = [{"rule": rule, "differences": n} for rule, n in summary.rules.items()]
-        sections.append(
-            Section(
-                "Differences by kind",
-                [
-                    Table(kinds, (Column("kind"), Column("differences", kind="number"))),
-                    Table(
-                        rules,
-                        (Column("rule"), Column("differences", kind="number")),
-                        caption="By the rule that explains them",
-                    ),
-                ],
-            )
-        )
+        count = Column("differences", kind="number")
+        by_rule = "By the rule that explains them"
+        parts = [
+            Table(kinds, (Column("kind"), count)),
+            Table(rules, (Column("rule"), count), caption=by_rule),
+        ]
+        sections.append(Section("Differences by kind", parts))
     columns = [c for c in _COLUMNS if any(row.get(c.name) is not None for row in rows)]
-    sections.append(
-        Section(
-            "Differences",
-            [Table(rows, columns, empty="none that was kept", tone_by="kind", tones=_KINDS)],
-        )
-    )
+    table = Table(rows, columns, empty="none that was kept", tone_by="kind", tones=_KINDS)
+    sections.append(Section("Differences", [table]))
     return Report(title=title, cards=list(_cards(summary)), sections=sections, made=made)
 
 

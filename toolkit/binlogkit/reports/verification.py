@@ -17,27 +17,16 @@ _VERDICTS: Mapping[str, tuple[Tone, str]] = {
     "damage": ("bad", "The logs are damaged: something in them is missing or cannot be trusted."),
 }
 _FOUND = (
-    Column("grade"),
-    Column("code"),
-    Column("file"),
-    Column("pos", "from", "plain"),
-    Column("end_pos", "to", "plain"),
-    Column("found", longest=500),
-    Column("gtid", kind="code"),
-)
+    Column("grade"), Column("code"), Column("file"), Column("pos", "from", "plain"),
+    Column("end_pos", "to", "plain"), Column("found", longest=500), Column("gtid", kind="code"),
+)  # fmt: skip
 _FILES = (
-    Column("file"),
-    Column("kind"),
-    Column("server_version"),
-    Column("server_id", kind="plain"),
-    Column("events", kind="number"),
-    Column("size", "bytes", "number"),
-    Column("ok", "checksums good", "number"),
-    Column("bad", kind="number"),
-    Column("none", "without", "number"),
-    Column("ended", "ends with"),
+    Column("file"), Column("kind"), Column("server_version"), Column("server_id", kind="plain"),
+    Column("events", kind="number"), Column("size", "bytes", "number"),
+    Column("ok", "checksums good", "number"), Column("bad", kind="number"),
+    Column("none", "without", "number"), Column("ended", "ends with"),
     Column("damages", "damaged ranges", "number"),
-)
+)  # fmt: skip
 
 
 def verification_report(

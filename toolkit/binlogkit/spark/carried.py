@@ -8,14 +8,12 @@ decimals, the next wider signed type for unsigned integers, decimal(20,0) for 64
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+
+import pyarrow as pa
 
 from binlogkit._kernel.value_text import decimal_text
 from binlogkit.errors import SchemaError
 from binlogkit.frames.projection import IMAGES, rearranged
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 __all__ = ["carried_schema", "carry", "fit"]
 
@@ -24,20 +22,14 @@ _UINT64_DIGITS = 20
 
 def carried_schema(schema: pa.Schema) -> pa.Schema:
     """The schema with a type that Spark carries for each; metadata kept."""
-    import pyarrow as pa
-
     return pa.schema([_carried_field(f) for f in schema], metadata=schema.metadata)
 
 
 def _carried_field(field: pa.Field) -> pa.Field:
-    import pyarrow as pa
-
     return pa.field(field.name, _carried_type(field.type), metadata=field.metadata)
 
 
 def _carried_type(kind: pa.DataType) -> pa.DataType:
-    import pyarrow as pa
-
     types = pa.types
     if types.is_dictionary(kind):
         return _carried_type(kind.value_type)
@@ -60,8 +52,6 @@ def carry(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     raw cells are numbered as the image fields of ``schema``. SchemaError: values do not go
     into the type.
     """
-    import pyarrow as pa
-
     table = ".".join(json.loads(batch.schema.metadata[b"binlogkit:table"]))
     own = {field.name: field for field in batch.schema.field("before").type}
     there = [image for image in IMAGES if image in schema.names]
@@ -79,8 +69,6 @@ def carry(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
 
 def fit(column: pa.Array, kind: pa.DataType, name: str) -> pa.Array:
     """A column in another type. SchemaError: a value does not go into it."""
-    import pyarrow as pa
-
     if column.type == kind:
         return column
     if pa.types.is_dictionary(column.type):
@@ -95,7 +83,5 @@ def fit(column: pa.Array, kind: pa.DataType, name: str) -> pa.Array:
 
 def _decimal_texts(column: pa.Array) -> pa.Array:
     """Decimals as the server writes them: full scale, never an exponent."""
-    import pyarrow as pa
-
     texts = [None if v is None else decimal_text(v) for v in column.to_pylist()]
     return pa.array(texts, pa.string())

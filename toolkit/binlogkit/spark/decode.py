@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+
+import pyarrow as pa
 
 from binlogkit.errors import UsageError
+from binlogkit.frames.generic import generic_rows
+from binlogkit.frames.matching import Matcher
+from binlogkit.frames.row_batches import read_batches
+from binlogkit.frames.schema import batch_schema
 from binlogkit.rows.filter_args import check_names
 from binlogkit.sources.carriers import resolve
+from binlogkit.spark.carried import carried_schema, carry, fit
 from binlogkit.spark.kinds import KINDS, Kind
-from binlogkit.spark.plan import Plan
-from binlogkit.spark.splits import Split
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from binlogkit.spark.plan import Plan, Split
 
 __all__ = ["check_schema", "decode", "scan_schema"]
 
@@ -25,8 +27,6 @@ def scan_schema(plan: Plan) -> pa.Schema:
     the log has no change of the table, so its columns are not known. InputError: a file that
     cannot be opened.
     """
-    from binlogkit.spark.carried import carried_schema
-
     if not plan.scan.typed:
         return carried_schema(KINDS[plan.scan.kind].schema())
     if plan.changes is None:
@@ -42,8 +42,6 @@ def scan_schema(plan: Plan) -> pa.Schema:
 
 def check_schema(plan: Plan, schema: pa.Schema) -> None:
     """Whether a schema that a user gives names only columns that there are, else UsageError."""
-    from binlogkit.frames.schema import batch_schema
-
     if not plan.scan.typed:
         _no_others(schema.names, KINDS[plan.scan.kind].schema().names)
         return
@@ -54,8 +52,6 @@ def check_schema(plan: Plan, schema: pa.Schema) -> None:
 
 
 def _image_fields(field: pa.Field) -> list[str]:
-    import pyarrow as pa
-
     if not pa.types.is_struct(field.type):
         raise UsageError(f"{field.name} is a struct of the table's columns, not {field.type}")
     return [child.name for child in field.type]
@@ -83,10 +79,6 @@ def decode(plan: Plan, split: Split, schema: pa.Schema) -> Iterator[pa.RecordBat
 
 def _typed(plan: Plan, split: Split, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """One table's changes in the canonical form, as far as Spark carries it."""
-    from binlogkit.frames.matching import Matcher
-    from binlogkit.frames.row_batches import read_batches
-    from binlogkit.spark.carried import carry
-
     wanted = plan.scan.wanted()
     matching = Matcher(wanted.where)
     if plan.columns:
@@ -111,12 +103,6 @@ def _columns(schema: pa.Schema) -> frozenset[str] | None:
 
 def _generic(kind: Kind, plan: Plan, split: Split, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """Every table's changes in the generic form, the images as JSON text."""
-    import pyarrow as pa
-
-    from binlogkit.frames.generic import generic_rows
-    from binlogkit.frames.matching import Matcher
-    from binlogkit.frames.row_batches import read_batches
-
     wanted = plan.scan.wanted()
     matching = Matcher(wanted.where)
     own = pa.schema([kind.schema().field(name) for name in schema.names])
@@ -128,9 +114,5 @@ def _generic(kind: Kind, plan: Plan, split: Split, schema: pa.Schema) -> Iterato
 
 def _fitted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """The columns of ``batch`` that ``schema`` chooses, in its types."""
-    import pyarrow as pa
-
-    from binlogkit.spark.carried import fit
-
     columns = [fit(batch.column(field.name), field.type, field.name) for field in schema]
     return pa.RecordBatch.from_arrays(columns, schema=schema)

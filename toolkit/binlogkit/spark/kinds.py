@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyarrow as pa
 
 from binlogkit.errors import DamageError
-from binlogkit.frames.fields.field import Fields, arrow_schema, names
+from binlogkit.frames.events import event_batches
+from binlogkit.frames.fields.field import Fields, arrow_schema, names, to_table
 from binlogkit.frames.fields.ledger import BOUNDARY, DAMAGE, EVENT, GAP, STATEMENT, TRANSACTION
 from binlogkit.frames.fields.rows import CHANGE, ROW
-from binlogkit.spark.plan import Plan
-from binlogkit.spark.splits import Split
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from binlogkit.frames.row_batches import read_batches
+from binlogkit.frames.statements import Boundaries, Statements
+from binlogkit.frames.transactions import Transactions
+from binlogkit.log.streams import view
+from binlogkit.spark.plan import Plan, Split
 
 __all__ = ["KINDS", "Kind"]
 
@@ -38,16 +41,11 @@ class Kind:
 
 def _events(plan: Plan, split: Split) -> Iterator[pa.RecordBatch]:
     """Every event; ``flags`` and ``fields`` as JSON text."""
-    from binlogkit.frames.events import event_batches
-
     return event_batches(plan.reading(split), plan.scan.wanted())
 
 
 def _transactions(plan: Plan, split: Split) -> Iterator[pa.RecordBatch]:
     """Every transaction; one prepared here and decided in a later file has that outcome."""
-    from binlogkit.frames.transactions import Transactions
-    from binlogkit.log.streams import view
-
     transactions, reading = Transactions(), plan.reading(split)
     unreadable = view(reading, transactions.take, counting=True)
     files = plan.splits[0].file, plan.splits[-1].file
@@ -61,8 +59,6 @@ def _transactions(plan: Plan, split: Split) -> Iterator[pa.RecordBatch]:
 
 def _statements(plan: Plan, split: Split) -> Iterator[pa.RecordBatch]:
     """The statements that the log holds as text."""
-    from binlogkit.frames.statements import Statements
-
     statements = Statements(plan.scan.wanted())
     for window in plan.reading(split).windows():
         statements.take(window)
@@ -71,8 +67,6 @@ def _statements(plan: Plan, split: Split) -> Iterator[pa.RecordBatch]:
 
 def _boundaries(plan: Plan, split: Split) -> Iterator[pa.RecordBatch]:
     """Where tables are created, dropped, emptied, renamed, altered, written by statements."""
-    from binlogkit.frames.statements import Boundaries
-
     boundaries = Boundaries(plan.scan.wanted())
     for window in plan.reading(split).windows():
         known = len(boundaries.found)
@@ -82,9 +76,6 @@ def _boundaries(plan: Plan, split: Split) -> Iterator[pa.RecordBatch]:
 
 def _damages(plan: Plan, split: Split) -> Iterator[pa.RecordBatch]:
     """What ``onDamage=report`` goes past, in every row and event; ``error``: the error's class."""
-    from binlogkit.frames.fields.field import to_table
-    from binlogkit.frames.row_batches import read_batches
-
     options = replace(plan.options, on_damage="report")
     reading = replace(plan, options=options).reading(split)
     for _ in read_batches(reading, plan.scan.wanted()):

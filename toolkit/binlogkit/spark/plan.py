@@ -18,8 +18,10 @@ import numpy as np
 from binlogkit.constants import EventType
 from binlogkit.errors import DamageError, InputError
 from binlogkit.events.gtid_set import GtidSet
+from binlogkit.frames.layouts import schema_of
+from binlogkit.frames.tables import united
 from binlogkit.log import open_log
-from binlogkit.rows.ddl import StatementKind
+from binlogkit.rows.ddl import Catalog, StatementKind
 from binlogkit.rows.options import ReadOptions, Start
 from binlogkit.rows.reading import Reading
 from binlogkit.rows.schema import TableSchema
@@ -30,18 +32,51 @@ from binlogkit.rows.window import ROWS_EVENTS, Looked, Stretch, Window
 from binlogkit.sources.carriers import Carrier, resolve
 from binlogkit.sources.carriers.carrier import can_seek, up_to
 from binlogkit.spark.options import READING, ScanOptions
-from binlogkit.spark.splits import Known, Split
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Plan", "make_plan"]
+__all__ = ["Known", "Plan", "Split", "make_plan"]
 
 _SLOT_BITS = 32
 _SLOTS = (1 << _SLOT_BITS) - 1
 
 # An outcome, and the file and position that brought it.
 Decision = tuple[Outcome, str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What DDL told of tables up to some point; ``tracked``: the names that it touched."""
+
+    catalog: Catalog
+    tracked: frozenset[tuple[str | None, str | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """One file, or a part of it, and where it stands among those read together.
+
+    ``first``, ``last``: whether the file is; ``events``, ``transactions``: how many come before;
+    ``known``: which of the plan's states holds what is known at its start, None for nothing;
+    ``start``: logical offset of its first transaction, 0 for the file's beginning; ``stop``: of
+    its end, or where the file ended when it was planned, None where it is read to its end, whatever
+    that is by then; ``location``: what opens it where that is not its name; ``source``: the name of
+    its server's logs, None where it alone tells that; ``seen``: the GTIDs of the transactions that
+    were read before.
+    """
+
+    file: str
+    first: bool
+    last: bool
+    events: int = 0
+    transactions: int = 0
+    known: int | None = None
+    start: int = 0
+    stop: int | None = None
+    location: str | None = field(default=None, repr=False)
+    source: str | None = None
+    seen: GtidSet | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,9 +358,6 @@ def _table_in_transaction(entries: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]
 def _united(versions: Sequence[TableSchema], table: str) -> pa.Schema:
     """One schema for all versions of a table."""
     import pyarrow as pa
-
-    from binlogkit.frames.layouts import schema_of
-    from binlogkit.frames.tables import united
 
     empty = [pa.RecordBatch.from_pylist([], schema=schema_of(v)) for v in versions]
     return united(empty, table).schema

@@ -21,8 +21,7 @@ from binlogkit.errors import GapWarning
 from binlogkit.spark.decode import check_schema, decode, scan_schema
 from binlogkit.spark.installed import Needed
 from binlogkit.spark.options import parse_options
-from binlogkit.spark.plan import Plan, make_plan
-from binlogkit.spark.splits import Split
+from binlogkit.spark.plan import Plan, Split, make_plan
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -10,8 +10,10 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len, chop_cells
+
 from binlogkit.errors import printable
-from binlogkit.reports._destination import destination, is_terminal
+from binlogkit.reports._destination import is_terminal, write_text
 from binlogkit.reports._values import cell_text
 from binlogkit.reports.output import screen
 
@@ -103,8 +105,6 @@ def _details(part: FieldPart, indent: str) -> Iterator[tuple[str, ...]]:
 
 
 def _widths(rows: Sequence[Sequence[str]], width: int) -> list[int]:
-    from rich.cells import cell_len
-
     natural = [
         max(cell_len(line) for cell in (head, *column) for line in cell.split("\n"))
         for head, column in zip(_HEADS, zip(*rows, strict=True), strict=True)
@@ -136,11 +136,8 @@ def _folded(text: str, width: int, column: int) -> list[str]:
         return text.split("\n")
     if len(text) <= width and text.isascii():
         return [text]
-    if not text.isascii():
-        from rich.cells import cell_len, chop_cells
-
-        if cell_len(text) != len(text):  # by the cells that its characters take on a terminal
-            return [text] if cell_len(text) <= width else list(chop_cells(text, width))
+    if cell_len(text) != len(text):  # by the cells that its characters take on a terminal
+        return [text] if cell_len(text) <= width else list(chop_cells(text, width))
     indent = " " * min(len(text) - len(text.lstrip()), width // 2)
     lines = textwrap.wrap(
         text.lstrip(), width, initial_indent=indent, subsequent_indent=indent,
@@ -150,8 +147,6 @@ def _folded(text: str, width: int, column: int) -> list[str]:
 
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
-    from rich.cells import cell_len
-
     placed = []
     for number, (cell, width) in enumerate(zip(cells, widths, strict=False)):
         pad = " " * max(0, width - cell_len(cell))
@@ -165,7 +160,4 @@ def write(walks: Iterable[EventWalk], path: str | os.PathLike[str] = "-") -> Non
     UsageError: a path that cannot be written. A closed pipe ends it quietly.
     """
     width = screen().width if is_terminal(path) else None
-    with destination(path) as sink:
-        for walk in walks:
-            for piece in render(walk, width):
-                sink.write(piece.encode("utf-8"))
+    write_text(path, (piece for walk in walks for piece in render(walk, width)))
