@@ -22,12 +22,3 @@ def test_importing_loads_nothing_heavy() -> None:
         env={"PYTHONPATH": str(SOURCE_ROOT), "PATH": os.environ["PATH"]},
     )  # fmt: skip
     assert done.stdout == "[]\n"
-
-
-def test_every_module_has_sorted_public_names() -> None:
-    import importlib
-
-    for name in MODULES:
-        module = importlib.import_module(f"binlogkit.reports.{name}")
-        assert list(module.__all__) == sorted(module.__all__)
-        assert all(hasattr(module, public) for public in module.__all__)

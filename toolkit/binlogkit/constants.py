@@ -9,17 +9,6 @@ from __future__ import annotations
 
 from enum import IntEnum, IntFlag
 
-__all__ = [
-    "BINLOG_MAGIC",
-    "CHECKSUM_LENGTH",
-    "HEADER_LENGTH",
-    "MARIADB_EVENT_TYPES",
-    "ColumnType",
-    "EventFlag",
-    "EventType",
-    "event_type_name",
-]
-
 BINLOG_MAGIC = b"\xfebin"
 ENCRYPTED_MAGIC = b"\xfdbin"
 HEADER_LENGTH = 19

@@ -10,8 +10,6 @@ import os
 
 from binlogkit.errors import LimitError, UsageError, printable
 
-__all__ = ["DEFAULTS", "PREFIX", "limit", "limit_error", "over"]
-
 DEFAULTS = {
     # One event of a compressed payload: what any payload may hold, and how many bytes each of the
     # payload's own may stand for besides (1 GiB of zero bytes is 32 KiB of zstd).

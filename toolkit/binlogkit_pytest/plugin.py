@@ -27,8 +27,6 @@ import pytest
 if TYPE_CHECKING:
     from binlogkit_fixtures.golden import GoldenCase
 
-__all__ = ["golden_binlog", "golden_binlogs"]
-
 MARKER = "golden_binlogs"
 #: The keywords of ``golden.cases``; each takes one value or a list of them.
 KEYWORDS = ("version", "format", "image", "scenario", "cell")

@@ -9,7 +9,7 @@ import pytest
 
 import binlogkit as bk
 from binlogkit.frames.fields import ledger, rows
-from binlogkit.frames.fields.field import Fields, arrow_schema, arrow_type, fields, names
+from binlogkit.frames.fields.field import Field, Fields, arrow_schema, arrow_type, fields, names
 from binlogkit_fixtures import golden
 
 CASES = [
@@ -24,12 +24,17 @@ CASES = [
         ("9-row-full", "modern"),
     )
 ]
-DECLARED = {name: getattr(module, name) for module in (ledger, rows) for name in module.__all__}
+DECLARED: dict[str, Fields] = {
+    name: value
+    for module in (ledger, rows)
+    for name, value in vars(module).items()
+    if name.isupper() and isinstance(value, tuple) and isinstance(value[0], Field)
+}
 
 
 @pytest.mark.parametrize("name", DECLARED)
 def test_declarations(name: str) -> None:
-    declared: Fields = DECLARED[name]
+    declared = DECLARED[name]
     assert len(set(names(declared))) == len(declared)
     assert arrow_schema(declared).names == list(names(declared))
     assert all(field.meaning and not field.meaning.endswith(".") for field in declared)

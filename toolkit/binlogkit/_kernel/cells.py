@@ -12,18 +12,6 @@ from dataclasses import dataclass
 
 from binlogkit.constants import ColumnType
 
-__all__ = [
-    "CellOverrun",
-    "CellSpec",
-    "Decoder",
-    "Layout",
-    "NoArrowValue",
-    "Reader",
-    "Undecodable",
-    "fixed",
-    "prefixed",
-]
-
 
 class CellOverrun(ValueError):
     """A cell runs past the end of its row image: the event is malformed."""

@@ -16,8 +16,6 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-__all__ = ["CHARSETS", "COLLATIONS", "SINGLE_BYTE", "canonical", "charset_of", "decode", "encode"]
-
 _DATA = json.loads(Path(__file__).with_name("charset_data.json").read_text("utf-8"))
 #: Collation id -> (charset, collation).
 COLLATIONS: dict[int, tuple[str, str]] = {

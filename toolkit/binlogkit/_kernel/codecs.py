@@ -15,8 +15,6 @@ from binlogkit._kernel import numbers, strings, temporal
 from binlogkit._kernel.cells import CellSpec, Decoder, Layout, Reader
 from binlogkit.constants import ColumnType
 
-__all__ = ["decoder_for"]
-
 _CODECS: dict[ColumnType, Callable[[CellSpec], tuple[Layout, Reader]]] = {
     **numbers.readers,
     **temporal.readers,

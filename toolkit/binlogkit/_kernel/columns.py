@@ -21,8 +21,6 @@ from binlogkit.constants import ColumnType as T
 if TYPE_CHECKING:
     from binlogkit._kernel.native.values import Block
 
-__all__ = ["MAX_BYTES", "MAX_ROWS", "ColumnPlan", "Fault", "TablePlan", "TakenColumn", "plan_of"]
-
 MAX_ROWS = 65_536
 MAX_BYTES = 32 << 20
 DECIMAL128_DIGITS = 38

@@ -9,9 +9,6 @@ from __future__ import annotations
 
 from binlogkit.errors import MalformedEventError
 
-__all__ = ["Cursor", "StoredText", "decoded", "stored_bytes"]
-
-
 _LONGEST_VARIABLE = 8  # bytes behind the first
 
 

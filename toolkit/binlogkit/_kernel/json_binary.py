@@ -23,11 +23,6 @@ from binlogkit._kernel.temporal import MAX_HOUR, clock_error, date_error
 from binlogkit._kernel.value_text import decimal_text
 from binlogkit.constants import ColumnType
 
-__all__ = [
-    "MAX_DEPTH", "Container", "InvalidJson", "counted", "double_text", "quote", "scalar_text",
-    "to_text",
-]  # fmt: skip
-
 #: Containers in each other; the server refuses documents beyond it.
 MAX_DEPTH = 100
 #: Characters of text per byte of document. The largest a server's own document can reach is

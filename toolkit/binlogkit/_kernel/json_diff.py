@@ -16,8 +16,6 @@ from binlogkit._kernel.json_binary import InvalidJson, to_text
 from binlogkit._kernel.json_tree import Node, parse, tree_text
 from binlogkit.errors import printable
 
-__all__ = ["DiffRejected", "JsonDiff", "apply", "diff_text", "parse_diffs", "parse_path"]
-
 REPLACE, INSERT, REMOVE = "replace", "insert", "remove"
 _OPERATIONS = (REPLACE, INSERT, REMOVE)
 _PACKED_WIDTHS = {252: 2, 253: 3, 254: 8}

@@ -11,8 +11,6 @@ import json
 
 from binlogkit._kernel.json_binary import MAX_DEPTH, quote
 
-__all__ = ["Node", "Number", "parse", "tree_text"]
-
 Node = dict[str, "Node"] | list["Node"] | str | bool | None
 
 

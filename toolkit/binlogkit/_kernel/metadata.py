@@ -11,8 +11,6 @@ from typing import NamedTuple
 
 from binlogkit.constants import ColumnType as T
 
-__all__ = ["MAX_FSP", "Resolved", "metadata_length", "resolve"]
-
 MAX_FSP = 6
 MAX_DECIMAL_PRECISION = 65
 MAX_DECIMAL_SCALE = 30

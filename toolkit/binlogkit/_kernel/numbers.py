@@ -17,8 +17,6 @@ from binlogkit._kernel.cells import CellSpec, Layout, Reader, Undecodable, fixed
 from binlogkit._kernel.metadata import MAX_BIT_WIDTH, check_decimal
 from binlogkit.constants import ColumnType as T
 
-__all__ = ["decimal_size", "groups", "read_decimal", "readers"]
-
 _INTEGER_WIDTHS = {T.TINY: 1, T.SHORT: 2, T.INT24: 3, T.LONG: 4, T.LONGLONG: 8}
 _GROUP_DIGITS = 9
 # Bytes of a group of 0, 1, … 9 digits.

@@ -17,8 +17,6 @@ from binlogkit._kernel.json_binary import InvalidJson, to_text
 from binlogkit._kernel.metadata import SET_WIDTHS
 from binlogkit.constants import ColumnType as T
 
-__all__ = ["readers"]
-
 BINARY = "binary"
 _ONE_BYTE_LENGTH = 255
 

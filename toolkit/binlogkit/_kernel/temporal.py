@@ -29,8 +29,6 @@ from binlogkit._kernel.value_text import (
 )
 from binlogkit.constants import ColumnType as T
 
-__all__ = ["civil_days", "date_error", "readers"]
-
 MAX_YEAR = 9999
 MAX_HOUR = 838
 _FRACTION_UNIT = {0: 0, 1: 10_000, 2: 100, 3: 1}  # microseconds by bytes of fraction

@@ -10,15 +10,6 @@ import struct
 from datetime import date
 from decimal import Decimal
 
-__all__ = [
-    "UNIX_EPOCH_ORDINAL",
-    "date_text",
-    "datetime_text",
-    "decimal_text",
-    "not_finite",
-    "time_text",
-]
-
 UNIX_EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
 MICROS = 1_000_000
 DAY_MICROS = 86_400 * MICROS

@@ -15,8 +15,6 @@ from binlogkit.frames.records import cell_values, special_value
 from binlogkit.frames.schema import CellState
 from binlogkit.frames.text_columns import Mask
 
-__all__ = ["Cells", "image_cells"]
-
 
 @dataclass(frozen=True, slots=True)
 class Cells:

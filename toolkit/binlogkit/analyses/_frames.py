@@ -18,23 +18,6 @@ from binlogkit.frames.fields.field import Fields
 from binlogkit.frames.fields.ledger import BOUNDARY, STATEMENT, TRANSACTION
 from binlogkit.frames.fields.rows import BATCH
 
-__all__ = [
-    "FrameT",
-    "Lazy",
-    "finish",
-    "from_arrow",
-    "image_fields",
-    "is_frame",
-    "is_pandas",
-    "is_spark",
-    "lazy",
-    "map_arrow",
-    "ordered",
-    "plain_engine",
-    "records",
-    "to_arrow",
-]
-
 FrameT = TypeVar("FrameT")
 Lazy = nw.LazyFrame[Any]
 

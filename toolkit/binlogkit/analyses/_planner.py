@@ -23,8 +23,6 @@ from binlogkit.errors import UsageError
 from binlogkit.frames.schema import OPS
 from binlogkit.frames.text_columns import Mask, Part, separated
 
-__all__ = ["Facts", "Planner"]
-
 _INEXACT = ("float", "double", "json")
 _STAMPS = ("timestamp", "datetime")  # may have ON UPDATE CURRENT_TIMESTAMP
 _NO_VALUES = (

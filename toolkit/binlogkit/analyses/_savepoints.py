@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 
 from binlogkit.analyses._frames import lazy, records
 
-__all__ = ["Undone", "undone_mask", "undone_ranges"]
-
 _KINDS = ["begin", "commit", "rollback", "rollback_to", "savepoint", "xa_start"]
 _PLACE = np.dtype([("pos", np.int64), ("inner", np.int64)])
 Place = tuple[int, int]  # position, and number in a payload, -1 outside

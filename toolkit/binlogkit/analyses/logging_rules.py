@@ -13,8 +13,6 @@ from enum import StrEnum
 
 from binlogkit.errors import UsageError
 
-__all__ = ["RULES", "BinlogFormat", "Decision", "Engine", "Rule", "Statement", "decide", "innodb"]
-
 
 class BinlogFormat(StrEnum):
     """``binlog_format``."""

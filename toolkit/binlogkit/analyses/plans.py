@@ -21,21 +21,6 @@ from binlogkit.frames.fields.field import arrow_type, fields
 from binlogkit.frames.generic import json_texts
 from binlogkit.frames.text_columns import Mask, Part, joined
 
-__all__ = [
-    "PLANS",
-    "PLAN_SCHEMA",
-    "Chosen",
-    "Chunk",
-    "Piece",
-    "PlanColumns",
-    "Plans",
-    "Reasons",
-    "batch_mappings",
-    "in_order",
-    "no_texts",
-    "size_of",
-]
-
 PLANS = fields(
     ("step", "int64", "order of execution: rising"),
     ("source", "string?", "the server's UUID, or the name the user gave"),

@@ -14,15 +14,6 @@ from enum import StrEnum
 from binlogkit.errors import UsageError
 from binlogkit.rows.schema import TableDefinition
 
-__all__ = [
-    "BLOB_TYPES",
-    "ImageColumns",
-    "RowImage",
-    "image_columns",
-    "images_of",
-    "primary_key_equivalent",
-]
-
 BLOB_TYPES = frozenset(
     f"{size}{kind}" for size in ("tiny", "", "medium", "long") for kind in ("blob", "text")
 )

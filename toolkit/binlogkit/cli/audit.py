@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from binlogkit.log.audit import Audit
     from binlogkit.reports.model import Report
 
-__all__ = ["command"]
-
 # Sections that the report has under their own names.
 _AS_THEY_ARE = (
     "findings", "summary", "by_table", "by_minute", "by_thread", "largest", "settings", "limits",

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from binlogkit.sources.server.capture import Captured, Progress
     from binlogkit.sources.server.resume import Stop
 
-__all__ = ["command"]
-
 
 @click.command("capture")
 @connection_options

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from binlogkit.log import Log
     from binlogkit.sources.carriers import Carrier
 
-__all__ = ["command"]
-
 
 @click.command("conform")
 @input_options

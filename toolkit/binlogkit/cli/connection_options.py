@@ -12,8 +12,6 @@ from binlogkit.sources.connection import PASSWORD_VARIABLE, SSL_MODES
 if TYPE_CHECKING:
     from binlogkit.sources.connection import ServerSettings
 
-__all__ = ["connection_options", "settings_of"]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 _OPTIONS = (

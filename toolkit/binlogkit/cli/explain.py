@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from binlogkit.events.explain.walk import EventWalk
     from binlogkit.log import Log
 
-__all__ = ["command"]
-
 VIEW = ("offset", "length", "field", "raw", "value", "meaning")
 
 

@@ -14,17 +14,6 @@ from binlogkit.errors import UsageError
 from binlogkit.reports.output import FORMATS, Output, parse_columns
 from binlogkit.rows.filter_args import FilterArgs
 
-__all__ = [
-    "FILTERS",
-    "filter_options",
-    "filters_of",
-    "input_options",
-    "open_input",
-    "output_of",
-    "output_options",
-    "reading_options",
-]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 

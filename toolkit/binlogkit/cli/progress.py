@@ -18,8 +18,6 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 if TYPE_CHECKING:
     from binlogkit.log import Log
 
-__all__ = ["end_progress", "ended_by", "with_progress"]
-
 T = TypeVar("T")
 PATIENCE = 2.0
 _REFRESH = 0.2

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from binlogkit.log import Log
     from binlogkit.rows.filter_args import FilterArgs
 
-__all__ = ["events", "rows", "transactions"]
-
 Batches: TypeAlias = "Iterator[pa.RecordBatch]"
 
 

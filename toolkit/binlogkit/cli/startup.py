@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import sys
 
-__all__ = ["arrow_without_pandas"]
-
 
 class _NoPandas:
     @staticmethod

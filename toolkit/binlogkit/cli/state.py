@@ -11,8 +11,6 @@ from binlogkit.cli.options import input_options, open_input, output_of, output_o
 from binlogkit.cli.startup import arrow_without_pandas
 from binlogkit.cli.status import ENDS, FINDINGS, complain, note, status_of
 
-__all__ = ["command"]
-
 _LOG = logging.getLogger(__name__)
 
 

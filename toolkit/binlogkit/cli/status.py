@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from binlogkit.log import Log
     from binlogkit.rows.soundness import Gap
 
-__all__ = ["ENDS", "FINDINGS", "UNREADABLE", "WELL", "complain", "note", "status_of"]
-
 WELL, FINDINGS, UNREADABLE = 0, 1, 2
 ENDS = ("begins_later", "in_use", "no_format_description", "not_closed")  # of logs
 _LOG = logging.getLogger(__name__)

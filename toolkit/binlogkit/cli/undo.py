@@ -17,8 +17,6 @@ from binlogkit.cli.options import (
 from binlogkit.cli.startup import arrow_without_pandas
 from binlogkit.cli.status import ENDS, FINDINGS, complain, status_of
 
-__all__ = ["command", "redo"]
-
 
 def _script(arguments: dict[str, Any], *, backwards: bool) -> int:
     from binlogkit import __version__

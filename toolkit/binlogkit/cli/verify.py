@@ -10,8 +10,6 @@ from binlogkit.cli.options import input_options, open_input, output_of, output_o
 from binlogkit.cli.progress import ended_by
 from binlogkit.cli.status import FINDINGS, WELL
 
-__all__ = ["command"]
-
 
 @click.command("verify", context_settings={"default_map": {"on_damage": "report"}})
 @input_options

@@ -10,23 +10,6 @@ from binlogkit._kernel.cursor import Cursor, decoded
 from binlogkit.constants import EventType, event_type_name
 from binlogkit.sources.raw import RawEvent
 
-__all__ = [
-    "Body",
-    "Event",
-    "OpaqueEvent",
-    "ParseContext",
-    "Parser",
-    "TypedFields",
-    "ended_text",
-    "hidden",
-    "padded_text",
-    "parser_of",
-    "readers_of",
-    "reads",
-    "stored",
-    "whole_packed",
-]
-
 
 def hidden(default: Any = ()) -> Any:
     """A field that only whoever writes the event again needs; records leave it out."""

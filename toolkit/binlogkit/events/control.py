@@ -20,20 +20,6 @@ from binlogkit.constants import EventType, event_type_name
 from binlogkit.events.base import ParseContext, TypedFields, hidden, reads, whole_packed
 from binlogkit.sources.raw import RawEvent
 
-__all__ = [
-    "Heartbeat",
-    "HeartbeatV2",
-    "Ignorable",
-    "Incident",
-    "LargeTransactionHeader",
-    "Rotate",
-    "Slave",
-    "Stop",
-    "XaPrepare",
-    "Xid",
-]
-
-
 _INCIDENTS = {0: "NONE", 1: "LOST_EVENTS"}
 
 

@@ -21,8 +21,6 @@ from binlogkit.constants import EventType
 from binlogkit.events.base import ParseContext, reads
 from binlogkit.sources.raw import RawEvent
 
-__all__ = ["EarlyRows", "final_codes"]
-
 _TREES = re.compile(r"5\.(1\.[0-5]-a_drop5|1\.[0-4]-a_drop6|2\.[0-2]-a_drop6)")
 _FINAL = {
     16: EventType.TABLE_MAP_EVENT,

@@ -16,8 +16,6 @@ from binlogkit.events.base import ParseContext, padded_text, reads
 from binlogkit.events.early import final_codes
 from binlogkit.sources.raw import RawEvent
 
-__all__ = ["ChecksumAlgorithm", "FormatDescription", "StartV3"]
-
 _VERSION_LENGTH = 50
 
 

@@ -18,8 +18,6 @@ from binlogkit.events.base import ParseContext, padded_text, reads
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.sources.raw import RawEvent
 
-__all__ = ["TransactionContext", "ViewChange"]
-
 _VIEW_ID = 40
 
 

@@ -28,8 +28,6 @@ from binlogkit.events.base import OpaqueEvent, ParseContext, hidden, reads
 from binlogkit.events.gtid_set import Interval, format_uuid, read_entries, read_tag, set_of
 from binlogkit.sources.raw import RawEvent
 
-__all__ = ["MARIADB_GTID_EVENT", "Gtid", "PreviousGtids", "opens_transaction"]
-
 _LOGICAL_CLOCK = 2
 _ORIGINAL_TIMESTAMP = 1 << 55
 _ORIGINAL_VERSION = 1 << 31

@@ -15,8 +15,6 @@ from collections.abc import Iterable, Sequence
 from binlogkit._kernel.cursor import Cursor
 from binlogkit.errors import UsageError
 
-__all__ = ["GtidSet", "Interval", "format_uuid", "read_entries", "read_tag", "set_of"]
-
 _UUID = re.compile(r"^[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}$", re.IGNORECASE)
 _TAG = re.compile(r"[a-z_][a-z0-9_]{0,31}")
 _INTERVAL = re.compile(r"([0-9]{1,19})(?:-([0-9]{1,19}))?")

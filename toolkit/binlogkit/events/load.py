@@ -18,8 +18,6 @@ from binlogkit.constants import EventType
 from binlogkit.events.base import ParseContext, ended_text, hidden, reads
 from binlogkit.sources.raw import RawEvent
 
-__all__ = ["CreateFile", "DeleteFile", "ExecLoad", "Load"]
-
 _STRINGS = ("terminated", "enclosed", "lines_terminated", "lines_starting", "escaped")
 _OPTIONS = {1: "dumpfile", 2: "opt_enclosed", 4: "replace", 8: "ignore"}
 

@@ -23,8 +23,6 @@ from binlogkit.events.reader import with_final_code
 from binlogkit.sources.log_reader import LogReader
 from binlogkit.sources.raw import RawEvent
 
-__all__ = ["SPOTS", "Pack", "packs", "usual_layout"]
-
 SPOTS = np.dtype(list(SPOT))
 _BAD, _LOOK = 1, 2  # of a spot's flags
 _MOST_EVENTS, _MOST_BYTES = 4096, 4 << 20  # of a pack, which one event may exceed

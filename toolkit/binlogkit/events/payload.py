@@ -21,14 +21,6 @@ from binlogkit.limits import limit, limit_error
 from binlogkit.sources.layers import ByteStream
 from binlogkit.sources.raw import RawEvent, parse_header
 
-__all__ = [
-    "Compression",
-    "TransactionPayload",
-    "inner_events",
-    "largest_inner",
-    "plain_stream",
-]
-
 
 class Compression(IntEnum):
     """``transaction::compression::type`` in the server's sources."""

@@ -16,9 +16,6 @@ from binlogkit.events.base import ParseContext, ended_text, hidden, reads
 from binlogkit.events.status_vars import StatusVars, read_status_vars
 from binlogkit.sources.raw import RawEvent
 
-__all__ = ["ExecuteLoadQuery", "LoadBlock", "Query", "RowsQuery", "statement_text"]
-
-
 _SHORT = 11
 
 

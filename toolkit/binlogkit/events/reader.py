@@ -33,15 +33,6 @@ from binlogkit.events.query import ExecuteLoadQuery, LoadBlock, Query
 from binlogkit.events.variables import Intvar, Rand, UserVar
 from binlogkit.sources.raw import RawEvent
 
-__all__ = [
-    "EventParser",
-    "LoadedFile",
-    "Variable",
-    "payload_limit",
-    "read_events",
-    "with_final_code",
-]
-
 _FORMATS = (EventType.FORMAT_DESCRIPTION_EVENT, EventType.START_EVENT_V3)
 
 

@@ -16,8 +16,6 @@ from binlogkit.constants import EventType
 from binlogkit.events.base import ParseContext, hidden, reads
 from binlogkit.sources.raw import RawEvent
 
-__all__ = ["ExtraRowInfo", "RowsEvent", "RowsFlag"]
-
 _DELETES = (EventType.DELETE_ROWS_EVENT, EventType.DELETE_ROWS_EVENT_V1)
 _UPDATES = (
     EventType.UPDATE_ROWS_EVENT,

@@ -17,8 +17,6 @@ from binlogkit._kernel.cursor import Cursor, decoded
 from binlogkit.events.base import FieldReader, ended_text, hidden, readers_of, stored
 from binlogkit.sources.log_format import is_mariadb, version_tuple
 
-__all__ = ["Flags2", "StatusVars", "read_status_vars"]
-
 _TOO_MANY_DBS = 254
 _PERCONA = "Percona"
 _ALTER_ENDS = 4 | 8  # FL_COMMIT_ALTER_E1, FL_ROLLBACK_ALTER_E1

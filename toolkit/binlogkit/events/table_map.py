@@ -16,8 +16,6 @@ from binlogkit.events.base import ParseContext, ended_text, hidden, readers_of, 
 from binlogkit.sources.log_format import is_mariadb
 from binlogkit.sources.raw import RawEvent
 
-__all__ = ["DefaultCharset", "OptionalMetadata", "TableMap"]
-
 
 @dataclass(frozen=True, slots=True)
 class DefaultCharset:

@@ -18,9 +18,6 @@ from binlogkit.constants import EventType
 from binlogkit.events.base import ParseContext, hidden, reads
 from binlogkit.sources.raw import RawEvent
 
-__all__ = ["Intvar", "IntvarType", "Rand", "UserVar", "UserVarType"]
-
-
 _UNSIGNED = 1
 _MAX_PRECISION, _MAX_SCALE = 65, 30
 

@@ -8,8 +8,6 @@ import pyarrow as pa
 from binlogkit.frames.schema import PROVENANCE, batch_schema
 from binlogkit.rows.window import SEQ_SHIFT
 
-__all__ = ["Activity"]
-
 _NAMES = (*PROVENANCE, "before_state", "after_state", "seq", "tx")
 
 

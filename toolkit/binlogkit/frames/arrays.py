@@ -18,22 +18,6 @@ from binlogkit._kernel.columns import MAX_ROWS
 if TYPE_CHECKING:
     from binlogkit._kernel.native.values import Block
 
-__all__ = [
-    "FEW",
-    "bits",
-    "buffer",
-    "constant",
-    "flags",
-    "integers",
-    "nothing",
-    "numbers",
-    "one_number",
-    "one_text",
-    "places_of",
-    "text_array",
-    "text_places",
-]
-
 #: Rows for each value that is known of them, from where looking at the values costs little.
 FEW = 8
 

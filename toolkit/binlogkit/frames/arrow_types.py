@@ -9,8 +9,6 @@ import pyarrow as pa
 from binlogkit.constants import ColumnType
 from binlogkit.rows.schema import Column
 
-__all__ = ["column_field", "column_kind"]
-
 DECIMAL128_DIGITS = 38
 _KEPT = 4096  # fields
 _INTEGER_BITS = {

@@ -20,8 +20,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pandas.api.extensions import ExtensionDtype, no_default
 
-__all__ = ["DecimalArray", "DecimalDtype"]
-
 _TOLD_APART = 1 << 53  # integers up to here are doubles
 _MOST_DIGITS = 38  # of decimal128
 _MOST_OF_ALL = 76  # of decimal256

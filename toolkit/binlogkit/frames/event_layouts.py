@@ -17,8 +17,6 @@ from binlogkit._kernel.native.templates import HEX, MOMENT, SIGNED, UNSIGNED
 from binlogkit.constants import HEADER_LENGTH, EventType
 from binlogkit.rows.window import ROWS_EVENTS
 
-__all__ = ["Blank", "Layout", "blank_value", "layouts", "little_endian", "spans_of"]
-
 
 class Blank(NamedTuple):
     """A value that differs: ``name`` in the record, ``kind`` as of ``templates.py``, ``at``: offset

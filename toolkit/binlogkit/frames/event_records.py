@@ -17,8 +17,6 @@ from binlogkit.events.status_vars import StatusVars
 from binlogkit.events.table_map import OptionalMetadata
 from binlogkit.events.variables import UserVar
 
-__all__ = ["SPARSE", "event_fields", "record_keys"]
-
 # Of these only what the event carries is shown.
 SPARSE = (StatusVars, OptionalMetadata)
 

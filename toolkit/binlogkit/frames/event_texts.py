@@ -23,8 +23,6 @@ from binlogkit.frames.event_layouts import Blank, Layout, blank_value, layouts, 
 from binlogkit.frames.event_records import event_fields
 from binlogkit.rows.window import LOOK, Stretch, Window
 
-__all__ = ["EventTexts", "WindowEvents"]
-
 _Numbers = np.ndarray[Any, Any]
 _MOST_KEPT = 4 << 20  # bytes of templates and of what they are found by
 _MOST_TEXT = 16 << 20  # bytes of an array, which one text may exceed

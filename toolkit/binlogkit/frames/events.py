@@ -26,8 +26,6 @@ from binlogkit.rows.reading import Reading
 from binlogkit.rows.window import LOOK, ROWS_EVENTS, Stretch, Window
 from binlogkit.sources.raw import flag_names
 
-__all__ = ["Events", "event_batches"]
-
 _Numbers = np.ndarray[Any, Any]
 _ROWS, _BYTES = 16_384, 4 << 20  # of events that are taken at once; one may have more bytes
 _MOST_HELD = 64 << 20  # bytes before the last event that is held

@@ -8,8 +8,6 @@ from typing import Any
 from binlogkit.events.explain.parts import FieldPart
 from binlogkit.events.explain.walk import EventWalk
 
-__all__ = ["explain_records"]
-
 
 def explain_records(walk: EventWalk) -> Iterator[dict[str, Any]]:
     """One dict per part of the event, groups before what is in them.

@@ -31,8 +31,6 @@ from binlogkit.frames.text_columns import (
     value_texts,
 )
 
-__all__ = ["generic_rows", "json_texts", "state_rows"]
-
 _IMAGES = ("before", "after")
 _AFTER = _IMAGES.index("after")
 _STATE_ROWS = 8192

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from binlogkit._kernel.native.runs import Runs
     from binlogkit._kernel.native.values import Block
 
-__all__ = ["Taken"]
-
 _BEFORE, _AFTER = 0, 1
 _INSERT, _DELETE = 0, 2
 

@@ -16,8 +16,6 @@ from binlogkit.frames.arrow_types import column_field
 from binlogkit.frames.schema import batch_schema
 from binlogkit.rows.schema import Column, TableSchema
 
-__all__ = ["ColumnLayout", "Layout", "layout_of", "schema_of"]
-
 
 def schema_of(schema: TableSchema, columns: Sequence[int] | None = None) -> pa.Schema:
     """The canonical batch schema of one version of a table; ``columns``: indexes, None for all."""

@@ -13,8 +13,6 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["Misfit", "Pair", "as_written", "pair_of"]
-
 #: A column, cast where that is needed, and a scalar of its type.
 Pair: TypeAlias = "tuple[pa.Array, pa.Scalar]"
 

@@ -19,8 +19,6 @@ from binlogkit.frames.schema import CellState
 from binlogkit.rows.filter_args import meant
 from binlogkit.rows.where import Condition, Equals, Operand, Where
 
-__all__ = ["Matcher"]
-
 _IMAGES = ("before", "after")
 _UNORDERED = ("enum", "set", "json", "geometry", "vector")
 _TEXTS = ("text", "enum", "set", "json")

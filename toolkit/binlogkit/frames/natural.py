@@ -21,8 +21,6 @@ from binlogkit.errors import UsageError
 from binlogkit.frames.decimals import DecimalArray
 from binlogkit.frames.fields.field import TIMES, Field, Fields, arrow_type
 
-__all__ = ["Decimals", "natural", "plain"]
-
 Decimals: TypeAlias = Literal["exact", "float"]
 
 _IMAGES = ("before", "after")

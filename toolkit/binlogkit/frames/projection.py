@@ -10,8 +10,6 @@ import pyarrow as pa
 
 from binlogkit.frames.schema import CellState, batch_schema
 
-__all__ = ["IMAGES", "projected", "rearranged"]
-
 IMAGES = ("before", "after")
 _Fit: TypeAlias = "Callable[[pa.Array, pa.Field], pa.Array]"
 

@@ -24,8 +24,6 @@ from binlogkit.frames.transaction_facts import TransactionFacts
 from binlogkit.rows.schema import TableSchema
 from binlogkit.rows.window import Window
 
-__all__ = ["Provenance"]
-
 _NONE = -1
 _SEQ_SHIFT = 32
 _KEPT_LAYOUTS = 1000  # of a window's tables: each column takes a kilobyte

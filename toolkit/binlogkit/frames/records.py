@@ -20,8 +20,6 @@ from binlogkit._kernel.value_text import (
 from binlogkit.frames.fields.field import Fields, names
 from binlogkit.frames.schema import CellState
 
-__all__ = ["cell_values", "records_of", "special_value", "struct_records"]
-
 _ABSENT = object()
 Formatter = Callable[[Any], object]
 

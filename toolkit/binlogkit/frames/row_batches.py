@@ -39,8 +39,6 @@ from binlogkit.sources.carriers import Carrier
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Batches", "RowChanges", "read_batches"]
-
 Batches: TypeAlias = "Iterable[tuple[TableSchema, pa.RecordBatch]]"
 
 WAITING = 96 << 20  # bytes of windows that may wait for their transaction's end

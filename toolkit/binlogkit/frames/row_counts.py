@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from binlogkit._kernel.native.builder import TableBuilder
     from binlogkit.rows.schema import TableSchema
 
-__all__ = ["RowCounts", "rows_fault"]
-
 _RUN = np.dtype(list(RUN))
 _MAX_ROWS, _MAX_BYTES = 1 << 20, 1 << 30
 

@@ -34,16 +34,6 @@ from binlogkit.frames.fields.field import arrow_schema, names
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = [
-    "KINDS",
-    "OPS",
-    "PROVENANCE",
-    "CellState",
-    "batch_schema",
-    "common_types",
-    "undecodable_cells",
-]
-
 
 class CellState(IntEnum):
     """What a cell of an image is."""

@@ -25,17 +25,6 @@ if TYPE_CHECKING:
     from binlogkit._kernel.native.batch import RowsPass
     from binlogkit._kernel.native.builder import TableBuilder
 
-__all__ = [
-    "Builders",
-    "Decoded",
-    "Faulty",
-    "Found",
-    "Share",
-    "SharePart",
-    "Workers",
-    "thread_count",
-]
-
 SHARE_BYTES = 4 << 20  # of events, after which a share is closed
 SHARE_BYTES_A_TABLE = 8 << 10  # more of them for each table, so that its batch has some rows
 SHARE_MOST, SHARE_MOST_SORTED = 48 << 20, 16 << 20  # bytes of events

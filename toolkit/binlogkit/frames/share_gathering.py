@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from binlogkit._kernel.columns import TablePlan
     from binlogkit._kernel.native.builder import TableBuilder
 
-__all__ = ["Parts"]
-
 _PLANNED_COLUMNS = SHARE_COLUMNS  # of the tables whose plans are kept
 _MAX_CELLS = 1 << 20  # of one table in a window: a row of no bytes can have 4096
 

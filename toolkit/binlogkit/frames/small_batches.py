@@ -25,8 +25,6 @@ from binlogkit.frames.transaction_facts import (
     gtid_array,
 )
 
-__all__ = ["MOST", "SMALL", "facts_of_many"]
-
 SMALL = 256  # rows of a batch up to which it is small
 MOST = 4096  # rows whose arrays are made at once: as long as one batch is kept, all of these are
 _RUN = np.dtype(list(RUN))

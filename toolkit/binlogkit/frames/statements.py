@@ -23,8 +23,6 @@ from binlogkit.rows.filters import Filters
 from binlogkit.rows.resolve import key_of
 from binlogkit.rows.window import LOOK, SEQ_SHIFT, Looked, Window
 
-__all__ = ["Boundaries", "Record", "Statements", "in_small_letters"]
-
 #: A statement or a boundary, with the keys that STATEMENT and BOUNDARY declare.
 Record: TypeAlias = dict[str, Any]
 

@@ -23,14 +23,6 @@ if TYPE_CHECKING:
 
     from binlogkit.frames.natural import Decimals
 
-__all__ = [
-    "flat_table",
-    "generic_schema",
-    "schema_table",
-    "to_engine",
-    "united",
-]
-
 
 def to_engine(
     table: pa.Table, engine: str, declared: Fields = (), decimals: Decimals | None = None

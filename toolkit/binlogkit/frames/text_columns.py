@@ -12,25 +12,6 @@ import pyarrow.compute as pc
 
 from binlogkit.frames.arrays import bits, one_text
 
-__all__ = [
-    "LARGE",
-    "Mask",
-    "Part",
-    "bytes_of",
-    "has_large_rows",
-    "hex_texts",
-    "holds_controls",
-    "holds_quotes",
-    "is_plain",
-    "is_printable",
-    "joined",
-    "joined_rows",
-    "json_lists",
-    "separated",
-    "value_texts",
-    "words",
-]
-
 #: Which of some rows.
 Mask = npt.NDArray[np.bool_]
 #: A text for each of some rows, without a null; one text is every row's.

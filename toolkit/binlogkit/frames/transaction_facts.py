@@ -17,17 +17,6 @@ from binlogkit.frames.arrays import FEW, buffer, nothing, one_number, places_of,
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.window import Facts
 
-__all__ = [
-    "COMMIT",
-    "GTID",
-    "THREAD",
-    "XID",
-    "PerTransaction",
-    "TransactionFacts",
-    "ascending",
-    "gtid_array",
-]
-
 #: What a transaction of the kernel's has: bits of ``has``.
 GTID, COMMIT, THREAD, XID = 1, 4, 8, 16
 _MICROSECOND = 1_000_000

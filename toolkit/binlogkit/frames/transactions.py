@@ -23,8 +23,6 @@ from binlogkit.rows.slots import table_name
 from binlogkit.rows.transactions import Outcome, Prepared, Transaction
 from binlogkit.rows.window import BAD_CHECKSUM, ROWS_EVENTS, TRANSACTIONS, Stretch, Window
 
-__all__ = ["Transactions", "those"]
-
 _CLOCK = 2
 _NAME_BITS = 32
 _OF_GTID = (

@@ -13,8 +13,6 @@ from binlogkit.frames.transaction_facts import TransactionFacts
 from binlogkit.rows.filters import OPS, Filters
 from binlogkit.rows.window import Window
 
-__all__ = ["operations", "wanted_events", "wanted_ops", "wanted_transactions"]
-
 _UPDATES, _DELETES = (24, 31, 39), (25, 32)
 _MICROSECOND = 1_000_000
 

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from binlogkit.rows.window import Window
     from binlogkit.sources.carriers import Carrier
 
-__all__ = ["SECTION", "SECTIONS", "Audit", "audit_log"]
-
 #: What stands before a section's columns in records.
 SECTION = fields(("section", "string", "which section of the audit it belongs to"))
 SECTIONS: dict[str, Fields] = {

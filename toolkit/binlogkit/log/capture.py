@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from binlogkit.sources.server.capture import Captured, Progress
     from binlogkit.sources.server.resume import Stop
 
-__all__ = ["capture"]
-
 
 def capture(
     server: str | ServerSettings,

@@ -26,8 +26,6 @@ from binlogkit.rows.soundness.finding import Finding, Place, finding
 from binlogkit.rows.window import LOOK, ROWS_EVENTS, Stretch, Window
 from binlogkit.sources.carriers import Carrier
 
-__all__ = ["differing"]
-
 _VARIABLES = (EventType.INTVAR_EVENT, EventType.RAND_EVENT, EventType.USER_VAR_EVENT)
 _XID_COMMENT = re.compile(r"\s*/\* xid=\d+ \*/\s*$")  # of a server's own, after its DDL (8.0)
 _CONTENT = ROWS_EVENTS.copy()

@@ -13,8 +13,6 @@ from binlogkit.events.explain.walk import EventWalk
 from binlogkit.log.streams import Streams
 from binlogkit.rows.explain.log import ExplainableEvent, ExplainingWalk
 
-__all__ = ["Explanation", "Place", "explanations"]
-
 Place: TypeAlias = "int | str | tuple[int, int]"
 _PLACE = re.compile(r"(?:(?P<file>.+):)?(?P<pos>\d+)(?:/(?P<inner>\d+))?", re.DOTALL)
 

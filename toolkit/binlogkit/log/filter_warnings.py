@@ -19,11 +19,6 @@ from binlogkit.rows.reading import Times
 from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.loose_events import LooseEvents
 
-__all__ = [
-    "MICROSECONDS", "filters_after_end", "others", "tables_not_met", "unmet", "utc",
-    "warn_of_unmet",
-]  # fmt: skip
-
 MICROSECONDS = 1_000_000
 _CHUNK = 1 << 20
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from binlogkit.sources.server.client import ReplicationClient
     from binlogkit.sources.server.resume import Stop
 
-__all__ = ["follow"]
-
 _TOGETHER = 10_000
 _GTID_EVENTS = (EventType.GTID_LOG_EVENT, EventType.GTID_TAGGED_LOG_EVENT)
 

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
 
     from binlogkit.log.streams import Streams
 
-__all__ = ["CASCADES_LOGGED", "Reach", "assumed"]
-
 # From here on the SQL layer does foreign keys' cascades, and the child's rows are logged
 # (docs/traps.md, "Cascades").
 CASCADES_LOGGED = (9, 6, 0)

@@ -20,8 +20,6 @@ from binlogkit.sources.log_format import version_tuple
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["MERGE", "History", "Merged", "TableFacts"]
-
 #: The engine of tables whose rows are those of others (manual, "The MERGE Storage Engine").
 MERGE = "MRG_MYISAM"
 _SEQ = attrgetter("seq")

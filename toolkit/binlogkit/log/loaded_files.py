@@ -21,8 +21,6 @@ from binlogkit.frames.fields.field import names
 from binlogkit.frames.fields.ledger import LOADED_FILE
 from binlogkit.rows.reading import Reading
 
-__all__ = ["write_loaded_files"]
-
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 _MORE = os.O_WRONLY | os.O_APPEND
 _NO_LINKS = getattr(os, "O_NOFOLLOW", 0)

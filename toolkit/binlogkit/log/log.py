@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from binlogkit.log.verify import Verification
     from binlogkit.rows.schema import TableSchema
 
-__all__ = ["Log"]
-
 Engine: TypeAlias = Literal["pandas", "pyarrow"]
 Frame: TypeAlias = "pd.DataFrame | pa.Table"
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from binlogkit.log.verify import Verification
     from binlogkit.rows.ddl import Catalog
 
-__all__ = ["explain", "open_log", "verify"]
-
 
 def open_log(
     source: Source,

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from binlogkit.log.point import Point
     from binlogkit.rows.window import Window
 
-__all__ = ["Outcomes"]
-
 _MICROSECONDS = 1_000_000
 _NONE = -1
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from binlogkit.log.history import History
     from binlogkit.log.streams import Streams
 
-__all__ = ["Point", "PointArgs"]
-
 _END = (1 << 63) - 1  # after every position of a file
 
 

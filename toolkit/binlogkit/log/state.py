@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 Name = tuple[str, str]
 
-__all__ = ["TableState", "table_states"]
-
 _LIKE = re.compile(r"\bLIKE\b", re.IGNORECASE)
 _BLACKHOLE = "The table's engine is BLACKHOLE, which keeps no rows: these are what was written."
 _MERGE = "The table's engine is MERGE: its rows are those of the tables that its UNION names."

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from binlogkit.log.streams import Streams
     from binlogkit.rows.window import Window
 
-__all__ = ["StateReading"]
-
 Name = tuple[str, str]
 
 

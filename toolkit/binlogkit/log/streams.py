@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from binlogkit.rows.schema import TableSchema
     from binlogkit.rows.window import Window
 
-__all__ = ["Batch", "Streams", "view"]
-
 _T = TypeVar("_T")
 
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from binlogkit.analyses.plans import Plans
     from binlogkit.log.streams import Streams
 
-__all__ = ["plans_of"]
-
 
 def plans_of(
     log: Streams, *, backwards: bool, despite_gaps: bool = False, **filters: Unpack[FilterArgs]

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from binlogkit.log.streams import Streams
 
-__all__ = ["FindingStream", "Verification", "verify_log"]
-
 
 @dataclass(frozen=True, slots=True)
 class Verification:

@@ -22,8 +22,6 @@ from binlogkit.frames.text_columns import (
 )
 from binlogkit.reports._values import json_text
 
-__all__ = ["JSON_COLUMNS", "is_constant", "json_lines", "with_safe_json"]
-
 #: Text columns of the generic forms whose text is JSON.
 JSON_COLUMNS = frozenset(f.name for f in (*ROW, *EVENT, *STATE) if written_type(f) != f.type)
 

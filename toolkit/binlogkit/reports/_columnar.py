@@ -18,8 +18,6 @@ from binlogkit.reports._values import cell_text
 if TYPE_CHECKING:
     from binlogkit.reports._destination import ByteSink
 
-__all__ = ["batches_of", "declare", "write_columnar"]
-
 _ROWS = 8192  # records a batch, and records that an undeclared schema is read from
 _GROUP_ROWS = 1 << 17  # rows of a Parquet row group
 _GROUP_BYTES = 64 << 20

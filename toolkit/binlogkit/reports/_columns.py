@@ -12,8 +12,6 @@ from typing import Any
 
 from binlogkit.errors import SchemaError, UsageError, printable
 
-__all__ = ["ABSENT", "parse_columns", "picker"]
-
 
 class _Absent:
     """A column that is not in this record's object (not in the image), unlike one that is NULL."""

@@ -21,8 +21,6 @@ from binlogkit.reports._arrow import is_constant
 from binlogkit.reports._columns import ABSENT
 from binlogkit.reports._values import cell_text
 
-__all__ = ["csv_block", "csv_lines"]
-
 # Full-width forms are normalised to the plain ones by spreadsheets of East Asian locales.
 _FORMULA = re.compile(r"[\s\x00-\x1f]*[=+\-@＝＋－＠]|[\t\r\n]")
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)

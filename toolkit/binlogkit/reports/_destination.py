@@ -13,8 +13,6 @@ from typing import IO, Protocol
 
 from binlogkit.errors import BinlogKitError, UsageError, WriteError, printable
 
-__all__ = ["ByteSink", "destination", "is_terminal", "write_text"]
-
 
 class ByteSink(Protocol):
     """What a writer of records needs of its destination."""

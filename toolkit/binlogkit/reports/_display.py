@@ -8,8 +8,6 @@ from binlogkit.errors import printable
 from binlogkit.reports._values import cell_text, iso_time
 from binlogkit.reports.model import Column, Kind
 
-__all__ = ["display", "safe_lines", "shortened"]
-
 _LONGEST = 10_000  # characters of a title or a paragraph
 _UNITS: dict[Kind, str] = {"time": "s", "microtime": "us"}
 

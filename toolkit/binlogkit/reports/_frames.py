@@ -8,8 +8,6 @@ from typing import Any
 
 from binlogkit.errors import UsageError, printable
 
-__all__ = ["records_of"]
-
 
 def records_of(frame: Any, needed: Sequence[str] = ()) -> list[dict[str, Any]]:
     """The rows of a pandas, PyArrow or Spark frame, or of an iterable of mappings.

@@ -17,8 +17,6 @@ from binlogkit.reports._statements import INEXACT, LONGEST_KEY, condition, exact
 if TYPE_CHECKING:
     from binlogkit.analyses.plans import Chosen
 
-__all__ = ["conditions", "literals"]
-
 _INTRODUCER = "_utf8mb4 "
 
 

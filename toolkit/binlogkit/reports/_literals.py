@@ -17,19 +17,6 @@ from collections.abc import Callable
 
 from binlogkit.errors import UsageError, printable
 
-__all__ = [
-    "PLAIN",
-    "PREPARED",
-    "SAFE",
-    "comment",
-    "escaped",
-    "identifier",
-    "literal",
-    "prepared",
-    "quoted",
-    "writable",
-]
-
 #: One line of printable ASCII without a backslash: what may stand in a script as it is.
 SAFE = r"[ -\[\]-~]*"
 #: The same without the quote that ends a literal.

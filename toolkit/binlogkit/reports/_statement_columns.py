@@ -28,8 +28,6 @@ from binlogkit.reports._statements import (
     sentence,
 )
 
-__all__ = ["chunk_lines"]
-
 
 def chunk_lines(chunk: Chunk, first: int) -> tuple[bytes, int]:
     """The lines of a chunk, of which the plans have the numbers from ``first`` on; how many plans

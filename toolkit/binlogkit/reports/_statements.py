@@ -15,25 +15,6 @@ from binlogkit.reports._literals import comment, identifier, literal, prepared, 
 if TYPE_CHECKING:
     from binlogkit.frames.text_columns import Part
 
-__all__ = [
-    "COUNTED",
-    "ERROR_VALUE",
-    "FORMS",
-    "INEXACT",
-    "LONGEST_KEY",
-    "LONG_STATEMENT",
-    "NO_VALUE",
-    "STAMPS",
-    "TOO_LONG",
-    "Plan",
-    "condition",
-    "exactly",
-    "origin",
-    "plan_lines",
-    "sentence",
-    "statement",
-]
-
 Plan = Mapping[str, Any]
 
 #: A text longer than this cannot be a key (InnoDB: 3072 bytes), so no index is lost without it.

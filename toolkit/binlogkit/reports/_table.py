@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 Colour = Literal["standard", "256", "truecolor", "windows"]
 
-__all__ = ["COLOURS", "PAGE", "Screen", "fit", "plain_table", "screen_table"]
-
 COLOURS: tuple[Colour, ...] = ("standard", "256", "truecolor", "windows")
 PAGE = 100  # rows whose widths count for all
 _LONGEST = 2000  # characters of a cell that a terminal shows

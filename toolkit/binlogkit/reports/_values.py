@@ -21,8 +21,6 @@ from uuid import UUID
 from binlogkit._kernel.value_text import not_finite, time_text
 from binlogkit.errors import printable
 
-__all__ = ["cell_text", "iso_time", "json_text", "plain", "printable_cell"]
-
 # Raw in JSON though not safe on a terminal or to a reader that splits at Unicode line ends: DEL,
 # C1 controls (0x9B starts an escape sequence), line and paragraph separators, format characters.
 _UNSAFE = re.compile(

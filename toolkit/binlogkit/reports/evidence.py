@@ -26,8 +26,6 @@ from binlogkit.reports.model import (
     columns_of,
 )
 
-__all__ = ["Evidence", "evidence_report"]
-
 _TONES: Mapping[str, Tone] = {
     "bad": "bad", "damaged": "bad", "missing": "bad", "error": "bad", "finding": "bad",
     "applies": "warn", "warning": "warn", "gap": "bad", "unknown": "warn", "cut": "warn",

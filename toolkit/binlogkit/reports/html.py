@@ -21,8 +21,6 @@ from binlogkit.errors import printable
 from binlogkit.reports._display import display, safe_lines, shortened
 from binlogkit.reports.model import Figure, Items, Part, Report, Section, Table, Text, columns_of
 
-__all__ = ["page", "render"]
-
 _UNBROKEN = 26  # characters up to which every cell of a column stays on one line
 
 

@@ -10,21 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-__all__ = [
-    "Card",
-    "Column",
-    "Figure",
-    "Items",
-    "Kind",
-    "Part",
-    "Report",
-    "Section",
-    "Table",
-    "Text",
-    "Tone",
-    "columns_of",
-]
-
 #: How a column's values read: ``number`` a count, with thousands apart; ``plain`` a number that
 #: names something (a position); ``time`` and ``microtime`` seconds and microseconds since 1970,
 #: shown in UTC; ``code`` a hash, a GTID or a statement, whose line ends stay.

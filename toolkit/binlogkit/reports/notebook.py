@@ -15,8 +15,6 @@ from binlogkit.errors import printable
 from binlogkit.reports._display import display, shortened
 from binlogkit.reports.model import Column, Table, columns_of
 
-__all__ = ["overview", "table"]
-
 
 def overview(
     title: str,

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from binlogkit.reports._table import Screen
 
-__all__ = ["render", "write", "write_state"]
-
 _WIDTH = 80
 _INDENT = "  "
 

@@ -11,8 +11,6 @@ from binlogkit.reports.model import Card, Column, Report, Section, Table, Text, 
 if TYPE_CHECKING:
     from binlogkit.analyses.conformance.result import ConformanceResult, ConformanceSummary
 
-__all__ = ["conformance_report"]
-
 _WORDS: Mapping[str, tuple[Tone, str]] = {
     "agree": ("good", "Both sides agree."),
     "explained": ("warn", "They differ, but no difference is the decoder's."),

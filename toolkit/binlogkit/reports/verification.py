@@ -8,8 +8,6 @@ from typing import Any
 
 from binlogkit.reports.model import Card, Column, Part, Report, Section, Table, Text, Tone
 
-__all__ = ["verification_report"]
-
 _TONES: Mapping[str, Tone] = {"damage": "bad", "warning": "warn", "note": "plain"}
 _VERDICTS: Mapping[str, tuple[Tone, str]] = {
     "note": ("good", "All well: nothing was found but what the notes say."),

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from binlogkit.events.base import Event
     from binlogkit.sources.carriers import Carrier
 
-__all__ = ["xid_by_hopping", "xid_by_scanning"]
-
 _XID_BODY = 8
 _HAS_XID = 16
 _LONGEST_END = 1 << 16  # bytes of an event that may be a COMMIT

@@ -12,8 +12,6 @@ from binlogkit.errors import UsageError, printable
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.rows.where import WhereArg
 
-__all__ = ["FilterArgs", "RowFilterArgs", "check_names", "meant", "numbers", "one_number", "texts"]
-
 _NAMED, _LIKENESS = 3, 0.6  # of names that may be meant
 _LISTED = 20  # of those that there are
 

@@ -17,8 +17,6 @@ from binlogkit.rows.where import ALL, Where, parse_where
 if TYPE_CHECKING:
     pass
 
-__all__ = ["Filters", "TableName", "parse_table_name", "parse_time", "written_table_name"]
-
 OPS = ("insert", "update", "delete")
 _MICROSECOND = 1_000_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -10,8 +10,6 @@ import numpy as np
 
 from binlogkit.events.gtid_set import GtidSet, format_uuid
 
-__all__ = ["GtidLedger", "by_origin", "gtid_of"]
-
 Array = np.ndarray[Any, Any]
 
 _HAS_GTID, _FEW = 1, 8

@@ -22,9 +22,6 @@ from binlogkit.events.table_map import TableMap
 from binlogkit.rows.transactions import GTID_TYPES, Transaction, belongs, transaction_of
 from binlogkit.sources.raw import RawEvent
 
-__all__ = ["Loss", "Losses", "type_of"]
-
-
 # Events that change no rows and no tables.
 _HARMLESS = (
     "ROWS_QUERY_LOG_EVENT", "PREVIOUS_GTIDS_LOG_EVENT", "ROTATE_EVENT", "STOP_EVENT",

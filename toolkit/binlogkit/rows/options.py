@@ -10,8 +10,6 @@ from binlogkit.events.gtid_set import GtidSet
 from binlogkit.rows.ddl import Catalog
 from binlogkit.rows.schema import Origin
 
-__all__ = ["ReadOptions", "Start"]
-
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:

@@ -40,8 +40,6 @@ from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.raw import EventHeader
 from binlogkit.sources.tasks import Submit
 
-__all__ = ["Reading", "Times"]
-
 MOST_EVENTS = 1 << 31  # of a reading: what the place of a row, an int64, can tell
 
 

@@ -22,8 +22,6 @@ from binlogkit.rows.schema import Column, ColumnDefinition, Origin, TableDefinit
 from binlogkit.rows.type_text import type_text
 from binlogkit.sources.log_format import version_tuple
 
-__all__ = ["charset_slots", "key_of", "read_columns", "resolve_schema", "signed_columns"]
-
 # The optional metadata's bits and lists count only the columns of a kind
 # (is_numeric_type, is_character_type, is_enum_or_set_type in the server's log_event.cc, 8.0.31).
 NUMERIC = frozenset(

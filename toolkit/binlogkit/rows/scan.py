@@ -42,8 +42,6 @@ from binlogkit.sources.plausible import sane_header, shift_of
 from binlogkit.sources.raw import EventHeader, RawEvent, parse_header
 from binlogkit.sources.tasks import Submit
 
-__all__ = ["LogScan", "Look", "ScannedPart"]
-
 _PAYLOAD = EventType.TRANSACTION_PAYLOAD_EVENT
 _MODULUS = 1 << 32
 _REACH = 16 << 20  # bytes up to which an event's size is believed that nothing else supports

@@ -16,11 +16,6 @@ from binlogkit._kernel.columns import TablePlan
 from binlogkit.constants import ColumnType
 from binlogkit.sources.log_format import version_tuple
 
-__all__ = [
-    "Column", "ColumnDefinition", "Origin", "TableChange", "TableDefinition", "TableSchema",
-    "cell_spec", "table_plan",
-]  # fmt: skip
-
 NAME_LENGTH = 64  # characters of a column's name (manual, "Identifier Length Limits")
 
 

@@ -17,8 +17,6 @@ from binlogkit.events.gtid_set import GtidSet
 from binlogkit.rows.ddl import Catalog
 from binlogkit.rows.gtid_ledger import GtidLedger
 
-__all__ = ["AllSeries", "Head", "Series", "Source", "split_name"]
-
 _NUMBERED = re.compile(r"^(?P<stem>.+)\.(?P<number>\d{6,})$")
 _PACKED = (".gz", ".zst")
 Names = Set[tuple[str | None, str | None]]

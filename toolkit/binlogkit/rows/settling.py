@@ -12,8 +12,6 @@ from binlogkit.events.query import Query
 from binlogkit.rows.ddl import StatementKind, statement_kind
 from binlogkit.rows.transactions import GTID_TYPES, Outcome, Transaction, transaction_of
 
-__all__ = ["OUTCOMES", "Settled", "settle"]
-
 #: The kernel's numbers of outcomes.
 OUTCOMES = (Outcome.CUT, Outcome.COMMITTED, Outcome.ROLLED_BACK, Outcome.PREPARED)
 

@@ -21,8 +21,6 @@ from binlogkit.rows.schema import TableSchema
 from binlogkit.rows.table_history import TableHistory
 from binlogkit.rows.window import NEW_MAP, NO_MAP, Stretch
 
-__all__ = ["DUMMY_TABLE_ID", "Slots", "table_name"]
-
 # A rows event for this id carries no rows: it only ends a statement (server's sources, rpl).
 DUMMY_TABLE_ID = 0xFFFFFF
 EARLY = (

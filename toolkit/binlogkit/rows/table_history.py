@@ -15,8 +15,6 @@ from binlogkit.rows.resolve import resolve_schema
 from binlogkit.rows.schema import Origin, TableDefinition, TableSchema
 from binlogkit.rows.series import Source
 
-__all__ = ["TableHistory"]
-
 
 class TableHistory:
     """Tables as a walk goes on.

@@ -25,8 +25,6 @@ from binlogkit.events.table_map import TableMap
 from binlogkit.events.variables import Intvar, Rand, UserVar
 from binlogkit.rows.ddl import StatementKind, statement_kind
 
-__all__ = ["GTID_TYPES", "Outcome", "Prepared", "Transaction", "belongs", "transaction_of"]
-
 GTID_TYPES = (
     EventType.GTID_LOG_EVENT,
     EventType.ANONYMOUS_GTID_LOG_EVENT,

@@ -6,8 +6,6 @@ from binlogkit.constants import ColumnType
 from binlogkit.rows.ddl.charsets import Collated, canonical
 from binlogkit.rows.schema import Column, Origin
 
-__all__ = ["type_text"]
-
 _INTEGERS = {
     ColumnType.TINY: "tinyint",
     ColumnType.SHORT: "smallint",

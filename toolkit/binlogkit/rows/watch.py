@@ -18,8 +18,6 @@ from binlogkit.rows.transactions import GTID_TYPES, Transaction
 from binlogkit.rows.window import REPLACED, Stretch, Window
 from binlogkit.sources.raw import RawEvent
 
-__all__ = ["Met", "Watch"]
-
 #: Damage, and the entry before or in which it stands.
 Met = tuple[int, DamageError]
 

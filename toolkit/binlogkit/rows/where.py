@@ -20,8 +20,6 @@ from binlogkit.errors import UsageError
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr as Parsed
 
-__all__ = ["ALL", "Condition", "Equals", "Operand", "Where", "WhereArg", "parse_where"]
-
 #: What a value may be: that of a text, or any Python value that a cell of a frame may be.
 Value: TypeAlias = Any
 WhereArg: TypeAlias = "str | Mapping[str, Value] | Iterable[str | Mapping[str, Value]] | None"

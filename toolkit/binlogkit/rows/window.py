@@ -23,12 +23,6 @@ from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.chunks import Chunks
 from binlogkit.sources.raw import RawEvent, parse_header
 
-__all__ = [
-    "ALONE", "BAD_CHECKSUM", "ENTRIES", "IN_STATEMENT", "LOOK", "MAP_CHANGED", "NEW_MAP", "NO_MAP",
-    "REPLACED", "ROWS_EVENTS", "SEQ_SHIFT", "STATEMENT_END", "STRAY", "TRANSACTIONS", "Facts",
-    "Looked", "Stretch", "Window",
-]  # fmt: skip
-
 #: The kernel's records as numpy reads them.
 ENTRIES = np.dtype(list(ENTRY))
 TRANSACTIONS = np.dtype(list(TRANSACTION))

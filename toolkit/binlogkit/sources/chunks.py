@@ -16,8 +16,6 @@ from binlogkit.errors import DamageError, LimitError
 from binlogkit.sources.layers import Lookahead, read_into
 from binlogkit.sources.tasks import Submit, Task
 
-__all__ = ["Buffer", "Chunks"]
-
 SIZE = 8 << 20
 _FIRST = 1 << 16  # bytes of the buffer before there are more in the log
 _BEHIND_SKIPPED = 1 << 20  # bytes read first there: the next damage may be near

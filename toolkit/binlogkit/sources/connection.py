@@ -28,17 +28,6 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from binlogkit.errors import InputError, LostConnectionError, ServerError, UsageError, printable
 from binlogkit.sources.option_file import read_option_file
 
-__all__ = [
-    "LOST_CODES",
-    "PASSWORD_VARIABLE",
-    "SSL_MODES",
-    "ServerSettings",
-    "connect",
-    "parse_url",
-    "server_settings",
-    "translated",
-]
-
 PASSWORD_VARIABLE = "BINLOGKIT_PASSWORD"  # noqa: S105  the name of a variable, not a password
 SSL_MODES = ("disabled", "preferred", "required", "verify_ca", "verify_identity")
 

@@ -16,8 +16,6 @@ from binlogkit.errors import ChecksumError
 from binlogkit.sources.layers import ByteStream
 from binlogkit.sources.raw import EventHeader
 
-__all__ = ["StretchCrc", "checksum_error", "crc_of", "ends_in_crc", "shift"]
-
 _FLAGS_OFFSET = 17
 
 _POLYNOMIAL = 0xEDB88320

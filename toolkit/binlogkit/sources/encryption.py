@@ -25,8 +25,6 @@ from binlogkit.errors import DamageError, InputError, MalformedEventError, Trunc
 from binlogkit.sources.keyring import KEY_LENGTH, KeyFiles, Secret, read_key, read_keyring
 from binlogkit.sources.layers import Layer, Lookahead
 
-__all__ = ["Decrypted", "EncryptionHeader", "decrypted", "read_header"]
-
 HEADER_LENGTH = 512
 VERSION = 1
 _KEY_ID, _PASSWORD, _VECTOR = 1, 2, 3

@@ -14,8 +14,6 @@ from enum import Enum
 from binlogkit.constants import HEADER_LENGTH, event_type_name
 from binlogkit.sources.plausible import begins_event, is_event
 
-__all__ = ["Framer", "Framing", "framing_of"]
-
 _SIZE = slice(9, 13)
 _PACKET_HEADER = 4
 _MAX_PACKET = (1 << 24) - 1

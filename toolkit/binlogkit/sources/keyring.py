@@ -25,16 +25,6 @@ from pathlib import Path
 
 from binlogkit.errors import InputError, UsageError
 
-__all__ = [
-    "KEY_LENGTH",
-    "NO_KEYS",
-    "KeyFiles",
-    "Secret",
-    "key_files",
-    "read_key",
-    "read_keyring",
-]
-
 KEY_LENGTH = 32
 KEYRING_VARIABLE = "BINLOGKIT_KEYRING"
 KEY_FILE_VARIABLE = "BINLOGKIT_KEY_FILE"

@@ -12,8 +12,6 @@ from binlogkit.errors import DamageError, LimitError
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-__all__ = ["ByteStream", "FileHash", "Layer", "Lookahead", "Pieces", "read_into"]
-
 _CHUNK = 1 << 20
 
 

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from binlogkit.constants import CHECKSUM_LENGTH, HEADER_LENGTH, EventType
 from binlogkit.errors import MalformedEventError
 
-__all__ = ["LogFormat", "format_of", "is_mariadb", "version_tuple"]
-
 _FIXED = 2 + 50 + 4 + 1
 VERSION = 4  # the only one that has this event
 CHECKSUM_OFF, CHECKSUM_CRC32, CHECKSUM_UNDEFINED = 0, 1, 255

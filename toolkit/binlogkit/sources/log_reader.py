@@ -36,8 +36,6 @@ from binlogkit.sources.plausible import first_format, start_format
 from binlogkit.sources.raw import V1_HEADER_LENGTH, EventHeader, RawEvent, parse_header
 from binlogkit.sources.recovery import Recovery, with_checksums
 
-__all__ = ["LogReader"]
-
 # What may stand at the head of a log; of a relay log a ROTATE is between its format descriptions.
 _HEAD = (
     EventType.START_EVENT_V3,

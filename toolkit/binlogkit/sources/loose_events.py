@@ -25,8 +25,6 @@ from binlogkit.sources.log_format import CHECKSUM_CRC32, LogFormat, format_of
 from binlogkit.sources.plausible import whole_start
 from binlogkit.sources.raw import EventHeader, RawEvent, parse_header
 
-__all__ = ["LooseEvent", "LooseEvents", "LoosePlace"]
-
 _LOOKAHEAD = 64  # events that may tell whether there are checksums
 _WRAP = 1 << 32
 FIRST_POSITION = 4

@@ -23,8 +23,6 @@ from typing import IO
 
 from binlogkit.errors import OracleError, printable
 
-__all__ = ["ENTRY_POINTS", "SETTING", "Mysqlbinlog", "find", "read"]
-
 SETTING = "BINLOGKIT_MYSQLBINLOG"
 ENTRY_POINTS = "binlogkit.mysqlbinlog"
 

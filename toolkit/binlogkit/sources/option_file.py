@@ -16,8 +16,6 @@ from pathlib import Path
 
 from binlogkit.errors import InputError, UsageError, printable
 
-__all__ = ["GROUPS", "read_option_file"]
-
 GROUPS = ("client", "binlogkit")
 
 _DEPTH = 10

@@ -24,21 +24,6 @@ from binlogkit.sources.layers import ByteStream
 from binlogkit.sources.log_format import LogFormat
 from binlogkit.sources.raw import V1_HEADER_LENGTH, EventHeader, parse_header
 
-__all__ = [
-    "KNOWN_FLAGS",
-    "KNOWN_TYPES",
-    "LARGEST",
-    "MODULUS",
-    "begins_event",
-    "first_format",
-    "is_event",
-    "known_header",
-    "sane_header",
-    "shift_of",
-    "start_format",
-    "whole_start",
-]
-
 LARGEST = (1 << 30) + (1 << 26)  # max_allowed_packet at most, and room for headers
 MODULUS = 0xFFFFFFFF  # positions in headers have 32 bits
 _SKIP_REPLICATION = 0x8000  # MariaDB's

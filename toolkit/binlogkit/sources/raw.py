@@ -12,8 +12,6 @@ from dataclasses import dataclass
 
 from binlogkit.constants import HEADER_LENGTH, EventFlag
 
-__all__ = ["EventHeader", "RawEvent", "flag_names", "parse_header"]
-
 V1_HEADER_LENGTH = 13
 _V1 = struct.Struct("<IBII")
 _V4 = struct.Struct("<IBIIIH")

@@ -28,8 +28,6 @@ from binlogkit.sources.raw import EventHeader, parse_header
 if TYPE_CHECKING:
     from binlogkit.sources.resync import Resync
 
-__all__ = ["Recovery", "with_checksums"]
-
 _REACH = 16 << 20  # how far ahead a size or a log_pos is believed that nothing else supports
 _CHAIN = 3
 _MADE_UP = (EventType.ROTATE_EVENT, EventType.FORMAT_DESCRIPTION_EVENT)  # may have no log_pos

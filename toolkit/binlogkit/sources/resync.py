@@ -46,8 +46,6 @@ from binlogkit.sources.plausible import (
 )
 from binlogkit.sources.raw import V1_HEADER_LENGTH, EventHeader, parse_header
 
-__all__ = ["Resync"]
-
 FIRST_WINDOW, WINDOW = 1 << 12, 1 << 20
 PATIENCE = 64 << 20
 _FLAGS_OFFSET = 17

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-__all__ = ["Submit", "Task"]
-
 T = TypeVar("T")
 Submit: TypeAlias = "Callable[[Callable[[], Any]], Task[Any]]"
 

@@ -16,8 +16,6 @@ from binlogkit.errors import DamageError
 from binlogkit.limits import limit, limit_error
 from binlogkit.sources.layers import Pieces
 
-__all__ = ["is_packed", "unpack"]
-
 _GZIP_WINDOW = 31  # zlib's number for a gzip header and the largest window
 _CHUNK = 1 << 14
 _ZSTD_CHUNK = 1 << 10  # expands to 32 MB at most: a block of 4 bytes can stand for 128 KiB

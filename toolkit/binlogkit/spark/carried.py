@@ -15,8 +15,6 @@ from binlogkit._kernel.value_text import decimal_text
 from binlogkit.errors import SchemaError
 from binlogkit.frames.projection import IMAGES, rearranged
 
-__all__ = ["carried_schema", "carry", "fit"]
-
 _UINT64_DIGITS = 20
 
 

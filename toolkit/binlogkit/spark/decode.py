@@ -17,8 +17,6 @@ from binlogkit.spark.carried import carried_schema, carry, fit
 from binlogkit.spark.kinds import KINDS, Kind
 from binlogkit.spark.plan import Plan, Split
 
-__all__ = ["check_schema", "decode", "scan_schema"]
-
 
 def scan_schema(plan: Plan) -> pa.Schema:
     """The schema of a scan's batches, each type one that Spark carries.

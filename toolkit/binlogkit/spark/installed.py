@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-__all__ = ["Needed", "installed_check"]
-
 
 class Needed:
     """Shipped in front of what needs binlogkit: ModuleNotFoundError with words where it is not."""

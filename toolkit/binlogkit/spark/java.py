@@ -18,8 +18,6 @@ from pathlib import Path
 
 from binlogkit.errors import UsageError
 
-__all__ = ["java_home", "write_shim"]
-
 OLDEST = 17  # Spark 4.0 release notes: Java 17 and 21
 _UNKNOWN_MODULE = "--add-modules=jdk.incubator.vector"
 _VERSION = re.compile(r'version "(?:1\.)?(\d+)')

@@ -23,8 +23,6 @@ from binlogkit.frames.transactions import Transactions
 from binlogkit.log.streams import view
 from binlogkit.spark.plan import Plan, Split
 
-__all__ = ["KINDS", "Kind"]
-
 
 @dataclass(frozen=True, slots=True)
 class Kind:

@@ -17,8 +17,6 @@ from binlogkit.rows.filter_args import RowFilterArgs
 from binlogkit.rows.filters import Filters
 from binlogkit.sources.keyring import KeyFiles, key_files
 
-__all__ = ["KINDS", "READING", "ScanOptions", "parse_options"]
-
 # What the source can give; see spark/kinds.py.
 KINDS = (
     "rows", "changes", "events", "transactions", "statements", "boundaries", "damages", "gaps",

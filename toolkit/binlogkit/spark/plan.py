@@ -36,8 +36,6 @@ from binlogkit.spark.options import READING, ScanOptions
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Known", "Plan", "Split", "make_plan"]
-
 _SLOT_BITS = 32
 _SLOTS = (1 << _SLOT_BITS) - 1
 

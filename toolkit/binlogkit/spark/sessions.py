@@ -16,8 +16,6 @@ from binlogkit.spark.workers import own_interpreter, source_door
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["register", "session", "settings"]
-
 LOOPBACK = "127.0.0.1"
 _LOGGING = Path(__file__).with_name("log4j2.json")
 

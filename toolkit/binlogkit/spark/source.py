@@ -26,8 +26,6 @@ from binlogkit.spark.plan import Plan, Split, make_plan
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["BinlogDataSource", "struct_type"]
-
 _PREFIX = b"binlogkit:"
 _GAPS_TOLD = 10
 

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.datasource import DataSource
 
-__all__ = ["own_interpreter", "source_door"]
-
 _UNNAMED = (
     "python3"  # what Spark starts where PYSPARK_PYTHON named nothing (pyspark/core/context.py)
 )

@@ -17,19 +17,6 @@ from binlogkit.frames.fields.field import chosen, fields
 from binlogkit.frames.fields.ledger import TRANSACTION
 from binlogkit.frames.fields.rows import ROW
 
-__all__ = [
-    "BY_KEY",
-    "BY_MINUTE",
-    "BY_STATEMENT",
-    "BY_TABLE",
-    "COUNTS",
-    "TIMES",
-    "by_key",
-    "by_minute",
-    "by_statement",
-    "by_table",
-]
-
 COUNTS = chosen(TRANSACTION, "rows", "inserts", "updates", "deletes")
 TIMES = fields(
     ("first_timestamp", "seconds", "earliest event time"),

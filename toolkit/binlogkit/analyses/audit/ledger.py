@@ -10,27 +10,6 @@ from binlogkit.analyses.audit.activity import COUNTS, TIMES
 from binlogkit.frames.fields.field import Fields, chosen, fields, names
 from binlogkit.frames.fields.ledger import STATEMENT, TRANSACTION
 
-__all__ = [
-    "BY_GTID_SOURCE",
-    "BY_THREAD",
-    "FORMATS",
-    "FORMAT_CHANGES",
-    "LARGEST",
-    "LONGEST",
-    "SETTINGS",
-    "STATEMENT_DML",
-    "SUMMARY",
-    "by_gtid_source",
-    "by_thread",
-    "format_changes",
-    "formats",
-    "largest",
-    "longest",
-    "settings",
-    "statement_dml",
-    "summary",
-]
-
 _OUTCOMES = ("committed", "rolled_back", "prepared", "cut", "open")
 _OPS = ("inserts", "updates", "deletes")
 

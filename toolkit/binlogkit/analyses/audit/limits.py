@@ -18,8 +18,6 @@ from binlogkit.analyses.audit.rhythm import missing_gtids
 from binlogkit.frames.fields.field import arrow_schema, fields
 from binlogkit.frames.schema import CellState
 
-__all__ = ["LIMITS", "limits"]
-
 LIMITS = fields(
     ("limit", "string", "a short name"),
     ("grade", "string", "applies (the log proves it) or may apply (a log could never tell)"),

@@ -10,8 +10,6 @@ from binlogkit.analyses.audit.activity import BY_MINUTE, by_minute
 from binlogkit.frames.fields.field import chosen, fields
 from binlogkit.frames.fields.ledger import TRANSACTION
 
-__all__ = ["BURSTS", "MISSING_GTIDS", "QUIET", "bursts", "missing_gtids", "quiet"]
-
 BURSTS = BY_MINUTE + fields(
     ("median", "float64", "median of the row changes over all minutes that have any"),
     ("ratio", "float64", "rows / median"),

@@ -13,8 +13,6 @@ from binlogkit.constants import ColumnType
 from binlogkit.errors import UsageError
 from binlogkit.rows.schema import Column, Origin, TableSchema
 
-__all__ = ["Cell", "ColumnFacts", "TableFacts", "Tables", "family_of", "same", "table_facts"]
-
 _TYPES = {
     "INT": "TINY SHORT INT24 LONG LONGLONG",
     "DECIMAL": "NEWDECIMAL",

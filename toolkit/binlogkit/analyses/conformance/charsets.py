@@ -6,8 +6,6 @@ absent; what is stored in it cannot be judged and is reported so.
 
 from __future__ import annotations
 
-__all__ = ["encode", "is_known", "says"]
-
 _CODECS = {
     "ascii": "ascii",
     "big5": "cp950",

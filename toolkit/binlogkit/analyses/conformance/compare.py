@@ -23,8 +23,6 @@ from binlogkit.analyses.conformance.rule import EVENT_RULES, Difference, shown, 
 from binlogkit.errors import OracleError
 from binlogkit.rows.schema import TableSchema
 
-__all__ = ["against_mysqlbinlog"]
-
 Record = Mapping[str, Any]
 
 _UINT32 = 0xFFFF_FFFF

@@ -27,8 +27,6 @@ from binlogkit.analyses.conformance.tokens import Diff, Form, Printed, TokenErro
 from binlogkit.analyses.conformance.value_rules import moment_text, set_number
 from binlogkit.errors import UsageError, printable
 
-__all__ = ["Decoded", "Format", "formats", "parse_decoded", "register"]
-
 Record = dict[str, Any]
 
 

@@ -12,8 +12,6 @@ from typing import Any
 
 from binlogkit.analyses.conformance.printed import PrintedEvent
 
-__all__ = ["TYPES", "fields_of", "our_statement"]
-
 Pairs = Iterator[tuple[str, Any, Any]]
 
 # The phrase behind the header -> the types that it can stand for. GTID stands for both kinds.

@@ -18,8 +18,6 @@ from binlogkit.analyses.conformance.cell import Cell
 from binlogkit.analyses.conformance.rule import Kind, Rules
 from binlogkit.analyses.conformance.tokens import Diff, Form, Printed
 
-__all__ = ["JSON_RULES", "PathError", "applied", "dump"]
-
 JSON_RULES = Rules()
 _rule = JSON_RULES.add
 

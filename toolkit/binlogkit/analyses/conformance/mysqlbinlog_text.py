@@ -25,8 +25,6 @@ from heapq import heappop, heappush
 from binlogkit.analyses.conformance.printed import LineSource, PrintedEvent, PrintedRow, read_rows
 from binlogkit.analyses.conformance.row_groups import OurEvents
 
-__all__ = ["read_text"]
-
 _AT = re.compile(rb"# at (0|[1-9]\d{0,19}(?!\d))")
 _HEADER = re.compile(
     rb"#(\d{6} [ \d]\d:\d\d:\d\d) server id (\d{1,20})  end_log_pos (\d{1,20}) "

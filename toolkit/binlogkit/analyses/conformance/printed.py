@@ -12,8 +12,6 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-__all__ = ["LineSource", "PrintedCell", "PrintedEvent", "PrintedRow", "TableName", "read_rows"]
-
 TableName = tuple[bytes, bytes]
 
 

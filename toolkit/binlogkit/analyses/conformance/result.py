@@ -14,18 +14,6 @@ import pyarrow as pa
 from binlogkit.analyses.conformance.rule import Kind
 from binlogkit.errors import UsageError
 
-__all__ = [
-    "COLUMNS",
-    "ConformanceResult",
-    "ConformanceSummary",
-    "Findings",
-    "Verdict",
-    "baseline_lines",
-    "differences_schema",
-    "merge",
-    "read_baseline",
-]
-
 # `column` names a table's column where `row` is not null, else an event's field; `kind` is one of
 # rules.Kind; `rule` is empty where none explains; `ours` and `theirs` are texts, null where that
 # side has nothing; `reason` is one sentence; `proof`: what stands in the text, the rule's words,

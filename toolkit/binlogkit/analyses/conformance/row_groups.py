@@ -18,8 +18,6 @@ from binlogkit.analyses.conformance.printed import PrintedRow
 from binlogkit.analyses.conformance.row_pair import Pair, compare_rows
 from binlogkit.analyses.conformance.rule import EVENT_RULES, Difference, shown, unexplained
 
-__all__ = ["Key", "OurEvents", "OurRows", "RowEventFacts", "RowGroups", "key_of"]
-
 Key = tuple[int, int]
 Record = Mapping[str, Any]
 

@@ -19,8 +19,6 @@ from binlogkit.analyses.conformance.rule import EVENT_RULES, Difference, unexpla
 from binlogkit.analyses.conformance.rules import explain
 from binlogkit.analyses.conformance.tokens import Form, Printed, TokenError, read_token
 
-__all__ = ["Pair", "compare_rows"]
-
 Record = Mapping[str, Any]
 
 _SHOWN = 300

@@ -12,8 +12,6 @@ from typing import Any
 
 from binlogkit.analyses.conformance.cell import Cell
 
-__all__ = ["EVENT_RULES", "Difference", "Kind", "Rule", "Rules", "shown", "unexplained"]
-
 _PRINT = "log_event_print_value, sql/log_event.cc (8.0); seen with mysqlbinlog 9.7.4"
 _CONTRACT = "docs/records.md, row"
 _SEEN = "seen with mysqlbinlog 9.7.4"

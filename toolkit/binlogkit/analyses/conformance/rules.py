@@ -7,8 +7,6 @@ from binlogkit.analyses.conformance.json_rules import JSON_RULES
 from binlogkit.analyses.conformance.rule import Kind, Rule
 from binlogkit.analyses.conformance.value_rules import VALUE_RULES
 
-__all__ = ["RULES", "explain"]
-
 _ORDER = (Kind.REPRESENTATION, Kind.UNDER_DETERMINED, Kind.THEIRS, Kind.OURS)
 RULES = tuple(sorted([*JSON_RULES, *VALUE_RULES], key=lambda rule: _ORDER.index(rule.kind)))
 

@@ -14,8 +14,6 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = ["Diff", "Form", "Printed", "TokenError", "read_token", "unquote"]
-
 _ESCAPES = {b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t"}
 _ESCAPED = re.compile(rb"\\(x[0-9a-f]{2}|[bfnrt\\'])")
 _STRING = re.compile(rb"'((?:[^'\\\x00-\x1f]|\\(?:x[0-9a-f]{2}|[bfnrt\\']))*)'")

@@ -13,8 +13,6 @@ from binlogkit.analyses.conformance.cell import Cell, is_integer, is_number
 from binlogkit.analyses.conformance.rule import Kind, Rules
 from binlogkit.analyses.conformance.tokens import Form, Printed
 
-__all__ = ["VALUE_RULES", "moment_text", "set_number"]
-
 VALUE_RULES = Rules()
 _rule = VALUE_RULES.add
 

@@ -18,8 +18,6 @@ from binlogkit.analyses.point_in_time.boundary import Name
 from binlogkit.analyses.point_in_time.codes import Integers
 from binlogkit.errors import UsageError
 
-__all__ = ["counted_batches", "needed"]
-
 _BATCH_ROWS = 65_536
 _NEEDED = frozenset(
     ("seq", "tx", "file", "pos", "inner", "db", "table", "before", "after", "before_state",

@@ -12,8 +12,6 @@ from binlogkit.analyses.point_in_time.structure import Alteration, alteration
 from binlogkit.rows.ddl import Catalog
 from binlogkit.rows.schema import TableDefinition
 
-__all__ = ["Boundary", "BoundaryReader", "History", "Name", "lineage", "parents", "read_boundaries"]
-
 Name = tuple[str, str]
 
 _IF_NOT_EXISTS = re.compile(r"\bIF\s+NOT\s+EXISTS\b", re.IGNORECASE)

@@ -19,8 +19,6 @@ from binlogkit.analyses.point_in_time.codes import Flags, Integers
 from binlogkit.analyses.point_in_time.rows import Rows
 from binlogkit.frames.schema import CellState
 
-__all__ = ["Chains", "Filler", "index"]
-
 _UNKNOWN = -1
 
 

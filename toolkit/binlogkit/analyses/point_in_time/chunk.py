@@ -19,19 +19,6 @@ from binlogkit.analyses.point_in_time.codes import Flags
 from binlogkit.errors import UsageError
 from binlogkit.frames.schema import CellState
 
-__all__ = [
-    "HIDDEN",
-    "IS",
-    "ODD",
-    "PLACES",
-    "STORED",
-    "WAS",
-    "Chunk",
-    "Piece",
-    "odd_name",
-    "odd_names",
-]
-
 HIDDEN = "\0"  # no MySQL name has it
 PLACES = tuple(HIDDEN + name for name in ("seq", "file", "pos"))  # of the change that made a row
 ODD = ("state", "bytes", "text")  # of cells that are no plain value or NULL

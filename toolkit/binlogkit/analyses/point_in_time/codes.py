@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
-__all__ = ["codes", "column_codes", "combined", "occurrences", "roots", "runs"]
-
 _SPARSE = 4  # codes may be this many times as large as there are rows, and ...
 _SMALL = 1 << 16  # ... this much larger
 _LARGEST = 1 << 62

@@ -17,8 +17,6 @@ from binlogkit.analyses.point_in_time.result import base_changes, lists
 from binlogkit.errors import UsageError
 from binlogkit.frames.fields.field import fields
 
-__all__ = ["DIFFERENCE", "difference"]
-
 DIFFERENCE = fields(
     ("difference", "string", "added, removed, changed, or uncertain: only unknown cells differ"),
     ("before", "as given", "the row in the first state, null if it was added"),

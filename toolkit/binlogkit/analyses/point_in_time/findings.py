@@ -9,8 +9,6 @@ import pyarrow as pa
 
 from binlogkit.frames.fields.field import arrow_schema, fields
 
-__all__ = ["FINDINGS", "KINDS", "Finding", "Findings"]
-
 FINDINGS = fields(
     ("finding", "string", "a short name"),
     ("determined", "boolean", "whether the state is determined nevertheless"),

@@ -18,8 +18,6 @@ from binlogkit.analyses.point_in_time.multiset import fold_multiset
 from binlogkit.analyses.point_in_time.rows import Rows
 from binlogkit.rows.schema import TableDefinition
 
-__all__ = ["Fold"]
-
 _CHUNK = 64 << 20
 
 # Findings about a table's rows that are over when it is emptied.

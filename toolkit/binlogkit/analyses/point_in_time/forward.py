@@ -23,8 +23,6 @@ from binlogkit.analyses.point_in_time.boundary import Boundary, History, Name
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
 from binlogkit.analyses.point_in_time.replay import Replay
 
-__all__ = ["ASIDE", "COUNTS", "LEFT_OUT", "OPEN", "Decided", "Forward"]
-
 #: What is known of a transaction so far: nothing, so that changes wait, those after them too; that
 #: it counts; that it does not; that others tell later (XA), until when its changes lie aside.
 OPEN, COUNTS, LEFT_OUT, ASIDE = range(4)

@@ -20,8 +20,6 @@ from binlogkit.analyses.point_in_time.chunk import ABSENT, IS, STORED, WAS, Chun
 from binlogkit.analyses.point_in_time.codes import Flags, Integers, codes, roots, runs
 from binlogkit.analyses.point_in_time.rows import ORDER, Rows, kept
 
-__all__ = ["fold_keyed"]
-
 
 @dataclass(frozen=True, slots=True)
 class _Keys:

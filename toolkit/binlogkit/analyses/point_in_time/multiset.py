@@ -33,8 +33,6 @@ from binlogkit.analyses.point_in_time.codes import (
 from binlogkit.analyses.point_in_time.rows import ORDER, WRITTEN, Rows, kept
 from binlogkit.frames.schema import CellState
 
-__all__ = ["cell_codes", "fold_multiset"]
-
 
 class _Images:
     """The rows before a chunk, the images that it removes, and those that it writes, in one table.

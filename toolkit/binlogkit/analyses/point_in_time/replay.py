@@ -18,8 +18,6 @@ from binlogkit.analyses.point_in_time.boundary import Boundary, History, Name
 from binlogkit.analyses.point_in_time.fold import Fold
 from binlogkit.analyses.point_in_time.structure import NOT_KNOWN
 
-__all__ = ["Replay", "by_table"]
-
 
 class Replay:
     """The tables of a lineage, replayed batch by batch.

@@ -17,8 +17,6 @@ from binlogkit.errors import UsageError
 from binlogkit.frames.fields.field import arrow_type, fields
 from binlogkit.frames.schema import CellState
 
-__all__ = ["STATE", "base_changes", "lists", "state_table"]
-
 STATE = fields(
     ("values", "as given", "the row: a struct of the table's columns, null where unknown"),
     ("unknown", "list<string>", "columns whose value the log does not determine"),

@@ -15,8 +15,6 @@ from binlogkit.analyses.point_in_time.codes import Flags, Integers
 from binlogkit.analyses.point_in_time.structure import NOT_KNOWN, Alteration
 from binlogkit.frames.schema import CellState
 
-__all__ = ["ORDER", "WRITTEN", "Rows", "as_type", "kept", "states_of"]
-
 ORDER = HIDDEN + "order"  # rises in the order in which rows were first seen
 WRITTEN = HIDDEN + "written"  # and in that in which they were last written, without a key
 _KEY = HIDDEN + "key"  # and a number

@@ -34,8 +34,6 @@ from binlogkit.analyses.point_in_time.rows import Rows
 from binlogkit.analyses.point_in_time.until import Until, counting, note_cascades
 from binlogkit.errors import UsageError
 
-__all__ = ["State", "replay", "rewind", "state"]
-
 
 @dataclass(frozen=True, slots=True)
 class State:

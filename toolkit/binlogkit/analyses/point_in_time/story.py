@@ -22,8 +22,6 @@ from binlogkit.errors import UsageError
 from binlogkit.frames.fields.field import fields
 from binlogkit.frames.fields.rows import PROVENANCE
 
-__all__ = ["STORY", "story"]
-
 STORY = fields(
     ("life", "int64", "1, 2 … for each row that had the key at some time, in order of appearance"),
     ("changed", "list<string>", "columns whose value an update changed; the image's for others"),

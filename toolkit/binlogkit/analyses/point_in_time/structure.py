@@ -18,8 +18,6 @@ from binlogkit.rows.ddl.session import Session, SqlMode
 from binlogkit.rows.ddl.tokens import Lexeme, Reader, read
 from binlogkit.rows.schema import ColumnDefinition, TableDefinition
 
-__all__ = ["NOT_KNOWN", "Alteration", "alteration", "keeps"]
-
 NOT_KNOWN = object()  # the value that a new column has in rows from before
 
 

@@ -22,8 +22,6 @@ from binlogkit.analyses.point_in_time.findings import Findings
 from binlogkit.errors import UsageError
 from binlogkit.events.gtid_set import GtidSet
 
-__all__ = ["AtPosition", "AtTime", "Until", "UpToGtids", "counting", "ended", "note_cascades"]
-
 _MICROSECONDS = 1_000_000
 
 

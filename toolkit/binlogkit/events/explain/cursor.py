@@ -8,8 +8,6 @@ from typing import Any
 from binlogkit._kernel.cursor import Cursor
 from binlogkit.events.explain.parts import FieldPart
 
-__all__ = ["Recorder"]
-
 
 class Recorder(Cursor):
     """Each read becomes a part of ``parts``, each :meth:`sub` a part with parts of its own.

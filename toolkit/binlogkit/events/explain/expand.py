@@ -18,8 +18,6 @@ from binlogkit.events.payload import TransactionPayload, inner_events
 from binlogkit.events.variables import UserVar
 from binlogkit.sources.raw import RawEvent
 
-__all__ = ["MOST_INNER", "expand"]
-
 MOST_INNER = 1000  # events of a payload that are listed
 _FIRST_TYPE = 1
 

@@ -15,11 +15,6 @@ from typing import Any
 from binlogkit.constants import EventType, event_type_name
 from binlogkit.events.explain import values
 
-__all__ = [
-    "BITS", "CODES", "COLUMNS", "EVENT_TYPES", "FIELDS", "METADATA", "Field", "section_of",
-    "type_meaning", "type_since",
-]  # fmt: skip
-
 
 @dataclass(frozen=True, slots=True)
 class Field:

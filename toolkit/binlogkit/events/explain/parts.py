@@ -6,8 +6,6 @@ import dataclasses
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-__all__ = ["Detail", "FieldPart", "fill", "grouped"]
-
 NOT_KNOWN = "bytes that no field known to this version stands for"
 
 

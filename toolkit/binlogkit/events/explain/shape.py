@@ -18,8 +18,6 @@ from binlogkit.events.explain.parts import FieldPart, fill, grouped
 from binlogkit.events.explain.values import bits_of
 from binlogkit.events.gtid_set import format_uuid
 
-__all__ = ["meaning_of", "shaped", "typed_values"]
-
 # Parts that only say "a value of so many bytes": what is in them counts.
 _SPLICED = frozenset({"field", "optional_metadata"})
 # The UUID of a tagged GTID is 16 integers.

@@ -8,11 +8,6 @@ from datetime import UTC, datetime, timedelta
 from binlogkit._kernel.charsets import COLLATIONS
 from binlogkit.events.explain.parts import Detail
 
-__all__ = [
-    "Bits", "bits_of", "characters", "collation", "created", "error_code", "gtid_sids",
-    "microseconds", "seconds", "version",
-]  # fmt: skip
-
 Bits = Mapping[int, tuple[str, str]]  # mask -> name, meaning
 _SHOWN = 60  # bytes of a longer text
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -22,8 +22,6 @@ from binlogkit.events.explain.shape import meaning_of, shaped, typed_values
 from binlogkit.sources.crc import crc_of
 from binlogkit.sources.raw import V1_HEADER_LENGTH, EventHeader, RawEvent, parse_header
 
-__all__ = ["EventWalk", "stored_bytes_of", "walk_event", "walk_fragment"]
-
 _WRAP = 1 << 32
 _FIELDS_V1 = (("timestamp", 4), ("event_type", 1), ("server_id", 4), ("event_size", 4))
 _FIELDS_V3 = (*_FIELDS_V1, ("log_pos", 4), ("flags", 2))

@@ -26,19 +26,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = [
-    "TIMES",
-    "Field",
-    "Fields",
-    "arrow_schema",
-    "arrow_type",
-    "chosen",
-    "fields",
-    "names",
-    "to_table",
-    "written_type",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Field:

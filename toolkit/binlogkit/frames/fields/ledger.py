@@ -4,22 +4,6 @@ from __future__ import annotations
 
 from binlogkit.frames.fields.field import fields
 
-__all__ = [
-    "AUDIT_FINDING",
-    "BOUNDARY",
-    "COLUMN",
-    "CONTINUITY",
-    "DAMAGE",
-    "EVENT",
-    "EXPLAIN",
-    "FILE",
-    "FINDING",
-    "GAP",
-    "LOADED_FILE",
-    "STATEMENT",
-    "TRANSACTION",
-]
-
 _SOURCE = (
     "source",
     "string?",

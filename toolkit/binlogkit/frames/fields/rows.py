@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from binlogkit.frames.fields.field import Field, fields
 
-__all__ = ["BATCH", "CHANGE", "PROVENANCE", "ROW", "STATE"]
-
 #: The record, and the generic frame.
 ROW = fields(
     ("file", "string", "the log, as it was named"),

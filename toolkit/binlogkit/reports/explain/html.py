@@ -19,8 +19,6 @@ from binlogkit.reports.notebook import overview
 if TYPE_CHECKING:
     from binlogkit.events.explain.walk import EventWalk
 
-__all__ = ["fragment", "render"]
-
 MOST_BYTES = 4096  # of an event in the dump
 MOST_ROWS = 5000  # of an event in the table
 _NOTEBOOK_ROWS = 300

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from binlogkit.events.explain.parts import FieldPart
     from binlogkit.events.explain.walk import EventWalk
 
-__all__ = ["heading", "hex_lines", "render", "shown_value", "write"]
-
 _WIDTH = 130
 _NARROW = 110  # columns below which a line has half as many bytes
 _LONGEST_VALUE = 400

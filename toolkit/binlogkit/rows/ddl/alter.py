@@ -20,8 +20,6 @@ from binlogkit.rows.ddl.table import Tracked, finish
 from binlogkit.rows.ddl.tokens import Reader
 from binlogkit.rows.schema import ColumnDefinition
 
-__all__ = ["AlterTable", "Change", "alter_table", "altered"]
-
 FIRST = ""  # the place before every column; no column has this name
 ROW_ID = "my_row_id"  # of a generated invisible primary key (8.0.30+)
 

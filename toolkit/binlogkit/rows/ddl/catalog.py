@@ -16,8 +16,6 @@ from binlogkit.rows.schema import TableChange, TableDefinition
 if TYPE_CHECKING:
     from binlogkit.rows.ddl.statements import Handler
 
-__all__ = ["Catalog"]
-
 _EXPLICIT_TIMESTAMPS_SINCE = 80002  # explicit_defaults_for_timestamp is on by default (manual)
 
 

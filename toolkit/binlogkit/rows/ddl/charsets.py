@@ -13,10 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = [
-    "CHARSETS", "UNKNOWN", "Charset", "Collated", "canonical", "collated", "default_collation",
-]  # fmt: skip
-
 
 class Charset(NamedTuple):
     """``max_bytes`` per character, and the default collation (``since_8`` where it changed)."""

@@ -16,8 +16,6 @@ from binlogkit.rows.ddl.tokens import Reader
 from binlogkit.rows.ddl.types import TEXT_CAPACITY, TypeSpec, blob_for, data_type
 from binlogkit.rows.schema import ColumnDefinition
 
-__all__ = ["ColumnSpec", "column", "convert", "resolve", "skip_default"]
-
 _MAX_VARCHAR = 65535  # bytes; longer ones become TEXT or BLOB outside of strict mode
 _BINARY_TWIN = {
     "char": "binary",

@@ -13,8 +13,6 @@ from binlogkit.rows.ddl.table import Tracked, engine_name, finish
 from binlogkit.rows.ddl.tokens import Reader
 from binlogkit.rows.ddl.types import accept_charset
 
-__all__ = ["CreateTable", "Elements", "Options", "build", "create_table", "table_options"]
-
 _QUERY_WORDS = frozenset(("SELECT", "WITH", "VALUES", "TABLE"))
 _BEFORE_QUERY = frozenset(("AS", "IGNORE", "REPLACE"))
 #: Where table options end: at a query, the next part of an ALTER, or partitions.

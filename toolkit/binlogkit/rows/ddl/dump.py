@@ -10,8 +10,6 @@ from binlogkit.rows.ddl.kind import StatementKind, statement_kind
 from binlogkit.rows.ddl.scan import Script, plain
 from binlogkit.rows.ddl.session import SqlMode, mode_from_names, version_number
 
-__all__ = ["load_schema"]
-
 _HEADER = 4096  # characters in which mysqldump's own comments stand
 _HEADER_VERSION = re.compile(r"^-- Server version\s+(\d+\.\d+\.\d+)", re.MULTILINE)
 _HEADER_DATABASE = re.compile(r"^-- Host: .*?\bDatabase: (\S.*?)[ \t\r]*$", re.MULTILINE)

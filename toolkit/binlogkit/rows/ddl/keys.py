@@ -12,11 +12,6 @@ from binlogkit.rows.ddl.keywords import words
 from binlogkit.rows.ddl.tokens import Reader
 from binlogkit.rows.schema import ColumnDefinition
 
-__all__ = [
-    "KEY_WORDS", "Foreign", "Key", "KeyPart", "index_key", "inline_reference", "key_or_foreign",
-    "name_keys", "sort_keys",
-]  # fmt: skip
-
 #: The reserved words that begin a key, a foreign key or a check where a column could stand.
 KEY_WORDS = frozenset(words("PRIMARY UNIQUE INDEX KEY FULLTEXT SPATIAL CONSTRAINT FOREIGN CHECK"))
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["words"]
-
 
 def words(text: str) -> tuple[str, ...]:
     """The words of ``text``."""

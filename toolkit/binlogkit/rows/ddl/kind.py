@@ -8,8 +8,6 @@ from binlogkit.rows.ddl.keywords import words
 from binlogkit.rows.ddl.scan import leading_words
 from binlogkit.rows.ddl.session import ASSUMED_VERSION, SqlMode
 
-__all__ = ["StatementKind", "statement_kind"]
-
 
 class StatementKind(StrEnum):
     """Sorts of statements, as a reader of a log needs them."""

@@ -23,8 +23,6 @@ from binlogkit.errors import SchemaError
 if TYPE_CHECKING:
     from sqlglot.tokenizer_core import Token
 
-__all__ = ["Lexeme", "cut", "ordinary"]
-
 # A word or a number that something else than a space or a sign follows may be part of another
 # token (`N'…'`, `1e5`, `1$a`), a quoted text that another quote follows is not at its end.
 _TOKEN = re.compile(

@@ -13,8 +13,6 @@ from binlogkit.errors import printable
 from binlogkit.rows.ddl.charsets import CHARSETS, canonical
 from binlogkit.rows.schema import Column, ColumnDefinition, TableDefinition
 
-__all__ = ["fits", "matches"]
-
 _MAX_BYTES = 4  # of one character, in any character set
 
 

@@ -14,8 +14,6 @@ from functools import lru_cache
 from binlogkit.errors import SchemaError
 from binlogkit.rows.ddl.session import ASSUMED_VERSION, DEFAULT_MODE, SqlMode
 
-__all__ = ["Script", "leading_words", "pieces", "plain"]
-
 # Where something else than plain text begins. Every branch begins with a literal, so that `re`
 # looks for the next one character by character in C.
 _LINE = r"\#[^\n]*|--(?=[\x00-\x20]|\Z)[^\n]*"

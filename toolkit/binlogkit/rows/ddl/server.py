@@ -16,8 +16,6 @@ from binlogkit.rows.ddl.tokens import read
 from binlogkit.rows.ddl.types import TEXT_CAPACITY, data_type
 from binlogkit.rows.schema import ColumnDefinition
 
-__all__ = ["from_server"]
-
 Query = Callable[[str], Sequence[tuple[Any, ...]]]
 Name = tuple[str, str]
 

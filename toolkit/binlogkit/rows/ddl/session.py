@@ -12,10 +12,6 @@ from enum import IntFlag
 
 from binlogkit.rows.ddl.charsets import UNKNOWN, Collated, canonical, collated
 
-__all__ = [
-    "ASSUMED_VERSION", "DEFAULT_MODE", "Session", "SqlMode", "mode_from_names", "version_number",
-]  # fmt: skip
-
 #: Where no server version is known every ``/*!NNNNN … */`` of a released server counts.
 ASSUMED_VERSION = 99898
 

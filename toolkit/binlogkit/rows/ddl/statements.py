@@ -22,8 +22,6 @@ from binlogkit.rows.ddl.table import Tracked
 from binlogkit.rows.ddl.tokens import Reader
 from binlogkit.rows.schema import TableChange
 
-__all__ = ["Handler", "handler_for"]
-
 Handler = Callable[[Store, Reader], list[TableChange]]
 
 

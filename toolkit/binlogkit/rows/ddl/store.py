@@ -12,8 +12,6 @@ from binlogkit.rows.ddl.session import Session
 from binlogkit.rows.ddl.table import Tracked
 from binlogkit.rows.schema import TableChange, TableDefinition
 
-__all__ = ["Name", "Store"]
-
 Name = tuple[str, str]
 TemporaryName = tuple[int | None, str, str]
 

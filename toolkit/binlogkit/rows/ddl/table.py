@@ -10,8 +10,6 @@ from binlogkit.rows.ddl.keys import Foreign, Key, KeyPart, name_keys, sort_keys
 from binlogkit.rows.ddl.types import TEXT_CAPACITY
 from binlogkit.rows.schema import ColumnDefinition, TableDefinition
 
-__all__ = ["Tracked", "engine_name", "finish"]
-
 #: Engines whose names the server writes otherwise than in capitals.
 _ENGINES = {
     "innodb": "InnoDB",

@@ -14,8 +14,6 @@ from binlogkit.rows.ddl.keywords import words
 from binlogkit.rows.ddl.session import SqlMode
 from binlogkit.rows.ddl.tokens import Reader
 
-__all__ = ["TEXT_CAPACITY", "TypeSpec", "accept_charset", "blob_for", "data_type"]
-
 #: Bytes that each BLOB and TEXT type holds.
 TEXT_CAPACITY = {
     size + kind: (1 << 8 * width) - 1

@@ -8,8 +8,6 @@ from binlogkit.rows.ddl.scan import leading_words, pieces
 from binlogkit.rows.ddl.session import ASSUMED_VERSION, Session, SqlMode
 from binlogkit.rows.ddl.tokens import Reader, read
 
-__all__ = ["written_tables"]
-
 Name = tuple[str | None, str]
 
 #: Characters that are read to find the tables; values after them can be many.

@@ -23,8 +23,6 @@ from binlogkit.rows.resolve import (
 from binlogkit.rows.schema import Column, TableSchema
 from binlogkit.rows.type_text import type_text
 
-__all__ = ["bitmap_details", "explain_table_map", "label_of"]
-
 Kinds = frozenset[ColumnType]
 Says = tuple[str, str] | Callable[[Column, int], str]
 _PREFIX_KEY = 9

@@ -21,8 +21,6 @@ from binlogkit.errors import DamageError
 from binlogkit.events.explain.cursor import Recorder
 from binlogkit.events.explain.parts import Detail, FieldPart, fill, grouped
 
-__all__ = ["diff_parts", "json_parts"]
-
 _TYPES = {
     0x00: "object", 0x01: "large object", 0x02: "array", 0x03: "large array", 0x04: "literal",
     0x05: "int16", 0x06: "uint16", 0x07: "int32", 0x08: "uint32", 0x09: "int64", 0x0A: "uint64",

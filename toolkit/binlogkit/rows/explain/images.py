@@ -29,8 +29,6 @@ from binlogkit.rows.explain.documents import diff_parts, json_parts
 from binlogkit.rows.schema import Column, Origin, TableSchema, cell_spec
 from binlogkit.sources.log_format import version_tuple
 
-__all__ = ["explain_rows"]
-
 #: Cells of an event, and bytes of a JSON document, that are explained one by one: a part takes some
 #: hundred bytes of memory, and an event can hold gigabytes.
 MOST_CELLS = 50_000

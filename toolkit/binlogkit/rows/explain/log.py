@@ -29,8 +29,6 @@ from binlogkit.sources.layers import ByteStream
 from binlogkit.sources.log_reader import LogReader
 from binlogkit.sources.raw import RawEvent
 
-__all__ = ["ExplainableEvent", "ExplainingWalk"]
-
 _STEP = 1 << 20
 _MOST_FRAGMENT = 16 << 20  # bytes of damage that are shown
 

@@ -16,8 +16,6 @@ from binlogkit.rows.gtid_ledger import gtid_of
 from binlogkit.rows.soundness.finding import Finding, Place
 from binlogkit.rows.window import BAD_CHECKSUM, LOOK, Looked, Stretch, Window
 
-__all__ = ["Events", "Found"]
-
 #: A finding at an entry; the third orders those of one event.
 Found = tuple[int, int, Finding]
 Array = np.ndarray[Any, Any]

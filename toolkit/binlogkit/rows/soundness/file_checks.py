@@ -20,8 +20,6 @@ from binlogkit.rows.window import Looked
 from binlogkit.sources.log_format import version_tuple
 from binlogkit.sources.plausible import MODULUS
 
-__all__ = ["FileChecks"]
-
 _FORMATS = (EventType.FORMAT_DESCRIPTION_EVENT, EventType.START_EVENT_V3)
 _OLD = (5, 3, 0)  # 5.2 was an alpha of what became 6.0 and then nothing
 _FIRST_FOREIGN = 160  # MariaDB's own types begin here

@@ -12,8 +12,6 @@ from typing import NamedTuple
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.rows.gtid_ledger import GtidLedger
 
-__all__ = ["CODES", "Code", "FileFacts", "Finding", "Grade", "Place", "Role", "finding"]
-
 
 class Grade(StrEnum):
     """How bad it is; notes are observations and no findings in the sense of the exit status."""

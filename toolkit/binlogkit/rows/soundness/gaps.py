@@ -17,8 +17,6 @@ from binlogkit.rows.soundness.finding import CODES, Finding, Grade, Role
 from binlogkit.rows.soundness.soundness import Soundness
 from binlogkit.rows.window import SEQ_SHIFT, Window
 
-__all__ = ["Gap", "Gaps"]
-
 _LAST = (1 << 63) - 1
 
 

@@ -18,8 +18,6 @@ from binlogkit.rows.soundness.finding import FileFacts, finding
 from binlogkit.rows.soundness.runs import CLOCK, GTID, Doubt, Runs
 from binlogkit.rows.soundness.series import SeriesLedger
 
-__all__ = ["GtidChecks"]
-
 Array = np.ndarray[Any, Any]
 
 _MOST = (1 << 63) - 1

@@ -28,8 +28,6 @@ from binlogkit.rows.soundness.transaction_checks import TransactionChecks, XaLed
 from binlogkit.rows.watch import Met, Watch
 from binlogkit.rows.window import LOOK, ROWS_EVENTS, Stretch, Window
 
-__all__ = ["MAX_OF_A_CODE", "Left", "LogChecks"]
-
 # Findings of one code in one file that are given; the others are counted.
 MAX_OF_A_CODE = 1000
 _DAMAGE, _LOSS, _OF_ROWS = 0, 2, 50  # in the order of an event's findings

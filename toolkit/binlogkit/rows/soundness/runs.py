@@ -13,8 +13,6 @@ from binlogkit.rows.soundness.events import Events
 from binlogkit.rows.transactions import GTID_TYPES, belongs
 from binlogkit.rows.window import LOOK
 
-__all__ = ["CLOCK", "GTID", "Doubt", "Runs", "runs_of"]
-
 Array = np.ndarray[Any, Any]
 
 GTID, CLOCK = 1, 2  # of a transaction's ``has``

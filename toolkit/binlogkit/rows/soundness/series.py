@@ -15,8 +15,6 @@ from binlogkit.rows.gtid_ledger import GtidLedger
 from binlogkit.rows.series import Series, split_name
 from binlogkit.rows.soundness.finding import FileFacts, Finding, Grade, Place, finding
 
-__all__ = ["Joint", "SeriesLedger", "joints"]
-
 
 @dataclass(frozen=True, slots=True)
 class Joint:

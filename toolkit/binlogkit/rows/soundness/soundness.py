@@ -19,8 +19,6 @@ from binlogkit.rows.watch import Met
 from binlogkit.rows.window import Window
 from binlogkit.sources.carriers import Carrier
 
-__all__ = ["Soundness"]
-
 
 class Soundness:
     """Takes the windows of a reading, or of several one after the other.

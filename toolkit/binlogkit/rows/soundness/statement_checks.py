@@ -28,8 +28,6 @@ from binlogkit.rows.window import (
     STRAY,
 )
 
-__all__ = ["StatementChecks"]
-
 _Map = tuple[tuple[str, str], bytes]  # its table, and its body after the table id
 
 _MAP, _EARLY, _ROWS, _OPEN = 40, 41, 42, 43  # in the order of an event's findings

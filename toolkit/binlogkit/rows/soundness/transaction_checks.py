@@ -22,8 +22,6 @@ from binlogkit.rows.transactions import Outcome, Transaction
 from binlogkit.rows.window import ALONE, LOOK, REPLACED
 from binlogkit.sources.log_format import version_tuple
 
-__all__ = ["TransactionChecks", "XaLedger"]
-
 _Tables = dict[tuple[str, str], None]
 
 _BEGIN_ALWAYS = (5, 5, 0)  # servers before it write a single statement's XID without a BEGIN

@@ -25,8 +25,6 @@ from binlogkit.sources.unpacking import MAGIC_LENGTH, is_packed, unpack
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-__all__ = ["Carrier", "can_seek", "is_log", "reason_of", "unpacked", "up_to"]
-
 _HEAD = 1 << 20  # bytes in which a text shows what it is
 _CHUNK = 1 << 16
 

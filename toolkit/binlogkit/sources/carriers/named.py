@@ -22,8 +22,6 @@ from binlogkit.sources.layers import Layer, read_into
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-__all__ = ["MANIFEST", "Source", "captured_from", "read_schema_text", "resolve"]
-
 #: Beside a capture's logs (sources/server/folder.py).
 MANIFEST = "capture.json"
 _LARGEST_MANIFEST = 64 << 20

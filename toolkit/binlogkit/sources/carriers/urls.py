@@ -17,8 +17,6 @@ from binlogkit.errors import EmptyInputError, InputError
 from binlogkit.sources.carriers.carrier import Carrier, is_log, reason_of
 from binlogkit.sources.layers import Layer
 
-__all__ = ["GLOB", "from_url", "is_url", "natural_key", "some", "without_secrets"]
-
 GLOB = re.compile(r"[*?\[]")
 _URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.\-]+(?:::|://)")
 _PASSWORD = re.compile(r"(://[^/@:\s]*:)[^/@\s]+@")

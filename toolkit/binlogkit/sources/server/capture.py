@@ -22,8 +22,6 @@ from binlogkit.sources.server.folder import CaptureFolder, Finished, safe_name
 from binlogkit.sources.server.resume import REACH, ResumePoint, SteadyStream, Stop
 from binlogkit.sources.server.stream import FIRST_POSITION, FileStart, Item, StreamEvent
 
-__all__ = ["Captured", "Progress", "Start", "capture"]
-
 _HEARTBEAT = 1.0
 _PROBLEMS = 20
 _TELL_SECONDS = 0.1

@@ -34,8 +34,6 @@ from binlogkit.errors import ServerError
 from binlogkit.sources.connection import ServerSettings, connect, translated
 from binlogkit.sources.server.stream import FIRST_POSITION, EventStream, Item
 
-__all__ = ["Identity", "ReplicationClient", "ServerFacts", "ServerLogSize"]
-
 _ENCRYPTION_HEADER = 512
 _REGISTER_SLAVE, _BINLOG_DUMP, _BINLOG_DUMP_GTID = 0x15, 0x12, 0x1E
 _NON_BLOCK, _HEARTBEAT_EVENT_V2 = 0x01, 0x02  # flags: end at the log's end; 8.0.26: 64 bits

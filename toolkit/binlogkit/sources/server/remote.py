@@ -21,8 +21,6 @@ from binlogkit.sources.server.client import Identity, ReplicationClient
 from binlogkit.sources.server.resume import ResumePoint, SteadyStream
 from binlogkit.sources.server.stream import FIRST_POSITION, FileStart, StreamEvent
 
-__all__ = ["server_logs"]
-
 _PATIENCE = 60.0
 
 

@@ -30,8 +30,6 @@ from binlogkit.sources.server.stream import (
     StreamEvent,
 )
 
-__all__ = ["REACH", "Anchor", "ResumePoint", "SteadyStream", "Stop", "next_file_of"]
-
 #: A dump command's positions end here.
 REACH = 1 << 32
 _FIRST_WAIT, _LONGEST_WAIT = 0.2, 15.0

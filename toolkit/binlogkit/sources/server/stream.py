@@ -25,16 +25,6 @@ from binlogkit.sources.connection import LOST_CODES, translated
 from binlogkit.sources.log_format import LogFormat, format_of
 from binlogkit.sources.raw import EventHeader, parse_header
 
-__all__ = [
-    "FIRST_POSITION",
-    "LARGEST_EVENT",
-    "EventStream",
-    "FileStart",
-    "Heartbeat",
-    "Item",
-    "StreamEvent",
-]
-
 FIRST_POSITION = 4
 #: Servers send no event of more: max_allowed_packet ends at 1 GiB, its headers come on top.
 LARGEST_EVENT = (1 << 30) + (1 << 20)

@@ -23,8 +23,6 @@ from binlogkit.sources.plausible import begins_event
 from binlogkit.sources.raw import parse_header
 from binlogkit.sources.text.scanner import TextWindow
 
-__all__ = ["HOLDS_EVENTS", "BinlogText"]
-
 _QUOTE = (
     r"""\\*['"`]|\xe2\x80[\x98-\x9f]|\u2018|\u2019|\u201c|\u201d"""
     r"|&(?:#0*3[49]|#x0*2[27]|apos|quot|[lr][sd]quo);"

@@ -17,8 +17,6 @@ from binlogkit.sources.text.hexdump import EVENT_DUMP, Dump, NewDump
 from binlogkit.sources.text.scanner import decoder_of
 from binlogkit.sources.unpacking import is_packed
 
-__all__ = ["events_in_text"]
-
 _ONLY_TEXT = "not a binary log: a text without BINLOG statements, base64 or hexdump of events"
 _DECODED_MARK = "DELIMITER /*!*/;"
 _DECODED = (

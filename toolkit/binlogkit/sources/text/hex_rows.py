@@ -12,18 +12,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-__all__ = [
-    "MYSQLBINLOG",
-    "Row",
-    "RowError",
-    "Style",
-    "digits_of",
-    "last_offset",
-    "offset_behind",
-    "rows_of",
-    "style_of",
-]
-
 _GROUP = re.compile(r"[0-9a-fA-F]+")
 _SPACES = re.compile(r"[ \t]+")
 _PICTURE = {"|": "|", ">": "<"}

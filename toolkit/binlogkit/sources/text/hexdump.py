@@ -32,8 +32,6 @@ from binlogkit.sources.text.hex_rows import (
 )
 from binlogkit.sources.text.scanner import TextWindow
 
-__all__ = ["EVENT_DUMP", "Dump", "Item", "NewDump"]
-
 _MAX_MISSING = 1 << 20  # bytes of missing rows that zeros stand for, so that positions hold
 _PART = 1 << 16
 _PAIRS = rf"(?:[0-9a-fA-F]{{2}}){{{HEADER_LENGTH},}}"

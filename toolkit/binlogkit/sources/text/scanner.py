@@ -12,8 +12,6 @@ from typing import BinaryIO
 
 from binlogkit.errors import DamageError
 
-__all__ = ["TextWindow", "decoder_of"]
-
 CHUNK = 1 << 18
 _MARKS = {
     codecs.BOM_UTF16_LE: "utf-16-le",
