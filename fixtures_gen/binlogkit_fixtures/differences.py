@@ -109,10 +109,13 @@ def _compare_logs(
             yield from _compare(where, before, after, context)
 
 
+_PLACES = ("source", "file", "fields")  # where the log lies; ``fields`` are made flat
+
+
 def _events(path: Path) -> Iterator[dict[str, Any]]:
     """The events of a log as flat records; those inside a payload stand after it."""
     for record in bk.open(str(path)).event_records():
-        flat = {key: value for key, value in record.items() if key not in ("file", "fields")}
+        flat = {key: value for key, value in record.items() if key not in _PLACES}
         yield {**flat, **_flat("", record["fields"])}
 
 

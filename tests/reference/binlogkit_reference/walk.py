@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from binlogkit.constants import EventType
 from binlogkit.errors import DamageError, InputError, MalformedEventError
 from binlogkit.events.base import Event
-from binlogkit.events.control import Incident
+from binlogkit.events.control import Incident, Rotate
 from binlogkit.events.early import EarlyRows
 from binlogkit.events.format_description import FormatDescription, StartV3
+from binlogkit.events.gtid import PreviousGtids
+from binlogkit.events.gtid_set import GtidSet
 from binlogkit.events.load import CreateFile, Load
 from binlogkit.events.query import ExecuteLoadQuery, Query, RowsQuery
 from binlogkit.events.rows import RowsEvent, RowsFlag
@@ -19,6 +21,7 @@ from binlogkit.rows.ddl import TableChange
 from binlogkit.rows.losses import Loss
 from binlogkit.rows.options import ReadOptions
 from binlogkit.rows.schema import TableSchema
+from binlogkit.rows.series import AllSeries, Head, Series, Source
 from binlogkit.rows.table_history import TableHistory
 from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.raw import RawEvent
@@ -80,6 +83,9 @@ class Walk:
         self._before: Tracked | None = None  # of the last event
         self._unread: set[int] = set()
         self._ordinal = 0
+        self._all_series = AllSeries(self.tables.catalog)
+        self._series: Series | None = None  # of the log that is read
+        self._source: Source | None = None  # whose tables are known just now
 
     def __iter__(self) -> Iterator[Step]:
         logs = list(self._logs())
@@ -112,6 +118,8 @@ class Walk:
         if log.loose:
             self.loose.setdefault(log.carrier.name, 0)
         query: str | None = None
+        if log.events:
+            self._series = self._find_series(log)
         for stored, (transaction, ends) in zip(log.events, of_log, strict=True):
             if transaction is not self._before:
                 self._before, query, self._in_statement = transaction, None, False
@@ -129,10 +137,38 @@ class Walk:
             ended = isinstance(body, RowsEvent) and body.flags & RowsFlag.STMT_END
             if ended and log.loose and transaction is not None and transaction.alone:
                 self.loose[log.carrier.name] += 1
+            if isinstance(body, Rotate) and step.event.raw.header.log_pos and self._series:
+                at = step.event.raw.header.timestamp
+                self._series.next_name, self._series.rotated = body.name, at
             if ends:
                 self._in_statement = False
+                if transaction is not None and transaction.gtid and self._series:
+                    self._series.gtids.add_set(GtidSet.parse(transaction.gtid))
         self.damages += log.damages
         self.losses += log.losses
+
+    def _find_series(self, log: StoredLog) -> Series:
+        """Which logs this one goes on with; their tables are taken up."""
+        begins = log.events[0].event
+        following = log.events[1].event.body if len(log.events) > 1 else None
+        previous = None
+        if isinstance(begins.body, (FormatDescription, StartV3)) and isinstance(
+            following, PreviousGtids
+        ):
+            previous = GtidSet.parse(following.gtid_set)
+        header = begins.raw.header
+        head = Head(
+            log.carrier.name, self.options.source or log.carrier.source, header.server_id,
+            log.relay, header.timestamp, previous,
+        )  # fmt: skip
+        series = self._all_series.of(head)
+        if series.source is not self._source:
+            if self._source is not None:
+                self._source.catalog = self.tables.catalog
+                self._source.tracked = self.tables.tracked
+            self._source = series.source
+            self.tables.take_over(series.source)
+        return series
 
     def _meet(self, stored: StoredEvent) -> None:
         self.damages += stored.damages
