@@ -46,6 +46,7 @@ LEFT_OUT = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("cell", "scenario"), CASES)
 def test_back_and_forth_between_marks(cell: str, scenario: str) -> None:
     case = golden.case(cell, scenario)

@@ -49,6 +49,7 @@ def cuts(data: bytes, frames_of: Any) -> tuple[list[int], range]:
     return boundaries, range(len(data) + 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [
@@ -89,6 +90,7 @@ def check_rows(data: bytes, frames_of: Any) -> None:
         ]
 
 
+@pytest.mark.slow
 def test_rows(golden_log: Callable[[str], Path], frames_of: Any) -> None:
     """The log of a server that was killed, whole."""
     data = golden_log("8.0-row-full/crash/binlog.000002").read_bytes()

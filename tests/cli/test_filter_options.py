@@ -128,6 +128,7 @@ def test_positions_count_in_the_first_and_the_last_file(run: Run, golden_log: An
     assert between == first[5:] + events[len(first) : -len(last)] + last[:4]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("command", ["events", "rows", "transactions", "audit", "undo", "redo"])
 def test_positions_behind_the_end_are_noted(run: Run, log: Path, command: str) -> None:
     """No finding: the status is that of the log's end."""

@@ -42,6 +42,7 @@ def records_of(path: Path) -> Iterator[dict[str, Any]]:
         yield from window_records([batch for _, batch in window])
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("form", ["jsonl", "csv", "parquet", "arrow"])
 def test_the_same_by_records_and_by_batches(form: str, tmp_path: Path) -> None:
     rows = 0
@@ -56,6 +57,7 @@ def test_the_same_by_records_and_by_batches(form: str, tmp_path: Path) -> None:
     assert rows > 500
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("columns", ["pos,after", "after.id,pos", "table"])
 @pytest.mark.parametrize("form", ["jsonl", "csv", "arrow"])
 def test_chosen_columns(run: Any, tmp_path: Path, form: str, columns: str) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
+import pytest
+
 import binlogkit as bk
 from binlogkit.events.explain.walk import EventWalk
 from binlogkit.frames.explain_records import explain_records
@@ -30,6 +32,7 @@ def covered(walk: EventWalk) -> None:
             assert (part.start, part.end) == (part.parts[0].start, part.parts[-1].end), part
 
 
+@pytest.mark.sampled(8)
 def test_every_byte_once(log: Log) -> None:
     explained = bk.explain(log.path, on_damage="report").events
     opened = bk.open(log.path, on_damage="report")

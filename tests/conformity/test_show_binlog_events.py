@@ -13,6 +13,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import binlogkit as bk
 from binlogkit._kernel.charsets import charset_of
 from binlogkit._kernel.numbers import read_decimal
@@ -148,6 +150,7 @@ def ours(path: Path) -> Iterator[tuple[str, int, str, int, int, str]]:
             yield path.name, pos, name, raw.header.server_id, raw.end_pos, info
 
 
+@pytest.mark.sampled(8)
 def test_every_line_is_said_again(case: Any) -> None:
     shown = [
         (

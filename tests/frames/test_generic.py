@@ -29,6 +29,7 @@ LOGS = sorted(
 )
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("part", range(4))
 def test_every_row_of_real_logs(part: int) -> None:
     rows = 0

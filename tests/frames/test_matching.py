@@ -44,6 +44,7 @@ def places(records: Iterable[Record]) -> list[tuple[Any, ...]]:
     return [(r["pos"], r["inner"], r["row"]) for r in records]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "case",
     [

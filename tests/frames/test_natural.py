@@ -237,6 +237,7 @@ def test_there_are_fifty_calls() -> None:
 
 
 # What numpy says of a column without a value, and of the largest doubles; and pandas of itself.
+@pytest.mark.sampled(1)
 @pytest.mark.filterwarnings("ignore:.*(Mean of empty slice|encountered in):RuntimeWarning")
 @pytest.mark.filterwarnings("ignore:(Datetime|Timedelta)Array.__init__:FutureWarning")
 @pytest.mark.parametrize(
@@ -309,6 +310,7 @@ def test_more_digits_than_the_column_has(
         ]
 
 
+@pytest.mark.slow
 def test_the_same_types_with_and_without_a_table() -> None:
     for cell, scenario in CASES:
         log = log_of(cell, scenario)

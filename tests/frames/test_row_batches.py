@@ -41,6 +41,7 @@ def series() -> Iterator[tuple[str, list[str]]]:
 ALL = dict(series())
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("name", ALL)
 def test_every_log(name: str) -> None:
     for mode in MODES:
@@ -100,6 +101,7 @@ def one_round(chance: random.Random, monkeypatch: pytest.MonkeyPatch) -> None:
         assert_same(source, mode, **chosen)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("seed", range(4))
 def test_damaged_logs_in_chunks_with_filters(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     chance = random.Random(seed)
@@ -116,6 +118,7 @@ def test_damaged_logs_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
         one_round(chance, monkeypatch)
 
 
+@pytest.mark.slow
 def test_no_checksums_and_positions_that_are_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     """A statement that changes tables is not applied twice where the scan gives up behind it."""
     name = next(n for n in ALL if n.startswith("5.6-row-full/"))

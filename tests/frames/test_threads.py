@@ -63,6 +63,7 @@ def test_there_are_logs() -> None:
     assert len(LOGS) > 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [2, 4])
 def test_all_logs_together_read_the_same(threads: int) -> None:
     one = read(LOGS, 1, on_damage="report", duplicates="keep")
@@ -78,6 +79,7 @@ def damaged(at: float) -> bytes:
     return bytes(data)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("on_damage", ["stop", "report"])
 @pytest.mark.parametrize("at", [0.2, 0.45, 0.7, 0.95])
 def test_damage_is_told_in_the_same_place(at: float, on_damage: str) -> None:
@@ -152,6 +154,7 @@ def test_an_interrupted_reader_ends() -> None:
     assert not alive()
 
 
+@pytest.mark.slow
 def test_who_waits_for_a_share_decodes_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
     """The caller is one of the threads: while another has the first share, it takes the next."""
     one = read(LOGS, 1)

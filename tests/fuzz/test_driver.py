@@ -39,6 +39,7 @@ def test_a_target_runs(tmp_path: Path) -> None:
     assert list((tmp_path / "metadata" / "corpus").iterdir())
 
 
+@pytest.mark.slow
 @needs_atheris
 def test_a_broken_promise_is_kept_and_told(tmp_path: Path) -> None:
     """With a parser that raises what nothing documents."""
@@ -55,6 +56,7 @@ def test_a_broken_promise_is_kept_and_told(tmp_path: Path) -> None:
     assert list((tmp_path / "metadata").glob("crash-*"))
 
 
+@pytest.mark.slow
 @needs_atheris
 def test_an_input_that_takes_too_long_is_told(tmp_path: Path) -> None:
     """By the CPU time that it takes: a busy machine is no hang."""

@@ -134,6 +134,7 @@ def test_without_checksums_a_flip_is_an_error_or_another_value(name: str) -> Non
             assert mode == "stop" or isinstance(outcome, list) or at < len(MAGIC)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CHECKED if FULL else CHECKED[2:5:2])
 def test_the_front_door_stands_every_flip(name: str) -> None:
     """Events, rows and transactions: documented errors in ``stop``, none behind the magic else."""

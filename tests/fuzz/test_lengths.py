@@ -66,6 +66,7 @@ def read_all(data: bytes) -> None:
     documented(run)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("code", TYPES, ids=event_type_name)
 def test_no_field_of_an_event_allocates(code: int) -> None:
     """The event is the smallest of its type, behind the table maps of its log."""
@@ -82,6 +83,7 @@ def test_no_field_of_an_event_allocates(code: int) -> None:
         assert taken < CONSTANT + FACTOR * len(data), body.hex()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["5.7-row-full/shutdown/binlog.000002", "versions"])
 def test_no_field_of_a_header_allocates(name: str) -> None:
     """Also of the format description, and of the first event of a v1 and a v3 log."""

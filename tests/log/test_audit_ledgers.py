@@ -17,6 +17,7 @@ LOGS = sorted(
 )[::4]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.filterwarnings("ignore::binlogkit.errors.UnmetWarning")  # not every log has the table
 @pytest.mark.parametrize("on_damage", ["stop", "report"])
 @pytest.mark.parametrize("broken", [False, True])

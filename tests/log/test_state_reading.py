@@ -57,6 +57,7 @@ def points(log: bk.Log, count: int) -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("story", STORIES)
 def test_of_one_reading_as_of_two(story: str, monkeypatch: pytest.MonkeyPatch) -> None:
     log = bk.open(files(story), on_damage="report")

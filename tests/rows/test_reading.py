@@ -73,6 +73,7 @@ GOLDEN = sorted({path.parent for path in seeds.DATA.glob("*/*/binlog.0*")})
 CORPUS = sorted(path for path in seeds.CORPUS.glob("*/*") if path.is_file())
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("part", range(4))
 def test_servers_logs_are_read_as_they_lie(part: int) -> None:
     for folder in GOLDEN[part::8]:
@@ -108,6 +109,7 @@ def test_encrypted_logs_are_read_as_they_lie() -> None:
         assert ways(str(folder / "binlog.*"), keyring=folder / "keyring") == "F"
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("size", [64, 300, 5000, 1 << 20])
 @pytest.mark.parametrize("data", [LOG, DDL, PAYLOADS, PLAIN], ids=["log", "ddl", "zstd", "plain"])
 def test_chunks_of_any_size(data: bytes, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,6 +179,7 @@ DAMAGES = (
 UNSEEN = ("no format description", "middle", "type in the middle", "last event")
 
 
+@pytest.mark.sampled(14)
 @pytest.mark.parametrize("where", DAMAGES)
 @pytest.mark.parametrize("data", [LOG, PAYLOADS, PLAIN], ids=["log", "zstd", "no checksums"])
 def test_damage_is_reported_and_passed(
@@ -509,6 +512,7 @@ def relay_logs(data: bytes, *cuts: int) -> list[bytes]:
     ]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("data", [LOG, DDL, QUERIES, PLAIN], ids=["log", "ddl", "queries", "plain"])
 def test_relay_logs_that_were_closed_anywhere(data: bytes) -> None:
     count = len(framing.split(data).parts)

@@ -18,6 +18,7 @@ def case_id(case: GoldenCase) -> str:
     return f"{case.cell}-{case.scenario}"
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("case", CASES, ids=case_id)
 def test_every_gtid_is_one_transaction(case: GoldenCase) -> None:
     records = list(bk.open([str(p) for p in case.binlogs]).transaction_records())
@@ -29,6 +30,7 @@ def test_every_gtid_is_one_transaction(case: GoldenCase) -> None:
     assert [r["tx"] for r in records] == list(range(len(records)))
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("case", CASES, ids=case_id)
 def test_row_counts_are_those_of_the_rows(case: GoldenCase) -> None:
     log = bk.open([str(p) for p in case.binlogs])

@@ -19,6 +19,7 @@ CASES = [
 ]
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(("log", "carrier"), CASES)
 def test_records_are_the_same(log: str, carrier: str) -> None:
     data = (DATA / log / "binlog.000001").read_bytes()
@@ -33,6 +34,7 @@ def _damage(source: Any) -> tuple[list[Any], list[Any]]:
     return found, [(d.offset, d.end, d.field, d.reason) for d in log.damages]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("carrier", WHOLE)
 def test_damage_is_told_the_same(carrier: str) -> None:
     data = bytearray(KEYS.read_bytes())

@@ -45,6 +45,7 @@ FRAMINGS = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("framing", FRAMINGS)
 @pytest.mark.parametrize("log", [LOG, NO_CHECKSUM], ids=["CRC32", "no checksum"])
 @pytest.mark.parametrize("start", [0, 2, 20])

@@ -159,6 +159,7 @@ def test_a_builder_at_work_in_another_thread() -> None:
     assert builder.take()[0] == 3_000_000
 
 
+@pytest.mark.slow
 def test_a_scan_in_another_thread() -> None:
     scanner, index = Scanner(), Index()
     scanner.checksums = scanner.positions = False

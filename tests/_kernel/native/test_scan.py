@@ -36,6 +36,7 @@ ALONE, IN_STATEMENT, REPLACED = 1, 2, 4  # of a transaction
 CUT, COMMITTED = 0, 1
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("cell", CELLS)
 def test_golden_logs(scans: ModuleType, cell: str) -> None:
     for path in sorted((GOLDEN / cell).glob("*/binlog.00000?")):

@@ -50,6 +50,7 @@ def check(spec: CellSpec, values: list[bytes]) -> None:
     assert through_kernel(spec, cells) == through_codec(spec, cells)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("charset", ["utf8mb4", "utf8mb3", "utf8"])
 def test_every_pair_of_bytes(charset: str) -> None:
     """All starts of a character, alone, in the middle and with more behind them."""

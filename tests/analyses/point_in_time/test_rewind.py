@@ -163,6 +163,7 @@ def test_what_stands_in_the_way(
     assert doubts(found) == ({finding} if finding else set())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [

@@ -72,6 +72,7 @@ def test_a_program_that_is_not_there(tmp_path: Path) -> None:
     assert not (tmp_path / "x").exists()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_the_child_dies_with_its_caller(tmp_path: Path, number: signal.Signals) -> None:
     folder = tmp_path / "x"
@@ -95,6 +96,7 @@ def test_the_child_dies_with_its_caller(tmp_path: Path, number: signal.Signals) 
     assert not folder.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="PR_SET_PDEATHSIG is Linux's")
 def test_the_child_dies_with_its_guard(tmp_path: Path) -> None:
     child = _start(tmp_path / "x", "/bin/sleep", "600")

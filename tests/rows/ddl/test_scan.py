@@ -121,6 +121,7 @@ def test_nothing_in_a_text_ends_it(unit: str, before: str) -> None:
         leading_words(text, 4, mode)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("unit", ["''", "'a'", "-", "-- \n", "'\\''", "x/"])
 def test_memory_does_not_depend_on_the_text(unit: str) -> None:
     text = unit * (1_000_000 // len(unit))

@@ -64,6 +64,7 @@ ALL = [(name, pos) for name in ("a.000001", "a.000002")
 SIZES = [("a.000001", FIRST + 6 * STEP), ("a.000002", FIRST + 6 * STEP)]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("cut", range(1, 17))
 def test_a_lost_connection_is_taken_up_again(cut: int) -> None:
     """The first dump breaks after ``cut`` packets; the next asks from the last event on."""
