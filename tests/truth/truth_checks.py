@@ -108,11 +108,11 @@ def check_state(
     log: bk.Log,
     name: tuple[str, str],
     table: Table | None,
-    at: str,
+    at: str | None,
     notes: Counter[str],
     **more: Any,
 ) -> Iterator[str]:
-    """One table at one place; what the state does not determine is noted by its reason."""
+    """One table at a place, else the log's end; what is not determined is noted by its reason."""
     state = log.state(written_table_name(*name), at=at, **more)
     have: list[dict[str, Any]] = list(state.records())
     where = f"{at} {name}"
