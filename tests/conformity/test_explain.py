@@ -32,7 +32,7 @@ def covered(walk: EventWalk) -> None:
             assert (part.start, part.end) == (part.parts[0].start, part.parts[-1].end), part
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(5)
 def test_every_byte_once(log: Log) -> None:
     explained = bk.explain(log.path, on_damage="report").events
     opened = bk.open(log.path, on_damage="report")

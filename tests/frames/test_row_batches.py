@@ -41,7 +41,7 @@ def series() -> Iterator[tuple[str, list[str]]]:
 ALL = dict(series())
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", ALL)
 def test_every_log(name: str) -> None:
     for mode in MODES:

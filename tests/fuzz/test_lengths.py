@@ -66,7 +66,7 @@ def read_all(data: bytes) -> None:
     documented(run)
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("code", TYPES, ids=event_type_name)
 def test_no_field_of_an_event_allocates(code: int) -> None:
     """The event is the smallest of its type, behind the table maps of its log."""

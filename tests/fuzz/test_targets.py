@@ -24,7 +24,7 @@ def pool() -> list[Part]:
     return [part for code in range(43) for part in seeds.events_of(code)]
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", TARGETS)
 def test_no_input_breaks_a_promise(name: str) -> None:
     target = TARGETS[name]
