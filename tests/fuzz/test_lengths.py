@@ -66,6 +66,12 @@ def read_all(data: bytes) -> None:
     documented(run)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _loaded() -> None:
+    """What is loaded once is no memory of an input's."""
+    read_all(seeds.logs()["8.0-row-full/crash/binlog.000002"])
+
+
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("code", TYPES, ids=event_type_name)
 def test_no_field_of_an_event_allocates(code: int) -> None:
