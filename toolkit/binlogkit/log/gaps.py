@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -54,13 +55,17 @@ class Reach:
             return True
         if isinstance(until, AtPosition):
             return here < (self._files.get(until.file, len(self._files)), until.pos)
-        names = ("tx", "file", "pos", "end_file", "end_pos", "commit_timestamp", "end_timestamp")
-        rows = self._transactions.select(names).to_pylist()
         if isinstance(until, AtTime):
-            later = (row for row in rows if _moment(row) > until.microseconds)
+            later = (row for row in self._rows if _moment(row) > until.microseconds)
             return not any((self._files[row["file"]], row["pos"]) < here for row in later)
-        ends = [row for row in rows if row["tx"] in self._counted]
+        ends = (row for row in self._rows if row["tx"] in self._counted)
         return any((self._files[row["end_file"]], row["end_pos"]) > here for row in ends)
+
+    @cached_property
+    def _rows(self) -> list[dict[str, Any]]:
+        """The transactions' places and times: the same for every gap."""
+        names = ("tx", "file", "pos", "end_file", "end_pos", "commit_timestamp", "end_timestamp")
+        return list(self._transactions.select(names).to_pylist())
 
 
 def _moment(row: dict[str, Any]) -> int:
