@@ -155,7 +155,7 @@ def with_tables(text: str) -> str:
 _KINDS = {
     Kind.REPRESENTATION: "The same, written otherwise",
     Kind.THEIRS: "mysqlbinlog is wrong",
-    Kind.UNDER_DETERMINED: "The text does not decide",
+    Kind.UNDER_DETERMINED: "Nothing decides",
     Kind.OURS: "The decoder under test is wrong",
 }
 _INTRODUCTION = """\
@@ -166,8 +166,41 @@ _INTRODUCTION = """\
 `binlogkit conform` compares a decoder's records with what `mysqlbinlog -vv` prints: the structure
 of every event first, every cell of every row second. Two texts are rarely the same, because
 mysqlbinlog prints for people. So each difference must be explained by a rule that recomputes one
-side from the other; what no rule explains is `unexplained`. Differences of the kinds `ours` and
-`unexplained` are findings, exit status 1.
+side from the other; what no rule explains is `unexplained`.
+
+| Verdict | Exit status | What was found |
+|---|---|---|
+| `agree`, `explained` | 0 | differences in writing only; or such that mysqlbinlog is wrong |
+| `differ` | 1 | differences of the kinds `ours` or `unexplained` |
+| `unjudged` | 1; 0 with `--allow-unjudged` | no such, but something that nothing decides: \
+`under_determined` |
+| `incomplete` | 1 | no such, but mysqlbinlog gave up before the log's end |
+
+## The second judge: the log's own bytes
+
+mysqlbinlog's text does not tell everything: FLOAT and VECTOR are printed with six digits; at a
+GEOMETRY it gives up the row and drops the rest of the event's rows without a word; a name or a
+statement may look like its own syntax. There the value that is claimed is written back into its
+column's binary form, and must give the very bytes that the log stores. `conform` does so by itself,
+for `--decoded` too; in Python the log's events are given as `stored=`.
+
+What such a judgement proves: a column's form is one for each value, so no other value gives these
+bytes; and writing is another path than reading, with code of its own for every type, for metadata,
+for the length of each cell, for JSON and for character sets (`stored.py`, `written.py`,
+`json_stored.py`). Every row of the event is there: what is dropped or invented is found by the
+count.
+
+What it does not prove: that both paths understand a form as the server does, since the same people
+wrote them from the same sources. Therefore writing is itself held against others: against what
+servers of 5.7, 8.0 and 9 answered to a SELECT of the values at the edges of every type beside the
+cells that they stored, and against mysqlbinlog's text of all golden logs, cell by cell
+(`tests/analyses/conformance/test_written.py`). And where the event stands, its table map, its
+bitmaps and what a payload unpacks to are read as our decoder reads them; mysqlbinlog prints
+positions, types, columns and NULLs, and where those do not fit the cut bytes, the bytes judge
+nothing.
+
+What stays unjudged, and counts so: a partial JSON update whose document the log does not hold,
+labels and character sets that nothing tells, rows that cannot be cut into cells.
 
 The rules are tried from the first to the last; a column's family says which are for it.
 """

@@ -33,6 +33,7 @@ from binlogkit.frames.fields.field import Field
 from binlogkit.frames.fields.ledger import EVENT, EXPLAIN, FINDING, TRANSACTION
 from binlogkit.frames.fields.rows import ROW, STATE
 from binlogkit.frames.schema import KINDS, OPS
+from binlogkit.log.audit import SECTIONS
 from binlogkit.rows.soundness import CODES, Grade
 from binlogkit.rows.transactions import Outcome
 
@@ -217,6 +218,7 @@ _IMAGE: Schema = {"type": "object", "additionalProperties": {"$ref": "#/$defs/ce
 _UNITS = {"seconds": "; seconds since 1970 UTC", "microseconds": "; microseconds since 1970 UTC"}
 _TYPES: dict[str, Schema] = {
     **dict.fromkeys(("int16", "int32", "int64", "seconds", "microseconds"), _NUMBER),
+    "float64": {"type": "number"},
     "string": _TEXT,
     "boolean": {"type": "boolean"},
     "uint64": _UINT64,
@@ -229,6 +231,7 @@ _TYPES: dict[str, Schema] = {
 def generate() -> dict[str, Schema]:
     """Every schema by its name."""
     return {
+        "audit": _audit(),
         "event": _event(),
         "explain": _explain(),
         "finding": _finding(),
@@ -265,6 +268,22 @@ def _value(field: Field, own: Schema) -> Schema:
     return {
         **(or_null(known) if field.nullable else known),
         "description": field.meaning + _UNITS.get(field.type, ""),
+    }
+
+
+def _audit() -> Schema:
+    """One line of any section: its name, and its fields."""
+    sections = [
+        objects({"section": {"const": name}, **{f.name: _value(f, {}) for f in declared}})
+        for name, declared in SECTIONS.items()
+    ]
+    return {
+        "$schema": DIALECT,
+        "title": "binlogkit audit",
+        "description": "One line of `binlogkit audit --format jsonl`: one row of a section.",
+        "type": "object",
+        "properties": {"section": texts(SECTIONS)},
+        "oneOf": sections,
     }
 
 

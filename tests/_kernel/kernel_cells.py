@@ -10,6 +10,7 @@ import pyarrow as pa
 from binlogkit._kernel.cells import CellSpec, NoArrowValue, Undecodable
 from binlogkit.frames.kernel_columns import Taken
 from binlogkit.rows.schema import Column, TableSchema, table_plan
+from tests._kernel.native.row_passes import filled
 
 __all__ = ["KernelCell", "diff_through_kernel", "through_kernel"]
 
@@ -61,8 +62,7 @@ def _after(spec: CellSpec, data: bytes, code: int) -> list[KernelCell]:
     )  # fmt: skip
     schema = TableSchema("d", "t", 0, (column,))
     builder = table_plan(schema, "5.7.22" if spec.as_5_7 else "8.0.31").builder(1 << 20, 1 << 30)
-    said = builder.add_event(data, 0, len(data), code, TABLE_ID_WIDTH, (0,) * 8, 0, 0)
-    assert said is None, said
+    filled(builder, data, code)
     arrays = Taken(schema, builder).columns()
     images = arrays["after"]
     images.validate(full=True)

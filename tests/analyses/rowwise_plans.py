@@ -58,7 +58,7 @@ class Table:
             if name.startswith("@") and name[1:].isdecimal():
                 raise Refused(f"the name of column {name} is not known")
         if kind == "insert":
-            return {"set": self.items(self.written(new), new)}
+            return {"set": self.items(self.written(new), new), "limit_one": not self.key}
         changed: list[str] = []
         written: list[Row] = []
         if kind == "update":
@@ -70,7 +70,7 @@ class Table:
         return {
             "set": written,
             "where": self.items(wanted, old),
-            "limit_one": not self.key and not left_out,
+            "limit_one": not self.key,
             "note": f"not compared: {', '.join(left_out)}" if left_out else None,
         }
 
@@ -108,6 +108,8 @@ class Table:
             if c in old and c not in self.key and (whole or c in changed or c in stamps)
         ]
         left_out = [c for c in guards if not self.comparable(c, old[c])]
+        if not self.key and left_out:
+            raise Refused(f"no key, and not compared: {', '.join(left_out)}")
         wanted = [*self.key, *(c for c in guards if c not in left_out)]
         if not wanted:
             raise Refused(f"no column can be compared: {', '.join(left_out)}")

@@ -95,7 +95,7 @@ def _converter(engine: str, request: pytest.FixtureRequest) -> Any:
     return lambda table: from_arrow(table, like)
 
 
-def _states(case: golden.GoldenCase) -> Iterator[tuple[MarkPoint, str, Table, State]]:
+def _states(case: golden.GoldenCase) -> Iterator[tuple[MarkPoint, str, Table, State[Any]]]:
     """Each table at each mark, and its state there."""
     folder = {path.name: str(path) for path in case.binlogs}
     log = bk.open(list(folder.values()))
@@ -118,7 +118,7 @@ def _states(case: golden.GoldenCase) -> Iterator[tuple[MarkPoint, str, Table, St
             yield mark, name, table, state
 
 
-def _rows(state: State) -> Iterator[dict[str, Any]]:
+def _rows(state: State[Any]) -> Iterator[dict[str, Any]]:
     """The rows in the contract's form; a column that is not known is absent."""
     for batch in state.rows.to_batches():
         records = struct_records(batch["values"], batch["value_state"], batch["raw"], 1)
@@ -132,7 +132,7 @@ def _may_doubt(case: golden.GoldenCase, name: str, doubts: set[str], where: str)
     assert doubts <= allowed, where
 
 
-def _may_not_know(case: golden.GoldenCase, state: State, where: str) -> None:
+def _may_not_know(case: golden.GoldenCase, state: State[Any], where: str) -> None:
     """With full images only an ALTER TABLE makes cells unknown."""
     unknown = any(state.rows["unknown"].to_pylist())
     altered = "altered" in state.findings["finding"].to_pylist()

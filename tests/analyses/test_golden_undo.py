@@ -18,7 +18,7 @@ import pytest
 import binlogkit as bk
 from binlogkit.analyses.point_in_time import AtPosition
 from binlogkit.analyses.point_in_time.findings import Findings
-from binlogkit.analyses.point_in_time.until import ended
+from binlogkit.analyses.point_in_time.until import Counting
 from binlogkit.analyses.undo import mappings, redo, undo
 from binlogkit.errors import SchemaError
 from binlogkit_fixtures import golden
@@ -79,8 +79,7 @@ def test_back_and_forth_between_marks(cell: str, scenario: str) -> None:
 
 
 def _ended(transactions: pa.Table, until: AtPosition) -> set[int]:
-    found = ended(transactions, until, tables=["x"], transactional=True, findings=Findings())
-    return set(found.committed.tolist())
+    return set(Counting(transactions, until, Findings()).committed.tolist())
 
 
 def _changes(log: bk.Log, name: str) -> pa.Table | None:

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from binlogkit.analyses._savepoints import Undone, undone_ranges
+from binlogkit.analyses._savepoints import Undone, savepoint_name, undone_mask, undone_ranges
 from binlogkit.analyses.point_in_time import replay
 from binlogkit.analyses.undo import mappings, undo
 
@@ -48,6 +48,35 @@ def test_ranges(
     make_statements: Make, statements: list[tuple[int, str]], expected: list[tuple[int, int]]
 ) -> None:
     assert spans(make_statements([at(*s) for s in statements])) == expected
+
+
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [
+        ("SAVEPOINT a", "a"),
+        ("ROLLBACK TO SAVEPOINT Ab ; ", "ab"),
+        ("SAVEPOINT `a b`", "a b"),
+        ("ROLLBACK TO `A``b`;", "a`b"),
+        ("SAVEPOINT ```x```", "`x`"),
+        ("SAVEPOINT ````", "`"),
+    ],
+)
+def test_the_name_of_a_savepoint(query: str, name: str) -> None:
+    assert savepoint_name(query) == name
+
+
+def test_ranges_that_overlap_are_one(make_changes: Make) -> None:
+    """Each change is looked up once, however many ROLLBACK TO took it back."""
+    ranges = [(10, 40), (20, 60), (100, 200), (110, 120), (300, 310), (305, 306)]
+    taken_back = undone_mask(Undone("binlog.000001", (a, -1), (b, -1)) for a, b in ranges)
+    assert taken_back is not None
+    places = [5, 15, 45, 70, 115, 150, 250, 307, 400]
+    rows = [("insert", None, {"id": pos}, {"pos": pos}) for pos in places]
+    batch = make_changes({"id": pa.int32()}, rows).combine_chunks().to_batches()[0]
+    assert [p for p, gone in zip(places, taken_back(batch), strict=True) if gone] == [
+        15, 45, 115, 150, 307,
+    ]  # fmt: skip
+    assert undone_mask([]) is None
 
 
 def test_ranges_in_a_payload_count_by_its_events(make_statements: Make) -> None:

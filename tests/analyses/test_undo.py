@@ -118,11 +118,14 @@ def test_without_a_key_one_equal_row_is_meant(make_changes: Make) -> None:
 
 
 def test_without_a_key_what_is_not_compared_may_tell_rows_apart(make_changes: Make) -> None:
-    """No LIMIT: of two rows that differ in a FLOAT or JSON only, the wrong one could be hit."""
-    changes = make_changes(FIELDS, [("update", row(), row(state="paid"))], key=())
-    (plan,) = plans(changes)
-    assert not plan["limit_one"] and plan["note"] == "not compared: ratio"
-    assert "LIMIT" not in statement(plan)
+    """Of two rows that differ in a FLOAT or JSON only, the wrong one could be hit; rows where it
+    is NULL, and those that come back, have a statement."""
+    gone, none = ("delete", row(), None), ("insert", None, row(ratio=None))
+    changes = make_changes(FIELDS, [("update", row(), row(state="paid")), gone, none], key=())
+    null, back, changed = plans(changes)
+    assert changed["refused"] == "no key, and not compared: ratio"
+    assert null["limit_one"] and items(null["where"])["ratio"] is None
+    assert back["kind"] == "insert" and back["refused"] is None
 
 
 def test_times_stand_in_the_condition_so_that_they_are_kept(make_changes: Make) -> None:
@@ -220,7 +223,7 @@ def test_a_table_with_nothing_to_compare_is_refused(make_changes: Make) -> None:
         [field("r", pa.float32(), "float")], [("insert", None, {"r": 1.5})], key=()
     )
     (plan,) = plans(changes)
-    assert plan["refused"] == "no column can be compared: r"
+    assert plan["refused"] == "no key, and not compared: r"
 
 
 def test_a_float_key_is_refused(make_changes: Make) -> None:

@@ -18,6 +18,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import zstandard
+
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import binlogkit as bk
@@ -44,6 +46,7 @@ from tests.fuzz.binlogkit_fuzz.framing import (
 MOST = 9.0
 AGAIN = 3
 QUERY, STOP, XID, TABLE_MAP, WRITE_ROWS, PREVIOUS_GTIDS, BEGIN_LOAD = 2, 3, 16, 19, 30, 35, 17
+PAYLOAD = 40
 HEADER_FIELDS = struct.Struct("<IBIIIH")
 Events = Iterable[tuple[int, bytes]]
 
@@ -104,6 +107,13 @@ def gtids(count: int) -> Iterator[tuple[int, bytes]]:
 def blocks(count: int) -> Iterator[tuple[int, bytes]]:
     for i in range(count):
         yield BEGIN_LOAD, i.to_bytes(4, "little") + b"x"
+
+
+def unpacked(count: int) -> Iterator[tuple[int, bytes]]:
+    """A payload of some hundred bytes with events that Python reads."""
+    head = HEADER_FIELDS.pack(0, 99, 1, HEADER, 0, 0)
+    packed = zstandard.compress(head * count)
+    yield PAYLOAD, b"\2\1\0\1\4\xfd" + len(packed).to_bytes(3, "little") + b"\0" + packed
 
 
 def claims(count: int) -> bytes:
@@ -259,6 +269,7 @@ CASES: dict[str, tuple[Callable[[int], Any], Callable[[Any], object], int]] = {
     "gtid continuity": (logged(gtids), audit, 4_000),
     "gtid difference": (subtracted, lambda pair: pair[0].subtract(pair[1]), 20_000),
     "load data files": (logged(blocks), drain("event_records"), 1500),
+    "events of a payload": (logged(unpacked), drain("event_records"), 3000),
     "headers that claim the rest": (claims, drain("event_records"), 20_000),
     "wrong checksums": (wrong, drain("event_records"), 1000),
     "junk, checksums": (lambda n: junk(n, checksums=True), drain("event_records"), 1 << 20),

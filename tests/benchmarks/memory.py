@@ -26,6 +26,7 @@ from binlogkit_fixtures.writer import LogWriter
 MB = 1 << 20
 _QUERY, _XID, _TABLE_MAP, _ROWS_QUERY, _WRITE, _UPDATE, _PAYLOAD = 2, 16, 19, 29, 30, 31, 40
 _LONG, _LONG_BLOB, _VARCHAR = b"\x03", b"\xfc\x04", b"\x0f"
+_LIMITS = {"BINLOGKIT_LIMIT_PAYLOAD": str(4 << 30)}  # which these payloads are far beyond
 _SHELL = """
 import json, resource, sys
 import binlogkit as bk
@@ -241,7 +242,9 @@ def measured(name: str, scale: float, threads: int, folder: str) -> dict[str, in
             log = Log(file)
             CASES[name](log, scale)
         command = [sys.executable, "-c", _SHELL, str(path), str(threads)]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=True, env={**os.environ, **_LIMITS}
+        )
         found: dict[str, int] = json.loads(done.stdout)
         return found | {"log": log.pos >> 20, "event": log.largest >> 20}
     finally:

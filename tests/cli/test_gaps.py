@@ -167,6 +167,10 @@ def test_what_a_state_assumes_and_how_much_of_it_is_determined(
     assert bk.open(log).undo(table="keyed.pk").assumes == whole.assumes
     head = run("undo", log, "--table", "keyed.pk").out.decode("ascii").split("SET @bk_commit")[0]
     assert all(f"-- assumed: {told}\n" in head for told in whole.assumes)
+    report, audited = run("audit", log), bk.open(log).audit()["assumes"]
+    assert tuple(audited.column("assumed").to_pylist()) == whole.assumes
+    printed = " ".join(report.out.decode("utf-8").split())
+    assert all(told in printed for told in whole.assumes)
     path = tmp_path / log.name
     path.write_bytes(log.read_bytes())
     damaged = flipped(path, "UPDATE_ROWS_EVENT", "pk")

@@ -43,7 +43,9 @@ CONTRACT = {
         "--gtid-set",
         "--reconnect",
     },
-    "conform": FILES | OUTPUT | {"--against", "--decoded", "--as", "--baseline"},
+    "conform": FILES
+    | OUTPUT
+    | {"--against", "--decoded", "--as", "--baseline", "--allow-unjudged"},
     "explain": FILES | OUTPUT | {"--at", "--text", "--html"},
     "verify": FILES | OUTPUT,
     "fixtures": set(),

@@ -68,6 +68,8 @@ def test_a_script_goes_to_a_private_file(run: Run, small: Path, tmp_path: Path) 
     assert done.out == b""
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert "DELETE FROM" in path.read_text("utf-8")
+    chosen = re.findall(r"note: (chosen: \d+ changes of .* connection)", done.err)
+    assert chosen and f"-- {chosen[0]}" in path.read_text("utf-8")
 
 
 def test_commit_is_asked_for(run: Run, small: Path) -> None:
@@ -140,6 +142,48 @@ def test_conform_finds_a_wrong_decoder(run: Run, small: Path, tmp_path: Path) ->
     again = run("conform", *options, "--baseline", baseline)
     assert again.status == 0
     assert not [r for r in again.records if r["kind"] in ("ours", "unexplained")]
+
+
+@pytest.mark.oracle
+def test_conform_does_not_pass_what_nobody_judged(
+    run: Run, golden_log: Any, tmp_path: Path
+) -> None:
+    """A document in place of a diff whose document the log does not hold: nothing decides it."""
+    log = golden_log("8.0-row-minimal-partial-json/json")
+    rows = run("rows", log, "--format", "jsonl").records
+    row, name = next(
+        (row, name)
+        for row in rows
+        for name, value in (row["after"] or {}).items()
+        if isinstance(value, dict) and "json_diff" in value
+    )
+    row["after"][name] = "{}"
+    out = tmp_path / "decoded.jsonl"
+    out.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    options = (log, "--decoded", out, "--as", "binlogkit", "--format", "jsonl")
+    done = run("conform", *options)
+    assert done.status == 1
+    assert "unjudged: " in done.complaint and "1 under_determined" in done.complaint
+    assert run("conform", *options, "--allow-unjudged").status == 0
+    rows[0]["op"] = "truncate"
+    out.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    assert run("conform", *options, "--allow-unjudged").status == 1
+
+
+@pytest.mark.oracle
+def test_conform_judges_by_the_bytes_what_mysqlbinlog_does_not_print(
+    run: Run, golden_log: Any, tmp_path: Path
+) -> None:
+    log = golden_log("8.0-row-full/types")
+    done = run("conform", log, "--format", "jsonl")
+    assert done.status == 0
+    assert "cells decided by the log's bytes" in done.err
+    rows = run("rows", log, "--format", "jsonl").records
+    out = tmp_path / "decoded.jsonl"
+    kept = [r for r in rows if r["table"] != "geometries" or not r["row"]]
+    assert len(kept) < len(rows)
+    out.write_text("".join(json.dumps(row) + "\n" for row in kept), "utf-8")
+    assert run("conform", log, "--decoded", out, "--as", "binlogkit").status == 1
 
 
 def test_conform_without_a_judge_never_falls_back(run: Run, small: Path, tmp_path: Path) -> None:

@@ -46,8 +46,9 @@ def test_events_share_the_payloads_place(compression: str) -> None:
     ]
 
 
-def test_expansion_is_not_held() -> None:
+def test_expansion_is_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
     """256 MiB of events are 10 kB packed; one event of 1 MiB is held at a time."""
+    monkeypatch.setenv("BINLOGKIT_LIMIT_PAYLOAD", str(1 << 30))
     arguments = payload(event(1 << 20) * 256)
     assert len(arguments[1].payload) < 1 << 16
     tracemalloc.start()
@@ -56,6 +57,55 @@ def test_expansion_is_not_held() -> None:
     tracemalloc.stop()
     assert total == 256 << 20
     assert peak < 16 << 20
+
+
+@pytest.mark.parametrize("compression", ["ZSTD", "NONE"])
+def test_a_payload_expands_up_to_its_limit(
+    monkeypatch: pytest.MonkeyPatch, compression: str
+) -> None:
+    """What lies before the limit is given; each byte of the payload adds to it."""
+    arguments = payload(event(1 << 16) * 40, compression=compression)
+    packed = len(arguments[1].payload)
+    monkeypatch.setenv("BINLOGKIT_LIMIT_EXPANSION", "1")
+    monkeypatch.setenv("BINLOGKIT_LIMIT_PAYLOAD", str((10 << 16) + 1000))
+    whole = compression == "NONE"  # it does not expand
+    found = []
+    try:
+        for one in inner_events(*arguments):
+            found.append(one)
+    except LimitError as error:
+        most = (10 << 16) + 1000 + packed
+        assert f"at 1000: the payload expands to more than {most} bytes" in str(error)
+        assert "BINLOGKIT_LIMIT_PAYLOAD" in str(error)
+        assert not whole
+    assert len(found) == (40 if whole else 10)
+
+
+def test_an_event_that_claims_more_than_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BINLOGKIT_LIMIT_PAYLOAD", "1000")
+    monkeypatch.setenv("BINLOGKIT_LIMIT_EXPANSION", "1")
+    found = inside(event(19) + event(9000))
+    assert next(found).inner == 0
+    with pytest.raises(LimitError, match="event 1 of the payload claims 9000 bytes"):
+        next(found)
+
+
+def test_a_payload_holds_as_many_events_as_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    arguments = payload(event(19) * 5000)
+    allowed = 10 + 1000 * len(arguments[1].payload) // 100
+    monkeypatch.setenv("BINLOGKIT_LIMIT_INNER_EVENTS", "10")
+    found = []
+    with pytest.raises(LimitError, match=f"holds more than {allowed} events.*INNER_EVENTS"):
+        for one in inner_events(*arguments):
+            found.append(one.inner)
+    assert found == list(range(allowed))
+
+
+def test_some_are_left_out() -> None:
+    outer, body = payload(event(19) + event(40) + event(1 << 21) + event(20))
+    behind = 19 + 40 + (1 << 21)
+    assert [(e.inner, e.header.size) for e in inner_events(outer, body, 3, behind)] == [(3, 20)]
+    assert list(inner_events(outer, body, 4, behind + 20)) == []
 
 
 @pytest.mark.parametrize("claimed", [0, 1, 58, 60, 1 << 40])

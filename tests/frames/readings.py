@@ -69,7 +69,8 @@ def read(
     except BinlogKitError as error:
         found.error = (type(error).__name__, str(error))
     found.damages = [str(damage) for damage in reading.damages]
-    found.losses = [str(loss) for loss in reading.losses]
+    losses = reading.losses if isinstance(reading, Walk) else log.losses
+    found.losses = [str(loss) for loss in losses]
     found.problems = list(reading.tables.problems)
     found.loose = dict(reading.loose)
     found.tables = dict(reading.tables.schemas)

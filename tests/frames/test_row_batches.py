@@ -14,8 +14,10 @@ import pytest
 import zstandard
 
 import binlogkit as bk
+from binlogkit._kernel.columns import MAX_BYTES, MAX_ROWS
 from binlogkit.frames import row_batches, share_gathering
-from binlogkit.frames.row_batches import read_batches
+from binlogkit.frames.row_batches import RowChanges, read_batches
+from binlogkit.frames.share_decoding import SHARE_MOST, Workers
 from binlogkit.rows import scan
 from binlogkit.rows.filters import Filters
 from binlogkit.sources import chunks
@@ -256,3 +258,30 @@ def _cut_rows(plain: bytes) -> bytes:
 def decompressed(payload: bytes) -> bytes:
     data = payload[payload.index(ZSTD) :]
     return zstandard.ZstdDecompressor().decompressobj().decompress(data)
+
+
+def test_views_of_one_reading_have_their_own_filters() -> None:
+    """What one leaves out of a window the other has."""
+    log = bk.open(ALL["8.0-row-full/keys"], threads=1)
+    wanted = [
+        Filters.build(op="insert"),
+        Filters.build(op=["update", "delete"]),
+    ]
+    reading, most = log.reading(), (MAX_ROWS, MAX_BYTES, SHARE_MOST)
+    views = [
+        RowChanges(reading, filters, None, most, Workers(1), digests=False) for filters in wanted
+    ]
+    together: list[list[dict[str, Any]]] = [[] for _ in views]
+
+    def take(number: int, windows: Iterator[row_batches.Batches]) -> None:
+        for window in windows:
+            together[number] += [row for _, batch in window for row in batch.to_pylist()]
+
+    for window in reading.windows():
+        for number, view in enumerate(views):
+            take(number, view.take(window))
+    for number, view in enumerate(views):
+        take(number, view.finish())
+    for filters, rows in zip(wanted, together, strict=True):
+        alone = [b for window in read_batches(log.reading(), filters) for _, b in window]
+        assert rows == [row for batch in alone for row in batch.to_pylist()] != []

@@ -132,4 +132,34 @@ def test_a_payload_that_expands_without_end() -> None:
     log = bk.open(log_of([(40, body)]), on_damage="report")
     taken = peak(lambda: list(log.event_records()))
     assert taken < 16 << 20
-    assert "BINLOGKIT_LIMIT_INNER_EVENT" in str(log.damages[0])
+    assert "BINLOGKIT_LIMIT_PAYLOAD" in str(log.damages[0])
+
+
+def zstd_payload(plain: bytes) -> bytes:
+    """The body of a payload event of these events."""
+    import zstandard
+
+    packed = zstandard.compress(plain)
+    return b"\2\1\0\1\4\xfd" + len(packed).to_bytes(3, "little") + b"\0" + packed
+
+
+def inner(code: int, size: int) -> bytes:
+    """An event without a checksum, of zero bytes."""
+    header = bytes(4) + bytes([code, 1, 0, 0, 0]) + size.to_bytes(4, "little") + bytes(6)
+    return header + bytes(size - len(header))
+
+
+@pytest.mark.parametrize("code", [EventType.ROWS_QUERY_LOG_EVENT, 99])
+def test_an_event_of_a_payload_is_held_a_few_times(code: int) -> None:
+    """Some kB that stand for an event of 24 MiB: what no record shows of it costs little."""
+    size = 24 << 20
+    data = log_of([(40, zstd_payload(inner(code, size)))])
+    assert len(data) < 10_000
+    assert peak(lambda: bk.open(data).verify()) < 5 * size
+
+
+def test_events_of_a_payload_are_not_held_together() -> None:
+    """Half a kB that stands for 50,000 events which Python reads."""
+    data = log_of([(40, zstd_payload(inner(99, 20) * 50_000))])
+    assert len(data) < 1000
+    assert peak(lambda: bk.open(data).verify()) < 24 << 20

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import binlogkit as bk
 from binlogkit.log.audit import _ledgers
+from binlogkit.rows.soundness import Finding, Soundness
+from binlogkit.rows.window import Window
 
 DATA = Path(__file__).parents[1] / "_data"
 LOGS = sorted(
@@ -29,10 +32,48 @@ def test_one_walk_gives_what_three_do(on_damage: str, broken: bool) -> None:
             data[len(data) // 2] ^= 0x20
         for filters in ({}, {"stop_position": len(data) // 3}, {"table": "keyed.pk"}):
             log = bk.open(bytes(data), on_damage=on_damage)
-            _, _, *tables, _ = _ledgers(log, log.carriers, **filters)
+            _, _, _, *tables, _ = _ledgers(log, log.carriers, **filters)
             alone = bk.open(bytes(data), on_damage=on_damage)
             expected = [
                 read(engine="pyarrow", **filters)
                 for read in (alone.transactions, alone.statements, alone.boundaries)
             ]
             assert tables == expected, (path, filters)
+
+
+def _broken(path: Path, share: float) -> bytes:
+    data = bytearray(path.read_bytes())
+    data[int(len(data) * share)] ^= 0x20
+    return bytes(data)
+
+
+@pytest.mark.parametrize("on_damage", ["stop", "report"])
+def test_audit_and_verify_agree(on_damage: str) -> None:
+    met = 0
+    for path in LOGS[::3]:
+        sources: list[Any] = [_broken(path, share) for share in (0.3, 0.5, 0.9)]
+        for source in (*sources, [str(path), sources[0], sources[2]]):
+            log = bk.open(source, on_damage=on_damage)
+            verified = [f for f in log.verify().records() if f["grade"] != "note"]
+            audited = [f for f in log.audit()["findings"].to_pylist() if f["code"] is not None]
+            keys = ("code", "file", "pos", "end_pos", "meaning")
+            assert [[f[k] for k in keys] for f in audited] == [
+                [f[k] for k in keys] for f in verified
+            ]
+            assert [f["finding"] for f in audited] == [f["found"] for f in verified]
+            met += len(verified)
+    assert met > 20
+
+
+def test_an_audit_looks_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the rows stand on and the findings come from the same pass over the windows."""
+    log, taken = bk.open(LOGS[0]), []
+    take = Soundness.take
+
+    def counted(soundness: Soundness, window: Window, *more: Any) -> list[Finding]:
+        taken.append(window)
+        return take(soundness, window, *more)
+
+    monkeypatch.setattr(Soundness, "take", counted)
+    assert log.audit()["findings"].num_rows == len(log.gaps) == 0
+    assert len({id(window) for window in taken}) == len(taken) > 0

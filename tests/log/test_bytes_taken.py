@@ -39,10 +39,12 @@ FRAMES: dict[str, Callable[[bk.Log, str], object]] = {
     "audit": lambda log, _: log.audit(),
     "verify": lambda log, _: log.verify(),
     "verify rows": lambda log, _: log.verify(rows=True),
+    "verify images": lambda log, _: log.verify(images=True),
 }
 COMMANDS = {
     "events": ("events",), "rows": ("rows",), "rows where": ("rows", "--where", "op = 'insert'"),
     "transactions": ("transactions",), "audit": ("audit",), "verify": ("verify",),
+    "verify images": ("verify", "--images"),
     "state": ("state", "--table", "{}"), "undo": ("undo", "--table", "{}"),
     "redo": ("redo", "--table", "{}"),
 }  # fmt: skip

@@ -86,3 +86,33 @@ def test_plans_name_tagged_gtids(commands: str) -> None:
     rows = {r["gtid"] for r in log.row_records()}
     assert len(rows) > 5 and any(gtid.count(":") == 2 for gtid in rows)
     assert {plan["gtid"] for plan in plans if plan["kind"]} <= rows
+
+
+def test_whose_changes_are_chosen() -> None:
+    log = bk.open([str(path) for path in logs("8.0-row-full", "incident")])
+    rows = log.rows(op="update")
+    chosen = log.undo(op="update").chosen
+    counts = (len(rows), rows["gtid"].nunique(), rows["thread_id"].nunique())
+    assert chosen[0] == "{} changes of {} transactions on {} connections".format(*counts)
+    biggest = rows.groupby(["gtid", "thread_id"], observed=True).size().nlargest(1)
+    ((key, count),) = biggest.items()
+    gtid, thread = map(str, (key if isinstance(key, tuple) else ()))
+    (one, listed) = log.undo(gtid=gtid).chosen
+    assert one.endswith("of 1 transaction on 1 connection")
+    assert listed == f"{count} changes of GTID {gtid} on thread {thread}"
+
+
+def test_whole_transactions() -> None:
+    """One row of a transaction is named; all its changes are undone, of other tables as well."""
+    log = bk.open([str(path) for path in logs("8.0-row-full", "transactions")])
+    rows = list(log.row_records())
+    for row in rows:
+        others = [r for r in rows if r["gtid"] == row["gtid"]]
+        if row["gtid"] and len({(r["db"], r["table"]) for r in others}) > 1:
+            break
+    where = {"table": f"{row['db']}.{row['table']}", "gtid": row["gtid"]}
+    assert len(log.undo(**where)) < len(others)
+    for make in (log.undo, log.redo):
+        assert sorted(place(p) for p in make(by_transaction=True, **where)) == sorted(
+            place(r) for r in others
+        )

@@ -13,7 +13,7 @@ import binlogkit as bk
 from binlogkit.reports import evidence as evidence_module
 from binlogkit.reports import html, text
 from binlogkit.reports.evidence import Evidence, evidence_report
-from binlogkit.reports.model import Figure, Report, Section, Table, Text
+from binlogkit.reports.model import Figure, Items, Report, Section, Table, Text
 
 GOLDEN = Path(__file__).parents[1] / "_data" / "8.0-row-full" / "transactions" / "binlog.000001"
 
@@ -47,6 +47,11 @@ class TestSections:
         (table,) = section(report, titles[-1]).parts
         assert isinstance(table, Table)
         assert list(table.rows) == limits
+
+    def test_what_is_taken_for_granted_is_said(self) -> None:
+        report = evidence_report(Evidence(assumes=[{"assumed": "A."}, {"assumed": "B."}]))
+        (items,) = section(report, "What is taken for granted").parts
+        assert items == Items([("", "A."), ("", "B.")])
 
     def test_no_finding_is_said(self) -> None:
         report = evidence_report(Evidence(findings=[]))

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 SOURCE_ROOT = Path(__file__).parents[2] / "toolkit"
-MODULES = ("output", "text", "sql", "plots", "html", "notebook", "model", "evidence", "verdict")
+MODULES = ("output", "text", "sql", "plots", "html", "notebook", "model", "evidence")
 HEAVY = ("matplotlib", "pandas", "pyarrow", "numpy", "narwhals", "rich", "pyspark")
 
 

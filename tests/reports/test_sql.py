@@ -128,8 +128,9 @@ class TestNames:
     def test_a_name_beyond_ascii_is_prepared_from_hexadecimal(self) -> None:
         lines = list(script([PLAN | {"table": "订单`; DROP"}]))
         assert "PREPARE bk_statement FROM @bk_sql;\n" in lines
-        (stored,) = (line for line in lines if line.startswith("SET @bk_sql ="))
-        text = bytes.fromhex(stored.split("'")[1]).decode("utf-8")
+        stored = [line for line in lines if line.startswith("SET @bk_sql =")]
+        text, read = (bytes.fromhex(line.split("'")[1]).decode("utf-8") for line in stored)
+        assert read.startswith("SET @bk_found = (SELECT COUNT(*) FROM `shop`.`订单``; DROP`")
         assert text.startswith("UPDATE `shop`.`订单``; DROP` SET `state` = 'new' WHERE ")
 
 
@@ -215,6 +216,41 @@ class TestScript:
         assert "SET @bk_commit = 0;\n" in script([PLAN])
         assert "SET @bk_commit = 1;\n" in script([PLAN], SqlOptions(commit=True))
         assert "COMMIT;\n" not in list(script([PLAN], SqlOptions(commit=True)))
+
+    def test_rows_that_were_written_are_read_back(self) -> None:
+        by_key = "FROM `shop`.`orders` WHERE `id` <=> 7 AND `state` <=> 'new')"
+        lines = list(script([PLAN]))
+        read = lines.index(f"SET @bk_found = (SELECT COUNT(*) {by_key};\n")
+        assert lines[read - 2].startswith("UPDATE") and "@bk_same + " in lines[read + 1]
+        lines = list(script([PLAN | {"limit_one": True}]))
+        before = lines.index(f"SET @bk_before = (SELECT COUNT(*) {by_key};\n")
+        assert lines[before + 1].startswith("UPDATE")
+        assert lines[before + 3] == f"SET @bk_found = (SELECT COUNT(*) {by_key} - @bk_before;\n"
+        assert not any("SELECT COUNT" in s for s in script([PLAN | {"kind": "delete", "set": []}]))
+        odd = {"column": "f", "value": 0.5, "type": "float"}
+        lines = list(script([PLAN | {"kind": "insert", "where": [], "set": [odd]}]))
+        assert "SET @bk_found = (SELECT COUNT(*) FROM `shop`.`orders` WHERE TRUE);\n" in lines
+
+    def test_its_verdict_names_what_was_refused(self) -> None:
+        refused = PLAN | {"refused": "a reason"}
+
+        def verdict(*plans: dict[str, Any]) -> str:
+            return next(s for s in script(plans, SqlOptions(commit=True)) if "AS verdict" in s)
+
+        assert "THEN 'committed' " in verdict(PLAN)
+        some = verdict(PLAN, refused, refused, PLAN)
+        assert "'committed 2 statements; 2 changes were refused and not carried out'" in some
+        none = verdict(refused)
+        assert "'nothing to commit: 1 change was refused and not carried out'" in none
+
+    def test_it_commits_beside_refusals_only_when_asked(self) -> None:
+        plans = [PLAN, PLAN | {"refused": "a reason"}]
+        text = "".join(script(plans, SqlOptions(commit=True)))
+        assert "SET @bk_despite_refused = 0;\n" in text
+        assert "@bk_same = 1 AND @bk_despite_refused = 1, 'COMMIT'" in text
+        asked = SqlOptions(commit=True, despite_refused=True)
+        assert "SET @bk_despite_refused = 1;\n" in script(plans, asked)
+        assert "@bk_same = 0 AND FALSE, 'COMMIT'" in "".join(script(plans[1:], asked))
 
     @given(st.text(), st.text())
     def test_nothing_ends_a_comment(self, name: str, note: str) -> None:

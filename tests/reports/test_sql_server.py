@@ -209,8 +209,8 @@ class TestRows:
         ]
         with everything.connect() as session:
             verdict = execute(session, script([*one, *gone]))
-            assert verdict[:4] == (len(values) * 2, 0, 0, "")
-            assert "all well" in verdict[4]
+            assert verdict[:5] == (len(values) * 2, 0, 0, 0, "")
+            assert "all well" in verdict[-1]
             assert run(session, "SELECT COUNT(*) FROM shop.everything") == [(0,)]
 
     def test_a_value_reads_as_it_was_written(self, everything: Server) -> None:
@@ -268,7 +268,7 @@ class TestRows:
                     plan("delete", table, where=items({"c": t}, kinds)) for t in [text, *others]
                 ]
                 verdict = execute(session, script([*rows, *gone]))
-                assert verdict[1:4] == (0, 0, "")
+                assert verdict[1:5] == (0, 0, 0, "")
 
             check()
 
@@ -288,14 +288,21 @@ class TestScript:
         plans = [change(1), change(2), change(3), change(4)]
         with server.connect() as session:
             verdict = execute(session, script(plans, SqlOptions(commit=True)))
-            assert verdict[:4] == (4, 0, 2, "2 4")
-            assert verdict[4].startswith("rolled back: not every statement")
+            assert verdict[:5] == (4, 0, 2, 2, "2 4")
+            assert verdict[-1].startswith("rolled back: not every statement")
             assert run(session, "SELECT SUM(v) FROM shop.guard") == [(8,)]
             good = [change(1), change(2, limit_one=True), plan("delete", "guard", refused="x")]
-            assert execute(session, script(good))[:4] == (2, 1, 0, "")
+            assert execute(session, script(good))[:5] == (2, 1, 0, 0, "")
             assert run(session, "SELECT SUM(v) FROM shop.guard") == [(8,)]
             verdict = execute(session, script(good, SqlOptions(commit=True)))
-            assert verdict[4] == "committed"
+            assert verdict[-1].startswith("rolled back: 1 change was refused and not carried out;")
+            assert run(session, "SELECT SUM(v) FROM shop.guard") == [(8,)]
+            options = SqlOptions(commit=True, despite_refused=True)
+            nothing = execute(session, script(good[2:], options))
+            assert nothing[-1] == "nothing to commit: 1 change was refused and not carried out"
+            verdict = execute(session, script(good, options))
+            told = "committed 2 statements; 1 change was refused and not carried out"
+            assert verdict[-1] == told
         assert server.query("SELECT SUM(v) FROM shop.guard") == [(9 + 9 + 2 + 3,)]
 
     def test_an_error_counts_also_where_the_client_goes_on(self, server: Server) -> None:
@@ -310,7 +317,7 @@ class TestScript:
                         continue
                     verdict = rows[0] if rows else ()
                     if verdict:
-                        assert verdict[2:4] == (1, "2")
+                        assert verdict[2:5] == (1, 0, "2")
         assert server.query("SELECT COUNT(*) FROM shop.uniq") == [(0,)]
 
     def test_the_session_is_as_before(self, server: Server) -> None:
@@ -337,7 +344,7 @@ class TestScript:
         where = items({"id": 1, "v": 1, "at": "2020-01-01 00:00:00"}, kinds)
         one = plan("update", "stamp", set=items({"v": 2}, kinds), where=where)
         with server.connect() as session:
-            assert execute(session, script([one], SqlOptions(commit=True)))[4] == "committed"
+            assert execute(session, script([one], SqlOptions(commit=True)))[-1] == "committed"
         assert server.query("SELECT v, at + 0 FROM shop.stamp") == [(2, 20200101000000)]
 
     def test_the_enum_error_value_is_what_a_strict_server_refuses(self, server: Server) -> None:
@@ -425,7 +432,7 @@ def test_the_plain_client_runs_it(server: Server, charset: str, tmp_path: Path) 
         )  # fmt: skip
     assert done.returncode == 0, done.stderr
     verdict = done.stdout.splitlines()[-1].split("\t")
-    assert verdict == [str(len(plans)), "0", "0", "", "committed"]
+    assert verdict == [str(len(plans)), "0", "0", "0", "", "committed"]
     assert not re.search("uid=", done.stdout)
     assert not (tmp_path / "note").exists() and not Path("/tmp/binlogkit-was-here").exists()
     for name in HOSTILE:

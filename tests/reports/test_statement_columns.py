@@ -92,7 +92,9 @@ def test_boundary_values(kind: str, dtype: pa.DataType, scale: int) -> None:
 def test_real_logs(cell: str, scenario: str) -> None:
     log = bk.open([str(path) for path in golden.case(cell, scenario).binlogs])
     for found in (log.undo(), log.redo()):
-        lines = [line for line in script(found) if not line.startswith("-- assumed: ")]
+        lines = [
+            line for line in script(found) if not line.startswith(("-- assumed: ", "-- chosen: "))
+        ]
         assert lines == list(script(list(found)))
 
 
@@ -119,7 +121,7 @@ def test_names_that_are_prepared_from_hexadecimal() -> None:
     row = {"id": 1, "名": "a", "plain": "b"}
     rows = [("update", row, row | {"名": "c"}), ("update", row, row | {"plain": "c"})]
     lines = compare(batch_of(fields, rows))
-    assert sum(line.startswith("SET @bk_sql =") for line in lines) == 2
+    assert sum(line.startswith("SET @bk_sql =") for line in lines) == 4  # and what reads them back
     assert sum(line.startswith("UPDATE") for line in lines) == 2
 
 

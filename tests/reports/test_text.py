@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -14,7 +13,6 @@ from binlogkit.reports import text
 from binlogkit.reports._table import Screen, fit
 from binlogkit.reports.model import Card, Column, Figure, Items, Part, Report, Section, Table, Text
 from binlogkit.reports.output import Output
-from binlogkit.reports.verdict import conformance_report
 
 HOSTILE = "\x1b[31mred\x9b\u202e[bold]x[/bold]\r\n:smile:"
 
@@ -124,49 +122,3 @@ class TestState:
         assert (tmp_path / "s").read_text().splitlines()[0] == (
             '{"values":{"id":1,"name":null,"note":"","doc":"NULL"},"unknown":[]}'
         )
-
-
-def result(verdict: str, **more: Any) -> Any:
-    counts: dict[str, Any] = {
-        "events": 10, "rows": 1000, "cells": 4000, "rows_not_judged": 0, "kinds": {}, "rules": {},
-        "baselined": 0, "problem": None,
-    }  # fmt: skip
-    differences = more.pop("differences", [])
-    summary = SimpleNamespace(verdict=verdict, **(counts | more))
-    return SimpleNamespace(summary=summary, differences=differences)
-
-
-class TestVerdict:
-    def test_agree(self) -> None:
-        written = "".join(text.render(conformance_report(result("agree"))))
-        assert "Both sides agree." in written
-        assert "none that was kept" in written
-
-    def test_differences_that_count_come_first(self) -> None:
-        keys = ("file", "pos", "inner", "row", "column", "rule", "ours", "theirs", "reason")
-        row = dict.fromkeys(keys, None)
-        kinds = {"ours": 1, "representation": 1}
-        report = conformance_report(
-            result(
-                "differ",
-                kinds=kinds,
-                rules={"float-digits": 1},
-                problem="ERROR: \x1b[31m",
-                rows_not_judged=3,
-                baselined=2,
-                differences=[
-                    row | {"kind": "representation", "ours": "0.1", "theirs": "1e-1"},
-                    row | {"kind": "ours", "ours": HOSTILE, "theirs": "x", "pos": 4},
-                ],
-            )
-        )
-        written = "".join(text.render(report, Screen(100)))
-        assert written.index("\\x1b[31mred") < written.index("1e-1")
-        assert "ERROR: \\x1b[31m" in written
-        assert "\x1b" not in written
-        assert "float-digits" in written
-
-    @pytest.mark.parametrize("verdict", ["agree", "explained", "differ", "incomplete"])
-    def test_every_verdict_has_words(self, verdict: str) -> None:
-        report = conformance_report(result(verdict))
-        assert report.cards[0].value == verdict

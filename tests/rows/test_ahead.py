@@ -1,4 +1,4 @@
-"""The XID of a transaction, read ahead of its end: by its length, by hopping, by scanning."""
+"""The XID of a transaction, read ahead of its end: by its length, or by scanning."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ import gzip
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import binlogkit as bk
 from binlogkit.constants import EventType
 from binlogkit.rows import ahead
-from binlogkit.rows.ahead import xid_by_hopping, xid_by_scanning
-from binlogkit.sources.carriers import Carrier, resolve
+from binlogkit.rows.ahead import xid_ahead
+from binlogkit.rows.window import TRANSACTIONS
+from binlogkit.sources.carriers import resolve
 from tests.fuzz.binlogkit_fuzz import framing, seeds
 from tests.rows.window_checks import SeenTransaction, by_reference
 
@@ -22,69 +25,60 @@ LOGS = {
     name: seeds.logs()[f"{name}/transactions/binlog.000001"]
     for name in ("8.0-row-full", "5.7-mixed-full", "5.7-row-no-gtid", "8.0-row-compressed")
 } | {"8.0-row-no-checksum": seeds.logs()["8.0-row-no-checksum/keys/binlog.000001"]}
+PLACED = [name for name in LOGS if name != "8.0-row-compressed"]
 
 
-def carrier_of(data: bytes) -> Carrier:
-    return resolve(data)[0]
+def whole(data: bytes) -> dict[int, SeenTransaction]:
+    """The transactions of a log."""
+    return by_reference(bk.open(data, on_damage="report")).transactions
 
 
-def whole(data: bytes) -> tuple[dict[int, SeenTransaction], dict[int, list[int]]]:
-    """The transactions of a log, and where the events of each begin."""
-    seen = by_reference(bk.open(data, on_damage="report"))
-    starts: dict[int, list[int]] = {}
-    for event in seen.events:
-        if event.tx is not None and event.raw.inner is None:
-            starts.setdefault(event.tx, []).append(event.raw.pos)
-    return seen.transactions, starts
+def xid_of(source: Any, number: int, pos: int, length: int = -1, **how: Any) -> int | None:
+    """As a reading asks that began with the log's first transaction."""
+    record = np.zeros(1, TRANSACTIONS)
+    record[["number", "pos", "length"]] = number, pos, length
+    usual = {"begin": 0, "stops": True, "in_place": True, "checksums": True}
+    return xid_ahead(resolve(source)[0], record[0], how.pop("first", 0), **usual | how)
 
 
-@pytest.mark.parametrize("name", [n for n in LOGS if n != "8.0-row-compressed"])
-@pytest.mark.parametrize("known", [True, False])
-def test_hopping_from_any_event(name: str, known: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """``known``: whether the GTID event tells the transaction's length."""
-    data, checksums = LOGS[name], "checksum" not in name
-    transactions, starts = whole(data)
-    if known:
-        monkeypatch.setattr(ahead, "_hopped", lambda *_, **__: (True, None))
-    found = {
-        (number, at): xid_by_hopping(
-            carrier_of(data), t.pos, t.end_pos - t.pos if known else -1, at, checksums=checksums
-        )
-        for number, t in transactions.items()
-        for at in starts[number][2:]
-    }
-    assert found == {(number, at): (True, transactions[number].xid) for number, at in found}
-    assert len(found) > 50
+@pytest.mark.parametrize("name", PLACED)
+def test_by_the_length_that_a_gtid_event_tells(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ahead, "LogScan", lambda *_, **__: ())
+    checksums, found = "checksum" not in name, 0
+    for number, t in whole(LOGS[name]).items():
+        length = t.end_pos - t.pos
+        if number:  # the first one may have begun in the log before
+            assert xid_of(LOGS[name], number, t.pos, length, checksums=checksums) == t.xid
+            found += t.xid is not None
+    assert found > 5
 
 
 @pytest.mark.parametrize("name", LOGS)
-@pytest.mark.parametrize("number", [0, 7])
-def test_scanning(name: str, number: int) -> None:
-    data = LOGS[name]
-    transactions, _ = whole(data)
+@pytest.mark.parametrize("first", [0, 7])
+@pytest.mark.parametrize("in_place", [True, False])
+def test_by_scanning(name: str, first: int, in_place: bool) -> None:
+    """From the transaction on, or the whole log, of which ``first`` is the first one."""
+    transactions = whole(LOGS[name])
     assert any(t.xid for t in transactions.values())
+    in_place = in_place and name in PLACED
     for k, t in transactions.items():
-        xid = xid_by_scanning(carrier_of(data), number, number + k, begin=0, stops=True)
-        assert xid == t.xid
+        assert xid_of(LOGS[name], first + k, t.pos, first=first, in_place=in_place) == t.xid
 
 
-def test_scanning_from_a_transaction_on() -> None:
-    transactions, _ = whole(LOG)
+def test_a_reading_that_begins_inside_of_the_log() -> None:
+    transactions = whole(LOG)
     for k in (3, 10, 20):
         begin = transactions[k].pos
         for later in (k, k + 4):
-            xid = xid_by_scanning(carrier_of(LOG), k, later, begin=begin, stops=True)
+            xid = xid_of(LOG, later, transactions[later].pos, first=k, begin=begin, in_place=False)
             assert xid == transactions[later].xid
 
 
 def test_a_length_that_leads_elsewhere() -> None:
     """It is a claim: what stands there must be a whole XID_EVENT."""
-    transactions, starts = whole(LOG)
-    number = next(k for k, t in transactions.items() if t.xid and len(starts[k]) > 6)
-    t = transactions[number]
+    number, t = next((k, t) for k, t in whole(LOG).items() if k and t.xid and t.events > 6)
     for length in (1, 40, t.end_pos - t.pos - 1, t.end_pos - t.pos + 1, 1 << 62):
-        found = xid_by_hopping(carrier_of(LOG), t.pos, length, starts[number][2], checksums=True)
-        assert found == (True, t.xid)
+        assert xid_of(LOG, number, t.pos, length) == t.xid
 
 
 def ends(data: bytes, sql: bytes) -> bytes:
@@ -108,14 +102,10 @@ def test_transactions_that_end_with_a_statement(name: str, sql: bytes) -> None:
     pieces = framing.split(data)
     xid = replace(pieces.parts[-1], code=int(EventType.XID_EVENT), body=b"\7" + bytes(7))
     data = framing.join(replace(pieces, parts=[*pieces.parts[:-1], xid]))
-    transactions, starts = whole(data)
-    checked = 0
+    transactions = whole(data)
     for number, t in transactions.items():
-        for at in starts[number][1:]:
-            checked += 1
-            found = xid_by_hopping(carrier_of(data), t.pos, -1, at, checksums="full" in name)
-            assert found == (True, t.xid)
-    assert checked > 30
+        assert xid_of(data, number, t.pos, checksums="full" in name) == t.xid
+    assert len(transactions) > 9
 
 
 def broken(at: int) -> bytes:
@@ -124,9 +114,9 @@ def broken(at: int) -> bytes:
 
 def damaged() -> Iterator[tuple[bytes, int]]:
     """Logs in which something between a transaction's rows and its end is broken; its number."""
-    transactions, starts = whole(LOG)
-    number = next(k for k, t in transactions.items() if t.xid and len(starts[k]) > 6)
-    last, before = starts[number][-1], starts[number][-2]
+    events = by_reference(bk.open(LOG)).events
+    number = next(k for k, t in whole(LOG).items() if k and t.xid and t.events > 6)
+    before, last = [event.raw.pos for event in events if event.tx == number][-2:]
     yield broken(before + 9), number  # a size
     yield broken(before + 12), number
     yield broken(last + 20), number  # the XID
@@ -136,36 +126,29 @@ def damaged() -> Iterator[tuple[bytes, int]]:
     yield LOG[:last], number
 
 
-def test_hopping_gives_up_where_headers_lead_nowhere() -> None:
-    """Then the log is scanned, as it is read."""
+def test_where_events_are_damaged_the_xid_is_what_reading_finds() -> None:
     for data, number in damaged():
-        transactions, starts = whole(data)
-        t = transactions[number]
-        looked, xid = xid_by_hopping(carrier_of(data), t.pos, -1, starts[number][2], checksums=True)
-        if not looked:
-            xid = xid_by_scanning(carrier_of(data), 0, number, begin=0, stops=False)
-        assert xid == t.xid
+        t = whole(data)[number]
+        for length in (-1, whole(LOG)[number].end_pos - t.pos):
+            assert xid_of(data, number, t.pos, length, stops=False) == t.xid
 
 
 def test_scanning_stops_at_damage_or_not() -> None:
-    transactions, _ = whole(LOG)
+    transactions = whole(LOG)
     data = broken(transactions[3].pos + 25)
     later = next(k for k, t in transactions.items() if k > 5 and t.xid)
-    found, _ = whole(data)
+    found = whole(data)
     for stops in (True, False):
-        xid = xid_by_scanning(carrier_of(data), 0, later, begin=0, stops=stops)
+        xid = xid_of(data, later, transactions[later].pos, in_place=False, stops=stops)
         assert xid == (None if stops else found[later].xid)
     assert found[later].xid == transactions[later].xid
 
 
-def test_what_cannot_seek_is_not_hopped_over(tmp_path: Path) -> None:
+def test_what_cannot_seek_is_scanned_from_its_beginning(tmp_path: Path) -> None:
     path = tmp_path / "binlog.000001.gz"
     path.write_bytes(gzip.compress(LOG))
     text = LOG[4:]
-    for source in (path, text):
-        (carrier,) = resolve(source)
-        assert xid_by_hopping(carrier, 4, -1, 126, checksums=True) == (False, None)
-    transactions, _ = whole(LOG)
-    (carrier,) = resolve(path)
-    for k, t in transactions.items():
-        assert xid_by_scanning(carrier, 0, k, begin=0, stops=True) == t.xid
+    for k, t in whole(LOG).items():
+        assert xid_of(path, k, t.pos, t.end_pos - t.pos) == t.xid
+    for k, t in whole(text).items():
+        assert xid_of(text, k, t.pos, t.end_pos - t.pos) == t.xid

@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 
 import binlogkit as bk
 from binlogkit.errors import UsageError
-from binlogkit.rows.filters import Filters, TableName, parse_table_name, parse_time
+from binlogkit.rows.filters import (
+    Filters,
+    TableName,
+    parse_table_name,
+    parse_time,
+    written_table_name,
+)
 
 DATA = Path(__file__).parents[1] / "_data"
 LOG = DATA / "8.0-row-full" / "keys" / "binlog.000001"
@@ -120,3 +126,19 @@ def test_gtid_and_time_are_those_of_the_transaction() -> None:
     after = list(log.row_records(start_time=moment / 1e6))
     assert before == [r for r in rows if r["commit_timestamp"] < moment]
     assert before + after == rows
+
+
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [
+        (("shop", "orders"), "shop.orders"),
+        (("orders",), "orders"),
+        (("a.b", "c"), "`a.b`.c"),
+        (("a", "c`d"), "a.`c``d`"),
+        (("`", "."), "````.`.`"),
+    ],
+)
+def test_a_table_name_is_written_as_it_is_read(names: tuple[str, ...], text: str) -> None:
+    assert written_table_name(*names) == text
+    read = parse_table_name(text)
+    assert tuple(part for part in (read.db, read.table) if part is not None) == names

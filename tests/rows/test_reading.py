@@ -527,6 +527,25 @@ def test_relay_logs_that_were_closed_anywhere(data: bytes) -> None:
         assert_same(logs, "report")
 
 
+@pytest.mark.parametrize("statement", ["BEGIN", "begin /* again */", "XA START X'61',X'',1"])
+def test_relay_logs_without_gtids_and_a_begin_that_is_repeated(statement: str) -> None:
+    """Where one is closed inside a transaction the next goes on with it; but BEGIN begins."""
+    pieces = framing.split(seeds.logs()["5.6-row-full/keys/binlog.000001"])
+    parts = [part for part in pieces.parts if part.code != EventType.GTID_LOG_EVENT]
+    log = framing.join(replace(pieces, parts=parts))
+    cut = rows_of(parts)[4]
+    whole = assert_same(log, "stop").transactions
+    logs = relay_logs(log, cut - 1)
+    assert len(assert_same(logs, "stop").transactions) == len(whole)
+    begin = replace(parts[cut], code=2, body=query(statement))
+    logs[1] = changed(logs[1], lambda later: later.insert(1, begin))
+    twice = assert_same(logs, "stop").transactions
+    cuts = [n for n, t in twice.items() if t.outcome == "cut"]
+    assert len(twice) == len(whole) + 1
+    assert len(cuts) == 1 + sum(t.outcome == "cut" for t in whole.values())
+    assert twice[cuts[0] + 1].outcome == "committed"
+
+
 def test_only_relay_logs_go_on() -> None:
     """A crashed server's next log is no continuation."""
     at = rows_of(list(framing.split(LOG).parts))[3]

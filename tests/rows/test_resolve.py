@@ -8,8 +8,9 @@ import binlogkit as bk
 from binlogkit._kernel.cursor import Cursor
 from binlogkit.constants import ColumnType as T
 from binlogkit.events.table_map import OptionalMetadata, TableMap
+from binlogkit.rows.ddl import Catalog
 from binlogkit.rows.options import ReadOptions
-from binlogkit.rows.resolve import read_columns, resolve_schema, signed_columns
+from binlogkit.rows.resolve import key_of, read_columns, resolve_schema, signed_columns
 from binlogkit.rows.table_history import TableHistory
 from binlogkit_fixtures.golden import case
 
@@ -59,6 +60,38 @@ def test_types_are_those_of_information_schema(cell: str) -> None:
 def _kept(match: object) -> str:
     text = match.group(0)  # type: ignore[attr-defined]
     return "year" if text.startswith("year") else "" if "zerofill" in text else text
+
+
+@pytest.mark.parametrize(
+    ("definition", "key", "kind"),
+    [
+        ("a INT PRIMARY KEY, b INT NOT NULL UNIQUE", ("a",), "primary"),
+        ("a INT, b INT NOT NULL, UNIQUE (a), UNIQUE (b)", ("b",), "unique"),
+        ("a INT NOT NULL, b INT, UNIQUE (a, b)", (), "none"),
+        ("a INT NOT NULL, b INT NOT NULL, UNIQUE (b, a), UNIQUE (a)", ("b", "a"), "unique"),
+        ("a INT UNIQUE", (), "none"),
+        ("a INT NOT NULL, KEY (a)", (), "none"),
+    ],
+)
+def test_the_key_of_a_table(definition: str, key: tuple[str, ...], kind: str) -> None:
+    """A unique key that may hold NULL identifies no row: NULLs are never equal."""
+    catalog = Catalog("8.0.31")
+    catalog.apply(f"CREATE TABLE t ({definition})", default_db="d")
+    table = catalog.table("d", "t")
+    assert table is not None
+    assert key_of(table) == (key, kind)
+
+
+@pytest.mark.parametrize("drop", ["DROP CONSTRAINT b", "DROP INDEX b", "DROP KEY `B`"])
+def test_a_unique_key_that_was_dropped_is_none(drop: str) -> None:
+    """8.0.19 on: DROP CONSTRAINT drops a unique key, too."""
+    catalog = Catalog("8.0.31")
+    catalog.apply("CREATE TABLE t (a INT, b INT NOT NULL, UNIQUE KEY b (b))", default_db="d")
+    before = catalog.table("d", "t")
+    catalog.apply(f"ALTER TABLE t {drop}", default_db="d")
+    after = catalog.table("d", "t")
+    assert before is not None and after is not None
+    assert (key_of(before), key_of(after)) == ((("b",), "unique"), ((), "none"))
 
 
 def year_map(bits: str) -> TableMap:

@@ -199,6 +199,32 @@ def test_payloads(monkeypatch: pytest.MonkeyPatch, name: str, size: int) -> None
     assert_same(data, "stop")
 
 
+@pytest.mark.parametrize("size", [64, 1 << 20])
+@pytest.mark.parametrize(
+    ("name", "most", "count"), [("INNER_EVENTS", 5, 5), ("INNER_EVENTS", 7, 7), ("PAYLOAD", 140, 6)]
+)
+def test_a_payload_over_its_limit(
+    monkeypatch: pytest.MonkeyPatch, size: int, name: str, most: int, count: int
+) -> None:
+    """Events up to the limit, then damage; what follows the payload is read on."""
+    monkeypatch.setattr(chunks, "SIZE", size)
+    monkeypatch.setenv("BINLOGKIT_LIMIT_EXPANSION", "0")
+    monkeypatch.setenv(f"BINLOGKIT_LIMIT_{name}", str(most))
+    packed = zstandard.compress(
+        inside(*[(T.XID_EVENT, bytes(8)), (T.IGNORABLE_LOG_EVENT, b"")] * 9)
+    )
+    body = b"\2\1\0\1\4\xfd" + len(packed).to_bytes(3, "little") + b"\0" + packed
+    data = log_of([(T.TRANSACTION_PAYLOAD_EVENT, body), (T.XID_EVENT, bytes(8))])
+    scanned = Scanned(data)
+    outer, behind = places(data)[1:]
+    inner = [inner for pos, inner, _ in scanned.places if pos == outer]
+    assert inner == list(range(-1, count))
+    assert scanned.places[-1][:2] == (behind, -1)
+    assert scanned.damages == [outer]
+    assert_same(data, "report")
+    assert_same(data, "stop")
+
+
 # ---- carriers -------------------------------------------------------------------------------
 
 

@@ -16,6 +16,7 @@ from tests.fuzz.binlogkit_fuzz import framing, seeds
 
 FIRST = seeds.logs()["8.0-row-full/transactions/binlog.000001"]
 SECOND = seeds.logs()["8.0-row-full/transactions/binlog.000002"]
+UNSEALED = seeds.logs()["8.0-row-no-checksum/keys/binlog.000001"]
 PLAIN = seeds.logs()["8.0-row-no-gtid/transactions/binlog.000001"]
 UUID = bytes.fromhex("80808080008011ee8080808080808080")
 OTHER = bytes.fromhex("81818181008111ee8181818181818181")
@@ -282,6 +283,31 @@ def test_an_intact_copy_counts_after_a_damaged_one(place: Place) -> None:
     assert kept == [r["pos"] for r in alone.row_records() if r["gtid"] == gtid]
     assert log.transactions().gtid.tolist().count(gtid) == 2
     assert bk.open([b, a], on_damage="report").transactions().gtid.tolist().count(gtid) == 1
+
+
+def test_rows_that_only_fail_to_decode_are_reported_beside_their_copy(place: Place) -> None:
+    """Nothing vouches for their bytes, so the first copy was taken for intact when the second came:
+    the answers without its rows say so, and which transaction another log has otherwise."""
+    whole = list(bk.open(UNSEALED).row_records())
+    row = next(r for r in whole if r["op"] == "insert")
+    damaged = UNSEALED[: row["end_pos"] - 3] + b"\xff" * 3 + UNSEALED[row["end_pos"] :]
+    a, b = place("a/binlog.000001", damaged), place("b/binlog.000001", of_replica(UNSEALED))
+    log, table = bk.open([a, b], on_damage="report"), f"{row['db']}.{row['table']}"
+    assert [r["file"] for r in log.row_records()] == [a] * (len(whole) - 1)
+    assert [damage.offset for damage in log.damages] == [row["pos"]]
+    assert [(gap.code, gap.tables) for gap in log.gaps] == [
+        (code, frozenset([table])) for code in ("damage", "copies_differ")
+    ]
+    assert not log.state(table).determined
+    with pytest.raises(bk.errors.GapError):
+        log.undo(table=table)
+    found = bk.verify([a, b]).findings
+    assert "copies_differ" in {f.code for f in found}
+    [at] = [f.place for f in found if f.code == "malformed_event"]
+    places = [event["pos"] for event in bk.open(UNSEALED).event_records()]
+    assert (at.pos, at.event) == (row["pos"], places.index(row["pos"]))
+    with pytest.raises(bk.errors.DamageError):
+        list(bk.open([a, b]).row_records())
 
 
 @pytest.mark.parametrize("between", [0, 5])

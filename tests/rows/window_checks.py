@@ -14,6 +14,7 @@ from binlogkit.rows.ddl import TableChange
 from binlogkit.rows.options import Start
 from binlogkit.rows.reading import Reading
 from binlogkit.rows.settling import OUTCOMES
+from binlogkit.rows.soundness import Gaps
 from binlogkit.rows.window import ALONE, BAD_CHECKSUM, ROWS_EVENTS, Window
 from binlogkit.sources.raw import RawEvent
 from tests.reference.binlogkit_reference import Walk
@@ -73,7 +74,8 @@ class Seen:
 
 def by_reading(log: bk.Log, start: Start | None = None) -> Seen:
     """What the windows of a log hold."""
-    reading = Reading(log.carriers, log.options, start=start)
+    gaps = Gaps()
+    reading = Reading(log.carriers, log.options, start=start, gaps=gaps)
     seen = Seen()
     try:
         for window in reading.windows():
@@ -81,7 +83,8 @@ def by_reading(log: bk.Log, start: Start | None = None) -> Seen:
             reading.damages.extend(error for _, error in window.damages)
     except BinlogKitError as error:
         seen.error = (type(error).__name__, str(error))
-    seen.damages, seen.losses = list(map(str, reading.damages)), list(map(str, reading.losses))
+    seen.damages = list(map(str, reading.damages))
+    seen.losses = list(map(str, gaps.soundness.losses))
     seen.problems, seen.loose = list(reading.problems), dict(reading.loose)
     return seen
 
@@ -176,6 +179,7 @@ def assert_same(source: Any, on_damage: str = "report", **options: Any) -> Seen:
         ours.transactions.pop(last, None)
         theirs.transactions = {n: t for n, t in theirs.transactions.items() if n < last}
     assert ours.transactions == theirs.transactions
+    assert ours.losses == theirs.losses, (ours.losses, theirs.losses)
     assert (ours.losses, ours.problems) == (theirs.losses, theirs.problems)
     assert ours.loose == theirs.loose
     return ours

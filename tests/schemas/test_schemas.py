@@ -73,6 +73,7 @@ def test_golden_records(case: golden.GoldenCase) -> None:
     check("row", log.row_records())
     assert check("transaction", log.transaction_records())
     check("plan", iter(log.undo()))
+    assert check("audit", log.audit().records()) > 10
 
 
 @pytest.mark.parametrize(

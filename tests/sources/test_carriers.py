@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 import zstandard
 
+import binlogkit as bk
 from binlogkit.errors import DamageError, EmptyInputError, InputError
 from binlogkit.sources.carriers import Carrier, resolve
 
@@ -124,3 +127,35 @@ def test_what_is_not_there(tmp_path: Path) -> None:
             pass
     with pytest.raises(EmptyInputError):
         resolve(tmp_path)
+
+
+# ---- names that are no text -----------------------------------------------------------------
+
+ODD = os.fsdecode(b"b\xffn\xe9.000001")
+SHOWN = "b\\xffn\\xe9.000001"
+
+
+@pytest.mark.parametrize("given", [ODD, "", "binlog.index", "*.000001"])
+def test_a_file_whose_name_is_no_text(tmp_path: Path, given: str) -> None:
+    """Bytes that are no UTF-8 are shown as digits, whatever named the file."""
+    (tmp_path / ODD).write_bytes(LOG.read_bytes())
+    (tmp_path / "binlog.index").write_bytes(b"./b\xffn\xe9.000001\n")
+    log = bk.open(tmp_path / given)
+    assert log.files == [f"{tmp_path}/{SHOWN}"]
+    records = [*log.event_records(), *log.row_records(), *log.transaction_records()]
+    assert {record["file"] for record in records} == set(log.files)
+    assert json.loads(json.dumps(records[0], default=str))["file"].encode()
+    assert set(log.rows(engine="pyarrow")["file"].to_pylist()) == set(log.files)
+    [audit, *_] = log.audit().records()
+    assert audit and not log.verify().unreadable
+    name = log.table_names()[0]
+    ends = [record["end_pos"] for record in log.event_records()]
+    for file in (ODD, SHOWN, log.files[0]):
+        assert log.state(name, at=(file, ends[-1])).rows.num_rows
+        assert log.explain(f"{file}:{ends[0]}").text(100).isascii()
+    assert resolve(resolve(tmp_path / given)[0].location or "")[0].name == log.files[0]
+
+
+def test_a_surrogate_that_no_file_has() -> None:
+    with pytest.raises(InputError):
+        list(bk.open("b\ud800.000001").event_records())

@@ -9,17 +9,19 @@ import shutil
 import subprocess
 import traceback
 from pathlib import Path
+from random import Random
 
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 import binlogkit as bk
 from binlogkit.cli import run
-from binlogkit.errors import DamageError, InputError, UsageError
+from binlogkit.errors import DamageError, InputError, TruncatedEventError, UsageError
 from binlogkit.sources.carriers import resolve
 from binlogkit.sources.encryption import HEADER_LENGTH, read_header
 from binlogkit.sources.keyring import KeyFiles, read_keyring
 from binlogkit_fixtures import manifest as mf
+from tests.fuzz.binlogkit_fuzz.framing import log_of
 from tests.sources.carried import DATA, ENCRYPTED, events, hexdump_c, rows
 
 LOG = ENCRYPTED / "keys" / "binlog.000001"
@@ -201,6 +203,39 @@ HEADERS = [
 ]
 
 
+def with_fields(*fields: bytes) -> bytes:
+    """A header of these fields, filled with zeros, or as long as they make it."""
+    return (LOG.read_bytes()[:5] + b"".join(fields)).ljust(HEADER_LENGTH, b"\0")
+
+
+def key_id(length: int, there: int) -> bytes:
+    return b"\1" + bytes([length]) + b"k" * there
+
+
+@pytest.mark.parametrize(
+    ("fields", "sound"),
+    [
+        ((key_id(255, 255), b"\2" + bytes(32), b"\3" + bytes(16)), True),
+        # 5 + 257 + 33 + 17 = 312: the rest of the header has 200 bytes, 198 behind the length.
+        ((key_id(255, 255), b"\2" + bytes(32), b"\3" + bytes(16), key_id(198, 198)), True),
+        ((key_id(255, 255), b"\2" + bytes(32), b"\3" + bytes(16), key_id(199, 198)), False),
+        ((key_id(255, 255), b"\2" + bytes(32), b"\3" + bytes(16), key_id(255, 198)), False),
+        # A vector that ends with the header, and one that the header's end cuts off.
+        ((key_id(255, 255), key_id(198, 198), b"\2" + bytes(32), b"\3" + bytes(16)), True),
+        ((key_id(255, 255), key_id(199, 199), b"\2" + bytes(32), b"\3" + bytes(15)), False),
+    ],
+)
+def test_fields_end_in_the_header(fields: tuple[bytes, ...], sound: bool) -> None:
+    data = with_fields(*fields)
+    if not sound:
+        with pytest.raises(DamageError, match="is not sound"):
+            read_header("log", data[:HEADER_LENGTH])
+        return
+    header = read_header("log", data[:HEADER_LENGTH])
+    assert set(header.key_id) == {"k"}
+    assert (len(header.password), len(header.vector)) == (32, 16)
+
+
 @pytest.mark.parametrize(("change", "error", "message"), HEADERS)
 def test_headers(change: object, error: type[Exception] | None, message: str) -> None:
     data = change(LOG.read_bytes())  # type: ignore[operator]
@@ -221,6 +256,46 @@ def test_every_byte_of_a_header_may_be_wrong() -> None:
             events(bytes(wrong), keyring=KEYRING)
         except (DamageError, InputError):
             continue
+
+
+@pytest.mark.parametrize("cut", [4, 5, 300, HEADER_LENGTH - 1])
+def test_a_cut_header_is_damage(cut: int) -> None:
+    data = LOG.read_bytes()[:cut]
+    with pytest.raises(TruncatedEventError, match=f"ends {cut} bytes into its encryption header"):
+        list(bk.open(data, keyring=KEYRING).event_records())
+    log = bk.open(data, keyring=KEYRING, on_damage="report")
+    assert list(log.event_records()) == []
+    assert [(type(error), error.offset) for error in log.damages] == [(TruncatedEventError, 0)]
+    found = bk.open(data, keyring=KEYRING).verify()
+    assert "cut_event" in {one.code for one in found.findings} and found.unreadable is None
+
+
+MARIADB = "10.6.12-MariaDB-log"
+QUERY = bytes(8) + b"\1" + bytes(4) + b"d\0BEGIN"
+START_ENCRYPTION = b"\1\1\0\0\0" + bytes(range(12))
+
+
+@pytest.mark.parametrize("on_damage", ["stop", "report"])
+@pytest.mark.parametrize("checksums", [True, False])
+def test_mariadbs_encryption_is_called_by_its_name(on_damage: str, checksums: bool) -> None:
+    """What stands before it is given; what follows is no damage."""
+    known = [(2, QUERY), (164, START_ENCRYPTION)]
+    plain = log_of(known, version=MARIADB, checksums=checksums)
+    log = bk.open(plain + Random(1).randbytes(5000), on_damage=on_damage)
+    said = f"encrypted by MariaDB from {len(plain)} on .MARIADB_START_ENCRYPTION_EVENT.*supported"
+    found = []
+    with pytest.raises(InputError, match=said):
+        for record in log.event_records():
+            found.append(record["type"])
+    assert found[1:] == ["QUERY_EVENT", "MARIADB_START_ENCRYPTION_EVENT"]
+    assert log.damages == [] and log.verify().findings == []
+    with pytest.raises(InputError, match=said):
+        log.explain().text(80)
+
+
+def test_an_event_of_that_number_of_another_server_is_no_encryption() -> None:
+    data = log_of([(164, START_ENCRYPTION), (2, QUERY)])
+    assert len(list(bk.open(data).event_records())) == 3
 
 
 def test_nothing_behind_the_header() -> None:

@@ -8,6 +8,7 @@ import random
 import struct
 import zlib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,10 @@ from hypothesis import strategies as st
 from binlogkit.errors import DamageError, NotABinlogError
 from binlogkit.sources.crc import StretchCrc
 from binlogkit.sources.layers import ByteStream
+from binlogkit.sources.log_format import LogFormat
 from binlogkit.sources.log_reader import LogReader
 from binlogkit.sources.raw import RawEvent
+from binlogkit.sources.recovery import Recovery
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "tests" / "_data"
@@ -134,6 +137,45 @@ def test_what_is_no_log_is_not_made_one() -> None:
     for data in (random.randbytes(300_000), b"PK\x03\x04" * 50_000, b"\xff" * 5000):
         with pytest.raises(NotABinlogError):
             read(data)
+
+
+@pytest.mark.parametrize("data", [LOG, PLAIN], ids=["checksums", "plain"])
+def test_a_value_of_a_damaged_event_is_none_though_the_next_header_is_gone(data: bytes) -> None:
+    """Its own header is believed, so what looks like events inside it is a value."""
+    events = EVENTS[data]
+    number = max(range(5, len(events) - 1), key=lambda n: len(events[n].body))
+    hit, following = events[number], events[number + 1]
+    at, make = hit.pos + 19 + 10, event if data is LOG else plain_event
+    size = len(make(16, bytes(8), 0))
+    planted = b"".join(make(16, bytes(8), at + n * size) for n in range(4))
+    broken = overwrite(overwrite(data, at, planted), following.pos, b"\xee" * 19)
+    assert at + len(planted) < hit.end_pos
+    found, damages = read(broken)
+    assert [e.pos for e in found if hit.pos < e.pos < following.end_pos] == []
+    assert damages[0].offset in (hit.pos, following.pos)
+    rest = [identity(e) for e in events[number + 2 :]]
+    assert [identity(e) for e in found][-len(rest) :] == rest
+
+
+def plain_event(code: int, body: bytes, pos: int) -> bytes:
+    """As :func:`event`, without a checksum."""
+    size = HEADER.size + len(body)
+    return HEADER.pack(1715695200, code, 80, size, pos + size, 0) + body
+
+
+def test_a_shift_is_learned_from_sound_events_only() -> None:
+    """A damaged ``log_pos`` tells of no relay log and of no bytes that were put in."""
+    hit = EVENTS[LOG][9]
+    shifted = replace(hit.header, log_pos=hit.header.log_pos - 1000)
+    recovery = Recovery(ByteStream(io.BytesIO(LOG)))
+    form = LogFormat()
+    assert not recovery.consistent(shifted, hit.pos, form)
+    recovery.learn(shifted, hit.pos, form, "bad")
+    assert not recovery.consistent(shifted, hit.pos, form)
+    recovery.learn(shifted, hit.pos, form, "ok")
+    assert recovery.consistent(shifted, hit.pos, form)
+    recovery.learn(hit.header, hit.pos, form, "bad")
+    assert recovery.consistent(shifted, hit.pos, form)
 
 
 # ---- blocks --------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 import binlogkit as bk
-from binlogkit.constants import EventFlag, EventType
+from binlogkit.constants import EventFlag
 from binlogkit.errors import DamageError, MalformedEventError
 from binlogkit.events.base import Event
 from binlogkit.events.control import Rotate, Stop, Xid
@@ -27,6 +27,7 @@ from binlogkit.events.query import Query
 from binlogkit.events.reader import read_events
 from binlogkit.events.status_vars import StatusVars
 from binlogkit.events.variables import Intvar
+from binlogkit.sources.log_format import format_of
 from binlogkit.sources.log_reader import LogReader
 from binlogkit.sources.raw import RawEvent, parse_header
 from binlogkit_fixtures.writer import LogWriter
@@ -236,8 +237,11 @@ def test_positions_that_wrap(tmp_path: Path, shift: int) -> None:
             file.write(moved(data[event.pos : event.end_pos], file.tell()))
     assert path.stat().st_size > OVER > path.stat().st_blocks * 512
     with path.open("rb") as file:
-        head, *found = LogReader("log", file, start=begin)
-    assert head.header.type_code == EventType.FORMAT_DESCRIPTION_EVENT
+        file.seek(begin)
+        reader = LogReader("log", file)
+        head = format_of("log", 4, data[4 : whole[0].end_pos])
+        reader.go_on(begin, head, 0, None, sure=True)
+        found = list(reader)
     assert [e.body for e in found] == [e.body for e in tail]
     assert {e.checksum for e in found} == {"ok"}
     assert found[0].pos == begin and found[-1].end_pos == path.stat().st_size
@@ -245,27 +249,6 @@ def test_positions_that_wrap(tmp_path: Path, shift: int) -> None:
     assert [e.header.log_pos for e in found] == [e.end_pos % OVER for e in found]
     assert found[3].header.log_pos > found[4].header.log_pos  # wrapped
     os.truncate(path, 0)
-
-
-@pytest.mark.parametrize("seekable", [True, False])
-def test_a_reader_begun_at_an_offset(seekable: bool) -> None:
-    data = LOG.read_bytes()
-    whole = list(LogReader("log", io.BytesIO(data)))
-    file = io.BytesIO(data)
-    if not seekable:
-        file.seekable = lambda: False  # type: ignore[method-assign]
-    for n in (0, 1, 2, 9, len(whole) - 1):
-        file.seek(0)
-        found = list(LogReader("log", file, start=whole[n].pos))
-        assert found == ([] if n == 0 else whole[:1]) + whole[n:]
-    file.seek(0)
-    assert list(LogReader("log", file, start=len(data))) == whole[:1]
-
-
-def test_a_reader_begun_inside_an_event_says_so() -> None:
-    data = LOG.read_bytes()
-    with pytest.raises(DamageError):
-        list(LogReader("log", io.BytesIO(data), start=len(data) - 5))
 
 
 def test_headers_are_read_as_their_version_has_them() -> None:

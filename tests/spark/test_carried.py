@@ -76,7 +76,7 @@ def pruned(batch: pa.RecordBatch, names: list[str]) -> pa.RecordBatch:
 
 def test_states_and_raw_cells_are_numbered_as_the_columns_that_were_chosen() -> None:
     """image_records, which reads states and raw cells, says the same of fewer columns."""
-    special = 0
+    special = nulls = 0
     case = golden.case("8.0-row-minimal", "types")
     for batch in bk.open(case.path).batches():
         names = [field.name for field in batch.batch.schema.field("before").type]
@@ -94,12 +94,18 @@ def test_states_and_raw_cells_are_numbered_as_the_columns_that_were_chosen() -> 
                 special += any(s > CellState.NOT_IN_IMAGE for s in state)
                 assert got is not None
                 assert got.keys() == want.keys() & set(chosen)
+                for name, told in zip(chosen, state, strict=True):
+                    absent = CellState.NOT_IN_IMAGE
+                    told_null = told == CellState.NULL
+                    assert told_null == (name in want and want[name] is None), (name, told)
+                    assert (told == absent) == (name not in want)
+                    nulls += told_null
                 assert {k for k, v in got.items() if _marked(v)} == {
                     k for k, v in want.items() if _marked(v) and k in chosen
                 }
                 for cell in [k for k, s in zip(chosen, state, strict=True) if s > 2]:
                     assert got[cell] == want[cell]
-    assert special > 5
+    assert special > 5 and nulls > 5
 
 
 def _marked(value: object) -> bool:

@@ -114,20 +114,27 @@ def check_state(
 ) -> Iterator[str]:
     """One table at a place, else the log's end; what is not determined is noted by its reason."""
     state = log.state(written_table_name(*name), at=at, **more)
+    yield from judge_state(state, table, f"{at} {name}", notes)
+
+
+def judge_state(
+    state: bk.TableState, table: Table | None, where: str, notes: Counter[str]
+) -> Iterator[str]:
+    """A state held against the server's table; what is not determined is noted by its reason."""
+    name = state.table
     have: list[dict[str, Any]] = list(state.records())
-    where = f"{at} {name}"
     findings = state.findings.to_pylist()
     for f in findings:
         notes[f"{f['finding']} determined={f['determined']}"] += 1
         if table is not None and not f["determined"]:
             notes[f"undetermined {f['finding']} {base(f['file'] or '')}:{f['pos']} {name}"] += 1
     if table is None:
-        if state.determined and have:
+        if state.rows_determined and have:
             yield f"{where}: {len(have)} rows of a table that is not there"
         return
     notes["unknown cells"] += sum(len(r["unknown"]) for r in have)
     notes["rows"] += len(table.rows)
-    if state.determined:
+    if state.rows_determined:
         notes["rows determined"] += len(table.rows)
         yield from _rows(where, table, have, [f["finding"] for f in findings])
 

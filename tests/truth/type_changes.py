@@ -23,9 +23,10 @@ import pymysql
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import binlogkit as bk
-from binlogkit_fixtures.servers import Server, ServerSpec, start
+from binlogkit_fixtures.clock import start_server
+from binlogkit_fixtures.servers import Server, ServerSpec
 from binlogkit_fixtures.truth import read_tables
-from tests.truth.truth_checks import check_state
+from tests.truth.truth_checks import judge_state
 
 MODES = {"loose": "", "strict": "STRICT_ALL_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE"}
 _TEXTS = ("''", "'a'", "'B '", "'12'", "'-7.55'", "'2024-02-29 12:34:56.789'", "'Größe'")
@@ -138,19 +139,24 @@ def compare(
             names = server.binlog_names()
             cursor.execute("FLUSH BINARY LOGS")
             log = bk.open(str(server.copy_binlog(names[-1], folder)))
-            for change in changes:
-                told, verdict = _judged(log, change, tables)
+            states = log.states([f"{change.db}.{change.table}" for change in changes])
+            for change, state in zip(changes, states, strict=True):
+                told, verdict = _judged(state, change, tables)
                 wrong += told
+                for text in told:
+                    print(text, flush=True)
                 counts[verdict] += 1
                 if verdict != "exact":
                     counts[f"{verdict}: {change.old} -> {change.new}"] += 1
     return wrong, counts
 
 
-def _judged(log: bk.Log, change: Change, tables: Mapping[str, Any]) -> tuple[list[str], str]:
+def _judged(
+    state: bk.TableState, change: Change, tables: Mapping[str, Any]
+) -> tuple[list[str], str]:
     notes: Counter[str] = Counter()
     table = tables[f"{change.db}.{change.table}"]
-    found = list(check_state(log, (change.db, change.table), table, None, notes))
+    found = list(judge_state(state, table, f"{change.db}.{change.table}", notes))
     null = "" if change.nullable else " NOT NULL"
     told = [f"{change.old} -> {change.new}{null}, {change.mode}: {text}" for text in found]
     if told:
@@ -169,9 +175,10 @@ def main() -> int:
     wanted = parser.parse_args()
     types = wanted.types or list(TYPES)
     options = {"log-bin": "binlog", "binlog-format": "ROW", "sync-binlog": "0"}
-    with start(ServerSpec(wanted.series, options)) as server, tempfile.TemporaryDirectory() as out:
+    options |= {"innodb-flush-log-at-trx-commit": "0"}
+    server = start_server(ServerSpec(wanted.series, options), "auto", "real")[0]
+    with server, tempfile.TemporaryDirectory() as out:
         wrong, counts = compare(server, types, wanted.modes.split(","), Path(out))
-    print("\n".join(wrong))
     for verdict, count in sorted(counts.items()):
         print(f"{count:6} {verdict}")
     return int(bool(wrong))

@@ -205,7 +205,7 @@ class Demo:
         )
         self.say(
             "ours: we are wrong; theirs: mysqlbinlog is; representation: the same value written "
-            "otherwise; under_determined: the log does not decide."
+            "otherwise; under_determined: nothing decides."
         )
 
     def undo(self, case: Case) -> Path:
@@ -247,6 +247,7 @@ def _updates(transaction: dict[str, Any]) -> int:
 def compare(case: Case, path: Path, oracle: Oracle | None) -> Any:
     """The summary of one log's comparison with mysqlbinlog, or with its recorded text."""
     from binlogkit.analyses.conformance import against_mysqlbinlog
+    from binlogkit.log.stored_events import stored_events
     from binlogkit_fixtures.golden import case as golden_case
 
     log = bk.open(path)
@@ -258,7 +259,10 @@ def compare(case: Case, path: Path, oracle: Oracle | None) -> Any:
         from binlogkit.sources.mysqlbinlog import Mysqlbinlog, read
 
         lines = read(path, using=Mysqlbinlog(tuple(oracle.argv), oracle.version))
-    result = against_mysqlbinlog(log.event_records(), log.row_records(), schemas, lines)
+    (carrier,) = log.carriers
+    result = against_mysqlbinlog(
+        log.event_records(), log.row_records(), schemas, lines, stored=stored_events(carrier)
+    )
     return result.summary
 
 

@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from importlib.util import module_from_spec, spec_from_file_location
 from itertools import chain
 from pathlib import Path
@@ -24,6 +25,7 @@ from types import ModuleType
 from typing import Any
 
 from binlogkit._kernel.cursor import Cursor
+from binlogkit._kernel.native import continuity
 from binlogkit._kernel.native.batch import RowsPass
 from binlogkit._kernel.native.index import Index
 from binlogkit._kernel.native.scan import Scanner
@@ -36,8 +38,9 @@ from binlogkit.sources.raw import RawEvent, parse_header
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[2]))
+from tests._kernel.native.row_passes import rows_event, rows_pass  # noqa: E402  (of that path)
+
 GOLDEN = HERE.parents[1] / "_data"
-_FACTS = (4, 5, -1, 0, 6, 7, 0, 8)
 _libc = ctypes.CDLL(None)
 _libc.malloc.restype = ctypes.c_void_p
 _libc.malloc.argtypes = (ctypes.c_size_t,)
@@ -74,7 +77,7 @@ def decode(seed: int, inputs: int) -> int:
     sound = done = 0
     while done < inputs:
         specs = events.choose(source)
-        plan = table_plan(events.schema_of(specs))
+        plan = table_plan(events.schema_of(specs), digests=source.random() < 0.5)
         builder = plan.builder(source.choice((1, 3, 200)), source.choice((1, 1000, 1 << 20)))
         whole = [
             events.body(source, specs, code, source.choice((0, 1, 2, 9))) for code in events.CODES
@@ -83,23 +86,41 @@ def decode(seed: int, inputs: int) -> int:
             k = source.randrange(len(whole))
             data = whole[k] if source.random() < 0.1 else events.mutated(source, whole[k])
             code = events.CODES[k] if source.random() < 0.9 else source.choice(events.CODES)
-            place = Allocation(data)
-            at = row = 0
-            while True:
-                said = builder.add_event(
-                    place.buffer, 0, len(data), code, source.choice((6, 6, 6, 4)), _FACTS, at, row
-                )
-                if said is None or len(said) == 5:
-                    sound += said is None
-                    if said is not None:
-                        plan.fault(*said)
-                    break
-                at, row = said
-                builder.take()
-            place.free()
+            width = source.choice((6, 6, 6, 4))
+            held: list[Allocation] = []
+            rows = rows_pass(rows_event(data, code), 0, width, partial(_held, held))
+            faults = 0
+            while rows is not None and (said := rows.run([builder])) is not None:
+                if len(said) == 1:
+                    _continued(builder)
+                else:
+                    plan.fault(*said[1:])
+                    faults += 1
+            sound += rows is not None and not faults
+            del rows
+            held.pop().free()
             done += 1
-        builder.take()
+        _continued(builder)
     return sound
+
+
+def _continued(builder: Any) -> None:
+    """What the builder holds, taken as changes that continue each other or not."""
+    rows, _, _, _, digests, *_ = builder.take()
+    sides = [bytes(24 * rows) if side is None else bytes(side[3])[: 24 * rows] for side in digests]
+    memory, tally, at = bytearray(16 * 8), bytearray(32), 0
+    while at < rows:
+        before, after = sides
+        at, _ = continuity.take_changes(memory, tally, before, after, at, True)
+        if at < rows:
+            more = bytearray(2 * len(memory))
+            continuity.move(memory, more, tally, True)
+            memory = more
+
+
+def _held(held: list[Allocation], data: bytes) -> Any:
+    held.append(Allocation(data))
+    return held[-1].buffer
 
 
 def compare(seed: int, inputs: int) -> int:
@@ -116,7 +137,7 @@ def compare(seed: int, inputs: int) -> int:
             data = events.body(source, specs, code, source.choice((0, 1, 2, 3)))
             if source.random() < 0.7:
                 data = events.mutated(source, data)
-            bodies.append(twins.rows_event(data, code))
+            bodies.append(rows_event(data, code))
         version = source.choice(("8.0.31", "5.7.22"))
         reference = twins.by_reference(schema, version, bodies)
         kernel = twins.by_kernel(

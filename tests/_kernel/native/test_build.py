@@ -26,7 +26,8 @@ def test_compiled_for_the_stable_abi(name: str) -> None:
 def test_without_a_build_the_message_says_what_to_do(tmp_path: Path) -> None:
     room = tmp_path / "native"
     room.mkdir()
-    (room / "__init__.py").write_bytes((ROOM / "__init__.py").read_bytes())
+    for name in ("__init__.py", "scan.py"):
+        (room / name).write_bytes((ROOM / name).read_bytes())
     done = subprocess.run(
         [sys.executable, "-c", "import native"],
         cwd=tmp_path,

@@ -14,6 +14,7 @@ import pytest
 from binlogkit.errors import InputError
 from binlogkit.events.rows import RowsEvent
 from binlogkit.log.opening import open_log
+from tests._kernel.native.row_passes import rows_event
 from tests.reference.binlogkit_reference import Walk
 
 GOLDEN = Path(__file__).parents[2] / "_data"
@@ -82,7 +83,7 @@ def test_boundary_cells(twins: ModuleType, row_events: ModuleType) -> None:
     assert len(by_spec) > 40
     for spec, values in by_spec.items():
         head = (7).to_bytes(6, "little") + b"\1\0\2\0\1\1"
-        events = [twins.rows_event(head + b"".join(b"\0" + value for value in values), 30)]
+        events = [rows_event(head + b"".join(b"\0" + value for value in values), 30)]
         schema = row_events.schema_of([spec])
         reference = twins.by_reference(schema, "8.0.31", events)
         assert not reference.faults
@@ -98,9 +99,7 @@ def test_a_difference_is_seen(twins: ModuleType) -> None:
     first = events[0]
     body = bytearray(first.body)
     body[-1] ^= 1
-    kernel = twins.by_kernel(
-        schema, version, [twins.rows_event(bytes(body), first.header.type_code)]
-    )
+    kernel = twins.by_kernel(schema, version, [rows_event(bytes(body), first.header.type_code)])
     with pytest.raises(AssertionError):
         twins.same(reference, kernel)
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,22 +16,22 @@ import pytest
 from binlogkit._kernel.cells import CellSpec
 from binlogkit._kernel.columns import TablePlan
 from binlogkit._kernel.native.batch import RowsPass
-from binlogkit._kernel.native.builder import KINDS, TableBuilder
+from binlogkit._kernel.native.builder import TableBuilder
 from binlogkit._kernel.native.index import Index
+from binlogkit._kernel.native.layout import Kind
 from binlogkit._kernel.native.scan import Scanner
 from binlogkit.constants import ColumnType as T
 
-FACTS = (0,) * 8
 ROWS_HEAD = (7).to_bytes(6, "little") + b"\1\0\2\0"
 
 
 def described(kind: str, **changed: Any) -> tuple[Any, ...]:
     """A column as TableBuilder takes it."""
     fields = {
-        "out": 0, "is_json": False, "width": 4, "fraction": 0, "flag": 0, "limit": 0, "element": 4,
-        "groups": (), "points": None,
+        "out": 0, "is_json": False, "length": 0, "fraction": 0, "flag": 0, "digests": 0,
+        "limit": 0, "groups": (), "points": None,
     }  # fmt: skip
-    return (KINDS[kind], *(fields | changed).values())
+    return (Kind[f"K_{kind.upper()}"], *(fields | changed).values())
 
 
 def event(code: int, body: bytes) -> bytes:
@@ -42,25 +43,26 @@ def event(code: int, body: bytes) -> bytes:
 @pytest.mark.parametrize(
     "column",
     [
-        described("copy4", width=8),
-        described("copy8", width=8, element=4),
-        described("bit", width=9, limit=65, element=8),
-        described("bit", width=1, limit=0, element=8),
-        described("set", width=9, element=8),
-        described("enum", width=3, element=2, limit=-1),
-        described("enum", width=1, element=2, limit=3),
-        described("time2", width=3, fraction=3, element=8),
-        described("time2", width=7, fraction=4, element=8),
-        described("decimal128", width=4, element=16),
-        described("decimal128", width=20, element=16, groups=((9, 4),) * 5),
-        described("decimal256", width=9, element=32, groups=((9, 9),)),
-        described("decimal256", width=40, element=32, groups=((9, 4),) * 10),
-        described("bytes", width=5, element=0),
-        described("bytes", width=0, element=0),
-        described("padded", width=1, element=0, limit=1 << 40),
-        described("json", width=8, element=0),
-        described("skip_prefixed", width=9),
-        described("skip_fixed", width=-1),
+        described("bit", limit=65),
+        described("bit", limit=0),
+        described("set", length=0),
+        described("set", length=9),
+        described("enum", length=0),
+        described("enum", length=3, limit=-1),
+        described("time2", fraction=4),
+        described("time2", fraction=-1),
+        described("decimal128"),
+        described("decimal128", groups=((9, 4),) * 5),
+        described("decimal256", groups=((9, 9),)),
+        described("decimal256", groups=((9, 0),)),
+        described("decimal256", groups=((9, 4),) * 10),
+        described("bytes", length=5),
+        described("bytes", length=0),
+        described("padded", length=1, limit=1 << 40),
+        described("json", length=8),
+        described("single_byte", length=1),
+        described("skip_prefixed", length=1),
+        described("skip_fixed", length=1),
         described("copy4", out=1),
         described("copy4", out=7),
     ],
@@ -73,20 +75,6 @@ def test_columns_that_cannot_be(column: tuple[Any, ...]) -> None:
 def test_two_columns_of_one_place() -> None:
     with pytest.raises(ValueError, match="places"):
         TableBuilder(None, (described("copy4"), described("copy4")), 1, 1)
-
-
-@pytest.mark.parametrize("facts", [(), (0,) * 7, (0,) * 9])
-def test_facts_that_are_not_as_many(facts: tuple[int, ...]) -> None:
-    builder = TablePlan([CellSpec(T.TINY)], ["t"]).builder()
-    with pytest.raises(ValueError, match="as many facts"):
-        builder.add_event(b"", 0, 0, 30, 6, facts, 0, 0)
-
-
-@pytest.mark.parametrize("at", [-1, 11, (1 << 63) - 1])
-def test_going_on_outside_the_event(at: int) -> None:
-    builder = TablePlan([CellSpec(T.TINY)], ["t"]).builder()
-    with pytest.raises(ValueError, match="outside"):
-        builder.add_event(bytes(20), 5, 15, 30, 6, FACTS, at, 0)
 
 
 def scanned(*events: bytes) -> tuple[Scanner, Index, bytes]:
@@ -104,7 +92,9 @@ def test_an_event_shorter_than_the_format_that_it_is_read_with() -> None:
         scanner.header_length, scanner.checksums = length, checksums
         rows, builder = RowsPass(scanner, index, data, 4), plan.builder()
         index_of_map = rows.run([builder])
-        assert index_of_map is None or plan.fault(*index_of_map[1:]).reason.startswith("needs")
+        assert index_of_map is None or plan.fault(*index_of_map[1:]).reason.startswith(
+            "what stands before"
+        )
         assert builder.rows == 0
 
 
@@ -145,16 +135,18 @@ def refused(work: Callable[[], object], meanwhile: Callable[[], object]) -> set[
 def test_a_builder_at_work_in_another_thread() -> None:
     plan = TablePlan([CellSpec(T.LONG, unsigned=True)], ["n"])
     builder = plan.builder(1 << 24, 1 << 30)
-    data = bytearray(ROWS_HEAD + b"\1\1" + b"\0\1\2\3\4" * 3_000_000)
-    size = len(data)
+    body = ROWS_HEAD + b"\1\1" + b"\0\1\2\3\4" * 3_000_000
+    scanner, index, data = scanned(event(19, (7).to_bytes(6, "little") + b"map"), event(30, body))
+    changing = bytearray(data)
 
     def work() -> None:
         with contextlib.suppress(RuntimeError):  # the other one was first
-            builder.add_event(data, 0, size, 30, 6, FACTS, 0, 0)
+            RowsPass(scanner, index, changing, 4).run([builder])
 
     assert refused(work, builder.take) == {RuntimeError}
-    assert refused(work, lambda: data.append(0)) == {BufferError}
+    assert refused(work, lambda: changing.append(0)) == {BufferError}
     builder.take()
+    del changing[len(data) :]
     work()
     assert builder.take()[0] == 3_000_000
 
@@ -171,7 +163,7 @@ def test_a_scan_in_another_thread() -> None:
         scanner.scan(index, data, 0, len(data), 4)
 
     for meanwhile in (
-        index.copied, index.clear, lambda: index.leave_out(b""), scanner.transactions.copied,
+        index.copied, index.clear, scanner.transactions.copied,
         scanner.transactions.clear, lambda: scanner.maps.body(0), scanner.maps.ids,
         scanner.maps.forget_ids, scanner.maps.renew, scanner.finish, scanner.lost,
         lambda: scanner.know_status(b""),
@@ -199,6 +191,7 @@ import resource, sys
 from binlogkit._kernel.cells import CellSpec
 from binlogkit._kernel.columns import TablePlan
 from binlogkit.constants import ColumnType as T
+from tests._kernel.native.row_passes import rows_event, rows_pass
 
 plan = TablePlan([CellSpec(T.LONG_BLOB, length=4, charset=c) for c in ("binary", "latin1")], "ab")
 size = 8 << 20
@@ -210,9 +203,7 @@ for more in range(0, 288 << 20, 16 << 20):
     resource.setrlimit(resource.RLIMIT_AS, (used + more, resource.RLIM_INFINITY))
     builder = plan.builder(100, 1 << 30)
     try:
-        at = row = 0
-        while (said := builder.add_event(data, 0, len(data), 30, 6, (0,) * 8, at, row)) is not None:
-            at, row = said
+        assert rows_pass(rows_event(data, 30)).run([builder]) is None
         rows = builder.take()[0]
     except MemoryError:
         failed += 1
@@ -226,7 +217,11 @@ print(failed)
 @pytest.mark.skipif("libasan" in os.environ.get("LD_PRELOAD", ""), reason="it maps terabytes")
 def test_memory_that_ends_at_any_time() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", MEMORY], capture_output=True, text=True, check=False
+        [sys.executable, "-c", MEMORY],
+        cwd=Path(__file__).parents[3],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     assert 1 <= int(done.stdout) < 18

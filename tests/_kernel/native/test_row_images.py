@@ -13,7 +13,7 @@ from binlogkit._kernel.cells import CellSpec
 from binlogkit._kernel.columns import TablePlan
 from binlogkit._kernel.native.builder import TableBuilder
 from binlogkit.constants import ColumnType as T
-from binlogkit.rows.schema import table_plan
+from tests._kernel.native.row_passes import rows_event, rows_pass
 
 CODES = (23, 24, 25, 30, 31, 32, 39)
 
@@ -28,7 +28,7 @@ def test_events_of_any_table(
     events = []
     for code in CODES:
         data = row_events.body(source, specs, code, source.randrange(4))
-        events.append(twins.rows_event(row_events.mutated(source, data) if damaged else data, code))
+        events.append(rows_event(row_events.mutated(source, data) if damaged else data, code))
     schema = row_events.schema_of(specs)
     reference = twins.by_reference(schema, "8.0.31", events)
     twins.same(reference, twins.by_kernel(schema, "8.0.31", events, max_rows=cut))
@@ -39,7 +39,7 @@ def test_an_event_cut_at_every_byte(twins: ModuleType, row_events: ModuleType, c
     source = random.Random(5)
     specs = [CellSpec(T.LONG), CellSpec(T.JSON, length=4), CellSpec(T.VARCHAR, length=300)]
     whole = row_events.body(source, specs, code, 2)
-    events = [twins.rows_event(whole[:size], code) for size in range(len(whole) + 1)]
+    events = [rows_event(whole[:size], code) for size in range(len(whole) + 1)]
     schema = row_events.schema_of(specs)
     reference = twins.by_reference(schema, "8.0.31", events)
     assert reference.faults
@@ -50,39 +50,32 @@ def test_an_event_cut_at_every_byte(twins: ModuleType, row_events: ModuleType, c
 def test_a_table_of_many_columns(twins: ModuleType, row_events: ModuleType, count: int) -> None:
     source = random.Random(count)
     specs = [CellSpec(T.TINY, unsigned=i % 2 == 0) for i in range(count)]
-    events = [twins.rows_event(row_events.body(source, specs, c, 2), c) for c in (30, 31, 32)]
+    events = [rows_event(row_events.body(source, specs, c, 2), c) for c in (30, 31, 32)]
     schema = row_events.schema_of(specs)
     twins.same(
         twins.by_reference(schema, "8.0.31", events), twins.by_kernel(schema, "8.0.31", events)
     )
 
 
-def test_batches_stay_within_their_bytes(row_events: ModuleType) -> None:
+def test_batches_stay_within_their_bytes() -> None:
     """A batch is handed over once it holds its bytes: one row more at most."""
     plan = TablePlan([CellSpec(T.LONG_BLOB, length=4, charset="binary")], ["b"])
     builder = plan.builder(16_384, 100_000)
     row = b"\0" + (30_000).to_bytes(4, "little") + bytes(30_000)
     data = (7).to_bytes(6, "little") + b"\1\0\2\0\1\1" + row * 20
-    at = number = batches = 0
-    while (said := builder.add_event(data, 0, len(data), 30, 6, (0,) * 8, at, number)) is not None:
-        at, number = said[0], said[1]
-        assert builder.rows == 4
+    rows, batches = rows_pass(rows_event(data, 30)), 0
+    assert rows is not None
+    while (said := rows.run([builder])) is not None:
+        assert said == (0,) and builder.rows == 4
         builder.take()
         batches += 1
-    assert batches == 4 and number + builder.rows == 20
+    assert batches == 4 and builder.rows == 4
 
 
 @pytest.mark.parametrize(("columns", "rows", "size"), [((), 0, 1), ((), 1, 0), ((), 1 << 40, 1)])
 def test_no_batch_without_rows(columns: tuple[()], rows: int, size: int) -> None:
     with pytest.raises(ValueError, match="a batch holds"):
         TableBuilder(None, columns, rows, size)
-
-
-def test_an_event_outside_its_buffer(row_events: ModuleType) -> None:
-    builder = table_plan(row_events.schema_of([CellSpec(T.TINY)])).builder()
-    for start, end, at in ((-1, 2, 0), (0, 9, 0), (3, 2, 0), (0, 2, 3)):
-        with pytest.raises(ValueError, match="outside"):
-            builder.add_event(b"abc", start, end, 30, 6, (0,) * 8, at, 0)
 
 
 def test_a_slice_of_the_fuzzing(fuzz: ModuleType) -> None:

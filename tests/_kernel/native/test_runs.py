@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 from uuid import UUID
@@ -14,10 +15,11 @@ from hypothesis import strategies as st
 from binlogkit._kernel.cells import CellSpec
 from binlogkit._kernel.columns import TablePlan
 from binlogkit._kernel.native.index import TRANSACTION
-from binlogkit._kernel.native.runs import FACT_NAMES, RUN, Runs, gtid_texts
+from binlogkit._kernel.native.runs import FACT_NAMES, OP, RUN, Runs, gtid_texts
 from binlogkit._kernel.native.values import Block
 from binlogkit.constants import ColumnType as T
 from binlogkit.frames.arrays import buffer
+from tests._kernel.native.row_passes import rows_event, rows_pass
 
 HAS_GTID = 1
 CODES = {30: 0, 31: 1, 32: 2}
@@ -29,8 +31,9 @@ def runs_of(events: list[tuple[int, int, int]]) -> Runs:
     for number, (code, rows, tx) in enumerate(events):
         images = 2 if code == 31 else 1
         body = bytes(6) + b"\1\0\2\0\1" + b"\1" * images + b"\0\7" * (images * rows)
-        facts = (number * 10, number * 10 + 9, -1 if tx % 2 else number, 0, 5, 6, number << 32, tx)
-        assert builder.add_event(body, 0, len(body), code, 6, facts, 0, 0) is None
+        raw = replace(rows_event(body, code, number * 10), inner=number if tx % 2 else None)
+        found = rows_pass(raw, tx)
+        assert found is not None and found.run([builder]) is None
     runs: Runs = builder.take()[1]
     return runs
 
@@ -60,7 +63,7 @@ EVENTS = st.lists(
 def test_every_row_has_what_its_run_tells(
     events: list[tuple[int, int, bool]], data: st.DataObject
 ) -> None:
-    tx, known = -1, []
+    tx, known = 0, []
     for i, (code, count, goes_on) in enumerate(events):
         tx = tx if goes_on else i
         known.append((code, count, tx))
@@ -77,22 +80,21 @@ def test_every_row_has_what_its_run_tells(
         told = [int(items[name][i]) + step for i, step in zip(of_row, steps, strict=True)]
         assert numbers(runs.fact(which), kind) == told
         assert bits(runs.missing(which), rows) == [value >= 0 for value in told]
-    assert numbers(runs.ops(), np.int32) == [CODES[known[i][0]] for i in of_row]
+    assert numbers(runs.fact(OP), np.int32) == [CODES[known[i][0]] for i in of_row]
     for op in CODES.values():
         assert bits(runs.without(op), rows) == [CODES[known[i][0]] != op for i in of_row]
-    distinct = sorted({number for _, _, number in known if number >= 0})
+    distinct = sorted({number for _, _, number in known})
     assert np.frombuffer(runs.numbers(), np.int64).tolist() == distinct
     assert runs.transactions == len(distinct)
     assert (runs.first_tx, runs.last_tx) == ((distinct[0], distinct[-1]) if distinct else (-1, -1))
     values = data.draw(st.lists(st.integers(0, 9), min_size=rows, max_size=rows))[: len(distinct)]
-    places = [distinct.index(known[i][2]) if known[i][2] >= 0 else -1 for i in of_row]
-    expected = [values[place] if place >= 0 else 0 for place in places]
+    places = [distinct.index(known[i][2]) for i in of_row]
+    expected = [values[place] for place in places]
     for kind in (np.int32, np.int64):
         spread = runs.spread(np.array(values, kind).data, kind(0).itemsize)
         assert numbers(spread, kind) == expected
     flags = bytes(value % 2 for value in values)
-    assert bits(runs.valid(flags), rows) == [p >= 0 and flags[p] == 1 for p in places]
-    assert numbers(runs.spread_runs(np.arange(len(known), dtype=np.int32).data), np.int32) == of_row
+    assert bits(runs.valid(flags), rows) == [flags[p] == 1 for p in places]
 
 
 def test_values_that_are_too_few_are_refused() -> None:
@@ -103,11 +105,9 @@ def test_values_that_are_too_few_are_refused() -> None:
         runs.spread(bytes(16), 2)
     with pytest.raises(ValueError):
         runs.valid(b"\1")
-    with pytest.raises(ValueError):
-        runs.spread_runs(bytes(7))
     for method in (runs.fact, runs.missing):
         with pytest.raises(IndexError):
-            method(len(FACT_NAMES))
+            method(OP + 1)
 
 
 @given(

@@ -16,6 +16,7 @@ from binlogkit._kernel.charsets import CHARSETS, SINGLE_BYTE
 from binlogkit._kernel.codecs import decoder_for
 from binlogkit._kernel.columns import TablePlan
 from binlogkit.constants import ColumnType as T
+from tests._kernel.native.row_passes import filled, rows_event
 
 HEAD = (7).to_bytes(6, "little") + b"\1\0\2\0\1\1"
 
@@ -24,8 +25,8 @@ def through_kernel(spec: CellSpec, cells: list[bytes]) -> list[object]:
     """What the kernel stores of cells of a column of variable length, None where nothing."""
     builder = TablePlan([spec], ["c"]).builder(1 << 20, 1 << 30)
     data = HEAD + b"".join(b"\0" + cell for cell in cells)
-    assert builder.add_event(data, 0, len(data), 30, 6, (0,) * 8, 0, 0) is None
-    rows, _, images, _, _, _ = builder.take()
+    filled(builder, data, 30)
+    rows, _, images, *_ = builder.take()
     assert rows == len(cells)
     taken = images[1][0]
     if taken is None:
@@ -86,7 +87,7 @@ def test_every_charset_through_a_batch(
     cells = [bytes([a]) * n for a in (0, 0x20, 0x41, 0x81, 0xA1, 0xD8, 0xFF) for n in (0, 1, 2, 4)]
     data = HEAD + b"".join(b"\0" + bytes([len(c)]) + c for c in cells)
     schema = row_events.schema_of(specs)
-    events = [twins.rows_event(data, 30)]
+    events = [rows_event(data, 30)]
     twins.same(
         twins.by_reference(schema, "8.0.31", events), twins.by_kernel(schema, "8.0.31", events)
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import pyarrow as pa
+import pytest
 
 from binlogkit._kernel.columns import MAX_BYTES, TablePlan
 from binlogkit._kernel.cursor import Cursor
@@ -17,7 +18,8 @@ from binlogkit.events.rows import RowsEvent
 from binlogkit.frames.arrays import buffer
 from binlogkit.frames.kernel_columns import Taken
 from binlogkit.rows.schema import TableSchema, table_plan
-from binlogkit.sources.raw import EventHeader, RawEvent
+from binlogkit.sources.raw import RawEvent
+from tests._kernel.native.row_passes import rows_pass
 from tests.reference.binlogkit_reference import ColumnBatch, record_batch
 from tests.reference.binlogkit_reference.images import RowDecoder
 
@@ -46,10 +48,7 @@ def by_reference(schema: TableSchema, version: str, events: Iterable[RawEvent]) 
     batch = ColumnBatch.empty(schema, None)
     for number, raw in enumerate(events):
         try:
-            parser = parser_of(raw.header.type_code)
-            assert parser is not None
-            body = parser(Cursor(raw.body, raw.file, raw.pos), raw, ParseContext())
-            assert isinstance(body, RowsEvent)
+            body = _parsed(raw)
             for row, (before, after) in enumerate(decoder.rows(Event(raw, body))):
                 provenance = (
                     raw.file, raw.pos, raw.end_pos, raw.inner, row, raw.header.timestamp, None,
@@ -77,26 +76,34 @@ def by_kernel(
     plan: TablePlan = table_plan(schema, version, wanted)
     builder: TableBuilder = plan.builder(max_rows, max_bytes)
     for number, raw in enumerate(events):
-        at = row = 0
-        facts = (
-            raw.pos, raw.end_pos, -1, 0, raw.header.timestamp, raw.header.server_id,
-            number << 32, number,
-        )  # fmt: skip
-        while True:
-            said = builder.add_event(
-                raw.body, 0, len(raw.body), raw.header.type_code, 6, facts, at, row
-            )
-            if said is None:
-                break
-            if len(said) == 5:
-                fault = plan.fault(*said)
+        rows = rows_pass(raw, number)
+        if rows is None:
+            outcome.faults.append((number, *_read(raw)))
+            continue
+        while (said := rows.run([builder])) is not None:
+            if len(said) > 1:
+                fault = plan.fault(*said[1:])
                 outcome.faults.append((number, fault.field, fault.reason))
-                break
-            at, row = said
-            assert builder.rows, "full, and holds nothing"
-            outcome.add(_taken(schema, builder))
+            else:
+                assert builder.rows, "full, and holds nothing"
+                outcome.add(_taken(schema, builder))
     outcome.add(_taken(schema, builder))
     return outcome
+
+
+def _parsed(raw: RawEvent) -> RowsEvent:
+    parser = parser_of(raw.header.type_code)
+    assert parser is not None
+    body = parser(Cursor(raw.body, raw.file, raw.pos), raw, ParseContext())
+    assert isinstance(body, RowsEvent)
+    return body
+
+
+def _read(raw: RawEvent) -> tuple[str | None, str]:
+    """What Python says of an event that the scan leaves to it."""
+    with pytest.raises(DamageError) as told:
+        _parsed(raw)
+    return told.value.field, told.value.reason
 
 
 def _taken(schema: TableSchema, builder: TableBuilder) -> dict[str, pa.Array]:
@@ -123,8 +130,3 @@ def same(reference: Outcome, kernel: Outcome) -> None:
             left, right = ours.to_pylist(), theirs.to_pylist()
             assert left == right, name
             assert name in ("before", "after", "op"), f"{name}: only the arrays differ"
-
-
-def rows_event(body: bytes, code: int, pos: int = 4) -> RawEvent:
-    header = EventHeader(1_600_000_000, code, 7, len(body) + 19, pos + len(body) + 19, 0)
-    return RawEvent("log", pos, header, body)

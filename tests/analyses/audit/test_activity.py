@@ -75,6 +75,23 @@ def test_by_statement(changes: Any, rows_of: Callable[[Any], list[dict[str, Any]
     ]
 
 
+def test_what_is_as_much_stands_in_order(
+    make_changes: Callable[..., pa.Table],
+    convert: Callable[[pa.Table], Any],
+    rows_of: Callable[[Any], list[dict[str, Any]]],
+) -> None:
+    """Tables by their names, keys and statements as they come first."""
+    names = [("b", "t"), ("a", "u"), ("a", "t"), ("b", "s")]
+    rows = [
+        ("insert", None, {"id": 9 - i}, {"db": db, "table": table, "query": f"{9 - i}"})
+        for i, (db, table) in enumerate(names)
+    ]
+    changes = convert(make_changes({"id": pa.int32()}, rows))
+    assert [(r["db"], r["table"]) for r in rows_of(by_table(changes))] == sorted(names)
+    assert [r["query"] for r in rows_of(by_statement(changes))] == ["9", "8", "7", "6"]
+    assert [r["key_id"] for r in rows_of(by_key(changes, ["id"]))] == [9, 8, 7, 6]
+
+
 def test_by_key_counts_both_keys_of_a_moved_row(
     changes: Any, rows_of: Callable[[Any], list[dict[str, Any]]]
 ) -> None:

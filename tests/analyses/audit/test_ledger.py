@@ -81,6 +81,18 @@ def test_missing_gtids(transactions: Any, rows_of: Rows) -> None:
     assert list(rows[0]) == [o.name for o in rhythm.MISSING_GTIDS]
 
 
+def test_a_gtid_that_stands_twice_counts_twice_and_hides_no_hole(
+    make_transactions: Callable[..., pa.Table], convert: Callable[[pa.Table], Any], rows_of: Rows
+) -> None:
+    """As with ``duplicates="keep"``: transactions are as many as stand there, numbers are not."""
+    numbers = [1, 2, 2, 2, 5]
+    ledger = convert(make_transactions([{"gtid": f"{UUID}:{n}", "rows": 1} for n in numbers]))
+    (row,) = rows_of(audit.by_gtid_source(ledger))
+    assert (row["transactions"], row["rows"], row["missing"]) == (5, 5, 2)
+    (hole,) = rows_of(audit.missing_gtids(ledger))
+    assert (hole["first_number"], hole["last_number"]) == (3, 4)
+
+
 def test_formats_and_their_changes(transactions: Any, rows_of: Rows) -> None:
     counts = [
         (r["format"], r["transactions"], r["first_pos"])
@@ -100,12 +112,34 @@ def test_quiet(transactions: Any, rows_of: Rows) -> None:
         ("binlog.000002", 1700000004, 1700009000, 8996)
     ]
     assert rows_of(audit.quiet(transactions, seconds=9000)) == []
+    assert len(rows_of(audit.quiet(transactions, seconds=8996))) == 1
+    assert rows_of(audit.quiet(transactions, seconds=8997)) == []
 
 
 def test_largest_and_longest(transactions: Any, rows_of: Rows) -> None:
     assert [r["size"] for r in rows_of(audit.largest(transactions, 2))] == [900, 100]
     longest = rows_of(audit.longest(transactions, 1))
     assert [(r["pos"], r["duration"]) for r in longest] == [(104, 600)]
+
+
+def test_what_is_as_much_stands_in_order(
+    make_transactions: Callable[..., pa.Table], convert: Callable[[pa.Table], Any], rows_of: Rows
+) -> None:
+    """Connections by their numbers, transactions as they stand in the logs."""
+    threads = [(2, 5), (1, 9), (1, 8)]
+    rows = [{"server_id": s, "thread_id": t, "rows": 1, "size": 100} for s, t in threads]
+    ledger = convert(make_transactions(rows))
+    found = [(r["server_id"], r["thread_id"]) for r in rows_of(audit.by_thread(ledger))]
+    assert found == sorted(threads)
+    for answer in (audit.longest(ledger, 3), audit.largest(ledger, 3)):
+        assert [r["pos"] for r in rows_of(answer)] == [4, 104, 204]
+
+
+def test_what_has_no_number_comes_last(
+    make_transactions: Callable[..., pa.Table], convert: Callable[[pa.Table], Any], rows_of: Rows
+) -> None:
+    ledger = convert(make_transactions([{"size": None}, {"size": 5}, {"size": 7}]))
+    assert [r["size"] for r in rows_of(audit.largest(ledger, 3))] == [7, 5, None]
 
 
 def test_bursts_are_far_above_the_median(
@@ -120,6 +154,22 @@ def test_bursts_are_far_above_the_median(
     ]
     assert rows_of(audit.bursts(changes, times=20, at_least=10)) == []
     assert rows_of(audit.bursts(changes, times=10, at_least=41)) == []
+
+
+def test_a_burst_is_ten_times_the_median_and_a_thousand_changes(
+    make_changes: Callable[..., pa.Table], rows_of: Rows
+) -> None:
+    """Unless other numbers are given."""
+    for usual, many, found in ((100, 1000, 1), (100, 999, 0), (101, 1009, 0), (99, 999, 0)):
+        changes = make_changes(
+            {"id": pa.int32()},
+            [
+                ("insert", None, {"id": 1}, {"timestamp": 60 * minute})
+                for minute, count in enumerate([usual, usual, usual, many])
+                for _ in range(count)
+            ],
+        )
+        assert len(rows_of(audit.bursts(changes))) == found
 
 
 def test_settings_and_statement_dml(

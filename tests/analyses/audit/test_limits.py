@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
+import pytest
 
 from binlogkit.analyses.audit import limits
 from binlogkit.analyses.audit.limits import LIMITS
@@ -91,6 +92,60 @@ def test_each_limit_names_its_evidence(
         assert found[name]["grade"] == "applies", name
         assert evidence in found[name]["evidence"], name
         assert found[name]["pos"] == pos, name
+
+
+def test_the_first_of_several_holes_is_named(make_transactions: Make, rows_of: Rows) -> None:
+    gtids = [f"{letter * 8}-71ca-11e1-9e33-c80aa9429562:{n}" for letter in "ab" for n in (1, 4)]
+    gtids += [gtids[1][:-1] + "9"]
+    rows = [{"gtid": gtid, "commit_timestamp": 1} for gtid in gtids]
+    found = {r["limit"]: r["evidence"] for r in rows_of(limits(make_transactions(rows)))}
+    assert found["missing_transactions"] == (
+        f"8 transaction numbers are missing, the first is {gtids[0][:-1]}2"
+    )
+
+
+def test_only_numbers_behind_an_at_sign_are_positions(
+    make_transactions: Make, make_changes: Make, rows_of: Rows
+) -> None:
+    transactions = make_transactions([{"commit_timestamp": 1}])
+    names = {"@x": pa.int32(), "a1": pa.int32(), "12": pa.int32(), "@": pa.int32()}
+    for fields, told in ((names, None), (names | {"@2": pa.int32()}, "by position only: @2")):
+        changes = make_changes(fields, [("insert", None, dict.fromkeys(fields, 1))])
+        rows = rows_of(limits(transactions, changes))
+        found = [r["evidence"] for r in rows if r["limit"] == "column_names"]
+        assert [text.removeprefix("columns known ") for text in found] == ([told] if told else [])
+
+
+@pytest.mark.parametrize("side", ["before", "after"])
+@pytest.mark.parametrize(
+    ("state", "limit"),
+    [
+        (CellState.NOT_IN_IMAGE, "partial_images"),
+        (CellState.JSON_DIFF, "json_diffs"),
+        (CellState.UNDECODABLE, "undecodable_cells"),
+    ],
+)
+def test_a_cell_of_either_image_is_enough(
+    make_transactions: Make,
+    make_changes: Make,
+    convert: Convert,
+    rows_of: Rows,
+    odd_cell: Any,
+    side: str,
+    state: CellState,
+    limit: str,
+) -> None:
+    """Of an update, and of a change that has no other image."""
+    plain, odd = {"id": 1, "note": "a"}, {"id": 1, "note": odd_cell(state, b"x", "[]")}
+    images = (odd, plain) if side == "before" else (plain, odd)
+    alone = ("delete", odd, None) if side == "before" else ("insert", None, odd)
+    rows = [("insert", None, plain), ("update", *images), alone]
+    changes = convert(make_changes({"id": pa.int32(), "note": pa.string()}, rows))
+    transactions = convert(make_transactions([{"commit_timestamp": 1}]))
+    found = {r["limit"]: r for r in rows_of(limits(transactions, changes))}
+    told = {"partial_images", "json_diffs", "undecodable_cells"} & found.keys()
+    assert told == {limit}
+    assert (found[limit]["evidence"][:2], found[limit]["pos"]) == ("2 ", 104)
 
 
 def test_a_known_engine_lifts_the_doubt_about_rollbacks(

@@ -15,6 +15,8 @@ import pytest
 
 import binlogkit as bk
 from binlogkit.errors import OracleError
+from binlogkit.events.base import Event
+from binlogkit.log.stored_events import stored_events
 from binlogkit.rows.schema import TableSchema
 
 HERE = Path(__file__).parent
@@ -45,6 +47,11 @@ class Case:
     def rows(self) -> list[Record]:
         """Our rows; the caller may change them."""
         return deepcopy(_rows(self.log))
+
+    def stored(self) -> Iterator[Event]:
+        """The log's own events."""
+        (carrier,) = bk.open(str(self.log)).carriers
+        return stored_events(carrier)
 
     def schemas(self) -> tuple[TableSchema, ...]:
         """Our tables, every version, in order."""

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from binlogkit.analyses.conformance.mysqlbinlog_text import read_text
+from binlogkit.analyses.conformance.our_records import OurEvents
 from binlogkit.analyses.conformance.printed import PrintedEvent, PrintedRow
-from binlogkit.analyses.conformance.row_groups import OurEvents
 
 
 def read(lines: Any, hints: Any = None) -> tuple[list[PrintedEvent], list[PrintedRow]]:

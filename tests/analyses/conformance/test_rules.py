@@ -73,7 +73,11 @@ CASES: list[tuple[str, Any, bytes, str, ColumnFacts, bytes | None]] = [
     ("labels-not-known", "a", b"1", "ENUM(1 byte)", ColumnFacts("c"), None),
     ("labels-not-known", "a,b", b"b'00000011'", "SET(1 bytes)", ColumnFacts("c"), None),
     ("charset-not-known", "Grüße", b"'Gr\xfc\xdfe'", "VARSTRING(20)",
+     ColumnFacts("c", "STRING", charset="of tomorrow"), None),
+    ("charset", "Œß", b"'\xd7\xdf'", "VARSTRING(20)",
      ColumnFacts("c", "STRING", charset="dec8"), None),
+    ("charset", "Åäö", b"']{|'", "VARSTRING(20)",
+     ColumnFacts("c", "STRING", charset="swe7"), None),
     ("year-zero", 0, b"1900", "YEAR", ColumnFacts("c"), None),
     # 3 bytes of -1:00:00, a signed hhmmss, read as unsigned: 16777216 - 10000.
     ("old-time-negative", "-01:00:00", b"'1676:72:16'", "TIME", ColumnFacts("c"), None),
@@ -123,6 +127,10 @@ WRONG: list[tuple[Any, bytes, str, ColumnFacts]] = [
     ("0x41", b"'A'", "VARSTRING(20)", UTF8),
     ("e", b"'\xe9'", "VARSTRING(20)", LATIN1),
     ("a ", b"'a'", "STRING(20)", UTF8),
+    ("\ue7c7", b"'\xa8\xbc'", "VARCHAR(20)", ColumnFacts("c", "STRING", charset="gb18030")),
+    ("\u2116", b"'\xfc'", "VARCHAR(20)", ColumnFacts("c", "STRING", charset="cp866")),
+    ("Ð", b"'\xd0'", "VARSTRING(20)", ColumnFacts("c", "STRING", charset="dec8")),
+    ("\0", b"'\xd0'", "VARSTRING(20)", ColumnFacts("c", "STRING", charset="dec8")),
     ({"undecodable": "0x41", "reason": "no"}, b"'A'", "BLOB/TEXT", UTF8),
     ({"undecodable": "0xFE", "reason": "no"}, b"'\xff'", "BLOB/TEXT", UTF8),
     ("0x0000803F", b"[1.00001e+00]", "VECTOR(3)", ColumnFacts("c")),
@@ -193,6 +201,24 @@ def test_same_writing(case: tuple[Any, bytes, str, ColumnFacts]) -> None:
 
 def test_every_rule_has_a_case() -> None:
     assert {rule.id for rule in RULES} == {case[0] for case in CASES}
+
+
+# What each rule says that a difference is: the decoder's fault is never a matter of writing.
+KINDS = {
+    Kind.OURS: "absent-as-null binary-unpadded charset-damage decimal-scale json-diff-not-applied "
+    "json-rewritten timestamp-zone unsigned-shown-negative zero-date-as-null",
+    Kind.THEIRS: "old-time-negative old-timestamp-high statement-not-ended type-not-handled "
+    "year-zero",
+    Kind.UNDER_DETERMINED: "cell-not-judged charset-not-known digits-not-judged "
+    "json-diff-no-before labels-not-known names-not-escaped oracle-stopped rows-not-judged "
+    "text-looks-like-syntax",
+}
+
+
+def test_kinds_of_rules() -> None:
+    every = [*RULES, *EVENT_RULES.values()]
+    for kind, names in KINDS.items():
+        assert {rule.id for rule in every if rule.kind is kind} == set(names.split()), kind
 
 
 def test_rules_are_told_apart_and_sourced() -> None:

@@ -83,6 +83,8 @@ def test_difference_of_two_states(make_changes: Make, convert: Convert, rows_of:
         ("added", None, row(3, "other"), []),
     ]
     assert rows_of(difference(later, later, ["id"])) == []
+    none = state(make_changes(FIELDS, []), key=["id"], table=("shop", "orders"), columns=())
+    assert rows_of(difference(none, none, ["id"])) == []
 
 
 def test_unknown_cells_are_uncertain_where_the_row_was_touched(

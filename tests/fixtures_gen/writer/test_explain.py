@@ -15,7 +15,6 @@ from binlogkit.constants import ColumnType, EventFlag, EventType
 from binlogkit.events.explain.fields import BITS, COLUMNS, EVENT_TYPES, FIELDS, METADATA
 from binlogkit.events.explain.walk import EventWalk
 from binlogkit.events.rows import RowsFlag
-from binlogkit.events.status_vars import Flags2
 from binlogkit_fixtures.writer import LogWriter, format_description
 
 WRITTEN_OTHERWISE = (
@@ -45,8 +44,8 @@ def test_every_type_has_its_line() -> None:
 
 @pytest.mark.parametrize(
     ("names", "flags"),
-    [(BITS["header"], EventFlag), (BITS["rows"], RowsFlag), (BITS["flags2"], Flags2)],
-    ids=["header", "rows", "flags2"],
+    [(BITS["header"], EventFlag), (BITS["rows"], RowsFlag)],
+    ids=["header", "rows"],
 )
 def test_every_flag_has_its_name(
     names: Mapping[int, tuple[str, str]], flags: type[IntFlag]

@@ -69,6 +69,18 @@ def undo(data: bytes) -> None:
     documented(run)
 
 
+def state(data: bytes) -> None:
+    """Each table at the log's end, as the command writes it."""
+
+    def run() -> None:
+        log = _open(data)
+        for found in log.states(log.table_names()):
+            for record in found.records():
+                check_record(record)
+
+    documented(run)
+
+
 #: By name, with the number of inputs in the quick tests.
 END_TARGETS: dict[str, tuple[Callable[[bytes], None], int]] = {
     "log_events": (events, 400),
@@ -77,4 +89,5 @@ END_TARGETS: dict[str, tuple[Callable[[bytes], None], int]] = {
     "log_frames": (frames, 60),
     "log_audit": (audit, 25),
     "log_undo": (undo, 60),
+    "log_state": (state, 60),
 }

@@ -279,7 +279,8 @@ def _gtid_text_seeds() -> Iterator[bytes]:
 
 @cache
 def _catalog(fold: int) -> Catalog:
-    catalog = Catalog("8.0.31", default_charset="utf8mb4", lower_case_table_names=fold)
+    catalog = Catalog("8.0.31", lower_case_table_names=fold)
+    catalog.apply("CREATE DATABASE d CHARACTER SET utf8mb4", default_db=None)
     catalog.apply("CREATE TABLE a (a INT PRIMARY KEY, b VARCHAR(5), c TEXT)", default_db="d")
     return catalog
 
@@ -300,7 +301,7 @@ def _ddl(data: bytes) -> None:
         written_tables(sql, None, mode)
     elif bits == 1:
         with suppress(BinlogKitError):
-            load_schema(sql, default_db="d")
+            load_schema(f"USE d;\n{sql}")
 
 
 def _ddl_seeds() -> Iterator[bytes]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from binlogkit.frames.layouts import schema_of
+from binlogkit.frames.layouts import empty_batch
 from binlogkit.frames.schema import PROVENANCE
 from binlogkit.rows.schema import TableSchema
 
@@ -25,7 +25,7 @@ _FACTS = (
 
 def record_batch(batch: ColumnBatch) -> pa.RecordBatch:
     """The batch as Arrow; one row per change, in log order."""
-    schema = schema_of(batch.schema)
+    schema = empty_batch(batch.schema).schema
     count = len(batch)
     facts: dict[str, Sequence[Any]] = dict(
         zip(_FACTS, zip(*batch.provenance, strict=True), strict=True)

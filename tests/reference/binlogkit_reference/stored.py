@@ -9,11 +9,12 @@ from binlogkit.errors import BinlogKitError, DamageError
 from binlogkit.events.base import Event
 from binlogkit.events.gtid import Gtid
 from binlogkit.events.reader import read_events
-from binlogkit.rows.losses import Loss, Losses
+from binlogkit.rows.losses import Loss
 from binlogkit.rows.transactions import GTID_TYPES, Transaction
 from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.log_reader import LogReader
 from binlogkit.sources.loose_events import LooseEvents
+from tests.reference.binlogkit_reference.losses import Losses
 from tests.reference.binlogkit_reference.memberships import Memberships, is_relay
 from tests.reference.binlogkit_reference.tracker import Tracked
 
@@ -96,9 +97,7 @@ def _look_for_losses(log: StoredLog, before: StoredLog | None, on_damage: str) -
         if not losses.pending:
             losses.know(_copied(memberships.open), gtid, begun=begun)
         for error in stored.damages:
-            own = event.raw.pos == error.offset
-            if own or error.end is not None:
-                losses.damaged(error, event if own else None)
+            losses.damaged(error, event if event.raw.pos == error.offset else None)
         stored.losses = [*losses.feed(event)] if on_damage == "report" else []
         memberships.take(event)
         begun = event.raw.header.type_code in GTID_TYPES
@@ -106,8 +105,7 @@ def _look_for_losses(log: StoredLog, before: StoredLog | None, on_damage: str) -
     if not losses.pending:
         losses.know(_copied(memberships.open), gtid, begun=begun)
     for error in log.damages:
-        if error.end is not None:
-            losses.damaged(error)
+        losses.damaged(error)
     log.losses = [*losses.end()] if log.error is None else []
     log.open = memberships.open
 

@@ -1,9 +1,10 @@
 """Run steps.sql on a real server and tell what its log says and what information_schema shows.
 
-``python tests/rows/ddl/recorder.py`` writes recorded_5.7.json, recorded_8.0.json and
+``python -m tests.rows.ddl.recorder`` writes recorded_5.7.json, recorded_8.0.json and
 recorded_9.json beside it (or those of the series given; 9 needs ``BINLOGKIT_MYSQLD_9``):
 for each statement that stands in the log, with the session settings of its Query event, the
-tables whose definitions it changed, as ``from_server`` reads them from information_schema.
+tables whose definitions it changed, as information_schema has them; and shown_5.7.json … with what
+the server replies at the end to the statements by which ``from_server`` asks for all tables.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from binlogkit.rows.ddl.server import from_server
 from binlogkit.rows.schema import ColumnDefinition, TableDefinition
 from binlogkit.sources.log_reader import LogReader
 from binlogkit_fixtures.servers import Server, ServerSpec, start
+from tests.rows.ddl import information_schema
 
 HERE = Path(__file__).parent
 SERIES = ("5.7", "8.0", "9")
@@ -113,7 +115,7 @@ def run(server: Server, series: str) -> Iterator[tuple[int, Tables]]:
             for name, _ in step.settings:
                 query(f"SET {name} = DEFAULT")
             position = query(f"SHOW {status} STATUS")[0][1]
-            yield int(position), tables(from_server(query))
+            yield int(position), tables(information_schema.from_server(query))
 
 
 def tables(catalog: Catalog) -> Tables:
@@ -128,12 +130,16 @@ def plain(table: TableDefinition) -> dict[str, Any]:
     return told
 
 
+#: What information_schema spells otherwise than the statement.
+_NOT_TOLD = ("columns", "default", "computed")
+
+
 def _told(record: TableDefinition | ColumnDefinition) -> dict[str, Any]:
     values = {f.name: (getattr(record, f.name), f.default) for f in fields(record)}
     return {
         name: value
         for name, (value, default) in values.items()
-        if value != default and name != "columns"
+        if value != default and name not in _NOT_TOLD
     }
 
 
@@ -166,13 +172,22 @@ def arguments(query: Query) -> dict[str, Any]:
 
 
 def record(series: str) -> dict[str, Any]:
-    """All statements of the log with the tables that each group of them changed."""
+    """All statements of the log with the tables that each group of them changed; the replies."""
+    replies: dict[str, Any] = {}
     with start(spec(series)) as server:
         version = server.version
         snapshots = list(run(server, series))
         log = server.binlog_names()[-1]
         with tempfile.TemporaryDirectory() as folder:
             events = list(queries(server.copy_binlog(log, Path(folder))))
+        with server.connect().cursor() as cursor:
+
+            def query(sql: str) -> list[tuple[Any, ...]]:
+                cursor.execute(sql)
+                replies[sql] = found = list(cursor.fetchall())
+                return found
+
+            from_server(query)
     records = []
     before: Tables = {}
     at = 0
@@ -183,7 +198,7 @@ def record(series: str) -> dict[str, Any]:
         if group:
             records.append({"statements": group, "changed": changed, "dropped": dropped})
         before, at = after, position
-    return {"version": version, "steps": records}
+    return {"version": version, "steps": records, "replies": replies}
 
 
 def main() -> None:
@@ -193,6 +208,8 @@ def main() -> None:
         head = json.dumps({"version": told["version"], "script": fingerprint()})
         text = f'{head[:-1]}, "steps": [\n{lines}\n]}}\n'
         (HERE / f"recorded_{series}.json").write_text(text, "utf-8")
+        lines = ",\n".join(json.dumps(item, ensure_ascii=False) for item in told["replies"].items())
+        (HERE / f"shown_{series}.json").write_text(f"[\n{lines}\n]\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -12,8 +12,8 @@ from binlogkit.rows.ddl.session import SqlMode
 
 def catalog(*statements: str, version: str = "8.0.31", **arguments: Any) -> Catalog:
     """A catalog after some statements in the database ``d``."""
-    result = Catalog(version, default_charset="utf8mb4", **arguments)
-    for sql in statements:
+    result = Catalog(version, **arguments)
+    for sql in ("CREATE DATABASE d CHARACTER SET utf8mb4", *statements):
         assert all(c.action != "unknown" for c in result.apply(sql, default_db="d")), sql
     return result
 

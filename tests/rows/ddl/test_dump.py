@@ -79,18 +79,10 @@ def test_mysqldump() -> None:
     assert other is not None and other.columns[0].charset == "latin1"
 
 
-def test_arguments_go_before_the_header() -> None:
-    catalog = load_schema(DUMP, default_db="mine", server_version="5.7.22")
-    orders = catalog.table("mine", "orders")
-    assert orders is not None
-    assert not orders.columns[3].invisible
-
-
 def test_ansi_mode_in_a_script() -> None:
     catalog = load_schema(
-        'SET sql_mode = \'ANSI\'; CREATE TABLE "a b" (c REAL); SET SESSION sql_mode=\'\';'
+        'USE d; SET sql_mode = \'ANSI\'; CREATE TABLE "a b" (c REAL); SET SESSION sql_mode=\'\';'
         "CREATE TABLE d (e ENUM(\"x\"), f REAL);",
-        default_db="d",
     )  # fmt: skip
     assert [(t.table, t.columns[-1].type) for t in catalog.tables()] == [
         ("a b", "float"),
@@ -105,8 +97,7 @@ def test_a_table_without_a_database_is_an_error() -> None:
 
 def test_what_is_not_understood_is_unknown_and_the_rest_is_read() -> None:
     catalog = load_schema(
-        "CREATE TABLE a (x INET6);\nCREATE TABLE b (x INT);\nINSERT INTO b VALUES ('open",
-        default_db="d",
+        "USE d;\nCREATE TABLE a (x INET6);\nCREATE TABLE b (x INT);\nINSERT INTO b VALUES ('open",
     )
     assert "INET6" in str(catalog.is_unknown("d", "a"))
     assert [t.table for t in catalog.tables()] == ["b"]

@@ -32,7 +32,8 @@ FRAGMENTS = [*_WORDS.split(), "\n", "\0", ""]
 
 def swallow(sql: str, sql_mode: int = 0) -> None:
     """Give ``sql`` to everything that takes statements; only the promised comes back."""
-    catalog = Catalog("8.0.31", default_charset="utf8mb4")
+    catalog = Catalog("8.0.31")
+    catalog.apply("CREATE DATABASE d CHARACTER SET utf8mb4", default_db=None)
     catalog.apply("CREATE TABLE a (a INT PRIMARY KEY, b VARCHAR(5), c TEXT)", default_db="d")
     for change in catalog.apply(sql, default_db="d", sql_mode=sql_mode):
         assert change.action in ACTIONS
@@ -41,7 +42,7 @@ def swallow(sql: str, sql_mode: int = 0) -> None:
     statement_kind(sql, sql_mode)
     written_tables(sql, None, sql_mode)
     with suppress(SchemaError):
-        load_schema(sql, default_db="d")
+        load_schema(f"USE d;\n{sql}")
 
 
 @settings(deadline=None)
@@ -123,7 +124,8 @@ def test_a_statement_over_the_limit_is_unknown_and_names_no_table() -> None:
 @pytest.mark.slow
 def test_great_tables_are_read() -> None:
     """What a server takes stays within the limits (manual, "Limits on Table Column Count")."""
-    catalog = Catalog("8.0.31", default_charset="latin1")
+    catalog = Catalog("8.0.31")
+    catalog.apply("CREATE DATABASE d CHARACTER SET latin1", default_db=None)
     labels = ",".join(f"'{i:05}'" for i in range(65_535))
     columns = ",".join(f"`column {i}` INT NOT NULL DEFAULT 0 COMMENT 'x'" for i in range(4095))
     (change,) = catalog.apply(f"CREATE TABLE t (e ENUM({labels}), {columns})", default_db="d")

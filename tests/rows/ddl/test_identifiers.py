@@ -69,7 +69,8 @@ def test_labels(labels: list[str], bare: bool) -> None:
     if not bare:
         texts = [text.replace("\\", "\\\\") for text in texts]
     listed = ",".join(f"'{text}'" for text in texts)
-    catalog = Catalog("8.0.31", default_charset="utf8mb4")
+    catalog = Catalog("8.0.31")
+    catalog.apply("CREATE DATABASE d CHARACTER SET utf8mb4", default_db=None)
     catalog.apply(
         f"CREATE TABLE t (c ENUM({listed}))", default_db="d", sql_mode=BARE if bare else 0
     )

@@ -60,7 +60,8 @@ TOLD = [
 
 def defined(sql: str) -> ColumnDefinition:
     """The column that a CREATE TABLE with this type makes."""
-    catalog = Catalog("9.0.1", default_charset="utf8mb4")
+    catalog = Catalog("9.0.1")
+    catalog.apply("CREATE DATABASE d CHARACTER SET utf8mb4", default_db=None)
     catalog.apply(f"CREATE TABLE t (c {sql})", default_db="d")
     table = catalog.table("d", "t")
     assert table is not None

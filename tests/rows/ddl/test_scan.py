@@ -76,7 +76,7 @@ def test_leading_words() -> None:
 
 def test_modes_and_versions() -> None:
     assert mode_from_names("ansi, STRICT_ALL_TABLES") == (
-        SqlMode.REAL_AS_FLOAT | SqlMode.ANSI_QUOTES
+        SqlMode.REAL_AS_FLOAT | SqlMode.ANSI_QUOTES | SqlMode.STRICT_ALL_TABLES
     )
     assert mode_from_names("") == DEFAULT_MODE
     assert version_number("8.0.31-0ubuntu0.20.04.1") == 80031

@@ -39,7 +39,7 @@ def event(
 
 def rotate(name: str | bytes, position: int = 4) -> bytes:
     """The event that names a log, as a server makes it up."""
-    text = name.encode() if isinstance(name, str) else name
+    text = name.encode("utf-8", "surrogateescape") if isinstance(name, str) else name
     body = struct.pack("<Q", position) + text
     return event(EventType.ROTATE_EVENT, body, log_pos=0, flags=EventFlag.ARTIFICIAL)
 
@@ -192,5 +192,5 @@ class _Session:
 
 
 def _text(value: str) -> bytes:
-    data = value.encode()
+    data = value.encode("utf-8", "surrogateescape")
     return bytes([len(data)]) + data

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
@@ -312,6 +313,40 @@ def test_purged_logs_are_a_gap(tmp_path: Path) -> None:
             server.query("FLUSH BINARY LOGS")
         with pytest.raises(ReplicationError, match=r"binlog\.000005 (is not the one|has only)"):
             capture(settings_of(server), other)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("gtids", ["ON", "OFF"])
+@pytest.mark.parametrize("end", ["rotation", "shutdown"])
+def test_a_reset_to_the_next_number_is_noticed(
+    tmp_path: Path, end: str, gtids: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The captured log has ended, and is purged, or gone with RESET MASTER TO the next one."""
+    ours, other = tmp_path / "ours", tmp_path / "other"
+    options = {"gtid-mode": gtids, "enforce-gtid-consistency": gtids}
+    with local.start_local(ServerSpec("8.0", {"log-bin": "binlog"} | options)) as server:
+        server.query("CREATE DATABASE cap")
+        bk.capture(settings_of(server), ours)
+        if end == "rotation":
+            server.query("FLUSH BINARY LOGS")
+        else:
+            server.stop()
+            revive(server)
+        whole = bytearray(server.read_file("binlog.000001"))
+        whole[IN_USE] &= ~1
+        (ours / "binlog.000001").write_bytes(whole)  # as one that followed had it
+        shutil.copytree(ours, other)
+        server.query("PURGE BINARY LOGS TO 'binlog.000002'")
+        bk.capture(settings_of(server), ours)
+        assert (ours / "binlog.000002").exists()
+        server.query("RESET MASTER TO 2")
+        said = "PREVIOUS_GTIDS lack" if gtids == "ON" else "begun anew, and not by the rotation"
+        if (end, gtids) == ("shutdown", "OFF"):  # as if the server had been up for long
+            monkeypatch.setattr("binlogkit.log.capture._STARTS_WITHIN", -1)
+            said = "begun anew while the server ran"
+        with pytest.raises(ReplicationError, match=f"is not what followed binlog.000001.*{said}"):
+            bk.capture(settings_of(server), other)
+        assert not (other / "binlog.000002").exists()
 
 
 @pytest.mark.slow

@@ -10,8 +10,16 @@ from pathlib import Path
 
 import pytest
 
+import binlogkit as bk
 from binlogkit.constants import BINLOG_MAGIC, EventType
-from binlogkit.errors import InputError, LogGapError, ReplicationError, UsageError, WriteError
+from binlogkit.errors import (
+    InputError,
+    LogGapError,
+    LostConnectionError,
+    ReplicationError,
+    UsageError,
+    WriteError,
+)
 from binlogkit.sources.server.capture import Captured, Start, capture
 from binlogkit.sources.server.folder import INDEX, MANIFEST, CaptureFolder
 from tests.sources.server.fake_server import (
@@ -145,6 +153,25 @@ def test_odd_names_are_names(tmp_path: Path, name: str) -> None:
     assert (tmp_path / name).read_bytes() == whole(1)
 
 
+def test_a_name_of_bytes_that_are_no_text(tmp_path: Path) -> None:
+    """A server of 8.0 with ``--log-bin`` of such bytes lists and sends its logs under them."""
+    name = os.fsdecode(b"b\xffn\xe9.000001")
+    packets = [*log(name, BODIES[0]), END]
+    with FakeServer(lambda _: packets, [(name, len(whole(1)))]).running() as server:
+        done = capture(server.settings, tmp_path, patience=0)
+        assert done.file == name
+        url = f"mysql://fake@127.0.0.1:{server.port}/b%FFn%E9.000001?ssl-mode=disabled"
+        [record, _] = bk.open(url).event_records()
+        assert str(record["file"]).endswith("/b\\xffn\\xe9.000001")
+        followed = list(bk.follow(server.settings, wait=False))
+        assert [event.raw.file for event in followed] == ["b\\xffn\\xe9.000001"] * 2
+    assert (tmp_path / name).read_bytes() == whole(1)
+    log_ = bk.open(tmp_path)
+    assert log_.files == [f"{tmp_path}/b\\xffn\\xe9.000001"]
+    assert [record["file"] for record in log_.event_records()] == log_.files * 2
+    assert run(lambda _: packets, tmp_path).events == 0
+
+
 def test_a_log_that_begins_again_is_refused(tmp_path: Path) -> None:
     packets = [*log("a.000001"), *log("b.000001"), *log("a.000001"), END]
     with pytest.raises(ReplicationError, match=r"begins a\.000001 again"):
@@ -192,6 +219,22 @@ def test_a_changed_folder_is_told(tmp_path: Path) -> None:
         run(Growing(a=1, b=1), tmp_path)
 
 
+@pytest.mark.parametrize("more", [b"\0", b"evidence", whole(3)[-STEP:]])
+def test_bytes_behind_a_finished_log_are_told(tmp_path: Path, more: bytes) -> None:
+    """Its size and hash were written down: what stands behind it is no torn event."""
+    run(Growing(a=2, b=1), tmp_path)
+    (tmp_path / INDEX).write_text("./a.000001\n")
+    (tmp_path / "b.000001").unlink()
+    before = (tmp_path / "a.000001").read_bytes() + more
+    (tmp_path / "a.000001").write_bytes(before)
+    with pytest.raises(InputError, match="is not as the capture left it"):
+        run(Growing(a=2, b=1), tmp_path)
+    assert (tmp_path / "a.000001").read_bytes() == before
+    (tmp_path / "a.000001").write_bytes(whole(2))
+    run(Growing(a=2, b=1), tmp_path)
+    assert (tmp_path / "b.000001").read_bytes() == whole(1)
+
+
 def test_another_start_is_refused_and_the_same_goes_on(tmp_path: Path) -> None:
     run(Growing(a=1), tmp_path, start=Start("a.000001"))
     run(Growing(a=2), tmp_path, start=Start("a.000001"))
@@ -225,12 +268,96 @@ def test_starts_that_contradict_themselves(wrong: tuple[object, ...]) -> None:
         Start(*wrong)  # type: ignore[arg-type]
 
 
-def test_a_wrong_checksum_is_kept_and_told(tmp_path: Path) -> None:
-    bad = bytearray(event(EventType.INTVAR_EVENT, BODIES[0], start=FIRST))
-    bad[-1] ^= 1
-    done = run(lambda _: [*log("a.000001"), b"\0" + bytes(bad), END], tmp_path)
-    assert done.bad_checksums == [f"a.000001 at {FIRST}"]
-    assert (tmp_path / "a.000001").read_bytes() == BINLOG_MAGIC + FDE + bad
+def flipped(data: bytes, at: int = -1) -> bytes:
+    """One bit otherwise."""
+    changed = bytearray(data)
+    changed[at] ^= 1
+    return bytes(changed)
+
+
+def test_a_wrong_checksum_of_the_servers_own_is_kept_and_told(tmp_path: Path) -> None:
+    """It comes again as it was; and at the next run again, while it is in the last log."""
+    bad = flipped(event(EventType.INTVAR_EVENT, BODIES[0], start=FIRST))
+    good = event(EventType.INTVAR_EVENT, BODIES[1], start=FIRST + STEP)
+
+    def script(dump: Dump) -> Iterable[bytes]:
+        start = max(dump.position, 4)
+        yield b"\0" + rotate("a.000001", start)
+        yield b"\0" + (FDE if start == 4 else format_description(log_pos=0))
+        yield from (b"\0" + bad, b"\0" + good, END) if start <= FIRST else (END,)
+
+    for _ in range(2):
+        done = run(script, tmp_path)
+        assert done.bad_checksums == [f"a.000001 at {FIRST}"]
+        assert (tmp_path / "a.000001").read_bytes() == BINLOG_MAGIC + FDE + bad + good
+
+
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("at", [0, 1, 3])
+def test_what_the_line_changes_is_fetched_again(tmp_path: Path, at: int, first: bool) -> None:
+    """In the first dump, or in one that goes on; ``at`` 0: the event that was the last before."""
+    server, dumps = Growing(a=1), 0
+    if not first:
+        run(server, tmp_path)
+    server.lengths["a.000001"] = 4
+
+    def script(dump: Dump) -> Iterable[bytes]:
+        nonlocal dumps
+        dumps += 1
+        wanted = b"\0" + event(EventType.INTVAR_EVENT, BODIES[at], start=FIRST + at * STEP)
+        for packet in server(dump):
+            yield flipped(packet) if packet == wanted and dumps == 1 else packet
+
+    told: list[str] = []
+    done = run(script, tmp_path, lost=lambda error: told.append(str(error)))
+    assert (tmp_path / "a.000001").read_bytes() == whole(4)
+    [said] = told
+    assert f"a.000001 at {FIRST + at * STEP} came with a wrong checksum" in said
+    assert done.bad_checksums == [] and done.changed is None
+    assert run(server, tmp_path).events == 0
+
+
+def test_a_line_that_always_changes_bytes_is_an_error(tmp_path: Path) -> None:
+    """Each time another bit: what is kept is what came right."""
+    server, dumps = Growing(a=3), 0
+
+    def script(dump: Dump) -> Iterable[bytes]:
+        nonlocal dumps
+        dumps += 1
+        wanted = b"\0" + event(EventType.INTVAR_EVENT, BODIES[1], start=FIRST + STEP)
+        for packet in server(dump):
+            yield flipped(packet, 20 + dumps) if packet == wanted else packet
+
+    with pytest.raises(LostConnectionError, match=f"at {FIRST + STEP} came with a wrong checksum"):
+        run(script, tmp_path)
+    assert (tmp_path / "a.000001").read_bytes() == whole(1)
+    assert dumps == 2
+    run(server, tmp_path)
+    assert (tmp_path / "a.000001").read_bytes() == whole(3)
+
+
+@pytest.mark.parametrize("at", [4 + 60, FIRST - 1, FIRST - 5, FIRST + 20, FIRST + STEP + 20])
+def test_bytes_that_went_bad_on_the_disk_are_told_and_fetched_again(
+    tmp_path: Path, at: int
+) -> None:
+    """In the format description, its checksum and algorithm, and in events."""
+    server = Growing(a=3)
+    run(server, tmp_path)
+    (tmp_path / "a.000001").write_bytes(flipped(whole(3), at))
+    server.lengths["a.000001"] = 4
+    done = run(server, tmp_path)
+    assert (tmp_path / "a.000001").read_bytes() == whole(4)
+    starts = [4, *range(FIRST, FIRST + 3 * STEP, STEP)]
+    assert done.changed == f"a.000001 at {max(start for start in starts if start <= at)}"
+    assert run(server, tmp_path).changed is None
+
+
+def test_bad_bytes_stay_while_the_server_has_none_better(tmp_path: Path) -> None:
+    run(Growing(a=2), tmp_path)
+    (tmp_path / "a.000001").write_bytes(flipped(whole(2)))
+    with pytest.raises(LogGapError):
+        run(Growing(b=2), tmp_path)
+    assert (tmp_path / "a.000001").read_bytes() == flipped(whole(2))
 
 
 @pytest.mark.parametrize("room", [40, 150, 200])

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
 import pytest
 
 from binlogkit.constants import EventType
-from binlogkit.errors import LogGapError, LostConnectionError, ReplicationError
-from binlogkit.sources.server.client import Identity, ReplicationClient
+from binlogkit.errors import LogGapError, LostConnectionError, ReplicationError, UsageError
+from binlogkit.events.gtid_set import GtidSet
+from binlogkit.sources.server.client import Identity, ReplicationClient, ServerFacts
 from binlogkit.sources.server.resume import Anchor, ResumePoint, SteadyStream, Stop
 from binlogkit.sources.server.stream import StreamEvent
 from tests.sources.server.fake_server import (
@@ -23,6 +24,7 @@ from tests.sources.server.fake_server import (
     error,
     event,
     format_description,
+    log,
     rotate,
 )
 
@@ -83,6 +85,27 @@ def test_a_lost_connection_is_taken_up_again(cut: int) -> None:
     assert again.file == ("a.000001" if cut < 9 else "a.000002")
 
 
+@pytest.mark.parametrize("cut", range(1, 17))
+def test_a_lost_dump_by_gtid_goes_on_exactly_where_it_ended(cut: int) -> None:
+    """The server begins the log again, as it may; what was read is passed over, nothing more."""
+    asked: list[bytes] = []
+
+    def script(dump: Dump) -> Iterable[bytes]:
+        first = len(server.dumps) == 1
+        begin = ALL[0][0] if first or cut < 9 else "a.000002"
+        packets = [*log("a.000001", *BODIES), *log("a.000002", *BODIES)]
+        packets = packets if begin == "a.000001" else packets[8:]
+        return packets[:cut] if first else [*packets, END]
+
+    def gtids() -> bytes:
+        asked.append(GtidSet().wire())
+        return asked[-1]
+
+    with FakeServer(script, SIZES).running() as server:
+        assert taken(steady(server, gtids=gtids)) == ALL
+    assert len(asked) == 2
+
+
 def test_every_event_may_be_the_last_of_its_connection() -> None:
     def script(dump: Dump) -> Iterable[bytes]:
         return served(dump, "a.000001", stop=4)
@@ -133,6 +156,53 @@ def test_purged_logs_are_a_gap_unless_the_last_one_ended() -> None:
             list(steady(server, ResumePoint("a.000003")))
         ended = ResumePoint("a.000006", 900, seen, next_file="a.000007")
         assert [pos for _, pos in taken(steady(server, ended))][:2] == [4, FIRST]
+
+
+@pytest.mark.parametrize("why", [None, "of another life"])
+def test_the_log_behind_one_that_is_gone_must_be_proved_to_follow(why: str | None) -> None:
+    """Also over a lost connection; the first events of the log are the proof."""
+    asked: list[tuple[str, list[int], str | None]] = []
+
+    def follows(ended: str, head: Sequence[StreamEvent], facts: ServerFacts) -> str | None:
+        asked.append((ended, [event.pos for event in head], facts.uuid))
+        return why
+
+    def script(dump: Dump) -> Iterable[bytes]:
+        cut = 1 if len(server.dumps) == 1 else 99
+        return [*served(dump, "a.000002"), END][:cut]
+
+    ended = ResumePoint("a.000001", 900, Anchor.of(800, b"its end"), "a.000002")
+    with FakeServer(script, SIZES[1:]).running() as server:
+        stream = steady(server, ended, follows=follows)
+        if why is None:
+            assert taken(stream) == ALL[7:]
+        else:
+            said = f"its a.000002 is not what followed a.000001: {why}"
+            with pytest.raises(ReplicationError, match=said):
+                list(stream)
+    known = ("a.000001", [4, FIRST], UUID)
+    assert [one for one in asked if one[1]] == [known]
+
+
+def test_silence_is_a_lost_connection() -> None:
+    """The heartbeats that were asked for do not come either."""
+    line = threading.Event()
+
+    def script(dump: Dump) -> Iterable[bytes]:
+        yield from served(dump, "a.000001")
+        line.wait(20)
+
+    with FakeServer(script, SIZES).running() as server:
+        connect = partial(
+            ReplicationClient, server.settings, Identity(), heartbeat=0.2, silence=0.5
+        )
+        begun = time.monotonic()
+        with pytest.raises(LostConnectionError):
+            list(SteadyStream(connect, ResumePoint(), wait=True, patience=0))
+        assert time.monotonic() - begun < 15
+        line.set()
+        with pytest.raises(UsageError, match="more often"):
+            ReplicationClient(server.settings, Identity(), heartbeat=3, silence=2)
 
 
 def test_a_server_that_may_not_list_its_logs_tells_by_its_answer() -> None:

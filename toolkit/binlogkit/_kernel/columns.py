@@ -1,7 +1,7 @@
 """What the compiled kernel needs to know of a table's columns, and what its faults mean.
 
-Kinds are those of ``native/layout.pxd``. What the kernel does not decode itself (a character set of
-several bytes that is not UTF-8) it hands over as stored bytes, and the codec finishes it.
+What the kernel does not decode itself (a character set of several bytes that is not UTF-8) it hands
+over as stored bytes, and the codec finishes it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from binlogkit._kernel import numbers
 from binlogkit._kernel.cells import CellSpec, Decoder
 from binlogkit._kernel.charsets import SINGLE_BYTE, canonical
 from binlogkit._kernel.codecs import decoder_for
-from binlogkit._kernel.native.builder import FAULTS, FIELDS, KINDS, TableBuilder
+from binlogkit._kernel.native.builder import TableBuilder
+from binlogkit._kernel.native.layout import FaultCode, Field, Kind
 from binlogkit.constants import ColumnType as T
 
 if TYPE_CHECKING:
@@ -33,39 +34,34 @@ TakenColumn: TypeAlias = "tuple[int, Block | None, Block | None, Block]"
 class ColumnPlan:
     """One column.
 
-    ``kind``: a name of ``KINDS``; ``width``: bytes of a cell, or of the length in front of it;
-    ``element``: bytes of an Arrow value, 0 where their number is variable; ``limit``: bits of a
-    BIT, labels of an ENUM or SET (-1: not known), bytes of a BINARY; ``by_codec``: the codec makes
-    values of the bytes that the kernel hands over; ``out``: place among the columns asked for, -1
-    for one that is only stepped over; ``reason``: why a cell cannot be walked over.
+    ``kind``: a name of ``Kind``, in lower case; ``length``: bytes of an ENUM or SET, or of the
+    length in front of a cell; ``limit``: bits of a BIT, labels of an ENUM or SET (-1: not known),
+    bytes of a BINARY; ``by_codec``: the codec makes values of the bytes that the kernel hands over;
+    ``reason``: why a cell cannot be walked over.
     """
 
     spec: CellSpec
     kind: str
-    width: int = 0
-    element: int = 0
+    length: int = 0
     limit: int = 0
     fraction: int = 0
     groups: tuple[tuple[int, int], ...] = ()
     points: tuple[int, ...] | None = None
     by_codec: bool = False
-    out: int = -1
     reason: str = ""
 
-    def described(self) -> tuple[object, ...]:
-        """As ``TableBuilder`` takes it."""
-        kind = self.kind
-        if self.out < 0 and kind != "bad":
-            kind = "skip_prefixed" if self.kind in _PREFIXED else "skip_fixed"
+    def described(self, out: int, digests: int) -> tuple[object, ...]:
+        """As ``TableBuilder`` takes it; ``out``: place among the columns asked for, -1 for one
+        that is only stepped over; ``digests``: those that the column belongs to."""
         return (
-            KINDS[kind],
-            self.out,
+            Kind["K_" + self.kind.upper()],
+            out,
             self.spec.type is T.JSON,
-            self.width,
+            self.length,
             self.fraction,
             self.spec.as_5_7,
+            digests,
             self.limit,
-            self.element,
             self.groups,
             self.points,
         )
@@ -88,7 +84,8 @@ class TablePlan:
 
     ``layout``: kept for the frames room, which makes it once.
 
-    ``wanted``: indexes of the columns asked for, in the table's order; None: all.
+    ``wanted``: indexes of the columns asked for, in the table's order; None: all. ``key``: indexes
+    of the key's, where digests of images are asked for (``native/digests.pxd``).
     """
 
     def __init__(
@@ -96,20 +93,27 @@ class TablePlan:
         specs: Sequence[CellSpec],
         names: Sequence[str],
         wanted: Sequence[int] | None = None,
+        key: Sequence[int] | None = None,
     ) -> None:
         self.names = list(names)
         self.wanted = list(range(len(specs))) if wanted is None else sorted(set(wanted))
-        places = {column: out for out, column in enumerate(self.wanted)}
-        self.columns = [
-            (plan_of if spec.labels else _shared)(spec, places.get(i, -1))
-            for i, spec in enumerate(specs)
-        ]
+        self.columns = [(plan_of if spec.labels else _shared)(spec) for spec in specs]
+        self.digested = key is not None
+        self._digests = [0] * len(specs)
+        if key is not None:
+            self._digests = [4 if spec.type in _BLOBS else 2 for spec in specs]
+            for i in key:
+                self._digests[i] |= 1
         self._codecs: dict[int, Decoder] = {}
         self.layout: Any = None
 
     def builder(self, max_rows: int = MAX_ROWS, max_bytes: int = MAX_BYTES) -> TableBuilder:
         """Empty buffers for the table's rows."""
-        described = [column.described() for column in self.columns]
+        places = {column: out for out, column in enumerate(self.wanted)}
+        described = [
+            column.described(places.get(i, -1), digests)
+            for i, (column, digests) in enumerate(zip(self.columns, self._digests, strict=True))
+        ]
         return TableBuilder(self, described, max_rows, max_bytes)
 
     def read(self, out: int, raw: bytes) -> object:
@@ -119,133 +123,112 @@ class TablePlan:
         decode = self._codecs.get(out)
         if decode is None:
             decode = self._codecs[out] = decoder_for(column.spec)
-        prefix = b"" if column.kind not in _PREFIXED else len(raw).to_bytes(column.width, "little")
+        prefix = b"" if column.kind not in _PREFIXED else len(raw).to_bytes(column.length, "little")
         return decode(prefix + raw, 0, len(prefix) + len(raw))[0]
 
     def fault(self, code: int, field: int, wants: int, left: int, row: int) -> Fault:
-        """What ``TableBuilder.add_event`` said, in words."""
-        name = FIELDS[field] if field < 0 else self.names[field]
-        kind = FAULTS[code]
+        """What ``RowsPass.run`` said, in words."""
+        name = Field(field).name[2:].lower() if field < 0 else self.names[field]
         reason = {
-            "needs": f"needs {wants} bytes, {left} are left",
-            "needs_length": f"needs {wants} bytes of length, {left} are left",
-            "says": f"says {wants} bytes, {left} are left",
-            "empty_row": "a row of no bytes",
-            "packed": f"{wants} does not start a packed integer",
-            "column_count": f"{wants} columns, its table map has {len(self.columns)}",
-            "extra_length": f"{wants} does not cover its own two bytes",
-            "ndb_length": f"{wants} does not cover its own byte and the format's",
-        }.get(kind) or self.columns[field].reason
+            FaultCode.E_NEEDS: f"needs {wants} bytes, {left} are left",
+            FaultCode.E_NEEDS_LENGTH: f"needs {wants} bytes of length, {left} are left",
+            FaultCode.E_SAYS: f"says {wants} bytes, {left} are left",
+            FaultCode.E_EMPTY_ROW: "a row of no bytes",
+            FaultCode.E_PACKED: f"{wants} does not start a packed integer",
+            FaultCode.E_COLUMN_COUNT: f"{wants} columns, its table map has {len(self.columns)}",
+            FaultCode.E_HEAD: "what stands before its rows is not as it was scanned",
+        }.get(FaultCode(code)) or self.columns[field].reason
         return Fault(name, reason, row)
 
 
-def plan_of(spec: CellSpec, out: int = 0) -> ColumnPlan:
+def plan_of(spec: CellSpec) -> ColumnPlan:
     """How the kernel reads a column."""
     try:
         decoder_for(spec)  # what cannot be, the codec says
     except ValueError as exc:
-        return ColumnPlan(spec, "bad", out=out, element=1, reason=str(exc))
-    return _PLANS[spec.type](spec, out)
+        return ColumnPlan(spec, "bad", reason=str(exc))
+    return _PLANS[spec.type](spec)
 
 
 #: The same for a column of each of the tables that are alike.
 _shared = lru_cache(4096)(plan_of)
 
 
+# What NOBLOB images lack (manual, binlog_row_image).
+_BLOBS = frozenset(
+    {T.TINY_BLOB, T.MEDIUM_BLOB, T.LONG_BLOB, T.BLOB, T.GEOMETRY, T.VECTOR, T.JSON, T.TYPED_ARRAY}
+)
 _PREFIXED = frozenset({"bytes", "padded", "utf8mb4", "utf8mb3", "single_byte", "json"})
-_INTEGERS = {
-    T.TINY: ("copy1", 1, 1),
-    T.SHORT: ("copy2", 2, 2),
-    T.LONG: ("copy4", 4, 4),
-    T.LONGLONG: ("copy8", 8, 8),
-    T.YEAR: ("year", 1, 2),
-    T.FLOAT: ("float", 4, 4),
-    T.DOUBLE: ("double", 8, 8),
-    T.DATE: ("date", 3, 4),
-    T.NEWDATE: ("date", 3, 4),
-    T.TIME: ("old_time", 3, 8),
-    T.DATETIME: ("old_datetime", 8, 8),
-    T.TIMESTAMP: ("old_timestamp", 4, 8),
-}
-_FRACTIONS = {
-    T.TIME2: ("time2", 3),
-    T.DATETIME2: ("datetime2", 5),
-    T.TIMESTAMP2: ("timestamp2", 4),
+_FIXED = {
+    T.TINY: "copy1",
+    T.SHORT: "copy2",
+    T.LONG: "copy4",
+    T.LONGLONG: "copy8",
+    T.YEAR: "year",
+    T.FLOAT: "float",
+    T.DOUBLE: "double",
+    T.DATE: "date",
+    T.NEWDATE: "date",
+    T.TIME: "old_time",
+    T.DATETIME: "old_datetime",
+    T.TIMESTAMP: "old_timestamp",
+    T.TIME2: "time2",
+    T.DATETIME2: "datetime2",
+    T.TIMESTAMP2: "timestamp2",
 }
 
 
-def _fixed(spec: CellSpec, out: int) -> ColumnPlan:
-    kind, width, element = _INTEGERS[spec.type]
-    return ColumnPlan(spec, kind, width, element, out=out)
+def _fixed(spec: CellSpec) -> ColumnPlan:
+    return ColumnPlan(spec, _FIXED[spec.type], fraction=(spec.scale + 1) // 2)
 
 
-def _int24(spec: CellSpec, out: int) -> ColumnPlan:
-    return ColumnPlan(spec, "uint24" if spec.unsigned else "int24", 3, 4, out=out)
+def _int24(spec: CellSpec) -> ColumnPlan:
+    return ColumnPlan(spec, "uint24" if spec.unsigned else "int24")
 
 
-def _fractional(spec: CellSpec, out: int) -> ColumnPlan:
-    kind, width = _FRACTIONS[spec.type]
-    fraction = (spec.scale + 1) // 2
-    return ColumnPlan(spec, kind, width + fraction, 8, fraction=fraction, out=out)
+def _bit(spec: CellSpec) -> ColumnPlan:
+    return ColumnPlan(spec, "bit", limit=spec.length)
 
 
-def _bit(spec: CellSpec, out: int) -> ColumnPlan:
-    return ColumnPlan(spec, "bit", (spec.length + 7) // 8, 8, spec.length, out=out)
+def _decimal(spec: CellSpec) -> ColumnPlan:
+    kind = "decimal256" if spec.precision > DECIMAL128_DIGITS else "decimal128"
+    return ColumnPlan(spec, kind, groups=numbers.groups(spec.precision, spec.scale))
 
 
-def _decimal(spec: CellSpec, out: int) -> ColumnPlan:
-    groups = numbers.groups(spec.precision, spec.scale)
-    wide = spec.precision > DECIMAL128_DIGITS
-    return ColumnPlan(
-        spec,
-        "decimal256" if wide else "decimal128",
-        sum(size for _, size in groups),
-        32 if wide else 16,
-        groups=groups,
-        out=out,
-    )
-
-
-def _enum(spec: CellSpec, out: int) -> ColumnPlan:
-    if spec.labels is None:
-        return ColumnPlan(spec, "enum", spec.length, 2, -1, out=out)
-    return ColumnPlan(spec, "enum", spec.length, 4, len(spec.labels), out=out)
-
-
-def _set(spec: CellSpec, out: int) -> ColumnPlan:
+def _labelled(spec: CellSpec) -> ColumnPlan:
     limit = -1 if spec.labels is None else len(spec.labels)
-    return ColumnPlan(spec, "set", spec.length, 8, limit, out=out)
+    return ColumnPlan(spec, spec.type.name.lower(), spec.length, limit)
 
 
-def _text(spec: CellSpec, out: int, width: int, padded: int = 0) -> ColumnPlan:
+def _text(spec: CellSpec, length: int, padded: int = 0) -> ColumnPlan:
     charset = "utf8mb4" if spec.charset is None else canonical(spec.charset)
     if charset == "binary":
-        return ColumnPlan(spec, "padded" if padded else "bytes", width, limit=padded, out=out)
+        return ColumnPlan(spec, "padded" if padded else "bytes", length, padded)
     if charset in ("utf8mb4", "utf8mb3"):
-        return ColumnPlan(spec, charset, width, out=out)
+        return ColumnPlan(spec, charset, length)
     if charset in SINGLE_BYTE:
-        return ColumnPlan(spec, "single_byte", width, points=_points(charset), out=out)
-    return ColumnPlan(spec, "bytes", width, by_codec=True, out=out)
+        return ColumnPlan(spec, "single_byte", length, points=_points(charset))
+    return ColumnPlan(spec, "bytes", length, by_codec=True)
 
 
-def _varchar(spec: CellSpec, out: int) -> ColumnPlan:
-    return _text(spec, out, 1 if spec.length <= 0xFF else 2)
+def _varchar(spec: CellSpec) -> ColumnPlan:
+    return _text(spec, 1 if spec.length <= 0xFF else 2)
 
 
-def _char(spec: CellSpec, out: int) -> ColumnPlan:
-    return _text(spec, out, 1 if spec.length <= 0xFF else 2, spec.length)
+def _char(spec: CellSpec) -> ColumnPlan:
+    return _text(spec, 1 if spec.length <= 0xFF else 2, spec.length)
 
 
-def _blob(spec: CellSpec, out: int) -> ColumnPlan:
-    return _text(spec, out, spec.length)
+def _blob(spec: CellSpec) -> ColumnPlan:
+    return _text(spec, spec.length)
 
 
-def _as_stored(spec: CellSpec, out: int) -> ColumnPlan:
-    return ColumnPlan(spec, "bytes", spec.length, out=out)
+def _as_stored(spec: CellSpec) -> ColumnPlan:
+    return ColumnPlan(spec, "bytes", spec.length)
 
 
-def _json(spec: CellSpec, out: int) -> ColumnPlan:
-    return ColumnPlan(spec, "json", spec.length, out=out)
+def _json(spec: CellSpec) -> ColumnPlan:
+    return ColumnPlan(spec, "json", spec.length)
 
 
 @cache
@@ -256,13 +239,12 @@ def _points(charset: str) -> tuple[int, ...]:
 
 
 _PLANS = {
-    **dict.fromkeys(_INTEGERS, _fixed),
+    **dict.fromkeys(_FIXED, _fixed),
     T.INT24: _int24,
-    **dict.fromkeys(_FRACTIONS, _fractional),
     T.BIT: _bit,
     T.NEWDECIMAL: _decimal,
-    T.ENUM: _enum,
-    T.SET: _set,
+    T.ENUM: _labelled,
+    T.SET: _labelled,
     T.VARCHAR: _varchar,
     T.VAR_STRING: _varchar,
     T.STRING: _char,

@@ -72,22 +72,16 @@ class InvalidJson(ValueError):
     """The bytes are no binary JSON document, or one beyond the limits."""
 
 
-def to_text(
-    data: bytes,
-    *,
-    max_depth: int = MAX_DEPTH,
-    max_expansion: int = MAX_EXPANSION,
-    as_5_7: bool = False,
-) -> str:
+def to_text(data: bytes, *, as_5_7: bool = False) -> str:
     """The server's text of the document ``data``.
 
     ``as_5_7``: as 5.7 prints it (5.7.22: whole doubles without ``.0``, the line breaks of long
-    base64 unescaped). InvalidJson: not a document, deeper than ``max_depth`` containers, or its
-    text is longer than ``max_expansion`` characters per byte.
+    base64 unescaped). InvalidJson: not a document, deeper than :data:`MAX_DEPTH` containers, or its
+    text is longer than :data:`MAX_EXPANSION` characters per byte.
     """
     if not data:
         raise InvalidJson("a document without bytes")
-    writer = _Writer(max_depth, len(data) * max_expansion + _SLACK, as_5_7)
+    writer = _Writer(len(data) * MAX_EXPANSION + _SLACK, as_5_7)
     writer.value(data[0], memoryview(data)[1:])  # slices of a view copy nothing
     return "".join(writer.parts)
 
@@ -186,10 +180,9 @@ class Container:
 class _Writer:
     """Collects the text; ``room`` is how many characters it may still take."""
 
-    def __init__(self, max_depth: int, room: int, as_5_7: bool = False) -> None:
+    def __init__(self, room: int, as_5_7: bool) -> None:
         self.as_5_7 = as_5_7
         self.parts: list[str] = []
-        self.max_depth = max_depth
         self.room = room
 
     def put(self, text: str) -> None:
@@ -209,8 +202,8 @@ class _Writer:
             raise InvalidJson(f"value type {kind:#04x} is unknown")
 
     def container(self, frame: Container, depth: int) -> None:
-        if depth > self.max_depth:
-            raise InvalidJson(f"deeper than {self.max_depth} containers")
+        if depth > MAX_DEPTH:
+            raise InvalidJson(f"deeper than {MAX_DEPTH} containers")
         self.put("{" if frame.keyed else "[")
         for i in range(frame.count):
             if i:

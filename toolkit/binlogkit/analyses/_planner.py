@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from binlogkit.analyses._cells import Cells, image_cells
+from binlogkit.analyses._later_ddl import Fate
 from binlogkit.analyses.plans import (
     PLAN_SCHEMA,
     Chosen,
@@ -73,12 +74,14 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Planner:
-    """Turns changes of one table into plans; ``outcomes``: of transactions not committed."""
+    """Turns changes of one table into plans; ``outcomes``: of transactions not committed; ``fate``:
+    what became of the table afterwards."""
 
     facts: Facts
     schema: pa.Schema
     backwards: bool
     outcomes: Mapping[int, str] | None
+    fate: Fate | None = None
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The plans of a batch as a frame."""
@@ -105,16 +108,17 @@ class Planner:
         every = np.ones(batch.num_rows, np.bool_)
         reasons = Reasons(self._not_committed(batch))
         draft = _Draft(self.facts, kind, old, new, reasons, every)
-        if self.facts.unnamed is None:
+        fate = self.fate
+        if fate is not None and fate.refused is not None:
+            reasons.add(every, fate.refused)
+        elif self.facts.unnamed is None:
             draft.fill()
+            draft.refuse_gone({} if fate is None else fate.gone)
         else:
             reasons.add(every, f"the name of column {self.facts.unnamed} is not known")
         there = reasons.none()
         left = there & _any(draft.left_out.values(), every)
-        # Rows that are equal in every column are all the same one; rows that are equal in those
-        # that can be compared are not: without LIMIT the statement then changes more than one
-        # row, which the script takes for a failure.
-        limit_one = there & ~left & (not self.facts.key and kind != "insert")
+        limit_one = there & (not self.facts.key)
         notes = Reasons(no_texts(len(every)))
         notes.add(left, "not compared: ", *_names(draft.left_out))
         return PlanColumns(
@@ -162,6 +166,13 @@ class _Draft:
             self.reasons.add(~_any(self.set.values(), self.every), "no column changes")
         self._fill_where(changed)
 
+    def refuse_gone(self, gone: Mapping[str, str]) -> None:
+        """Refuse the rows in whose statements columns stand that are not what they were; ``gone``:
+        these, each with the reason."""
+        for column, reason in gone.items():
+            standing = [part[column] for part in (self.set, self.where) if column in part]
+            self.reasons.add(_any(standing, self.every), reason)
+
     def _fill_insert(self) -> None:
         self.set = {c: self.every for c in self.new if c not in self.facts.generated}
         missing = {c: self.new[c].missing for c in self.set}
@@ -199,6 +210,8 @@ class _Draft:
                 guards &= changed[column]
             left = guards & _not_comparable(cells, facts.kinds[column])
             self.where[column], self.left_out[column] = guards & ~left, left
+        if not facts.key:  # rows that are equal in what is compared need not be the same
+            self._refuse_missing("no key, and not compared", self.left_out)
         nothing = ~_any(self.where.values(), self.every)
         self.reasons.add(nothing, "no column can be compared: ", *_names(self.left_out))
         self._refuse_unreadable(self.where, old)

@@ -58,17 +58,17 @@ def _ranges(rows: Iterable[dict[str, Any]]) -> Iterator[Undone]:
         savepoints: dict[str, Place] = {}
         for place, kind, query in sorted(entries):
             if kind == "savepoint":
-                savepoints.pop(_name(query), None)
-                savepoints[_name(query)] = place
-            elif kind == "rollback_to" and _name(query) in savepoints:
-                start = savepoints[_name(query)]
+                savepoints.pop(savepoint_name(query), None)
+                savepoints[savepoint_name(query)] = place
+            elif kind == "rollback_to" and savepoint_name(query) in savepoints:
+                start = savepoints[savepoint_name(query)]
                 yield Undone(file, start, place)
                 savepoints = {n: p for n, p in savepoints.items() if p <= start}
             elif kind != "rollback_to":
                 savepoints = {}
 
 
-def _name(query: str) -> str:
+def savepoint_name(query: str) -> str:
     """The savepoint's name: the statement's last word. Names are not case-sensitive."""
     text = query.strip().rstrip(";").rstrip()
     if text.endswith("`"):

@@ -220,11 +220,12 @@ def size_of(batch: pa.RecordBatch) -> int:
 class Plans(Sequence[dict[str, Any]]):
     """Plans in the order of their execution, as mappings; see :data:`analyses.undo.PLANS`.
 
-    ``gaps``: where changes may be missing that they do not know of; ``assumes``: what they stand on
-    that the log does not show; a sentence each.
+    ``chosen``: whose changes they are of; ``gaps``: where changes may be missing that they do not
+    know of; ``assumes``: what they stand on that the log does not show; a sentence each.
     """
 
     def __init__(self, pieces: Iterable[Piece], *, backwards: bool) -> None:
+        self.chosen: tuple[str, ...] = ()
         self.gaps: tuple[str, ...] = ()
         self.assumes: tuple[str, ...] = ()
         self._pieces = list(pieces)

@@ -24,6 +24,7 @@ from binlogkit.analyses._frames import (
     records,
     to_arrow,
 )
+from binlogkit.analyses._later_ddl import LaterDDL
 from binlogkit.analyses._planner import Facts, Planner
 from binlogkit.analyses._savepoints import undone_mask, undone_ranges
 from binlogkit.analyses.plans import (
@@ -35,6 +36,7 @@ from binlogkit.analyses.plans import (
     batch_mappings,
     no_texts,
 )
+from binlogkit.analyses.point_in_time.boundary import read_boundaries
 from binlogkit.errors import UsageError
 from binlogkit.frames.schema import common_types
 from binlogkit.frames.text_columns import Mask
@@ -91,19 +93,23 @@ def plans(
     *,
     transactions: Any = None,
     statements: Any = None,
+    boundaries: Any = None,
     backwards: bool,
 ) -> Plans:
     """The plans of a whole log: to take changes back, or to make them again.
 
     ``batches``: changes in the canonical schema, of any tables; ``refused``: what has no plan,
-    ``seq`` and other columns of a batch, and ``refused``, the reason; the rest as for :func:`undo`.
+    ``seq`` and other columns of a batch, and ``refused``, the reason; ``boundaries``: what happened
+    to tables, also after the changes, whose statements are then for the tables as they are in the
+    end; the rest as for :func:`undo`.
     """
     outcomes, undone = _outcomes(transactions), undone_mask(undone_ranges(statements))
+    later = LaterDDL(read_boundaries(boundaries))
     pieces = list[Piece]()
     for batch in batches:
-        schema = batch.schema
-        planner = Planner(Facts.of(schema, None), schema, backwards, outcomes)
-        pieces.append(Piece(_happened(batch.select(_NEEDED), undone), planner.columns))
+        for part, fate in later.parts(_happened(batch.select(_NEEDED), undone)):
+            planner = Planner(Facts.of(part.schema, None), part.schema, backwards, outcomes, fate)
+            pieces.append(Piece(part, planner.columns))
     pieces.append(_refused(refused, backwards))
     return Plans(pieces, backwards=backwards)
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 # Sections that the report has under their own names.
 _AS_THEY_ARE = (
     "findings", "summary", "by_table", "by_minute", "by_thread", "largest", "settings", "limits",
+    "assumes",
 )  # fmt: skip
 
 
@@ -76,7 +77,7 @@ def command(**arguments: Any) -> int:
         declared = (*SECTION, *known.values()) if sections else ()
         write_records(audit.records(*sections), output, declared=declared)
     found = FINDINGS if audit["findings"].num_rows else WELL
-    return max(status_of(log, filters, nothing=not audit["by_table"].num_rows), found)
+    return max(status_of(log, filters, nothing=not audit["by_table"].num_rows, losses=False), found)
 
 
 def report_of(audit: Audit, title: str | None) -> Report:

@@ -45,6 +45,14 @@ if TYPE_CHECKING:
     metavar="SECONDS",
     help="Look for a lost server so long; 0: not at all.",
 )
+@click.option(
+    "--silence",
+    type=click.FloatRange(min=2),
+    default=120.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Take a server for lost that sends nothing so long; it sends heartbeats each second.",
+)
 def command(**arguments: Any) -> int:
     """Write the server's binary logs into a folder, each as the server has it.
 
@@ -65,6 +73,7 @@ def command(**arguments: Any) -> int:
             start_position=arguments["start_position"],
             gtid_set=arguments["gtid_set"],
             patience=arguments["reconnect"],
+            silence=arguments["silence"],
             stop=stop,
             progress=progress,
             lost=lambda error: note(f"{error}; trying again"),
@@ -83,8 +92,10 @@ def _report(done: Captured) -> int:
         f"finished; {reached}"
     )
     for place in done.bad_checksums:
-        complain(f"{place}: the event's checksum does not match; it is kept as the server sent it")
-    return FINDINGS if done.bad_checksums else WELL
+        complain(f"{place}: the event's checksum does not match; it is kept as the server has it")
+    if done.changed is not None:
+        complain(f"{done.changed}: not as it was written, from there on fetched again")
+    return FINDINGS if done.bad_checksums or done.changed else WELL
 
 
 @contextmanager

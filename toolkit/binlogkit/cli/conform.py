@@ -33,15 +33,26 @@ if TYPE_CHECKING:
 @click.option("--decoded", metavar="OUT", help="Another decoder's output for the one FILE.")
 @click.option("--as", "decoded_format", metavar="FORMAT", help="What --decoded is.")
 @click.option("--baseline", metavar="FILE", help="Known differences to leave out (JSON lines).")
+@click.option(
+    "--allow-unjudged",
+    is_flag=True,
+    help="Status 0 although neither mysqlbinlog nor the log's bytes decide something.",
+)
 @click.option("--write-baseline", metavar="FILE", help="Write the differences found as a baseline.")
 @output_options
 def command(**arguments: Any) -> int:
     """One record per difference: event structure first, values second; each classified.
 
     Kinds: ours, theirs, representation, under_determined, unexplained. The verdict goes to
-    standard error.
+    standard error. Status 1: a difference is ours or unexplained, or nobody judged something.
     """
-    from binlogkit.analyses.conformance import COLUMNS, baseline_lines, merge, read_baseline
+    from binlogkit.analyses.conformance import (
+        COLUMNS,
+        Verdict,
+        baseline_lines,
+        merge,
+        read_baseline,
+    )
     from binlogkit.reports.output import write_records
     from binlogkit.sources.mysqlbinlog import find
 
@@ -54,7 +65,7 @@ def command(**arguments: Any) -> int:
         else read_baseline(line.decode("utf-8", "replace") for line in _lines(baseline))
     )
     decoded, kind = arguments.pop("decoded"), arguments.pop("decoded_format")
-    write_to = arguments.pop("write_baseline")
+    write_to, allowed = arguments.pop("write_baseline"), arguments.pop("allow_unjudged")
     log = open_input(arguments)
     if (decoded is None) != (kind is None):
         raise UsageError("--decoded and --as go together")
@@ -66,7 +77,10 @@ def command(**arguments: Any) -> int:
     if write_to is not None:
         Path(write_to).write_text("\n".join([*baseline_lines(result), ""]), "utf-8")
     tell(result, oracle.version)
-    return max(result.summary.exit_status, 0 if decoded is not None else status_of(log))
+    passes = allowed and result.summary.verdict is Verdict.UNJUDGED
+    return max(
+        0 if passes else result.summary.exit_status, 0 if decoded is not None else status_of(log)
+    )
 
 
 def compare(
@@ -80,6 +94,7 @@ def compare(
     """One log's comparison."""
     from binlogkit.analyses.conformance import against_mysqlbinlog, parse_decoded
     from binlogkit.log import Log
+    from binlogkit.log.stored_events import stored_events
     from binlogkit.sources.mysqlbinlog import read
 
     alone = Log([carrier], log.options)
@@ -91,8 +106,9 @@ def compare(
         events, rows, schemas = theirs.events, theirs.rows, list(theirs.schemas) or schemas
     with _as_file(carrier) as path:
         return against_mysqlbinlog(
-            events, rows, schemas, read(path, using=oracle), file=carrier.name, baseline=known
-        )
+            events, rows, schemas, read(path, using=oracle), file=carrier.name, baseline=known,
+            stored=stored_events(carrier),
+        )  # fmt: skip
 
 
 def tell(result: ConformanceResult, version: str | None) -> None:
@@ -103,10 +119,12 @@ def tell(result: ConformanceResult, version: str | None) -> None:
         f"{summary.verdict}: {summary.events} events, {summary.rows} rows, {summary.cells} cells "
         f"compared with mysqlbinlog {version or ''}; differences: {kinds or 'none'}"
     )
+    if summary.cells_by_bytes:
+        verdict += f"; {summary.cells_by_bytes} cells decided by the log's bytes"
     if summary.baselined:
         verdict += f"; {summary.baselined} known ones left out"
     if summary.rows_not_judged:
-        verdict += f"; {summary.rows_not_judged} rows that mysqlbinlog did not print"
+        verdict += f"; {summary.rows_not_judged} rows that nobody judged"
     (complain if summary.exit_status else note)(verdict)
     if summary.problem is not None:
         complain(f"mysqlbinlog gave up: {summary.problem}")

@@ -50,20 +50,22 @@ def status_of(
     filters: Mapping[str, Any] | None = None,
     *,
     nothing: bool = False,
+    losses: bool = True,
     notes: Collection[str] = (),
     concerns: Callable[[str, int | None], bool] = lambda _file, _pos: True,
 ) -> int:
     """Tell what the reading of ``log`` met, and the status that follows from it.
 
     ``filters``: those that it was read with, which may name what the log does not have;
-    ``nothing``: whether there was nothing to write; ``notes``: codes of those to tell, others are
+    ``nothing``: whether there was nothing to write; ``losses``: whether to tell what may be missing
+    around damage, which an answer may hold itself; ``notes``: codes of those to tell, others are
     told with ``--verbose``; ``concerns``: whether what is missing at a place, which may stand after
     the point that was asked for, concerns the answer.
     """
     damages = [damage for damage in log.damages if concerns(damage.file, damage.offset)]
     for damage in log.damages:
         (complain if damage in damages else note)(str(damage))
-    for loss in log.losses:
+    for loss in log.losses if losses else ():
         complain(str(loss))
     gaps = [g for g in log.gaps if g.code not in _TOLD and concerns(g.file, g.pos)]
     _complain_of(gaps)

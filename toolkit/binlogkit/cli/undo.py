@@ -15,7 +15,7 @@ from binlogkit.cli.options import (
     open_input,
 )
 from binlogkit.cli.startup import arrow_without_pandas
-from binlogkit.cli.status import ENDS, FINDINGS, complain, status_of
+from binlogkit.cli.status import ENDS, FINDINGS, complain, note, status_of
 
 
 def _script(arguments: dict[str, Any], *, backwards: bool) -> int:
@@ -25,15 +25,17 @@ def _script(arguments: dict[str, Any], *, backwards: bool) -> int:
 
     arrow_without_pandas()
     output, commit = arguments.pop("output"), arguments.pop("commit")
-    despite = arguments.pop("despite_gaps")
+    despite, refused = arguments.pop("despite_gaps"), arguments.pop("despite_refused")
+    whole = arguments.pop("by_transaction")
     log = open_input(arguments)
     filters = filters_of(arguments)
     make = log.undo if backwards else log.redo
-    plans = make(despite_gaps=despite, **filters)
+    plans = make(despite_gaps=despite, by_transaction=whole, **filters)
     options = SqlOptions(
         title="undo" if backwards else "redo",
         made_by=" ".join([f"binlogkit {__version__}:", "binlogkit", *sys.argv[1:]]),
         commit=commit,
+        despite_refused=refused,
     )
     script = Script(plans, options)
     with destination(output) as sink:
@@ -41,6 +43,8 @@ def _script(arguments: dict[str, Any], *, backwards: bool) -> int:
             sink.write(block)
     if script.refused:
         complain(f"{script.refused} of {len(plans)} changes have no statement; the script says why")
+    for told in plans.chosen[: output != "-"]:  # a script that is printed says so itself
+        note(f"chosen: {told}")
     return max(
         status_of(log, filters, nothing=not len(plans), notes=ENDS),
         FINDINGS if script.refused else 0,
@@ -56,6 +60,16 @@ _script_options = (
         "--despite-gaps",
         is_flag=True,
         help="Make a script where changes may be missing; it names the gaps.",
+    ),
+    click.option(
+        "--by-transaction",
+        is_flag=True,
+        help="All changes of the transactions that the filters touch.",
+    ),
+    click.option(
+        "--despite-refused",
+        is_flag=True,
+        help="Let the script commit the other changes where some are refused.",
     ),
 )
 

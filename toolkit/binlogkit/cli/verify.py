@@ -14,6 +14,9 @@ from binlogkit.cli.status import FINDINGS, WELL
 @click.command("verify", context_settings={"default_map": {"on_damage": "report"}})
 @input_options
 @click.option("--rows", is_flag=True, help="Decode all rows, not only those without a checksum.")
+@click.option(
+    "--images", is_flag=True, help="Find rows that were changed outside the log: by their images."
+)
 @output_options
 def command(**arguments: Any) -> int:
     """Structure, checksums, positions, transactions, continuity; every finding graded.
@@ -26,17 +29,22 @@ def command(**arguments: Any) -> int:
     from binlogkit.reports.output import write_records
     from binlogkit.rows.soundness import Grade
 
-    output, rows = output_of(arguments), arguments.pop("rows")
-    stream = FindingStream(open_input(arguments), rows=rows)
+    output, rows, images = output_of(arguments), arguments.pop("rows"), arguments.pop("images")
+    stream = FindingStream(open_input(arguments), rows=rows, images=images)
     if output.format == "table" and output.columns is None:
         from binlogkit.reports.text import write
         from binlogkit.reports.verification import verification_report
 
         findings = list(stream)
-        found = Verification(findings, stream.files, stream.joints, stream.unreadable)
+        found = Verification(
+            findings, stream.files, stream.joints, stream.images, stream.unreadable
+        )
         unread = None if stream.unreadable is None else str(stream.unreadable)
         if found.files or unread is None:
-            write(verification_report(found.records(), found.file_records(), unread), output.path)
+            report = verification_report(
+                found.records(), found.file_records(), found.image_records(), unread
+            )
+            write(report, output.path)
     else:
         records = ended_by((found.record() for found in stream), output.path)
         write_records(records, output, declared=FINDING)

@@ -1,8 +1,8 @@
 """TRANSACTION_PAYLOAD_EVENT (8.0.20+): a transaction's events, compressed.
 
 Fields as packed type, packed length, value; type 0 ends them and the payload follows. The events
-inside have no checksums. They are unpacked as a stream: memory does not depend on the payload's
-size, and what it claims to expand to is not believed.
+inside have no checksums. They are unpacked as a stream, an event at a time: what it claims to
+expand to is not believed, and it may expand no further than binlogkit.limits says.
 """
 
 from __future__ import annotations
@@ -11,15 +11,18 @@ import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 from binlogkit._kernel.cursor import Cursor
 from binlogkit.constants import HEADER_LENGTH, EventType
 from binlogkit.errors import MalformedEventError
 from binlogkit.events.base import ParseContext, TypedFields, hidden, reads, whole_packed
 from binlogkit.limits import limit, limit_error
-from binlogkit.sources.layers import ByteStream
+from binlogkit.sources.layers import ByteStream, Layer, read_into
 from binlogkit.sources.raw import RawEvent, parse_header
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 
 class Compression(IntEnum):
@@ -47,6 +50,8 @@ class TransactionPayload:
 
 _SIZE, _TYPE, _UNCOMPRESSED = 1, 2, 3
 _TOO_WIDE = "too much memory"  # in what zstd says of a window over its limit
+_BYTES_AN_EVENT = 100  # an event more for so many bytes more that a payload may expand to
+_SKIPPED = 1 << 20
 
 
 @reads(EventType.TRANSACTION_PAYLOAD_EVENT)
@@ -65,25 +70,33 @@ def _payload(cursor: Cursor, raw: RawEvent, context: ParseContext) -> Transactio
     )  # fmt: skip
 
 
-def inner_events(outer: RawEvent, payload: TransactionPayload) -> Iterator[RawEvent]:
+def inner_events(
+    outer: RawEvent, payload: TransactionPayload, begin: int = 0, offset: int = 0
+) -> Iterator[RawEvent]:
     """The raw events of a payload, in order; ``pos`` and ``end_pos`` are the outer event's.
 
-    Errors: :class:`MalformedEventError` at the outer event's offset, :class:`LimitError` for an
-    event over INNER_EVENT bytes and EXPANSION for each of the payload's (binlogkit.limits).
+    ``begin``: how many are left out, which end ``offset`` bytes behind the payload's start.
+    Errors: :class:`MalformedEventError` at the outer event's offset, :class:`LimitError` for more
+    events than :func:`most_events` or more bytes than :func:`most_bytes`.
     """
     import zstandard
 
     stream = ByteStream(plain_stream(outer, payload))
-    most = largest_inner(payload)
-    inner = 0
+    most, count = most_bytes(payload), most_events(payload)
+    inner = begin
     try:
+        while stream.offset < offset:
+            stream.skip(len(stream.peek(min(_SKIPPED, offset - stream.offset))))
         while head := stream.peek(HEADER_LENGTH):
             if len(head) < HEADER_LENGTH:
                 raise _damage(outer, f"it ends {len(head)} bytes into the header of event {inner}")
             header = parse_header(head, HEADER_LENGTH)
+            if inner >= count:
+                what = f"at {outer.pos}: the payload holds more than {count} events"
+                raise limit_error(outer.file, "INNER_EVENTS", what)
             if header.size > most:
                 what = f"at {outer.pos}: event {inner} of the payload claims {header.size} bytes"
-                raise limit_error(outer.file, "INNER_EVENT", what)
+                raise limit_error(outer.file, "PAYLOAD", what)
             if header.type_code == EventType.TRANSACTION_PAYLOAD_EVENT:
                 raise _damage(
                     outer, f"event {inner} of it is a payload again, which no server writes"
@@ -105,13 +118,18 @@ def inner_events(outer: RawEvent, payload: TransactionPayload) -> Iterator[RawEv
         raise _damage(outer, f"it does not decompress: {exc}") from exc
 
 
-def largest_inner(payload: TransactionPayload) -> int:
-    """How many bytes an event inside may have."""
-    return limit("INNER_EVENT") + limit("EXPANSION") * len(payload.payload)
+def most_bytes(payload: TransactionPayload) -> int:
+    """How many bytes a payload may expand to."""
+    return limit("PAYLOAD") + limit("EXPANSION") * len(payload.payload)
+
+
+def most_events(payload: TransactionPayload) -> int:
+    """How many events a payload may hold."""
+    return limit("INNER_EVENTS") + limit("EXPANSION") * len(payload.payload) // _BYTES_AN_EVENT
 
 
 def plain_stream(outer: RawEvent, payload: TransactionPayload) -> BinaryIO:
-    """The bytes of a payload, unpacked as they are read (``zstandard.ZstdError``)."""
+    """The bytes of a payload, unpacked as they are read (``zstandard.ZstdError``, LimitError)."""
     import zstandard
 
     if payload.compression == Compression.NONE.name:
@@ -121,7 +139,31 @@ def plain_stream(outer: RawEvent, payload: TransactionPayload) -> BinaryIO:
         raise _damage(outer, f"its compression is not known: {known}")
     unpacker = zstandard.ZstdDecompressor(max_window_size=limit("WINDOW"))
     reader = unpacker.stream_reader(payload.payload, read_across_frames=True)
-    return cast(BinaryIO, reader)
+    return cast(BinaryIO, _Bounded(cast(BinaryIO, reader), outer, most_bytes(payload)))
+
+
+class _Bounded(Layer):
+    """What a payload expands to; LimitError where more is read than ``most`` bytes."""
+
+    def __init__(self, file: BinaryIO, outer: RawEvent, most: int) -> None:
+        super().__init__(file)
+        self._outer, self._most, self._left = outer, most, most
+
+    def some(self, size: int) -> bytes:
+        data = self._inner.read(min(size, max(self._left, 1)))
+        self._take(len(data))
+        return data
+
+    def readinto(self, room: Buffer) -> int:
+        count = read_into(self._inner, memoryview(room)[: max(self._left, 1)])
+        self._take(count)
+        return count
+
+    def _take(self, count: int) -> None:
+        if count > self._left:
+            what = f"at {self._outer.pos}: the payload expands to more than {self._most} bytes"
+            raise limit_error(self._outer.file, "PAYLOAD", what)
+        self._left -= count
 
 
 def _damage(outer: RawEvent, reason: str) -> MalformedEventError:

@@ -10,7 +10,6 @@ code ends the list, since its length is unknown; it and what follows are kept in
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import IntFlag
 from typing import Any
 
 from binlogkit._kernel.cursor import Cursor, decoded
@@ -61,8 +60,8 @@ def _collations(cursor: Cursor, name: str) -> tuple[tuple[int, int], ...]:
 class StatusVars:
     """Each is None where the event does not carry it.
 
-    Collations and locales by their ids. ``flags2``: bits of :class:`Flags2`; ``sql_mode``: bit
-    mask; ``table_map_for_update``: a bit per table of a multi-table UPDATE;
+    Collations and locales by their ids. ``flags2``, ``sql_mode``: bit masks;
+    ``table_map_for_update``: a bit per table of a multi-table UPDATE;
     ``source_data_written``: size of the event that a 4.x source sent, in relay logs;
     ``invoker_user``, ``invoker_host``: CURRENT_USER() of account and definer statements;
     ``updated_dbs``: databases changed, empty when more than 16; ``microseconds``: fraction of the
@@ -104,15 +103,6 @@ class StatusVars:
     repeated: tuple[tuple[int, bytes], ...] | None = None
     rest: bytes | None = None
     order: tuple[int, ...] = hidden()
-
-
-class Flags2(IntFlag):
-    """``OPTIONS_WRITTEN_TO_BIN_LOG``: settings of the session that a bit turns off or on."""
-
-    AUTO_IS_NULL = 0x00004000
-    NOT_AUTOCOMMIT = 0x00080000
-    NO_FOREIGN_KEY_CHECKS = 0x04000000
-    RELAXED_UNIQUE_CHECKS = 0x08000000
 
 
 _FIRST_CASCADE = (9, 0, 0)

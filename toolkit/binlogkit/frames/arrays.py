@@ -106,14 +106,13 @@ def one_text(text: str) -> pa.Scalar:
     return _one(text)[0]
 
 
-def constant(text: str | pa.Array | None, rows: int) -> pa.DictionaryArray:
-    """One text for all rows; it may be given as an array of one."""
+def constant(text: str | None, rows: int) -> pa.DictionaryArray:
+    """One text for all rows."""
     kind = text_places()
     if text is None:
         return nothing("dictionary", kind, rows)
-    one = _one(text) if isinstance(text, str) else text
     zeros = _zeros(max(rows, MAX_ROWS))
-    return pa.DictionaryArray.from_buffers(kind, rows, [None, zeros], one, 0)
+    return pa.DictionaryArray.from_buffers(kind, rows, [None, zeros], _one(text), 0)
 
 
 @lru_cache(4)

@@ -15,6 +15,7 @@ import pyarrow as pa
 from binlogkit._kernel.cells import NoArrowValue, Undecodable
 from binlogkit._kernel.columns import TablePlan
 from binlogkit._kernel.native.builder import TableBuilder
+from binlogkit._kernel.native.runs import OP
 from binlogkit.frames.arrays import buffer, nothing, text_array, text_places
 from binlogkit.frames.fields.field import arrow_type
 from binlogkit.frames.layouts import ColumnLayout, Layout, layout_of
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 _BEFORE, _AFTER = 0, 1
 _INSERT, _DELETE = 0, 2
+_DIGEST_BYTES = 24  # of an image
 
 
 class Taken:
@@ -35,6 +37,7 @@ class Taken:
 
     __slots__ = (
         "_columns",
+        "_digests",
         "_heap",
         "_images",
         "_raws",
@@ -49,7 +52,8 @@ class Taken:
         self.schema = schema
         self.plan: TablePlan = builder.plan
         taken = builder.take()
-        self.rows, self.runs, self._images, self._states, self._raws, self._heap = taken
+        self.rows, self.runs, self._images, self._states = taken[:4]
+        self._digests, self._raws, self._heap = taken[4:]
         self._columns: dict[str, pa.Array] | None = None
 
     @property
@@ -61,7 +65,7 @@ class Taken:
     def size(self) -> int:
         """Bytes of the buffers."""
         parts = [part for image in self._images for part in image if part is not None]
-        parts += [part for part in self._states if part is not None]
+        parts += [part for part in (*self._states, *self._digests) if part is not None]
         blocks = [block for part in parts for block in part[1:] if block is not None]
         return sum([block.size for block in blocks], len(self._heap))
 
@@ -94,9 +98,19 @@ class Taken:
             "raw": batch.raw_array(),
         }
 
+    def digests(self) -> list[pa.Array]:
+        """The digests of the images before and after, null where there is none; if asked for."""
+        if not self.plan.digested:
+            return []
+        kind = pa.binary(_DIGEST_BYTES)
+        return [
+            pa.nulls(self.rows, kind) if found is None else _array(kind, self.rows, found)
+            for found in self._digests
+        ]
+
 
 def _operations(runs: Runs) -> pa.DictionaryArray:
-    indices = [None, buffer(runs.ops())]
+    indices = [None, buffer(runs.fact(OP))]
     return pa.DictionaryArray.from_buffers(text_places(), runs.rows, indices, _names_of_ops())
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -17,8 +17,8 @@ from binlogkit.frames.schema import batch_schema
 from binlogkit.rows.schema import Column, TableSchema
 
 
-def schema_of(schema: TableSchema, columns: Sequence[int] | None = None) -> pa.Schema:
-    """The canonical batch schema of one version of a table; ``columns``: indexes, None for all."""
+def schema_of(schema: TableSchema, fields: Sequence[pa.Field]) -> pa.Schema:
+    """The canonical batch schema of one version of a table with the ``fields`` of its columns."""
     facts = {
         "table": json.dumps([schema.db, schema.table]),
         "schema_version": str(schema.version),
@@ -27,8 +27,13 @@ def schema_of(schema: TableSchema, columns: Sequence[int] | None = None) -> pa.S
         "key_origin": str(schema.key_origin),
     }
     metadata = {f"binlogkit:{k}".encode(): v.encode() for k, v in facts.items()}
-    wanted = schema.columns if columns is None else [schema.columns[i] for i in columns]
-    return batch_schema([column_field(c) for c in wanted], metadata)
+    return batch_schema(fields, metadata)
+
+
+def empty_batch(schema: TableSchema, asked: Container[str] | None = None) -> pa.RecordBatch:
+    """A batch without a row, of one version of a table; ``asked``: names of columns, None: all."""
+    fields = [column_field(c) for c in schema.columns if asked is None or c.name in asked]
+    return pa.RecordBatch.from_pylist([], schema_of(schema, fields))
 
 
 class ColumnLayout:
@@ -38,10 +43,11 @@ class ColumnLayout:
     where two have one.
     """
 
-    __slots__ = ("by_codec", "firsts", "kind", "labels", "name", "places", "stored")
+    __slots__ = ("by_codec", "field", "firsts", "kind", "labels", "name", "places", "stored")
 
     def __init__(self, column: Column, by_codec: bool) -> None:
-        self.kind = column_field(column).type
+        self.field = column_field(column)
+        self.kind = self.field.type
         self.name = str(self.kind)
         self.labels = column.labels
         self.by_codec = by_codec
@@ -62,11 +68,10 @@ class ColumnLayout:
 class Layout:
     """The columns that are asked for.
 
-    ``schema``: of the table's batches; ``image``: the struct that the columns make; ``db``,
-    ``table``: the names as arrays of one text.
+    ``schema``: of the table's batches; ``image``: the struct that the columns make.
     """
 
-    __slots__ = ("columns", "db", "image", "schema", "table")
+    __slots__ = ("columns", "image", "schema")
 
     def __init__(self, schema: TableSchema, plan: TablePlan) -> None:
         columns, plans = schema.columns, plan.columns
@@ -74,9 +79,8 @@ class Layout:
             (_shared if columns[i].small else ColumnLayout)(columns[i], plans[i].by_codec)
             for i in plan.wanted
         ]
-        self.schema: pa.Schema = schema_of(schema, plan.wanted)
+        self.schema: pa.Schema = schema_of(schema, [c.field for c in self.columns])
         self.image: Any = self.schema.field("before").type
-        self.db, self.table = text_array([schema.db]), text_array([schema.table])
 
 
 #: The same for a column of each of the tables that are alike.

@@ -18,8 +18,7 @@ from binlogkit.frames.arrays import FEW, buffer, constant, integers, nothing, on
 from binlogkit.frames.fields.field import names
 from binlogkit.frames.fields.rows import BATCH
 from binlogkit.frames.kernel_columns import Taken
-from binlogkit.frames.schema import common_types
-from binlogkit.frames.small_batches import MOST, SMALL, facts_of_many
+from binlogkit.frames.schema import DIGESTS, common_types
 from binlogkit.frames.transaction_facts import TransactionFacts
 from binlogkit.rows.schema import TableSchema
 from binlogkit.rows.window import Window
@@ -70,50 +69,37 @@ class Provenance:
         """Each of the tables' rows in the canonical schema; what was handed over is let go."""
         many = len(tables) > _KEPT_LAYOUTS
         while tables:
-            group = _first_of(tables)
-            facts = facts_of_many([t.runs for t in group], known) if len(group) > 1 else None
-            for own in facts or _one_by_one([t.runs for t in group], known):
-                taken = group.popleft()
-                batch = self._batch(taken, own)
-                if many:
-                    taken.plan.layout = None
-                yield taken.schema, batch
+            taken = tables.popleft()
+            batch = self._batch(taken, known)
+            if many:
+                taken.plan.layout = None
+            yield taken.schema, batch
 
-    def _batch(self, taken: Taken, facts: dict[str, pa.Array]) -> pa.RecordBatch:
-        rows, layout = taken.rows, taken.layout
-        facts |= taken.columns()
+    def _batch(self, taken: Taken, known: TransactionFacts) -> pa.RecordBatch:
+        rows, schema = taken.rows, taken.schema
+        facts = _facts(taken.runs, known) | taken.columns()
         facts["file"] = _looked_up(self._files, taken.runs)
         facts["query"] = _looked_up(self._queries, taken.runs)
         facts["source"] = _looked_up(self._sources, taken.runs)
-        facts["db"], facts["table"] = constant(layout.db, rows), constant(layout.table, rows)
-        return pa.RecordBatch.from_arrays([facts[name] for name in _NAMES], schema=layout.schema)
+        facts["db"], facts["table"] = constant(schema.db, rows), constant(schema.table, rows)
+        arrays, fields = [facts[name] for name in _NAMES], taken.layout.schema
+        for name, array in zip(DIGESTS, taken.digests(), strict=False):
+            arrays.append(array)
+            fields = fields.append(pa.field(name, array.type))
+        return pa.RecordBatch.from_arrays(arrays, schema=fields)
 
 
-def _first_of(tables: deque[Taken]) -> deque[Taken]:
-    """Those that are handed over together: the first one, or small ones."""
-    group = deque([tables.popleft()])
-    rows = group[0].rows
-    while tables and rows <= MOST and max(group[-1].rows, tables[0].rows) <= SMALL:
-        rows += tables[0].rows
-        group.append(tables.popleft())
-    return group
-
-
-def _one_by_one(many: Sequence[Runs], known: TransactionFacts) -> Iterator[dict[str, pa.Array]]:
-    """For each of ``many`` the columns that its events and transactions tell."""
-    types = common_types()
-    for runs in many:
-        same = _same(runs)
-        facts = {
-            name: one_number(same[name], runs.rows)
-            if name in same
-            else _fact(runs, which, types[name])
-            for which, name in enumerate(FACT_NAMES)
-        }
-        numbers = np.frombuffer(runs.numbers(), np.int64)
-        for name, column in known.columns(numbers).items():
-            facts[name] = column.array(runs, name, types[name])
-        yield facts
+def _facts(runs: Runs, known: TransactionFacts) -> dict[str, pa.Array]:
+    """The columns that the rows' events and transactions tell."""
+    types, same = common_types(), _same(runs)
+    facts = {
+        name: one_number(same[name], runs.rows) if name in same else _fact(runs, which, types[name])
+        for which, name in enumerate(FACT_NAMES)
+    }
+    numbers = np.frombuffer(runs.numbers(), np.int64)
+    for name, column in known.columns(numbers).items():
+        facts[name] = column.array(runs, name, types[name])
+    return facts
 
 
 def _same(runs: Runs) -> dict[str, int]:
@@ -148,7 +134,8 @@ def _looked_up(known: Sequence[tuple[int, str | None]], runs: Runs) -> pa.Dictio
         return constant(None, rows)
     if len(known) == 1 and known[0][0] <= runs.first_seq >> _SEQ_SHIFT:
         return constant(known[0][1], rows)
-    ordinals = np.frombuffer(runs.tobytes(), _RUN)["seq"] >> _SEQ_SHIFT
+    events = np.frombuffer(runs.tobytes(), _RUN)
+    ordinals = events["seq"] >> _SEQ_SHIFT
     starts = np.array([start for start, _ in known])
     places = np.searchsorted(starts, ordinals, side="right") - 1
     used, indices = np.unique(places, return_inverse=True)
@@ -156,7 +143,5 @@ def _looked_up(known: Sequence[tuple[int, str | None]], runs: Runs) -> pa.Dictio
     if len(texts) == 1:
         return constant(texts[0], rows)
     coded = text_array(texts).dictionary_encode()
-    of_runs = coded.indices.take(integers(indices))
-    of_rows = runs.spread_runs(np.arange(runs.count, dtype=np.int32).data)
-    every = pa.Array.from_buffers(pa.int32(), rows, [None, buffer(of_rows)])
-    return pa.DictionaryArray.from_arrays(of_runs.take(every), coded.dictionary)
+    of_rows = np.repeat(indices, np.diff(events["first"], append=rows))
+    return pa.DictionaryArray.from_arrays(coded.indices.take(integers(of_rows)), coded.dictionary)

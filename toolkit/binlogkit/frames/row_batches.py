@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -17,6 +18,7 @@ from binlogkit._kernel.columns import MAX_BYTES, MAX_ROWS
 from binlogkit.errors import DamageError, InputError
 from binlogkit.frames.provenance import Provenance
 from binlogkit.frames.row_counts import rows_fault
+from binlogkit.frames.schema import undecodable_cells
 from binlogkit.frames.share_decoding import (
     SHARE_COLUMNS,
     SHARE_MOST,
@@ -29,7 +31,7 @@ from binlogkit.frames.share_decoding import (
 )
 from binlogkit.frames.share_gathering import Parts
 from binlogkit.frames.transaction_facts import TransactionFacts
-from binlogkit.rows.ahead import xid_by_hopping, xid_by_scanning
+from binlogkit.rows.ahead import xid_ahead
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.reading import Reading
 from binlogkit.rows.schema import TableSchema
@@ -38,6 +40,8 @@ from binlogkit.sources.carriers import Carrier
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from binlogkit.frames.matching import Matcher
 
 Batches: TypeAlias = "Iterable[tuple[TableSchema, pa.RecordBatch]]"
 
@@ -54,6 +58,7 @@ def read_batches(
     max_bytes: int = MAX_BYTES,
     threads: int | None = None,
     to_sort: bool = False,
+    digests: bool = False,
     views: Sequence[Callable[[Window], object]] = (),
 ) -> Iterator[Batches]:
     """Windows of (schema, batch), in log order.
@@ -63,30 +68,53 @@ def read_batches(
 
     ``columns``: names of the columns wanted, None for all; the others are stepped over;
     ``threads``: that decode, by default as ``reading.options`` or the environment say; the windows
-    and errors are the same with any number of them. The row-value filter (``where``) is not applied
-    here. What was read before an error is handed over before it is raised. ``views`` take each
-    window before its rows are decoded.
+    and errors are the same with any number of them. ``digests``: batches have the columns
+    ``DIGESTS`` (frames/schema.py), too. What was read before an error is handed over before it is
+    raised. ``views`` take each window before its rows are decoded. UsageError, at the end: rows
+    were to be chosen by a value that is of no table's type.
     """
+    matching = _matcher(filters)
+    chosen = partial(_chosen, reading, matching)
     reading.sources = filters.sources
     sizes = [carrier.size for carrier in reading.carriers]
     size = None if None in sizes else sum(filter(None, sizes))
     workers = Workers(thread_count(threads or reading.options.threads, size))
     most = SHARE_MOST_SORTED if to_sort else SHARE_MOST
-    changes = RowChanges(reading, filters, columns, (max_rows, max_bytes, most), workers)
+    changes = RowChanges(reading, filters, columns, (max_rows, max_bytes, most), workers, digests)
     windows = reading.windows(workers.submit)
     try:
         for window in windows:
             for view in views:
                 view(window)
-            yield from changes.take(window)
+            yield from map(chosen, changes.take(window))
     except (DamageError, InputError):
-        yield from changes.finish()
+        yield from map(chosen, changes.finish())
         raise
     else:
-        yield from changes.finish()
+        yield from map(chosen, changes.finish())
     finally:
         windows.close()
         workers.close()
+    if matching is not None:
+        matching.complain()
+
+
+def _matcher(filters: Filters) -> Matcher | None:
+    """What chooses rows by their values, where that is wanted; it loads ``pyarrow.compute``."""
+    if not filters.where:
+        return None
+    from binlogkit.frames.matching import Matcher
+
+    return Matcher(filters.where)
+
+
+def _chosen(reading: Reading, matching: Matcher | None, window: Batches) -> Batches:
+    """The rows of a window that match; cells that could not be decoded are counted in all."""
+    for schema, batch in window:
+        reading.undecodable += undecodable_cells(batch)
+        kept = batch if matching is None else matching(batch)
+        if kept.num_rows:
+            yield schema, kept
 
 
 class RowChanges:
@@ -102,12 +130,14 @@ class RowChanges:
         columns: frozenset[str] | None,
         most: tuple[int, int, int],
         workers: Workers,
+        digests: bool,
     ) -> None:
         self._reading = reading
         self._workers = workers
         self._parts = Parts(
             filters, columns, most[:2], most_of_share=most[2],
             stop_at_fault=reading.options.on_damage == "stop", borrow=workers.ahead > 0,
+            digests=digests,
         )  # fmt: skip
         self._shares: deque[Share] = deque()
         self._windows: deque[Decoded] = deque()
@@ -212,18 +242,13 @@ class RowChanges:
         """Find the XID of a transaction ahead of its rows."""
         assert self._log is not None and self._stretch is not None
         carrier, first = self._log
-        record, stretch = self._known.record(number), self._stretch
-        looked, xid = False, None
-        if stretch.outer is None and stretch.spots is None:
-            looked, xid = xid_by_hopping(
-                carrier, int(record["pos"]), int(record["length"]), int(stretch.ends[-1]),
-                checksums=stretch.tail > 0,
-            )  # fmt: skip
-        if not looked:
-            options, start = self._reading.options, self._reading.start
-            begin = start.begin if carrier is self._reading.carriers[0] else 0
-            stops = options.on_damage == "stop"
-            xid = xid_by_scanning(carrier, first, number, begin=begin, stops=stops)
+        options, start, stretch = self._reading.options, self._reading.start, self._stretch
+        xid = xid_ahead(
+            carrier, self._known.record(number), first,
+            begin=start.begin if carrier is self._reading.carriers[0] else 0,
+            stops=options.on_damage == "stop",
+            in_place=stretch.outer is None and stretch.spots is None, checksums=stretch.tail > 0,
+        )  # fmt: skip
         self._known.take_xid(number, xid)
 
     def _forget(self, window: Window) -> None:

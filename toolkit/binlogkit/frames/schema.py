@@ -24,6 +24,7 @@ Schema metadata: ``binlogkit:table`` (JSON list of db and table), ``binlogkit:sc
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import IntEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -69,19 +70,24 @@ KINDS = (
     "vector",  # binary: little-endian floats as stored
 )
 
+#: The digests of the images, three of 64 bits each (``_kernel/native/digests.pxd``): columns that
+#: batches have for readers that ask for them.
+DIGESTS = ("before_digests", "after_digests")
+
 PROVENANCE = names(fields.PROVENANCE)
 
 
-def batch_schema(image: list[pa.Field], metadata: dict[bytes, bytes] | None = None) -> pa.Schema:
+def batch_schema(
+    image: Sequence[pa.Field], metadata: dict[bytes, bytes] | None = None
+) -> pa.Schema:
     """The schema of a batch whose two images have the fields ``image``; strings of the provenance
     are dictionary-encoded."""
     import pyarrow as pa
 
-    images = pa.struct(image)
-    return pa.schema(
-        [pa.field(f.name, images) if f.name in ("before", "after") else f for f in _batch_fields()],
-        metadata=metadata,
-    )
+    schema, images = _batch_fields(), pa.struct(image)
+    for name in ("before", "after"):
+        schema = schema.set(schema.get_field_index(name), pa.field(name, images))
+    return schema.with_metadata(metadata)
 
 
 @lru_cache(1)

@@ -25,7 +25,7 @@ _MAX_CELLS = 1 << 20  # of one table in a window: a row of no bytes can have 409
 class Parts:
     """Makes shares of windows; ``columns``: names of the columns wanted, None for all; ``most``:
     rows and bytes of a batch; ``most_of_share``: bytes of events; ``borrow``: whether shares are
-    decoded later than their windows come.
+    decoded later than their windows come; ``digests``: of the images as well.
     """
 
     def __init__(
@@ -37,6 +37,7 @@ class Parts:
         most_of_share: int,
         stop_at_fault: bool,
         borrow: bool,
+        digests: bool = False,
     ) -> None:
         self._filters = filters
         self._columns = columns
@@ -44,6 +45,7 @@ class Parts:
         self._most_of_share = most_of_share
         self._stop_at_fault = stop_at_fault
         self._borrow = borrow
+        self._digests = digests
         self._unused: list[tuple[int, Builders]] = []  # and their columns
         self.share: Share | None = None
         # By the schema's identity, which the walk keeps one of.
@@ -54,8 +56,6 @@ class Parts:
         """Take a window; the shares that it goes to, each as often as something was added to it."""
         wanted = self._wanted(window, known)
         if window.damages or wanted is None or wanted.any():
-            if wanted is not None and window.stretch is not None:
-                window.stretch.index.leave_out(wanted.astype(np.uint8).tobytes())
             for part, share in self._cut(window, wanted):
                 share.parts.append(part)
                 if share.full:
@@ -111,7 +111,7 @@ class Parts:
             if (first, last) != (0, len(entries)):
                 own = set(slots[(rows >= first) & (rows < last)].tolist())
                 here = {slot: schema for slot, schema in schemas.items() if slot in own}
-            yield self._part(window, share, first, last, here), share
+            yield self._part(window, share, (first, last), here, wanted), share
             first = last
 
     def _table(self, window: Window, slot: int) -> TableSchema | None:
@@ -160,13 +160,18 @@ class Parts:
         return self.share
 
     def _part(
-        self, window: Window, share: Share, first: int, last: int, schemas: dict[int, TableSchema]
+        self,
+        window: Window,
+        share: Share,
+        entries: tuple[int, int],
+        schemas: dict[int, TableSchema],
+        wanted: np.ndarray[Any, Any] | None,
     ) -> SharePart:
-        stretch = window.stretch
+        (first, last), stretch = entries, window.stretch
         assert stretch is not None
         if self._borrow:
             stretch.keep()
-        rows = stretch.rows_pass()
+        rows = stretch.rows_pass(wanted)
         rows.run([], first)
         builders: list[TableBuilder | None] = [None] * (max(schemas, default=-1) + 1)
         for slot, schema in schemas.items():
@@ -180,8 +185,9 @@ class Parts:
             size = int(end["offset"]) + int(end["size"]) - int(begin["offset"])
         share.size += size
         whole = last == len(stretch.entries)
-        damages = [told for told in window.damages if whole or told[0] < last]
-        window.damages = window.damages[len(damages) :]
+        damages = [
+            told for told in window.damages if told[0] >= first and (whole or told[0] < last)
+        ]
         return SharePart(window, rows, last, size, builders, damages, self._borrow)
 
     def _builder(self, builders: Builders, schema: TableSchema, version: str) -> TableBuilder:
@@ -204,6 +210,6 @@ class Parts:
         if self._planned > _PLANNED_COLUMNS:
             self._plans.clear()
             self._planned = len(schema.columns)
-        plan = table_plan(schema, version, asked)
+        plan = table_plan(schema, version, asked, digests=self._digests)
         self._plans[id(schema), version] = (schema, plan)
         return plan

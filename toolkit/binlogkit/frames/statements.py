@@ -18,7 +18,7 @@ from binlogkit.frames.fields.field import arrow_schema, to_table
 from binlogkit.frames.fields.ledger import BOUNDARY, STATEMENT
 from binlogkit.frames.transaction_facts import TransactionFacts
 from binlogkit.frames.wanted import wanted_events
-from binlogkit.rows.ddl import StatementKind
+from binlogkit.rows.ddl import StatementKind, TableChange
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.resolve import key_of
 from binlogkit.rows.window import LOOK, SEQ_SHIFT, Looked, Window
@@ -122,12 +122,16 @@ class Statements:
 
 
 class Boundaries:
-    """What the windows' statements do to tables, as far as ``filters`` want them."""
+    """What the windows' statements do to tables, as far as ``filters`` want them.
+
+    ``found``: the boundaries; ``changes``: what each is, with its definitions, by its ``seq``.
+    """
 
     def __init__(self, filters: Filters) -> None:
         self._filters = filters
         self._known = TransactionFacts()
         self.found: list[Record] = []
+        self.changes: dict[int, TableChange] = {}
 
     def take(self, window: Window) -> list[tuple[int, Record]]:
         """Take the next window; the boundaries in it, with their entries."""
@@ -145,6 +149,7 @@ class Boundaries:
             gtid, commit = self._known.gtid_and_commit(item.number)
             facts: Record = {"source": window.source, "gtid": gtid, "commit_timestamp": commit}
             seq = stretch.ordinal + item.i << SEQ_SHIFT
+            self.changes |= {seq + i: change for i, change in enumerate(item.changes)}
             made += [(item.i, record | facts) for record in _boundaries(item, seq)]
         self.found += [boundary for _, boundary in made]
         self._known.forget(self._known.last)

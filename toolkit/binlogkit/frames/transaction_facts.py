@@ -5,7 +5,7 @@ A piece of the log names those that begin or continue in it; how one ends stands
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,14 +15,13 @@ import pyarrow as pa
 from binlogkit._kernel.native.runs import Runs, gtid_texts
 from binlogkit.frames.arrays import FEW, buffer, nothing, one_number, places_of, text_array
 from binlogkit.rows.filters import Filters
-from binlogkit.rows.window import Facts
+from binlogkit.rows.window import TRANSACTIONS, Facts
 
 #: What a transaction of the kernel's has: bits of ``has``.
 GTID, COMMIT, THREAD, XID = 1, 4, 8, 16
 _MICROSECOND = 1_000_000
 _NONE = -1
 _MOST = (1 << 63) - 1
-_SPARSE = 16  # transactions for each that is asked for
 _JOINED = ("gtid", "commit_timestamp", "thread_id", "xid", "xa")
 
 
@@ -30,8 +29,7 @@ class TransactionFacts:
     """What is known of transactions, by number."""
 
     def __init__(self) -> None:
-        # In order, without gaps: what each piece said, less a last one that came again.
-        self._parts: list[np.ndarray[Any, Any]] = []
+        self._records = np.zeros(0, TRANSACTIONS)  # in order, without gaps
         self._ends: dict[int, tuple[int, int]] = {}  # number -> (has, xid) that was read ahead
         self._facts = Facts()
         self._open = _NONE  # the last transaction, where it is open
@@ -42,14 +40,9 @@ class TransactionFacts:
         self._facts.xa.update(facts.xa)
         if not len(records):
             return
-        while self._parts and self._parts[-1]["number"][-1] >= records["number"][0]:
-            last = self._parts.pop()
-            kept = last[: int(records["number"][0]) - int(last["number"][0])]
-            if len(kept):
-                self._parts.append(kept)
-                break
-        self._parts.append(records)
-        self._open = int(records["number"][-1]) if records["open"][-1] else _NONE
+        kept = self._records[: max(int(records["number"][0]) - self._first, 0)]
+        self._records = joined([kept, records]) if len(kept) else records
+        self._open = self.last if records["open"][-1] else _NONE
 
     def take_xid(self, number: int, xid: int | None) -> None:
         """Take the XID of a transaction that was read ahead, None where it has none."""
@@ -57,13 +50,17 @@ class TransactionFacts:
 
     def record(self, number: int) -> np.void:
         """What the kernel knows of a transaction."""
-        record: np.void = self._records(np.array([number]))[0]
+        record: np.void = self._records[number - self._first]
         return record
+
+    @property
+    def _first(self) -> int:
+        return int(self._records["number"][0]) if len(self._records) else 0
 
     @property
     def last(self) -> int:
         """The last transaction, -1 where none is known."""
-        return int(self._parts[-1]["number"][-1]) if self._parts else _NONE
+        return int(self._records["number"][-1]) if len(self._records) else _NONE
 
     def gtid_and_commit(self, number: int) -> tuple[str | None, int | None]:
         """A transaction's GTID and commit time."""
@@ -74,7 +71,7 @@ class TransactionFacts:
 
     def reset(self) -> None:
         """Nothing of what was said is asked for any more."""
-        self._parts.clear()
+        self._records = self._records[:0]
         self._ends.clear()
 
     def ended(self, number: int) -> bool:
@@ -83,51 +80,22 @@ class TransactionFacts:
 
     def forget(self, number: int) -> None:
         """Nothing before this transaction is asked for any more, but for a last one."""
-        while len(self._parts) > 1 and self._parts[1]["number"][0] <= number:
-            del self._parts[0]
-        if not self._parts:
+        if not len(self._records):
             return
-        number = min(number, int(self._parts[0]["number"][0]))
+        number = min(number, self.last)
+        self._records = self._records[max(number - self._first, 0) :]
         for old in [n for n in self._ends if n < number]:
             del self._ends[old]
         self._facts.forget(number)
-
-    def _records(self, numbers: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """Their records, in any order of the numbers, which are known."""
-        order = np.argsort(numbers, kind="stable")
-        wanted = numbers[order]
-        parts = self._between(int(wanted[0]), int(wanted[-1]))
-        starts = [int(part["number"][0]) for part in parts]
-        shares = np.split(wanted, np.searchsorted(wanted, starts[1:]))
-        found = np.empty(len(numbers), parts[0].dtype)
-        found[order] = np.concatenate(
-            [part[share - start] for part, start, share in zip(parts, starts, shares, strict=True)]
-        )
-        return found
-
-    def _of(self, numbers: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """Their records; the numbers are sorted, and known."""
-        first, last = int(numbers[0]), int(numbers[-1])
-        if last - first > _SPARSE * len(numbers):
-            return self._records(numbers)
-        found = []
-        for part in self._between(first, last):
-            start = int(part["number"][0])
-            found.append(part[max(first - start, 0) : last - start + 1])
-        records: np.ndarray[Any, Any] = found[0] if len(found) == 1 else np.concatenate(found)
-        return records if len(records) == len(numbers) else records[numbers - first]
-
-    def _between(self, first: int, last: int) -> list[np.ndarray[Any, Any]]:
-        """The parts that tell of these transactions and those between them."""
-        begin = max(0, bisect_right(self._parts, first, key=_first) - 1)
-        return self._parts[begin : bisect_right(self._parts, last, lo=begin, key=_first)]
 
     def columns(self, numbers: np.ndarray[Any, Any]) -> dict[str, PerTransaction]:
         """``gtid``, ``commit_timestamp``, ``thread_id``, ``xid``, ``xa`` of transactions that are
         sorted by number."""
         if not len(numbers):
             return {name: PerTransaction.of([]) for name in _JOINED}
-        records = self._of(numbers)
+        first, last = (int(numbers[i]) - self._first for i in (0, -1))
+        whole = last - first == len(numbers) - 1
+        records = self._records[slice(first, last + 1) if whole else numbers - self._first]
         has = records["has"]
         columns = {
             "gtid": _gtids(records),
@@ -140,20 +108,11 @@ class TransactionFacts:
             self._correct(columns, numbers.tolist())
         return columns
 
-    def plain(self, numbers: np.ndarray[Any, Any]) -> np.ndarray[Any, Any] | None:
-        """The records of transactions in any order, None where one has more facts than its own."""
-        rare = self._ends or self._facts.gtids or self._facts.xa
-        return None if rare and self._special(numbers.tolist()) else self._records(numbers)
-
-    def _special(self, numbers: list[int]) -> bool:
-        """Whether more is known of one of them than its record tells."""
-        facts = (self._facts.gtids, self._facts.xa, self._ends)
-        return any(known and not known.keys().isdisjoint(numbers) for known in facts)
-
     def _correct(self, columns: dict[str, PerTransaction], numbers: list[int]) -> None:
         """Put into the columns what the kernel does not know of some transactions."""
         facts = self._facts
-        if not self._special(numbers):
+        rare = (facts.gtids, facts.xa, self._ends)
+        if all(known.keys().isdisjoint(numbers) for known in rare):
             return
         values = {name: column.to_list() for name, column in columns.items()}
         for i, number in enumerate(numbers):
@@ -189,10 +148,6 @@ class TransactionFacts:
             if filters.stop_time is not None:
                 wanted &= moments < filters.stop_time
         return wanted
-
-
-def _first(part: np.ndarray[Any, Any]) -> int:
-    return int(part["number"][0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +197,11 @@ class PerTransaction:
         )
 
 
+def joined(parts: Sequence[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
+    """Records in one array, as bytes: numpy copies them field by field, which takes long."""
+    return np.concatenate([part.view(np.uint8) for part in parts]).view(TRANSACTIONS)
+
+
 def _gtids(records: np.ndarray[Any, Any]) -> PerTransaction:
     """``uuid:number`` of each, none for an anonymous one."""
     count = len(records)
@@ -249,7 +209,7 @@ def _gtids(records: np.ndarray[Any, Any]) -> PerTransaction:
     if not there.any():
         return PerTransaction(np.zeros(count, np.int32), there)
     texts = gtid_array(records)
-    if there.all() and ascending(records):
+    if there.all() and _ascending(records):
         return PerTransaction(np.arange(count, dtype=np.int32), there, texts)
     coded = texts.dictionary_encode()
     return PerTransaction(places_of(coded), there, coded.dictionary)
@@ -262,12 +222,8 @@ def gtid_array(records: np.ndarray[Any, Any]) -> pa.Array:
     return pa.Array.from_buffers(pa.string(), len(records), buffers, 0)
 
 
-def ascending(records: np.ndarray[Any, Any], first: np.ndarray[Any, Any] | bool = False) -> bool:
-    """Whether all are of one source, their numbers growing: then none is there twice.
-
-    ``first``: where another series begins.
-    """
-    sids = np.ascontiguousarray(records["sid"]).view("<u8").reshape(-1, 2)
-    grows = np.ones(len(records), bool)
-    grows[1:] = (sids[1:] == sids[:-1]).all(axis=1) & (np.diff(records["gno"]) > 0)
-    return bool((grows | first).all())
+def _ascending(records: np.ndarray[Any, Any]) -> bool:
+    """Whether all are of one source, their numbers growing: then none is there twice."""
+    return bool(
+        (records["sid"][1:] == records["sid"][:-1]).all() and (np.diff(records["gno"]) > 0).all()
+    )

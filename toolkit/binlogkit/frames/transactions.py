@@ -15,12 +15,13 @@ from binlogkit.events.gtid import Gtid
 from binlogkit.frames.arrays import bits, flags, integers, numbers, text_array
 from binlogkit.frames.fields.field import arrow_schema
 from binlogkit.frames.fields.ledger import TRANSACTION
-from binlogkit.frames.transaction_facts import COMMIT, GTID, THREAD, XID, gtid_array
+from binlogkit.frames.transaction_facts import COMMIT, GTID, THREAD, XID, gtid_array, joined
 from binlogkit.frames.wanted import operations, wanted_transactions
 from binlogkit.rows.filters import OPS, Filters
+from binlogkit.rows.prepared import Decision, Prepared
 from binlogkit.rows.settling import OUTCOMES
 from binlogkit.rows.slots import table_name
-from binlogkit.rows.transactions import Outcome, Prepared, Transaction
+from binlogkit.rows.transactions import Transaction
 from binlogkit.rows.window import BAD_CHECKSUM, ROWS_EVENTS, TRANSACTIONS, Stretch, Window
 
 _CLOCK = 2
@@ -28,7 +29,7 @@ _NAME_BITS = 32
 _OF_GTID = (
     "commit_timestamp", "original_commit_timestamp", "last_committed", "sequence_number",
 )  # fmt: skip
-_FACTS = ("xa", "resolves", *_OF_GTID)
+_FACTS = ("xa", *_OF_GTID)
 # What the kernel's records hold as it is, and by which bit of ``has`` they have the rest.
 _STORED = ("pos", "end_pos", "server_id", "timestamp", "end_timestamp", "events", "size")
 _WHERE = {
@@ -109,6 +110,8 @@ class Transactions:
         self._repeated: set[int] = set()
         self._end_files: dict[int, str] = {}
         self._told: dict[int, _Told] = {}
+        self._prepared = Prepared()
+        self._decisions: dict[int, Decision] = {}
         self._tables = _Pairs()
         self._counts: list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]] = []
         self._next = 0
@@ -118,6 +121,7 @@ class Transactions:
     def take(self, window: Window, rows: np.ndarray[Any, Any] | None = None) -> None:
         """Take the next window; ``rows``: of each entry, None where they are not counted."""
         self._take_records(window)
+        self._decisions |= {n: decision for n, _, decision in self._prepared.take(window)}
         at = 0 if window.stretch is None else window.stretch.ordinal
         for item in window.looked:
             if item.told is not None and item.number >= 0:
@@ -209,15 +213,14 @@ class Transactions:
         self,
         filters: Filters | None = None,
         files: Sequence[str] = (),
-        decisions: Mapping[int, tuple[Outcome, str, int]] | None = None,
+        decisions: Mapping[int, Decision] | None = None,
     ) -> pa.Table:
         """The transactions in log order, prepared ones resolved where these logs say how.
 
         ``filters``: which are wanted; a position counts by the transaction's start; ``files``: the
         names of the logs that were read; ``decisions``: what became of prepared ones elsewhere.
         """
-        parts = [part for part in self._records if len(part)]
-        records = np.concatenate(parts) if parts else np.zeros(0, TRANSACTIONS)
+        records = joined(self._records or [np.zeros(0, TRANSACTIONS)])
         columns = self._columns(records, decisions or {})
         schema = arrow_schema(TRANSACTION)
         made = [columns[field.name].cast(field.type) for field in schema]
@@ -231,7 +234,7 @@ class Transactions:
     def _columns(
         self,
         records: np.ndarray[Any, Any],
-        decisions: Mapping[int, tuple[Outcome, str, int]],
+        decisions: Mapping[int, Decision],
     ) -> dict[str, Any]:
         count, own, has = len(records), records["number"], records["has"]
         counts = self._sums(records)
@@ -249,14 +252,14 @@ class Transactions:
             row_events > 0, np.where(dml > 0, 1, 0), np.where(dml > 0, 2, 3)
         ).astype(np.int32)
         formats = text_array(["row", "mixed", "statement", "none"])
-        resolved = self._resolved(records) | {
-            number: (OUTCOMES.index(how), file, pos)
-            for number, (how, file, pos) in decisions.items()
+        resolved = {
+            number: decision
+            for number, decision in {**self._decisions, **decisions}.items()
             if first <= number < first + count
         }
         outcome = records["outcome"].astype(np.int32)
         for number, (how, _, _) in resolved.items():
-            outcome[number - first] = how
+            outcome[number - first] = OUTCOMES.index(how)
         columns: dict[str, Any] = {name: numbers(records[name]) for name in _STORED}
         columns |= {name: numbers(records[name], there=has & bit) for name, bit in _WHERE.items()}
         columns |= {f"{op}s": numbers(counts[:, i]) for i, op in enumerate(OPS)}
@@ -294,23 +297,6 @@ class Transactions:
         for own, counts in self._counts:
             sums[own - first] += counts
         return sums
-
-    def _resolved(self, records: np.ndarray[Any, Any]) -> dict[int, tuple[int, str, int]]:
-        """What XA COMMIT and XA ROLLBACK decide: (outcome, file, position) by transaction."""
-        prepared = Prepared()
-        found: dict[int, tuple[int, str, int]] = {}
-        first = int(records["number"][0]) if len(records) else 0
-        for number in sorted(n for n, t in self._told.items() if t.known.xa or t.known.resolves):
-            known, record = self._told[number].known, records[number - first]
-            source, again = _name_at(self._sources, number), number in self._repeated
-            if OUTCOMES[record["outcome"]] == Outcome.PREPARED and known.xa is not None:
-                prepared.add(source, known.xa, number, again=again)
-            elif known.resolves is not None:
-                decided = prepared.decided(source, known.resolves)
-                if decided is not None and not again:
-                    place = _name_at(self._files, number), int(record["pos"])
-                    found[decided] = (int(record["outcome"]), *place)
-        return found
 
 
 def _name_at(known: list[tuple[int, str]], number: int) -> str:

@@ -20,12 +20,15 @@ from binlogkit.analyses.audit.limits import LIMITS
 from binlogkit.analyses.audit.rhythm import BURSTS
 from binlogkit.errors import DamageError
 from binlogkit.frames.fields.field import Fields, fields, to_table
-from binlogkit.frames.fields.ledger import AUDIT_FINDING, CONTINUITY, FILE, STATEMENT
+from binlogkit.frames.fields.ledger import ASSUMPTION, AUDIT_FINDING, CONTINUITY, FILE, STATEMENT
+from binlogkit.log.gaps import assumed
+from binlogkit.log.images import ImageChecks
 from binlogkit.log.verify import FindingStream, Verification, verify_log
 from binlogkit.rows.filter_args import FilterArgs, check_names
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.soundness import FileFacts, Finding, Grade, Joint
 from binlogkit.sources.layers import FileHash
+from binlogkit.sources.log_format import version_tuple
 
 if TYPE_CHECKING:
     import numpy as np
@@ -54,6 +57,7 @@ SECTIONS: dict[str, Fields] = {
     "formats": FORMATS,
     "bursts": BURSTS,
     "limits": LIMITS,
+    "assumes": ASSUMPTION,
 }
 
 _LARGEST = 50
@@ -90,9 +94,9 @@ def audit_log(log: Streams, **filters: Unpack[FilterArgs]) -> Audit:
 
     hashes = [FileHash(carrier.opener) for carrier in log.carriers]
     carriers = [replace(c, opener=h.open) for c, h in zip(log.carriers, hashes, strict=True)]
-    verification, *ledgers = _ledgers(log, carriers, **filters)
+    verification, undecodable, *ledgers = _ledgers(log, carriers, **filters)
     changes, transactions, statements, boundaries, cascades = ledgers
-    undecodable = log.undecodable
+    versions = [version_tuple(f.server_version or "") for f in verification.files]
     kinds = statements.column("kind").to_pylist()
     told = pa.array([k in ("ddl", "dml", "account", "admin") for k in kinds], pa.bool_())
     sections = {
@@ -117,6 +121,10 @@ def audit_log(log: Streams, **filters: Unpack[FilterArgs]) -> Audit:
             cascades=cascades,
             loose={f.name: f.alone for f in verification.files if f.loose},
         ),
+        "assumes": to_table(
+            ({"assumed": told} for told in assumed(log, max(versions, default=(0, 0, 0)))),
+            ASSUMPTION,
+        ),
     }
     return Audit(sections, log.files)
 
@@ -140,9 +148,10 @@ class _Lists:
 
 def _ledgers(
     log: Streams, carriers: list[Carrier], **filters: Unpack[FilterArgs]
-) -> tuple[Verification, pa.Table, pa.Table, pa.Table, pa.Table, list[str]]:
-    """The verification, the changes without their images, ``log.transactions``, ``statements`` and
-    ``boundaries``, and the tables that a schema in use says foreign keys cascade into.
+) -> tuple[Verification, int, pa.Table, pa.Table, pa.Table, pa.Table, list[str]]:
+    """The verification, how many cells cannot be decoded, the changes without their images,
+    ``log.transactions``, ``statements`` and ``boundaries``, and the tables that a schema in use
+    says foreign keys cascade into.
 
     Of one reading; where damage ends it, the verification goes through all logs by itself.
     """
@@ -150,17 +159,16 @@ def _ledgers(
     from binlogkit.frames.row_counts import RowCounts
     from binlogkit.frames.transactions import those
 
-    wanted = Filters.build(**filters)
-    reading, activity = log.reading(carriers), Activity()
+    wanted, stream = Filters.build(**filters), FindingStream(log)
+    reading, activity = log.reading(carriers, stream.gaps), Activity()
     lists, counts = _Lists(wanted), RowCounts(stops=False)
-    stream, findings = FindingStream(log), list[Finding]()
+    images = None if filters else ImageChecks(log)
 
     def take(window: Window) -> None:
-        findings.extend(stream.take(window))
         lists.take(window, counts.of(window)[0] if filters else None)
 
     try:
-        for batch in log.read_batches(reading, wanted, views=(take,)):
+        for batch in log.read_batches(reading, wanted, views=(take,), images=images):
             activity.take(batch.batch)
     except DamageError as error:
         # Events after it were taken with their windows: what came before it is read again.
@@ -168,17 +176,18 @@ def _ledgers(
         log.view(lists.take, counting=True)
         if str(error) not in map(str, log.damages):
             log.damages.append(error)
-        verification, changes = verify_log(log), activity.finish()
+        verification, changes = verify_log(log, images=not filters), activity.finish()
     else:
-        findings += stream.end()
+        unlogged = [] if images is None else stream.unlogged(images, reading)
+        findings = [*stream.fresh(), *unlogged, *stream.end(log.copies())]
         verification = Verification(findings, stream.files, stream.joints)
         changes = activity.finish()
         if not filters:
             lists.transactions.count(changes)
-    log.losses = []  # the verification tells of them
     found = lists.transactions.finish(wanted, log.files)
     return (
         verification,
+        reading.undecodable,
         changes,
         those(found, changes.column("tx").unique().to_pylist()) if wanted.where else found,
         lists.statements.finish(),

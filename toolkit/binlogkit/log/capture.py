@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from binlogkit.events.format_description import FormatDescription
+from binlogkit.events.gtid import PreviousGtids
 from binlogkit.events.gtid_set import GtidSet
+from binlogkit.events.reader import read_events
+from binlogkit.rows.gtid_ledger import GtidLedger
 from binlogkit.sources.connection import ServerSettings, parse_url
-from binlogkit.sources.server.stream import FIRST_POSITION
+from binlogkit.sources.server.client import SILENCE, ServerFacts
+from binlogkit.sources.server.stream import FIRST_POSITION, StreamEvent
 
 if TYPE_CHECKING:
     from binlogkit.errors import LostConnectionError
     from binlogkit.sources.server.capture import Captured, Progress
     from binlogkit.sources.server.resume import Stop
+
+
+_STARTS_WITHIN = 3600  # seconds between a server's start and its first log
 
 
 def capture(
@@ -25,6 +34,7 @@ def capture(
     start_position: int = FIRST_POSITION,
     gtid_set: str | GtidSet | None = None,
     patience: float = 300.0,
+    silence: float = SILENCE,
     stop: Stop | None = None,
     progress: Callable[[Progress], None] | None = None,
     lost: Callable[[LostConnectionError], None] | None = None,
@@ -35,7 +45,8 @@ def capture(
     ``?defaults-file=…``) or settings; ``follow``: until ``stop.now()`` is called, else up to the
     end of the last log; ``start_log``, ``start_position``: where a new capture begins (first log,
     4); ``gtid_set``: begin with the log that has the first transaction outside the set;
-    ``patience``: seconds to look for a lost server. Errors: UsageError, InputError, WriteError,
+    ``patience``: seconds to look for a lost server; ``silence``: seconds without a byte, heartbeats
+    included, after which it is lost. Errors: UsageError, InputError, WriteError,
     ServerError: LostConnectionError, ReplicationError, LogGapError.
     """
     from binlogkit.sources.server.capture import Start
@@ -53,4 +64,28 @@ def capture(
         stop=stop,
         progress=progress,
         lost=lost,
+        follows=_not_following,
+        silence=silence,
     )
+
+
+def _not_following(ended: Path, head: Sequence[StreamEvent], facts: ServerFacts) -> str | None:
+    """Why a log that begins with ``head`` does not follow the captured one ``ended``, None where
+    nothing speaks against it: RESET MASTER TO gives a new log any number."""
+    from binlogkit.log.follow import raw_events
+    from binlogkit.log.opening import open_log
+
+    before = open_log(ended, on_damage="report").verify().files[0]
+    bodies = [event.body for event in read_events(raw_events(head), on_damage="report")]
+    told = next((body.gtid_set for body in bodies if isinstance(body, PreviousGtids)), None)
+    gtids = GtidLedger(before.previous)
+    gtids.add_set(before.gtids.to_set())
+    if told is not None and (known := gtids.to_set()):
+        lost = known.subtract(GtidSet.parse(told))
+        return f"its PREVIOUS_GTIDS lack {lost}" if lost else None
+    begun = next((body.created for body in bodies if isinstance(body, FormatDescription)), 0)
+    if begun and before.ended == "ROTATE_EVENT":
+        return "it was begun anew, and not by the rotation that ends the other"
+    if begun and facts.started is not None and begun > facts.started + _STARTS_WITHIN:
+        return "it was begun anew while the server ran, and the other ends with its shutdown"
+    return None

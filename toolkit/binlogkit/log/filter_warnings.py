@@ -15,7 +15,6 @@ from typing import Any, BinaryIO, Protocol
 
 from binlogkit.errors import DamageError, InputError, LimitError, UnmetWarning, printable
 from binlogkit.rows.filters import Filters, TableName, written_table_name
-from binlogkit.rows.reading import Times
 from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.loose_events import LooseEvents
 
@@ -30,7 +29,10 @@ class Read(Protocol):
 
     carriers: list[Carrier]
     met: Any
-    times: Times
+
+    @property
+    def times(self) -> tuple[int, int] | None:
+        """Between which seconds its events lie."""
 
 
 def unmet(log: Read, filters: Mapping[str, Any], *, nothing: bool) -> list[str]:
@@ -101,10 +103,10 @@ def times_outside(log: Read, filters: Mapping[str, Any]) -> list[str]:
         stop_time=filters.get("stop_time"),
         timezone=filters.get("timezone"),
     )
-    start, stop, first = wanted.start_time, wanted.stop_time, log.times.first
-    if first is None:
+    start, stop, times = wanted.start_time, wanted.stop_time, log.times
+    if times is None:
         return []
-    last = log.times.last
+    first, last = times
     told, found = f"the log's events are from {utc(first)} to {utc(last)}", []
     if start is not None and start >= (last + 1) * MICROSECONDS:
         found.append(f"{told}, before the start time {utc(start // MICROSECONDS)}")

@@ -12,6 +12,7 @@ from binlogkit.errors import UsageError
 from binlogkit.events.base import Event
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.events.reader import read_events
+from binlogkit.sources.carriers import shown
 from binlogkit.sources.connection import ServerSettings, parse_url
 from binlogkit.sources.raw import RawEvent
 from binlogkit.sources.server.stream import FIRST_POSITION, Item, StreamEvent
@@ -34,6 +35,7 @@ def follow(
     wait: bool = True,
     heartbeat: float = 10.0,
     patience: float = 300.0,
+    silence: float = 120.0,
     stop: Stop | None = None,
     lost: Callable[[LostConnectionError], None] | None = None,
 ) -> Iterator[Event]:
@@ -42,9 +44,10 @@ def follow(
     ``server``: ``mysql://user@host:port`` or settings; ``start_log``, ``start_position``: the place
     (the first log, 4); ``gtid_set``: what is not to be sent (needs gtid_mode=ON; a lost connection
     is taken up by GTID on the same server); ``wait``: for what will be written, until
-    ``stop.now()``; without it up to the end of the last log. Each event comes once, with the log's
-    name as ``raw.file`` and its 64-bit offset there as ``raw.pos``; what the server makes up is
-    left out. Errors: as :func:`capture`; DamageError.
+    ``stop.now()``; without it up to the end of the last log; ``heartbeat``: seconds after which an
+    idle server sends one; ``patience``, ``silence``: as :func:`capture`. Each event comes once,
+    with the log's name as ``raw.file`` and its 64-bit offset there as ``raw.pos``; what the server
+    makes up is left out. Errors: as :func:`capture`; DamageError.
     """
     from binlogkit.sources.server.client import Identity, ReplicationClient
     from binlogkit.sources.server.resume import ResumePoint, SteadyStream
@@ -53,7 +56,7 @@ def follow(
         raise UsageError("events are followed from a place or by GTIDs, not both")
     settings = parse_url(server)[0] if isinstance(server, str) else server
     connect: Callable[[], ReplicationClient] = partial(
-        ReplicationClient, settings, Identity(), heartbeat=heartbeat
+        ReplicationClient, settings, Identity(), heartbeat=heartbeat, silence=silence
     )
     seen = _Seen(GtidSet.parse(gtid_set) if isinstance(gtid_set, str) else gtid_set or GtidSet())
     stream = SteadyStream(
@@ -65,7 +68,7 @@ def follow(
         stop=stop,
         lost=lost,
     )
-    for event in read_events(_raw(stream)):
+    for event in read_events(raw_events(stream)):
         header = event.raw.header
         if header.type_code == EventType.FORMAT_DESCRIPTION_EVENT and not header.log_pos:
             continue
@@ -107,15 +110,18 @@ class _Seen:
         return self._known.wire()
 
 
-def _raw(stream: Iterable[Item]) -> Iterator[RawEvent]:
-    """What is made up is needed to read what follows; its ``log_pos`` is 0."""
+def raw_events(stream: Iterable[Item]) -> Iterator[RawEvent]:
+    """The events of a dump as the rooms above take them.
+
+    What is made up is needed to read what follows; its ``log_pos`` is 0.
+    """
     for item in stream:
         if not isinstance(item, StreamEvent):
             continue
         header = replace(item.header, log_pos=0) if item.made_up else item.header
         checksummed = item.format.checksummed(header.type_code)
         yield RawEvent(
-            file=item.file,
+            file=shown(item.file),
             pos=item.pos,
             header=header,
             body=item.body,

@@ -48,24 +48,25 @@ class Reach:
 
     def holds(self, file: str, pos: int | None) -> bool:
         """Whether changes that are missing there may belong to the state."""
-        from binlogkit.analyses.point_in_time import AtPosition, AtTime
-
-        until, here = self._until, (self._files.get(file, 0), pos or 0)
-        if until is None:
-            return True
-        if isinstance(until, AtPosition):
-            return here < (self._files.get(until.file, len(self._files)), until.pos)
-        if isinstance(until, AtTime):
-            later = (row for row in self._rows if _moment(row) > until.microseconds)
-            return not any((self._files[row["file"]], row["pos"]) < here for row in later)
-        ends = (row for row in self._rows if row["tx"] in self._counted)
-        return any((self._files[row["end_file"]], row["end_pos"]) > here for row in ends)
+        return (self._files.get(file, 0), pos or 0) < self._end
 
     @cached_property
-    def _rows(self) -> list[dict[str, Any]]:
-        """The transactions' places and times: the same for every gap."""
+    def _end(self) -> tuple[int, int]:
+        """The place, a file's number and a position, from where on none do."""
+        from binlogkit.analyses.point_in_time import AtPosition, AtTime
+
+        until, files, nowhere = self._until, self._files, (len(self._files), 0)
+        if until is None:
+            return nowhere
+        if isinstance(until, AtPosition):
+            return (files.get(until.file, len(files)), until.pos)
         names = ("tx", "file", "pos", "end_file", "end_pos", "commit_timestamp", "end_timestamp")
-        return list(self._transactions.select(names).to_pylist())
+        rows = self._transactions.select(names).to_pylist()
+        if isinstance(until, AtTime):
+            later = (row for row in rows if _moment(row) > until.microseconds)
+            return min(((files[row["file"]], row["pos"] + 1) for row in later), default=nowhere)
+        ends = (row for row in rows if row["tx"] in self._counted)
+        return max(((files[row["end_file"]], row["end_pos"]) for row in ends), default=(0, 0))
 
 
 def _moment(row: dict[str, Any]) -> int:

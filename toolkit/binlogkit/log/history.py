@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from binlogkit.events.format_description import FormatDescription
 from binlogkit.frames.statements import Boundaries, Record, in_small_letters
 from binlogkit.rows.ddl import TableChange
 from binlogkit.rows.filters import Filters
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
 
 #: The engine of tables whose rows are those of others (manual, "The MERGE Storage Engine").
 MERGE = "MRG_MYISAM"
+Name = tuple[str, str]
 _SEQ = attrgetter("seq")
 
 
@@ -42,37 +42,35 @@ class Merged:
     """Rows that were written to a MERGE table; ``tx``: in which transaction."""
 
     seq: int
-    name: tuple[str, str]
+    name: Name
     tx: int | None
     file: str
     pos: int
 
 
-@dataclass(slots=True)
 class History:
     """What a reading's windows tell of every table: boundaries, and layouts in log order.
 
     ``wanted``: of which sources' logs; ``sources``: whose logs have changes of each table;
-    ``merged``: the first change of each MERGE table in each transaction, in log order;
-    ``folded``: names are in small letters, as the server showed to store them; ``ends``: where the
-    last event of each file that was read ends; ``latest``: the latest second of an event.
+    ``version``: the newest server's; ``merged``: the first change of each MERGE table in each
+    transaction, in log order; ``folded``: names are in small letters, as the server showed to store
+    them; ``ends``: where the last event of each file that was read ends; ``latest``: the latest
+    second of an event.
     """
 
-    wanted: Filters = field(default_factory=Filters)
-    layouts: dict[tuple[str, str], list[TableFacts]] = field(default_factory=dict)
-    sources: dict[tuple[str, str], set[str]] = field(default_factory=dict)
-    version: tuple[int, int, int] = (0, 0, 0)
-    merged: dict[tuple[tuple[str, str], int | None], Merged] = field(default_factory=dict)
-    folded: bool = False
-    ends: dict[str, int] = field(default_factory=dict)
-    latest: int = 0
-    _boundaries: Boundaries = field(init=False)
-    _merging: bool = False  # whether there are MERGE tables
+    def __init__(self, wanted: Filters) -> None:
+        self.layouts: dict[Name, list[TableFacts]] = {}
+        self.sources: dict[Name, set[str]] = {}
+        self.version = (0, 0, 0)
+        self.merged: dict[tuple[Name, int | None], Merged] = {}
+        self.folded = False
+        self.ends: dict[str, int] = {}
+        self.latest = 0
+        self._wanted = wanted
+        self._boundaries = Boundaries(wanted)
+        self._merging = False  # whether there are MERGE tables
 
-    def __post_init__(self) -> None:
-        self._boundaries = Boundaries(self.wanted)
-
-    def layout(self, name: tuple[str, str], counted: frozenset[int]) -> TableFacts:
+    def layout(self, name: Name, counted: frozenset[int]) -> TableFacts:
         """The last layout of a transaction that counts."""
         last = TableFacts(-1, None, None, ())
         for layout in self.layouts.get(name, ()):
@@ -80,34 +78,22 @@ class History:
                 last = layout
         return last
 
-    def key(self, name: tuple[str, str], seq: int) -> tuple[str, ...]:
+    def key(self, name: Name, seq: int) -> tuple[str, ...]:
         """The key of a table as it is known at a place of the log."""
         known = self.layouts.get(name, ())
         before = bisect_right(known, seq, key=_SEQ)
         return known[before - 1].key if before else ()
 
-    def names(self, name: tuple[str, str]) -> set[tuple[str, str]]:
-        """The table's name, and those that it had before."""
-        names = {name}
-        for boundary in reversed(self.found):
-            old = (boundary["db"], boundary["table"])
-            if boundary["action"] == "rename" and _name_after(boundary) in names and all(old):
-                names.add((boundary["db"] or "", boundary["table"] or ""))
-        return names
-
     def take(self, window: Window) -> None:
         """Add what a window tells."""
         if window.folded and not self.folded:
             self.fold()
-        sources = self.wanted.sources
+        sources = self._wanted.sources
         if window.stretch is None or (sources and window.source not in sources):
             return
         self.ends[window.carrier.name] = int(window.stretch.ends[-1])
         self.latest = max(self.latest, int(window.stretch.entries["timestamp"].max()))
-        for item in window.looked:
-            if isinstance(item.event.body, FormatDescription):
-                version = version_tuple(item.event.body.server_version)
-                self.version = max(self.version, version)
+        self.version = max(self.version, version_tuple(window.server_version))
         changes = {item.i: iter(item.changes) for item in window.looked}
         told = self._boundaries.take(window)
         at = 0
@@ -119,15 +105,14 @@ class History:
         for i, boundary in told[at:]:
             self._take_boundary(boundary, next(changes[i]))
 
+    @property
+    def changes(self) -> dict[int, TableChange]:
+        """What each boundary is, with its definitions, by its ``seq``."""
+        return self._boundaries.changes
+
     def table(self, first: int = 0) -> pa.Table:
         """The boundaries as a frame, from the one of this number on."""
         return self._boundaries.finish(folded=self.folded, first=first)
-
-    @property
-    def found(self) -> list[Record]:
-        """The boundaries in log order."""
-        found = self._boundaries.found
-        return [in_small_letters(boundary) for boundary in found] if self.folded else found
 
     def _take_boundary(self, told: Record, change: TableChange) -> None:
         boundary = in_small_letters(told) if self.folded else told
@@ -175,7 +160,8 @@ class History:
         for known in self.layouts.values():
             known.sort(key=_SEQ)
         noted = [replace(m, name=self._stored(m.name)) for m in self.merged.values()]
-        noted += (_write(b) for b in self.found if b["action"] == "statement_write")
+        told = map(in_small_letters, self._boundaries.found)
+        noted += (_write(b) for b in told if b["action"] == "statement_write")
         self.merged = {}
         for change in sorted(noted, key=_SEQ):
             self._note_merge(change)
@@ -187,10 +173,10 @@ class History:
         if before and known[before - 1].engine == MERGE:
             self.merged.setdefault((change.name, change.tx), change)
 
-    def _stored(self, name: tuple[str, str]) -> tuple[str, str]:
+    def _stored(self, name: Name) -> Name:
         return (name[0].lower(), name[1].lower()) if self.folded else name
 
-    def _add(self, name: tuple[str, str], layout: TableFacts) -> None:
+    def _add(self, name: Name, layout: TableFacts) -> None:
         self._merging = self._merging or layout.engine == MERGE
         self.layouts.setdefault(name, []).append(layout)
 

@@ -138,19 +138,11 @@ class Log(Streams):
         self, table: str, columns: Iterable[str] | None = None
     ) -> list[pa.RecordBatch]:
         """A batch without a row of each version of a table that the last read met."""
-        import pyarrow as pa
-
-        from binlogkit.frames.layouts import schema_of
+        from binlogkit.frames.layouts import empty_batch
 
         wanted, asked = Filters.build(table=table), None if columns is None else set(columns)
         return [
-            pa.RecordBatch.from_pylist(
-                [],
-                schema_of(
-                    schema,
-                    [c.index for c in schema.columns if asked is None or c.name in asked],
-                ),
-            )
+            empty_batch(schema, asked)
             for name, versions in self.met.items()
             if wanted.wants_table(*name)
             for schema in versions
@@ -281,24 +273,43 @@ class Log(Streams):
 
         return write_loaded_files(self.reading(), Path(directory))
 
-    def undo(self, *, despite_gaps: bool = False, **filters: Unpack[FilterArgs]) -> Plans:
+    def undo(
+        self,
+        *,
+        despite_gaps: bool = False,
+        by_transaction: bool = False,
+        **filters: Unpack[FilterArgs],
+    ) -> Plans:
         """Plans that take the chosen changes back, last first: what reports.sql makes a script of.
 
         A sequence of mappings as analyses.undo.PLANS says, each made when it is asked for; one that
-        is ``refused`` says why. GapError: changes of the chosen tables may be missing, and the rows
-        may have been changed in ways that are not known; ``despite_gaps``: the plans are made all
-        the same, and their script names the gaps.
+        is ``refused`` says why. Its ``chosen`` says whose changes they are: filters by table or
+        time may choose those of several transactions, and parts of them. ``by_transaction``: all
+        changes of the transactions that the filters touch. GapError: changes of the chosen tables
+        may be missing, and the rows may have been changed in ways that are not known;
+        ``despite_gaps``: the plans are made all the same, and their script names the gaps.
         """
-        return self._plans(True, despite_gaps, filters)
+        return self._plans(True, despite_gaps, by_transaction, filters)
 
-    def redo(self, *, despite_gaps: bool = False, **filters: Unpack[FilterArgs]) -> Plans:
+    def redo(
+        self,
+        *,
+        despite_gaps: bool = False,
+        by_transaction: bool = False,
+        **filters: Unpack[FilterArgs],
+    ) -> Plans:
         """Plans that make the chosen changes again, first first; see :meth:`undo`."""
-        return self._plans(False, despite_gaps, filters)
+        return self._plans(False, despite_gaps, by_transaction, filters)
 
-    def _plans(self, backwards: bool, despite_gaps: bool, filters: FilterArgs) -> Plans:
+    def _plans(
+        self, backwards: bool, despite_gaps: bool, by_transaction: bool, filters: FilterArgs
+    ) -> Plans:
         from binlogkit.log.undo import plans_of
 
-        plans = plans_of(self, backwards=backwards, despite_gaps=despite_gaps, **filters)
+        plans = plans_of(
+            self, backwards=backwards, despite_gaps=despite_gaps, by_transaction=by_transaction,
+            **filters,
+        )  # fmt: skip
         warn_of_unmet(self, filters, nothing=not len(plans), level=4)
         return plans
 
@@ -313,16 +324,18 @@ class Log(Streams):
         warn_of_unmet(self, filters, nothing=not audit["by_table"].num_rows)
         return audit
 
-    def verify(self, *, rows: bool = False) -> Verification:
+    def verify(self, *, rows: bool = False, images: bool = False) -> Verification:
         """Whether the logs are whole: structure, checksums, positions, transactions, continuity.
 
-        ``rows``: decode all rows, not only those whose bytes no checksum vouches for. Damage is
-        among the findings; with ``on_damage="stop"`` it ends a file's reading. Nothing is raised
-        but what concerns the call; ``unreadable`` holds an input that could not be read.
+        ``rows``: decode all rows, not only those whose bytes no checksum vouches for;
+        ``images``: compare each image before a change with what the log last said of the row, of
+        tables with a key: rows that were changed outside the log. Damage is among the findings;
+        with ``on_damage="stop"`` it ends a file's reading. Nothing is raised but what concerns the
+        call; ``unreadable`` holds an input that could not be read.
         """
         from binlogkit.log.verify import verify_log
 
-        return verify_log(self, rows=rows)
+        return verify_log(self, rows=rows, images=images)
 
     def explain(self, at: Place | Iterable[Place] | None = None) -> Explanation:
         """Events as annotated walks over their bytes; see :func:`binlogkit.explain`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -87,10 +88,15 @@ def explain(
 
 
 def verify(
-    source: Any, *, rows: bool = False, on_damage: str = "report", **options: Any
+    source: Any,
+    *,
+    rows: bool = False,
+    images: bool = False,
+    on_damage: str = "report",
+    **options: Any,
 ) -> Verification:
     """Verify logs: ``binlogkit.open(source, …).verify()``; see :meth:`binlogkit.Log.verify`."""
-    return open_log(source, on_damage=on_damage, **options).verify(rows=rows)
+    return open_log(source, on_damage=on_damage, **options).verify(rows=rows, images=images)
 
 
 def _catalog(
@@ -112,11 +118,13 @@ def _catalog(
         from binlogkit.sources.connection import connect
 
         with connect(schema_from) as connection:
-            return from_server(lambda sql: _query(connection, sql)), Origin.SERVER
+            return from_server(partial(_query, connection, schema_from)), Origin.SERVER
     return schema, Origin.SCHEMA_FILE
 
 
-def _query(connection: Any, sql: str) -> list[tuple[Any, ...]]:
-    with connection.cursor() as cursor:
+def _query(connection: Any, server: str, sql: str) -> list[tuple[Any, ...]]:
+    from binlogkit.sources.connection import translated
+
+    with translated(server), connection.cursor() as cursor:
         cursor.execute(sql)
         return list(cursor.fetchall())

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from binlogkit.analyses.point_in_time.forward import ASIDE, COUNTS, LEFT_OUT, OPEN
+from binlogkit.analyses.point_in_time.forward import COUNTS, LEFT_OUT, OPEN
 from binlogkit.frames.transaction_facts import COMMIT, GTID, gtid_array
+from binlogkit.rows.prepared import Prepared
 from binlogkit.rows.settling import OUTCOMES
-from binlogkit.rows.transactions import Outcome, Prepared
+from binlogkit.rows.transactions import Outcome
 
 if TYPE_CHECKING:
     from binlogkit.log.point import Point
@@ -34,17 +35,17 @@ class Outcomes:
         self._last_member = _NONE
         self._prepared = Prepared()
         self._resolved: dict[int, int] = {}  # and which transactions decided them
-        rolled_back = COUNTS if transactional is False else LEFT_OUT
         meaning = {
             Outcome.COMMITTED: COUNTS,
-            Outcome.PREPARED: ASIDE,
-            Outcome.ROLLED_BACK: rolled_back,
+            Outcome.PREPARED: OPEN,
+            Outcome.ROLLED_BACK: COUNTS if transactional is False else LEFT_OUT,
         }
         self._meaning = np.array([meaning.get(o, LEFT_OUT) for o in OUTCOMES], np.uint8)
 
     def take(self, window: Window) -> None:
         """Add what a window tells."""
-        self._take_xa(window)
+        for prepared, decider, _ in self._prepared.take(window):
+            self._resolved[prepared] = decider
         records = window.transactions
         if not len(records):
             return
@@ -63,18 +64,6 @@ class Outcomes:
         self._known[at : self._count] = known
         if self._gtids is not None:
             self._note_members(window)
-
-    def _take_xa(self, window: Window) -> None:
-        for item in window.looked:
-            if item.told is None:
-                continue
-            if item.told.resolves is not None:
-                decided = self._prepared.decided(window.source, item.told.resolves)
-                if decided is not None and not window.repeats(item.number):
-                    self._resolved[decided] = item.number
-            elif item.told.xa is not None:
-                again = window.repeats(item.number)
-                self._prepared.add(window.source, item.told.xa, item.number, again=again)
 
     def _late(self, window: Window) -> np.ndarray[Any, Any]:
         """Which of a window's transactions end after the point."""
@@ -123,9 +112,8 @@ class Outcomes:
         elif self._place is None and self._time is None:
             found[(found == OPEN) & xid] = COUNTS
         found[tx < 0] = COUNTS
-        for prepared in np.unique(tx[found == ASIDE]).tolist():
-            decider = self._resolved.get(prepared)
+        for number in np.unique(tx[found == OPEN]).tolist() if self._resolved else ():
+            decider = self._resolved.get(number)
             if decider is not None:
-                known = self.of(np.array([decider]), np.zeros(1, bool))
-                found[tx == prepared] = ASIDE if known[0] == OPEN else known[0]
+                found[tx == number] = self.of(np.array([decider]), np.zeros(1, bool))[0]
         return found

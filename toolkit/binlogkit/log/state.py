@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Unpack
 
 from binlogkit.errors import UsageError
+from binlogkit.log.contradictions import UNLOGGED, unlogged
 from binlogkit.log.filter_warnings import others
 from binlogkit.log.gaps import CASCADES_LOGGED, Reach, assumed
 from binlogkit.log.history import MERGE, History, TableFacts
@@ -40,10 +41,10 @@ class TableState:
     """A table's rows as of a point.
 
     ``rows``, ``findings``: as analyses.point_in_time says; ``columns``, ``key``: the table's there;
-    ``determined``: whether the log determines the rows, cells in ``unknown`` aside, if what
-    ``assumes`` says holds, a sentence each; ``determined_rows``: how many rows it does determine,
-    all, or over gaps those that were last written as a whole after the last gap; ``reach``: how
-    far it goes.
+    ``rows_determined``: whether the log determines which rows there are and every cell that is not
+    in ``unknown``, if what ``assumes`` says holds, a sentence each; ``determined_rows``: how many
+    rows it does determine, all, or over gaps those that were last written as a whole after the last
+    gap; ``reach``: how far it goes.
     """
 
     table: tuple[str, str]
@@ -51,10 +52,15 @@ class TableState:
     findings: pa.Table
     columns: tuple[str, ...] | None
     key: tuple[str, ...]
-    determined: bool
+    rows_determined: bool
     assumes: tuple[str, ...]
     determined_rows: int
     reach: Reach
+
+    @property
+    def determined(self) -> bool:
+        """Whether the log determines all of it: the rows, and every cell of them."""
+        return self.rows_determined and not self.unknown_cells
 
     @property
     def determined_cells(self) -> int:
@@ -99,7 +105,9 @@ def table_states(
 ) -> Iterator[TableState]:
     """See :meth:`Log.state`; the log is read once for all tables, and once more for a table that
     the first reading shows to have been another, or to have had another key."""
-    from binlogkit.analyses.point_in_time import replay
+    from binlogkit.analyses.point_in_time import lineage, replay
+    from binlogkit.analyses.point_in_time.findings import Findings
+    from binlogkit.analyses.point_in_time.until import Counting
     from binlogkit.log.outcomes import Outcomes
     from binlogkit.log.state_reading import StateReading
 
@@ -111,19 +119,23 @@ def table_states(
     reading = StateReading(log, tables, Outcomes(point, transactional), key, sources)
     history, transactions, boundaries = reading.history, reading.transactions, reading.boundaries
     until, gaps = point.until(transactions), log.gaps
+    ended = Counting(transactions, until, Findings())
+    counted = frozenset([*ended.committed.tolist(), *ended.rolled_back.tolist()])
+    reach = Reach(log.files, transactions, counted, until)
+    gaps = [*gaps, *(found.gap() for found in unlogged(log, reading.images, gaps))]
     notes = point.notes(history, transactions)
     for table in tables:
         name = _full_name(history, table)
-        met = [history.sources.get(one, set()) for one in history.names(name)]
+        names = set(lineage(boundaries, name))
+        met = [history.sources.get(one, set()) for one in names]
         log.one_history(set[str]().union(*met), f"{table} is")
-        counted = _ended(transactions, until, name)
         layout = history.layout(name, counted)
         if key is not None and layout.columns is not None:
             check_names(key, layout.columns, "column")
         chosen = tuple(key) if key is not None else layout.key
         engine = _transactional(layout.engine) if transactional is None else transactional
         state = replay(
-            _changes(log, history.names(name), sources),
+            _changes(log, names, sources),
             boundaries,
             key=chosen,
             transactions=transactions,
@@ -135,9 +147,9 @@ def table_states(
             cascades=layout.parents,
             cascades_logged=history.version >= CASCADES_LOGGED,
             forward=reading.table(name),
+            given=reading.given,
         )
-        reach = Reach(log.files, transactions, counted, until)
-        standing = _gaps(gaps, boundaries, name, history.names(name), reach)
+        standing = _gaps(gaps, boundaries, name, names, reach)
         doubts = _doubts(layout, history, counted)
         if name not in history.layouts and not any(b.concerns(name) for b in boundaries):
             there = others(TableName(*name), log.met)
@@ -145,7 +157,7 @@ def table_states(
         certain = state.rows.num_rows if state.determined and not doubts else 0
         if certain and standing:
             certain = _behind(standing, state.rows, reading.partial(name), named=_named(log, name))
-        doubts += [_doubt("gap", gap.found, file=gap.file, pos=gap.pos) for gap in standing]
+        doubts += _of_gaps(standing)
         yield TableState(
             name,
             state.rows,
@@ -218,6 +230,17 @@ def _gaps(
     ]
 
 
+def _of_gaps(gaps: list[Gap]) -> list[dict[str, Any]]:
+    """The gaps as findings; changes outside the log as one, of the first of them."""
+    unlogged = [gap for gap in gaps if gap.code == UNLOGGED]
+    found = [_doubt("gap", g.found, file=g.file, pos=g.pos) for g in gaps if g.code != UNLOGGED]
+    if unlogged:
+        first = unlogged[0]
+        told = f"Changed outside of these logs: {first.found}"
+        found.append(_doubt("unlogged", told, len(unlogged), first.file, first.pos))
+    return found
+
+
 def _behind(gaps: list[Gap], rows: pa.Table, partial: int, *, named: bool) -> int:
     """How many rows were last written as a whole after all gaps.
 
@@ -264,14 +287,3 @@ def _transactional(engine: str | None) -> bool | None:
     return {"INNODB": True, "NDBCLUSTER": True}.get(
         engine.upper(), False if engine.upper() in _NOT_TRANSACTIONAL else None
     )
-
-
-def _ended(transactions: pa.Table, until: Any, name: tuple[str, str]) -> frozenset[int]:
-    """The numbers of the transactions that have ended by then."""
-    from binlogkit.analyses.point_in_time.findings import Findings
-    from binlogkit.analyses.point_in_time.until import ended
-
-    found = ended(
-        transactions, until, tables=(".".join(name),), transactional=None, findings=Findings()
-    )
-    return frozenset([*found.committed.tolist(), *found.rolled_back.tolist()])

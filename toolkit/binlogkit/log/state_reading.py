@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from binlogkit.analyses._savepoints import Undone, undone_ranges
-from binlogkit.analyses.point_in_time.boundary import Boundary, BoundaryReader
+from binlogkit.analyses.point_in_time.boundary import Boundary, read_boundaries
 from binlogkit.analyses.point_in_time.forward import Forward
 from binlogkit.frames.row_counts import RowCounts
 from binlogkit.frames.statements import Statements
 from binlogkit.frames.transactions import Transactions
 from binlogkit.log.history import History
+from binlogkit.log.images import ImageChecks
 from binlogkit.log.outcomes import Outcomes
 from binlogkit.rows.ddl import StatementKind
 from binlogkit.rows.filters import Filters
@@ -28,7 +29,8 @@ Name = tuple[str, str]
 class StateReading:
     """A log read once for the states of ``tables``, as they are asked for.
 
-    ``transactions``, ``statements``: frames; ``boundaries``: what happens to tables; ``history``.
+    ``transactions``, ``statements``: frames; ``boundaries``: what happens to tables; ``history``;
+    ``given``: what a schema file or a server says of tables.
     """
 
     def __init__(
@@ -42,14 +44,16 @@ class StateReading:
         wanted = Filters(sources=sources)
         self.history = History(wanted)
         self._outcomes, self._key = outcomes, key
+        known = log.options.catalog
+        self.given = {(t.db, t.table): t for t in known.tables()} if known is not None else {}
         self._ledger, self._texts = Transactions(), Statements(wanted)
         self._counts = RowCounts(stops=False)
-        self._reader = BoundaryReader()
         self.boundaries: list[Boundary] = []
         self._folded = False
         self._tables: dict[Name, Forward] = {}
         self._undone: list[Undone] | None = []  # None: not looked for since a ROLLBACK TO
         self._partial: dict[Name, int] = {}
+        self.images = ImageChecks(log)
         self._read(log, Filters.build(table=tables, source=sources))
         self.transactions = self._ledger.finish(wanted)
         self.statements = self._texts.finish()
@@ -58,7 +62,7 @@ class StateReading:
         """The rows of a table as far as they were folded."""
         forward = self._tables.get(name)
         if forward is None:
-            forward = Forward(name, self._outcomes.of)
+            forward = Forward(name, self._outcomes.of, self.given)
             forward.happen(self.boundaries)
         return forward
 
@@ -67,7 +71,9 @@ class StateReading:
         return self._partial.get(name, -1)
 
     def _read(self, log: Streams, wanted: Filters) -> None:
-        for found in log.batches_to_damage(log.reading(), wanted, views=(self._take,)):
+        for found in log.batches_to_damage(
+            log.reading(), wanted, views=(self._take,), images=self.images
+        ):
             self._change(found.table, found.batch)
         if log.unreadable is not None:
             raise log.unreadable
@@ -82,11 +88,11 @@ class StateReading:
         if self.history.folded and not self._folded:
             # Names met before are others now.
             self._folded = True
-            self._reader, self.boundaries = BoundaryReader(), []
+            self.boundaries = []
             for forward in self._tables.values():
                 forward.give_up()
             self._tables = {_small(name): forward for name, forward in self._tables.items()}
-        fresh = self._reader.read(self.history.table(len(self.boundaries)))
+        fresh = read_boundaries(self.history.table(len(self.boundaries)), self.history.changes)
         self.boundaries += fresh
         for forward in self._tables.values():
             forward.happen(fresh)

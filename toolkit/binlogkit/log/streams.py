@@ -5,24 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, Unpack
 
 from binlogkit.errors import DamageError, InputError, UsageError
 from binlogkit.frames.row_counts import RowCounts
-from binlogkit.log.copies import differing
+from binlogkit.log.copies import Differing, differing
 from binlogkit.log.filter_warnings import warn_of_unmet
 from binlogkit.rows.filter_args import FilterArgs, RowFilterArgs, check_names
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.options import ReadOptions
-from binlogkit.rows.reading import Reading, Times
+from binlogkit.rows.reading import Reading
 from binlogkit.rows.soundness import Finding, Gap, Gaps, Soundness
 from binlogkit.rows.window import SEQ_SHIFT
-from binlogkit.sources.carriers import Carrier
+from binlogkit.sources.carriers import Carrier, shown
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from binlogkit.frames.matching import Matcher
     from binlogkit.frames.transactions import Transactions
     from binlogkit.rows.losses import Loss
     from binlogkit.rows.schema import TableSchema
@@ -44,32 +43,52 @@ class Batch:
     batch: pa.RecordBatch
 
 
+class RowWatch(Protocol):
+    """What takes a reading's windows, and their batches with digests (log/images.py)."""
+
+    def take_window(self, window: Window) -> None:
+        """Take a window, before its rows."""
+
+    def watched(
+        self, window: Iterable[tuple[TableSchema, pa.RecordBatch]]
+    ) -> Iterable[tuple[TableSchema, pa.RecordBatch]]:
+        """Take a window's batches as they pass."""
+
+
 class Streams:
     """One log, or several read together in order.
 
     A stream that has ended warns (UnmetWarning) of filters that name what the log does not have.
 
-    ``damages``: what the last read met and, with ``on_damage="report"``, went past; ``losses``:
-    what may be missing there; ``problems``: definitions that contradict the log, in sentences;
-    ``loose``: texts and the like, how many statements in each have only their rows there;
-    ``met``: the tables whose table maps it came to, also of rows that a filter left out, and their
-    versions; ``times``: between which seconds its events lie.
+    ``damages``: what the last read met and, with ``on_damage="report"``, went past; ``problems``:
+    definitions that contradict the log, in sentences; ``loose``: texts and the like, how many
+    statements in each have only their rows there; ``met``: the tables whose table maps it came to,
+    also of rows that a filter left out, and their versions.
     """
 
     def __init__(self, carriers: Sequence[Carrier], options: ReadOptions | None = None) -> None:
         self.carriers = list(carriers)
         self.options = options or ReadOptions()
         self.damages: list[DamageError] = []
-        self.losses: list[Loss] = []
         self.problems: list[str] = []
         self.loose: dict[str, int] = {}
         self.met: Mapping[tuple[str, str], Sequence[TableSchema]] = {}
-        self.times = Times()
-        self.undecodable = 0
         self.unreadable: InputError | None = None
         self._reading: Reading | None = None
         self._gaps = Gaps()
-        self._differing: list[Gap] | None = None
+        self._copies: list[Differing] | None = None
+
+    @property
+    def losses(self) -> list[Loss]:
+        """What may be missing where the last read went past damage."""
+        return self._gaps.soundness.losses
+
+    @property
+    def times(self) -> tuple[int, int] | None:
+        """Between which seconds the events of the last read lie; None: none has a time."""
+        files = self._gaps.soundness.files
+        stamps = [s for f in files for s in (f.first_timestamp, f.last_timestamp) if s is not None]
+        return (min(stamps), max(stamps)) if stamps else None
 
     @property
     def gaps(self) -> list[Gap]:
@@ -77,13 +96,23 @@ class Streams:
         reading = self._reading
         if reading is None:
             return []
-        if self._differing is None:
-            copied, seq = self._gaps.soundness.copied(), reading.ordinal << SEQ_SHIFT
-            self._differing = [
-                Gap(f.code, f.place.file, f.place.pos, seq, tables or None, f.found)
-                for f, tables in differing(self.carriers, self.options, *copied)
-            ]
-        return [*reading.gaps, *self._differing]
+        seq = reading.ordinal << SEQ_SHIFT
+        return reading.gaps + [
+            Gap(f.code, f.place.file, f.place.pos, seq, tables or None, f.found)
+            for f, tables in self.copies()
+        ]
+
+    def copies(self) -> list[Differing]:
+        """What copies of transactions that the last read met differ in: they are read again."""
+        if self._copies is None:
+            copied = self._gaps.soundness.copied()
+            self._copies = list(differing(self.carriers, self.options, *copied))
+        return self._copies
+
+    @property
+    def undecodable(self) -> int:
+        """How many cells of the rows that were read last could not be decoded."""
+        return 0 if self._reading is None else self._reading.undecodable
 
     @property
     def notes(self) -> list[Finding]:
@@ -97,25 +126,29 @@ class Streams:
 
     def file_named(self, file: str) -> str:
         """The log's own name of a file that may be given without its folder; UsageError."""
+        file = shown(file)
         found = [f for f in self.files if f == file][:1] or [
-            f for f in self.files if f.replace("\\", "/").rsplit("/", 1)[-1] == file
+            f
+            for f in self.files
+            if file in (f.rsplit("/", 1)[-1], f.replace("\\", "/").rsplit("/", 1)[-1])
         ]
         if len(found) != 1:
             raise UsageError(f"{file} is not one of the logs read ({', '.join(self.files)})")
         return found[0]
 
-    def reading(self, carriers: Sequence[Carrier] | None = None) -> Reading:
+    def reading(
+        self, carriers: Sequence[Carrier] | None = None, gaps: Gaps | None = None
+    ) -> Reading:
         """A new reading of the log; what it meets is kept in ``damages`` and ``problems``.
 
-        ``carriers``: the log's own, opened otherwise.
+        ``carriers``: the log's own, opened otherwise; ``gaps``: what finds out what it stands on.
         """
         carriers = self.carriers if carriers is None else carriers
-        self._gaps = Gaps(Soundness(keeps=self.options.duplicates == "keep"))
-        self._differing = None
+        self._gaps = gaps or Gaps(Soundness(keeps=self.options.duplicates == "keep"))
+        self._copies = None
         reading = self._reading = Reading(carriers, self.options, gaps=self._gaps)
         self.damages, self.problems = reading.damages, reading.problems
-        self.losses, self.loose, self.met = reading.losses, reading.loose, reading.schemas
-        self.times = reading.times
+        self.loose, self.met = reading.loose, reading.schemas
         return reading
 
     # ---- streams of records -------------------------------------------------------------
@@ -167,10 +200,19 @@ class Streams:
         from binlogkit.frames.tables import generic_schema
 
         schema = generic_schema()
-        windows = self._matching(Filters.build(**filters))
+        windows = self._windows(Filters.build(**filters))
         return (
             batch for window in windows for batch in generic_rows(window, schema, compact=compact)
         )
+
+    def _windows(self, wanted: Filters) -> Iterator[list[pa.RecordBatch]]:
+        """The batches of each window."""
+        from binlogkit.frames.row_batches import read_batches
+
+        reading = self.reading()
+        for window in read_batches(reading, wanted, to_sort=True):
+            yield [batch for _, batch in window]
+        _no_others(reading, wanted, frozenset())
 
     def transaction_records(self, **filters: Unpack[FilterArgs]) -> Iterator[dict[str, Any]]:
         """One dict per transaction with its outcome, as ``transactions --format jsonl``.
@@ -295,20 +337,23 @@ class Streams:
         wanted: Filters,
         asked: frozenset[str] | None = None,
         views: Sequence[Callable[[Window], object]] = (),
+        images: RowWatch | None = None,
     ) -> Iterator[Batch]:
-        """What :meth:`batches` does with a reading; ``views`` take each of its windows as well."""
-        from binlogkit.frames.projection import projected
+        """What :meth:`batches` does with a reading; ``views`` take each of its windows as well.
 
-        matching = _matcher(wanted)
+        ``images`` take both; batches have digests then.
+        """
+        from binlogkit.frames.projection import projected
+        from binlogkit.frames.row_batches import read_batches
+
         decoded = None if asked is None else asked | wanted.where.columns
-        for window in self._windows(reading, wanted, decoded, views=views):
-            for batch in window:
-                kept = matching(batch.batch) if matching else batch.batch
-                if kept.num_rows:
-                    kept = kept if asked is None else projected(kept, asked)
-                    yield Batch(batch.table, batch.schema_version, kept)
-        if matching:
-            matching.complain()
+        if images is not None:
+            views = (*views, images.take_window)
+        how: dict[str, Any] = {"digests": images is not None, "views": views}
+        for window in read_batches(reading, wanted, columns=decoded, **how):
+            for schema, batch in window if images is None else images.watched(window):
+                kept = batch if asked is None else projected(batch, asked)
+                yield Batch(schema.name, schema.version, kept)
         _no_others(reading, wanted, asked or frozenset())
 
     def batches_to_damage(
@@ -317,51 +362,19 @@ class Streams:
         wanted: Filters,
         asked: frozenset[str] | None = None,
         views: Sequence[Callable[[Window], object]] = (),
+        images: RowWatch | None = None,
     ) -> Iterator[Batch]:
         """What :meth:`read_batches` gives up to damage, which is kept in ``reading.damages``; a log
         that cannot be read is in ``unreadable``."""
         self.unreadable = None
         try:
-            yield from self.read_batches(reading, wanted, asked, views)
+            yield from self.read_batches(reading, wanted, asked, views, images)
         except DamageError as error:
             reading.damages.append(error)
         except InputError as error:
             if reading.unreadable is None:
                 raise
             self.unreadable = error
-
-    def _matching(self, wanted: Filters) -> Iterator[list[pa.RecordBatch]]:
-        """The batches of each window, rows chosen by their values."""
-        matching, reading = _matcher(wanted), self.reading()
-        for window in self._windows(reading, wanted, to_sort=True):
-            found = [matching(b.batch) if matching else b.batch for b in window]
-            yield [batch for batch in found if batch.num_rows]
-        if matching:
-            matching.complain()
-        _no_others(reading, wanted, frozenset())
-
-    def _windows(
-        self,
-        reading: Reading,
-        wanted: Filters,
-        columns: frozenset[str] | None = None,
-        *,
-        to_sort: bool = False,
-        views: Sequence[Callable[[Window], object]] = (),
-    ) -> Iterator[Iterable[Batch]]:
-        from binlogkit.frames.row_batches import read_batches
-        from binlogkit.frames.schema import undecodable_cells
-
-        self.undecodable = 0
-
-        def counted(window: Iterable[tuple[TableSchema, pa.RecordBatch]]) -> Iterator[Batch]:
-            for schema, batch in window:
-                self.undecodable += undecodable_cells(batch)
-                yield Batch(schema.name, schema.version, batch)
-
-        found = read_batches(reading, wanted, columns=columns, to_sort=to_sort, views=views)
-        for window in found:
-            yield counted(window)
 
 
 def view(
@@ -399,15 +412,6 @@ def view(
             raise
         return error
     return None
-
-
-def _matcher(wanted: Filters) -> Matcher | None:
-    """What chooses rows by their values, where that is wanted; it loads ``pyarrow.compute``."""
-    if not wanted.where:
-        return None
-    from binlogkit.frames.matching import Matcher
-
-    return Matcher(wanted.where)
 
 
 def _column_names(columns: Iterable[str] | None) -> frozenset[str] | None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,11 +12,13 @@ from binlogkit.errors import DamageError, InputError
 from binlogkit.frames.fields.field import to_table
 from binlogkit.frames.fields.ledger import FINDING
 from binlogkit.frames.row_counts import RowCounts
-from binlogkit.log.copies import differing
+from binlogkit.log.contradictions import unlogged
+from binlogkit.log.copies import Differing, differing
+from binlogkit.log.images import Checked, ImageChecks
+from binlogkit.rows.filters import Filters
 from binlogkit.rows.reading import Reading
-from binlogkit.rows.soundness import FileFacts, Finding, Grade, Joint, Soundness
-from binlogkit.rows.watch import Met
-from binlogkit.rows.window import Stretch, Window
+from binlogkit.rows.soundness import FileFacts, Finding, Gaps, Grade, Joint, Soundness
+from binlogkit.rows.window import Met, Stretch, Window
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,12 +31,14 @@ if TYPE_CHECKING:
 class Verification:
     """What was found, in order, and what was learned of each file.
 
-    ``unreadable``: what could not be read at all, each input in it.
+    ``images``: of each table what was compared, where images were; ``unreadable``: what could not
+    be read at all, each input in it.
     """
 
     findings: list[Finding]
     files: list[FileFacts]
     joints: list[Joint]
+    images: list[Checked] = field(default_factory=list)
     unreadable: InputError | None = None
 
     @property
@@ -57,6 +61,10 @@ class Verification:
             }
             for f in self.files
         ]  # fmt: skip
+
+    def image_records(self) -> list[dict[str, object]]:
+        """How many images of each table were compared, as records."""
+        return [table.record() for table in self.images]
 
     def table(self) -> pa.Table:
         """The findings as an Arrow table."""
@@ -81,23 +89,30 @@ def _kind(file: FileFacts) -> str:
     return "relay log" if file.relay else "binary log"
 
 
-def verify_log(log: Streams, *, rows: bool = False) -> Verification:
+def verify_log(log: Streams, *, rows: bool = False, images: bool = False) -> Verification:
     """See :meth:`binlogkit.log.log.Log.verify`."""
-    stream = FindingStream(log, rows=rows)
-    return Verification(list(stream), stream.files, stream.joints, stream.unreadable)
+    stream = FindingStream(log, rows=rows, images=images)
+    found = list(stream)
+    return Verification(found, stream.files, stream.joints, stream.images, stream.unreadable)
 
 
 class FindingStream:
     """The findings of a log as they are found; the other facts are there when it has ended.
 
-    ``rows``: step over all rows, not only those whose bytes no checksum vouches for; ``files``:
-    what was learned of each file.
+    ``rows``: step over all rows, not only those whose bytes no checksum vouches for; ``images``:
+    compare all images before a change with what the log last said of their rows; ``gaps``: what a
+    reading takes to give its findings here, in :meth:`fresh`; ``files``: what was learned of each
+    file.
     """
 
-    def __init__(self, log: Streams, *, rows: bool = False) -> None:
+    def __init__(self, log: Streams, *, rows: bool = False, images: bool = False) -> None:
         self._log = log
         self._all_rows = rows
+        self._with_images = images
+        self.images: list[Checked] = []
         self._soundness = Soundness(keeps=log.options.duplicates == "keep")
+        self._fresh: list[Finding] = []
+        self.gaps = Gaps(self._soundness, self._unread_rows, self._fresh.extend)
         self.files = self._soundness.files
         self._counts = RowCounts(stops=False)
         self._vouched = False
@@ -118,33 +133,48 @@ class FindingStream:
     def _found(self) -> Iterator[Finding]:
         carriers, series = list(self._log.carriers), None
         while carriers:
-            reading = Reading(carriers, self._log.options, series=series)
+            reading = Reading(carriers, self._log.options, gaps=self.gaps, series=series)
             series = reading.series
             carriers = []
             try:
-                for window in reading.windows():
-                    yield from self.take(window)
+                for _ in self._compared(reading) if self._with_images else reading.windows():
+                    yield from self.fresh()
             except DamageError as error:
                 stopped = reading.carriers[reading.at]
                 carriers = list(reading.carriers[reading.at + 1 :])
                 yield from self._soundness.stop(stopped, error, loose=stopped.name in reading.loose)
             except InputError:
                 pass
+            yield from self.fresh()
             if reading.unreadable is not None:
                 known = self.unreadable
                 self.unreadable = (
                     known.and_also(reading.unreadable) if known else reading.unreadable
                 )
-        yield from self.end()
+        copied = self._soundness.copied()
+        yield from self.end(differing(self._log.carriers, self._log.options, *copied))
 
-    def take(self, window: Window) -> list[Finding]:
-        """The findings of a window, of a reading that others take as well."""
-        return self._soundness.take(window, self._unread_rows(window))
+    def _compared(self, reading: Reading) -> Iterator[object]:
+        """The batches of a reading whose images are compared: what they show comes last."""
+        checks = ImageChecks(self._log)
+        try:
+            yield from self._log.read_batches(reading, Filters(), frozenset(), images=checks)
+        finally:
+            self._fresh += self.unlogged(checks, reading)
 
-    def end(self) -> list[Finding]:
-        """The findings after the last window; logs that have copies are read again for it."""
-        log, copied = self._log, self._soundness.copied()
-        copies = differing(log.carriers, log.options, *copied)
+    def unlogged(self, checks: ImageChecks, reading: Reading) -> list[Finding]:
+        """What the images of a reading show."""
+        self.images += checks.checked.values()
+        return [one.finding() for one in unlogged(self._log, checks, reading.gaps)]
+
+    def fresh(self) -> list[Finding]:
+        """What was found since the last call."""
+        found = self._fresh.copy()
+        self._fresh.clear()
+        return found
+
+    def end(self, copies: Iterable[Differing]) -> list[Finding]:
+        """The findings after the last window; ``copies``: what logs that have some differ in."""
         return [*self._soundness.end(), *(found for found, _ in copies)]
 
     def _unread_rows(self, window: Window) -> list[Met]:

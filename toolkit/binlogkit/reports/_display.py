@@ -35,6 +35,11 @@ def safe_lines(text: str) -> str:
     return "\n".join(map(printable, lines))
 
 
+def one_line(text: str) -> str:
+    """Printable text on one line, cut when it is huge."""
+    return shortened(printable(text))
+
+
 def shortened(text: str, longest: int = _LONGEST) -> str:
     """The first ``longest`` characters, and how many there are."""
     if len(text) <= longest:

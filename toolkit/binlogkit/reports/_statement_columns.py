@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from binlogkit.analyses.plans import Chunk, PlanColumns, Reasons
+from binlogkit.analyses.plans import Chosen, Chunk, PlanColumns, Reasons
 from binlogkit.errors import UsageError, printable
 from binlogkit.frames.text_columns import Mask, Part, bytes_of, hex_texts, joined, separated, words
 from binlogkit.reports._literal_columns import conditions, literals
@@ -20,29 +21,33 @@ from binlogkit.reports._statements import (
     COUNTED,
     ERROR_VALUE,
     FORMS,
+    INEXACT,
     LONG_STATEMENT,
     NO_VALUE,
+    READ,
     STAMPS,
     TOO_LONG,
     origin,
+    reads,
     sentence,
 )
 
 
-def chunk_lines(chunk: Chunk, first: int) -> tuple[bytes, int]:
+def chunk_lines(chunk: Chunk, first: int) -> tuple[bytes, int, int]:
     """The lines of a chunk, of which the plans have the numbers from ``first`` on; how many plans
-    have no statement."""
-    made, refused = [], 0
+    have no statement, and how many statements write a row."""
+    made, refused, written = [], 0, 0
     for places, plans in chunk:
         reasons = _reasons(plans)
         refused += len(reasons.texts) - reasons.texts.null_count
+        written += reasons.texts.null_count if plans.kind != "delete" else 0
         made.append(_lines(plans, reasons, pa.array(places + first).cast(pa.string())))
     texts, order = made[0], chunk[0][0]
     if len(made) > 1:
         texts, order = pa.concat_arrays(made), np.concatenate([places for places, _ in chunk])
     if (np.diff(order) < 0).any():
         texts = texts.take(pa.array(np.argsort(order)))
-    return bytes_of(texts).tobytes(), refused
+    return bytes_of(texts).tobytes(), refused, written
 
 
 def _lines(plans: PlanColumns, reasons: Reasons, number: pa.StringArray) -> pa.StringArray:
@@ -55,8 +60,12 @@ def _lines(plans: PlanColumns, reasons: Reasons, number: pa.StringArray) -> pa.S
         refused = joined(parts, rows)
         if not there.any():
             return refused
-    run = _run(_statement(plans), plans)
-    said = joined([*told, *run, f";\n{COUNTED[0]}", number, f"{COUNTED[1]}\n"], rows)
+    before, after = (_prepared(parts, plans) for parts in _reads(plans))
+    told += [*before, ";\n"] if before else []
+    told += [*_run(_statement(plans), plans), f";\n{COUNTED[0]}", number, f"{COUNTED[1]}\n"]
+    if after:
+        told += [*after, f";\n{READ[0]}", number, READ[1], number, f"{READ[2]}\n"]
+    said = joined(told, rows)
     return said if refused is None else pc.if_else(pc.is_null(reasons.texts), said, refused)
 
 
@@ -123,6 +132,32 @@ def _statement(plans: PlanColumns) -> list[Part]:
     return sentence(plans.kind, table, names, set_, wanted, limit)
 
 
+def _reads(plans: PlanColumns) -> tuple[list[Part], list[Part]]:
+    """What reads the rows back; see :func:`binlogkit.reports._statements.reads`."""
+    written = {column.name.lower(): column.rows for column in plans.set}
+    none = np.zeros(len(plans.limit_one), np.bool_)
+    kept = (
+        replace(column, rows=column.rows & ~written.get(column.name.lower(), none))
+        for column in plans.where
+        if not column.generated
+    )
+    columns = [*kept, *map(_comparable, plans.set)]
+    terms = [(column.rows, conditions(column)) for column in columns if column.rows.any()]
+    anything = ~np.any([none, *(rows for rows, _ in terms)], axis=0)
+    terms.append((anything, ["TRUE"]))
+    table = ".".join(map(quoted, plans.table))
+    return reads(plans.kind, table, separated(terms, " AND "), bool(plans.limit_one.any()))
+
+
+def _comparable(column: Chosen) -> Chosen:
+    """A column in the rows where its value can stand in a condition."""
+    if column.kind not in INEXACT:
+        return column
+    null = np.array(column.cells.array.is_null(), np.bool_)
+    null[list(column.cells.special)] = False
+    return replace(column, rows=column.rows & null)
+
+
 def _kept(plans: PlanColumns) -> Iterator[tuple[Mask, list[Part]]]:
     """Columns assigned to themselves, so that ON UPDATE CURRENT_TIMESTAMP leaves them alone."""
     for column in plans.where:
@@ -136,18 +171,25 @@ def _kept(plans: PlanColumns) -> Iterator[tuple[Mask, list[Part]]]:
 
 
 def _run(statement: list[Part], plans: PlanColumns) -> list[Part]:
-    """What runs the statements: see :func:`binlogkit.reports._literals.prepared`."""
-    rows = len(plans.limit_one)
+    """What runs the statements, announced where they are long."""
     most = sum(
         len(p) if isinstance(p, str) else pc.max(pc.binary_length(p)).as_py() for p in statement
     )
-    names = "".join([*plans.table, *(column.name for column in (*plans.set, *plans.where))])
-    if most <= LONG_STATEMENT and re.fullmatch(SAFE, names):
-        return statement
+    if most <= LONG_STATEMENT:
+        return _prepared(statement, plans)
+    rows = len(plans.limit_one)
     text = joined(statement, rows)
     size = pc.utf8_length(text)
     long = joined(["-- ", size.cast("string"), f"{TOO_LONG}\n"], rows)
-    before = pc.if_else(pc.greater(size, LONG_STATEMENT), long, "")
+    return [pc.if_else(pc.greater(size, LONG_STATEMENT), long, ""), *_prepared([text], plans)]
+
+
+def _prepared(statement: list[Part], plans: PlanColumns) -> list[Part]:
+    """What runs the statements: see :func:`binlogkit.reports._literals.prepared`."""
+    names = "".join([*plans.table, *(column.name for column in (*plans.set, *plans.where))])
+    if not statement or re.fullmatch(SAFE, names):
+        return statement
+    text = joined(statement, len(plans.limit_one))
     odd = pc.invert(pc.match_substring_regex(text, f"^{SAFE}$"))
     stored = pc.binary_join_element_wise(PREPARED[0], hex_texts(text.filter(odd)), PREPARED[1], "")
-    return [before, pc.replace_with_mask(text, odd, stored)]
+    return [pc.replace_with_mask(text, odd, stored)]

@@ -33,6 +33,14 @@ COUNTED = (
     "LENGTH(@bk_which) > 99, @bk_which, CONCAT(@bk_which, ' ",
     "'));",
 )
+#: What counts the rows that hold what was meant, around and between the statement's number twice. A
+#: read that fails leaves NULL, so that it is not counted.
+READ = (
+    "SET @bk_same = @bk_same + (@bk_found <=> 1), @bk_which = IF(@bk_found <=> 1 OR "
+    "LENGTH(@bk_which) > 99 OR SUBSTRING_INDEX(@bk_which, ' ', -1) = '",
+    "', @bk_which, CONCAT(@bk_which, ' ",
+    "')), @bk_found = NULL;",
+)
 
 
 def plan_lines(plan: Plan, number: int) -> tuple[list[str], bool]:
@@ -43,10 +51,15 @@ def plan_lines(plan: Plan, number: int) -> tuple[list[str], bool]:
         text = statement(plan)
     except UsageError as exc:
         return [*lines, comment(f"{number}: REFUSED, no statement: {exc}")], False
+    before, after = ("".join(map(str, parts)) for parts in _reads(plan))
+    lines += [f"{part};" for part in prepared(before) if part]
     if len(text) > LONG_STATEMENT:
         lines.append(comment(f"{len(text)}{TOO_LONG}"))
     lines += [f"{part};" for part in prepared(text)]
-    return [*lines, f"{number}".join(COUNTED)], True
+    lines.append(f"{number}".join(COUNTED))
+    if after:
+        lines += [*(f"{part};" for part in prepared(after)), f"{number}".join(READ)]
+    return lines, True
 
 
 def statement(plan: Plan) -> str:
@@ -91,6 +104,29 @@ def sentence(
     if kind == "update":
         return [f"UPDATE {table} SET ", *values, *where]
     return [f"DELETE FROM {table}", *where]
+
+
+def _reads(plan: Plan) -> tuple[list[Part], list[Part]]:
+    written = {item["column"].lower() for item in plan["set"]}
+    kept = (i for i in plan["where"] if i["column"].lower() not in written)
+    items = [i for i in kept if not i.get("generated")] + [
+        i for i in plan["set"] if i["value"] is None or i["type"] not in INEXACT
+    ]
+    conditions = " AND ".join(condition(i["column"], i["value"], i["type"]) for i in items)
+    table = f"{identifier(plan['db'])}.{identifier(plan['table'])}"
+    return reads(plan["kind"], table, [conditions or "TRUE"], bool(plan.get("limit_one")))
+
+
+def reads(
+    kind: str, table: str, conditions: Sequence[Part], several: bool
+) -> tuple[list[Part], list[Part]]:
+    """The parts of what counts the rows that hold what a statement was to write, before and after
+    it; nothing for a DELETE. ``several``: such rows may have been there."""
+    if kind == "delete":
+        return [], []
+    count = [f"(SELECT COUNT(*) FROM {table} WHERE ", *conditions, ")"]
+    before = ["SET @bk_before = ", *count] if several else []
+    return before, ["SET @bk_found = ", *count, " - @bk_before" if several else ""]
 
 
 def _kept(plan: Plan) -> list[str]:

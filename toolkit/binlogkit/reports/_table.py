@@ -139,13 +139,13 @@ def fit(natural: Sequence[int], numeric: Sequence[bool], width: int) -> list[int
     return widths
 
 
-def _console(screen: Screen, width: int | None = None) -> tuple[Console, io.StringIO]:
+def _console(screen: Screen) -> tuple[Console, io.StringIO]:
     from rich.console import Console
 
     out = io.StringIO()
     system = screen.colour
     return Console(
-        file=out, width=width or screen.width, force_terminal=system is not None, markup=False,
+        file=out, width=screen.width, force_terminal=system is not None, markup=False,
         emoji=False, highlight=False, color_system=system, legacy_windows=False,
         no_color=system is None,
     ), out  # fmt: skip

@@ -40,7 +40,8 @@ class Evidence:
     ``files``: one row per file (``file, sha256, size, server_version`` …); ``checksums``: results
     per file (``file, ok, bad, none``); ``continuity``: one row per pair of files or per gap;
     ``findings``: damage and whatever else the reader must know, empty if there is none;
-    ``summary, by_table, by_minute, by_thread, largest, statements, settings, limits``: the audit's;
+    ``summary, by_table, by_minute, by_thread, largest, statements, settings, limits, assumes``: the
+    audit's;
     ``more``: sections of one's own, before the limits. ``tool``: name and version; ``command``: as
     it was typed; ``made_at``: a time in words.
     """
@@ -59,6 +60,7 @@ class Evidence:
     statements: Any = None
     settings: Any = None
     limits: Any = None
+    assumes: Any = None
     more: Sequence[Section] = ()
     tool: str = "binlogkit"
     command: str = ""
@@ -96,6 +98,9 @@ def _sections(evidence: Evidence) -> Iterator[Section]:
             [_limits(records_of(evidence.limits))],
             "“applies”: the log itself proves it. “may apply”: no log could ever tell.",
         )
+    if evidence.assumes is not None:
+        assumed = [("", row["assumed"]) for row in records_of(evidence.assumes)]
+        yield Section("What is taken for granted", [Items(assumed)])
 
 
 def _files(evidence: Evidence) -> Iterator[Part]:

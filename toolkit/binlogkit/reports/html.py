@@ -17,8 +17,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from binlogkit.errors import printable
-from binlogkit.reports._display import display, safe_lines, shortened
+from binlogkit.reports._display import display, one_line, safe_lines, shortened
 from binlogkit.reports.model import Figure, Items, Part, Report, Section, Table, Text, columns_of
 
 _UNBROKEN = 26  # characters up to which every cell of a column stays on one line
@@ -32,11 +31,11 @@ def render(report: Report) -> str:
     sections = [_section(section) for section in report.sections]
     return page(
         "report.html.jinja",
-        title=_line(report.title),
-        subtitle=_line(report.subtitle),
-        cards=[(_line(c.label), _line(c.value), _line(c.note), c.tone) for c in report.cards],
+        title=one_line(report.title),
+        subtitle=one_line(report.subtitle),
+        cards=[(*map(one_line, (c.label, c.value, c.note)), c.tone) for c in report.cards],
         sections=sections,
-        made=[(_line(label), _line(value)) for label, value in report.made],
+        made=[(one_line(label), one_line(value)) for label, value in report.made],
     )
 
 
@@ -70,13 +69,9 @@ def _source(name: str) -> str:
     return (files("binlogkit.reports") / "templates" / name).read_text(encoding="utf-8")
 
 
-def _line(text: str) -> str:
-    return shortened(printable(text))
-
-
 def _section(section: Section) -> dict[str, Any]:
     parts = [_part(part) for part in section.parts]
-    return {"title": _line(section.title), "intro": _line(section.intro), "parts": parts}
+    return {"title": one_line(section.title), "intro": one_line(section.intro), "parts": parts}
 
 
 def _part(part: Part) -> dict[str, Any]:
@@ -85,15 +80,15 @@ def _part(part: Part) -> dict[str, Any]:
         return _table(part)
     if isinstance(part, Figure):
         data = base64.b64encode(part.png).decode("ascii")
-        return {"form": "figure", "data": data, "caption": _line(part.caption)}
+        return {"form": "figure", "data": data, "caption": one_line(part.caption)}
     if isinstance(part, Items):
-        items = [(_line(head), _line(text)) for head, text in part.items]
-        return {"form": "items", "items": items, "empty": _line(part.empty)}
+        items = [(one_line(head), one_line(text)) for head, text in part.items]
+        return {"form": "items", "items": items, "empty": one_line(part.empty)}
     return _text(part)
 
 
 def _text(part: Text) -> dict[str, Any]:
-    text = shortened(safe_lines(part.text)) if part.code else _line(part.text)
+    text = shortened(safe_lines(part.text)) if part.code else one_line(part.text)
     return {"form": "code" if part.code else "text", "text": text, "tone": part.tone}
 
 
@@ -102,7 +97,7 @@ def _table(part: Table) -> dict[str, Any]:
     columns = columns_of(shown) if part.columns is None else list(part.columns)
     texts = [[display(row.get(c.name), c) for c in columns] for row in shown]
     classes = [_class(c.kind, [row[i] for row in texts]) for i, c in enumerate(columns)]
-    heads = list(zip([_line(column.heading) for column in columns], classes, strict=True))
+    heads = list(zip([one_line(column.heading) for column in columns], classes, strict=True))
     rows = []
     for row, cells in zip(shown, texts, strict=True):
         tone = (part.tones or {}).get(str(row.get(part.tone_by)), "plain")
@@ -111,8 +106,8 @@ def _table(part: Table) -> dict[str, Any]:
         "form": "table",
         "heads": heads,
         "rows": rows,
-        "caption": _line(part.caption),
-        "empty": _line(part.empty),
+        "caption": one_line(part.caption),
+        "empty": one_line(part.empty),
         "more": len(part.rows) - len(shown),
     }
 

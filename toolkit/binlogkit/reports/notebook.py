@@ -11,8 +11,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from binlogkit.errors import printable
-from binlogkit.reports._display import display, shortened
+from binlogkit.reports._display import display, one_line
 from binlogkit.reports.model import Column, Table, columns_of
 
 
@@ -28,8 +27,8 @@ def overview(
     ``facts``: pairs of label and value, one line each. ``rows``: records, the first ``limit``
     shown (a log's files, a table's columns).
     """
-    lines = [Markup("<b>{}</b>").format(_line(title))]
-    lines += [Markup("{}: {}").format(_line(label), _line(value)) for label, value in facts]
+    lines = [Markup("<b>{}</b>").format(one_line(title))]
+    lines += [Markup("{}: {}").format(one_line(label), one_line(value)) for label, value in facts]
     head = Markup("<p>{}</p>").format(Markup("<br>").join(lines))
     return str(head + (Markup(table(Table(rows, limit=limit))) if rows else Markup("")))  # noqa: S704
 
@@ -38,7 +37,7 @@ def table(part: Table) -> str:
     """HTML of one table of a report."""
     shown = list(part.rows[: part.limit])
     columns = columns_of(shown) if part.columns is None else list(part.columns)
-    head = Markup("").join(Markup("<th>{}</th>").format(_line(c.heading)) for c in columns)
+    head = Markup("").join(Markup("<th>{}</th>").format(one_line(c.heading)) for c in columns)
     body = Markup("").join(
         Markup("<tr>{}</tr>").format(Markup("").join(_cell(row, c) for c in columns))
         for row in shown
@@ -47,9 +46,9 @@ def table(part: Table) -> str:
         Markup("<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table>").format(head, body)
     ]
     if part.caption:
-        parts.insert(0, Markup("<p>{}</p>").format(_line(part.caption)))
+        parts.insert(0, Markup("<p>{}</p>").format(one_line(part.caption)))
     if not shown:
-        parts = [Markup("<p>{}</p>").format(_line(part.empty))]
+        parts = [Markup("<p>{}</p>").format(one_line(part.empty))]
     if len(part.rows) > len(shown):
         more = f"{len(part.rows) - len(shown):,} more rows are not shown here."
         parts.append(Markup("<p>{}</p>").format(more))
@@ -59,7 +58,3 @@ def table(part: Table) -> str:
 def _cell(row: Mapping[str, Any], column: Column) -> Markup:
     text = escape(display(row.get(column.name), column))
     return Markup("<td>{}</td>").format(Markup("<br>").join(text.split("\n")))
-
-
-def _line(text: str) -> str:
-    return shortened(printable(text))

@@ -15,7 +15,7 @@ from binlogkit.errors import printable
 from binlogkit.frames.fields.field import written_schema
 from binlogkit.frames.fields.rows import STATE
 from binlogkit.reports._destination import is_terminal, write_text
-from binlogkit.reports._display import display, safe_lines, shortened
+from binlogkit.reports._display import display, one_line, safe_lines, shortened
 from binlogkit.reports._values import json_text
 from binlogkit.reports.model import Figure, Items, Part, Report, Table, Text, columns_of
 from binlogkit.reports.output import Output, screen, write_batches, write_records
@@ -94,26 +94,22 @@ def _joined(value: str, note: str) -> str:
 
 
 def _heading(text: str, line: str, width: int) -> Iterator[str]:
-    shown = shortened(printable(text))
+    shown = one_line(text)
     yield f"{shown}\n{line * min(len(shown), width)}\n"
 
 
-def _prose(text: str, width: int, indent: str = "") -> Iterator[str]:
-    lines = textwrap.wrap(
-        shortened(printable(text)), max(20, width - 1), initial_indent=indent,
-        subsequent_indent=indent, break_on_hyphens=False,
-    )  # fmt: skip
+def _prose(text: str, width: int) -> Iterator[str]:
+    lines = textwrap.wrap(one_line(text), max(20, width - 1), break_on_hyphens=False)
     yield from (f"{line}\n" for line in lines)
 
 
 def _pairs(pairs: Sequence[tuple[str, str]], width: int) -> Iterator[str]:
     """Label and value on a line, the values below each other where they are long."""
-    labels = [shortened(printable(label)) for label, _ in pairs]
+    labels = [one_line(label) for label, _ in pairs]
     column = min(max(map(len, labels), default=0), width // 3) + 2
     for label, (_, value) in zip(labels, pairs, strict=True):
-        lines = textwrap.wrap(
-            shortened(printable(value)), max(20, width - column - 1), break_on_hyphens=False
-        ) or [""]
+        room = max(20, width - column - 1)
+        lines = textwrap.wrap(one_line(value), room, break_on_hyphens=False) or [""]
         head = label.ljust(column)
         if len(label) + 2 > column:
             yield f"{label}\n"

@@ -26,10 +26,20 @@ _FILES = (
     Column("damages", "damaged ranges", "number"),
 )  # fmt: skip
 
+_IMAGES = (
+    Column("table"), Column("changes", kind="number"), Column("compared", kind="number"),
+    Column("contradictions", kind="number"), Column("reason", "not compared, since"),
+)  # fmt: skip
+_COMPARED = (
+    "Row changes whose image before could be compared with what the log last said of the row: what"
+    " was there before the log, and MINIMAL images but for their key, cannot be."
+)
+
 
 def verification_report(
     findings: Sequence[Mapping[str, Any]],
     files: Sequence[Mapping[str, Any]],
+    images: Sequence[Mapping[str, Any]] = (),
     unreadable: str | None = None,
 ) -> Report:
     """The report of a verification's findings and files (records), for html and text.
@@ -48,6 +58,8 @@ def verification_report(
     if serious:
         sections.append(Section("Findings", _findings(serious)))
     sections.append(Section("Notes", _findings(notes)))
+    if images:
+        sections.append(Section("Images", [Text(_COMPARED), Table(images, _IMAGES)]))
     sections.append(Section("Files", [Table(files, _FILES)]))
     cards = [
         Card(name, f"{grades[grade]:,}", tone=_TONES[grade] if grades[grade] else "good")

@@ -7,15 +7,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from math import isfinite
 from numbers import Real
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
 
 from binlogkit.errors import UsageError
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.rows.filter_args import FilterArgs, check_names, numbers, one_number, texts
 from binlogkit.rows.where import ALL, Where, parse_where
-
-if TYPE_CHECKING:
-    pass
 
 OPS = ("insert", "update", "delete")
 _MICROSECOND = 1_000_000

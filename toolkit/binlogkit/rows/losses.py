@@ -9,17 +9,12 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import xor
 
 from binlogkit.constants import event_type_name
-from binlogkit.errors import DamageError
-from binlogkit.events.base import Event
 from binlogkit.events.gtid import Gtid
-from binlogkit.events.table_map import TableMap
-from binlogkit.rows.transactions import GTID_TYPES, Transaction, belongs, transaction_of
 from binlogkit.sources.raw import RawEvent
 
 # Events that change no rows and no tables.
@@ -34,7 +29,7 @@ _OF_TRANSACTION = (
     "XA_PREPARE_LOG_EVENT",
     "TABLE_MAP_EVENT",  # the rows of its own table stand without a map, which is found elsewhere
 )  # fmt: skip
-_GTIDS = ("GTID_LOG_EVENT", "ANONYMOUS_GTID_LOG_EVENT", "GTID_TAGGED_LOG_EVENT")
+GTID_EVENTS = ("GTID_LOG_EVENT", "ANONYMOUS_GTID_LOG_EVENT", "GTID_TAGGED_LOG_EVENT")
 
 
 @dataclass(slots=True)
@@ -79,7 +74,7 @@ class Loss:
         """
         if self.headless or not self.sure:
             return None
-        if self.event in _GTIDS and self.cut is None and self.missing == 1:
+        if self.event in GTID_EVENTS and self.cut is None and self.missing == 1:
             return self.tables or None
         if self.missing != 0:
             return None
@@ -111,103 +106,26 @@ class Loss:
             parts.append("changes of tables' definitions may be among what is missing")
         return "; ".join(parts)
 
-
-class Losses:
-    """Fed with every event and every damage of one log, in order; gives what may be missing."""
-
-    def __init__(self) -> None:
-        self._open: Transaction | None = None
-        self._last: Gtid | None = None
-        self._pending: Loss | None = None
-        self._begun = False  # the last event gave a GTID
-
-    @property
-    def pending(self) -> bool:
-        """Whether what a range may have taken is not known yet: events must be fed on."""
-        return self._pending is not None
-
-    def know(self, running: Transaction | None, last: Gtid | None, *, begun: bool) -> None:
-        """Say what fed events would have told: the transaction that is open, the last GTID.
-
-        ``begun``: whether it stands in the last event.
-        """
-        self._open, self._last, self._begun = running, last, begun
-
-    def damaged(self, error: DamageError, event: Event | None = None, ordinal: int = 0) -> None:
-        """A range was gone past, or ``event`` could not be read, after the events fed."""
-        end = error.end
-        if end is None:
-            end = error.offset if event is None else event.raw.end_pos
-        if self._pending is not None:
-            self._pending.end_pos = max(end, self._pending.end_pos)
-            self._pending.event = None
-            return
-        self._pending = Loss(
-            error.file, error.offset, end, type_of(event.raw) if event else None, ordinal=ordinal,
-            sure=event is not None and event.raw.checksum != "none", first=self._begun,
-        )  # fmt: skip
-        if (running := self._open) is not None:
-            self._pending.cut = running.gtid or f"at {running.pos}"
-            self._pending.tables = [f"{db}.{table}" for db, table in running.tables]
-
-    def feed(self, event: Event) -> Iterator[Loss]:
-        """Take the next event; the loss that it settles."""
-        body, pending = event.body, self._pending
-        is_gtid = event.raw.header.type_code in GTID_TYPES
-        if pending is not None and event.raw.checksum != "bad":
-            if is_gtid:
-                yield self._settled(pending, body if isinstance(body, Gtid) else None)
-            elif belongs(body):
-                self._note(pending, event)
-        if isinstance(body, Gtid):
-            self._last = body
-        self._begun = is_gtid
-        running, ended = transaction_of(event, self._open)
-        self._open = None if ended else running
-
-    def end(self) -> Iterator[Loss]:
-        """The log ends."""
-        if self._pending is not None:
-            yield self._settled(self._pending, None)
-
-    def _note(self, pending: Loss, event: Event) -> None:
-        """An event of a transaction stands after the range, before any new transaction."""
-        if self._open is None and pending.cut is None and self._last is not None:
-            pending.headless = True
-        pending.goes_on = True
-        if isinstance(event.body, TableMap) and (pending.cut or pending.event in _GTIDS):
-            name = f"{event.body.db}.{event.body.table}"
-            if name not in pending.tables:
-                pending.tables.append(name)
-
-    def _settled(self, pending: Loss, following: Gtid | None) -> Loss:
-        self._pending = None
-        last = self._last
-        if last is not None and following is not None:
-            _count(pending, last, following)
-        return pending
-
-
-def _count(loss: Loss, last: Gtid, following: Gtid) -> None:
-    """How many transactions stood between two, by their numbers in the log, else their GTIDs."""
-    between = 0
-    same = last.gtid and following.gtid and (last.sid, last.tag) == (following.sid, following.tag)
-    if same:
-        between = following.gno - last.gno - 1
-        source = ":".join(filter(None, (last.sid, last.tag)))
-        if between == 1:
-            loss.gtids = f"{source}:{last.gno + 1}"
-        elif between > 1:
-            loss.gtids = f"{source}:{last.gno + 1}-{following.gno - 1}"
-    if last.sequence_number and following.sequence_number:
-        by_log = following.sequence_number - last.sequence_number - 1
-        if by_log >= 0:
-            loss.missing = by_log
-            if by_log != between:
-                loss.gtids = ""
-            return
-    if same and between >= 0:
-        loss.missing = between or None  # other sources' transactions may have stood between
+    def count(self, last: Gtid, following: Gtid) -> None:
+        """Note how many transactions stood between two, by their numbers in the log, else GTIDs."""
+        between, origins = 0, [(told.sid, told.tag) for told in (last, following)]
+        same = last.gtid and following.gtid and origins[0] == origins[1]
+        if same:
+            between = following.gno - last.gno - 1
+            source = ":".join(filter(None, (last.sid, last.tag)))
+            if between == 1:
+                self.gtids = f"{source}:{last.gno + 1}"
+            elif between > 1:
+                self.gtids = f"{source}:{last.gno + 1}-{following.gno - 1}"
+        if last.sequence_number and following.sequence_number:
+            by_log = following.sequence_number - last.sequence_number - 1
+            if by_log >= 0:
+                self.missing = by_log
+                if by_log != between:
+                    self.gtids = ""
+                return
+        if same and between >= 0:
+            self.missing = between or None  # other sources' transactions may have stood between
 
 
 # ---- the type of an event whose bytes do not match its checksum ----------------------------

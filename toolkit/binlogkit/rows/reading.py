@@ -8,7 +8,7 @@ answers are views of these windows (``frames/``, ``views/``).
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import itemgetter
 from typing import Any
 
@@ -26,15 +26,12 @@ from binlogkit.events.load import CreateFile, Load
 from binlogkit.events.query import ExecuteLoadQuery, Query
 from binlogkit.rows.ddl import TableChange
 from binlogkit.rows.gtid_ledger import GtidLedger, by_origin
-from binlogkit.rows.losses import Loss
 from binlogkit.rows.options import ReadOptions, Start
 from binlogkit.rows.scan import LogScan, ScannedPart
 from binlogkit.rows.series import AllSeries, Head, Series, Source, split_name
 from binlogkit.rows.slots import Slots
 from binlogkit.rows.soundness import Finding, Gap, Gaps
 from binlogkit.rows.table_history import TableHistory
-from binlogkit.rows.transactions import Transaction
-from binlogkit.rows.watch import Watch
 from binlogkit.rows.window import ALONE, Facts, Looked, Window
 from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.raw import EventHeader
@@ -43,24 +40,8 @@ from binlogkit.sources.tasks import Submit
 MOST_EVENTS = 1 << 31  # of a reading: what the place of a row, an int64, can tell
 
 
-@dataclass(slots=True)
-class Times:
-    """Between which seconds events lie; what a server makes up has no time."""
-
-    first: int | None = None
-    last: int = 0
-
-    def take(self, seconds: np.ndarray[Any, Any]) -> None:
-        """Add those of events."""
-        seconds = seconds[seconds > 0]
-        if len(seconds):
-            first = int(seconds.min())
-            self.first = first if self.first is None else min(self.first, first)
-            self.last = max(self.last, int(seconds.max()))
-
-
 class Reading:
-    """Logs in order; ``damages``, ``losses`` and ``problems`` collect what is met, ``schemas`` each
+    """Logs in order; ``damages`` and ``problems`` collect what is met, ``schemas`` each
     version of every table.
 
     ``damages`` hold what is known when a window is handed over, but not yet what the window itself
@@ -69,7 +50,8 @@ class Reading:
     ``sources``: those whose transactions are wanted, empty for all: a GTID in others is none that
     came before; ``unreadable``: logs that cannot be read at all, which is raised after all others;
     ``at``: which log is read; ``series``: which logs belong together, also of readings before;
-    ``seen``: the GTIDs of the transactions that were read intact.
+    ``seen``: the GTIDs of the transactions that were read intact; ``undecodable``: how many cells
+    of the rows that were decoded could not be.
     """
 
     def __init__(
@@ -85,7 +67,6 @@ class Reading:
         self.options = options or ReadOptions()
         self.start = start or Start()
         self.damages: list[DamageError] = []
-        self.losses: list[Loss] = []
         self._gaps = gaps
         self.loose: dict[str, int] = {}
         self.unreadable: InputError | None = None
@@ -96,14 +77,13 @@ class Reading:
         self.series = series or AllSeries(catalog, self.start.tracked)
         self.seen = GtidLedger(self.start.seen)
         self.sources: frozenset[str] = frozenset()
+        self.undecodable = 0
         self.ordinal = self.start.ordinal
         self.facts = Facts()
-        self.times = Times()
         self.scanner = Scanner(self.start.number)
         self._slots = Slots(self.tables, self.scanner)
         self._looked: list[Looked] = []
         self._generation = self.tables.generation
-        self._carried: Transaction | None = None  # into the next relay log
         self._damaged: list[int] = []  # offsets of damage since the last transaction began
         self._fatal: DamageError | None = None  # what ends the reading after a window
         self._server_version = ""
@@ -164,26 +144,19 @@ class Reading:
         if i and not self._beside(i - 1):
             self.scanner.lost()
             self._slots.renew()
-        watch = None
-        if not scan.stops:
-            watch = Watch(carrier.name, ordinal=self.ordinal, running=self._carried)
         self._begin_log()
         self._damaged = []
         try:
             for part in scan:
-                yield self._window(scan, part, watch, first, last)
+                yield self._window(scan, part, first, last)
                 if self._fatal is not None:
                     raise self._fatal
         finally:
             if scan.loose:
                 self.loose.setdefault(carrier.name, 0)
-            relay = bool(scan.relay) and not last and self._beside(i)
-            if not relay:
+            if not (scan.relay and not last and self._beside(i)):
                 self.scanner.finish()
-        if watch is not None:
-            self.losses += watch.end()
-            self._carried = watch.open if relay else None
-        yield replace(self._window(scan, ScannedPart(None), watch, first, last), ends=True)
+        yield replace(self._window(scan, ScannedPart(None), first, last), ends=True)
 
     def _beside(self, i: int) -> bool:
         """Whether the log after log ``i`` lies beside it."""
@@ -195,11 +168,8 @@ class Reading:
         if not self.scanner.in_statement:
             self.scanner.maps.forget_ids()
 
-    def _window(
-        self, scan: LogScan, part: ScannedPart, watch: Watch | None, first: bool, last: bool
-    ) -> Window:
+    def _window(self, scan: LogScan, part: ScannedPart, first: bool, last: bool) -> Window:
         stretch, file = part.stretch, scan.carrier.name
-        unparsed: list[tuple[int, DamageError]] = []
         fatal = None
         looked, self._looked = self._looked, []
         damages = [*part.damages]
@@ -211,12 +181,10 @@ class Reading:
             self._slots.resolve(stretch, scan.parser.context, file)
             damages += self._slots.unreadable(stretch, file)
             self.ordinal = stretch.ordinal + len(stretch.entries)
-            self.times.take(stretch.entries["timestamp"])
             if scan.loose:
                 alone = (transactions["notes"] & ALONE > 0) & (transactions["open"] == 0)
                 self.loose[file] = self.loose.get(file, 0) + int(np.count_nonzero(alone))
             errors, self._slots.errors = self._slots.errors, []
-            unparsed, self._slots.unparsed = self._slots.unparsed, []
             if errors and scan.stops:
                 fatal, self._fatal = errors[0]
                 errors = []
@@ -232,9 +200,6 @@ class Reading:
         )  # fmt: skip
         if fatal is not None:
             window = window.before(fatal)
-        if watch is not None:
-            met = sorted([*part.damages, *unparsed], key=itemgetter(0))
-            self.losses += [loss for _, loss in watch.take(window, met)]
         if self._generation != self.tables.generation:
             self._slots.renew()
             self._generation = self.tables.generation

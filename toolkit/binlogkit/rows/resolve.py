@@ -98,11 +98,11 @@ def resolve_schema(
     if chosen is not None:
         problems = []
         origin, definition = chosen
-        columns = [_defined(c, d, origin) for c, d in zip(columns, definition.columns, strict=True)]
+        columns = [defined(c, d, origin) for c, d in zip(columns, definition.columns, strict=True)]
     if table_map.optional is not None:
         columns = _with_signs(columns, table_map.optional, server_version)
         columns = _with_metadata(columns, table_map, table_map.optional, file, offset)
-    columns = [(_shared if c.small else _completed)(c, charset) for c in columns]
+    columns = [(_shared if c.small else completed)(c, charset) for c in columns]
     key, kind, key_origin = _key(columns, table_map.optional, chosen)
     return TableSchema(
         table_map.db,
@@ -139,7 +139,7 @@ def read_columns(table_map: TableMap, metadata: Cursor) -> Iterator[Column]:
         )  # fmt: skip
 
 
-def _defined(column: Column, definition: ColumnDefinition, origin: Origin) -> Column:
+def defined(column: Column, definition: ColumnDefinition, origin: Origin) -> Column:
     labelled = column.type in LABELLED
     return replace(
         column,
@@ -245,7 +245,7 @@ def _label(charset: str | None, stored: bytes) -> str:
         return stored.decode("utf-8", "backslashreplace")
 
 
-def _completed(column: Column, charset: str | None) -> Column:
+def completed(column: Column, charset: str | None) -> Column:
     """The column with what nothing told assumed."""
     if column.type in NUMERIC and column.sign_origin == Origin.TABLE_MAP:
         column = replace(column, sign_origin=Origin.ASSUMED)
@@ -255,7 +255,7 @@ def _completed(column: Column, charset: str | None) -> Column:
 
 
 #: The same for a column of each of the tables that are alike.
-_shared = lru_cache(4096)(_completed)
+_shared = lru_cache(4096)(completed)
 
 
 def _key(

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from itertools import islice
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 from zstandard import ZstdError
@@ -19,13 +18,14 @@ from zstandard import ZstdError
 from binlogkit._kernel.native.index import Index
 from binlogkit._kernel.native.scan import Scanner
 from binlogkit.constants import BINLOG_MAGIC, CHECKSUM_LENGTH, HEADER_LENGTH, EventFlag, EventType
-from binlogkit.errors import DamageError, LimitError, MalformedEventError
+from binlogkit.errors import DamageError, InputError, LimitError, MalformedEventError
 from binlogkit.events.base import Event, OpaqueEvent
 from binlogkit.events.packing import Pack, packs, usual_layout
 from binlogkit.events.payload import (
     TransactionPayload,
     inner_events,
-    largest_inner,
+    most_bytes,
+    most_events,
     plain_stream,
 )
 from binlogkit.events.reader import EventParser, Variable, payload_limit
@@ -35,7 +35,7 @@ from binlogkit.rows.window import ENTRIES, TRANSACTIONS, Stretch
 from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.chunks import SIZE, Chunks
 from binlogkit.sources.crc import ends_in_crc
-from binlogkit.sources.log_format import LogFormat, format_of
+from binlogkit.sources.log_format import LogFormat, format_of, refuse_encrypted
 from binlogkit.sources.log_reader import LogReader
 from binlogkit.sources.loose_events import LooseEvents, ShownFile
 from binlogkit.sources.plausible import sane_header, shift_of
@@ -46,17 +46,14 @@ _PAYLOAD = EventType.TRANSACTION_PAYLOAD_EVENT
 _MODULUS = 1 << 32
 _REACH = 16 << 20  # bytes up to which an event's size is believed that nothing else supports
 _DOUBTED = 4  # events in which a format description without checksums can be wrong
+_MOST_LOOKED = 4096  # events of a stretch that Python reads, which take some hundred bytes each
 _ENOUGH = 32  # intact events after damage before the scan goes on with the file
 
 
-class Look(Protocol):
-    """Takes an event that the scan leaves to Python.
-
-    ``i``: its entry in the stretch; ``scan.settled``: what it does to transactions. Says whether
-    tables have changed, so that the stretch ends with it.
-    """
-
-    def __call__(self, scan: LogScan, i: int, event: Event, /) -> bool: ...
+#: Takes an event that the scan leaves to Python: its entry in the stretch, and the event; what it
+#: does to transactions is in ``settled`` of the scan. Says whether tables have changed, so that the
+#: stretch ends with it.
+Look: TypeAlias = Callable[["LogScan", int, Event], bool]
 
 
 @dataclass(slots=True)
@@ -84,6 +81,7 @@ class _Block:
     spots: np.ndarray[Any, Any] | None = None
     start: int = 0
     given: int = 0  # events of the pack, or payload, that were handed over
+    behind: int = 0  # the offset in the payload behind those
     outer: RawEvent | None = None
 
     @property
@@ -102,6 +100,11 @@ class _Block:
 def _pack_of(block: _Block) -> Pack:
     assert block.pack is not None
     return block.pack
+
+
+def _chunks_of(block: _Block) -> Chunks:
+    assert block.chunks is not None
+    return block.chunks
 
 
 class LogScan:
@@ -145,6 +148,7 @@ class LogScan:
         self._doubts = _DOUBTED  # events to come before the format is taken for certain
         self._seekable = False
         self._parsed_at = -1  # the place of the last event that Python read
+        self._looked_at = 0  # how many of the stretch it has read
 
     def __iter__(self) -> Iterator[ScannedPart]:
         with self.carrier.open() as file:
@@ -304,14 +308,14 @@ class LogScan:
 
     # ---- the scan -----------------------------------------------------------------------------
 
-    def _scanned(self, block: _Block, take: bool = False) -> Any:
+    def _scanned(self, block: _Block) -> Any:
         """Scan a block on; parts come where a stretch must end. Returns why the scan stopped."""
         while True:
             found = self.scanner.scan(
-                self.index, block.data, block.start, block.end, block.origin, take,
+                self.index, block.data, block.start, block.end, block.origin, False,
                 self._spots(block),
             )  # fmt: skip
-            take, block.start = False, self.scanner.offset
+            block.start = self.scanner.offset
             if found != "look":
                 return found
             raw = self._last_raw(block)
@@ -322,11 +326,14 @@ class LogScan:
             except (DamageError, _CannotGoOn):
                 yield from self._closed(left_out=1)
                 raise
+            except InputError:
+                yield from self._closed()
+                raise
             if isinstance(event.body, TransactionPayload) and raw.inner is None:
                 yield from self._closed()
                 yield from self._payload(raw, event.body)
                 self._block = block
-            elif changed:
+            elif changed or self._looked_at >= _MOST_LOOKED:
                 yield from self._closed()
 
     def _spots(self, block: _Block) -> Any:
@@ -365,14 +372,12 @@ class LogScan:
         data = bytes(block.data[block.start : block.start + size])
         known = self.format = format_of(self.carrier.name, pos, data)
         sealed = known.checksummed(EventType.FORMAT_DESCRIPTION_EVENT)
-        end = len(data) - (CHECKSUM_LENGTH if sealed else 0)
         self.scanner.format_checksum = sealed
         self.scanner.checksums = known.checksummed(EventType.QUERY_EVENT)
         self._doubts = 0 if sealed else _DOUBTED
-        return RawEvent(
-            self.carrier.name, pos, parse_header(data, HEADER_LENGTH), data[HEADER_LENGTH:end],
-            "ok" if sealed else "none", stored_checksum=data[end:],
-        )  # fmt: skip
+        header, end = parse_header(data, HEADER_LENGTH), size - (CHECKSUM_LENGTH if sealed else 0)
+        checksum = "ok" if sealed else "none"
+        return RawEvent.framed(self.carrier.name, pos, header, data, end, checksum, 4)
 
     def indexed(self) -> Stretch:
         """The stretch that is being indexed, as far as it has come."""
@@ -380,19 +385,15 @@ class LogScan:
 
     def following(self) -> Event | None:
         """The event after a format description that is looked at, where it is in hand."""
-        block, file = self._block, self.carrier.name
+        block, raws = self._block, list[RawEvent]()
         if block.pack is not None:
             raws = block.pack.raws[block.given + len(self.index) :]
-        else:
-            at, end = block.start, block.end
-            if end - at < HEADER_LENGTH:
-                return None
-            header = parse_header(bytes(block.data[at : at + HEADER_LENGTH]), HEADER_LENGTH)
-            if not HEADER_LENGTH <= header.size <= end - at:
-                return None
+        elif block.chunks is not None:
             tail = CHECKSUM_LENGTH if self.scanner.checksums else 0
-            body = bytes(block.data[at + HEADER_LENGTH : at + header.size - tail])
-            raws = [RawEvent(file, block.origin + at, header, body, "none")]
+            for header, data in _following(block.chunks, block.start - block.chunks.start):
+                at, end = block.origin + block.start, len(data) - tail
+                raws.append(RawEvent.framed(self.carrier.name, at, header, data, end, "none", 4))
+                break
         parser = EventParser(lambda _: None, replace(self.parser.context))
         return parser.parse(raws[0]) if raws else None
 
@@ -415,7 +416,11 @@ class LogScan:
         if isinstance(event.body, Variable):
             self.scanner.variables = True
         self._settle(block, event)
-        return event, self._look(self, len(self.index) - 1, event)
+        self._looked_at += 1
+        changed = self._look(self, len(self.index) - 1, event)
+        version = self.parser.context.server_version
+        refuse_encrypted(raw.file, version, raw.header.type_code, raw.end_pos)
+        return event, changed
 
     def _parsed(self, raw: RawEvent) -> Event:
         at = self.ordinal + max(len(self.index) - 1, 0)
@@ -451,7 +456,12 @@ class LogScan:
             self._note_end(block, stretch)
             yield ScannedPart(stretch, damages)
             block.given += count
+            if block.outer is not None:
+                last = stretch.entries[-1]
+                block.behind = _chunks_of(block).origin + int(last["offset"]) + int(last["size"])
+                self.scanner.most_events -= count
             self.ordinal += count
+            self._looked_at = 0
             self.index = Index(count * 9 // 8)  # about as many come again
         elif damages:
             yield ScannedPart(None, damages)
@@ -491,27 +501,30 @@ class LogScan:
         """The parts inside a payload."""
         scanner = self.scanner
         before = scanner.checksums, scanner.format_checksum
+        most, scanner.most_events = scanner.most_events, most_events(payload)
         scanner.checksums = scanner.format_checksum = False
         scanner.outer_pos, scanner.outer_end = outer.pos, outer.end_pos
-        self._block = _Block(outer=outer)
+        block = self._block = _Block(outer=outer)
         try:
-            whole = yield from self._inside(outer, payload)
+            whole = yield from self._inside(payload, block)
         except (DamageError, LimitError, ZstdError, _CannotGoOn):
             whole = False
             yield from self._closed()
         finally:
             scanner.outer_pos = scanner.outer_end = -1
+            scanner.most_events = most
         if not whole:
-            yield from self._one_by_one(outer, payload, self._block.given)
+            yield from self._one_by_one(outer, payload, block)
         scanner.checksums, scanner.format_checksum = before
 
-    def _inside(self, outer: RawEvent, payload: TransactionPayload) -> Any:
+    def _inside(self, payload: TransactionPayload, block: _Block) -> Any:
         """The stretches of a payload; returns whether all of it could be taken."""
         expected = SIZE if payload.uncompressed_size is None else payload.uncompressed_size
-        plain = plain_stream(outer, payload)
+        assert block.outer is not None
+        plain = plain_stream(block.outer, payload)
         chunks = self._payload_chunks = Chunks(plain, self._payload_chunks, expected=expected)
-        most = largest_inner(payload)
-        block = self._block = _Block(chunks, start=chunks.start, outer=outer)
+        most = most_bytes(payload)
+        block.chunks = chunks
         while True:
             block.start = chunks.start
             stop = yield from self._scanned(block)
@@ -524,12 +537,12 @@ class LogScan:
         return whole and payload.uncompressed_size in (None, size)
 
     def _one_by_one(
-        self, outer: RawEvent, payload: TransactionPayload, given: int
+        self, outer: RawEvent, payload: TransactionPayload, inside: _Block
     ) -> Iterator[ScannedPart]:
         """What is left of a payload after the events that were handed over, and its damage."""
         pack, found = Pack(), None
         try:
-            for raw in islice(inner_events(outer, payload), given, None):
+            for raw in inner_events(outer, payload, inside.given, inside.behind):
                 pack.add(raw, self.parser.context)
                 if pack.full:
                     yield from self._pack(pack)

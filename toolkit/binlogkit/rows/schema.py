@@ -38,9 +38,11 @@ class ColumnDefinition:
     ``type``: lower-case base type as information_schema.columns.data_type names it
     (``int``, ``varchar``, ``datetime``, ``enum``, ``geometry``, ``point``, ``json`` …);
     ``length``: characters, bytes, digits (DECIMAL precision) or BIT width; ``scale``: DECIMAL
-    scale, or fraction digits of a temporal type; ``charset``: MySQL's name (``binary`` for byte
-    strings), None for a type that has none; ``labels``: of ENUM and SET, in order;
-    ``generated``: ``stored``, ``virtual`` or None.
+    scale, fraction digits of a temporal type, or d of FLOAT(m,d); ``charset``: MySQL's name
+    (``binary`` for byte strings), None for a type that has none; ``labels``: of ENUM and SET, in
+    order; ``generated``: ``stored``, ``virtual`` or None; ``default``: the text of a constant,
+    bytes where it is written as x'…' or b'…', None for NULL or without one; ``computed``: the
+    default is a function, an expression, or a constant that is not understood.
     """
 
     name: str
@@ -55,6 +57,8 @@ class ColumnDefinition:
     auto_increment: bool = False
     generated: str | None = None
     invisible: bool = False
+    default: str | bytes | None = None
+    computed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +88,9 @@ class TableChange:
     ``action``: create, drop, truncate, rename, alter, drop_database, statement_write, unknown, or
     incident (no statement: the server says that changes are missing from the log here);
     ``db``, ``table``: its name before (empty where it is not known; ``table`` is empty of
-    drop_database); ``new_db``, ``new_table``: of rename; ``definition``: after the change, None
-    where there is none or it is not known; ``reason``: of unknown, and what else there is to know
-    (one sentence).
+    drop_database); ``new_db``, ``new_table``: of rename; ``definition``: after the change, and
+    ``before`` of alter, None where there is none or it is not known; ``reason``: of unknown, and
+    what else there is to know (one sentence).
     """
 
     action: str
@@ -96,6 +100,7 @@ class TableChange:
     new_table: str | None = None
     definition: TableDefinition | None = None
     reason: str | None = None
+    before: TableDefinition | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,15 +169,22 @@ class TableSchema:
 
 
 def table_plan(
-    schema: TableSchema, server_version: str = "", wanted: Sequence[int] | None = None
+    schema: TableSchema,
+    server_version: str = "",
+    wanted: Sequence[int] | None = None,
+    *,
+    digests: bool = False,
 ) -> TablePlan:
     """The plan of a table; ``wanted``: indexes of the columns asked for, None for all.
 
     ``server_version``: of the log, as its format description tells it: 5.7 prints JSON otherwise.
+    ``digests``: also of the images' bytes; a table without a key has all its columns as one.
     """
     as_5_7 = version_tuple(server_version)[:2] == (5, 7)
     specs = [cell_spec(column, as_5_7) for column in schema.columns]
-    return TablePlan(specs, [column.name for column in schema.columns], wanted)
+    names = [column.name for column in schema.columns]
+    key = [i for i, name in enumerate(names) if name in schema.key] or range(len(names))
+    return TablePlan(specs, names, wanted, key if digests else None)
 
 
 def cell_spec(column: Column, as_5_7: bool = False) -> CellSpec:

@@ -40,8 +40,7 @@ class Slots:
     """The tables of a reading's maps.
 
     ``schemas``: by slot, None for one whose table is not known; ``errors``: of the stretch's table
-    maps whose rows cannot be read, with their entries; ``unparsed``: those among them that cannot
-    be read themselves.
+    maps whose rows cannot be read, with their entries.
     """
 
     def __init__(self, tables: TableHistory, scanner: Scanner) -> None:
@@ -49,7 +48,6 @@ class Slots:
         self._scanner = scanner
         self.schemas: list[TableSchema | None] = []
         self.errors: Damages = []
-        self.unparsed: Damages = []
         self._broken: set[int] = set()  # slots of such maps
         self._next = 0  # the first event that was not looked at for them
         self._early: set[int] = set()  # slots of maps of before 5.1.4
@@ -111,7 +109,6 @@ class Slots:
         """A table map cannot be read, here and wherever it comes again."""
         self._broken.add(slot)
         self.errors.append((i, error))
-        self.unparsed.append((i, error))
 
     def early_rows(self, i: int, table_id: int) -> None:
         """Take note of rows in the form of before 5.1.18."""

@@ -177,24 +177,6 @@ def xa_id(query: str) -> str | None:
     return f"X'{gtrid.lower()}',X'{(bqual or '').lower()}',{format_id or 1}"
 
 
-class Prepared:
-    """Transactions that were prepared and not decided yet, by the source of their logs and id."""
-
-    def __init__(self) -> None:
-        self._open: dict[tuple[str | None, str], int] = {}
-
-    def add(self, source: str | None, xa: str, number: int, *, again: bool) -> None:
-        """A transaction was prepared; ``again``: its GTID came before, in another source's log,
-        whose transaction is decided with it."""
-        if again:
-            number = next((n for (_, known), n in self._open.items() if known == xa), number)
-        self._open[source, xa] = number
-
-    def decided(self, source: str | None, xa: str) -> int | None:
-        """The number of the transaction that is decided now, None where none was prepared."""
-        return self._open.pop((source, xa), None)
-
-
 def belongs(body: object) -> bool:
     """Whether an event is part of a transaction; others stand between them, or say how to read."""
     kinds = (

@@ -18,7 +18,7 @@ from binlogkit.events.query import statement_text
 from binlogkit.rows.ddl import StatementKind, TableChange
 from binlogkit.rows.schema import TableSchema
 from binlogkit.rows.series import Series
-from binlogkit.rows.transactions import Transaction
+from binlogkit.rows.transactions import GTID_TYPES, Transaction
 from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.chunks import Chunks
 from binlogkit.sources.raw import RawEvent, parse_header
@@ -29,6 +29,9 @@ TRANSACTIONS = np.dtype(list(TRANSACTION))
 #: Whether a type code is a rows event's.
 ROWS_EVENTS = np.zeros(256, bool)
 ROWS_EVENTS[[*range(23, 26), *range(30, 33), EventType.PARTIAL_UPDATE_ROWS_EVENT]] = True
+#: Whether a type code is that of an event which gives a GTID, also an anonymous one.
+GTIDS = np.zeros(256, bool)
+GTIDS[[int(code) for code in GTID_TYPES]] = True
 #: Bits of an entry's notes (``_kernel/native/index.pxd``).
 LOOK, BAD_CHECKSUM, NEW_MAP, NO_MAP = 1, 2, 4, 8
 STRAY, MAP_CHANGED, STATEMENT_END = 16, 32, 64
@@ -39,6 +42,8 @@ _XID = 16  # of what it has
 SEQ_SHIFT = 32
 
 Array: TypeAlias = np.ndarray[Any, Any]
+#: Damage, and the entry before or in which it stands.
+Met: TypeAlias = tuple[int, DamageError]
 _COPIED = 1 << 20  # bytes that are rather copied than kept
 
 
@@ -148,10 +153,13 @@ class Stretch:
         if self.chunks is not None and not isinstance(self.data, bytes):
             self.chunks.give_back(self.data)
 
-    def rows_pass(self) -> RowsPass:
-        """What decodes the stretch's rows."""
+    def rows_pass(self, wanted: Array | None = None) -> RowsPass:
+        """What decodes the stretch's rows; ``wanted``: of which entries, None for all."""
         spots = None if self.spots is None else self.spots.data
-        rows = RowsPass(self.scanner, self.index, self.data, self.origin, self.ordinal, spots)
+        chosen = b"" if wanted is None else wanted.astype(bool).tobytes()
+        rows = RowsPass(
+            self.scanner, self.index, self.data, self.origin, self.ordinal, spots, chosen
+        )
         rows.inner = self.inner
         return rows
 
@@ -206,18 +214,17 @@ class Stretch:
             return self.raws[i]
         entry = self.entries[i]
         start, end = int(entry["offset"]), int(entry["offset"]) + int(entry["size"])
+        tail = CHECKSUM_LENGTH if self.tail else 0
         with memoryview(self.data) as whole:
-            data = bytes(whole[start:end])
-        header = parse_header(data, HEADER_LENGTH)
+            header = parse_header(bytes(whole[start : start + HEADER_LENGTH]), HEADER_LENGTH)
+            body = bytes(whole[start + HEADER_LENGTH : end - tail])
+            stored = bytes(whole[end - tail : end])
         if self.outer is not None:
             pos, end_pos = self.outer
-            return RawEvent(
-                file, pos, header, data[HEADER_LENGTH:], "none", self.inner + i, end_pos
-            )
-        tail = CHECKSUM_LENGTH if self.tail else 0
+            return RawEvent(file, pos, header, body, "none", self.inner + i, end_pos)
         return RawEvent(
-            file, self.origin + start, header, data[HEADER_LENGTH : len(data) - tail],
-            "ok" if tail else "none", stored_checksum=data[len(data) - tail :],
+            file, self.origin + start, header, body, "ok" if tail else "none",
+            stored_checksum=stored,
         )  # fmt: skip
 
 
@@ -244,7 +251,7 @@ class Window:
     stretch: Stretch | None
     schemas: list[TableSchema | None]
     looked: list[Looked] = field(default_factory=list)
-    damages: list[tuple[int, DamageError]] = field(default_factory=list)
+    damages: list[Met] = field(default_factory=list)
     ends: bool = False
     folded: bool = False
     loose: bool = False

@@ -4,8 +4,8 @@
 >>> load("row")["title"]
 'binlogkit row'
 
-``event``, ``explain``, ``row``, ``transaction`` and ``state``: one line of ``--format jsonl`` of
-the command of that name; ``finding``: of ``verify``; ``plan``: one element of
+``audit``, ``event``, ``explain``, ``row``, ``transaction`` and ``state``: one line of
+``--format jsonl`` of the command of that name; ``finding``: of ``verify``; ``plan``: one element of
 :meth:`binlogkit.Log.undo` and ``redo``. The files are written by ``tools/make_schemas.py`` from the
 dataclasses and declarations of the code. The fixtures' manifest has its own,
 ``binlogkit_fixtures/manifest.schema.json``.
@@ -21,7 +21,7 @@ from binlogkit.errors import UsageError, printable
 
 __all__ = ["NAMES", "load"]
 
-NAMES = ("event", "explain", "finding", "plan", "row", "state", "transaction")
+NAMES = ("audit", "event", "explain", "finding", "plan", "row", "state", "transaction")
 
 
 def load(name: str) -> dict[str, Any]:

@@ -151,7 +151,7 @@ def parse_url(url: str) -> tuple[ServerSettings, str]:
         raise UsageError(f"a server has no setting {printable(unknown[0])}")
     user = unquote(parts.username) if parts.username else None
     found = server_settings(unquote(host) if host else None, port, user, **options)
-    return found, unquote(parts.path.lstrip("/"))
+    return found, unquote(parts.path.lstrip("/"), errors="surrogateescape")
 
 
 def connect(server: ServerSettings | str, **more: Any) -> Any:

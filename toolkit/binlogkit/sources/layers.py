@@ -243,17 +243,6 @@ class ByteStream:
             del self._buffer[: self._start]
             self._start = 0
 
-    def move_to(self, offset: int) -> None:
-        """Go forward to ``offset``, over what is between without reading it where that can be."""
-        ahead = offset - self.offset
-        here = min(ahead, len(self._buffer) - self._start)
-        self.skip(here)
-        if ahead > here and self._file.seekable():
-            self._file.seek(ahead - here, io.SEEK_CUR)
-            self.offset = offset
-        while self.offset < offset and (step := self.available(min(offset - self.offset, _CHUNK))):
-            self.skip(step)
-
     def available(self, length: int) -> int:
         """How many of the next ``length`` bytes the stream really holds."""
         self._fill(length)

@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from binlogkit.constants import CHECKSUM_LENGTH, HEADER_LENGTH, EventType
-from binlogkit.errors import MalformedEventError
+from binlogkit.constants import CHECKSUM_LENGTH, HEADER_LENGTH, EventType, event_type_name
+from binlogkit.errors import InputError, MalformedEventError
 
 _FIXED = 2 + 50 + 4 + 1
 VERSION = 4  # the only one that has this event
 CHECKSUM_OFF, CHECKSUM_CRC32, CHECKSUM_UNDEFINED = 0, 1, 255
+_MARIADB_START_ENCRYPTION = 164
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,19 @@ def version_tuple(text: str) -> tuple[int, int, int]:
 def is_mariadb(server_version: str) -> bool:
     """Whether MariaDB wrote the log; its events from 160 on are its own."""
     return "mariadb" in server_version.lower()
+
+
+def refuse_encrypted(name: str, server_version: str, type_code: int, end: int) -> None:
+    """InputError behind the event with which MariaDB says that the rest of a log is encrypted.
+
+    ``end``: of that event. Everything behind it is encrypted, the headers of events as well
+    (MariaDB's ``log_event.h``, ``Start_encryption_log_event``).
+    """
+    if type_code == _MARIADB_START_ENCRYPTION and is_mariadb(server_version):
+        known = event_type_name(type_code)
+        raise InputError(
+            name, f"encrypted by MariaDB from {end} on ({known}), which is not supported"
+        )
 
 
 def format_of(name: str, pos: int, data: bytes) -> LogFormat:

@@ -30,18 +30,12 @@ from binlogkit.errors import (
 )
 from binlogkit.sources.crc import checksum_error, ends_in_crc
 from binlogkit.sources.layers import ByteStream
-from binlogkit.sources.log_format import LogFormat, format_of
+from binlogkit.sources.log_format import LogFormat, format_of, refuse_encrypted
 from binlogkit.sources.loose_events import LooseEvents, ShownFile
 from binlogkit.sources.plausible import first_format, start_format
 from binlogkit.sources.raw import V1_HEADER_LENGTH, EventHeader, RawEvent, parse_header
 from binlogkit.sources.recovery import Recovery, with_checksums
 
-# What may stand at the head of a log; of a relay log a ROTATE is between its format descriptions.
-_HEAD = (
-    EventType.START_EVENT_V3,
-    EventType.FORMAT_DESCRIPTION_EVENT,
-    EventType.ROTATE_EVENT,
-)
 _ZEROS = bytes(1 << 20)
 
 
@@ -50,9 +44,7 @@ class LogReader:
 
     ``on_damage``: ``stop`` raises the :class:`DamageError`; ``report`` quarantines the damaged
     range (its ``offset`` to its ``end``), hands it to ``sink`` and goes on at the next sound event.
-    An event whose checksum alone is wrong is delivered and marked. ``start``: offset of an event to
-    begin with; the format descriptions at the log's head come before it, and what is between is not
-    read. ``stop``: offset at which to end, exclusive.
+    An event whose checksum alone is wrong is delivered and marked.
     """
 
     def __init__(
@@ -62,8 +54,6 @@ class LogReader:
         *,
         on_damage: str = "stop",
         sink: Callable[[DamageError], None] | None = None,
-        start: int = 0,
-        stop: int | None = None,
     ) -> None:
         self.name = name
         self.format = LogFormat()
@@ -72,8 +62,6 @@ class LogReader:
         self._stream = ByteStream(file)
         self._on_damage = on_damage
         self._tell = teller(on_damage, sink)
-        self._start_pos = start
-        self._stop_pos = stop
         self._recovery = Recovery(self._stream)
         self._unchecked: int | None = None  # the first event that no checksum vouches for
         self._goes_on = False
@@ -100,13 +88,11 @@ class LogReader:
 
     def __iter__(self) -> Iterator[RawEvent]:
         if self._loose is not None:
-            yield from self._loose.raw_events(self._tell, self._stop_pos)
+            yield from self._loose.raw_events(self._tell)
             return
         if not self._goes_on:
             self._read_magic()
         while True:
-            if self._stream.offset < self._start_pos:
-                self._go_to_start()
             try:
                 event = self._next()
                 self._tell_dump()
@@ -117,16 +103,11 @@ class LogReader:
                 if not self._recover(error):
                     return
                 continue
-            if event is None or (self._stop_pos is not None and event.pos >= self._stop_pos):
+            if event is None:
                 return
-            if event.pos >= self._start_pos or event.header.type_code != EventType.ROTATE_EVENT:
-                yield event
-
-    def _go_to_start(self) -> None:
-        """Go over what is between the log's head and the start."""
-        head = self._stream.peek(HEADER_LENGTH)
-        if len(head) == HEADER_LENGTH and head[4] not in _HEAD:
-            self._stream.move_to(self._start_pos)
+            yield event
+            version, code = self.format.server_version, event.header.type_code
+            refuse_encrypted(self.name, version, code, self._stream.offset)
 
     def _tell_dump(self, ahead: int = 0) -> None:
         """Tell what could not be read in a hexdump up to here, or ``ahead``."""

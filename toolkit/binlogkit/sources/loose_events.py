@@ -86,10 +86,8 @@ class LooseEvents(io.RawIOBase):
             self._name, "it holds events, not a whole log: there is no file to hand on"
         )
 
-    def raw_events(
-        self, tell: Callable[[DamageError], None], stop: int | None = None
-    ) -> Iterator[RawEvent]:
-        """The events in order, as :class:`LogReader` gives them; those from ``stop`` on not."""
+    def raw_events(self, tell: Callable[[DamageError], None]) -> Iterator[RawEvent]:
+        """The events in order, as :class:`LogReader` gives them."""
         places = _Places()
         for piece in self._with_format():
             if isinstance(piece, DamageError):
@@ -106,7 +104,7 @@ class LooseEvents(io.RawIOBase):
                 reason = f"its size is {header.size} bytes, its header's {header.length}"
                 what = f"{reason}, {sent.size} were sent"
                 tell(MalformedEventError(self._name, pos, what, "event_size"))
-            elif stop is None or pos < stop:
+            else:
                 checksum, end = self._checked(piece.data, header, pos, tell)
                 outer = None if end_pos == pos + header.size else end_pos
                 yield RawEvent.framed(

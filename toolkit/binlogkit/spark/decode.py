@@ -8,7 +8,6 @@ import pyarrow as pa
 
 from binlogkit.errors import UsageError
 from binlogkit.frames.generic import generic_rows
-from binlogkit.frames.matching import Matcher
 from binlogkit.frames.row_batches import read_batches
 from binlogkit.frames.schema import batch_schema
 from binlogkit.rows.filter_args import check_names
@@ -78,18 +77,14 @@ def decode(plan: Plan, split: Split, schema: pa.Schema) -> Iterator[pa.RecordBat
 def _typed(plan: Plan, split: Split, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """One table's changes in the canonical form, as far as Spark carries it."""
     wanted = plan.scan.wanted()
-    matching = Matcher(wanted.where)
     if plan.columns:
         check_names(sorted(wanted.where.columns), plan.columns, "column")
     columns = _columns(schema)
     if columns is not None:
         columns |= wanted.where.columns
     for window in read_batches(plan.reading(split), wanted, columns=columns):
-        for _, found in window:
-            batch = matching(found)
-            if batch.num_rows:
-                yield carry(batch, schema)
-    matching.complain()
+        for _, batch in window:
+            yield carry(batch, schema)
 
 
 def _columns(schema: pa.Schema) -> frozenset[str] | None:
@@ -101,12 +96,9 @@ def _columns(schema: pa.Schema) -> frozenset[str] | None:
 
 def _generic(kind: Kind, plan: Plan, split: Split, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """Every table's changes in the generic form, the images as JSON text."""
-    wanted = plan.scan.wanted()
-    matching = Matcher(wanted.where)
     own = pa.schema([kind.schema().field(name) for name in schema.names])
-    for window in read_batches(plan.reading(split), wanted, to_sort=True):
-        found = [matching(batch) for _, batch in window]
-        for batch in generic_rows([batch for batch in found if batch.num_rows], own):
+    for window in read_batches(plan.reading(split), plan.scan.wanted(), to_sort=True):
+        for batch in generic_rows([batch for _, batch in window], own):
             yield _fitted(batch, schema)
 
 

@@ -18,17 +18,17 @@ import numpy as np
 from binlogkit.constants import EventType
 from binlogkit.errors import DamageError, InputError
 from binlogkit.events.gtid_set import GtidSet
-from binlogkit.frames.layouts import schema_of
+from binlogkit.frames.layouts import empty_batch
 from binlogkit.frames.tables import united
 from binlogkit.log import open_log
 from binlogkit.rows.ddl import Catalog, StatementKind
 from binlogkit.rows.options import ReadOptions, Start
+from binlogkit.rows.prepared import Decision, Prepared
 from binlogkit.rows.reading import Reading
 from binlogkit.rows.schema import TableSchema
 from binlogkit.rows.series import split_name
 from binlogkit.rows.soundness import Gap
-from binlogkit.rows.transactions import Outcome, Prepared
-from binlogkit.rows.window import ROWS_EVENTS, Looked, Stretch, Window
+from binlogkit.rows.window import ROWS_EVENTS, Stretch, Window
 from binlogkit.sources.carriers import Carrier, resolve
 from binlogkit.sources.carriers.carrier import can_seek, up_to
 from binlogkit.spark.options import READING, ScanOptions
@@ -38,9 +38,6 @@ if TYPE_CHECKING:
 
 _SLOT_BITS = 32
 _SLOTS = (1 << _SLOT_BITS) - 1
-
-# An outcome, and the file and position that brought it.
-Decision = tuple[Outcome, str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,12 +261,11 @@ class _Planner:
             self._splits[-1] = self._from(split, split.start, split.events, split.transactions)
         if window.repeated is not None:
             self._cuts = False
+        self.decisions |= {n: decision for n, _, decision in self._prepared.take(window)}
         for item in window.looked:
             if item.kind is StatementKind.DDL:
                 self._declared += 1
                 self._declared_at = 0 if stretch is None else stretch.ordinal + item.i
-            if item.told is not None and item.number >= 0:
-                self._decide(window, item)
         if window.damages:
             self._ordered = False
         if stretch is None or not len(stretch.entries):
@@ -302,20 +298,6 @@ class _Planner:
         following = self._from(self._splits[-1], pos, ordinal, number)
         self._splits[-1] = self._ended(pos)
         self._splits.append(following)
-
-    def _decide(self, window: Window, item: Looked) -> None:
-        """Note what XA COMMIT and XA ROLLBACK decide (frames/transactions.py)."""
-        told = item.told
-        assert told is not None
-        if told.outcome == Outcome.PREPARED and told.xa is not None:
-            again = window.repeats(item.number)
-            self._prepared.add(window.source, told.xa, item.number, again=again)
-        elif told.resolves is not None:
-            decided = self._prepared.decided(window.source, told.resolves)
-            if decided is not None and not window.repeats(item.number):
-                records = window.transactions
-                pos = int(records["pos"][records["number"] == item.number][0])
-                self.decisions[decided] = (told.outcome, window.carrier.name, pos)
 
 
 class _Alone:
@@ -355,7 +337,4 @@ def _table_in_transaction(entries: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]
 
 def _united(versions: Sequence[TableSchema], table: str) -> pa.Schema:
     """One schema for all versions of a table."""
-    import pyarrow as pa
-
-    empty = [pa.RecordBatch.from_pylist([], schema=schema_of(v)) for v in versions]
-    return united(empty, table).schema
+    return united([empty_batch(version) for version in versions], table).schema

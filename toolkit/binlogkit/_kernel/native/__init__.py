@@ -9,8 +9,11 @@ anything is written.
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
-if not any(Path(__file__).with_name(f"builder{suffix}").exists() for suffix in EXTENSION_SUFFIXES):
-    raise ImportError(
-        "binlogkit's compiled kernel is missing: pip builds it when it installs binlogkit and a C "
-        "compiler is there; in a source tree, `python setup.py build_ext --inplace` does"
-    )
+_here = Path(__file__).parent
+for _source in _here.glob("[a-z]*.py"):
+    if not any((_here / f"{_source.stem}{suffix}").exists() for suffix in EXTENSION_SUFFIXES):
+        raise ImportError(
+            "binlogkit's compiled kernel is missing, or older than its sources: pip builds it when "
+            "it installs binlogkit and a C compiler is there; in a source tree, "
+            "`python setup.py build_ext --inplace` does"
+        )

@@ -11,6 +11,9 @@ cdef class RowsPass:
     cdef object data
     cdef object places
     cdef spots_p spots
+    cdef bytes wanted
+    cdef char* words  # those of wanted: as many as told
+    cdef int64_t told
     cdef readonly int64_t origin
     cdef readonly int64_t seq
     cdef readonly int64_t entry  # the event that is next, or was stopped at
@@ -23,5 +26,7 @@ cdef class RowsPass:
     cdef int64_t outer_pos
     cdef int64_t outer_end
     cdef bint running
-    cdef int decode(self, table_p* tables, int64_t slots, int64_t stop, int* slot) except? -1
+    cdef int decode(
+        self, table_p* tables, int64_t slots, int64_t stop, octets data, int64_t size
+    ) noexcept nogil
     cdef int event(self, table_p* tables, int64_t slots, octets data, int64_t size) noexcept nogil

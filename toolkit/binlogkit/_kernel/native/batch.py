@@ -5,7 +5,7 @@ from cython.cimports.binlogkit._kernel.native.builder import TableBuilder, claim
 from cython.cimports.binlogkit._kernel.native.cells import fail
 from cython.cimports.binlogkit._kernel.native.images import decode_rows
 from cython.cimports.binlogkit._kernel.native.scan import Scanner
-from cython.cimports.cpython.buffer import PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cython.cimports.binlogkit._kernel.native.values import View
 from cython.cimports.libc.stdlib import calloc, free
 
 _SEQ_SHIFT = cython.declare(cython.int, 32)
@@ -18,9 +18,12 @@ class RowsPass:
     ``builders``: by slot; a slot beyond the list, or None in it, is left out. ``seq``: the place of
     the index's first event in the walk. Events are read as the scanner's format is now, whatever
     it is set to later. ``spots``: where each event stood, if they are packed (scan.py).
+    ``wanted``: has a 0 for each event that is left out; those behind its end are not.
     """
 
-    def __cinit__(self, scanner: Scanner, index: Index, data, origin, seq=0, spots=None):
+    def __cinit__(
+        self, scanner: Scanner, index: Index, data, origin, seq=0, spots=None, wanted=b""
+    ):
         if seq < 0 or seq + index.count > _MAX_EVENTS:
             raise OverflowError("a walk of more than 2**31 events")
         scanner.check_format()
@@ -35,6 +38,9 @@ class RowsPass:
         self.origin = origin
         self.seq = seq
         self.places = spots
+        self.wanted = wanted
+        self.words = self.wanted
+        self.told = len(self.wanted)
         self.entry = self.at = self.row = 0
 
     def run(self, builders: list, last=-1):
@@ -52,6 +58,8 @@ class RowsPass:
         slot: cython.int = -1
         stop: int64_t = -1 if last < 0 else last
         t: table_p
+        view: View = View(self.data)
+        places: View = None if self.places is None else View(self.places)
         if self.running:
             raise RuntimeError("the pass is at work in another thread")
         tables = cython.cast(cython.pointer(table_p), calloc(slots + 1, cython.sizeof(table_p)))
@@ -69,9 +77,19 @@ class RowsPass:
                     claim(builder, held)
                     held.append(builder)
                 tables[i] = cython.address(builder.t)
-            fault = self.decode(tables, slots, stop, cython.address(slot))
+            self.index.begin_reading()
+            if stop < 0 or stop > self.index.count:
+                stop = self.index.count
+            if places is not None:
+                self.spots = cython.cast(spots_p, places.at)
+                stop = min(stop, cython.cast(int64_t, places.size // cython.sizeof(Spot)))
+            with cython.nogil:
+                fault = self.decode(tables, slots, stop, view.at, view.size)
+            self.spots = cython.NULL
+            self.index.users -= 1
             if fault == E_NONE:
                 return None
+            slot = self.index.entries[self.entry].slot
             if fault == E_MEMORY:
                 raise MemoryError
             if fault == E_FULL:
@@ -88,37 +106,16 @@ class RowsPass:
             self.running = False
             free(tables)
 
-    def decode(self, tables, slots, stop, slot):
-        """Decode up to entry ``stop`` (-1: all) or a fault, which is that of the table ``slot``."""
-        view: Py_buffer
-        places: Py_buffer
-        fault: cython.int = E_NONE
-        self.index.begin_reading()
-        try:
-            if stop < 0 or stop > self.index.count:
-                stop = self.index.count
-            if self.places is not None:
-                PyObject_GetBuffer(self.places, cython.address(places), PyBUF_SIMPLE)
-                self.spots = cython.cast(spots_p, places.buf)
-                stop = min(stop, cython.cast(int64_t, places.len // cython.sizeof(Spot)))
-            PyObject_GetBuffer(self.data, cython.address(view), PyBUF_SIMPLE)
-            try:
-                with cython.nogil:
-                    while self.entry < stop:
-                        fault = self.event(tables, slots, cython.cast(octets, view.buf), view.len)
-                        if fault != E_NONE:
-                            slot[0] = self.index.entries[self.entry].slot
-                            break
-                        self.entry += 1
-                        self.at = self.row = 0
-            finally:
-                PyBuffer_Release(cython.address(view))
-        finally:
-            if self.spots is not cython.NULL:
-                PyBuffer_Release(cython.address(places))
-                self.spots = cython.NULL
-            self.index.users -= 1
-        return fault
+    def decode(self, tables, slots, stop, data, size):
+        """Decode up to entry ``stop`` or a fault."""
+        fault: cython.int
+        while self.entry < stop:
+            fault = self.event(tables, slots, data, size)
+            if fault != E_NONE:
+                return fault
+            self.entry += 1
+            self.at = self.row = 0
+        return E_NONE
 
     def event(self, tables, slots, data, size):
         """Decode one event; E_NONE when it is done or none of ours."""
@@ -131,13 +128,15 @@ class RowsPass:
             return E_NONE
         if item.slot < 0 or item.slot >= slots or item.notes & N_BAD_CHECKSUM:
             return E_NONE
+        if self.entry < self.told and not self.words[self.entry]:
+            return E_NONE
         if tables[item.slot] is cython.NULL:
             return E_NONE
         if item.offset < 0 or item.offset > size or item.size > size - item.offset:
             return E_NONE
         if left < 0 or self.at > left:
-            fail(tables[item.slot], E_NEEDS, F_TABLE_ID, self.table_id_width, left)
-            return E_NEEDS
+            fail(tables[item.slot], E_HEAD, F_ROWS, 0, left)
+            return E_HEAD
         first = data + item.offset + self.header_length
         e.code = code
         e.table_id_width = self.table_id_width

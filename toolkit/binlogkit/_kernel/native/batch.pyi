@@ -17,6 +17,7 @@ class RowsPass:
         origin: int,
         seq: int = 0,
         spots: Buffer | None = None,
+        wanted: bytes = b"",
     ) -> Self: ...
     @property
     def scanner(self) -> Scanner: ...

@@ -1,6 +1,6 @@
 cimport cython
 
-from binlogkit._kernel.native.layout cimport *
+from binlogkit._kernel.native.digests cimport *
 
 @cython.final
 cdef class TableBuilder:

@@ -1,118 +1,82 @@
 """The buffers of one version of a table: filled by rows events, handed over as columns."""
 
 import cython
-from cython.cimports.binlogkit._kernel.native.cells import reader_of
-from cython.cimports.binlogkit._kernel.native.images import decode_rows
-from cython.cimports.binlogkit._kernel.native.runs import first_tx_of, runs_of
+from cython.cimports.binlogkit._kernel.native.numbers import (
+    read_as_stored,
+    read_bit,
+    read_decimal128,
+    read_decimal256,
+    read_double,
+    read_enum,
+    read_float,
+    read_int24,
+    read_set,
+    read_year,
+)
+from cython.cimports.binlogkit._kernel.native.runs import runs_of
+from cython.cimports.binlogkit._kernel.native.times import (
+    read_date,
+    read_datetime2,
+    read_old_datetime,
+    read_old_time,
+    read_old_timestamp,
+    read_time2,
+    read_timestamp2,
+)
 from cython.cimports.binlogkit._kernel.native.values import (
     block_of,
     give_back,
     prepare,
     release,
 )
-from cython.cimports.cpython.buffer import PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cython.cimports.libc.stdlib import calloc, free
 
-#: The kinds of columns by name, for the plan of a table.
-KINDS = {
-    "skip_fixed": K_SKIP_FIXED,
-    "copy1": K_COPY1,
-    "copy2": K_COPY2,
-    "copy4": K_COPY4,
-    "copy8": K_COPY8,
-    "int24": K_INT24,
-    "uint24": K_UINT24,
-    "year": K_YEAR,
-    "bit": K_BIT,
-    "float": K_FLOAT,
-    "double": K_DOUBLE,
-    "decimal128": K_DECIMAL128,
-    "decimal256": K_DECIMAL256,
-    "date": K_DATE,
-    "time2": K_TIME2,
-    "datetime2": K_DATETIME2,
-    "timestamp2": K_TIMESTAMP2,
-    "old_time": K_OLD_TIME,
-    "old_datetime": K_OLD_DATETIME,
-    "old_timestamp": K_OLD_TIMESTAMP,
-    "enum": K_ENUM,
-    "set": K_SET,
-    "skip_prefixed": K_SKIP_PREFIXED,
-    "bytes": K_BYTES,
-    "padded": K_PADDED,
-    "utf8mb4": K_UTF8MB4,
-    "utf8mb3": K_UTF8MB3,
-    "single_byte": K_SINGLE_BYTE,
-    "json": K_JSON,
-    "bad": K_BAD,
-}
-#: What can be wrong with an event: the names of ``Fault.code``.
-FAULTS = {
-    E_NEEDS: "needs",
-    E_NEEDS_LENGTH: "needs_length",
-    E_SAYS: "says",
-    E_TYPE: "type",
-    E_EMPTY_ROW: "empty_row",
-    E_PACKED: "packed",
-    E_COLUMN_COUNT: "column_count",
-    E_EXTRA_LENGTH: "extra_length",
-    E_NDB_LENGTH: "ndb_length",
-}
-#: Fields of an event that are no column.
-FIELDS = {
-    F_TABLE_ID: "table_id",
-    F_FLAGS: "flags",
-    F_EXTRA_LENGTH: "extra_length",
-    F_EXTRA_DATA: "extra_data",
-    F_NDB_LENGTH: "ndb_length",
-    F_NDB_FORMAT: "ndb_format",
-    F_NDB: "ndb",
-    F_PARTITION_ID: "partition_id",
-    F_SOURCE_PARTITION_ID: "source_partition_id",
-    F_COLUMN_COUNT: "column_count",
-    F_COLUMNS_PRESENT: "columns_present",
-    F_COLUMNS_PRESENT_AFTER: "columns_present_after",
-    F_NULL_BITMAP: "null_bitmap",
-    F_VALUE_OPTIONS: "value_options",
-    F_PARTIAL_BITS: "partial_bits",
-    F_ROWS: "rows",
-}
 _NARROW_DIGITS = cython.declare(cython.int, 18)  # of any number of 64 bits
 _FIRST_ROWS = cython.declare(cython.int, 8)
 _MAX_COLUMNS = cython.declare(cython.int, 0xFFFF)
 _MAX_BATCH = cython.declare(int64_t, 1 << 30)  # so that 32-bit offsets tell every part of it
-# (bytes of a cell, without a temporal type's fraction; bytes of its Arrow value); -1: any number.
-_SIZES = {
-    K_COPY1: (1, 1),
-    K_COPY2: (2, 2),
-    K_COPY4: (4, 4),
-    K_COPY8: (8, 8),
-    K_INT24: (3, 4),
-    K_UINT24: (3, 4),
-    K_YEAR: (1, 2),
-    K_BIT: (-1, 8),
-    K_FLOAT: (4, 4),
-    K_DOUBLE: (8, 8),
-    K_DECIMAL128: (-1, 16),
-    K_DECIMAL256: (-1, 32),
-    K_DATE: (3, 4),
-    K_TIME2: (3, 8),
-    K_DATETIME2: (5, 8),
-    K_TIMESTAMP2: (4, 8),
-    K_OLD_TIME: (3, 8),
-    K_OLD_DATETIME: (8, 8),
-    K_OLD_TIMESTAMP: (4, 8),
-    K_ENUM: (-1, -1),
-    K_SET: (-1, 8),
-}
+_Fixed = cython.struct(width=cython.int, element=cython.int, read=reader_p)
+_FIXED = cython.declare(_Fixed[K_SKIP_PREFIXED])
+
+
+@cython.cfunc
+def _kind(kind: cython.int, width: cython.int, element: cython.int, read: reader_p):
+    """Cells of a fixed number of bytes: theirs, without a temporal type's fraction, those of the
+    Arrow value, and their reader; 0: the column says how many."""
+    _FIXED[kind].width = width
+    _FIXED[kind].element = element
+    _FIXED[kind].read = read
+
+
+_kind(K_COPY1, 1, 1, read_as_stored)
+_kind(K_COPY2, 2, 2, read_as_stored)
+_kind(K_COPY4, 4, 4, read_as_stored)
+_kind(K_COPY8, 8, 8, read_as_stored)
+_kind(K_INT24, 3, 4, read_int24)
+_kind(K_UINT24, 3, 4, read_int24)
+_kind(K_YEAR, 1, 2, read_year)
+_kind(K_BIT, 0, 8, read_bit)
+_kind(K_FLOAT, 4, 4, read_float)
+_kind(K_DOUBLE, 8, 8, read_double)
+_kind(K_DECIMAL128, 0, 16, read_decimal128)
+_kind(K_DECIMAL256, 0, 32, read_decimal256)
+_kind(K_DATE, 3, 4, read_date)
+_kind(K_TIME2, 3, 8, read_time2)
+_kind(K_DATETIME2, 5, 8, read_datetime2)
+_kind(K_TIMESTAMP2, 4, 8, read_timestamp2)
+_kind(K_OLD_TIME, 3, 8, read_old_time)
+_kind(K_OLD_DATETIME, 8, 8, read_old_datetime)
+_kind(K_OLD_TIMESTAMP, 4, 8, read_old_timestamp)
+_kind(K_ENUM, 0, 4, read_enum)
+_kind(K_SET, 0, 8, read_set)
 
 
 class TableBuilder:
     """Buffers for the rows of one version of a table.
 
     ``columns``: one tuple per column of the table: kind, place among the columns asked for or -1,
-    whether it is JSON, width, fraction bytes, flag, limit, bytes of an Arrow value, decimal groups
-    as (digits, bytes), characters of a single-byte set.
+    whether it is JSON, bytes of an ENUM or SET or of the length in front, fraction bytes, flag,
+    digests, limit, decimal groups as (digits, bytes), characters of a single-byte set.
     """
 
     def __cinit__(self, plan, columns, max_rows, max_bytes):
@@ -136,7 +100,8 @@ class TableBuilder:
             t.steps[side] = cython.cast(step_p, _zeroed(count, cython.sizeof(Step)))
             t.seen[side] = cython.cast(cython.pointer(uint8_t), _zeroed(count, 1))
             t.present_count[side] = -1
-            t.states[side].rows = -1
+            t.states[side].rows = t.digests[side].rows = -1
+            t.digests[side].element = DIGESTS * cython.sizeof(uint64_t)
             for i in range(count):
                 t.values[side][i].rows = -1
         for i in range(count):
@@ -157,13 +122,15 @@ class TableBuilder:
             c.width,
             c.fraction,
             c.flag,
+            c.digests,
             c.limit,
-            c.element,
             groups,
             points,
         ) = described
-        if len(groups) > MAX_GROUPS or not _can_be(c, groups, points):
+        if len(groups) > MAX_GROUPS or not _sized(c, groups, points):
             raise ValueError("a column that cannot be")
+        if c.out < 0 and c.kind != K_BAD:
+            c.kind = K_SKIP_PREFIXED if c.kind > K_SKIP_PREFIXED else K_SKIP_FIXED
         for k, (digits, size) in enumerate(groups):
             c.digits[k] = digits
             c.sizes[k] = size
@@ -173,7 +140,6 @@ class TableBuilder:
         for k in range(c.groups):
             digits += c.digits[k]
             c.narrow += digits <= _NARROW_DIGITS
-        c.read = reader_of(c.kind)
         if points is not None:
             c.points = cython.cast(cython.pointer(uint32_t), _zeroed(257, 4))
             for k in range(257):
@@ -182,6 +148,9 @@ class TableBuilder:
             self.t.wanted += 1
             self.t.row_bytes += 2 * c.element
         self.t.json_count += c.is_json
+        if c.digests and not self.t.digested:
+            self.t.row_bytes += 2 * DIGESTS * cython.sizeof(uint64_t)
+        self.t.digested |= c.digests
         for side in range(2):
             self.t.values[side][i].element = c.element
 
@@ -194,6 +163,7 @@ class TableBuilder:
                 for i in range(t.count):
                     release(cython.address(t.values[side][i]))
             release(cython.address(t.states[side]))
+            release(cython.address(t.digests[side]))
             free(t.values[side])
             free(t.steps[side])
             free(t.seen[side])
@@ -214,60 +184,15 @@ class TableBuilder:
     @property
     def first_tx(self):
         """The number of the first transaction of the rows that wait, -1 for none."""
-        return first_tx_of(self.t.runs, self.t.run_count)
-
-    def add_event(self, data, start, end, code, table_id_width, facts, at, row):
-        """Decode the rows of one event, ``data[start:end]`` without header and checksum.
-
-        ``facts``: in the order of ``runs.FACT_NAMES``; ``at``, ``row``: 0 at first, else what the
-        last call said. Returns None when the event is done, ``(at, row)`` when the buffers are
-        full, or ``(fault, field, wants, left, row)``.
-        """
-        view: Py_buffer
-        e: RowsAt
-        k: cython.int
-        done: cython.bint
-        origin: octets
-        first: int64_t = start
-        last: int64_t = end
-        goes_on: int64_t = at
-        t: table_p = cython.address(self.t)
-        if len(facts) != FACTS:
-            raise ValueError("as many facts as have names")
-        for k in range(FACTS):
-            e.facts[k] = facts[k]
-        e.code = code
-        e.table_id_width = table_id_width
-        e.row = row
-        claim(self, self)
-        try:
-            PyObject_GetBuffer(data, cython.address(view), PyBUF_SIMPLE)
-            try:
-                if not (0 <= first <= last <= view.len and 0 <= goes_on <= last - first):
-                    raise ValueError("the event lies outside its buffer")
-                origin = cython.cast(octets, view.buf) + first
-                e.at = origin + goes_on if goes_on else cython.NULL
-                with cython.nogil:
-                    done = decode_rows(t, cython.address(e), origin, origin + (last - first))
-                goes_on = e.at - origin if e.at is not cython.NULL else 0
-            finally:
-                PyBuffer_Release(cython.address(view))
-        finally:
-            self.user = None
-        if done:
-            return None
-        if t.fault.code == E_MEMORY:
-            raise MemoryError
-        if t.fault.code == E_FULL:
-            return goes_on, e.row
-        return t.fault.code, t.fault.field, t.fault.wants, t.fault.left, e.row
+        return self.t.runs[0].facts[FACT_TX] if self.t.run_count else -1
 
     def take(self):
         """Hand over what was gathered, and begin anew.
 
-        Returns ``(rows, runs, images, states, raws, heap)``: the events of the rows; per image and
-        column asked for (nulls, validity, offsets, data) or None where there is no value at all;
-        the states of both images in that form; the raw cells as tuples, and their bytes.
+        Returns ``(rows, runs, images, states, digests, raws, heap)``: the events of the rows; per
+        image and column asked for (nulls, validity, offsets, data) or None where there is no value
+        at all; the states and the digests of both images in that form; the raw cells as tuples, and
+        their bytes.
         """
         t: table_p = cython.address(self.t)
         rows: int64_t = t.rows
@@ -276,6 +201,7 @@ class TableBuilder:
         k: int64_t  # noqa: F842  (ruff does not see a comprehension use it)
         images = ([], [])
         states = []
+        digests = []
         # Should memory end on the way, what was taken is lost: the builder stays claimed.
         claim(self, self)
         for side in range(2):
@@ -283,6 +209,7 @@ class TableBuilder:
                 if t.columns[i].out >= 0:
                     images[side].append(_taken(t, cython.address(t.values[side][i])))
             states.append(_taken(t, cython.address(t.states[side])))
+            digests.append(_taken(t, cython.address(t.digests[side])))
         raws = [
             (
                 t.raws[k].row,
@@ -305,7 +232,7 @@ class TableBuilder:
         while t.capacity > _FIRST_ROWS and t.capacity >= 2 * rows:
             t.capacity //= 2
         self.user = None
-        return rows, runs, images, states, raws, heap
+        return rows, runs, images, states, digests, raws, heap
 
 
 def claim(builder: TableBuilder, user):
@@ -317,40 +244,36 @@ def claim(builder: TableBuilder, user):
 
 
 @cython.cfunc
-def _can_be(c: column_p, groups, points) -> cython.bint:
-    """Whether no cell of such a column is read or written beyond what belongs to it."""
+def _sized(c: column_p, groups, points) -> cython.bint:
+    """Set the bytes of a cell and of its Arrow value; False: a cell would not keep to them."""
     kind: cython.int = c.kind
-    if kind == K_BAD:
-        return True
-    if kind == K_SKIP_FIXED:
-        return 0 <= c.width <= 64
-    if K_SKIP_PREFIXED <= kind < K_BAD:
-        return (
+    if kind <= K_SKIP_FIXED or kind == K_SKIP_PREFIXED or kind > K_BAD:
+        return False
+    if kind > K_SKIP_PREFIXED:
+        c.element = kind == K_BAD
+        return kind == K_BAD or (
             1 <= c.width <= 4
-            and (kind == K_SKIP_PREFIXED or c.element == 0)
             and 0 <= c.limit <= 0xFFFF
             and (kind != K_SINGLE_BYTE or points is not None)
         )
-    if kind not in _SIZES or not 0 <= c.fraction <= 3:
-        return False
-    width, element = _SIZES[kind]
+    c.element, c.read = _FIXED[kind].element, _FIXED[kind].read
+    if _FIXED[kind].width:
+        c.width = _FIXED[kind].width
+    if K_TIME2 <= kind <= K_TIMESTAMP2:
+        c.width += c.fraction
+        return 0 <= c.fraction <= 3
+    if kind == K_BIT:
+        c.width = (c.limit + 7) // 8
+        return 1 <= c.limit <= 64
+    if kind == K_ENUM:
+        c.element = 2 if c.limit < 0 else 4
+        return 1 <= c.width <= 2
     if kind == K_DECIMAL128 or kind == K_DECIMAL256:
-        digits = sum([digits for digits, _ in groups])
         sizes = [size for _, size in groups]
-        width = sum(sizes)
-        if min(sizes, default=0) < 1 or max(sizes) > 4:
-            return False
-        if not 1 <= digits <= (38 if kind == K_DECIMAL128 else 65):
-            return False
-    elif kind == K_ENUM:
-        width, element = min(max(c.width, 1), 2), 2 if c.limit < 0 else 4
-    elif kind == K_SET:
-        width = min(max(c.width, 1), 8)
-    elif kind == K_BIT:
-        width = (c.limit + 7) // 8
-        if not 1 <= c.limit <= 64:
-            return False
-    return c.width == width + c.fraction and c.element == element
+        c.width = sum(sizes)
+        digits = sum([digits for digits, _ in groups])
+        return {*sizes} <= {1, 2, 3, 4} and 1 <= digits <= (38 if kind == K_DECIMAL128 else 65)
+    return 1 <= c.width <= 8
 
 
 @cython.cfunc

@@ -1,14 +1,8 @@
 from collections.abc import Sequence
-from typing import Any, Final, Self, TypeAlias, final
-
-from typing_extensions import Buffer
+from typing import Any, Self, TypeAlias, final
 
 from binlogkit._kernel.native.runs import Runs
 from binlogkit._kernel.native.values import Block
-
-KINDS: Final[dict[str, int]]
-FAULTS: Final[dict[int, str]]
-FIELDS: Final[dict[int, str]]
 
 # nulls, validity, offsets, data
 _Taken: TypeAlias = tuple[int, Block | None, Block | None, Block]
@@ -24,23 +18,13 @@ class TableBuilder:
     def rows(self) -> int: ...
     @property
     def first_tx(self) -> int: ...
-    def add_event(
-        self,
-        data: Buffer,
-        start: int,
-        end: int,
-        code: int,
-        table_id_width: int,
-        facts: Sequence[int],
-        at: int,
-        row: int,
-    ) -> tuple[int, int] | tuple[int, int, int, int, int] | None: ...
     def take(
         self,
     ) -> tuple[
         int,
         Runs,
         tuple[list[_Taken | None], list[_Taken | None]],
+        list[_Taken | None],
         list[_Taken | None],
         list[tuple[int, int, int, int, int, int]],
         bytes,

@@ -1,3 +1,3 @@
-from binlogkit._kernel.native.layout cimport *
+from binlogkit._kernel.native.digests cimport *
 
 cdef bint decode_rows(Table* t, RowsAt* e, octets p, octets end) noexcept nogil

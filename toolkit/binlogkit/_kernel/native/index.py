@@ -3,8 +3,7 @@
 import cython
 from cython.cimports.binlogkit._kernel.native.crc32 import crc_of, crc_prepare
 from cython.cimports.binlogkit._kernel.native.memory import buffer_grow
-from cython.cimports.binlogkit._kernel.native.values import block_copy, give_back
-from cython.cimports.cpython.buffer import PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cython.cimports.binlogkit._kernel.native.values import View, block_copy, give_back
 from cython.cimports.libc.string import memset
 
 _FIRST = cython.declare(cython.int, 256)
@@ -118,17 +117,6 @@ class Index:
             return _copy(cython.NULL, 0)
         return _copy(self.entries + first, (self.count - first) * cython.sizeof(Entry))
 
-    def leave_out(self, wanted: bytes):
-        """Take the table away from the entries for which ``wanted`` has a 0."""
-        i: cython.longlong
-        p: cython.p_char = wanted
-        self.check_idle()
-        if len(wanted) > self.count:
-            raise ValueError("more entries than there are")
-        for i in range(len(wanted)):
-            if not p[i]:
-                self.entries[i].slot = -1
-
     @property
     def entry_size(self):
         """Bytes of one entry."""
@@ -213,15 +201,11 @@ def crc32(crc, p, size):
 
 def crc(data, start=0):
     """The CRC-32 of ``data``, going on from ``start``."""
-    view: Py_buffer
+    view: View = View(data)
     value: uint32_t = start
-    PyObject_GetBuffer(data, cython.address(view), PyBUF_SIMPLE)
-    try:
-        with cython.nogil:
-            value = crc32(value, cython.cast(octets, view.buf), view.len)
-    finally:
-        PyBuffer_Release(cython.address(view))
-    return value
+    with cython.nogil:
+        value = crc32(value, view.at, view.size)
+    return int(value)
 
 
 def use_folding(lane):

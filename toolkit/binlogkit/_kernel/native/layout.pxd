@@ -20,7 +20,7 @@ cdef extern from *:
 ctypedef const uint8_t* octets
 ctypedef const uint32_t* points_p
 
-cdef enum Kind:
+cpdef enum Kind:
     # Cells of a fixed number of bytes.
     K_SKIP_FIXED
     K_COPY1
@@ -63,7 +63,7 @@ cdef enum State:
     S_NO_ARROW_VALUE
     S_JSON_DIFF
 
-cdef enum FaultCode:
+cpdef enum FaultCode:
     E_NONE
     E_NEEDS
     E_NEEDS_LENGTH
@@ -72,26 +72,13 @@ cdef enum FaultCode:
     E_EMPTY_ROW
     E_PACKED
     E_COLUMN_COUNT
-    E_EXTRA_LENGTH
-    E_NDB_LENGTH
+    E_HEAD
     E_FULL
     E_MEMORY
 
 # A fault's field: the column's index, or one of these.
-cdef enum Field:
-    F_TABLE_ID = -24
-    F_FLAGS
-    F_EXTRA_LENGTH
-    F_EXTRA_DATA
-    F_EXTRA_TYPE
-    F_NDB_LENGTH
-    F_NDB_FORMAT
-    F_NDB
-    F_PARTITION_ID
-    F_SOURCE_PARTITION_ID
-    F_COLUMN_COUNT
-    F_COLUMNS_PRESENT
-    F_COLUMNS_PRESENT_AFTER
+cpdef enum Field:
+    F_COLUMN_COUNT = -8
     F_NULL_BITMAP
     F_VALUE_OPTIONS
     F_PARTIAL_BITS
@@ -107,6 +94,7 @@ cdef enum:
     FACT_SERVER_ID
     FACT_SEQ
     FACT_TX
+    FACT_OP
     FACTS
 
 cdef enum:
@@ -130,6 +118,7 @@ ctypedef struct Column:
     int width  # bytes of the cell, or of the length in front of it
     int fraction  # bytes of a temporal type's fraction
     int flag  # JSON: as 5.7 prints it
+    int digests  # that it belongs to, a bit each; 0 where none are wanted
     int64_t limit  # BIT: bits; ENUM, SET: labels, -1 where not known; PADDED: bytes
     int element  # bytes of an Arrow value, 0 for a variable number
     int groups
@@ -168,7 +157,6 @@ ctypedef struct Fault:
 ctypedef struct Run:
     int64_t first
     int64_t facts[FACTS]
-    int64_t op
 
 ctypedef struct Table:
     int count
@@ -177,6 +165,10 @@ ctypedef struct Table:
     Column* columns
     Values* values[2]
     Values states[2]
+    Values digests[2]
+    int digested  # of all columns
+    int lacking[2]  # digests of which an image lacks a column …
+    int partly[2]  # … and has another
     int64_t rows
     int64_t capacity
     int64_t max_rows

@@ -7,8 +7,7 @@ written when the batch is handed over.
 import cython
 from cython.cimports.binlogkit._kernel.native.digits import put_number
 from cython.cimports.binlogkit._kernel.native.index import Transaction
-from cython.cimports.binlogkit._kernel.native.values import Block, give_back, new_block
-from cython.cimports.cpython.buffer import PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cython.cimports.binlogkit._kernel.native.values import Block, View, give_back, new_block
 from cython.cimports.libc.stdlib import free, malloc
 from cython.cimports.libc.string import memcmp, memcpy, memset
 
@@ -25,8 +24,9 @@ RUN = (
     ("tx", "<i8"),
     ("op", "<i8"),
 )
-#: The facts that a run has, in the order of ``Runs.fact``.
+#: The facts that a run has, in the order of ``Runs.fact``; behind them is what its event does.
 FACT_NAMES = ("pos", "end_pos", "inner", "row", "timestamp", "server_id", "seq", "tx")
+OP = len(FACT_NAMES)
 _Value = cython.fused_type(int32_t, int64_t)
 _GTID_BYTES = cython.declare(cython.int, 57)  # of 36 characters, a colon and a number
 
@@ -53,15 +53,14 @@ class Runs:
         block: Block = new_block(self.transactions * 8)
         out: cython.pointer(int64_t) = cython.cast(cython.pointer(int64_t), block.memory)
         for i in range(self.count):
-            if self.places[i] >= 0:
-                out[self.places[i]] = self.items[i].facts[FACT_TX]
+            out[self.places[i]] = self.items[i].facts[FACT_TX]
         return cython.cast(cython.p_char, block.memory)[: self.transactions * 8]
 
     def fact(self, which: cython.int):
-        """A fact per row: int64, ``inner`` and ``row`` as int32."""
+        """A fact per row: int64, ``inner``, ``row`` and ``op`` as int32."""
         if not 0 <= which < FACTS:
             raise IndexError(which)
-        narrow: cython.bint = which == FACT_INNER or which == FACT_ROW
+        narrow: cython.bint = which == FACT_INNER or which == FACT_ROW or which == FACT_OP
         block: Block = new_block(self.rows * (4 if narrow else 8))
         if narrow:
             _put_fact(self, which, cython.cast(cython.pointer(int32_t), block.memory))
@@ -87,103 +86,54 @@ class Runs:
     @property
     def first_tx(self):
         """The first transaction's number, -1 for none."""
-        return first_tx_of(self.items, self.count)
+        return self.items[0].facts[FACT_TX] if self.count else -1
 
     @property
     def last_tx(self):
         """The last transaction's number, -1 for none."""
-        i: int64_t
-        for i in range(self.count - 1, -1, -1):
-            if self.items[i].facts[FACT_TX] >= 0:
-                return self.items[i].facts[FACT_TX]
-        return -1
-
-    def ops(self):
-        """What each row's event does, as int32."""
-        i: int64_t
-        k: int64_t
-        block: Block = new_block(self.rows * 4)
-        out: cython.pointer(int32_t) = cython.cast(cython.pointer(int32_t), block.memory)
-        with cython.nogil:
-            for i in range(self.count):
-                value: int32_t = cython.cast(int32_t, self.items[i].op)
-                for k in range(self.items[i].first, _behind(self, i)):
-                    out[k] = value
-        return block
+        return self.items[self.count - 1].facts[FACT_TX] if self.count else -1
 
     def without(self, op: int64_t):
         """(how many rows, their 0 bits) of the runs that do ``op``; no bits where none does."""
         i: int64_t
         gone: Block = new_block(self.count)
         for i in range(self.count):
-            gone.memory[i] = self.items[i].op == op
+            gone.memory[i] = self.items[i].facts[FACT_OP] == op
         return _nulls(self, gone)
 
     def spread(self, values, element: cython.int):
-        """``values``, of 4 or 8 bytes per transaction, per row; 0 outside any."""
-        view: Py_buffer
+        """``values``, of 4 or 8 bytes per transaction, per row."""
+        view: View = View(values)
         block: Block = new_block(self.rows * element)
         if element != 4 and element != 8:
             raise ValueError("no such width")
-        PyObject_GetBuffer(values, cython.address(view), PyBUF_SIMPLE)
-        try:
-            if view.len < self.transactions * element:
-                raise ValueError("a value per transaction is needed")
-            with cython.nogil:
-                if element == 4:
-                    _spread(
-                        self,
-                        cython.cast(cython.pointer(int32_t), view.buf),
-                        cython.cast(cython.pointer(int32_t), block.memory),
-                    )
-                else:
-                    _spread(
-                        self,
-                        cython.cast(cython.pointer(int64_t), view.buf),
-                        cython.cast(cython.pointer(int64_t), block.memory),
-                    )
-        finally:
-            PyBuffer_Release(cython.address(view))
-        return block
-
-    def spread_runs(self, values):
-        """``values``, an int32 per run, per row."""
-        i: int64_t
-        k: int64_t
-        value: int32_t
-        view: Py_buffer
-        block: Block = new_block(self.rows * 4)
-        out: cython.pointer(int32_t) = cython.cast(cython.pointer(int32_t), block.memory)
-        PyObject_GetBuffer(values, cython.address(view), PyBUF_SIMPLE)
-        try:
-            if view.len < self.count * 4:
-                raise ValueError("a value per run is needed")
-            for i in range(self.count):
-                value = cython.cast(cython.pointer(int32_t), view.buf)[i]
-                for k in range(self.items[i].first, _behind(self, i)):
-                    out[k] = value
-        finally:
-            PyBuffer_Release(cython.address(view))
+        if view.size < self.transactions * element:
+            raise ValueError("a value per transaction is needed")
+        with cython.nogil:
+            if element == 4:
+                _spread(
+                    self,
+                    cython.cast(cython.pointer(int32_t), view.at),
+                    cython.cast(cython.pointer(int32_t), block.memory),
+                )
+            else:
+                _spread(
+                    self,
+                    cython.cast(cython.pointer(int64_t), view.at),
+                    cython.cast(cython.pointer(int64_t), block.memory),
+                )
         return block
 
     def valid(self, there):
-        """(NULLs, validity) of the rows of transactions for which ``there`` has no 0 byte.
-
-        A row outside any transaction has none; no validity where there is no NULL.
-        """
+        """(NULLs, validity) of the rows of transactions for which ``there`` has no 0 byte; no
+        validity where there is no NULL."""
         i: int64_t
         gone: Block = new_block(self.count)
-        view: Py_buffer
-        flags: cython.pointer(uint8_t)
-        PyObject_GetBuffer(there, cython.address(view), PyBUF_SIMPLE)
-        try:
-            if view.len < self.transactions:
-                raise ValueError("a flag per transaction is needed")
-            flags = cython.cast(cython.pointer(uint8_t), view.buf)
-            for i in range(self.count):
-                gone.memory[i] = self.places[i] < 0 or not flags[self.places[i]]
-        finally:
-            PyBuffer_Release(cython.address(view))
+        view: View = View(there)
+        if view.size < self.transactions:
+            raise ValueError("a flag per transaction is needed")
+        for i in range(self.count):
+            gone.memory[i] = not view.at[self.places[i]]
         return _nulls(self, gone)
 
 
@@ -191,8 +141,6 @@ def runs_of(items, count, rows):
     """Runs that own ``items``, unless memory ends."""
     runs: Runs = Runs.__new__(Runs)
     i: int64_t
-    tx: int64_t
-    last: int64_t = -1
     runs.places = cython.cast(
         cython.pointer(int32_t), malloc(max(count, 1) * cython.sizeof(int32_t))
     )
@@ -202,44 +150,28 @@ def runs_of(items, count, rows):
     runs.count = count
     runs.rows = rows
     for i in range(count):
-        tx = items[i].facts[FACT_TX]
-        if tx >= 0 and tx != last:
-            last = tx
+        if not i or items[i].facts[FACT_TX] != items[i - 1].facts[FACT_TX]:
             runs.transactions += 1
-        runs.places[i] = cython.cast(int32_t, runs.transactions - 1) if tx >= 0 else -1
+        runs.places[i] = cython.cast(int32_t, runs.transactions - 1)
     return runs
-
-
-def first_tx_of(items, count):
-    """The number of the first run's transaction that is in one, or -1."""
-    i: int64_t
-    for i in range(count):
-        if items[i].facts[FACT_TX] >= 0:
-            return items[i].facts[FACT_TX]
-    return -1
 
 
 def gtid_texts(records, has: cython.int):
     """(offsets, characters) of the GTIDs of transactions (``index.TRANSACTION``), as
     ``uuid:number``; empty where the bit ``has`` is not set."""
-    view: Py_buffer
-    PyObject_GetBuffer(records, cython.address(view), PyBUF_SIMPLE)
-    try:
-        count: int64_t = view.len // cython.sizeof(Transaction)
-        if count * _GTID_BYTES > 0x7FFFFFFF:
-            raise ValueError("more than 32-bit offsets can tell")
-        offsets: Block = new_block((count + 1) * 4)
-        texts: Block = new_block(count * _GTID_BYTES)
-        used: int64_t = _put_gtids(
-            cython.cast(cython.pointer(Transaction), view.buf),
-            count,
-            has,
-            cython.cast(cython.pointer(int32_t), offsets.memory),
-            texts.memory,
-        )
-        texts.size = used
-    finally:
-        PyBuffer_Release(cython.address(view))
+    view: View = View(records)
+    count: int64_t = view.size // cython.sizeof(Transaction)
+    if count * _GTID_BYTES > 0x7FFFFFFF:
+        raise ValueError("more than 32-bit offsets can tell")
+    offsets: Block = new_block((count + 1) * 4)
+    texts: Block = new_block(count * _GTID_BYTES)
+    texts.size = _put_gtids(
+        cython.cast(cython.pointer(Transaction), view.at),
+        count,
+        has,
+        cython.cast(cython.pointer(int32_t), offsets.memory),
+        texts.memory,
+    )
     return offsets, texts
 
 
@@ -364,6 +296,6 @@ def _spread(runs: Runs, values: cython.pointer(_Value), out: cython.pointer(_Val
     k: int64_t
     value: _Value
     for i in range(runs.count):
-        value = values[runs.places[i]] if runs.places[i] >= 0 else 0
+        value = values[runs.places[i]]
         for k in range(runs.items[i].first, _behind(runs, i)):
             out[k] = value

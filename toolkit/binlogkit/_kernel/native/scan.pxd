@@ -4,7 +4,7 @@ from binlogkit._kernel.native.index cimport *
 from binlogkit._kernel.native.layout cimport *
 from binlogkit._kernel.native.table_maps cimport TableMaps
 
-cdef enum Stop:
+cpdef enum Stop:
     STOP_END  # every event of the buffer was taken
     STOP_CUT  # the buffer ends inside an event
     STOP_FORMAT  # before a format description, which says how to go on
@@ -13,6 +13,7 @@ cdef enum Stop:
     STOP_SHORT  # before an event that is too short for its checksum
     STOP_CHECKSUM  # before an event whose checksum is wrong
     STOP_POSITION  # before an event without a checksum that stands elsewhere than it says
+    STOP_FULL  # before an event more than the index is to have
     STOP_MEMORY
 
 cdef enum Has:
@@ -42,6 +43,7 @@ cdef class Scanner:
     cdef public bint format_checksum
     cdef public bint verify
     cdef public bint positions
+    cdef public int64_t most_events  # of an index
     cdef public int table_id_width
     cdef public int64_t outer_pos  # of the payload whose events these are, -1 in a log itself
     cdef public int64_t outer_end
@@ -59,9 +61,6 @@ cdef class Scanner:
     cdef int64_t spot_count
     cdef int check_idle(self) except -1
     cdef int check_format(self) except -1
-    cdef int scan_buffer(
-        self, Index index, object data, int64_t first, int64_t last, int64_t base, int forced
-    ) except -1
     cdef int scan_events(
         self, Index index, octets data, int64_t at, int64_t end, int64_t origin, int forced
     ) noexcept nogil

@@ -6,21 +6,14 @@ rare. Which events make a transaction is what ``rows/transactions.py`` says.
 """
 
 import cython
+from cython.cimports.binlogkit._kernel.native.rows_head import more_of_packed, rows_head
 from cython.cimports.binlogkit._kernel.native.table_maps import Place, TableMaps
-from cython.cimports.cpython.buffer import PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cython.cimports.binlogkit._kernel.native.values import View
 from cython.cimports.libc.string import memcmp, memcpy
 
 #: Why a scan stopped.
-STOPS = {
-    STOP_END: "end",
-    STOP_CUT: "cut",
-    STOP_FORMAT: "format",
-    STOP_LOOK: "look",
-    STOP_SIZE: "size",
-    STOP_SHORT: "short",
-    STOP_CHECKSUM: "checksum",
-    STOP_POSITION: "position",
-}
+STOPS = {stop.value: stop.name.removeprefix("STOP_").lower() for stop in Stop}
+_MOST_EVENTS = cython.declare(int64_t, 1 << 31)  # of a reading
 _HEADER = cython.declare(cython.int, 19)
 _CHECKSUM = cython.declare(cython.int, 4)
 _IN_USE = cython.declare(cython.int, 1)
@@ -42,64 +35,6 @@ def _is_rows(code: cython.int) -> cython.bint:
     return 23 <= code <= 25 or 30 <= code <= 32 or code == 39
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _extra_holds(update: cython.bint, p: octets, end: octets) -> cython.bint:
-    """Whether V2's extra data fits its parts; what is behind an unknown one is not known."""
-    kind: cython.int
-    size: cython.int
-    met: cython.int = 0
-    while p < end:
-        kind = p[0]
-        if kind > 1 or met >> kind & 1:
-            return True
-        met |= 1 << kind
-        p += 1
-        if kind == 0:
-            if end - p < 2 or p[0] < 2:
-                return False
-            size = p[0]
-        else:
-            size = 4 if update else 2
-        if size > end - p:
-            return False
-        p += size
-    return True
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _rows_begin(code: cython.int, p: octets, end: octets) -> cython.bint:
-    """Whether what comes before the rows of an event is whole; ``p``: behind its flags."""
-    update: cython.bint = code == 24 or code == 31 or code == 39
-    size: cython.int
-    count: uint64_t
-    if code >= 30:
-        if end - p < 2:
-            return False
-        size = p[0] | p[1] << 8
-        if size < 2 or size > end - p or not _extra_holds(update, p + 2, p + size):
-            return False
-        p += size
-    if p == end:
-        return False
-    count = p[0]
-    p += 1
-    if count > 250:
-        if count == 251 or count == 255:
-            return False
-        size = 2 if count == 252 else 3 if count == 253 else 8
-        if end - p < size:
-            return False
-        count = little(p, size)
-        p += size
-    if count > cython.cast(uint64_t, end - p) << 3:
-        return False
-    return cython.cast(int64_t, count + 7 >> 3) << update <= end - p
-
-
 class Scanner:
     """Scans the buffers of one log in order.
 
@@ -107,7 +42,8 @@ class Scanner:
     ``format_checksum``) and ``table_id_width`` are as the format description says; ``variables``:
     whether such came that are for the statement that follows, which Python looks at; ``verify``:
     whether checksums are computed; ``positions``: whether events without them must stand where
-    they say; ``maps`` and ``transactions`` gather what was met.
+    they say; ``most_events``: of an index, behind which it stops; ``maps`` and ``transactions``
+    gather what was met.
     """
 
     def __cinit__(self, number=0):
@@ -117,6 +53,7 @@ class Scanner:
         self.table_id_width = 6
         self.verify = self.positions = True
         self.outer_pos = self.outer_end = -1
+        self.most_events = _MOST_EVENTS
 
     def scan(self, index: Index, data, start, end, origin, take_format=False, spots=None):
         """Take the events of ``data[start:end]``; a name of ``STOPS``.
@@ -125,49 +62,32 @@ class Scanner:
         that was taken. ``take_format``: the first event is a format description that Python knows;
         ``spots``: where each of the index's events stood, if they are packed: as ``SPOT`` says.
         """
-        places: Py_buffer
         stop: cython.int
+        first: int64_t = start
+        last: int64_t = end
+        base: int64_t = origin
+        forced: cython.bint = take_format
+        view: View = View(data)
+        places: View = None if spots is None else View(spots)
         self.check_idle()
+        self.check_format()
+        index.check_idle()
+        if not 0 <= first <= last <= view.size:
+            raise ValueError("the events lie outside their buffer")
+        self.id_width, self.length = self.table_id_width, self.header_length
         self.spots = cython.NULL
-        if spots is None:
-            stop = self.scan_buffer(index, data, start, end, origin, take_format)
-        else:
-            PyObject_GetBuffer(spots, cython.address(places), PyBUF_SIMPLE)
-            self.spots = cython.cast(spots_p, places.buf)
-            self.spot_count = places.len // cython.sizeof(Spot)
-            try:
-                stop = self.scan_buffer(index, data, start, end, origin, take_format)
-            finally:
-                self.spots = cython.NULL
-                PyBuffer_Release(cython.address(places))
+        if places is not None:
+            self.spots = cython.cast(spots_p, places.at)
+            self.spot_count = places.size // cython.sizeof(Spot)
+        index.users = -1
+        self.maps.busy = self.transactions.busy = True
+        with cython.nogil:
+            stop = self.scan_events(index, view.at, first, last, base, forced)
+        self.maps.busy = self.transactions.busy = False
+        index.users = 0
         if stop == STOP_MEMORY:
             raise MemoryError
         return STOPS[stop]
-
-    def scan_buffer(self, index, data, first, last, base, forced):
-        """What :meth:`scan` does once the spots are there."""
-        view: Py_buffer
-        stop: cython.int
-        self.check_format()
-        index.check_idle()
-        self.id_width, self.length = self.table_id_width, self.header_length
-        index.users = -1
-        self.maps.busy = self.transactions.busy = True
-        try:
-            PyObject_GetBuffer(data, cython.address(view), PyBUF_SIMPLE)
-            try:
-                if not 0 <= first <= last <= view.len:
-                    raise ValueError("the events lie outside their buffer")
-                with cython.nogil:
-                    stop = self.scan_events(
-                        index, cython.cast(octets, view.buf), first, last, base, forced
-                    )
-            finally:
-                PyBuffer_Release(cython.address(view))
-        finally:
-            self.maps.busy = self.transactions.busy = False
-            index.users = 0
-        return stop
 
     def check_idle(self):
         """RuntimeError: it scans just now."""
@@ -196,6 +116,8 @@ class Scanner:
             left = end - at
             if left <= 0:
                 return STOP_END
+            if index.count >= self.most_events:
+                return STOP_FULL
             if left < _HEADER:
                 return STOP_CUT
             p = data + at
@@ -321,6 +243,7 @@ class Scanner:
         place: cython.pointer(Place)
         new: cython.bint = False
         slot: int32_t
+        columns: uint64_t
         width: cython.int = self.id_width
         size: int64_t = end - p
         if code == _GTID or code == _ANONYMOUS:
@@ -340,7 +263,10 @@ class Scanner:
             e.slot = slot
             e.notes |= (N_NEW_MAP if new else 0) | (N_MAP_CHANGED if place.changed else 0)
             self.in_statement = True
-        elif _is_rows(code) and size >= width + 2 and _rows_begin(code, p + width + 2, end):
+        elif (
+            _is_rows(code)
+            and rows_head(code, width, p, end, cython.address(columns)) is not cython.NULL
+        ):
             self.take_rows(e, p)
         elif code == _XID and size >= 8:
             pass
@@ -412,10 +338,8 @@ class Scanner:
                 original = little(p, 7)
                 p += 7
         if p < end:  # transaction_length
-            width = 0
-            if p[0] > 250:
-                width = 2 if p[0] == 252 else 3 if p[0] == 253 else 8
-            if p[0] == 251 or p[0] == 255 or width >= end - p:
+            width = more_of_packed(p[0])
+            if width < 0 or width >= end - p:
                 e.notes |= N_LOOK
                 return True
             length = cython.cast(int64_t, little(p + 1, width)) if width else p[0]
@@ -486,16 +410,12 @@ class Scanner:
 
     def know_status(self, block: bytes):
         """Status variables that Python has read: a BEGIN or COMMIT with them needs no look."""
-        view: Py_buffer
+        size: cython.int = min(len(block), STATUS_BYTES + 1)
         self.check_idle()
-        if len(block) > STATUS_BYTES:
+        if size > STATUS_BYTES:
             return
-        PyObject_GetBuffer(block, cython.address(view), PyBUF_SIMPLE)
-        try:
-            memcpy(self.status[self.status_next], view.buf, view.len)
-            self.status_size[self.status_next] = cython.cast(cython.int, view.len) + 1
-        finally:
-            PyBuffer_Release(cython.address(view))
+        memcpy(self.status[self.status_next], cython.cast(cython.p_char, block), size)
+        self.status_size[self.status_next] = size + 1
         self.status_next = (self.status_next + 1) % STATUS_BLOCKS
 
     def settle(
@@ -512,7 +432,7 @@ class Scanner:
         e: entry_p
         pos: int64_t
         spot: spot_p = cython.NULL
-        places: Py_buffer
+        places: View = None if spots is None else View(spots)
         self.check_idle()
         index.check_idle()
         if not index.count or not index.entries[index.count - 1].notes & N_LOOK:
@@ -522,20 +442,15 @@ class Scanner:
         t = cython.NULL if start else self.current()
         if t is cython.NULL and not (start or join):
             return -1
-        if spots is not None:
-            PyObject_GetBuffer(spots, cython.address(places), PyBUF_SIMPLE)
-            if index.count > cython.cast(int64_t, places.len // cython.sizeof(Spot)):
-                PyBuffer_Release(cython.address(places))
+        if places is not None:
+            if index.count > cython.cast(int64_t, places.size // cython.sizeof(Spot)):
                 raise ValueError("a spot per event is needed")
-            spot = cython.cast(spots_p, places.buf) + (index.count - 1)
+            spot = cython.cast(spots_p, places.at) + (index.count - 1)
         if t is cython.NULL:
             t = self.start(e, pos, spot)
-        if t is not cython.NULL:
-            self.count(t, e, pos, spot)
-        if spots is not None:
-            PyBuffer_Release(cython.address(places))
         if t is cython.NULL:
             raise MemoryError
+        self.count(t, e, pos, spot)
         if explicit:
             t.explicit = 1
         if tagged:

@@ -14,6 +14,7 @@ class Scanner:
     format_checksum: bool
     verify: bool
     positions: bool
+    most_events: int
     variables: bool
     in_statement: bool
     table_id_width: int

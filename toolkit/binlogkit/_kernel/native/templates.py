@@ -7,8 +7,7 @@ with ``END``. What a step reads is an offset behind the row's start.
 import cython
 from cython.cimports.binlogkit._kernel.native.digits import put_number
 from cython.cimports.binlogkit._kernel.native.layout import little, octets
-from cython.cimports.binlogkit._kernel.native.values import Block, new_block
-from cython.cimports.cpython.buffer import PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cython.cimports.binlogkit._kernel.native.values import Block, View, new_block
 from cython.cimports.libc.stdint import int64_t, uint8_t, uint64_t
 from cython.cimports.libc.string import memcpy
 
@@ -36,36 +35,26 @@ def filled(data, rows, steps, constants: bytes):
     ``rows``: (start, end, first step) of each as int64, ``steps``: (kind, offset, length) as int64.
     ValueError: a step reads what the row does not have, or there is no such step.
     """
-    views: Py_buffer[3]
-    taken: cython.int = 0
-    offsets: Block
-    texts: Block
-    size: int64_t
-    try:
-        for given in (data, rows, steps):
-            PyObject_GetBuffer(given, cython.address(views[taken]), PyBUF_SIMPLE)
-            taken += 1
-        source: octets = cython.cast(octets, views[0].buf)
-        row: _Rows = cython.cast(_Rows, views[1].buf)
-        step: _Steps = cython.cast(_Steps, views[2].buf)
-        count: int64_t = views[1].len // cython.sizeof(_Row)
-        known: int64_t = views[2].len // cython.sizeof(_Step)
-        words: octets = cython.cast(octets, cython.cast(cython.p_char, constants))
-        if not known or step[known - 1].kind != _END:
-            raise ValueError("the steps do not end")
-        size = _measured(row, count, step, known, views[0].len, len(constants))
-        if size < 0:
-            raise ValueError("a step lies outside its row")
-        offsets, texts = new_block((count + 1) * 8), new_block(size)
-        with cython.nogil:
-            texts.size = _fill(
-                row, count, step, source, words, texts.memory,
-                cython.cast(cython.pointer(int64_t), offsets.memory),
-            )  # fmt: skip
-    finally:
-        while taken:
-            taken -= 1
-            PyBuffer_Release(cython.address(views[taken]))
+    source: View = View(data)
+    row_view: View = View(rows)
+    step_view: View = View(steps)
+    row: _Rows = cython.cast(_Rows, row_view.at)
+    step: _Steps = cython.cast(_Steps, step_view.at)
+    count: int64_t = row_view.size // cython.sizeof(_Row)
+    known: int64_t = step_view.size // cython.sizeof(_Step)
+    words: octets = cython.cast(octets, cython.cast(cython.p_char, constants))
+    if not known or step[known - 1].kind != _END:
+        raise ValueError("the steps do not end")
+    size: int64_t = _measured(row, count, step, known, source.size, len(constants))
+    if size < 0:
+        raise ValueError("a step lies outside its row")
+    offsets: Block = new_block((count + 1) * 8)
+    texts: Block = new_block(size)
+    with cython.nogil:
+        texts.size = _fill(
+            row, count, step, source.at, words, texts.memory,
+            cython.cast(cython.pointer(int64_t), offsets.memory),
+        )  # fmt: skip
     return offsets, texts
 
 

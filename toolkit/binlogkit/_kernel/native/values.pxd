@@ -19,6 +19,12 @@ cdef class Block:
     cdef uint8_t* memory
     cdef readonly int64_t size
 
+@cython.final
+cdef class View:
+    cdef Py_buffer buffer
+    cdef octets at
+    cdef int64_t size
+
 cdef Block block_of(void* memory, int64_t size)
 cdef Block new_block(int64_t size)
 cdef Block block_copy(const void* memory, int64_t size)

@@ -12,7 +12,12 @@ from cython.cimports.binlogkit._kernel.native.memory import (
     buffer_put,
     buffer_size,
 )
-from cython.cimports.cpython.buffer import PyBuffer_FillInfo
+from cython.cimports.cpython.buffer import (
+    PyBUF_SIMPLE,
+    PyBuffer_FillInfo,
+    PyBuffer_Release,
+    PyObject_GetBuffer,
+)
 from cython.cimports.libc.stdint import int32_t, int64_t, uint8_t, uintptr_t
 from cython.cimports.libc.stdlib import realloc
 from cython.cimports.libc.string import memcpy, memset
@@ -30,6 +35,18 @@ class Block:
     @property
     def address(self):
         return cython.cast(uintptr_t, self.memory)
+
+
+class View:
+    """The bytes of ``data``, which stay where they are as long as this is there."""
+
+    def __cinit__(self, data):
+        PyObject_GetBuffer(data, cython.address(self.buffer), PyBUF_SIMPLE)
+        self.at = cython.cast(octets, self.buffer.buf)
+        self.size = self.buffer.len
+
+    def __dealloc__(self):
+        PyBuffer_Release(cython.address(self.buffer))
 
 
 def block_of(memory, size):
@@ -161,6 +178,8 @@ def grow_rows(t):
                 return False
         if not _grow(cython.address(t.states[side]), t.capacity, new):
             return False
+        if not _grow(cython.address(t.digests[side]), t.capacity, new):
+            return False
     t.capacity = new
     return True
 
@@ -247,6 +266,7 @@ def undo_row(t, raws, heap, size):
         for i in range(t.count):
             _cut(cython.address(t.values[side][i]), t.rows)
         _cut(cython.address(t.states[side]), t.rows)
+        _cut(cython.address(t.digests[side]), t.rows)
     t.raw_count = raws
     t.heap_used = heap
     t.bytes = size

@@ -23,7 +23,7 @@ LIMITS = fields(
     ("grade", "string", "applies (the log proves it) or may apply (a log could never tell)"),
     ("meaning", "string", "what cannot be known"),
     ("evidence", "string", "why it applies here"),
-    ("file", "string", "file of the first place that shows it, null where there is none"),
+    ("file", "string?", "file of the first place that shows it, null where there is none"),
     ("pos", "int64?", "its position"),
 )
 

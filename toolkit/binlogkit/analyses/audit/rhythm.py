@@ -82,7 +82,6 @@ def missing_gtids(transactions: IntoFrameT) -> IntoFrameT:
         lazy(transactions, ("gtid",))
         .select("gtid")
         .filter(~nw.col("gtid").is_null())
-        .unique()
         .with_columns(
             gtid_source=nw.col("gtid").str.replace_all(r":[0-9]+$", ""),
             number=nw.col("gtid").str.replace_all(r"^.*:", "").cast(nw.Int64),

@@ -1,7 +1,8 @@
 """MySQL's character sets by Python's codecs: the judge's own reading, apart from the decoder's.
 
-Names: ``SHOW CHARACTER SET`` of 8.0.31. A character set that Python has no exact codec for is
-absent; what is stored in it cannot be judged and is reported so.
+Names: ``SHOW CHARACTER SET`` of 8.0.31. Those that Python has no codec for are read by tables: from
+the files ``share/charsets/*.xml`` that come with that server, where the decoder's are what servers
+answered. What is stored in any other cannot be judged and is reported so.
 """
 
 from __future__ import annotations
@@ -50,6 +51,8 @@ _CODECS = {
 _MYSQLS_OWN: dict[str, dict[str, str | int | None]] = {
     "big5": {"\u2215": "\uff0f", "\ufe68": "\uff3c"},
     "cp866": {"\u2116": "\u207f", "\xa4": "\xb2"},
+    # GB 18030-2005 exchanged two places of 2000's, which Python has.
+    "gb18030": {"\ue7c7": "\u1e3f", "\u1e3f": "\ue7c7"},
     "greek": {"\u2018": "\u02bd", "\u2019": "\u02bc"},
     "hebrew": {"\xaf": "\u203e"},
     "koi8u": {"\u2219": "\u2022"},
@@ -57,12 +60,41 @@ _MYSQLS_OWN: dict[str, dict[str, str | int | None]] = {
     "ujis": {"\uff3c": "\\"},
 }
 
+_NO_CHARACTER = "\0"
+# From which byte on the characters stand here; those of the bytes before it have their numbers.
+_TABLES: dict[str, tuple[int, str]] = {
+    "armscii8": (
+        0xA1,
+        "❁§։)(»«—.՝,-՟…՜՛՞ԱաԲբԳգԴդԵեԶզԷէԸըԹթԺժԻիԼլԽխԾծԿկՀհՁձՂղՃճՄմՅյՆնՇշՈոՉչՊպՋջՌռՍսՎվՏտՐրՑցՒւՓփՔքՕօՖֆ’'",
+    ),
+    "dec8": (
+        0xA4,
+        "\0¥\0§¤©ª«\0\0\0\0°±²³\0µ¶·\0¹º»¼½\0¿ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏ\0ÑÒÓÔÕÖŒØÙÚÛÜŸ\0ßàáâãäåæçèéêëìíîï"
+        "\0ñòóôõöœøùúûüÿ\0\0",
+    ),
+    "geostd8": (
+        0x80,
+        "€\0‚\0„…†‡\0‰\0‹\0\0\0\0\0‘’“”•–—\0\0\0›\0\0\0\0"
+        "\xa0¡¢£¤¥¦§¨©ª«¬\xad®¯°±²³´µ¶·¸¹º»¼½¾¿აბგდევზჱთიკლმნჲოპჟრსტჳუფქღყშჩცძწჭხჴჯჰჵ"
+        "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0№\0\0",
+    ),
+    "keybcs2": (
+        0x80,
+        "ČüéďäĎŤčěĚĹÍľĺÄÁÉžŽôöÓůÚýÖÜŠĽÝŘťáíóúňŇŮÔšřŕŔ¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀"
+        "αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\xa0",
+    ),
+    "swe7": (
+        0x40,
+        "ÉABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÅÜ_éabcdefghijklmnopqrstuvwxyzäöåü".ljust(192, "\0"),
+    ),
+}
+
 _FREE = "\x81\x8d\x8f\x90\x9d"
 
 
 def is_known(charset: str) -> bool:
     """Whether text in ``charset`` can be judged."""
-    return _CODECS.get(charset) is not None
+    return charset in _CODECS or charset in _TABLES
 
 
 def encode(charset: str, text: str) -> bytes | None:
@@ -81,7 +113,13 @@ def encode(charset: str, text: str) -> bytes | None:
 
 def says(charset: str, data: bytes, text: str) -> bool:
     """Whether ``data`` in ``charset`` reads as ``text``: of two codes of one character either."""
-    if encode(charset, text) == data:
+    if charset in _TABLES:
+        start, chars = _TABLES[charset]
+        if any(byte >= start and chars[byte - start] == _NO_CHARACTER for byte in data):
+            return False
+        return text == "".join(chr(b) if b < start else chars[b - start] for b in data)
+    own = _MYSQLS_OWN.get(charset, {})
+    if own.keys().isdisjoint(text) and encode(charset, text) == data:
         return True
     codec = _CODECS.get(charset)
     if codec is None or charset == "eucjpms":
@@ -90,7 +128,7 @@ def says(charset: str, data: bytes, text: str) -> bool:
         read = data.decode(codec)
     except UnicodeDecodeError:
         return False
-    return read.translate(str.maketrans(_MYSQLS_OWN.get(charset, {}))) == text
+    return read.translate(str.maketrans(own)) == text
 
 
 def _eucjpms(text: str) -> bytes | None:

@@ -9,21 +9,23 @@ from typing import Any
 from binlogkit.analyses.conformance.cell import Tables
 from binlogkit.analyses.conformance.event_fields import TYPES, fields_of, our_statement
 from binlogkit.analyses.conformance.mysqlbinlog_text import read_text
+from binlogkit.analyses.conformance.our_records import Key, OurEvents, OurRows, Record, key_of
 from binlogkit.analyses.conformance.printed import PrintedEvent
 from binlogkit.analyses.conformance.result import ConformanceResult, Findings
-from binlogkit.analyses.conformance.row_groups import (
-    Key,
-    OurEvents,
-    OurRows,
-    RowEventFacts,
-    RowGroups,
-    key_of,
+from binlogkit.analyses.conformance.row_groups import RowEventFacts, RowGroups
+from binlogkit.analyses.conformance.rule import (
+    EVENT_RULES,
+    Difference,
+    not_stored,
+    shown,
+    unexplained,
 )
-from binlogkit.analyses.conformance.rule import EVENT_RULES, Difference, shown, unexplained
+from binlogkit.analyses.conformance.stored import StoredLog
+from binlogkit.analyses.conformance.stored_statement import StoredStatement
+from binlogkit.analyses.conformance.stored_texts import stores_text
 from binlogkit.errors import OracleError
+from binlogkit.events.base import Event
 from binlogkit.rows.schema import TableSchema
-
-Record = Mapping[str, Any]
 
 _UINT32 = 0xFFFF_FFFF
 
@@ -38,6 +40,7 @@ def against_mysqlbinlog(
     baseline: Iterable[Mapping[str, Any]] = (),
     keep: int = 1000,
     zone: tzinfo = UTC,
+    stored: Iterable[Event] = (),
 ) -> ConformanceResult:
     """Compare one log's records with what ``mysqlbinlog -vv --base64-output=decode-rows`` prints.
 
@@ -47,14 +50,16 @@ def against_mysqlbinlog(
     [{"name", "type", "unsigned", "charset", "labels", "length"}]}``; ``text_lines``: the text of
     the same one log, from :func:`binlogkit.sources.mysqlbinlog.read` or a file; ``zone``: the time
     zone that mysqlbinlog ran in; ``keep``: how many differences of a kind and rule the frame
-    holds. All is streamed; memory depends on the longest line and statement.
+    holds; ``stored``: the log's own events, from :func:`binlogkit.events.reader.read_events`, whose
+    bytes decide what the text does not tell (the verdict is ``unjudged`` where nothing does). All
+    is streamed; memory depends on the longest line, statement and event.
 
     When ``text_lines`` raises :class:`OracleError` (mysqlbinlog gave up), what came before is
     compared and the verdict is ``incomplete``.
     """
-    return _Comparison(
-        events, rows, schemas, Findings(file, keep=keep, baseline=baseline), zone
-    ).run(text_lines)
+    findings = Findings(file, keep=keep, baseline=baseline)
+    log = StoredLog(stored)
+    return _Comparison(events, rows, schemas, findings, zone, log).run(text_lines)
 
 
 class _Comparison:
@@ -65,16 +70,19 @@ class _Comparison:
         schemas: Iterable[TableSchema | Mapping[str, Any]],
         findings: Findings,
         zone: tzinfo,
+        stored: StoredLog,
     ) -> None:
         self.findings = findings
         self.zone = zone
+        self.stored = stored
         self.problem: str | None = None
         self.compared = 0
         self.last: Key = (-1, -1)
         self.ours = None if events is None else OurEvents(events)
-        self.groups = (
-            None if rows is None else RowGroups(OurRows(rows), Tables(schemas), self.report)
-        )
+        self.groups = None
+        if rows is not None:
+            statement = StoredStatement(stored)
+            self.groups = RowGroups(OurRows(rows), Tables(schemas), self.report, statement)
         self.context: dict[str, Any] = {}
 
     def run(self, lines: Iterable[bytes | str]) -> ConformanceResult:
@@ -92,6 +100,7 @@ class _Comparison:
             events=self.compared,
             rows=groups.rows if groups else 0,
             cells=groups.cells if groups else 0,
+            cells_by_bytes=groups.by_bytes if groups else 0,
             rows_not_judged=groups.not_judged if groups else 0,
         )
 
@@ -137,8 +146,7 @@ class _Comparison:
                 self.compared += 1
                 self._compare(key, ours, printed)
         if printed.doubt:
-            rule = "names-not-escaped" if printed.kind == "Table_map" else "text-looks-like-syntax"
-            self._known(key, rule, "text", None, f"{printed.doubt}: {shown(printed.head.strip())}")
+            self._doubt(key, ours, printed)
         if printed.kind.partition("_")[2].startswith("rows"):
             if self.groups is not None:
                 self.groups.event(self._row_facts(key, printed))
@@ -215,6 +223,17 @@ class _Comparison:
             return False
         self._known(key, "load-file-name", "query", mine, theirs)
         return True
+
+    def _doubt(self, key: Key, ours: Record | None, printed: PrintedEvent) -> None:
+        """The text can be read in two ways: the event's own bytes decide, if they are at hand."""
+        event = None if ours is None else self.stored.find(key)
+        if ours is None or event is None:
+            rule = "names-not-escaped" if printed.kind == "Table_map" else "text-looks-like-syntax"
+            self._known(key, rule, "text", None, f"{printed.doubt}: {shown(printed.head.strip())}")
+        elif not stores_text(event.raw, ours.get("fields") or {}):
+            name = "table" if printed.kind == "Table_map" else "query"
+            reason = f"the event's {name} is not what the log stores"
+            self.report(key, None, not_stored(name, ours["fields"], event.raw.body, reason))
 
     def _field(self, key: Key, name: str, ours: Any, theirs: Any) -> None:
         if ours != theirs:

@@ -16,7 +16,7 @@ import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import tee
+from itertools import chain, tee
 from typing import Any
 
 from binlogkit.analyses.conformance.event_fields import TYPES, fields_of
@@ -78,13 +78,8 @@ def _binlogkit(lines: Iterable[bytes | str]) -> Decoded:
     first = next(records, None)
     if first is None:
         return Decoded(None, ())
-    both = _chain(first, records)
+    both = chain([first], records)
     return Decoded(None, both) if "op" in first else Decoded(both, None)
-
-
-def _chain(first: Record, rest: Iterator[Record]) -> Iterator[Record]:
-    yield first
-    yield from rest
 
 
 def _json_lines(lines: Iterable[bytes | str]) -> Iterator[Record]:

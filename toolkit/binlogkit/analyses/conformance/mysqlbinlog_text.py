@@ -22,8 +22,8 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from heapq import heappop, heappush
 
+from binlogkit.analyses.conformance.our_records import OurEvents
 from binlogkit.analyses.conformance.printed import LineSource, PrintedEvent, PrintedRow, read_rows
-from binlogkit.analyses.conformance.row_groups import OurEvents
 
 _AT = re.compile(rb"# at (0|[1-9]\d{0,19}(?!\d))")
 _HEADER = re.compile(

@@ -24,7 +24,7 @@ COLUMNS = (
 
 _FAILING = (Kind.OURS, Kind.UNEXPLAINED)
 _BASELINE_KEYS = COLUMNS[:-2]  # all but why
-_COUNTS = ("events", "rows", "cells", "rows_not_judged", "baselined")
+_COUNTS = ("events", "rows", "cells", "cells_by_bytes", "rows_not_judged", "baselined")
 
 
 class Verdict(StrEnum):
@@ -33,6 +33,7 @@ class Verdict(StrEnum):
     AGREE = "agree"  # no difference but in writing
     EXPLAINED = "explained"  # differences that are not the decoder's
     DIFFER = "differ"  # differences that are, or that no rule explains
+    UNJUDGED = "unjudged"  # something of ours neither the text nor the bytes decide
     INCOMPLETE = "incomplete"  # mysqlbinlog gave up: the rest was not judged
 
 
@@ -46,16 +47,18 @@ def differences_schema() -> pa.Schema:
 class ConformanceSummary:
     """Counts: what was compared, and what was found.
 
-    ``events``, ``rows``, ``cells``: compared with mysqlbinlog's; ``rows_not_judged``: ours that
-    mysqlbinlog did not print for reasons of its own; ``kinds``, ``rules``: differences by kind and
-    by rule (all, also those beyond what the frame keeps); ``baselined``: known ones, left out of
-    both; ``problem``: what mysqlbinlog said when it gave up.
+    ``events``, ``rows``, ``cells``: compared; ``cells_by_bytes``: of the cells, those that the
+    log's own bytes decided; ``rows_not_judged``: ours that mysqlbinlog did not print for reasons of
+    its own and the bytes did not decide either; ``kinds``, ``rules``: differences by kind and by
+    rule (all, also those beyond what the frame keeps); ``baselined``: known ones, left out of both;
+    ``problem``: what mysqlbinlog said when it gave up.
     """
 
     verdict: Verdict
     events: int = 0
     rows: int = 0
     cells: int = 0
+    cells_by_bytes: int = 0
     rows_not_judged: int = 0
     kinds: Mapping[str, int] = field(default_factory=dict)
     rules: Mapping[str, int] = field(default_factory=dict)
@@ -64,7 +67,7 @@ class ConformanceSummary:
 
     @property
     def exit_status(self) -> int:
-        """0: nothing to do; 1: differences that count, or an incomplete comparison."""
+        """0: nothing to do; 1: differences that count, or something that nobody judged."""
         return 0 if self.verdict in (Verdict.AGREE, Verdict.EXPLAINED) else 1
 
 
@@ -148,9 +151,9 @@ def _verdict(kinds: Mapping[str, int], problem: str | None) -> Verdict:
         return Verdict.DIFFER
     if problem is not None:
         return Verdict.INCOMPLETE
-    if kinds.get(Kind.THEIRS) or kinds.get(Kind.UNDER_DETERMINED):
-        return Verdict.EXPLAINED
-    return Verdict.AGREE
+    if kinds.get(Kind.UNDER_DETERMINED):
+        return Verdict.UNJUDGED
+    return Verdict.EXPLAINED if kinds.get(Kind.THEIRS) else Verdict.AGREE
 
 
 def merge(results: Iterable[ConformanceResult]) -> ConformanceResult:

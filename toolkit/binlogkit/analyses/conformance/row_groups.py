@@ -1,111 +1,40 @@
-"""The rows of one statement on both sides, put side by side; our events and rows by their keys.
+"""The rows of one statement on both sides, put side by side.
 
 mysqlbinlog prints a statement's rows behind its last rows event and does not say which event each
 belongs to; so the rows of all events of the statement are compared in order. Where the two sides
 get out of step, a few rows ahead on either side tell which one is missing.
+
+The log's own bytes, where they are at hand, are cut into the same rows and go along: they decide
+what the text does not tell, and the rows that mysqlbinlog does not print.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from binlogkit.analyses.conformance.cell import Tables
-from binlogkit.analyses.conformance.event_fields import our_statement
+from binlogkit.analyses.conformance.our_records import Key, OurRows, Record, key_of
 from binlogkit.analyses.conformance.printed import PrintedRow
-from binlogkit.analyses.conformance.row_pair import Pair, compare_rows
-from binlogkit.analyses.conformance.rule import EVENT_RULES, Difference, shown, unexplained
-
-Key = tuple[int, int]
-Record = Mapping[str, Any]
-
-_LOOKAHEAD = 64
-
-
-def key_of(record: Record) -> Key:
-    """``(pos, inner)`` of an event or row record; -1 outside a payload."""
-    inner = record.get("inner")
-    return (int(record["pos"]), -1 if inner is None else int(inner))
-
-
-class _Stream:
-    def __init__(self, records: Iterable[Record]) -> None:
-        self._records: Iterator[Record] = iter(records)
-        self._ahead: deque[tuple[Key, Record]] = deque()
-
-    def _fill(self, count: int) -> bool:
-        """Hold at least ``count`` records; whether there are so many."""
-        while len(self._ahead) < count:
-            record = next(self._records, None)
-            if record is None:
-                return False
-            self._ahead.append((key_of(record), record))
-        return True
-
-    def rest(self) -> Iterator[Record]:
-        """Take what is left."""
-        while self._fill(1):
-            yield self._ahead.popleft()[1]
-
-
-class OurEvents(_Stream):
-    """Our events; also the hints that the text's reader asks for."""
-
-    def statement(self, key: Key) -> bytes | None:
-        """The statement of our event at ``key``."""
-        found = self._find(key)
-        return None if found is None else our_statement(found.get("fields") or {})
-
-    def known_position(self, pos: int) -> bool:
-        """Whether we have an event at ``pos``."""
-        return self._find((pos, -1)) is not None
-
-    def _find(self, key: Key) -> Record | None:
-        at = 0
-        while self._fill(at + 1):
-            have, record = self._ahead[at]
-            if have == key:
-                return record
-            # Positions that a hostile text invents must not make us read the whole log.
-            if have > key or at > _LOOKAHEAD:
-                return None
-            at += 1
-        return None
-
-    def before(self, key: Key) -> Iterator[Record]:
-        """Take the events that stand before ``key``."""
-        while self._fill(1) and self._ahead[0][0] < key:
-            yield self._ahead.popleft()[1]
-
-    def take(self, key: Key) -> Record | None:
-        """Take the event at ``key``, None where there is none; call :meth:`before` first."""
-        if self._fill(1) and self._ahead[0][0] == key:
-            return self._ahead.popleft()[1]
-        return None
-
-
-class OurRows(_Stream):
-    """Our rows, taken in order up to a key."""
-
-    def peek(self, last: Key, distance: int = 0) -> Record | None:
-        """The row ``distance`` ahead if it stands at or before ``last``."""
-        if not self._fill(distance + 1):
-            return None
-        key, record = self._ahead[distance]
-        return record if key <= last else None
-
-    def take(self) -> Record:
-        """Take the next row; call :meth:`peek` first."""
-        return self._ahead.popleft()[1]
-
+from binlogkit.analyses.conformance.row_pair import Pair, as_printed, compare_rows, fits
+from binlogkit.analyses.conformance.rule import (
+    EVENT_RULES,
+    Difference,
+    not_stored,
+    shown,
+    unexplained,
+)
+from binlogkit.analyses.conformance.stored import StoredRow
+from binlogkit.analyses.conformance.stored_statement import StoredStatement
 
 Report = Callable[[Key, int | None, Difference], None]
 
 _AHEAD = 8
 _FRUITLESS = 50
 _NOWHERE: Key = (-1, -1)
+_MISSING = "ours does not have this row"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,15 +52,19 @@ class RowEventFacts:
 class RowGroups:
     """Takes rows events and rows as they are printed; reports differences.
 
-    ``server``: the version that the log's format description names; ``rows``, ``cells``: compared;
-    ``not_judged``: ours that mysqlbinlog did not print.
+    ``stored``: the log's own bytes; ``server``: the version that the log's format description
+    names; ``rows``, ``cells``: compared, ``by_bytes`` of the cells with the log's bytes;
+    ``not_judged``: our rows that nothing decided.
     """
 
-    def __init__(self, ours: OurRows, tables: Tables, report: Report) -> None:
+    def __init__(
+        self, ours: OurRows, tables: Tables, report: Report, stored: StoredStatement
+    ) -> None:
         self.ours = ours
         self.tables = tables
         self.report = report
-        self.rows = self.cells = self.not_judged = 0
+        self.stored = stored
+        self.rows = self.cells = self.by_bytes = self.not_judged = 0
         self.server = ""
         self._events: dict[Key, RowEventFacts] = {}
         self._last = _NOWHERE
@@ -145,6 +78,7 @@ class RowGroups:
         if self._ended:
             self.close()
         self._events[facts.key] = facts
+        self.stored.event(facts.key)
         self._last = max(self._last, facts.key)
         self._ended = facts.ends_statement
 
@@ -166,6 +100,7 @@ class RowGroups:
         while self._ours() is not None:
             self._extra()
         self._events.clear()
+        self.stored.end()
         self._last = _NOWHERE
         self._ended = False
 
@@ -193,8 +128,8 @@ class RowGroups:
         if ours is None:
             self._missing()
             return
-        pair = self._compare(ours, theirs)
-        if not pair.agrees and self._fruitless < _FRUITLESS:
+        pair = self._compare(ours, theirs, self._stored_as(theirs))
+        if not pair.reads_alike and self._fruitless < _FRUITLESS:
             ahead = self._in_step_again(ours, theirs)
             if ahead:
                 for _ in range(abs(ahead)):
@@ -205,20 +140,29 @@ class RowGroups:
                 return
             self._fruitless += 1
         self._theirs.popleft()
+        self.stored.take()
         self._commit(self.ours.take(), pair)
 
-    def _compare(self, ours: Record, theirs: PrintedRow) -> Pair:
-        return compare_rows(ours, theirs, self.tables, self.server)
+    def _compare(self, ours: Record, theirs: PrintedRow, stored: StoredRow | None = None) -> Pair:
+        return compare_rows(ours, theirs, self.tables, self.server, stored)
+
+    def _stored_as(self, theirs: PrintedRow) -> StoredRow | None:
+        """The printed row as it is stored; None, also from here on, where the two do not fit."""
+        stored = self.stored.row
+        if stored is not None and not fits(theirs, stored):
+            self.stored.lose()
+            return None
+        return stored
 
     def _in_step_again(self, ours: Record, theirs: PrintedRow) -> int:
         """How many of theirs (positive) or of ours (negative) to pass over; 0: none helps."""
         for distance in range(1, _AHEAD + 1):
             if distance < len(self._theirs):
                 later = self._theirs[distance]
-                if later.fault is None and self._compare(ours, later).agrees:
+                if later.fault is None and self._compare(ours, later).reads_alike:
                     return distance
             mine = self._ours(distance)
-            if mine is not None and self._compare(mine, theirs).agrees:
+            if mine is not None and self._compare(mine, theirs).reads_alike:
                 return -distance
         return 0
 
@@ -227,7 +171,8 @@ class RowGroups:
         row = ours.get("row")
         self.rows += 1
         self.cells += pair.cells
-        for difference in [*self._place(ours, key), *pair.differences]:
+        self.by_bytes += pair.by_bytes
+        for difference in [*self._place(ours, key), *pair.differences, *pair.undecided]:
             self.report(key, row, difference)
 
     def _place(self, ours: Record, key: Key) -> list[Difference]:
@@ -254,35 +199,88 @@ class RowGroups:
 
     def _missing(self) -> None:
         row = self._theirs.popleft()
+        self.stored.take()
         key = self._last if len(self._events) == 1 else self._number[0]
         text = f"{row.op} in {shown(row.table[0])}.{shown(row.table[1])}, line {row.line}"
-        self.report(key, None, unexplained(None, None, text, "ours does not have this row"))
+        self.report(key, None, unexplained(None, None, text, _MISSING))
 
     def _extra(self) -> None:
         self._report_extra(self.ours.take())
 
     def _report_extra(self, record: Record) -> None:
-        ours = f"{record.get('op')} in {record.get('db')}.{record.get('table')}"
         reason = "mysqlbinlog does not print this row"
-        difference = unexplained(None, ours, None, reason, "no such row")
+        difference = unexplained(None, _name(record), None, reason, "no such row")
         self.report(key_of(record), record.get("row"), difference)
+
+    # Rows that mysqlbinlog does not print
 
     def _given_up(self, theirs: PrintedRow, ours: Record | None) -> None:
         """mysqlbinlog skips the rest of the row, and of its event."""
-        self._theirs.popleft()
-        key = self._last if ours is None else key_of(ours)
+        stored = self._stored_as(theirs)
         row = None if ours is None else ours.get("row")
+        if stored is not None:
+            self._theirs.popleft()
+            judged = self._by_bytes(stored.key, theirs)
+            rows = f"{judged} rows from this one on"
+            self._not_printed("type-not-handled", stored.key, row, rows, theirs.fault)
+            return
+        key = self._last if ours is None else key_of(ours)
+        if ours is None and theirs.op:
+            self._missing()
+        else:
+            self._theirs.popleft()
         if ours is not None and theirs.op:
             pair = self._compare(ours, theirs)
             self.cells += pair.cells
-            for difference in pair.differences:
+            for difference in [*pair.differences, *pair.undecided]:
                 self.report(key, row, difference)
+        self.stored.lose()
         rows = f"{self._skip(key)} rows from this one on"
-        self._not_judged("type-not-handled", key, row, rows, theirs.fault)
+        self._not_printed("type-not-handled", key, row, rows, theirs.fault)
+        if ours is not None or theirs.op:
+            self._not_printed("rows-not-judged", key, row, rows, theirs.fault)
 
     def _held_back(self) -> None:
-        rows = f"{self._skip(None)} rows"
-        self._not_judged("statement-not-ended", self._last, None, rows, None)
+        judged = 0
+        last = self._last
+        while (stored := self.stored.row) is not None:
+            judged += self._by_bytes(stored.key)
+        left = self._skip(None)
+        self._not_printed("statement-not-ended", last, None, f"{judged + left} rows", None)
+        if left or not judged:
+            self._not_printed("rows-not-judged", last, None, f"{left} rows", None)
+
+    def _by_bytes(self, key: Key, theirs: PrintedRow | None = None) -> int:
+        """Compare the rest of our rows of an event with the log's bytes; how many it stores.
+
+        ``theirs``: what mysqlbinlog printed of the first of them.
+        """
+        count = 0
+        while (stored := self.stored.row) is not None and stored.key == key:
+            self._pass_over(before=key)
+            ours = self._ours()
+            if ours is None or key_of(ours) != key:
+                where = f"{stored.op} in {stored.db}.{stored.table}"
+                self.report(key, None, not_stored(None, None, b"", f"{_MISSING}: {where}"))
+            else:
+                pair = self._compare(ours, theirs or as_printed(stored), stored)
+                self._commit(self.ours.take(), pair)
+            self.stored.take()
+            theirs = None
+            count += 1
+        if self.stored.lost:
+            rows = f"{self._skip(key)} rows"
+            self._not_printed("rows-not-judged", key, None, rows, self.stored.lost)
+        self._pass_over(before=(key[0], key[1] + 1))
+        return count
+
+    def _pass_over(self, *, before: Key) -> None:
+        """Report our rows before ``before``: the log stores none there."""
+        while (ours := self._ours()) is not None and key_of(ours) < before:
+            reason = "the log does not store this row"
+            record = self.ours.take()
+            difference = not_stored(None, _name(record), None, reason)
+            self.report(key_of(record), record.get("row"), difference)
 
     def _skip(self, key: Key | None) -> int:
         """Pass over our rows of an event, of the statement if None; how many there were."""
@@ -293,13 +291,15 @@ class RowGroups:
         self.not_judged += skipped
         return skipped
 
-    def _not_judged(
+    def _not_printed(
         self, rule_id: str, key: Key, row: int | None, ours: str, theirs: str | None
     ) -> None:
-        rule = EVENT_RULES[rule_id]
-        reason = f"{ours.partition(' from')[0]} of ours are not judged: {rule.text}"
         said = theirs or "no row of this statement"
-        self.report(key, row, rule.difference(None, ours, theirs, said, reason))
+        self.report(key, row, EVENT_RULES[rule_id].difference(None, ours, theirs, said))
+
+
+def _name(record: Record) -> str:
+    return f"{record.get('op')} in {record.get('db')}.{record.get('table')}"
 
 
 def _field(name: str, ours: Any, theirs: Any) -> Difference:

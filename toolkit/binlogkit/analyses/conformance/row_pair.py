@@ -1,4 +1,8 @@
-"""One row change of ours against one of mysqlbinlog's: the differences of the pair."""
+"""One row change of ours against one of mysqlbinlog's: the differences of the pair.
+
+What mysqlbinlog's text does not tell is compared with the log's own bytes, where they are at hand:
+FLOAT and VECTOR, of which it prints six digits, and the cells that it does not print.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +19,11 @@ from binlogkit.analyses.conformance.cell import (
     same,
 )
 from binlogkit.analyses.conformance.printed import PrintedCell, PrintedRow
-from binlogkit.analyses.conformance.rule import EVENT_RULES, Difference, unexplained
+from binlogkit.analyses.conformance.rule import EVENT_RULES, Difference, not_stored, unexplained
 from binlogkit.analyses.conformance.rules import explain
+from binlogkit.analyses.conformance.stored import StoredCell, StoredRow
 from binlogkit.analyses.conformance.tokens import Form, Printed, TokenError, read_token
+from binlogkit.analyses.conformance.written import gives
 
 Record = Mapping[str, Any]
 
@@ -27,44 +33,110 @@ _VERSIONS = 8
 
 @dataclass(slots=True)
 class Pair:
-    """``cells``: how many were compared."""
+    """``cells``: how many were compared, ``by_bytes`` of them with the log's own;
+    ``differences``: with the text; ``undecided``: what the text leaves open."""
 
     differences: list[Difference] = field(default_factory=list)
+    undecided: list[Difference] = field(default_factory=list)
     cells: int = 0
+    by_bytes: int = 0
+
+    @property
+    def reads_alike(self) -> bool:
+        """Whether nothing in the text makes the comparison fail."""
+        return not any(d.counts for d in self.differences)
 
     @property
     def agrees(self) -> bool:
-        """Whether nothing in it makes the comparison fail."""
-        return not any(d.counts for d in self.differences)
+        """Whether nothing makes the comparison fail."""
+        return self.reads_alike and not any(d.counts for d in self.undecided)
 
 
-def compare_rows(ours: Record, theirs: PrintedRow, tables: Tables, server: str = "") -> Pair:
-    """The differences of a pair; :class:`Tables` moves on to the table version that fits."""
+@dataclass(frozen=True, slots=True)
+class _Context:
+    """``facts``: the table's version, None where none is known; ``stored``: the row's own bytes,
+    None where they are not at hand; ``server``: see :class:`Cell`."""
+
+    facts: TableFacts | None
+    stored: StoredRow | None
+    server: str
+
+    def column(self, index: int, name: str) -> ColumnFacts:
+        """The column at ``index``; just its name where no more is known."""
+        columns = self.facts.columns if self.facts else ()
+        return columns[index] if index < len(columns) else ColumnFacts(name)
+
+    def image(self, which: str) -> Mapping[int, StoredCell] | None:
+        """The stored cells of an image; None: not at hand, or there is no such image."""
+        if self.stored is None:
+            return None
+        return self.stored.after if which == "after" else self.stored.before
+
+
+def compare_rows(
+    ours: Record,
+    theirs: PrintedRow,
+    tables: Tables,
+    server: str = "",
+    stored: StoredRow | None = None,
+) -> Pair:
+    """The differences of a pair; :class:`Tables` moves on to the table version that fits.
+
+    ``stored``: the same row as the log stores it.
+    """
     db, table = str(ours.get("db")), str(ours.get("table"))
     names = {name for which in ("before", "after") for name in ours.get(which) or ()}
     candidates = tables.candidates(db, table, names)[:_VERSIONS]
     first: Pair | None = None
     for facts in candidates:
-        pair = _compare(ours, theirs, facts, server)
+        pair = _compare(ours, theirs, _Context(facts, stored, server))
         if pair.agrees:
             tables.use(facts)
             return pair
         first = first or pair
-    return first or _compare(ours, theirs, None, server)
+    return first or _compare(ours, theirs, _Context(None, stored, server))
 
 
-def _compare(ours: Record, theirs: PrintedRow, facts: TableFacts | None, server: str) -> Pair:
+def fits(theirs: PrintedRow, stored: StoredRow) -> bool:
+    """Whether a stored row can be the printed one: the same change, columns and NULLs."""
+    if theirs.op != stored.op:
+        return False
+    whole = theirs.fault is None
+    for image, cells in ((theirs.before, stored.before), (theirs.after, stored.after)):
+        if (image is None) != (cells is None) and whole:
+            return False
+        if image is None or cells is None:
+            continue
+        if image.keys() - cells.keys() or (whole and image.keys() != cells.keys()):
+            return False
+        if any((cell.token == b"NULL") != (cells[i].content is None) for i, cell in image.items()):
+            return False
+    return True
+
+
+def as_printed(stored: StoredRow) -> PrintedRow:
+    """A stored row as if mysqlbinlog had printed its head and no cell."""
+    table = (stored.db.encode("utf-8"), stored.table.encode("utf-8"))
+    row = PrintedRow(table, stored.op, fault="not printed")
+    row.before = None if stored.before is None else {}
+    row.after = None if stored.after is None else {}
+    return row
+
+
+def _compare(ours: Record, theirs: PrintedRow, context: _Context) -> Pair:
     pair = Pair()
     _same_field(pair, "op", ours.get("op"), theirs.op)
     _same_field(pair, "db", ours.get("db"), _name(theirs.table[0]))
     _same_field(pair, "table", ours.get("table"), _name(theirs.table[1]))
     for which, image in (("before", theirs.before), ("after", theirs.after)):
         mine = ours.get(which)
-        if mine is None or image is None:
-            if theirs.fault is None and (mine is None) != (image is None):
-                _image_missing(pair, which, mine, image)
+        there = image is not None or context.image(which) is not None
+        if mine is None or not there:
+            known = theirs.fault is None or context.stored is not None
+            if known and (mine is None) == there:
+                _image_missing(pair, which, mine, there)
             continue
-        _compare_images(pair, which, ours, theirs, facts, server)
+        _compare_images(pair, which, mine, theirs, context)
     return pair
 
 
@@ -77,24 +149,18 @@ def _same_field(pair: Pair, name: str, ours: Any, theirs: str) -> None:
         pair.differences.append(unexplained(name, ours, theirs, f"the row's {name} differs"))
 
 
-def _image_missing(pair: Pair, which: str, mine: Any, image: object) -> None:
-    words = "ours has no such image" if mine is None else "mysqlbinlog prints no such image"
-    theirs = None if image is None else f"{which} image"
+def _image_missing(pair: Pair, which: str, mine: Any, there: bool) -> None:
+    words = "ours has no such image" if there else "mysqlbinlog prints no such image"
+    theirs = f"{which} image" if there else None
     pair.differences.append(unexplained(which, mine, theirs, words))
 
 
 def _compare_images(
-    pair: Pair,
-    which: str,
-    ours: Record,
-    theirs: PrintedRow,
-    facts: TableFacts | None,
-    server: str,
+    pair: Pair, which: str, mine: Mapping[str, Any], theirs: PrintedRow, context: _Context
 ) -> None:
-    mine: Mapping[str, Any] = ours[which]
-    image = theirs.after if which == "after" else theirs.before
-    assert image is not None
-    name_of = _names(mine, image, facts)
+    image = (theirs.after if which == "after" else theirs.before) or {}
+    stored = context.image(which) or {}
+    name_of = _names(mine, stored or image, context.facts)
     seen = set()
     for cell in image.values():
         name = name_of(cell.index)
@@ -104,17 +170,52 @@ def _compare_images(
             reason = "the column is in the image, ours does not have it"
             pair.differences.append(unexplained(name, None, cell.token, reason))
             continue
-        column = facts.columns[cell.index] if facts and cell.index < len(facts.columns) else None
         before = (theirs.before or {}).get(cell.index) if which == "after" else None
-        difference = _compare_cell(mine[name], cell, column or ColumnFacts(name), before, server)
+        column = context.column(cell.index, name)
+        difference = _compare_cell(mine[name], cell, column, before, context.server)
         if difference is not None:
             pair.differences.append(difference)
-    if theirs.fault is None:
+        if (difference is None or not difference.counts) and _six_digits(cell, column):
+            _decide(pair, mine[name], stored.get(cell.index), column, context.server)
+    for index, unprinted in stored.items():
+        if index in image:
+            continue
+        name = name_of(index)
+        seen.add(name)
+        pair.cells += 1
+        if name in mine:
+            _decide(pair, mine[name], unprinted, context.column(index, name), context.server)
+        else:
+            reason = "the column is in the image, ours does not have it"
+            pair.undecided.append(not_stored(name, None, unprinted.content, reason))
+    if theirs.fault is None or context.stored is not None:
         pair.differences.extend(_invented(name, mine[name]) for name in mine if name not in seen)
 
 
+def _six_digits(cell: PrintedCell, column: ColumnFacts) -> bool:
+    """Whether the text shortens the value; NULL is no value."""
+    return family_of(cell.type, column) in ("FLOAT", "VECTOR") and cell.token != b"NULL"
+
+
+def _decide(
+    pair: Pair, ours: Any, stored: StoredCell | None, column: ColumnFacts, server: str
+) -> None:
+    """By the log's bytes, where they are at hand."""
+    said = "NULL" if ours is None else ours
+    if stored is None:
+        pair.undecided.append(EVENT_RULES["digits-not-judged"].difference(column.name, said, None))
+        return
+    verdict = gives(ours, stored, column, server)
+    pair.by_bytes += verdict is not None
+    if verdict is None:
+        pair.undecided.append(EVENT_RULES["cell-not-judged"].difference(column.name, said, None))
+    elif not verdict:
+        reason = "the value, written back, does not give the bytes that the log stores"
+        pair.undecided.append(not_stored(column.name, said, stored.content, reason))
+
+
 def _names(
-    mine: Mapping[str, Any], image: Mapping[int, PrintedCell], facts: TableFacts | None
+    mine: Mapping[str, Any], image: Mapping[int, object], facts: TableFacts | None
 ) -> Callable[[int], str]:
     """How a column's index becomes the name it has on our side.
 

@@ -26,7 +26,7 @@ class Kind(StrEnum):
     OURS = "ours"  # the decoder under test is wrong, and how is known
     THEIRS = "theirs"  # mysqlbinlog is wrong
     REPRESENTATION = "representation"  # the same value, written otherwise
-    UNDER_DETERMINED = "under_determined"  # what mysqlbinlog prints does not decide
+    UNDER_DETERMINED = "under_determined"  # nothing decides: neither text nor bytes
     UNEXPLAINED = "unexplained"
 
 
@@ -79,6 +79,13 @@ def unexplained(
     """A difference that no rule explains; ``said``: what is printed, if not ``theirs``."""
     proof = _proof(theirs if said is None else said)
     return Difference(Kind.UNEXPLAINED, "", column, shown(ours), shown(theirs), reason, proof)
+
+
+def not_stored(column: str | None, ours: Any, stored: bytes | None, reason: str) -> Difference:
+    """A difference with the log's own bytes; ``stored``: None where it has none there, or NULL."""
+    said = "nothing" if stored is None else "0x" + stored.hex().upper()
+    proof = f"the log stores {shown(said)}"
+    return Difference(Kind.UNEXPLAINED, "", column, shown(ours), shown(said), reason, proof)
 
 
 def _proof(said: object) -> str:
@@ -139,12 +146,14 @@ EVENT_RULES: dict[str, Rule] = {
         Rule(
             "names-not-escaped", Kind.UNDER_DETERMINED,
             "a name with a backtick or a line end stands raw in this line, so the line can be read "
-            "in more than one way; both sides are compared as they stand",
+            "in more than one way, and the log's bytes are not at hand; both sides are compared as "
+            "they stand",
         ),
         Rule(
             "text-looks-like-syntax", Kind.UNDER_DETERMINED,
-            "a statement holds lines that look like mysqlbinlog's own; the text can be read in two "
-            "ways, and is read so that the statement is ours where that is possible",
+            "a statement holds lines that look like mysqlbinlog's own, and the log's bytes are not "
+            "at hand; the text can be read in two ways, and is read so that the statement is ours "
+            "where that is possible",
         ),
         Rule(
             "load-file-name", Kind.REPRESENTATION,
@@ -154,6 +163,22 @@ EVENT_RULES: dict[str, Rule] = {
             "type-not-handled", Kind.THEIRS,
             "mysqlbinlog says that it cannot print a column and silently skips the rest of the row "
             "and all further rows of the event (docs/servers.md)",
+        ),
+        Rule(
+            "rows-not-judged", Kind.UNDER_DETERMINED,
+            "mysqlbinlog did not print these rows, and the log's bytes are not at hand or cannot "
+            "be cut into cells",
+        ),
+        Rule(
+            "cell-not-judged", Kind.UNDER_DETERMINED,
+            "mysqlbinlog did not print this cell, and ours cannot be written back: a partial JSON "
+            "update, no labels, a character set that the judge has no codec for, or bytes that "
+            "ours could not decode",
+        ),
+        Rule(
+            "digits-not-judged", Kind.UNDER_DETERMINED,
+            "FLOAT and VECTOR are printed with six digits; the log's bytes, which say the others, "
+            "are not at hand or cannot be cut into cells", _PRINT,
         ),
         Rule(
             "statement-not-ended", Kind.THEIRS,

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 
 from binlogkit.analyses._frames import to_arrow
 from binlogkit.analyses.point_in_time.structure import Alteration, alteration
 from binlogkit.rows.ddl import Catalog
-from binlogkit.rows.schema import TableDefinition
+from binlogkit.rows.schema import TableChange, TableDefinition
 
 Name = tuple[str, str]
 
@@ -67,74 +68,72 @@ class Boundary:
         return name in (self.name, self.new_name)
 
 
-def read_boundaries(frame: Any) -> list[Boundary]:
-    """The boundaries of any engine's frame in log order, with definitions from their DDL.
+def read_boundaries(frame: Any, changes: Mapping[int, TableChange] | None = None) -> list[Boundary]:
+    """The boundaries of any engine's frame in log order, with definitions.
 
     What was read once can be given to many states of the same log instead of the frame.
+    ``changes``: what each boundary is, by its ``seq``, from a reading that follows the tables;
+    where there is only the frame, a catalog follows the statements in it.
     """
     if frame is None:
         return []
     if isinstance(frame, list):
         return frame
-    return BoundaryReader().read(frame)
+    rows = sorted(to_arrow(frame).to_pylist(), key=lambda row: row["seq"])
+    if changes is None:
+        changes = _followed(rows)
+    return [_boundary(row, changes.get(row["seq"])) for row in rows]
 
 
-class BoundaryReader:
-    """Reads boundaries part by part: a catalog follows their statements."""
+def _followed(rows: Sequence[Mapping[str, Any]]) -> dict[int, TableChange]:
+    """What the statements do to tables that begin with them.
 
-    def __init__(self) -> None:
-        self._catalog = Catalog()
-
-    def read(self, frame: Any) -> list[Boundary]:
-        """Those of the next part of a log, with the rows of each statement whole."""
-        rows = sorted(to_arrow(frame).to_pylist(), key=lambda row: row["seq"])
-        result: list[Boundary] = []
-        at = 0
-        while at < len(rows):
-            place = _place(rows[at])
-            end = next((i for i in range(at, len(rows)) if _place(rows[i]) != place), len(rows))
-            result.extend(_of_statement(rows[at:end], self._catalog))
-            at = end
-        return result
+    Their frame does not tell explicit_defaults_for_timestamp: a TIMESTAMP that does not say NULL is
+    taken as one that may have a default of its own.
+    """
+    catalog = Catalog()
+    found: dict[int, TableChange] = {}
+    for _, group in groupby(rows, _place):
+        same = list(group)
+        changes = catalog.apply(
+            same[0]["statement"] or "",
+            default_db=same[0]["db"],
+            sql_mode=same[0].get("sql_mode"),
+            explicit_defaults_for_timestamp=False,
+        )
+        if len(changes) == len(same):
+            found |= {row["seq"]: change for row, change in zip(same, changes, strict=True)}
+    return found
 
 
 def _place(row: Mapping[str, Any]) -> tuple[Any, ...]:
     return row.get("source"), row["file"], row["pos"], row.get("inner")
 
 
-def _of_statement(rows: Sequence[Mapping[str, Any]], catalog: Catalog) -> list[Boundary]:
-    """The boundaries that one statement makes; the catalog follows it."""
-    statement = rows[0]["statement"] or ""
-    before = {_name(row): catalog.table(*_name(row)) for row in rows if row["table"]}
-    mode = rows[0].get("sql_mode")
-    changes = catalog.apply(statement, default_db=rows[0]["db"], sql_mode=mode)
-    result = []
-    for i, row in enumerate(rows):
-        change = changes[i] if len(changes) == len(rows) else None
-        definition = None if change is None else change.definition
-        altered = None
+def _boundary(row: Mapping[str, Any], change: TableChange | None) -> Boundary:
+    statement, definition, altered = row["statement"] or "", None, None
+    if change is not None:
+        definition = change.definition
         if row["action"] == "alter":
-            altered = alteration(statement, before[_name(row)], definition, mode)
-        new = None if row["new_table"] is None else (row["new_db"] or row["db"], row["new_table"])
-        result.append(
-            Boundary(
-                row["seq"], row.get("tx"), row["file"], row["pos"], row.get("inner"), _name(row),
-                row["action"], new, statement, definition, altered,
-            )
-        )  # fmt: skip
-    return result
+            altered = alteration(statement, change.before, definition, row.get("sql_mode"))
+    new = None if row["new_table"] is None else (row["new_db"] or row["db"], row["new_table"])
+    return Boundary(
+        row["seq"], row.get("tx"), row["file"], row["pos"], row.get("inner"), _name(row),
+        row["action"], new, statement, definition, altered,
+    )  # fmt: skip
 
 
 def _name(row: Mapping[str, Any]) -> Name:
     return row["db"] or "", row["table"] or ""
 
 
-def lineage(boundaries: Iterable[Boundary], wanted: Name) -> list[Name]:
+def lineage(boundaries: Sequence[Boundary], wanted: Name) -> list[Name]:
     """The tables whose rows may have become ``wanted``'s by renames; ``wanted`` is the last."""
-    renames = [(b.name, b.new_name) for b in boundaries if b.action == "rename"]
     names = [wanted]
-    for name in names:
-        names.extend(old for old, new in renames if new == name and old not in names)
+    for boundary in reversed(boundaries):
+        renamed = boundary.action == "rename" and boundary.new_name in names
+        if renamed and boundary.name not in names:
+            names.append(boundary.name)
     return names[::-1]
 
 
@@ -173,8 +172,12 @@ class History:
             if boundary.action == "rename" and boundary.new_name in keys:
                 keys[boundary.name] = keys.pop(boundary.new_name)
             elif boundary.alteration is not None and boundary.name in keys:
-                old = {new: name for name, new in boundary.alteration.renamed.items()}
-                keys[boundary.name] = tuple(old.get(c, c) for c in keys[boundary.name])
+                done, after = boundary.alteration, keys[boundary.name]
+                old = {new: name for name, new in done.renamed.items()}
+                # Rows from before have no value of a key that was added: they are a multiset, and
+                # stay one, for nothing tells which row got which.
+                added = not done.added.keys().isdisjoint(after)
+                keys[boundary.name] = () if added else tuple(old.get(c, c) for c in after)
         return cls(keys, tuple(key))
 
     def key(self, name: Name) -> tuple[str, ...]:

@@ -43,8 +43,7 @@ def combined(columns: Sequence[Integers]) -> Integers:
 
 def column_codes(column: Any) -> Integers:
     """A code for each row of one column; NULL has one too."""
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
+    column = decoded(column)
     if pa.types.is_floating(column.type):
         column = pc.add(column, 0.0)  # -0.0 equals 0.0
     near = _by_distance(column)
@@ -53,6 +52,11 @@ def column_codes(column: Any) -> Integers:
     chunks = column.dictionary_encode(null_encoding="encode").chunks
     found = [np.asarray(chunk.indices, dtype=np.int64) for chunk in chunks]
     return np.concatenate(found) if found else np.empty(0, np.int64)
+
+
+def decoded(column: Any) -> Any:
+    """A column with its own values where it has the numbers of a dictionary's."""
+    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
 
 
 def runs(values: Integers) -> NDArray[np.bool_]:

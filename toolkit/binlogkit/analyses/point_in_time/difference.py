@@ -9,11 +9,10 @@ import numpy as np
 import pyarrow as pa
 
 from binlogkit.analyses._frames import FrameT, from_arrow, to_arrow
-from binlogkit.analyses.point_in_time.cells import index
-from binlogkit.analyses.point_in_time.chunk import IS, Chunk, Piece, odd_names
+from binlogkit.analyses.point_in_time.cells import cell_codes, index, unknown
+from binlogkit.analyses.point_in_time.chunk import IS, Chunk, Piece
 from binlogkit.analyses.point_in_time.codes import Flags, Integers, combined, occurrences
-from binlogkit.analyses.point_in_time.multiset import cell_codes
-from binlogkit.analyses.point_in_time.result import base_changes, lists
+from binlogkit.analyses.point_in_time.result import base_changes, name_lists
 from binlogkit.errors import UsageError
 from binlogkit.frames.fields.field import fields
 
@@ -44,7 +43,7 @@ def difference(first: FrameT, second: FrameT, key: Sequence[str]) -> FrameT:
     kinds = np.where(there[0] < 0, "added", np.where(there[1] < 0, "removed", kinds))
     differ = np.flatnonzero(alone | changed.any(axis=0) | uncertain.any(axis=0))
     rows = [_values(s).take(index(at[differ])) for s, at in zip(states, there, strict=True)]
-    names = [_named(list(cells), flags[:, differ]) for flags in (changed, uncertain)]
+    names = [name_lists(list(cells), flags[:, differ].T) for flags in (changed, uncertain)]
     table = pa.table(
         [pa.array(kinds[differ], pa.string()), *rows, *names], names=[o.name for o in DIFFERENCE]
     )
@@ -67,28 +66,23 @@ def _cells(states: Sequence[pa.Table], key: Sequence[str]) -> dict[str, Integers
 
 
 def _plain(state: pa.Table) -> pa.Table:
-    """The state's columns, and what is odd in them."""
+    """The cells of the state's columns."""
     pieces = [Piece.of(batch, ()) for batch in base_changes(state).to_batches()]
-    return Chunk(pieces).cells(IS) if pieces else pa.schema(list(_values(state).type)).empty_table()
+    return Chunk(pieces).rows(IS) if pieces else pa.table({})
 
 
 def _codes(tables: Sequence[pa.Table], name: str) -> Integers:
-    found = []
-    for table in tables:
-        columns = [c for c in table.column_names if c == name or c in odd_names(name)]
-        found.append(table.select(columns) if name in columns else None)
-    known = [table for table in found if table is not None]
+    columns = [
+        table[name] if name in table.column_names else unknown(table.num_rows, pa.null())
+        for table in tables
+    ]
+    both = [pa.table([column], names=[name]) for column in columns]
     try:
-        codes = [cell_codes(pa.concat_tables(known, promote_options="permissive"), name)]
+        return cell_codes(pa.concat_tables(both, promote_options="permissive")[name])
     except (pa.ArrowInvalid, pa.ArrowTypeError):  # of types that hold no equal values
-        codes = [cell_codes(table, name) for table in known]
-        codes[1][codes[1] >= 0] += codes[0].max(initial=-1) + 1
-    lacking = [np.full(table.num_rows, -1) for table in tables]
-    if found[0] is None:
-        codes.insert(0, lacking[0])
-    if found[1] is None:
-        codes.append(lacking[1])
-    return np.concatenate(codes)
+        one, other = map(cell_codes, columns)
+        other[other >= 0] += one.max(initial=-1) + 1
+        return np.concatenate([one, other])
 
 
 def _paired(cells: dict[str, Integers], key: Sequence[str], size: int) -> Integers:
@@ -132,10 +126,3 @@ def _compared(
     before, after = codes[:, one], codes[:, other]
     known = (before >= 0).astype(int) + (after >= 0)
     return (known == 2) & (before != after), (known == 1) | ((known == 0) & ~untouched)
-
-
-def _named(names: Sequence[str], flags: Flags) -> pa.Array:
-    """The lists of the names that are flagged."""
-    owner, at = np.nonzero(flags.T)
-    values = pa.array(names, pa.string()).take(pa.array(at))
-    return lists(owner, values, np.zeros(flags.shape[1], bool))

@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
-from binlogkit.analyses.point_in_time.chunk import PLACES, Chunk, Piece
+from binlogkit.analyses.point_in_time.chunk import Chunk, Piece
 from binlogkit.analyses.point_in_time.codes import Integers
+from binlogkit.analyses.point_in_time.defaults import with_defaults
 from binlogkit.analyses.point_in_time.findings import Findings
 from binlogkit.analyses.point_in_time.keyed import fold_keyed
 from binlogkit.analyses.point_in_time.multiset import fold_multiset
@@ -33,7 +34,8 @@ class Fold:
     ``key``: the columns that tell a row, empty for a multiset; ``complete``: every row that the
     table has is known to the log or the base; ``definition``: None where the log does not tell;
     ``findings``: in the order of their first places once :meth:`settled`; ``backwards``: changes
-    are taken back, the last one first; ``rejected``: JSON diffs that did not fit the value before.
+    are taken back, the last one first; ``rejected``: JSON diffs that did not fit the value before;
+    ``numbered``: an ALTER TABLE gave the rows a key, and nothing tells which row got which.
     """
 
     def __init__(self, key: Sequence[str], *, backwards: bool = False) -> None:
@@ -42,6 +44,7 @@ class Fold:
         self.findings = Findings()
         self.complete = False
         self.definition: TableDefinition | None = None
+        self.numbered = False
         self._rows = Rows()
         self.rejected = 0
         self._pieces: list[Piece] = []
@@ -64,7 +67,18 @@ class Fold:
     def take(self, batch: pa.RecordBatch) -> None:
         """Carry out changes of the table."""
         if self.keeps_rows:
+            if self.numbered and "before_state" in batch.schema.names:
+                self._doubt_partial(batch)
+            if self.definition is not None and "after_state" in batch.schema.names:
+                batch = with_defaults(batch, self.definition)
             self._take(Piece.of(batch, self.key, backwards=self.backwards))
+
+    def _doubt_partial(self, batch: pa.RecordBatch) -> None:
+        """Note images of which only the new key tells their row."""
+        partial = batch.filter(batch["before_state"].is_valid())
+        if partial.num_rows:
+            seq, file, pos = (partial[name][0].as_py() for name in ("seq", "file", "pos"))
+            self.findings.add("key_converted", file, pos, at=seq)
 
     def settled(self) -> Rows:
         """The rows after every change that was taken."""
@@ -77,13 +91,14 @@ class Fold:
         self._rows = Rows()
         self.rejected = 0
         self.complete = True
+        self.numbered = False
         self.findings.clear(_ROW_KINDS)
 
     def _take(self, piece: Piece) -> None:
         if self._pieces and self._pieces[-1].fields != piece.fields:
             self._settle()
         self._pieces.append(piece)
-        self._bytes += piece.nbytes
+        self._bytes += piece.table.nbytes
         if self._bytes >= self._limit:
             self._settle()
 
@@ -107,6 +122,6 @@ class Fold:
         """Findings about changes; without its beginning a table has rows that were not seen."""
         for kind, which in problems.items():
             if len(which) and (kind != "unseen" or self.complete):
-                seq, file, pos = (chunk.place(name)[which[0]].as_py() for name in PLACES)
+                seq, file, pos = chunk.place(int(which[0]))
                 at = 0 if seq is None else -seq if self.backwards else seq
                 self.findings.add(kind, file, pos, times=len(which), at=at)

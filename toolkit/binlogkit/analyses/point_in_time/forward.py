@@ -3,13 +3,14 @@
 What counts is known for sure at the log's end only: XA transactions are resolved later, a table
 comes from another by a rename, a key is told by an ALTER. So changes are folded as soon as their
 transaction has ended, on assumptions that the end confirms (:meth:`Forward.confirmed`) or not; then
-the changes are to be read again. Changes of transactions that are not decided wait.
+the changes are to be read again. Changes of transactions that are not decided wait, and so do those
+after them.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import compress
 from operator import attrgetter
 
@@ -22,13 +23,12 @@ from binlogkit.analyses.point_in_time.batches import needed
 from binlogkit.analyses.point_in_time.boundary import Boundary, History, Name
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
 from binlogkit.analyses.point_in_time.replay import Replay
+from binlogkit.rows.schema import TableDefinition
 
-#: What is known of a transaction so far: nothing, so that changes wait, those after them too; that
-#: it counts; that it does not; that others tell later (XA), until when its changes lie aside.
-OPEN, COUNTS, LEFT_OUT, ASIDE = range(4)
+#: What is known of a transaction so far: nothing yet, that it counts, that it does not.
+OPEN, COUNTS, LEFT_OUT = range(3)
 
 _MOST_WAITING = 256 << 20  # bytes of changes
-
 
 #: What is known of transactions so far: :data:`OPEN` … for each number, -1 outside any; the flags
 #: say whether a change has an XID.
@@ -38,19 +38,19 @@ Decided = Callable[[Integers, Flags], NDArray[np.uint8]]
 class Forward:
     """A table's rows as far as they are decided.
 
-    ``name``: (db, table); ``failed``: something did not go as assumed, and what was folded is of
-    no use.
+    ``name``: (db, table); ``given``: as of a Replay; ``failed``: something did not go as assumed,
+    and what was folded is of no use.
     """
 
-    def __init__(self, name: Name, decided: Decided) -> None:
+    def __init__(self, name: Name, decided: Decided, given: Mapping[Name, TableDefinition]) -> None:
         self.name = name
+        self._given = given
         self.failed = False
         self._decided = decided
         self._replay: Replay | None = None
         self._key: tuple[str, ...] = ()
         self._boundaries: list[Boundary] = []  # not yet given to the replay
         self._queue: list[pa.RecordBatch] = []
-        self._aside: list[pa.RecordBatch] = []
         self._numbers: dict[int, list[Integers]] = {COUNTS: [], LEFT_OUT: []}
         self._undone: list[Undone] = []
 
@@ -69,10 +69,6 @@ class Forward:
         self._key = tuple(key) if self._replay is None else self._key
         self._undone = undone
         self._queue.append(needed(batch, "xid"))
-        aside, self._aside = self._aside, []
-        for waiting in aside:
-            tx = np.asarray(waiting["tx"])
-            self._settle(waiting, tx, self._decided(tx, np.zeros(len(tx), bool)))
         while self._queue:
             first = self._queue.pop(0)
             tx = np.asarray(first["tx"].fill_null(-1))
@@ -83,21 +79,19 @@ class Forward:
             if count < len(known) and not self.failed:
                 self._queue.insert(0, first.slice(count))
                 break
-        if sum(waiting.nbytes for waiting in (*self._queue, *self._aside)) > _MOST_WAITING:
+        if sum(waiting.nbytes for waiting in self._queue) > _MOST_WAITING:
             self.give_up()
 
     def _settle(self, batch: pa.RecordBatch, tx: Integers, known: NDArray[np.uint8]) -> None:
         for what, numbers in self._numbers.items():
             numbers.append(np.unique(tx[(known == what) & (tx >= 0)]))
-        if (known == ASIDE).any():
-            self._aside.append(_those(batch, known == ASIDE))
-        if (known == COUNTS).any() and not self.failed:
+        if (known == COUNTS).any():
             self._fold(_those(batch, known == COUNTS))
 
     def give_up(self) -> None:
         """What was folded is of no use."""
         self.failed = True
-        self._replay, self._queue, self._aside, self._boundaries = None, [], [], []
+        self._replay, self._queue, self._boundaries = None, [], []
 
     def _fold(self, batch: pa.RecordBatch) -> None:
         last = int(batch["seq"][-1].as_py())
@@ -105,7 +99,7 @@ class Forward:
         due, self._boundaries = self._boundaries[:count], self._boundaries[count:]
         tx = np.array([-1 if b.tx is None else b.tx for b in due], np.int64)
         known = self._decided(tx, np.zeros(count, bool))
-        if np.isin(known, (OPEN, ASIDE)).any():
+        if (known == OPEN).any():
             self.give_up()
             return
         self._begun().happen(*compress(due, known == COUNTS))
@@ -113,7 +107,7 @@ class Forward:
 
     def _begun(self) -> Replay:
         if self._replay is None:
-            self._replay = Replay(self._key, [self.name], [])
+            self._replay = Replay(self._key, [self.name], [], self._given)
         return self._replay
 
     def _take(self, replay: Replay, batch: pa.RecordBatch) -> None:
@@ -138,7 +132,7 @@ class Forward:
         """
         if self.failed or numbers is None or list(names) != [self.name]:
             return None
-        if undone != self._undone and (self._replay or self._queue or self._aside):
+        if undone != self._undone and (self._replay or self._queue):
             return None
         counted, left_out = (
             np.concatenate([*self._numbers[what], np.empty(0, np.int64)])
@@ -148,10 +142,10 @@ class Forward:
             return None
         replay = self._replay
         if replay is None:
-            replay = Replay(key, names, happened)
+            replay = Replay(key, names, happened, self._given)
         elif not self._confirm(replay, key, happened):
             return None
-        for batch in (*self._aside, *self._queue):
+        for batch in self._queue:
             tx = batch["tx"]
             counts = np.asarray(tx.is_null()) | np.isin(np.asarray(tx.fill_null(-1)), numbers)
             self._take(replay, _those(batch, counts))
@@ -166,7 +160,7 @@ class Forward:
         if given != [b.seq for b in expected[: len(given)]]:
             return False
         replay.happen(*expected[len(given) :])
-        return not given or all(b["seq"][0].as_py() > given[-1] for b in self._aside)
+        return True
 
 
 def _those(batch: pa.RecordBatch, which: Flags) -> pa.RecordBatch:

@@ -15,9 +15,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from binlogkit.analyses.point_in_time.cells import Chains, Filler
-from binlogkit.analyses.point_in_time.chunk import ABSENT, IS, STORED, WAS, Chunk
-from binlogkit.analyses.point_in_time.codes import Flags, Integers, codes, roots, runs
+from binlogkit.analyses.point_in_time.cells import known, parts_of
+from binlogkit.analyses.point_in_time.chains import Chains, Filler
+from binlogkit.analyses.point_in_time.chunk import IS, WAS, Chunk
+from binlogkit.analyses.point_in_time.codes import Flags, Integers, codes, decoded, roots, runs
 from binlogkit.analyses.point_in_time.rows import ORDER, Rows, kept
 
 
@@ -45,12 +46,13 @@ def _read_keys(chunk: Chunk, key: Sequence[str], *, backwards: bool) -> _Keys:
     none = np.zeros(chunk.size, bool)
     if any(name not in chunk.names for name in key):
         return _Keys([], none, [], none)
-    states = [[chunk.states(side, name) for name in key] for side in (WAS, IS)]
-    stored = any(s is not None and np.isin(s, STORED).any() for side in states for s in side)
-    was, was_told = _read(chunk, WAS, key, stored)
-    now, now_told = _read(chunk, IS, key, stored)
-    if len(key) > 1 and any(s is not None for s in states[IS]):
-        now, now_told = _completed(chunk, key, (was, was_told), now)
+    before, after = ([chunk.cells(side, name) for name in key] for side in (WAS, IS))
+    stored = any("bytes" in parts_of(cells) for cells in (*before, *after))
+    was, was_told = _read(before, chunk.there[WAS], stored)
+    now, now_told = _read(after, chunk.there[IS], stored)
+    if len(key) > 1:
+        lacking = [~known(cells) for cells in after]
+        now, now_told = _completed(chunk, lacking, (was, was_told), now)
     both = chunk.there[WAS] & chunk.there[IS]
     moved = both & was_told & now_told
     if moved.any():
@@ -62,34 +64,29 @@ def _read_keys(chunk: Chunk, key: Sequence[str], *, backwards: bool) -> _Keys:
     return _Keys(now, moved, [part.filter(pa.array(moved)) for part in was], told)
 
 
-def _read(chunk: Chunk, side: int, key: Sequence[str], stored: bool) -> tuple[list[Any], Flags]:
-    """One side's keys, and which images tell theirs.
+def _read(
+    columns: Sequence[pa.ChunkedArray], there: Flags, stored: bool
+) -> tuple[list[Any], Flags]:
+    """One side's keys, and which of the images that are ``there`` tell theirs.
 
     A part that is NULL is no key; beside others it is one.
     """
-    told = chunk.there[side].copy()
-    parts = []
-    for name in key:
-        column, states = chunk.column(side, name), chunk.states(side, name)
-        parts.append(
-            column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
-        )
-        if states is not None:
-            told &= ~np.isin(states, ABSENT)
-        if len(key) == 1 and column.null_count:
-            valid = np.asarray(column.is_valid())
-            told &= valid if states is None else valid | np.isin(states, STORED)
+    told = there.copy()
+    found = [parts_of(cells) for cells in columns]
+    for cells, parts in zip(columns, found, strict=True):
+        told &= known(cells)
+        if len(columns) == 1 and parts["value"].null_count:
+            odd = parts.get("state", parts["value"])
+            told &= np.asarray(parts["value"].is_valid()) | np.asarray(odd.is_valid())
+    keys = [decoded(parts["value"]) for parts in found]
     for what, dtype in (("bytes", pa.binary()), ("text", pa.string())) if stored else ():
-        for name in key:
-            found = chunk.odd(side, name).get(what)
-            parts.append(
-                pa.chunked_array([pa.nulls(chunk.size, dtype)]) if found is None else found
-            )
-    return parts, told
+        none = pa.chunked_array([pa.nulls(len(there), dtype)])
+        keys += [parts.get(what, none) for parts in found]
+    return keys, told
 
 
 def _completed(
-    chunk: Chunk, key: Sequence[str], was: tuple[list[Any], Flags], now: list[Any]
+    chunk: Chunk, lacking: Sequence[Flags], was: tuple[list[Any], Flags], now: list[Any]
 ) -> tuple[list[Any], Flags]:
     """The keys after changes, with the parts that images after lack from those before.
 
@@ -97,16 +94,13 @@ def _completed(
     """
     parts, was_told = was
     told = chunk.there[IS].copy()
-    before = chunk.there[WAS] & was_told
-    for i, name in enumerate(key):
-        states = chunk.states(IS, name)
-        if states is None:
-            continue
-        lacking = np.isin(states, ABSENT)
-        told &= ~lacking | ~chunk.there[WAS] | was_told
-        for at in range(i, len(now), len(key)):
-            known = pc.if_else(pa.array(before), parts[at], None)
-            now[at] = pc.if_else(pa.array(lacking), known, now[at])
+    before = pa.array(chunk.there[WAS] & was_told)
+    for i, absent in enumerate(lacking):
+        if absent.any():
+            told &= ~absent | ~chunk.there[WAS] | was_told
+            for at in range(i, len(now), len(lacking)):
+                was_part = pc.if_else(before, parts[at], None)
+                now[at] = pc.if_else(pa.array(absent), was_part, now[at])
     return now, told
 
 
@@ -131,8 +125,8 @@ def fold_keyed(
     problems = {"no_image": ~there, "key_missing": there & ~keys.told}
     rejected = 0
     if keys.told.any():
-        known, parts = rows.aligned(keys.parts)
-        events = _Events(known, chunk, keys, parts)
+        before, parts = rows.aligned(keys.parts)
+        events = _Events(before, chunk, keys, parts)
         whole = chunk.whole() & (chunk.names.keys() == rows.fields.keys())
         more, rejected = _survivors(rows, chunk, events, parts, whole, backwards=backwards)
         rows.replace(events.untouched, more)
@@ -238,7 +232,7 @@ def _survivors(
         order[last] = events.order(alive[complete], rows)
         stay = np.zeros(chunk.size, bool)
         stay[last] = True
-        tables.append(kept(rows.marked(chunk.cells(IS), parts, order), stay))
+        tables.append(kept(rows.marked(chunk.rows(IS), parts, order), stay))
     wanted, concerned = np.zeros((2, len(events.change)), bool)
     wanted[alive[~complete]] = True
     concerned[:] = ~events.removes & chunk.with_diffs()[events.change]

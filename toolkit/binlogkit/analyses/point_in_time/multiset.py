@@ -12,26 +12,11 @@ from collections.abc import Iterable
 import numpy as np
 import pyarrow as pa
 
-from binlogkit.analyses.point_in_time.cells import Chains, Filler, index
-from binlogkit.analyses.point_in_time.chunk import (
-    ABSENT,
-    IS,
-    PLACES,
-    WAS,
-    Chunk,
-    odd_name,
-    odd_names,
-)
-from binlogkit.analyses.point_in_time.codes import (
-    Flags,
-    Integers,
-    column_codes,
-    combined,
-    roots,
-    runs,
-)
+from binlogkit.analyses.point_in_time.cells import cell_codes, index, joined
+from binlogkit.analyses.point_in_time.chains import Chains, Filler
+from binlogkit.analyses.point_in_time.chunk import IS, PLACES, WAS, Chunk
+from binlogkit.analyses.point_in_time.codes import Flags, Integers, combined, roots, runs
 from binlogkit.analyses.point_in_time.rows import ORDER, WRITTEN, Rows, kept
-from binlogkit.frames.schema import CellState
 
 
 class _Images:
@@ -46,15 +31,14 @@ class _Images:
     def __init__(
         self, rows: Rows, removed: pa.Table, removing: Integers, written: pa.Table, by: Integers
     ) -> None:
-        tables = [table for table in (rows.table, removed, written) if table.num_rows]
-        self.table = pa.concat_tables(tables, promote_options="default").unify_dictionaries()
+        self.table = joined([rows.table, removed, written])
         self.change = np.concatenate([np.full(len(rows), -1), removing, by])
         self.removes = np.zeros(len(self.change), bool)
         self.removes[len(rows) : len(rows) + len(removing)] = True
         self.time = 2 * (rows.seen + self.change) + ~self.removes
         self.time[: len(rows)] = rows.hidden(WRITTEN)
         self.number = rows.hidden(ORDER)
-        self.cells = [cell_codes(self.table, name) for name in rows.fields]
+        self.cells = [cell_codes(self.table[name]) for name in rows.fields]
         self.partial = np.zeros(len(self.change), bool)
         for cells in self.cells:
             self.partial |= cells < 0
@@ -74,8 +58,12 @@ class _Images:
         new[several] = False
         more = [kept(table, new)]
         if len(several):
-            sources = np.array([mixed[int(at)] for at in several])
-            more.append(_gathered(table, several, dict(zip(rows.fields, sources.T, strict=True))))
+            sources = np.array([mixed[int(at)] for at in several]).T
+            places = dict.fromkeys((*PLACES, ORDER, WRITTEN), several)
+            places |= dict(zip(rows.fields, sources, strict=True))
+            more.append(
+                pa.table({name: table[name].take(index(at)) for name, at in places.items()})
+            )
         return alive[: len(rows)], more
 
     def _begins(self) -> Integers:
@@ -88,35 +76,6 @@ class _Images:
         taken = np.where(before >= 0, self.taken[before], -1)
         follows[writes[taken >= 0]] = taken[taken >= 0]
         return roots(follows)
-
-
-def cell_codes(table: pa.Table, name: str) -> Integers:
-    """Codes of a column's cells, -1 where they are not known.
-
-    Those without an Arrow value differ by what is stored.
-    """
-    state, *stored = odd_names(name)
-    found = column_codes(table[name])
-    if state not in table.column_names:
-        return found
-    more = [column_codes(table[column]) for column in stored if column in table.column_names]
-    found = combined([found, *more])
-    found[np.isin(np.asarray(table[state].fill_null(0)), ABSENT)] = -1
-    return found
-
-
-def _gathered(table: pa.Table, places: Integers, sources: dict[str, Integers]) -> pa.Table:
-    """Rows of the table at these places, whose cells stand at other places, -1 if unknown."""
-    columns = {name: table[name].take(index(places)) for name in (*PLACES, ORDER, WRITTEN)}
-    for name, at in sources.items():
-        states = np.full(len(at), CellState.NOT_IN_IMAGE, np.uint8)
-        for column in (name, *odd_names(name)):
-            if column in table.column_names:
-                columns[column] = table[column].take(index(at))
-        known = columns.get(odd_name(name, "state"))
-        told = np.zeros(len(at), np.uint8) if known is None else np.asarray(known.fill_null(0))
-        columns[odd_name(name, "state")] = pa.array(np.where(at < 0, states, told))
-    return pa.table(columns)
 
 
 _Cells = tuple[int, ...]
@@ -210,7 +169,7 @@ def fold_multiset(rows: Rows, chunk: Chunk, *, backwards: bool) -> tuple[dict[st
         return problems, 0
     written, by, rejected = _written(rows, chunk, backwards=backwards)
     removing = np.flatnonzero(chunk.there[WAS])
-    removed = rows.widened(kept(chunk.cells(WAS), chunk.there[WAS]))
+    removed = rows.widened(kept(chunk.rows(WAS), chunk.there[WAS]))
     images = _Images(rows, removed, removing, written, by)
     blocked = [chunk.has(WAS, n) if backwards else chunk.diffs(n) for n in rows.fields]
     mixed = _match(images, blocked)
@@ -226,7 +185,7 @@ def _written(rows: Rows, chunk: Chunk, *, backwards: bool) -> tuple[pa.Table, In
     """
     there = chunk.there[IS]
     told = ~chunk.there[WAS] | (chunk.whole() & (chunk.names.keys() == rows.fields.keys()))
-    table = rows.widened(kept(chunk.cells(IS), there & told))
+    table = rows.widened(kept(chunk.rows(IS), there & told))
     partial = np.flatnonzero(there & ~told)
     if not len(partial):
         return table, np.flatnonzero(there), 0
@@ -234,8 +193,11 @@ def _written(rows: Rows, chunk: Chunk, *, backwards: bool) -> tuple[pa.Table, In
     chains = Chains(partial, each, np.full(len(partial), -1))
     filler = Filler(chunk, rows, chains, backwards=backwards)
     filled = filler.table(np.ones(len(partial), bool))
-    whole = pa.concat_tables([table, filled], promote_options="default")
-    return whole, np.concatenate([np.flatnonzero(there & told), partial]), filler.rejected
+    return (
+        joined([table, filled]),
+        np.concatenate([np.flatnonzero(there & told), partial]),
+        filler.rejected,
+    )
 
 
 def _match(images: _Images, blocked: list[Flags]) -> dict[int, list[int]]:

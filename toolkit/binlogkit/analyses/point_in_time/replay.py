@@ -16,23 +16,30 @@ import pyarrow.compute as pc
 
 from binlogkit.analyses.point_in_time.boundary import Boundary, History, Name
 from binlogkit.analyses.point_in_time.fold import Fold
-from binlogkit.analyses.point_in_time.structure import NOT_KNOWN
+from binlogkit.rows.resolve import key_of
+from binlogkit.rows.schema import TableDefinition
 
 
 class Replay:
     """The tables of a lineage, replayed batch by batch.
 
     ``key``: the key's columns at the end, empty for a multiset; ``names``: the tables whose rows
-    may have become the wanted one's by renames, the wanted one last; ``boundaries``: in log order.
+    may have become the wanted one's by renames, the wanted one last; ``boundaries``: in log order;
+    ``given``: what is known of tables from elsewhere until the log tells of them.
     """
 
     def __init__(
-        self, key: Sequence[str], names: Sequence[Name], boundaries: Sequence[Boundary]
+        self,
+        key: Sequence[str],
+        names: Sequence[Name],
+        boundaries: Sequence[Boundary],
+        given: Mapping[Name, TableDefinition],
     ) -> None:
         self.names = set(names)
         self.wanted = names[-1]
         self.history = History.before(boundaries, self.wanted, key)
         self.tables: dict[Name, Fold] = {}
+        self._given = dict(given)
         self.absent: set[Name] = set()
         self.boundaries: list[Boundary] = []
         self._waiting: list[tuple[int, Name, pa.RecordBatch]] = []
@@ -55,6 +62,7 @@ class Replay:
         """The table's state so far; a table that was never seen is one without a beginning."""
         if name not in self.tables:
             self.tables[name] = Fold(self.history.key(name))
+            self.tables[name].definition = self._given.pop(name, None)
         return self.tables[name]
 
     def begin(self, base: pa.Table) -> None:
@@ -118,6 +126,7 @@ class Replay:
 
     def _drop(self, name: Name) -> None:
         self.tables.pop(name, None)
+        self._given.pop(name, None)
         self.absent.add(name)
 
     def _drop_database(self, boundary: Boundary) -> None:
@@ -146,12 +155,14 @@ class Replay:
         if not table.keeps_rows:
             table.empty()
         rows = table.settled()
-        rows.alter(done)
         self.history.altered(boundary.name, done)
         table.key = self.history.key(boundary.name)
-        if len(rows) and done.lost.intersection(table.key):
+        lost = rows.alter(done, table.key)
+        key = self.history.default if table.definition is None else key_of(table.definition)[0]
+        table.numbered |= bool(len(rows)) and not done.added.keys().isdisjoint(key)
+        if len(rows) and lost.intersection(table.key):
             _note(table, "key_converted", boundary)
-        if len(rows) and (done.lost or NOT_KNOWN in done.added.values()):
+        if len(rows) and lost:
             _note(table, "altered", boundary, determined=True)
 
     def _everywhere(self, kind: str, boundary: Boundary) -> None:

@@ -10,9 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from binlogkit.analyses.point_in_time.chunk import ODD, PLACES, STORED, odd_name
-from binlogkit.analyses.point_in_time.codes import Flags, Integers
-from binlogkit.analyses.point_in_time.rows import ORDER, Rows, states_of
+from binlogkit.analyses.point_in_time.cells import STORED_PARTS, known, parts_of, unknown
+from binlogkit.analyses.point_in_time.chunk import PLACES, STORED
+from binlogkit.analyses.point_in_time.codes import Flags, Integers, decoded
+from binlogkit.analyses.point_in_time.rows import ORDER, Rows
 from binlogkit.errors import UsageError
 from binlogkit.frames.fields.field import arrow_type, fields
 from binlogkit.frames.schema import CellState
@@ -41,27 +42,32 @@ def state_table(rows: Rows, columns: Sequence[str] | None, key: Sequence[str]) -
     for name in columns or ():
         if len(rows) and name not in rows.fields:
             raise UsageError(f"no image of the table has a column {name}")
-    table = _sorted(rows, key)
-    fields = [rows.fields[name] for name in names]
-    arrays = {field.name: _whole(table, field.name, field.type) for field in fields}
-    states = {name: states_of(table, name) for name in rows.fields}
+    table = _sorted(rows, key) if len(rows) else _none(rows)
+    parts = {name: parts_of(table[name]) for name in rows.fields}
+    states = {name: _states(table[name], parts[name]) for name in parts}
     states = {name: found for name, found in states.items() if found.any()}
+    fields = [rows.fields[name] for name in names]
+    arrays = [parts[name]["value"].combine_chunks() for name in names]
+    values = pa.StructArray.from_arrays(arrays, fields=fields) if fields else None
     types = (pa.int64(), pa.string(), pa.int64())
-    places = [_whole(table, n, t).cast(t) for n, t in zip(PLACES, types, strict=True)]
-    values = (
-        pa.StructArray.from_arrays(list(arrays.values()), fields=fields)
-        if fields
-        else pa.nulls(len(rows), pa.struct([]))
-    )
+    places = [table[n].cast(t).combine_chunks() for n, t in zip(PLACES, types, strict=True)]
+    absent = [states[name] == CellState.NOT_IN_IMAGE for name in names if name in states]
+    flags = np.stack(absent, axis=1) if absent else np.zeros((len(rows), 0), bool)
     return pa.table(
         {
-            "values": values,
-            "unknown": _unknown(states, names, len(rows)),
-            "value_state": _value_states(states, arrays, len(rows)),
-            "raw": _raw(table, states, names),
+            "values": pa.nulls(len(rows), pa.struct([])) if values is None else values,
+            "unknown": name_lists([name for name in names if name in states], flags),
+            "value_state": _value_states([states.get(name) for name in names], arrays, len(rows)),
+            "raw": _raw(parts, states, names, len(rows)),
             **dict(zip(("seq", "file", "pos"), places, strict=True)),
         }
     )
+
+
+def _none(rows: Rows) -> pa.Table:
+    """The table of no rows."""
+    columns = {name: unknown(0, field.type) for name, field in rows.fields.items()}
+    return pa.table(columns | {name: pa.chunked_array([], pa.int64()) for name in PLACES})
 
 
 def base_changes(base: pa.Table) -> pa.Table:
@@ -74,8 +80,7 @@ def base_changes(base: pa.Table) -> pa.Table:
     if stateful:
         values = base["values"].combine_chunks()
     else:
-        whole = base.combine_chunks().to_struct_array()
-        values = whole.combine_chunks() if isinstance(whole, pa.ChunkedArray) else whole
+        values = base.to_struct_array().combine_chunks()
     columns: dict[str, Any] = {
         "before": pa.nulls(count, values.type),
         "after": values,
@@ -89,86 +94,65 @@ def base_changes(base: pa.Table) -> pa.Table:
     return pa.table(columns)
 
 
-def _whole(table: pa.Table, name: str, dtype: pa.DataType) -> pa.Array:
-    """A column as one array, of NULLs where the table does not have it."""
-    if name not in table.column_names:
-        return pa.nulls(table.num_rows, dtype)
-    column = table[name].unify_dictionaries()
-    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.nulls(0, dtype)
+def _states(cells: pa.ChunkedArray, parts: dict[str, Any]) -> NDArray[np.uint8]:
+    """The states of a column's cells; 0 for values and NULL."""
+    odd = parts["state"].fill_null(0) if "state" in parts else np.zeros(len(cells), np.uint8)
+    return np.where(known(cells), odd, np.uint8(CellState.NOT_IN_IMAGE))
 
 
 def _sorted(rows: Rows, key: Sequence[str]) -> pa.Table:
     """By key, text by code point, else as rows were first seen."""
     table = rows.table
-    if not len(rows):
-        return table
-    first = table[key[0]] if len(key) == 1 and key[0] in rows.fields else None
-    if first is not None and pa.types.is_integer(first.type) and not first.null_count:
-        order = np.argsort(np.asarray(first), kind="stable")
+    keys = [decoded(parts_of(table[name])["value"]) for name in key if name in rows.fields]
+    if len(keys) == 1 and pa.types.is_integer(keys[0].type) and not keys[0].null_count:
+        order = np.argsort(np.asarray(keys[0]), kind="stable")
     else:
-        columns = [table[name] for name in key if name in rows.fields]
-        plain = [
-            c.cast(c.type.value_type) if pa.types.is_dictionary(c.type) else c for c in columns
-        ]
-        by = pa.table([*plain, table[ORDER]], names=[str(i) for i in range(len(plain) + 1)])
-        order = np.asarray(pc.sort_indices(by, [(n, "ascending") for n in by.column_names]))
+        names = [str(i) for i in range(len(keys) + 1)]
+        by = pa.table([*keys, table[ORDER]], names=names)
+        order = np.asarray(pc.sort_indices(by, [(name, "ascending") for name in names]))
     if (order[1:] > order[:-1]).all():
         return table
     return table.combine_chunks().take(pa.array(order))
 
 
-def _unknown(states: dict[str, NDArray[np.uint8]], names: Sequence[str], size: int) -> pa.Array:
-    """The lists of columns that are not known."""
-    absent = CellState.NOT_IN_IMAGE
-    owners = [np.flatnonzero(states[n] == absent) if n in states else _NONE for n in names]
-    which = [np.full(len(rows), i) for i, rows in enumerate(owners)]
-    owner, at = np.concatenate([*owners, _NONE]), np.concatenate([*which, _NONE])
-    order = np.lexsort((at, owner))
-    values = pa.array(names, pa.string()).take(pa.array(at[order]))
-    return lists(owner[order], values, np.zeros(size, bool))
-
-
 def _value_states(
-    states: dict[str, NDArray[np.uint8]], arrays: dict[str, pa.Array], size: int
+    states: Sequence[NDArray[np.uint8] | None], arrays: Sequence[pa.Array], size: int
 ) -> pa.Array:
-    """The states of the rows that have a cell which is no value or NULL."""
-    odd = np.zeros(size, bool)
-    for name in states.keys() & arrays.keys():
-        odd |= states[name] > CellState.NULL
+    """The states of the rows that have a cell which is no value or NULL; null for others."""
+    there = [found > CellState.NULL for found in states if found is not None]
+    odd: Flags = np.any(there, axis=0) if there else np.zeros(size, bool)
     columns = []
-    for name, array in arrays.items():
-        plain = np.asarray(array.is_null()).astype(np.uint8)  # VALUE or NULL
-        found = states.get(name, plain)
-        columns.append(np.where(found > CellState.NULL, found, plain)[odd])
+    for array, found in zip(arrays, states, strict=True):
+        nulls = np.asarray(array.is_null()).astype(np.uint8)  # VALUE or NULL
+        columns.append((nulls if found is None else np.maximum(nulls, found))[odd])
     owner = np.repeat(np.flatnonzero(odd), len(arrays))
     values = np.stack(columns, axis=1).ravel() if columns else np.empty(0, np.uint8)
     return lists(owner, pa.array(values, pa.uint8()), ~odd)
 
 
-def _raw(table: pa.Table, states: dict[str, NDArray[np.uint8]], names: Sequence[str]) -> pa.Array:
+def _raw(
+    cells: dict[str, dict[str, Any]],
+    states: dict[str, NDArray[np.uint8]],
+    names: Sequence[str],
+    size: int,
+) -> pa.Array:
     """The stored bytes and texts of cells without an Arrow value."""
+    dtype = arrow_type("raw")
+    fields = list(dtype.value_type)
     parts, owners = [], [_NONE]
     for name, found in states.items():
-        columns = [odd_name(name, what) for what in ODD[1:]]
-        if name not in names or columns[0] not in table.column_names:
-            continue
-        rows = np.flatnonzero(np.isin(found, STORED))
-        image, column = (np.full(len(rows), n) for n in (_AFTER, names.index(name)))
-        stored = [_whole(table, column, pa.null()).take(pa.array(rows)) for column in columns]
-        parts.append(
-            pa.table([image, column, *stored], names=[f.name for f in arrow_type("raw").value_type])
-        )
-        owners.append(rows)
+        if name in names and "bytes" in cells[name]:
+            rows = np.flatnonzero(np.isin(found, STORED))
+            image, column = (np.full(len(rows), n) for n in (_AFTER, names.index(name)))
+            stored = [cells[name][part].take(pa.array(rows)) for part in STORED_PARTS]
+            parts.append(pa.table([image, column, *stored], names=[f.name for f in fields]))
+            owners.append(rows)
     owner = np.concatenate(owners)
-    size = table.num_rows
     if not len(owner):
-        return pa.nulls(size, arrow_type("raw"))
+        return pa.nulls(size, dtype)
     order = pa.array(np.argsort(owner, kind="stable"))
-    cells = pa.concat_tables(parts).take(order).combine_chunks()
-    fields = list(arrow_type("raw").value_type)
-    arrays = [_whole(cells, f.name, f.type).cast(f.type) for f in fields]
-    values = pa.StructArray.from_arrays(arrays, fields=fields)
-    return lists(np.sort(owner), values, ~np.isin(np.arange(size), owner))
+    values = pa.concat_tables(parts).take(order).cast(pa.schema(fields)).to_struct_array()
+    return lists(np.sort(owner), values.combine_chunks(), ~np.isin(np.arange(size), owner))
 
 
 def lists(owner: Integers, values: pa.Array, mask: Flags) -> pa.Array:
@@ -176,3 +160,10 @@ def lists(owner: Integers, values: pa.Array, mask: Flags) -> pa.Array:
     offsets = np.append(0, np.cumsum(np.bincount(owner, minlength=len(mask)))).astype(np.int32)
     found = pa.array(mask) if mask.any() else None
     return pa.ListArray.from_arrays(pa.array(offsets), values, mask=found)
+
+
+def name_lists(names: Sequence[str], flags: Flags) -> pa.Array:
+    """For each row the names that are flagged; ``flags``: by row and name."""
+    owner, at = np.nonzero(flags)
+    values = pa.array(names, pa.string()).take(pa.array(at))
+    return lists(owner, values, np.zeros(len(flags), bool))

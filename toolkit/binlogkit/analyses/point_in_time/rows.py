@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from binlogkit.analyses.point_in_time.chunk import HIDDEN, ODD, odd_name, odd_names
-from binlogkit.analyses.point_in_time.codes import Flags, Integers
-from binlogkit.analyses.point_in_time.structure import NOT_KNOWN, Alteration
-from binlogkit.frames.schema import CellState
+from binlogkit.analyses.point_in_time.cells import cells_of, joined, known, parts_of, unknown
+from binlogkit.analyses.point_in_time.chunk import HIDDEN
+from binlogkit.analyses.point_in_time.codes import Flags, Integers, decoded
+from binlogkit.analyses.point_in_time.conversion import (
+    LOST,
+    altered,
+    defined_field,
+    definition_of,
+)
+from binlogkit.analyses.point_in_time.defaults import default_value
+from binlogkit.analyses.point_in_time.structure import Alteration
+from binlogkit.rows.schema import ColumnDefinition
 
 ORDER = HIDDEN + "order"  # rises in the order in which rows were first seen
 WRITTEN = HIDDEN + "written"  # and in that in which they were last written, without a key
@@ -25,9 +33,9 @@ class Rows:
     """The rows so far.
 
     ``fields``: the columns, in the order in which they were first seen, each with its newest field;
-    ``table``: the rows' cells, what is odd in them (chunk.py), their places, :data:`ORDER` and,
-    with a key, the values that a change must name to mean the row: an ALTER TABLE that makes a cell
-    unknown does not touch those. ``seen``: how many changes were taken.
+    ``table``: the rows' cells (cells.py), their places, :data:`ORDER` and, with a key, the values
+    that a change must name to mean the row: an ALTER TABLE that makes a cell unknown does not touch
+    those. ``seen``: how many changes were taken.
     """
 
     def __init__(self) -> None:
@@ -50,16 +58,16 @@ class Rows:
     def aligned(self, parts: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """The parts of the rows' keys and those of changes' keys: as many, of the same types."""
         names = [name for name in self.table.column_names if name.startswith(_KEY)]
-        known = [self.table[name] for name in names]
+        keys = [self.table[name] for name in names]
         size = len(parts[0])
-        parts = [*parts, *(pa.chunked_array([pa.nulls(size, k.type)]) for k in known[len(parts) :])]
+        parts = [*parts, *(pa.chunked_array([pa.nulls(size, k.type)]) for k in keys[len(parts) :])]
         for i, part in enumerate(parts):
-            if i >= len(known):
-                known.append(pa.chunked_array([pa.nulls(len(self), part.type)]))
-            elif known[i].type != part.type:
-                known[i] = _as_key(known[i], part.type)
-            self._set(f"{_KEY}{i}", known[i])
-        return known, parts
+            if i >= len(keys):
+                keys.append(pa.chunked_array([pa.nulls(len(self), part.type)]))
+            elif keys[i].type != part.type:
+                keys[i] = _as_key(keys[i], part.type)
+            self._set(f"{_KEY}{i}", keys[i])
+        return keys, parts
 
     @staticmethod
     def marked(cells: pa.Table, parts: Sequence[Any], order: Integers) -> pa.Table:
@@ -71,61 +79,90 @@ class Rows:
     def declare(self, fields: Iterable[pa.Field]) -> None:
         """Take the columns of the next changes, and their types."""
         for field in fields:
-            known = self.fields.get(field.name)
+            old = self.fields.get(field.name)
             self.fields[field.name] = field
-            if not len(self):
-                continue
-            if known is None:
-                self._set_unknown(field.name)
-            elif known.type != field.type:
-                column, lost = as_type(self.table[field.name], field.type)
-                self._set(field.name, column)
-                self._mark_unknown(field.name, lost)
+            if old is None:
+                self._set(field.name, unknown(len(self), field.type))
+            elif old.type != field.type and len(self):
+                cells = self.table[field.name]
+                parts = parts_of(cells)
+                parts["value"], lost = as_type(parts["value"], field.type)
+                self._set(field.name, cells_of(parts, known(cells) & ~lost))
 
     def replace(self, stay: Flags, more: Iterable[pa.Table]) -> None:
         """Keep these rows and add others; a column that they lack is unknown in them."""
-        tables = [kept(self.table, stay), *(self.widened(table) for table in more)]
-        tables = [table for table in tables if table.num_rows]
-        self.table = pa.concat_tables(tables, promote_options="default") if tables else pa.table({})
-        if tables and self.table.column(0).num_chunks > _MANY:
+        self.table = joined([kept(self.table, stay), *map(self.widened, more)])
+        if len(self) and self.table.column(0).num_chunks > _MANY:
             self.table = self.table.combine_chunks()
 
     def widened(self, table: pa.Table) -> pa.Table:
         """A table of rows with all columns; those that it lacks are unknown."""
-        lacking = pa.array(np.full(table.num_rows, CellState.NOT_IN_IMAGE, np.uint8))
-        for name in [name for name in self.fields if name not in table.column_names]:
-            table = table.append_column(name, pa.nulls(table.num_rows, self.fields[name].type))
-            table = table.append_column(odd_name(name, "state"), lacking)
+        for name, field in self.fields.items():
+            if name not in table.column_names:
+                table = table.append_column(name, unknown(table.num_rows, field.type))
         return table
 
-    def alter(self, done: Alteration) -> None:
-        """Give the rows the columns that the table has after an ALTER TABLE."""
-        if not self.fields:
-            return
-        for name in done.dropped & self.fields.keys():
-            del self.fields[name]
-            self._drop(name, *odd_names(name))
-        self._rename(done.renamed)
-        for name, value in done.added.items():
-            if value is not NOT_KNOWN:
-                column = pa.array([value])
-                self.fields[name] = pa.field(name, column.type)
-                self._drop(*odd_names(name))
-                self._set(name, column.take(pa.array(np.zeros(len(self), np.int64))))
-        for name, value in done.added.items():
-            if value is NOT_KNOWN and name not in self.fields:
-                self.fields[name] = pa.field(name, pa.null())
-                self._set_unknown(name)
-        for name in done.lost & self.fields.keys():
-            self._set_unknown(name)
+    def alter(self, done: Alteration, key: Sequence[str]) -> set[str]:
+        """Give the rows the columns that the table has after an ALTER TABLE.
 
-    def _rename(self, names: dict[str, str]) -> None:
+        ``key``: the table's then. Returns the columns of whose cells it made some unknown.
+        """
+        if not self.fields:
+            return set()
+        names = done.renamed
+        # A column that another one is renamed to was dropped or renamed where nothing told of it.
+        stale = set(names.values()) - names.keys()
+        for name in (done.dropped | stale) & self.fields.keys():
+            del self.fields[name]
+            if len(self):
+                self.table = self.table.drop_columns([name])
         self.fields = {
             names.get(n, n): f.with_name(names.get(n, n)) for n, f in self.fields.items()
         }
-        odd = {odd_name(o, w): odd_name(n, w) for o, n in names.items() for w in ODD}
-        columns = [(names | odd).get(name, name) for name in self.table.column_names]
+        columns = [names.get(name, name) for name in self.table.column_names]
         self.table = self.table.rename_columns(columns)
+        lost = {name for name, column in done.added.items() if self._add(name, column)}
+        for name in done.lost & self.fields.keys():
+            self._set(name, unknown(len(self), self.fields[name].type))
+            lost.add(name)
+        changed = done.changed.keys() & self.fields.keys()
+        return lost | {name for name in sorted(changed) if self._convert(name, done, key)}
+
+    def _add(self, name: str, column: ColumnDefinition) -> bool:
+        """Give all rows a column's default; whether that is not known."""
+        field = self.fields[name] = defined_field(column)
+        value = default_value(column)
+        if value is not LOST:
+            values = pa.array([value], field.type).take(pa.array(np.zeros(len(self), np.int64)))
+            self._set(name, cells_of({"value": values}))
+        else:
+            self._set(name, unknown(len(self), field.type))
+        return value is LOST
+
+    def _convert(self, name: str, done: Alteration, key: Sequence[str]) -> bool:
+        """Convert a column's cells, and what means the rows; whether cells became unknown."""
+        field, (old, new) = self.fields[name], done.changed[name]
+        told = definition_of(field)
+        if told is not None:  # by the log, with the session's character sets
+            numbers = old is not None and old.auto_increment
+            scale = old.scale if told.scale is None and old is not None else told.scale
+            old = replace(told, auto_increment=numbers, scale=scale)
+        if new is not None:
+            self.fields[name] = defined_field(new)
+        if not len(self):
+            return False
+        cells = self.table[name]
+        if old is None or new is None:
+            self._set(name, unknown(len(self), self.fields[name].type))
+            return bool(known(cells).any())
+        found, lost = altered(cells, old, new, done.mode)
+        self._set(name, found)
+        part = f"{_KEY}{key.index(name)}" if name in key else ""
+        if part in self.table.column_names:
+            value = decoded(parts_of(found)["value"])
+            before = _as_key(self.table[part], value.type)
+            self._set(part, pc.if_else(pa.array(known(found)), value, before))
+        return lost
 
     def _set(self, name: str, column: Any) -> None:
         if not len(self):
@@ -135,27 +172,6 @@ class Rows:
             self.table = self.table.set_column(at, name, column)
         else:
             self.table = self.table.append_column(name, column)
-
-    def _drop(self, *names: str) -> None:
-        self.table = self.table.drop_columns([n for n in names if n in self.table.column_names])
-
-    def _set_unknown(self, name: str) -> None:
-        self._set(name, pa.nulls(len(self), self.fields[name].type))
-        self._drop(*odd_names(name))
-        self._mark_unknown(name, np.ones(len(self), bool))
-
-    def _mark_unknown(self, name: str, which: Flags) -> None:
-        if which.any():
-            states = np.where(which, np.uint8(CellState.NOT_IN_IMAGE), states_of(self.table, name))
-            self._set(odd_name(name, "state"), pa.array(states))
-
-
-def states_of(table: pa.Table, name: str) -> NDArray[np.uint8]:
-    """The states of a column's cells; 0 for values and NULL."""
-    column = odd_name(name, "state")
-    if column not in table.column_names:
-        return np.zeros(table.num_rows, np.uint8)
-    return np.asarray(table[column].fill_null(0))
 
 
 def kept(table: pa.Table, stay: Flags) -> pa.Table:
@@ -196,7 +212,7 @@ def as_type(column: Any, dtype: pa.DataType) -> tuple[Any, Flags]:
     if not _one_family(column.type, dtype):
         return pa.chunked_array([pa.nulls(len(column), dtype)]), valid
     plain = dtype.value_type if pa.types.is_dictionary(dtype) else dtype
-    source = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+    source = decoded(column)
     lost = np.zeros(len(column), bool)
     try:
         found = source.cast(plain)

@@ -8,9 +8,9 @@ so is whatever changed rows without logging them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -31,19 +31,21 @@ from binlogkit.analyses.point_in_time.forward import Forward
 from binlogkit.analyses.point_in_time.replay import Replay, by_table
 from binlogkit.analyses.point_in_time.result import STATE, base_changes, state_table
 from binlogkit.analyses.point_in_time.rows import Rows
-from binlogkit.analyses.point_in_time.until import Until, counting, note_cascades
+from binlogkit.analyses.point_in_time.until import Counting, Until
 from binlogkit.errors import UsageError
+from binlogkit.rows.schema import TableDefinition
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class State(Generic[FrameT]):
     """A state: ``rows`` (STATE) and ``findings`` (FINDINGS), both of the changes' engine.
 
-    ``determined``: whether the log determines the state, apart from the cells listed as unknown.
+    ``determined``: whether the log determines the rows, apart from the cells listed as unknown: a
+    state of a log (``log.state``) is determined without any.
     """
 
-    rows: Any
-    findings: Any
+    rows: FrameT
+    findings: FrameT
     determined: bool
 
 
@@ -69,7 +71,8 @@ def replay(
     cascades: Sequence[str] = (),
     cascades_logged: bool = False,
     forward: Forward | None = None,
-) -> State:
+    given: Mapping[Name, TableDefinition] | None = None,
+) -> State[Any]:
     """A table's rows as of a point, and what is not certain about them.
 
     ``changes``: a frame of typed changes of the table (and of the tables it was renamed from), or
@@ -86,6 +89,7 @@ def replay(
     ``cascades``: the tables (``db.table``) whose foreign keys change this one, beside those that
     ``boundaries`` tell; ``cascades_logged``: the server logs such changes (9.6+). ``forward``: what
     took the changes already; they are taken from ``changes`` where it assumed what does not hold.
+    ``given``: definitions of tables that were there before the log, which tell constant defaults.
 
     Rows come by key, text by code point (the server's order depends on the collation), else as
     first seen. Batches are taken one after the other, in memory for twice the rows and 64 MB.
@@ -95,22 +99,28 @@ def replay(
     name = table if table is not None else only_table(changes)
     happened = read_boundaries(boundaries)
     names = lineage(happened, name)
-    counts = counting(transactions, since, until, names, transactional, findings)
-    if counts is not None:
+    counts = None
+    if transactions is not None:
+        counts = Counting(transactions, until, findings, since=since, transactional=transactional)
+        counts.note(names, findings)
         above = (
             []
             if cascades_logged
             else parents((b for b in happened if counts.known(b)), name, cascades)
         )
-        note_cascades(transactions, counts.numbers, above, findings)
+        counts.note_cascades(above, findings)
         happened = [b for b in happened if counts.happened(b)]
+    elif until is not None or since is not None:
+        raise UsageError("a point in time needs the transactions")
+    else:
+        findings.add("no_transactions", determined=True)
     numbers = None if counts is None else counts.numbers
     undone = undone_ranges(statements)
     run = None
     if forward is not None:
         run = forward.confirmed(key, names, happened, numbers, undone)
     if run is None:
-        run = Replay(key, names, happened)
+        run = Replay(key, names, happened, given or {})
         if base is not None:
             run.begin(base_changes(to_arrow(base, ())))
         for batch in counted_batches(changes, names, key, numbers, undone):
@@ -126,7 +136,7 @@ def replay(
     return as_state(rows, findings, changes)
 
 
-def as_state(rows: pa.Table, findings: Findings, changes: Any) -> State:
+def as_state(rows: pa.Table, findings: Findings, changes: Any) -> State[Any]:
     """A state of the engine of ``changes``; Arrow for batches."""
     determined = all(finding.determined for finding in findings.found.values())
     table = findings.table()
@@ -159,7 +169,7 @@ def rewind(
     transactional: bool | None = None,
     cascades: Sequence[str] = (),
     cascades_logged: bool = False,
-) -> State:
+) -> State[Any]:
     """The rows as of ``until``, from the rows ``base`` as of ``taken`` (the log's end if None).
 
     ``base``: a state, or a frame with the table's own columns. The other arguments, and the result,
@@ -170,11 +180,10 @@ def rewind(
     findings = Findings()
     name = table if table is not None else only_table(changes)
     happened = read_boundaries(boundaries)
-    counts = counting(transactions, until, taken, [name], transactional, findings)
-    if counts is None:
-        raise AssertionError("rewind always has a ledger")
+    counts = Counting(transactions, taken, findings, since=until, transactional=transactional)
+    counts.note([name], findings)
     above = [] if cascades_logged else parents(happened, name, cascades)
-    note_cascades(transactions, counts.numbers, above, findings)
+    counts.note_cascades(above, findings)
     between = [b for b in happened if counts.happened(b) and (b.concerns(name) or b.may_write)]
     since = _barrier(between, name, findings)
     fold = Fold(key, backwards=True)
@@ -205,7 +214,7 @@ def _barrier(boundaries: Sequence[Boundary], name: Name, findings: Findings) -> 
         if not boundary.concerns(name):
             kind = "incident" if boundary.action == "incident" else "written_elsewhere"
             findings.add(kind, boundary.file, boundary.pos)
-        elif boundary.action == "alter" and _harmless(boundary):
+        elif boundary.alteration is not None and boundary.alteration.harmless:
             continue
         else:
             if boundary.action != "create" or boundary.conditional:
@@ -221,12 +230,6 @@ _KINDS = {
     "drop_database": "emptied",
     "create": "if_not_exists",
 }
-
-
-def _harmless(boundary: Boundary) -> bool:
-    """An ALTER that leaves every column as it is."""
-    done = boundary.alteration
-    return done is not None and not (done.renamed or done.dropped or done.lost or done.added)
 
 
 def _without_places(rows: pa.Table) -> pa.Table:

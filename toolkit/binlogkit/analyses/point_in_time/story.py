@@ -88,8 +88,6 @@ def _keys(table: Any, image: str, key: Sequence[str]) -> list[Key | None]:
     if not table.num_rows:
         return []
     images = table[image].combine_chunks()
-    if hasattr(images, "chunks"):
-        images = images.chunk(0)
     names = [field.name for field in images.type]
     columns = [images.flatten()[names.index(name)].to_pylist() for name in key]
     there = images.is_valid().to_pylist()

@@ -1,38 +1,64 @@
 """What an ALTER TABLE does to rows that are there already.
 
-Columns are dropped and renamed, values are kept or converted, new columns get a default. Of a
-conversion only those are followed that cannot change a value; what a column had before any other
-is not known afterwards.
+Columns are dropped and renamed, values are kept or converted (conversion.py), new columns get a
+default.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from decimal import Decimal, InvalidOperation
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
+from binlogkit.analyses.point_in_time.conversion import (
+    holds_all,
+    same,
+)
 from binlogkit.errors import SchemaError
 from binlogkit.rows.ddl.alter import alter_table
+from binlogkit.rows.ddl.charsets import UNKNOWN
+from binlogkit.rows.ddl.columns import resolve
 from binlogkit.rows.ddl.session import Session, SqlMode
-from binlogkit.rows.ddl.tokens import Lexeme, Reader, read
+from binlogkit.rows.ddl.tokens import read
 from binlogkit.rows.schema import ColumnDefinition, TableDefinition
 
-NOT_KNOWN = object()  # the value that a new column has in rows from before
+Pair = tuple[ColumnDefinition | None, ColumnDefinition | None]
 
 
 @dataclass(slots=True)
 class Alteration:
     """What becomes of the rows' columns, by the names that images use.
 
-    ``renamed``: old name -> new name; ``dropped``; ``lost``: columns, by their new names, whose
-    values may have been converted; ``added``: new name -> its value, or :data:`NOT_KNOWN`.
+    ``renamed``: old name -> new name; ``dropped``; ``changed``: columns, by their new names, that
+    are defined anew, each with its definition before and after, None where it is not known;
+    ``lost``: columns, by their new names, that are computed anew; ``added``: by name;
+    ``mode``: the session's sql_mode, None where it is not known.
     """
 
     renamed: dict[str, str] = field(default_factory=dict)
     dropped: set[str] = field(default_factory=set)
+    changed: dict[str, Pair] = field(default_factory=dict)
     lost: set[str] = field(default_factory=set)
-    added: dict[str, Any] = field(default_factory=dict)
+    added: dict[str, ColumnDefinition] = field(default_factory=dict)
+    mode: SqlMode | None = None
+
+    @property
+    def harmless(self) -> bool:
+        """Whether every column stays as it is."""
+        if self.renamed or self.dropped or self.added or self.converted:
+            return False
+        scales = [(c.scale for c in pair if c is not None) for pair in self.changed.values()]
+        return all(len(set(scale)) == 1 for scale in scales)
+
+    @property
+    def converted(self) -> set[str]:
+        """The columns, by their new names, of which some values may read otherwise since."""
+        strict = bool((self.mode or 0) & (SqlMode.STRICT_TRANS_TABLES | SqlMode.STRICT_ALL_TABLES))
+        kept = {
+            name
+            for name, (old, new) in self.changed.items()
+            if old and new and holds_all(old, new) and (strict or new.nullable >= old.nullable)
+        }
+        return self.lost | (self.changed.keys() - kept)
 
 
 def alteration(
@@ -45,7 +71,7 @@ def alteration(
 
     A definition is None where the log does not hold it; ``sql_mode``: the session's.
     """
-    session = Session(mode=SqlMode(sql_mode or 0))
+    session = Session(mode=SqlMode(sql_mode or 0), explicit_timestamp=False)
     try:
         reader = read(statement, session)
         if reader.peek().word in ("CREATE", "DROP"):  # INDEX: no row changes
@@ -53,7 +79,7 @@ def alteration(
         parsed = alter_table(reader)
     except SchemaError:
         return None
-    result = Alteration()
+    result = Alteration(mode=None if sql_mode is None else session.mode)
     old_columns, new_columns = _by_name(before), _by_name(after)
     pairs = dict(parsed.renamed) | {c.old: c.spec.name for c in parsed.changes if c.old is not None}
     renamed = {_spelled(old_columns, old): new for old, new in pairs.items()}
@@ -64,16 +90,15 @@ def alteration(
         name = change.spec.name
         new = new_columns.get(name.lower())
         if change.old is None:
-            result.added[name] = _default(statement, name, new, session)
+            result.added[name] = new or resolve(change.spec, UNKNOWN, session)
             continue
-        old = old_columns.get(change.old.lower())
-        if old is None or new is None or not keeps(old, new):
-            result.lost.add(name)
-    if parsed.convert is not None and after is not None:
-        for name, new in new_columns.items():
-            old = old_columns.get(came_from.get(name, name))
-            if old is not None and not keeps(old, new):
-                result.lost.add(new.name)
+        result.changed[name] = old_columns.get(change.old.lower()), new
+    for key, new in new_columns.items():
+        old = old_columns.get(came_from.get(key, key))
+        if old is not None and new.name not in result.added and replace(old, name=new.name) != new:
+            result.changed.setdefault(new.name, (old, new))
+    if not all(old and new and same(old, new) for old, new in result.changed.values()):
+        result.lost = {c.name for c in new_columns.values() if c.generated is not None}
     return result
 
 
@@ -85,145 +110,3 @@ def _spelled(columns: Mapping[str, ColumnDefinition], name: str) -> str:
     """A column's name as its definition spells it."""
     column = columns.get(name.lower())
     return name if column is None else column.name
-
-
-# ---- values that survive ----------------------------------------------------------------
-
-_INTEGERS = {"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "bigint": 64}
-_TEXTS = ("char", "varchar", "tinytext", "text", "mediumtext", "longtext")
-_BYTES = ("varbinary", "tinyblob", "blob", "mediumblob", "longblob")
-_FRACTIONS = ("time", "datetime", "timestamp")
-
-
-def keeps(old: ColumnDefinition, new: ColumnDefinition) -> bool:
-    """Whether every value of ``old`` reads the same in ``new``.
-
-    True only where that is certain; a column that becomes generated is computed anew.
-    """
-    if new.generated is not None and old.generated != new.generated:
-        return False
-    if old.type == new.type and _same(old, new):
-        return True
-    rule = next((rule for types, rule in _KEPT if old.type in types and new.type in types), None)
-    return rule is not None and rule(old, new)
-
-
-def _same(old: ColumnDefinition, new: ColumnDefinition) -> bool:
-    facts = ("length", "scale", "unsigned", "charset", "labels")
-    return all(getattr(old, name) == getattr(new, name) for name in facts)
-
-
-def _integers(old: ColumnDefinition, new: ColumnDefinition) -> bool:
-    def span(column: ColumnDefinition) -> tuple[int, int]:
-        bits = _INTEGERS[column.type]
-        return (0, 1 << bits) if column.unsigned else (-1 << bits - 1, 1 << bits - 1)
-
-    (low, high), (new_low, new_high) = span(old), span(new)
-    return new_low <= low and high <= new_high
-
-
-def _decimals(old: ColumnDefinition, new: ColumnDefinition) -> bool:
-    scale, new_scale = old.scale or 0, new.scale or 0
-    digits = (old.length or 10) - scale
-    return new_scale >= scale and (new.length or 10) - new_scale >= digits
-
-
-def _texts(old: ColumnDefinition, new: ColumnDefinition) -> bool:
-    if new.type == "char" and old.type != "char":
-        return False  # CHAR loses blanks at the end
-    if new.charset not in (old.charset, "utf8mb4"):
-        return False
-    return _longer(old, new, _TEXTS)
-
-
-def _longer(old: ColumnDefinition, new: ColumnDefinition, order: tuple[str, ...]) -> bool:
-    counted = ("char", "varchar", "varbinary")
-    if old.type in counted and new.type in counted:
-        return (new.length or 1) >= (old.length or 1)
-    return order.index(new.type) >= order.index(old.type) and new.type not in counted
-
-
-def _labels(old: ColumnDefinition, new: ColumnDefinition) -> bool:
-    return set(old.labels) <= set(new.labels) and new.charset in (old.charset, "utf8mb4")
-
-
-def _fractions(old: ColumnDefinition, new: ColumnDefinition) -> bool:
-    return old.type == new.type and (new.scale or 0) >= (old.scale or 0)
-
-
-_Rule = Callable[[ColumnDefinition, ColumnDefinition], bool]
-_KEPT: tuple[tuple[tuple[str, ...], _Rule], ...] = (
-    (tuple(_INTEGERS), _integers),
-    (("decimal",), _decimals),
-    (_TEXTS, _texts),
-    (_BYTES, lambda old, new: _longer(old, new, _BYTES)),
-    (("enum",), _labels),
-    (("set",), _labels),
-    (_FRACTIONS, _fractions),
-    (("bit",), lambda old, new: (new.length or 1) >= (old.length or 1)),
-)
-
-
-# ---- what a new column holds ------------------------------------------------------------
-
-
-def _default(statement: str, name: str, column: ColumnDefinition | None, session: Session) -> Any:
-    """The value that ADD COLUMN gives to rows that are there, as a Python value or NOT_KNOWN."""
-    if column is None or column.generated or column.auto_increment:
-        return NOT_KNOWN
-    found = _default_token(read(statement, session), name)
-    if found is NOT_KNOWN:
-        return NOT_KNOWN
-    if found is None:
-        if column.type == "timestamp":
-            return NOT_KNOWN  # explicit_defaults_for_timestamp=OFF gives it one of its own
-        return None if column.nullable else _IMPLICIT.get(column.type, NOT_KNOWN)
-    return _typed(found, column)
-
-
-# Manual, "Data Type Default Values": the implicit default of a NOT NULL column.
-_IMPLICIT: Mapping[str, Any] = {
-    **dict.fromkeys((*_INTEGERS, "year", "bit"), 0),
-    **dict.fromkeys(_TEXTS, ""),
-}
-
-
-def _default_token(reader: Reader, name: str) -> Any:
-    """The literal behind DEFAULT in a column's definition: (sign, token); None without DEFAULT."""
-    while not reader.done:
-        if reader.take().text.lower() == name.lower() and reader.peek().kind == "word":
-            break
-    depth = 0
-    while not reader.done:
-        token = reader.take()
-        depth += (token.word == "(") - (token.word == ")")
-        if depth < 0 or (depth == 0 and token.word == ","):
-            return None
-        if token.word == "DEFAULT" and depth == 0:
-            sign = reader.take().word if reader.peek().word in ("-", "+") else ""
-            literal = reader.take()
-            if reader.peek().kind in ("string", "hex", "bits") or reader.sees("("):
-                return NOT_KNOWN
-            return sign, literal
-    return None
-
-
-def _typed(found: tuple[str, Lexeme], column: ColumnDefinition) -> Any:
-    """A default's literal as the column's value; NOT_KNOWN for what is not plain."""
-    sign, token = found
-    if token.word == "NULL":
-        return None
-    if token.kind not in ("string", "number"):
-        return NOT_KNOWN
-    text = sign + token.text
-    if column.type in _INTEGERS and text.lstrip("+-").isdecimal():
-        return int(text)
-    if column.type == "decimal":
-        try:
-            return Decimal(text).quantize(Decimal(1).scaleb(-(column.scale or 0)))
-        except InvalidOperation:
-            return NOT_KNOWN
-    if column.type in ("varchar", "enum") and token.kind == "string":
-        by_label = {label.lower(): label for label in column.labels}
-        return by_label.get(text.lower(), NOT_KNOWN) if column.labels else text
-    return NOT_KNOWN

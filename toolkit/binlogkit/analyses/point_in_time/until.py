@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -51,71 +50,8 @@ Until = AtPosition | UpToGtids | AtTime
 
 _NEEDED = (
     "tx", "file", "pos", "end_file", "end_pos", "gtid", "outcome", "rows", "commit_timestamp",
-    "end_timestamp", "resolved_file", "resolved_pos", "tables",
+    "end_timestamp", "resolved_file", "resolved_pos", "tables", "updates", "deletes",
 )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """The numbers (``tx``) of transactions that have ended by a point, rising, by their outcome."""
-
-    committed: Integers
-    rolled_back: Integers
-
-
-def ended(
-    transactions: IntoFrame,
-    until: Until | None,
-    *,
-    tables: Sequence[str],
-    transactional: bool | None,
-    findings: Findings,
-) -> Ended:
-    """The transactions that have ended by then.
-
-    ``tables``: those that matter, ``db.table``: what is doubtful about the transactions that touch
-    them goes to ``findings``; ``transactional``: whether their engine is, None when nothing tells.
-    """
-    ledger = _Ledger(_read(transactions, _NEEDED))
-    by_then = ledger.until(until, findings)
-    touched = by_then & _touching(ledger.rows, tables) & (ledger.numbers("rows") > 0)
-    for outcome in ("prepared", "cut", "open"):
-        ledger.note(touched & ledger.came_to(outcome), outcome, findings, determined=True)
-    # What XA ROLLBACK takes back was prepared: by engines with transactions only.
-    plain = touched & ledger.came_to("rolled_back") & ~ledger.resolved
-    ledger.note(plain, "rolled_back", findings, determined=transactional is not None)
-    return Ended(
-        *(np.sort(ledger.tx[by_then & ledger.came_to(o)]) for o in ("committed", "rolled_back"))
-    )
-
-
-def note_cascades(
-    transactions: IntoFrame, counting: Integers, parents: Sequence[str], findings: Findings
-) -> None:
-    """A finding when transactions that count update or delete rows of a parent (docs/traps.md).
-
-    ``counting``: their numbers.
-    """
-    if parents:
-        needed = ("tx", "file", "pos", "tables", "updates", "deletes")
-        ledger = _Ledger(_read(transactions, needed))
-        changed = ledger.numbers("updates") + ledger.numbers("deletes") > 0
-        touched = changed & _touching(ledger.rows, parents) & np.isin(ledger.tx, counting)
-        ledger.note(touched, "cascades", findings, determined=False)
-
-
-def _read(transactions: IntoFrame, needed: Sequence[str]) -> pa.Table:
-    table: pa.Table = lazy(transactions, needed).select(*needed).collect("pyarrow").to_native()
-    return table
-
-
-def _touching(rows: pa.Table, tables: Sequence[str]) -> Flags:
-    """Which transactions touch one of the tables."""
-    found = np.zeros(rows.num_rows, bool)
-    lists = pa.chunked_array(rows["tables"]).combine_chunks()
-    wanted = pc.is_in(lists.flatten(), pa.array(tables, pa.string()))
-    found[np.asarray(pc.list_parent_indices(lists))[np.asarray(wanted)]] = True
-    return found
 
 
 class _Ledger:
@@ -124,8 +60,9 @@ class _Ledger:
     ``resolved``: XA transactions that another one committed or rolled back.
     """
 
-    def __init__(self, rows: pa.Table) -> None:
-        self.rows = rows
+    def __init__(self, transactions: IntoFrame) -> None:
+        rows = lazy(transactions, _NEEDED).select(*_NEEDED).collect("pyarrow")
+        self.rows: pa.Table = rows.to_native()
         self.tx = self.numbers("tx")
 
     def numbers(self, name: str) -> Integers:
@@ -135,6 +72,14 @@ class _Ledger:
     def came_to(self, outcome: str) -> Flags:
         """Which transactions have this outcome."""
         return np.asarray(pc.fill_null(pc.equal(self.rows["outcome"], outcome), False))
+
+    def touches(self, tables: Sequence[str]) -> Flags:
+        """Which transactions touch one of the tables, ``db.table``."""
+        found = np.zeros(len(self.tx), bool)
+        lists = pa.chunked_array(self.rows["tables"]).combine_chunks()
+        wanted = pc.is_in(lists.flatten(), pa.array(tables, pa.string()))
+        found[np.asarray(pc.list_parent_indices(lists))[np.asarray(wanted)]] = True
+        return found
 
     @property
     def resolved(self) -> Flags:
@@ -209,18 +154,32 @@ def _pairs(table: pa.Table) -> list[tuple[str, int]]:
     return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
 
-@dataclass(frozen=True, slots=True)
 class Counting:
-    """The numbers (``tx``) of transactions, rising.
+    """The transactions that have ended by ``until``, and since the base was taken; by number.
 
-    ``committed``, ``rolled_back``: all that have ended by the point, and since the base was taken;
-    ``before``: those that had ended then; ``transactional``: as the caller told.
+    ``committed``, ``rolled_back``: rising; ``transactional``: whether the tables' engine is, None
+    when nothing tells. UsageError for a point of which the log knows nothing.
     """
 
-    committed: Integers
-    rolled_back: Integers
-    before: Integers
-    transactional: bool | None
+    def __init__(
+        self,
+        transactions: IntoFrame,
+        until: Until | None,
+        findings: Findings,
+        *,
+        since: Until | None = None,
+        transactional: bool | None = None,
+    ) -> None:
+        self.transactional = transactional
+        self._ledger = ledger = _Ledger(transactions)
+        self._by_then = by_then = ledger.until(until, findings)
+        earlier = np.zeros(len(ledger.tx), bool)
+        if since is not None:
+            earlier = ledger.until(since, Findings())
+        committed, rolled_back = (ledger.came_to(o) for o in ("committed", "rolled_back"))
+        self.committed = np.sort(ledger.tx[by_then & ~earlier & committed])
+        self.rolled_back = np.sort(ledger.tx[by_then & ~earlier & rolled_back])
+        self._before = np.sort(ledger.tx[earlier & (committed | rolled_back)])
 
     @property
     def numbers(self) -> Integers:
@@ -229,9 +188,27 @@ class Counting:
             return np.union1d(self.committed, self.rolled_back)
         return self.committed
 
+    def note(self, names: Sequence[Name], findings: Findings) -> None:
+        """Findings of what is doubtful about the transactions that touch these tables."""
+        ledger, tables = self._ledger, [f"{db}.{table}" for db, table in names]
+        touched = self._by_then & ledger.touches(tables) & (ledger.numbers("rows") > 0)
+        for outcome in ("prepared", "cut", "open"):
+            ledger.note(touched & ledger.came_to(outcome), outcome, findings, determined=True)
+        # What XA ROLLBACK takes back was prepared: by engines with transactions only.
+        plain = touched & ledger.came_to("rolled_back") & ~ledger.resolved
+        determined = self.transactional is not None
+        ledger.note(plain, "rolled_back", findings, determined=determined)
+
+    def note_cascades(self, parents: Sequence[str], findings: Findings) -> None:
+        """A finding when they update or delete rows of a parent (docs/traps.md)."""
+        ledger = self._ledger
+        changed = ledger.numbers("updates") + ledger.numbers("deletes") > 0
+        touched = changed & ledger.touches(parents) & np.isin(ledger.tx, self.numbers)
+        ledger.note(touched, "cascades", findings, determined=False)
+
     def known(self, boundary: Boundary) -> bool:
         """Whether a boundary lies before the point at all, before the base too."""
-        return _in(boundary.tx, self.before) or self.happened(boundary)
+        return _in(boundary.tx, self._before) or self.happened(boundary)
 
     def happened(self, boundary: Boundary) -> bool:
         """Whether a boundary counts; a rolled back write stays in a non-transactional table."""
@@ -239,33 +216,6 @@ class Counting:
             return True
         written = boundary.action == "statement_write" and not self.transactional
         return written and _in(boundary.tx, self.rolled_back)
-
-
-def counting(
-    transactions: Any,
-    since: Until | None,
-    until: Until | None,
-    names: Sequence[Name],
-    transactional: bool | None,
-    findings: Findings,
-) -> Counting | None:
-    """The transactions after ``since`` up to ``until``; None without the ledger."""
-    if transactions is None:
-        if until is not None or since is not None:
-            raise UsageError("a point in time needs the transactions")
-        findings.add("no_transactions", determined=True)
-        return None
-    tables = [f"{db}.{table}" for db, table in names]
-    how: dict[str, Any] = {"tables": tables, "transactional": transactional}
-    found = ended(transactions, until, **how, findings=findings)
-    before = np.empty(0, np.int64)
-    if since is not None:
-        earlier = ended(transactions, since, **how, findings=Findings())
-        before = np.union1d(earlier.committed, earlier.rolled_back)
-    committed, rolled_back = (
-        np.setdiff1d(numbers, before) for numbers in (found.committed, found.rolled_back)
-    )
-    return Counting(committed, rolled_back, before, transactional)
 
 
 def _in(number: int | None, numbers: Integers) -> bool:

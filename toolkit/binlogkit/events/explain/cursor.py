@@ -23,12 +23,11 @@ class Recorder(Cursor):
         data: bytes,
         file: str = "",
         offset: int = 0,
-        pos: int = 0,
         *,
         base: int = 0,
         parts: list[FieldPart] | None = None,
     ) -> None:
-        super().__init__(data, file, offset, pos)
+        super().__init__(data, file, offset)
         self.base = base
         self.parts: list[FieldPart] = [] if parts is None else parts
         self._inside = False

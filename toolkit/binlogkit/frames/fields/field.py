@@ -18,9 +18,11 @@ A ``?`` behind the type says that the column may be null.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -49,6 +51,18 @@ def fields(*rows: tuple[str, str, str]) -> Fields:
         Field(name, kind.removesuffix("?"), meaning, kind.endswith("?"))
         for name, kind, meaning in rows
     )
+
+
+_DECLARED = json.loads(Path(__file__).with_name("fields.json").read_text("utf-8"))
+
+
+def fields_of(record: str) -> Fields:
+    """The fields of a record as ``fields.json`` has them: name, type and meaning.
+
+    Where it has null, the field is the one of that name under ``shared``.
+    """
+    shared, own = _DECLARED["shared"], _DECLARED[record]
+    return fields(*((name, *(told or shared[name])) for name, told in own.items()))
 
 
 def chosen(declared: Fields, *wanted: str) -> Fields:

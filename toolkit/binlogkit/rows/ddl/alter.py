@@ -12,9 +12,10 @@ from dataclasses import dataclass, field, replace
 
 from binlogkit.errors import SchemaError, printable
 from binlogkit.rows.ddl.charsets import Collated
-from binlogkit.rows.ddl.columns import ColumnSpec, convert, resolve, skip_default
+from binlogkit.rows.ddl.columns import ColumnSpec, constant, convert, resolve, skip_default
 from binlogkit.rows.ddl.create import Elements, Options, table_options
 from binlogkit.rows.ddl.keys import KEY_WORDS, Key, KeyPart
+from binlogkit.rows.ddl.lexemes import Lexeme
 from binlogkit.rows.ddl.session import Session
 from binlogkit.rows.ddl.table import Tracked, finish
 from binlogkit.rows.ddl.tokens import Reader
@@ -37,6 +38,8 @@ class Change:
 class AlterTable:
     """A parsed ALTER TABLE; what is dropped, renamed, shown or hidden by its name in small letters.
 
+    ``defaults``: the tokens of new ones, none where a default is dropped.
+
     ``added``: also the columns that are redefined; ``rows``: sentences that say which rows come or
     go without row events (partitions, tablespaces); ``exchanged``: the other table of EXCHANGE
     PARTITION.
@@ -49,6 +52,7 @@ class AlterTable:
     dropped: dict[str, str] = field(default_factory=dict)
     renamed: dict[str, str] = field(default_factory=dict)
     visibility: dict[str, bool] = field(default_factory=dict)
+    defaults: dict[str, tuple[Lexeme, ...]] = field(default_factory=dict)
     dropped_keys: set[str] = field(default_factory=set)
     dropped_foreign: set[str] = field(default_factory=set)
     renamed_keys: dict[str, str] = field(default_factory=dict)
@@ -144,13 +148,14 @@ def _alter(reader: Reader, result: AlterTable) -> None:
     reader.accept("COLUMN")
     name = reader.identifier().lower()
     if reader.accept("SET", "DEFAULT"):
-        skip_default(reader)
+        result.defaults[name] = reader.moved_over(skip_default)
     elif reader.accept("SET", "VISIBLE"):
         result.visibility[name] = True
     elif reader.accept("SET", "INVISIBLE"):
         result.visibility[name] = False
     else:
         reader.expect("DROP", "DEFAULT")
+        result.defaults[name] = ()
 
 
 def _rename(reader: Reader, result: AlterTable) -> None:
@@ -267,7 +272,7 @@ def _columns(
     force = None if parsed.convert is None else default
     names = {column.name.lower() for column in table.columns}
     by_old = {change.old.lower(): change for change in parsed.changes if change.old is not None}
-    for name in (*parsed.dropped, *by_old, *parsed.renamed, *parsed.visibility):
+    for name in (*parsed.dropped, *by_old, *parsed.renamed, *parsed.visibility, *parsed.defaults):
         if name not in names:
             raise SchemaError(f"ALTER TABLE names an unknown column, '{printable(name)}'")
     result: list[ColumnDefinition] = []
@@ -315,6 +320,8 @@ def _kept(old: ColumnDefinition, parsed: AlterTable, force: Collated | None) -> 
     name = parsed.renamed.get(key, old.name)
     invisible = not parsed.visibility[key] if key in parsed.visibility else old.invisible
     kept = replace(old, name=name, invisible=invisible)
+    if key in parsed.defaults:
+        kept = replace(kept, **constant(parsed.defaults[key]))
     return kept if force is None else convert(kept, force)
 
 

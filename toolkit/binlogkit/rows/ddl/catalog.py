@@ -23,20 +23,14 @@ class Catalog(Store):
     """Table definitions by name, kept up to date by :meth:`apply`.
 
     ``server_version``: as the format description tells it, for versioned comments and defaults;
-    ``default_charset``, ``default_collation``: of databases whose own are not known;
     ``lower_case_table_names``: 0 names differ by case, 1 and 2 they do not.
     """
 
     def __init__(
-        self,
-        server_version: str | None = None,
-        default_charset: str | None = None,
-        default_collation: str | None = None,
-        lower_case_table_names: int = 0,
+        self, server_version: str | None = None, *, lower_case_table_names: int = 0
     ) -> None:
         self.server_version = server_version
-        default = collated(default_charset, default_collation, self._version)
-        super().__init__(lower_case_table_names, default)
+        super().__init__(lower_case_table_names)
 
     @property
     def server_version(self) -> str | None:

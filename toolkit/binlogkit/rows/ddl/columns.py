@@ -6,14 +6,17 @@ Grammar: ``column_attribute`` in ``sql/sql_yacc.yy``; defaults: ``mysql_prepare_
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypedDict
 
 from binlogkit._kernel.charsets import decode, encode
 from binlogkit.rows.ddl.charsets import CHARSETS, Collated, canonical
 from binlogkit.rows.ddl.keys import Foreign, inline_reference
+from binlogkit.rows.ddl.lexemes import Lexeme
 from binlogkit.rows.ddl.session import Session
 from binlogkit.rows.ddl.tokens import Reader
-from binlogkit.rows.ddl.types import TEXT_CAPACITY, TypeSpec, blob_for, data_type
+from binlogkit.rows.ddl.types import TEXT_CAPACITY, TypeSpec, blob_for, data_type, literal_bytes
 from binlogkit.rows.schema import ColumnDefinition
 
 _MAX_VARCHAR = 65535  # bytes; longer ones become TEXT or BLOB outside of strict mode
@@ -29,7 +32,10 @@ _BINARY_TWIN = {
 
 @dataclass(frozen=True, slots=True)
 class ColumnSpec:
-    """A column as a statement writes it. ``nullable``: None where nothing is said."""
+    """A column as a statement writes it.
+
+    ``nullable``: None where nothing is said; ``default``: its tokens, None without DEFAULT.
+    """
 
     name: str
     type: TypeSpec
@@ -41,6 +47,7 @@ class ColumnSpec:
     primary: bool = False
     unique: bool = False
     foreign: Foreign | None = None
+    default: tuple[Lexeme, ...] | None = None
 
 
 def column(reader: Reader) -> ColumnSpec:
@@ -84,7 +91,9 @@ def _attribute(reader: Reader, spec: ColumnSpec) -> ColumnSpec | None:
             return replace(spec, **changes)  # type: ignore[arg-type]
     if reader.accept("COLLATE"):
         return replace(spec, collation=reader.text_value())
-    if reader.accept("DEFAULT") or reader.accept("ON", "UPDATE"):
+    if reader.accept("DEFAULT"):
+        return replace(spec, default=reader.moved_over(skip_default))
+    if reader.accept("ON", "UPDATE"):
         skip_default(reader)
     elif reader.accept("GENERATED", "ALWAYS", "AS") or reader.accept("AS"):
         reader.skip_parentheses()
@@ -124,6 +133,36 @@ def skip_default(reader: Reader) -> None:
         reader.take()
 
 
+class Default(TypedDict):
+    """A default as ColumnDefinition has it."""
+
+    default: str | bytes | None
+    computed: bool
+
+
+def constant(tokens: Sequence[Lexeme] | None) -> Default:
+    """What the tokens of a default say; None without one."""
+    tokens = tokens or ()
+    kinds = {token.kind for token in tokens}
+    first = tokens[0] if tokens else None
+    found: str | bytes | None = None
+    if first is None or (len(tokens) == 1 and first.word == "NULL"):
+        return Default(default=None, computed=False)
+    if kinds == {"string"}:
+        found = "".join(token.text for token in tokens)
+    elif kinds in ({"hex"}, {"bits"}) and len(tokens) == 1:
+        found = literal_bytes(first)
+    elif len(tokens) == 1 and first.word in _BOOLEANS:
+        found = _BOOLEANS[first.word]
+    elif "number" in kinds and all(t.kind == "number" or t.word in _NUMERIC for t in tokens):
+        found = "".join(token.text for token in tokens)
+    return Default(default=found, computed=found is None)
+
+
+_BOOLEANS = {"TRUE": "1", "FALSE": "0"}
+_NUMERIC = ("+", "-", ".")
+
+
 def resolve(
     spec: ColumnSpec, table: Collated, session: Session, force: Collated | None = None
 ) -> ColumnDefinition:
@@ -156,6 +195,7 @@ def resolve(
         auto_increment=spec.auto_increment,
         generated=spec.generated,
         invisible=spec.invisible,
+        **constant(spec.default),
     )
 
 

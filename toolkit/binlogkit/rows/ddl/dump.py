@@ -17,20 +17,15 @@ _SQL_MODE = re.compile(r"(?<![@\w])(?:@@(?:session\.)?)?sql_mode\s*:?=\s*(?:'([^
 _USE = re.compile(r"use\s+(`(?:[^`]|``)+`|[^\s;`]+)\s*\Z", re.IGNORECASE)
 
 
-def load_schema(
-    sql_text: str, *, default_db: str | None = None, server_version: str | None = None
-) -> Catalog:
+def load_schema(sql_text: str) -> Catalog:
     """The tables that a script makes, as a catalog.
 
-    ``default_db``: for tables before any USE; mysqldump's header names it too. ``server_version``:
-    of the server that the script is for; mysqldump's header names it too. Data, views, triggers
-    and routines are passed over. SchemaError: a table whose database nothing names.
+    The server's version, and the database of tables before any USE, are those of mysqldump's
+    header. Data, views, triggers and routines are passed over. SchemaError: a table whose database
+    nothing names.
     """
-    header = sql_text[:_HEADER]
-    if server_version is None and (found := _HEADER_VERSION.search(header)):
-        server_version = found.group(1)
-    if default_db is None and (found := _HEADER_DATABASE.search(header)):
-        default_db = found.group(1)
+    named = [known.search(sql_text[:_HEADER]) for known in (_HEADER_VERSION, _HEADER_DATABASE)]
+    server_version, default_db = (None if found is None else found[1] for found in named)
     catalog = Catalog(server_version)
     version = version_number(server_version)
     script = Script(sql_text)

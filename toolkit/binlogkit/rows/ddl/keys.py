@@ -50,18 +50,14 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Foreign:
-    """A foreign key. ``db``: None for the child's own; ``cascades``: CASCADE or SET NULL.
-
-    ``generated``: its name was made by the server, ``TABLE_ibfk_N``; ``index``: what its key is
-    called then.
-    """
+    """A foreign key. ``db``: None for the child's own; ``cascades``: CASCADE or SET NULL;
+    ``index``: what its key is called where it has no name itself."""
 
     columns: tuple[str, ...]
     db: str | None
     table: str
     cascades: bool
     name: str | None = None
-    generated: bool = False
     index: str | None = None
 
 

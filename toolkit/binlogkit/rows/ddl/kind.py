@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from enum import StrEnum
+from pathlib import Path
 
-from binlogkit.rows.ddl.keywords import words
 from binlogkit.rows.ddl.scan import leading_words
 from binlogkit.rows.ddl.session import ASSUMED_VERSION, SqlMode
 
@@ -32,49 +33,9 @@ class StatementKind(StrEnum):
     OTHER = "other"
 
 
-_K = StatementKind
-
-_FIRST = {
-    **dict.fromkeys(words("ALTER CREATE DROP RENAME TRUNCATE IMPORT"), _K.DDL),
-    **dict.fromkeys(
-        words("INSERT REPLACE UPDATE DELETE LOAD CALL DO SELECT WITH ( HANDLER VALUES TABLE"),
-        _K.DML,
-    ),
-    **dict.fromkeys(("GRANT", "REVOKE"), _K.ACCOUNT),
-    **dict.fromkeys(
-        words(
-            "ANALYZE OPTIMIZE REPAIR CHECK CHECKSUM FLUSH INSTALL UNINSTALL CACHE RESET KILL "
-            "PURGE CHANGE START STOP CLONE RESTART SHUTDOWN"
-        ),
-        _K.ADMIN,
-    ),
-    **{
-        kind.name: kind for kind in (_K.BEGIN, _K.COMMIT, _K.ROLLBACK, _K.SAVEPOINT, _K.SET, _K.USE)
-    },
-}
-
-_XA = {kind.name.removeprefix("XA_"): kind for kind in _K if kind.name.startswith("XA_")}
-_XA["BEGIN"] = _K.XA_START
-
-_PAIRS = {
-    ("START", "TRANSACTION"): _K.BEGIN,
-    ("RELEASE", "SAVEPOINT"): _K.RELEASE_SAVEPOINT,
-    ("ROLLBACK", "TO"): _K.ROLLBACK_TO,
-    ("SET", "PASSWORD"): _K.ACCOUNT,
-    ("SET", "DEFAULT"): _K.ACCOUNT,  # SET DEFAULT ROLE, 8.0
-    ("LOAD", "INDEX"): _K.ADMIN,
-    ("LOAD", "DATA"): _K.DML,
-    **{
-        (verb, thing): _K.ACCOUNT
-        for verb in ("CREATE", "ALTER", "DROP", "RENAME")
-        for thing in ("USER", "ROLE")
-    },
-    **{
-        (verb, thing): _K.ADMIN
-        for verb in ("CREATE", "ALTER", "DROP")
-        for thing in ("RESOURCE", "INSTANCE", "LOGFILE", "TABLESPACE", "SERVER", "UNDO")
-    },
-}
+_DATA = json.loads(Path(__file__).with_name("kinds.json").read_text("utf-8"))
+_BY_WORDS = {words: StatementKind(kind) for kind, known in _DATA.items() for words in known}
+_MOST_WORDS = 3  # that tell a kind
 
 
 def statement_kind(
@@ -85,12 +46,6 @@ def statement_kind(
     Nothing after them is read, so a text that no server would take has a kind too. ``sql_mode``:
     the bit mask of the Query event; ``version``: MYSQL_VERSION_ID, for versioned comments.
     """
-    words = leading_words(sql, 4, SqlMode(sql_mode or 0), version)
-    if not words:
-        return StatementKind.OTHER
-    first, second = words[0], (words[1] if len(words) > 1 else "")
-    if first == "XA":
-        return _XA.get(second, StatementKind.OTHER)
-    if first == "ROLLBACK" and words[1:3] == ["WORK", "TO"]:
-        return StatementKind.ROLLBACK_TO
-    return _PAIRS.get((first, second)) or _FIRST.get(first, StatementKind.OTHER)
+    words = leading_words(sql, _MOST_WORDS, SqlMode(sql_mode or 0), version)
+    known = (_BY_WORDS.get(" ".join(words[:count])) for count in range(len(words), 0, -1))
+    return next(filter(None, known), StatementKind.OTHER)

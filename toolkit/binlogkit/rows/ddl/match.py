@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from binlogkit.constants import ColumnType as T
 from binlogkit.errors import printable
 from binlogkit.rows.ddl.charsets import CHARSETS, canonical
+from binlogkit.rows.ddl.types import SPATIAL, TEXT_CAPACITY
 from binlogkit.rows.schema import Column, ColumnDefinition, TableDefinition
 
 _MAX_BYTES = 4  # of one character, in any character set
@@ -22,7 +23,7 @@ def fits(definition: ColumnDefinition, column: Column) -> bool:
     Where the definition leaves something open (no length, no character set) any value fits.
     """
     rule = _RULES.get(column.type, _any)
-    return column.type in _ACCEPTED.get(definition.type, ()) and rule(definition, column)
+    return column.type in ACCEPTED.get(definition.type, ()) and rule(definition, column)
 
 
 def matches(definition: TableDefinition, columns: Sequence[Column]) -> str | None:
@@ -112,13 +113,9 @@ def _four(_: ColumnDefinition, column: Column) -> bool:
     return column.length == 4
 
 
-_SPATIAL = (
-    "geometry", "point", "linestring", "polygon", "multipoint", "multilinestring", "multipolygon",
-    "geometrycollection", "geomcollection",
-)  # fmt: skip
 _BLOBS = (T.BLOB, T.TINY_BLOB, T.MEDIUM_BLOB, T.LONG_BLOB)
 
-_ACCEPTED: dict[str, tuple[T, ...]] = {
+ACCEPTED: dict[str, tuple[T, ...]] = {
     "tinyint": (T.TINY,),
     "smallint": (T.SHORT,),
     "mediumint": (T.INT24,),
@@ -140,8 +137,8 @@ _ACCEPTED: dict[str, tuple[T, ...]] = {
     "set": (T.SET,),
     "json": (T.JSON,),
     "vector": (T.VECTOR,),
-    **{size + kind: _BLOBS for size in ("tiny", "", "medium", "long") for kind in ("blob", "text")},
-    **dict.fromkeys(_SPATIAL, (T.GEOMETRY,)),
+    **dict.fromkeys(TEXT_CAPACITY, _BLOBS),
+    **dict.fromkeys((*SPATIAL, "geometrycollection", "geomcollection"), (T.GEOMETRY,)),
 }
 
 _TIMES = (T.TIME2, T.DATETIME2, T.TIMESTAMP2, T.TIME, T.DATETIME, T.TIMESTAMP)

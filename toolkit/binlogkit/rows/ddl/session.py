@@ -19,12 +19,16 @@ _VERSION = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{1,2})")
 
 
 class SqlMode(IntFlag):
-    """Those bits of sql_mode that matter for reading DDL."""
+    """Those bits of sql_mode that matter for reading DDL and for what it does to values."""
 
     REAL_AS_FLOAT = 0x1
     ANSI_QUOTES = 0x4
     MAXDB = 0x1000  # up to 5.7: TIMESTAMP means DATETIME
     NO_BACKSLASH_ESCAPES = 0x100000
+    STRICT_TRANS_TABLES = 0x200000
+    STRICT_ALL_TABLES = 0x400000
+    PAD_CHAR_TO_FULL_LENGTH = 0x80000000
+    TIME_TRUNCATE_FRACTIONAL = 0x100000000  # since 8.0.1
 
 
 #: The mode of a session that is not known to have one of the bits.

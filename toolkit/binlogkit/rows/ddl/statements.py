@@ -97,11 +97,13 @@ def _altered(store: Store, name: Name, parsed: AlterTable, session: Session) -> 
             name = store.full(parsed.new_name, session)
         store.temporary[store.temporary_name(name, session)] = known
         return []
-    known = store.tracked(name)
+    known, before = store.tracked(name), store.table(*name)
     if known is not None:
         store.put(altered(known, parsed, store.database(name[0], session), session))
     reason = store.is_unknown(*name)
-    changes = [TableChange("alter", *name, definition=store.table(*name), reason=reason)]
+    changes = [
+        TableChange("alter", *name, definition=store.table(*name), reason=reason, before=before)
+    ]
     names = [name] if parsed.rows else []
     if parsed.exchanged is not None:
         names.append(store.full(parsed.exchanged, session))
@@ -184,8 +186,7 @@ def _create_database(store: Store, reader: Reader) -> list[TableChange]:
     db = store.compared(reader.identifier())
     default = _database_default(reader)
     if default.charset is None:
-        server = reader.session.server
-        default = store.default if server.charset is None else server
+        default = reader.session.server
     if not (if_not_exists and db in store.databases):
         store.databases[db] = default
     return []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from copy import copy
 from dataclasses import replace
 from typing import Any, Self
@@ -19,13 +20,12 @@ TemporaryName = tuple[int | None, str, str]
 class Store:
     """Tables, unknown tables, databases and temporary tables by name.
 
-    ``fold``: lower_case_table_names; ``default``: the character set of databases whose own is not
-    known. Temporary tables belong to a thread and stand apart: they are in no row image.
+    ``fold``: lower_case_table_names. Temporary tables belong to a thread and stand apart: they are
+    in no row image.
     """
 
-    def __init__(self, fold: int = 0, default: Collated = UNKNOWN) -> None:
+    def __init__(self, fold: int = 0) -> None:
         self.fold = fold
-        self.default = default
         self.databases: dict[str, Collated] = {}
         self.temporary: dict[TemporaryName, Tracked | None] = {}
         self._tables: dict[Name, Tracked] = {}
@@ -191,9 +191,8 @@ class Store:
         if known is not None and known.charset is not None:
             return known
         current = session.default_db
-        if current is None or self.compared(current) != self.compared(db):
-            return self.default
-        return self.default if session.database.charset is None else session.database
+        same = current is not None and self.compared(current) == self.compared(db)
+        return session.database if same else UNKNOWN
 
     def forget_database(self, db: str) -> None:
         """The database is gone with its tables."""
@@ -228,12 +227,13 @@ def _parents(table: Tracked) -> set[Name]:
 
 
 def _moved(table: Tracked, new: Name) -> Tracked:
-    """``table`` under a new name; names that InnoDB made of the old one follow it."""
+    """``table`` under a new name, which names of foreign keys follow as InnoDB has them do."""
+    made = re.compile(rf"\A{re.escape(table.table)}(?=_ibfk_)", re.IGNORECASE)
     foreign = tuple(
         replace(
             fk,
             db=fk.db or (table.db if table.db != new[0] else None),
-            name=fk.name and (new[1] + fk.name[len(table.table) :] if fk.generated else fk.name),
+            name=fk.name and made.sub(lambda _: new[1], fk.name),
         )
         for fk in table.foreign
     )

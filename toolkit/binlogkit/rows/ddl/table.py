@@ -73,12 +73,13 @@ def finish(table: Tracked) -> Tracked:
         for c in table.columns
     )
     by_name = {column.name.lower(): column for column in columns}
-    foreign = () if table.engine in _NO_FOREIGN_KEYS else _named_foreign(table)
+    if table.engine in _NO_FOREIGN_KEYS:
+        table = replace(table, foreign=())
     return replace(
         table,
         columns=columns,
-        keys=sort_keys(_supported(keys, foreign), by_name),
-        foreign=foreign,
+        keys=sort_keys(_supported(keys, table.foreign), by_name),
+        foreign=_named_foreign(table),
     )
 
 
@@ -95,7 +96,7 @@ def _named_foreign(table: Tracked) -> tuple[Foreign, ...]:
     for fk in table.foreign:
         if fk.name is None:
             following += 1
-            fk = replace(fk, name=f"{table.table}_ibfk_{following}", generated=True)
+            fk = replace(fk, name=f"{table.table}_ibfk_{following}")
         named.append(fk)
     return tuple(named)
 
@@ -131,6 +132,5 @@ def _supported(keys: list[Key], foreign: Iterable[Foreign]) -> list[Key]:
         )
         if not covered:
             parts = tuple(KeyPart(column) for column in fk.columns)
-            name = fk.index if fk.generated else fk.name
-            result = name_keys([*result, Key("index", parts, name)])
+            result = name_keys([*result, Key("index", parts, fk.name or fk.index)])
     return result

@@ -12,8 +12,6 @@ from binlogkit.rows.ddl.lexemes import Lexeme, cut, ordinary
 from binlogkit.rows.ddl.scan import pieces
 from binlogkit.rows.ddl.session import Session, SqlMode
 
-__all__ = ["Lexeme", "Reader", "read"]
-
 _T = TypeVar("_T")
 
 
@@ -64,6 +62,12 @@ class Reader:
     def rewind(self) -> None:
         """Go back to the first token."""
         self._at = 0
+
+    def moved_over(self, move: Callable[[Reader], None]) -> tuple[Lexeme, ...]:
+        """The tokens that ``move`` moves over."""
+        start = self._at
+        move(self)
+        return tuple(self._tokens[start : self._at])
 
     @property
     def done(self) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from string import hexdigits
 
 from binlogkit.rows.ddl.keywords import words
+from binlogkit.rows.ddl.lexemes import Lexeme
 from binlogkit.rows.ddl.session import SqlMode
 from binlogkit.rows.ddl.tokens import Reader
 
@@ -136,13 +137,18 @@ def _decimal(reader: Reader) -> TypeSpec:
 def _float(reader: Reader) -> TypeSpec:
     numbers = _numbers(reader, 2)
     wide = len(numbers) == 1 and numbers[0] > _FLOAT_DIGITS
-    return TypeSpec("double" if wide else "float", unsigned=_sign(reader))
+    return TypeSpec("double" if wide else "float", scale=_digits(numbers), unsigned=_sign(reader))
+
+
+def _digits(numbers: list[int]) -> int | None:
+    """The digits that FLOAT(m,d) and DOUBLE(m,d) round to."""
+    return numbers[1] if len(numbers) > 1 else None
 
 
 def _double(reader: Reader, name: str = "double") -> TypeSpec:
     reader.accept("PRECISION")
-    _numbers(reader, 2)
-    return TypeSpec(name, unsigned=_sign(reader))
+    numbers = _numbers(reader, 2)
+    return TypeSpec(name, scale=_digits(numbers), unsigned=_sign(reader))
 
 
 def _real(reader: Reader) -> TypeSpec:
@@ -215,14 +221,20 @@ def _labelled(name: str) -> _Parse:
 
 def _label(reader: Reader) -> str | bytes:
     """A label: text, or bytes where it is written as x'…' or b'…'."""
-    kind, text = reader.peek().kind, reader.peek().text
-    if kind == "string":
-        return reader.take().text
-    bits, digits = {"hex": (4, hexdigits), "bits": (1, "01")}.get(kind, (0, ""))
-    if not bits or not set(text) <= set(digits):
+    token = reader.peek()
+    label = token.text if token.kind == "string" else literal_bytes(token)
+    if label is None:
         reader.fail("a label expected")
     reader.take()
-    return int(text or "0", 1 << bits).to_bytes((len(text) * bits + 7) // 8, "big")
+    return label
+
+
+def literal_bytes(token: Lexeme) -> bytes | None:
+    """The bytes of x'…' or b'…', None for another token."""
+    bits, digits = {"hex": (4, hexdigits), "bits": (1, "01")}.get(token.kind, (0, ""))
+    if not bits or not set(token.text) <= set(digits):
+        return None
+    return int(token.text or "0", 1 << bits).to_bytes((len(token.text) * bits + 7) // 8, "big")
 
 
 def _collection(reader: Reader) -> TypeSpec:
@@ -230,7 +242,8 @@ def _collection(reader: Reader) -> TypeSpec:
     return TypeSpec("geomcollection" if reader.session.version >= 80000 else "geometrycollection")
 
 
-_SPATIAL = words("geometry point linestring polygon multipoint multilinestring multipolygon")
+#: The spatial types but for the collection of any, which has two names.
+SPATIAL = words("geometry point linestring polygon multipoint multilinestring multipolygon")
 
 _TYPES: dict[str, _Parse] = {
     **dict.fromkeys(("TINYINT", "INT1"), _integer("tinyint")),
@@ -258,7 +271,7 @@ _TYPES: dict[str, _Parse] = {
     "LONG": _long,
     "ENUM": _labelled("enum"),
     "SET": _labelled("set"),
-    **{name.upper(): _fixed(TypeSpec(name)) for name in ("date", "json", *_SPATIAL)},
+    **{name.upper(): _fixed(TypeSpec(name)) for name in ("date", "json", *SPATIAL)},
     **dict.fromkeys(("GEOMETRYCOLLECTION", "GEOMCOLLECTION"), _collection),
     "VECTOR": lambda reader: TypeSpec("vector", _length(reader) or _DEFAULT_VECTOR),
 }

@@ -242,7 +242,7 @@ def _with_length(part: FieldPart, column: Column, width: int, data: bytes) -> No
         content.meaning = f"in {column.charset}" if column.charset else ""
 
 
-def _single(value: float) -> float:
+def _single(value: float, _: int) -> float:
     import numpy as np
 
     return float(str(np.float32(value)))
@@ -250,21 +250,16 @@ def _single(value: float) -> float:
 
 # (value, fraction digits) -> the contract's form.
 _FORMATS: dict[T, Callable[[Any, int], object]] = {
+    T.FLOAT: _single,
     **dict.fromkeys((T.TIME, T.TIME2), time_text),
     **dict.fromkeys((T.DATETIME, T.DATETIME2, T.TIMESTAMP, T.TIMESTAMP2), datetime_text),
-}
-_PLAIN_FORMATS: dict[T, Callable[[Any], object]] = {
-    T.FLOAT: _single,
-    **dict.fromkeys((T.NEWDECIMAL, T.DECIMAL), decimal_text),
-    **dict.fromkeys((T.DATE, T.NEWDATE), date_text),
+    **dict.fromkeys((T.NEWDECIMAL, T.DECIMAL), lambda value, _: decimal_text(value)),
+    **dict.fromkeys((T.DATE, T.NEWDATE), lambda value, _: date_text(value)),
 }
 
 
 def _value_text(column: Column, value: Any) -> object:
     """A cell's value as the row records of the public contract have it."""
-    if value is None:
-        return None
-    if column.type in _FORMATS:
-        return _FORMATS[column.type](value, column.scale)
-    plain = _PLAIN_FORMATS.get(column.type)
-    return value if plain is None else plain(value)
+    if value is None or column.type not in _FORMATS:
+        return value
+    return _FORMATS[column.type](value, column.scale)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
 from binlogkit.constants import EventFlag, EventType, event_type_name
-from binlogkit.events.base import ParseContext
+from binlogkit.events.base import Event, ParseContext
 from binlogkit.events.gtid import Gtid
 from binlogkit.events.reader import EventParser
 from binlogkit.events.table_map import TableMap
 from binlogkit.rows.gtid_ledger import gtid_of
 from binlogkit.rows.soundness.finding import Finding, Place
 from binlogkit.rows.window import BAD_CHECKSUM, LOOK, Looked, Stretch, Window
+from binlogkit.sources.raw import RawEvent
 
 #: A finding at an entry; the third orders those of one event.
 Found = tuple[int, int, Finding]
@@ -112,11 +114,29 @@ class Events:
         if schema is not None:
             return schema.name
         if slot not in self._names:
-            known = self.window.context
-            context = ParseContext(
-                known.version, known.server_version, dict(known.post_header_lengths)
-            )
-            raw = self.stretch.raw(i, self.file)
-            body = EventParser(lambda _: None, context).parse(raw).body
+            body = self.body(i)
             self._names[slot] = (body.db, body.table) if isinstance(body, TableMap) else None
         return self._names[slot]
+
+    def tables(self, a: int, b: int) -> dict[tuple[str, str], None]:
+        """The tables that the events from ``a`` to ``b`` name, in order."""
+        maps = (self.types[a:b] == EventType.TABLE_MAP_EVENT) & (self.notes[a:b] & LOOK == 0)
+        here = np.flatnonzero(maps) + a
+        _, firsts = np.unique(self.stretch.entries["slot"][here], return_index=True)
+        found = [(i, self.table(i)) for i in here[firsts].tolist()]
+        for item in self.among(a, b):
+            found += [(item.i, name) for name in item.told.tables] if item.told else []
+        found.sort(key=itemgetter(0))
+        return dict.fromkeys(name for _, name in found if name is not None)
+
+    def body(self, i: int) -> Any:
+        """What an event says; what is wrong with it is reported elsewhere."""
+        for item in self.among(i, i + 1):
+            return item.event.body
+        return parsed(self.stretch.raw(i, self.file), self.window.context).body
+
+
+def parsed(raw: RawEvent, context: ParseContext) -> Event:
+    """An event that the reading has not read; ``context``: of its log, which stays as it is."""
+    own = ParseContext(context.version, context.server_version, {**context.post_header_lengths})
+    return EventParser(lambda _: None, own).parse(raw)

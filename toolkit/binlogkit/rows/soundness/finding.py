@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
@@ -53,12 +53,8 @@ class Finding:
 
     def record(self) -> dict[str, object]:
         """The finding as a record."""
-        at = self.place
-        return {
-            "grade": str(self.grade), "code": self.code, "file": at.file, "pos": at.pos,
-            "end_pos": at.end_pos, "inner": at.inner, "event": at.event, "type": at.type,
-            "gtid": at.gtid, "found": self.found, "meaning": self.meaning,
-        }  # fmt: skip
+        told: dict[str, object] = {"grade": str(self.grade), "code": self.code}
+        return told | asdict(self.place) | {"found": self.found, "meaning": self.meaning}
 
 
 def finding(code: str, place: Place, found: str, *, grade: Grade | None = None) -> Finding:

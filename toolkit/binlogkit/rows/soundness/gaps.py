@@ -6,7 +6,7 @@ up to where it was read.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,7 +15,7 @@ from binlogkit.errors import DamageError, printable
 from binlogkit.rows.losses import Loss
 from binlogkit.rows.soundness.finding import CODES, Finding, Grade, Role
 from binlogkit.rows.soundness.soundness import Soundness
-from binlogkit.rows.window import SEQ_SHIFT, Window
+from binlogkit.rows.window import SEQ_SHIFT, Met, Window
 
 _LAST = (1 << 63) - 1
 
@@ -47,9 +47,15 @@ class Gap:
 
 @dataclass(slots=True)
 class Gaps:
-    """Takes the windows of a reading; :meth:`found` and :meth:`notes` tell what they showed."""
+    """Takes the windows of a reading; :meth:`found` and :meth:`notes` tell what they showed.
+
+    ``unread``: tells which rows of a window cannot be read, where somebody looks; ``heard``: takes
+    all findings, as they are found.
+    """
 
     soundness: Soundness = field(default_factory=Soundness)
+    unread: Callable[[Window], Sequence[Met]] = lambda _: ()
+    heard: Callable[[list[Finding]], object] = lambda _: None
     _findings: list[tuple[Finding, int]] = field(default_factory=list)  # and their place
     _starts: dict[str, int] = field(default_factory=dict)  # the place of each file's first event
     _rows: dict[tuple[str, int], Gap] = field(default_factory=dict)
@@ -58,7 +64,8 @@ class Gaps:
     def take(self, window: Window) -> None:
         """Take the next window."""
         stretch, file = window.stretch, window.carrier.name
-        found = self.soundness.take(window)
+        found = self.soundness.take(window, self.unread(window))
+        self.heard(found)
         if stretch is not None:
             self._starts.setdefault(file, stretch.ordinal)
             self._next = stretch.ordinal + len(stretch.entries)

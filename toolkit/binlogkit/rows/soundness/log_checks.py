@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from operator import itemgetter
 from zlib import crc32
 
@@ -25,43 +24,30 @@ from binlogkit.rows.soundness.finding import FileFacts, Finding, Grade, Place, f
 from binlogkit.rows.soundness.series import SeriesLedger
 from binlogkit.rows.soundness.statement_checks import StatementChecks
 from binlogkit.rows.soundness.transaction_checks import TransactionChecks, XaLedger
-from binlogkit.rows.watch import Met, Watch
-from binlogkit.rows.window import LOOK, ROWS_EVENTS, Stretch, Window
+from binlogkit.rows.soundness.watch import Watch
+from binlogkit.rows.window import LOOK, ROWS_EVENTS, Met, Stretch, Window
 
 # Findings of one code in one file that are given; the others are counted.
 MAX_OF_A_CODE = 1000
 _DAMAGE, _LOSS, _OF_ROWS = 0, 2, 50  # in the order of an event's findings
 
 
-@dataclass(frozen=True, slots=True)
-class Left:
-    """What a log leaves open: a relay log of the ``series`` may go on with it.
-
-    ``number``: of the transaction; ``series`` None: no log goes on with it.
-    """
-
-    number: int = -1
-    series: Series | None = None
-    transactions: TransactionChecks | None = None
-    statements: StatementChecks | None = None
-
-
 class LogChecks:
-    """Takes the windows of one log; ``left``: what the log before it left open; ``ordinal``: of its
-    first event."""
+    """Takes the windows of one log; ``before``: the checks of the log before it, with whose open
+    transaction a relay log may go on; ``losses`` are added to."""
 
     def __init__(
-        self, name: str, ledger: SeriesLedger, xa: XaLedger, left: Left, ordinal: int
-    ) -> None:
+        self, name: str, ledger: SeriesLedger, xa: XaLedger, before: LogChecks | None,
+        losses: list[Loss],
+    ) -> None:  # fmt: skip
         self.facts = FileFacts(name)
-        self.losses: list[Loss] = []
-        self._ledger, self._xa, self._before = ledger, xa, left
+        self._losses = losses
+        self._ledger, self._xa, self._before = ledger, xa, before
         self._file = FileChecks(self.facts)
-        self._series: Series | None = None
+        self._series: Series | None = None  # of logs that may go on with this one
         self._transactions: TransactionChecks | None = None
         self._statements = StatementChecks(self.facts)
-        self._watch = Watch(name, every=True, ordinal=ordinal)
-        self.left = Left()
+        self._watch = Watch()
         self._given: Counter[str] = Counter()
         self._damaged_to: int | None = 0  # where the last damage ends
 
@@ -72,11 +58,15 @@ class LogChecks:
         events = Events(window, stretch, self._file.number)
         if self._transactions is not None:
             events.open, events.headless = self._transactions.open, self._transactions.headless
+        elif self._before is not None:
+            running = self._before._watch.open
+            if running is not None and int(events.tx[0]) == running.number:
+                self._watch.open = running
         met = [(i, error) for i, error in met if not _told_elsewhere(error, events, i)]
         found = [self._damaged(events, i, error) for i, error in met]
-        found += [self._of_rows(events, i, error) for i, error in rows]
-        for i, loss in self._watch.take(window, met, rows):
-            self.losses.append(loss)
+        found += [self._damaged(events, i, error, rows=True) for i, error in rows]
+        for i, loss in self._watch.take(events, met, rows):
+            self._losses.append(loss)
             found.append((i, _LOSS, _lost(loss)))
         first = self._transactions is None
         self._mark(stretch)
@@ -91,7 +81,7 @@ class LogChecks:
     def _mark(self, stretch: Stretch) -> None:
         """Note what tells the file from others."""
         raws = [stretch.raw(i, self.facts.name) for i in (0, len(stretch.entries) - 1)]
-        begin, end = (crc32(repr((raw.header, raw.body)).encode()) for raw in raws)
+        begin, end = (crc32(raw.body, crc32(repr(raw.header).encode())) for raw in raws)
         known = self.facts.ends_in
         self.facts.ends_in = (
             known[0] if known else begin, end, len(stretch.entries) + (known[2] if known else 0)
@@ -125,38 +115,34 @@ class LogChecks:
 
     def _first_of(self, events: Events) -> TransactionChecks:
         """The checks of transactions; a relay log may go on inside the one before."""
-        series, left = events.window.series, self._before
-        self._series, self.facts.source = series, events.window.source
-        self._ledger.add(self.facts, series)
-        if self.facts.relay and left.series is series and left.transactions is not None:
-            transactions = left.transactions
+        before, self._before, self._series = self._before, None, events.window.series
+        self.facts.source = events.window.source
+        self._ledger.add(self.facts, self._series)
+        left = None if before is None else before._transactions
+        if before is None or left is None or left.open < 0:
+            transactions = TransactionChecks(self.facts, self._ledger, self._xa)
+        elif self.facts.relay and before._series is self._series:
+            transactions, self._statements = left, before._statements
             transactions.facts = self.facts
-            self._statements = left.statements or self._statements
         else:
-            headless = left.number if int(events.tx[0]) == left.number else -1
+            headless = left.open if int(events.tx[0]) == left.open else -1
             transactions = TransactionChecks(self.facts, self._ledger, self._xa, headless)
         events.open, events.headless = transactions.open, transactions.headless
         return transactions
 
     # ---- damage -------------------------------------------------------------------------------
 
-    def _damaged(self, events: Events, i: int, error: DamageError) -> Found:
-        """Damage before or in the event at entry i."""
-        own, end = int(events.positions[i]) == error.offset, error.end
+    def _damaged(self, events: Events, i: int, error: DamageError, *, rows: bool = False) -> Found:
+        """Damage before or in the event at entry i; ``rows``: its rows cannot be read."""
+        own, end = rows or int(events.positions[i]) == error.offset, error.end
         kind, number = None, None
         if own:
             end = int(events.ends[i]) if end is None else end
-            kind, number = event_type_name(int(events.types[i])), events.number(i - 1) + 1
-        gtid = None if self.facts.foreign else events.gtid(events.running(i))
+            kind, number = event_type_name(int(events.types[i])), events.number(i)
+        known = rows or not self.facts.foreign
+        gtid = events.gtid(events.running(i + rows)) if known else None
         at = Place(error.file, error.offset, end, None, number, kind, gtid)
-        return i, _DAMAGE, self._damage(error, at, _code(error, own, True))
-
-    def _of_rows(self, events: Events, i: int, error: DamageError) -> Found:
-        """The rows of the event at entry i cannot be read."""
-        kind, gtid = event_type_name(int(events.types[i])), events.gtid(events.running(i + 1))
-        number, end = events.number(i) + 1, int(events.ends[i])
-        at = Place(error.file, error.offset, end, None, number, kind, gtid)
-        return i, _OF_ROWS, self._damage(error, at, _code(error, True, True))
+        return i, _OF_ROWS if rows else _DAMAGE, self._damage(error, at, _code(error, own, True))
 
     def _damage(self, error: DamageError, at: Place, code: str) -> Finding:
         self.facts.damages += 1
@@ -166,8 +152,8 @@ class LogChecks:
 
     # ---- the end ------------------------------------------------------------------------------
 
-    def end(self, errors: Sequence[DamageError], *, loose: bool) -> list[Finding]:
-        """The log ends, with damage after its last event."""
+    def end(self, errors: Sequence[DamageError], ordinal: int, *, loose: bool) -> list[Finding]:
+        """The log ends, with damage after its last event; ``ordinal``: of the next one."""
         self.facts.loose = loose
         gtid = self._transactions.gtid if self._transactions is not None else None
         found = [
@@ -181,8 +167,8 @@ class LogChecks:
                 transactions.damaged()
                 self._statements.damaged()
             found += transactions.end(cut=cut)
-        for loss in self._watch.end(errors):
-            self.losses.append(loss)
+        for loss in self._watch.end(errors, ordinal):
+            self._losses.append(loss)
             found.append(_lost(loss))
         found += self._file.end(cut=cut)
         copied = self.facts.copied.to_set()
@@ -190,9 +176,8 @@ class LogChecks:
             text = f"{copied} stood in a file before"
             grade = Grade.WARNING if self._ledger.keeps else None
             found.append(finding("gtid_copied", Place(self.facts.name), text, grade=grade))
-        if transactions is not None and transactions.open >= 0:
-            series = None if cut else self._series
-            self.left = Left(transactions.open, series, transactions, self._statements)
+        if cut:
+            self._series = None
         given = list(self._limited(found))
         for code, count in sorted(self._given.items()):
             if count > MAX_OF_A_CODE:

@@ -10,14 +10,12 @@ import numpy as np
 
 from binlogkit.events.gtid import Gtid
 from binlogkit.rows.soundness.events import Events
-from binlogkit.rows.transactions import GTID_TYPES, belongs
-from binlogkit.rows.window import LOOK
+from binlogkit.rows.transactions import belongs
+from binlogkit.rows.window import GTIDS, LOOK
 
 Array = np.ndarray[Any, Any]
 
 GTID, CLOCK = 1, 2  # of a transaction's ``has``
-_GTID_TYPE = np.zeros(256, bool)
-_GTID_TYPE[[int(code) for code in GTID_TYPES]] = True
 
 
 @dataclass(slots=True)
@@ -75,7 +73,7 @@ def runs_of(events: Events, a: int, b: int, before: int) -> Runs | None:
     ended = records["outcome"] > 0
     if b < events.count and events.tx[b] == numbers[-1]:
         ended[-1] = False
-    named = new & _GTID_TYPE[events.types[firsts]]
+    named = new & GTIDS[events.types[firsts]]
     gtids, bodies = named, {}
     looked = named & (events.notes[firsts] & LOOK > 0)
     if looked.any():

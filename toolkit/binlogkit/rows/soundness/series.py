@@ -92,16 +92,12 @@ def joints(files: Sequence[FileFacts]) -> Iterator[Joint]:
 
 def _sorted(files: list[FileFacts]) -> list[FileFacts]:
     """By number; where names have none, by what PREVIOUS_GTIDS prove; else as they were given."""
-    numbers = [split_name(file.name)[2] for file in files]
-    if None not in numbers:
-        return [file for _, file in sorted(zip(numbers, files, strict=True), key=_number)]
+    numbers = {file.name: split_name(file.name)[2] for file in files}
+    if None not in numbers.values():
+        return sorted(files, key=lambda file: numbers[file.name] or 0)
     if all(file.previous is not None for file in files):
         return sorted(files, key=lambda f: f.previous.count() if f.previous else 0)
     return files
-
-
-def _number(pair: tuple[int | None, FileFacts]) -> int:
-    return pair[0] or 0
 
 
 def _distinct(files: Sequence[FileFacts]) -> list[FileFacts]:
@@ -129,13 +125,10 @@ def _order(files: list[FileFacts], *, keeps: bool) -> Iterator[Finding]:
 
 def _between(before: FileFacts, after: FileFacts) -> Iterator[Finding]:
     at = Place(after.name)
-    told = False
-    for found in _numbers(before, after, at):
-        told = True
-        yield found
-    gap = list(_gtids(before, after, at))
-    yield from gap
-    yield from _name(before, after, at, told, proved=_proved(before, after) and not gap)
+    missing, gap = list(_numbers(before, after, at)), list(_gtids(before, after, at))
+    yield from (*missing, *gap)
+    if not missing:
+        yield from _name(before, after, at, proved=_proved(before, after) and not gap)
     if before.server_version != after.server_version:
         text = f"{before.server_version or '?'} before it, {after.server_version or '?'} in it"
         yield finding("server_changed", at, text)
@@ -174,11 +167,9 @@ def _gtids(before: FileFacts, after: FileFacts, at: Place) -> Iterator[Finding]:
         yield finding("gtid_forgotten", at, text, grade=grade)
 
 
-def _name(
-    before: FileFacts, after: FileFacts, at: Place, told: bool, *, proved: bool
-) -> Iterator[Finding]:
+def _name(before: FileFacts, after: FileFacts, at: Place, *, proved: bool) -> Iterator[Finding]:
     """Whether ROTATE names the next file; a file that was renamed is no gap."""
-    if before.next_name is None or told:
+    if before.next_name is None:
         return
     _, stem, number = split_name(after.name)
     _, named, following = split_name(before.next_name)

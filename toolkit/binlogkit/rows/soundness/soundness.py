@@ -12,42 +12,36 @@ from binlogkit.errors import DamageError
 from binlogkit.rows.gtid_ledger import GtidLedger
 from binlogkit.rows.losses import Loss
 from binlogkit.rows.soundness.finding import FileFacts, Finding, Place, finding
-from binlogkit.rows.soundness.log_checks import Left, LogChecks
+from binlogkit.rows.soundness.log_checks import LogChecks
 from binlogkit.rows.soundness.series import Joint, SeriesLedger
 from binlogkit.rows.soundness.transaction_checks import XaLedger
-from binlogkit.rows.watch import Met
-from binlogkit.rows.window import Window
+from binlogkit.rows.window import Met, Window
 from binlogkit.sources.carriers import Carrier
 
 
 class Soundness:
     """Takes the windows of a reading, or of several one after the other.
 
-    ``files``: what was learned of each; ``keeps``: whether a transaction counts as often as it
-    comes. Memory depends on what is open (statements, XA transactions, gaps in GTIDs), not on the
-    size.
+    ``files``: what was learned of each; ``losses``: what damage may have taken; ``keeps``: whether
+    a transaction counts as often as it comes. Memory depends on what is open (statements, XA
+    transactions, gaps in GTIDs), not on the size.
     """
 
     def __init__(self, *, keeps: bool = False) -> None:
         self.files: list[FileFacts] = []
-        self._losses: list[Loss] = []
+        self.losses: list[Loss] = []
         self._ordinal = 0  # of the next event
         self._xa = XaLedger()
         self._ledger = SeriesLedger(keeps=keeps)
         self._carrier: Carrier | None = None
         self._log: LogChecks | None = None
-        self._left = Left()
+        self._before: LogChecks | None = None
         self._behind: list[DamageError] = []  # damage that no event came after yet
 
     @property
     def joints(self) -> list[Joint]:
         """All pairs of files that follow each other in a series."""
         return list(self._ledger.joints())
-
-    @property
-    def losses(self) -> list[Loss]:
-        """What damage may have taken, up to where the logs were read."""
-        return self._losses if self._log is None else [*self._losses, *self._log.losses]
 
     def copied(self) -> tuple[GtidLedger, list[str]]:
         """The GTIDs that came twice, and the names of the files that have some of them."""
@@ -100,7 +94,7 @@ class Soundness:
     def _begun(self, carrier: Carrier) -> tuple[LogChecks, list[Finding]]:
         found = []
         if self._log is None:
-            self._log = LogChecks(carrier.name, self._ledger, self._xa, self._left, self._ordinal)
+            self._log = LogChecks(carrier.name, self._ledger, self._xa, self._before, self.losses)
             self.files.append(self._log.facts)
             if carrier.encrypted:
                 found.append(finding("encrypted", Place(carrier.name), "the log is encrypted"))
@@ -108,7 +102,6 @@ class Soundness:
 
     def _end(self, carrier: Carrier, *, loose: bool) -> list[Finding]:
         log, found = self._begun(carrier)
-        found += log.end(self._behind, loose=loose)
-        self._losses += log.losses
-        self._left, self._carrier, self._log = log.left, None, None
+        found += log.end(self._behind, self._ordinal, loose=loose)
+        self._before, self._carrier, self._log = log, None, None
         return found

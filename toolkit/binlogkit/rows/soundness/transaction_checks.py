@@ -147,18 +147,7 @@ class TransactionChecks:
         if runs.new[k]:
             number = int(runs.numbers[k]) if runs.named[k] else events.running(first)
             start, tables = events.place(first, events.gtid(number)), {}
-        maps = events.types[first : last + 1] == EventType.TABLE_MAP_EVENT
-        maps &= events.notes[first : last + 1] & LOOK == 0
-        here = np.flatnonzero(maps) + first
-        _, firsts = np.unique(events.stretch.entries["slot"][here], return_index=True)
-        for i in here[np.sort(firsts)].tolist():
-            name = events.table(i)
-            if name is not None:
-                tables.setdefault(name)
-        for item in events.among(first, last + 1):
-            if item.told is not None:
-                tables |= item.told.tables
-        return start, tables
+        return start, tables | events.tables(first, last + 1)
 
     def _beginnings(self, events: Events, runs: Runs, numbered: bool) -> Iterator[Found]:
         """Transactions that begin without a GTID event; ``numbered``: others before had one."""

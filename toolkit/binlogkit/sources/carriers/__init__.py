@@ -6,8 +6,8 @@ keeping it. What it holds is told by its bytes, not by its name.
 
 from __future__ import annotations
 
-from binlogkit.sources.carriers.carrier import Carrier
+from binlogkit.sources.carriers.carrier import Carrier, shown
 from binlogkit.sources.carriers.named import Source, read_schema_text, resolve
 from binlogkit.sources.carriers.urls import natural_key
 
-__all__ = ["Carrier", "Source", "natural_key", "read_schema_text", "resolve"]
+__all__ = ["Carrier", "Source", "natural_key", "read_schema_text", "resolve", "shown"]

@@ -34,8 +34,8 @@ class Carrier:
     """One log: its name as given, how to open its bytes, and its size where that is known.
 
     ``keys``: where the keys are, should it be encrypted; ``location``: what opens it again where
-    that is not the name, because it has a secret in it; ``source``: the name of the server that
-    wrote it, where the user or a capture gave one.
+    that is not the name, because it has a secret in it, or bytes that are no text; ``source``: the
+    name of the server that wrote it, where the user or a capture gave one.
     """
 
     name: str
@@ -90,6 +90,17 @@ def is_log(carrier: Carrier) -> bool:
         return False
 
 
+def shown(name: str) -> str:
+    """A file's name as text: bytes in it that are no UTF-8, which Python keeps as surrogates, as
+    ``\\xff``."""
+    if name.isascii():
+        return name
+    try:
+        return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    except UnicodeEncodeError:  # surrogates that no file's name gives
+        return name.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 def reason_of(exc: Exception) -> str:
     """What the system says, without the path that the message has already."""
     return (exc.strerror if isinstance(exc, OSError) else None) or str(exc) or type(exc).__name__
@@ -118,7 +129,10 @@ def _recognised(file: Lookahead, name: str, keys: KeyFiles) -> BinaryIO:
         if magic == ENCRYPTED_MAGIC:
             from binlogkit.sources.encryption import decrypted
 
-            return cast(BinaryIO, decrypted(file, name, keys))
+            try:
+                return cast(BinaryIO, decrypted(file, name, keys))
+            except DamageError as error:  # raised, or reported, as the first event is asked for
+                return cast(BinaryIO, Lookahead(cast(BinaryIO, io.BytesIO()), failure=error))
         inside = _other(file, name)
         if not isinstance(inside, ShownFile):
             return inside

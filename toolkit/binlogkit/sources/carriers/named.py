@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TypeAlias, cast
 
 from binlogkit.errors import EmptyInputError, InputError
-from binlogkit.sources.carriers.carrier import Carrier, is_log
+from binlogkit.sources.carriers.carrier import Carrier, is_log, shown
 from binlogkit.sources.carriers.urls import GLOB, from_url, index_names, is_url, natural_key, some
 from binlogkit.sources.keyring import KeyFiles
 from binlogkit.sources.layers import Layer, read_into
@@ -103,13 +103,19 @@ def _from_name(name: str) -> list[Carrier]:
     if path.exists() and not path.is_file():  # a pipe, as a shell's <(…) gives it
         with path.open("rb") as stream:
             if not stream.seekable():
-                return [replace(_from_file(cast(BinaryIO, stream)), name=name)]
-    return [replace(_from_path(path), name=name)]
+                return [replace(_from_file(cast(BinaryIO, stream)), name=shown(name))]
+    return [_from_path(path, name)]
 
 
-def _from_path(path: Path) -> Carrier:
+def _from_path(path: Path, given: str | None = None) -> Carrier:
+    """The log in a file; ``given``: the path as it was written."""
     size = path.stat().st_size if path.is_file() else None
-    return Carrier(str(path), lambda: path.open("rb"), size, source=captured_from(path.parent))
+    given = str(path) if given is None else given
+    name = shown(given)
+    return Carrier(
+        name, lambda: path.open("rb"), size, location=None if name == given else given,
+        source=captured_from(path.parent),
+    )  # fmt: skip
 
 
 def _from_folder(path: Path) -> list[Carrier]:
@@ -120,7 +126,7 @@ def _from_folder(path: Path) -> list[Carrier]:
 
 def _from_index(path: Path) -> list[Carrier]:
     """The logs of an index file; only names beside it count, wherever its lines point."""
-    names = index_names(path.read_text("utf-8", "replace"))
+    names = index_names(path.read_text("utf-8", "surrogateescape"))
     found = (_from_path(path.parent / name) for name in names)
     return some(found, str(path), "the index lists no log")
 
@@ -155,7 +161,7 @@ def read_schema_text(path: str) -> str:
 def _from_file(file: BinaryIO) -> Carrier:
     """A file object from its place on: never closed, and copied when it cannot seek, as it may be
     read twice."""
-    name = str(getattr(file, "name", "<stream>"))
+    name = shown(str(getattr(file, "name", "<stream>")))
     if hasattr(file, "seekable") and file.seekable():
         return Carrier(name, partial(_reopened, file, file.tell()))
     return Carrier(name, partial(_reopened, cast(BinaryIO, _Copy(file)), 0))

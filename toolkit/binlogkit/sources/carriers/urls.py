@@ -14,7 +14,7 @@ from pathlib import PurePath, PurePosixPath
 from typing import Any, BinaryIO, cast
 
 from binlogkit.errors import EmptyInputError, InputError
-from binlogkit.sources.carriers.carrier import Carrier, is_log, reason_of
+from binlogkit.sources.carriers.carrier import Carrier, is_log, reason_of, shown
 from binlogkit.sources.layers import Layer
 
 GLOB = re.compile(r"[*?\[]")
@@ -98,7 +98,7 @@ class _Place:
         if not path.endswith(_INDEX) or is_log(own):
             return [own]
         with _open(fs, path) as file:
-            names = index_names(file.read(_MAX_INDEX).decode("utf-8", "replace"))
+            names = index_names(file.read(_MAX_INDEX).decode("utf-8", "surrogateescape"))
         beside = (f"{path.rpartition('/')[0]}/{name}" for name in names)
         return some((self._carrier(p, self._at(p)) for p in beside), name, "the index lists no log")
 
@@ -116,7 +116,7 @@ class _Place:
 
     def _carrier(self, path: str, url: str) -> Carrier:
         opener = partial(_open, self._fs, path)
-        return Carrier(without_secrets(url), opener, location=url)
+        return Carrier(shown(without_secrets(url)), opener, location=url)
 
 
 def some(found: Iterable[Carrier], name: str, otherwise: str) -> list[Carrier]:
@@ -129,7 +129,7 @@ def some(found: Iterable[Carrier], name: str, otherwise: str) -> list[Carrier]:
 
 def index_names(text: str) -> list[str]:
     """The file names in an index file, wherever its lines point."""
-    return [re.split(r"[/\\]", line.strip())[-1] for line in text.splitlines() if line.strip()]
+    return [re.split(r"[/\\]", line.strip())[-1] for line in text.split("\n") if line.strip()]
 
 
 def _protocols(fs: Any) -> tuple[str, ...]:

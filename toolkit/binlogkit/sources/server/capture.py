@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 
 from binlogkit.errors import LostConnectionError, ReplicationError, UsageError
 from binlogkit.sources.connection import ServerSettings
-from binlogkit.sources.server.client import ReplicationClient
+from binlogkit.sources.server.client import SILENCE, ReplicationClient, ServerFacts
 from binlogkit.sources.server.folder import CaptureFolder, Finished, safe_name
 from binlogkit.sources.server.resume import REACH, ResumePoint, SteadyStream, Stop
 from binlogkit.sources.server.stream import FIRST_POSITION, FileStart, Item, StreamEvent
@@ -60,8 +61,10 @@ class Captured:
     """What a capture did.
 
     ``finished``: the logs that ended meanwhile; ``file``, ``position``: up to where the last one
-    goes; ``events``, ``size``: what was added; ``bad_checksums``: places of events whose CRC32 does
-    not match (kept as they came), at most 20; ``stopped``: the user ended it.
+    goes; ``events``, ``size``: what was added; ``bad_checksums``: places of events that the server
+    has with a CRC32 that does not match (kept so), at most 20; ``changed``: from where on the log
+    in the folder was not any more as it was written, and was fetched again; ``stopped``: the user
+    ended it.
     """
 
     finished: list[Finished] = field(default_factory=list)
@@ -70,6 +73,7 @@ class Captured:
     events: int = 0
     size: int = 0
     bad_checksums: list[str] = field(default_factory=list)
+    changed: str | None = None
     stopped: bool = False
 
 
@@ -84,21 +88,28 @@ def capture(
     stop: Stop | None = None,
     progress: Callable[[Progress], None] | None = None,
     lost: Callable[[LostConnectionError], None] | None = None,
+    follows: Callable[[Path, Sequence[StreamEvent], ServerFacts], str | None] | None = None,
+    silence: float = SILENCE,
 ) -> Captured:
     """Fill ``out``, or go on where a capture into it ended.
 
-    ``gtids``: the wire form of ``start.gtid_set``; ``patience``: seconds to look for a lost server.
+    ``gtids``: the wire form of ``start.gtid_set``; ``patience``: seconds to look for a lost server;
+    ``follows``: why a log does not follow a captured one, of which it is given the file
+    (resume.py); ``silence``: seconds without a byte after which a server is lost.
     Errors: UsageError (another start than the folder's), ServerError and its kinds, WriteError,
     InputError (the folder was changed).
     """
     folder = CaptureFolder(out)
     stop = Stop() if stop is None else stop
     try:
-        connect = partial(ReplicationClient, settings, folder.identity, heartbeat=_HEARTBEAT)
+        connect = partial(
+            ReplicationClient, settings, folder.identity, heartbeat=_HEARTBEAT, silence=silence
+        )
         place = _begin(folder, start or Start(), partial(_first_log, connect, gtids or b""))
         stream = SteadyStream(
             connect, place, wait=follow, patience=patience, stop=stop, lost=lost,
             uuid=folder.server.get("uuid"),
+            follows=follows and (lambda name, *more: follows(folder.path / name, *more)),
         )  # fmt: skip
         return _Run(folder, stream, settings.name, stop, progress).go()
     finally:
@@ -160,6 +171,8 @@ class _Run:
         self._folder.trim()
         place, result = self._stream.place, self._result
         result.file, result.position = place.file, place.position
+        result.bad_checksums = self._stream.bad_checksums[:_PROBLEMS]
+        result.changed = self._folder.changed
         result.finished = self._folder.finished[self._already :]
         result.stopped = bool(self._stop)
         return result
@@ -195,8 +208,6 @@ class _Run:
         result = self._result
         result.events += 1
         result.size += len(event.data)
-        if event.checksum == "bad" and len(result.bad_checksums) < _PROBLEMS:
-            result.bad_checksums.append(f"{event.file} at {event.pos}")
 
     def _reached(self) -> Progress:
         place = self._stream.place

@@ -30,7 +30,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from binlogkit.errors import ServerError
+from binlogkit.errors import ServerError, UsageError
 from binlogkit.sources.connection import ServerSettings, connect, translated
 from binlogkit.sources.server.stream import FIRST_POSITION, EventStream, Item
 
@@ -38,7 +38,8 @@ _ENCRYPTION_HEADER = 512
 _REGISTER_SLAVE, _BINLOG_DUMP, _BINLOG_DUMP_GTID = 0x15, 0x12, 0x1E
 _NON_BLOCK, _HEARTBEAT_EVENT_V2 = 0x01, 0x02  # flags: end at the log's end; 8.0.26: 64 bits
 _DENIED = (1227, 1142, 1045)
-_PATIENCE = 120.0  # seconds without a byte, heartbeats included
+#: Seconds without a byte, heartbeats included, after which a server is taken for lost.
+SILENCE = 120.0
 _SLOW_READER = 3600  # seconds that a server waits for us to read on
 
 
@@ -61,11 +62,16 @@ class ServerLogSize:
 
 @dataclass(frozen=True, slots=True)
 class ServerFacts:
-    """Who a server is. ``logs``: oldest first; None where the account may not ask."""
+    """Who a server is.
+
+    ``logs``: oldest first; None where the account may not ask; ``started``: the second in which it
+    was, by its own clock.
+    """
 
     uuid: str | None
     version: str
     logs: tuple[ServerLogSize, ...] | None
+    started: int | None = None
 
 
 class ReplicationClient:
@@ -77,11 +83,15 @@ class ReplicationClient:
         identity: Identity,
         *,
         heartbeat: float = 10.0,
-        patience: float = _PATIENCE,
+        silence: float = SILENCE,
     ) -> None:
+        if not 0 < heartbeat < silence:
+            raise UsageError("a server's heartbeats come more often than it may be silent")
         self.server = settings.name
         self._identity = identity
-        self._connection = connect(settings, read_timeout=patience, write_timeout=patience)
+        self._connection = connect(
+            settings, read_timeout=silence, write_timeout=silence, use_unicode=False
+        )
         try:
             self.facts = self._ask()
             self._introduce(heartbeat)
@@ -94,7 +104,13 @@ class ReplicationClient:
         if "mariadb" in version.lower():
             raise ServerError(f"MariaDB's logs ({version}) are not read", server=self.server)
         found = self._query("SHOW GLOBAL VARIABLES LIKE 'server_uuid'")
-        return ServerFacts(str(found[0][1]) if found else None, version, self._logs())
+        uuid = str(found[0][1]) if found else None
+        return ServerFacts(uuid, version, self._logs(), self._started())
+
+    def _started(self) -> int | None:
+        uptime = self._query("SHOW GLOBAL STATUS LIKE 'Uptime'")
+        now = self._query("SELECT UNIX_TIMESTAMP()")
+        return int(now[0][0]) - int(uptime[0][1]) if uptime and now else None
 
     def _logs(self) -> tuple[ServerLogSize, ...] | None:
         try:
@@ -114,9 +130,10 @@ class ReplicationClient:
         self._query(f"SET {', '.join(settings)}, SESSION net_write_timeout = {_SLOW_READER}")
 
     def _query(self, sql: str) -> list[tuple[Any, ...]]:
+        """Its rows; texts may be names of files, whose bytes need not be UTF-8."""
         with translated(self.server), self._connection.cursor() as cursor:
             cursor.execute(sql)
-            return list(cursor.fetchall())
+            return [tuple(map(_text, row)) for row in cursor.fetchall()]
 
     def _begin(self, dump: bytes) -> None:
         """Register, and ask for the events in the same breath.
@@ -173,6 +190,10 @@ class ReplicationClient:
 def _log_size(row: tuple[Any, ...]) -> ServerLogSize:
     encrypted = len(row) > 2 and str(row[2]).lower() == "yes"
     return ServerLogSize(str(row[0]), int(row[1]) - _ENCRYPTION_HEADER * encrypted, encrypted)
+
+
+def _text(value: Any) -> Any:
+    return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
 
 
 def _packet(payload: bytes) -> bytes:

@@ -27,8 +27,9 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from binlogkit.constants import BINLOG_MAGIC, CHECKSUM_LENGTH, HEADER_LENGTH, EventType
-from binlogkit.errors import InputError, ReplicationError, UsageError, WriteError
+from binlogkit.errors import DamageError, InputError, ReplicationError, UsageError, WriteError
 from binlogkit.sources.carriers.named import MANIFEST
+from binlogkit.sources.layers import ByteStream
 from binlogkit.sources.log_format import LogFormat, format_of
 from binlogkit.sources.raw import parse_header
 from binlogkit.sources.server.client import Identity
@@ -67,8 +68,9 @@ class Finished:
 class CaptureFolder:
     """The folder, open for one capture. Errors: UsageError (another's), WriteError.
 
-    ``place``: where to go on; ``torn``: bytes of a torn event at the end of what is there;
-    ``current``: the log that is being written, or nothing.
+    ``place``: where to go on; ``torn``: bytes of a torn event at the end of what is there, or all
+    from one on that is not as it was written, whose place ``changed`` says; ``current``: the log
+    that is being written, or nothing.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -79,6 +81,7 @@ class CaptureFolder:
         self.finished: list[Finished] = []
         self.place = ResumePoint()
         self.torn = 0
+        self.changed: str | None = None
         self._names: list[str] = []
         self._file: int | None = None
         self.current = ""
@@ -133,15 +136,17 @@ class CaptureFolder:
         last = self._names[-1] if self._names else ""
         if self.finished and self.finished[-1].name == last:
             ended = self.finished[-1]
-            self.place = replace(self._scan(last, ended.start), next_file=ended.next_file)
+            self.place = self._scan(last, ended.start, check=False)  # which its digest does
+            self.place = replace(self.place, next_file=ended.next_file)
             if self._hash.hexdigest() != ended.sha256 or self.torn:
                 raise InputError(str(self.path / last), "is not as the capture left it")
             self._close_file()
         elif last:
             self.place = self._scan(last, self._start)
 
-    def _scan(self, name: str, start: int) -> ResumePoint:
-        """Read a log of ours to its last whole event and open it there."""
+    def _scan(self, name: str, start: int, *, check: bool = True) -> ResumePoint:
+        """Read a log of ours to its last whole event and open it there; with ``check`` to the
+        first one whose checksum is wrong."""
         path = self.path / name
         try:
             self._file = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
@@ -150,28 +155,38 @@ class CaptureFolder:
         self.current, self._start, self._size = name, start, 0
         self._hash = hashlib.sha256()
         with os.fdopen(os.dup(self._file), "rb", 1 << 20) as file:
-            place = self._read_through(file, ResumePoint(name, start))
+            place = self._read_through(file, ResumePoint(name, start), check=check)
         self.torn = os.fstat(self._file).st_size - self._size
         return place
 
-    def _read_through(self, file: BinaryIO, place: ResumePoint) -> ResumePoint:
-        size = os.fstat(file.fileno()).st_size
-        magic = file.read(len(BINLOG_MAGIC))
-        if magic != BINLOG_MAGIC:
+    def _read_through(self, file: BinaryIO, place: ResumePoint, *, check: bool) -> ResumePoint:
+        stream = ByteStream(file)
+        if stream.read(len(BINLOG_MAGIC)) != BINLOG_MAGIC:
             return place
-        self._take_in(magic)
+        self._take_in(BINLOG_MAGIC)
         format_, last, reachable = LogFormat(), None, None
         shift = 0
-        while (data := _whole_event(file, size - self._size)) is not None:
-            header = parse_header(data, HEADER_LENGTH)
+        while len(head := stream.peek(HEADER_LENGTH)) == HEADER_LENGTH:
+            header = parse_header(head, HEADER_LENGTH)
+            if header.size < HEADER_LENGTH or stream.available(header.size) < header.size:
+                break
+            data = stream.read(header.size)
             if header.type_code == EventType.FORMAT_DESCRIPTION_EVENT:
-                format_ = format_of(str(file.name), self._size, data)
+                try:
+                    format_ = format_of(place.file, self._size, data)
+                except DamageError:
+                    self.changed = f"{place.file} at {self._size}"
+                    break
             made_up = self._size == len(BINLOG_MAGIC) < place.position
             if made_up:  # it stands for itself: what follows it begins at the start that was asked
                 shift = place.position - self._size - len(data)
             else:
                 pos = self._size + shift
-                last = StreamEvent(place.file, pos, header, data, False, format_)
+                event = StreamEvent(place.file, pos, header, data, False, format_)
+                if check and event.checksum == "bad":
+                    self.changed = f"{place.file} at {pos}"
+                    break
+                last = event
                 reachable = last if pos < REACH else reachable
             self._take_in(data)
         if last is None or reachable is None:
@@ -195,8 +210,8 @@ class CaptureFolder:
         """Append an event; a format description begins its log."""
         if self.current != event.file or self._file is None:
             self._begin(event)
-        elif self._size == 0:
-            self._append(BINLOG_MAGIC + event.data)
+        elif self._size <= len(BINLOG_MAGIC):
+            self._append((BINLOG_MAGIC + _sealed(event))[self._size :])
         elif not event.made_up:
             self._append(event.data)
         if time.monotonic() - self._synced > _SYNC_SECONDS:
@@ -325,18 +340,6 @@ def _sealed(event: StreamEvent) -> bytes:
         return event.data
     plain = event.data[:-CHECKSUM_LENGTH]
     return plain + zlib.crc32(plain).to_bytes(CHECKSUM_LENGTH, "little")
-
-
-def _whole_event(file: BinaryIO, left: int) -> bytes | None:
-    """The next event, None where none or a torn one is left."""
-    head = file.read(HEADER_LENGTH)
-    if len(head) < HEADER_LENGTH:
-        return None
-    size = parse_header(head, HEADER_LENGTH).size
-    if not HEADER_LENGTH <= size <= left:
-        return None
-    data = head + file.read(size - HEADER_LENGTH)
-    return data if len(data) == size else None
 
 
 def _write_error(path: Path, exc: OSError) -> WriteError:

@@ -14,7 +14,7 @@ from urllib.parse import quote, urlsplit, urlunsplit
 
 from binlogkit.constants import BINLOG_MAGIC
 from binlogkit.errors import EmptyInputError, InputError, ServerError
-from binlogkit.sources.carriers.carrier import Carrier
+from binlogkit.sources.carriers.carrier import Carrier, shown
 from binlogkit.sources.connection import ServerSettings, parse_url
 from binlogkit.sources.layers import Pieces
 from binlogkit.sources.server.client import Identity, ReplicationClient
@@ -47,14 +47,20 @@ def server_logs(url: str) -> list[Carrier]:
     uuid = client.facts.uuid
     return [
         Carrier(
-            f"mysql://{settings.name}/{log}",
+            shown(f"mysql://{settings.name}/{log}"),
             partial(_open, settings, log),
             sizes.get(log),
-            location=urlunsplit(urlsplit(url)._replace(path=f"/{quote(log)}")),
+            location=urlunsplit(
+                urlsplit(url)._replace(path=f"/{quote(log, errors='surrogateescape')}")
+            ),
             source=uuid and uuid.lower(),
         )
         for log in wanted
     ]
+
+
+def _path(log: str) -> str:
+    return f"/{quote(log, errors='surrogateescape')}"
 
 
 def _open(settings: ServerSettings, name: str) -> BinaryIO:

@@ -5,6 +5,9 @@ for byte (a server whose logs were reset, restored or swapped is noticed), and g
 dump command's position has 32 bits: in a log that is longer it asks from the last event that begins
 below 4 GiB, and goes over what it has.
 
+An event whose checksum is wrong when it arrives is asked for again: what the line changed comes
+right, and what stands so in the server's own log comes again as it is, and is given.
+
 A server that shuts down, or whose administrator kills a dump, ends it as if the log were at its end
 (``Binlog_sender::run``). So an end counts when it lies where the list of logs said, or when a
 second connection comes to the same one.
@@ -16,8 +19,9 @@ import hashlib
 import re
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from binlogkit.constants import CHECKSUM_LENGTH, HEADER_LENGTH, EventType
 from binlogkit.errors import LogGapError, LostConnectionError, ReplicationError
@@ -33,6 +37,8 @@ from binlogkit.sources.server.stream import (
 #: A dump command's positions end here.
 REACH = 1 << 32
 _FIRST_WAIT, _LONGEST_WAIT = 0.2, 15.0
+_OFTEN = 10  # wrong checksums at one place before it is given up
+_HEAD = 3  # items with which a log begins: its name, its format description, PREVIOUS_GTIDS
 _NUMBERED = re.compile(r"(.*\.)(\d+)", re.DOTALL)
 _ROTATE_POSITION = 8
 
@@ -112,13 +118,23 @@ class Stop:
         self._event.wait(seconds)
 
 
+class _WrongChecksum(LostConnectionError):
+    """An event came otherwise than its server wrote it, or lies so in the server's log."""
+
+
+#: Why a log does not follow the one that was read to its end and is gone, None where it does: the
+#: name of that, and the first events of the log.
+Follows: TypeAlias = Callable[[str, Sequence[StreamEvent], ServerFacts], str | None]
+
+
 class SteadyStream:
     """The items behind ``place``, or the transactions outside ``gtids()`` (wire form).
 
     ``wait``: follow; else end where the server's last log ends. ``patience``: seconds to try again
     after a lost connection, 0 for never (the first connection is tried once). ``uuid``: the only
-    server that will do. ``lost`` is told of each lost connection. Errors: LostConnectionError,
-    ReplicationError, LogGapError, ServerError.
+    server that will do. ``follows``: proves a log to be the next one; ``lost`` is told of each lost
+    connection. ``bad_checksums``: places of events that the server has with a wrong checksum.
+    Errors: LostConnectionError, ReplicationError, LogGapError, ServerError.
     """
 
     def __init__(
@@ -131,8 +147,10 @@ class SteadyStream:
         patience: float = 300.0,
         uuid: str | None = None,
         stop: Stop | None = None,
+        follows: Follows | None = None,
         lost: Callable[[LostConnectionError], None] | None = None,
     ) -> None:
+        self.bad_checksums: list[str] = []
         self._connect = connect
         self.place = place
         self.facts: ServerFacts | None = None
@@ -141,8 +159,12 @@ class SteadyStream:
         self._patience = patience
         self._uuid = uuid
         self._stop = Stop() if stop is None else stop
+        self._follows = follows
         self._lost = lost
         self._last_end: ResumePoint | None = None
+        self._ended = ""  # a log that is gone, while the next one is not proved to follow it
+        self._wrong: tuple[str, Anchor] | None = None  # what came last with a wrong checksum
+        self._wrong_at: tuple[str, int, int] = ("", 0, 0)  # its place, and how often one came there
 
     def __iter__(self) -> Generator[Item, None, None]:
         pause, deadline = _FIRST_WAIT, None
@@ -163,7 +185,8 @@ class SteadyStream:
                     raise
                 now = time.monotonic()
                 deadline = deadline or now + self._patience
-                if now + pause > deadline:
+                times = self._wrong_at[2] if isinstance(error, _WrongChecksum) else 0
+                if times > _OFTEN or (times != 1 and now + pause > deadline):
                     raise
                 if self._lost is not None:
                     self._lost(error)
@@ -187,12 +210,16 @@ class SteadyStream:
             self._check_server(client)
             if self._gtids is not None:
                 items = client.dump_gtid(self._gtids(), wait=self._wait)
-                yield from self._behind(items)
+                yield from self._behind(items, client)
             else:
-                self.place = self._reachable(client)
+                before, self.place = self.place.file, self._reachable(client)
+                if before != self.place.file:
+                    self._ended = before
                 anchor = self.place.anchor
                 start = self.place.position if anchor is None else anchor.pos
                 items = client.dump(self.place.file, start, wait=self._wait)
+                if self._ended and self._follows is not None:
+                    items = self._proved(items, self._follows, client)
                 yield from self._resumed(items, client)
             if self._wait and not self._stop:
                 raise LostConnectionError("it ended the stream", server=client.server)
@@ -232,6 +259,27 @@ class SteadyStream:
             how, server=client.server, file=self.place.file, position=self.place.position
         )
 
+    def _proved(
+        self, items: Iterator[Item], follows: Follows, client: ReplicationClient
+    ) -> Iterator[Item]:
+        """The items of the log that follows one which the server has not any more."""
+        held: list[Item] = []
+        for item in items:
+            held.append(item)
+            if isinstance(item, StreamEvent):
+                self._check_sum(item, client)
+            if isinstance(item, Heartbeat) or len(held) == _HEAD:
+                break
+        head = [item for item in held if isinstance(item, StreamEvent)]
+        why = follows(self._ended, head, client.facts) if head else None
+        if why is not None:
+            raise self._differs(
+                client, f"its {self.place.file} is not what followed {self._ended}: {why}"
+            )
+        self._ended = "" if head else self._ended
+        yield from held
+        yield from items
+
     def _resumed(self, items: Iterator[Item], client: ReplicationClient) -> Iterator[Item]:
         """A dump's items without those that were given before."""
         asked = self.place
@@ -247,21 +295,24 @@ class SteadyStream:
             elif isinstance(item, Heartbeat):
                 yield item
             elif item.file != asked.file or not again:
+                self._check_sum(item, client)
                 self._check_start(item, client)
                 self._advance(item)
                 yield item
             elif not item.made_up:
                 if anchor is not None and item.pos == anchor.pos:
                     if Anchor.of(item.pos, item.data) != anchor:
+                        self._check_sum(item, client)
                         raise self._differs(
                             client, f"its {asked.file} is not the one that was read before"
                         )
                     anchor = None
                 elif anchor is None and item.pos >= asked.position:
+                    self._check_sum(item, client)
                     self._advance(item)
                     yield item
 
-    def _behind(self, items: Iterator[Item]) -> Iterator[Item]:
+    def _behind(self, items: Iterator[Item], client: ReplicationClient) -> Iterator[Item]:
         """A dump by GTID without what was given before: the same server keeps its places."""
         asked, skipping = self.place, False
         for item in items:
@@ -273,6 +324,7 @@ class SteadyStream:
             elif isinstance(item, Heartbeat):
                 yield item
             elif not skipping or (item.file == asked.file and item.pos >= asked.position):
+                self._check_sum(item, client)
                 self._advance(item)
                 yield item
             elif item.header.type_code == EventType.FORMAT_DESCRIPTION_EVENT:
@@ -283,6 +335,21 @@ class SteadyStream:
         if start.file == self.place.file and start.position < self.place.position:
             raise self._differs(client, f"it begins {start.file} again")
         self.place = ResumePoint(start.file, start.position)
+
+    def _check_sum(self, event: StreamEvent, client: ReplicationClient) -> None:
+        """_WrongChecksum, but for an event that came so before, byte for byte."""
+        if event.checksum != "bad":
+            return
+        place = f"{event.file} at {event.pos}"
+        came = event.file, Anchor.of(event.pos, event.data)
+        if came == self._wrong:
+            if place not in self.bad_checksums[-1:]:
+                self.bad_checksums.append(place)
+            return
+        file, pos, times = self._wrong_at
+        again = (file, pos) == (event.file, event.pos)
+        self._wrong, self._wrong_at = came, (event.file, event.pos, times + 1 if again else 1)
+        raise _WrongChecksum(f"{place} came with a wrong checksum", server=client.server)
 
     def _check_start(self, event: StreamEvent, client: ReplicationClient) -> None:
         """Older servers send whatever stands at a position: an event must begin there."""

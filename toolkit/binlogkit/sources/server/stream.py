@@ -13,7 +13,6 @@ integer, 0 the end. Seen so from 5.6.24, 5.7.22, 8.0.31 and 9.7.4.
 from __future__ import annotations
 
 import struct
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -22,6 +21,7 @@ from binlogkit._kernel.cursor import Cursor
 from binlogkit.constants import CHECKSUM_LENGTH, HEADER_LENGTH, EventType
 from binlogkit.errors import DamageError, LimitError, LostConnectionError, ReplicationError
 from binlogkit.sources.connection import LOST_CODES, translated
+from binlogkit.sources.crc import ends_in_crc
 from binlogkit.sources.log_format import LogFormat, format_of
 from binlogkit.sources.raw import EventHeader, parse_header
 
@@ -77,7 +77,7 @@ class StreamEvent:
         """``ok``, ``bad`` or ``none``; a made-up event's is not there to be checked."""
         if self.made_up or not self.format.checksummed(self.header.type_code):
             return "none"
-        return "ok" if _checksummed(self.data) else "bad"
+        return "ok" if ends_in_crc(self.header, self.data) else "bad"
 
     @property
     def body(self) -> bytes:
@@ -186,7 +186,7 @@ class EventStream:
             raise self._nonsense(f"an event of {header.size} bytes in {len(data)}")
         try:
             if header.type_code == EventType.ROTATE_EVENT and header.log_pos == 0:
-                return self._file_start(data)
+                return self._file_start(header, data)
             if header.type_code in (
                 EventType.HEARTBEAT_LOG_EVENT,
                 EventType.HEARTBEAT_LOG_EVENT_V2,
@@ -200,21 +200,26 @@ class EventStream:
             raise self._nonsense("an event before a log is named")
         return self._event(header, data)
 
-    def _file_start(self, data: bytes) -> FileStart:
-        cursor = Cursor(_without_checksum(data), self.file, self.position, HEADER_LENGTH)
+    def _file_start(self, header: EventHeader, data: bytes) -> FileStart:
+        cursor = self._cursor(header, data)
         self.position = cursor.uint(8, "position")
         self.file = cursor.rest("file").decode("utf-8", "surrogateescape")
         self._format = LogFormat()
         return FileStart(self.file, self.position)
 
     def _heartbeat(self, header: EventHeader, data: bytes) -> Heartbeat:
-        cursor = Cursor(_without_checksum(data), self.file, self.position, HEADER_LENGTH)
+        cursor = self._cursor(header, data)
         position = self.position + (header.log_pos - self.position) % _WRAP
         if header.type_code == EventType.HEARTBEAT_LOG_EVENT_V2:
             position = _v2_position(cursor, position)
         if self._skips and position - self.position < _WRAP >> 1:
             self.position = position
         return Heartbeat(self.file, position)
+
+    def _cursor(self, header: EventHeader, data: bytes) -> Cursor:
+        """An event that the server made up, whose checksum depends on the log before it."""
+        body = data[:-CHECKSUM_LENGTH] if ends_in_crc(header, data) else data
+        return Cursor(body, self.file, self.position, HEADER_LENGTH)
 
     def _event(self, header: EventHeader, data: bytes) -> StreamEvent:
         start = self.position
@@ -241,13 +246,3 @@ def _v2_position(cursor: Cursor, position: int) -> int:
         if field == _HB_POSITION:
             position = value.packed("position")
     return position
-
-
-def _checksummed(data: bytes) -> bool:
-    stored = int.from_bytes(data[-CHECKSUM_LENGTH:], "little")
-    return zlib.crc32(memoryview(data)[:-CHECKSUM_LENGTH]) == stored
-
-
-def _without_checksum(data: bytes) -> bytes:
-    """An event that the server made up, whose checksum depends on the log before it."""
-    return data[:-CHECKSUM_LENGTH] if _checksummed(data) else data

@@ -222,21 +222,20 @@ _PREFIX = re.compile(r"0x|\\x|[xX]'|%", re.IGNORECASE)
 _BETWEEN = re.compile(r"[\s,;:{}()\[\]'\"+_-]+")
 
 
-def digits_of(line: str, at: int = 0, end: int | None = None) -> bytes:
+def digits_of(line: str) -> bytes:
     """The bytes of hex digits, in pairs, however they are set apart (``0xfe, 0x62``, ``\\xfe``).
 
     Errors: :class:`RowError`.
     """
-    end = len(line) if end is None else end
-    data = bytearray()
-    while at < end:
-        skipped = _BETWEEN.match(line, at, end) or _PREFIX.match(line, at, end)
+    at, data = 0, bytearray()
+    while at < len(line):
+        skipped = _BETWEEN.match(line, at) or _PREFIX.match(line, at)
         if skipped is not None:
             at = skipped.end()
             continue
         if line[at] in _PICTURE and data:
             break
-        group = _GROUP.match(line, at, end)
+        group = _GROUP.match(line, at)
         if group is None or len(group[0]) % 2:
             raise _bad(line, at, group)
         data += bytes.fromhex(group[0])

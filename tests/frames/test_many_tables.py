@@ -1,15 +1,14 @@
-"""Thousands of tables in turns: batches with rows in them, made together, as if one by one."""
+"""Thousands of tables in turns: batches with rows in them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import binlogkit as bk
-from binlogkit.frames import provenance, share_decoding, share_gathering, small_batches
+from binlogkit.frames import share_decoding, share_gathering
 from tests.frames.test_memory import bench
 
 DATA = Path(__file__).parents[1] / "_data"
@@ -69,21 +68,6 @@ def rows(source: Any, **options: Any) -> list[dict[str, Any]]:
     """All rows, in the log's order."""
     found = [row for b in bk.open(source, **options).batches() for row in b.batch.to_pylist()]
     return sorted(found, key=lambda row: int(row["seq"]))
-
-
-def test_together_they_are_as_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = []
-
-    def counted(*given: Any) -> Iterator[Any] | None:
-        made = small_batches.facts_of_many(*given)
-        calls.append(made is not None)
-        return made
-
-    monkeypatch.setattr(provenance, "facts_of_many", counted)
-    together = [rows(log) for log in LOGS]
-    assert calls.count(True) > 4
-    monkeypatch.setattr(provenance, "facts_of_many", lambda *given: None)
-    assert [rows(log) for log in LOGS] == together
 
 
 def test_a_small_batch_has_its_own_gtids() -> None:

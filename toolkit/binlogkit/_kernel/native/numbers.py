@@ -1,7 +1,77 @@
-"""DECIMAL as the integer that Arrow has for it; the form is that of ``_kernel/numbers.py``."""
+"""Cells that hold numbers, ENUM and SET; the forms are those of ``_kernel/numbers.py``."""
 
 import cython
+from cython.cimports.libc.math import isfinite
 from cython.cimports.libc.string import memcpy
+
+
+def read_as_stored(c, p, out):
+    memcpy(out, p, c.width)
+    return S_VALUE
+
+
+def read_int24(c, p, out):
+    small: int32_t = p[0] | p[1] << 8 | p[2] << 16
+    if c.kind == K_INT24:
+        small = (small ^ 0x800000) - 0x800000
+    memcpy(out, cython.address(small), 4)
+    return S_VALUE
+
+
+def read_year(_c, p, out):
+    short: int16_t = cython.cast(int16_t, p[0] + 1900 if p[0] else 0)
+    memcpy(out, cython.address(short), 2)
+    return S_VALUE
+
+
+def read_float(_c, p, out):
+    single: cython.float
+    memcpy(cython.address(single), p, 4)
+    if not isfinite(single):
+        return S_UNDECODABLE
+    memcpy(out, p, 4)
+    return S_VALUE
+
+
+def read_double(_c, p, out):
+    double: cython.double
+    memcpy(cython.address(double), p, 8)
+    if not isfinite(double):
+        return S_UNDECODABLE
+    memcpy(out, p, 8)
+    return S_VALUE
+
+
+def read_bit(c, p, out):
+    number: uint64_t = 0
+    i: cython.int
+    for i in range(c.width):
+        number = number << 8 | p[i]
+    if c.limit < 64 and number >> c.limit:
+        return S_UNDECODABLE
+    memcpy(out, cython.address(number), 8)
+    return S_VALUE
+
+
+def read_enum(c, p, out):
+    number: int32_t = p[0] if c.width == 1 else p[0] | p[1] << 8
+    code: uint16_t
+    if c.limit < 0:
+        code = cython.cast(uint16_t, number)
+        memcpy(out, cython.address(code), 2)
+    elif number > c.limit:
+        return S_UNDECODABLE
+    else:
+        memcpy(out, cython.address(number), 4)
+    return S_VALUE
+
+
+def read_set(c, p, out):
+    number: uint64_t = little(p, c.width)
+    if 0 <= c.limit < 64 and number >> c.limit:
+        return S_UNDECODABLE
+    memcpy(out, cython.address(number), 8)
+    return S_VALUE
 
 
 @cython.cfunc

@@ -1,0 +1,149 @@
+"""What is known of rows, against a model in plain Python: a dictionary, one change at a time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from binlogkit._kernel.native import continuity
+from binlogkit.analyses.continuity import Break, Rows
+from binlogkit.frames.schema import DIGESTS
+
+NONE, PARTLY, GONE, DOUBT, ABSENT = 0, 2, 4, 6, 8
+Image = tuple[int, int, int]
+Change = tuple[Image | None, Image | None]
+
+
+def batch(changes: list[Change]) -> pa.RecordBatch:
+    """Changes as (digests before, digests after)."""
+    sides = [
+        pa.array(
+            [None if c[side] is None else np.array(c[side], "<u8").tobytes() for c in changes],
+            pa.binary(24),
+        )
+        for side in range(2)
+    ]
+    return pa.RecordBatch.from_arrays(sides, names=list(DIGESTS))
+
+
+class Model:
+    """The rule, said the long way."""
+
+    def __init__(self, complete: bool) -> None:
+        self.complete = complete
+        self.strays = 0
+        self.rows: dict[int, list[int]] = {}
+
+    def take(self, changes: list[Change]) -> list[tuple[int, Break, int]]:
+        found: list[tuple[int, Break, int]] = []
+        if any(was is not None and not was[0] & 1 for was, _ in changes):
+            self.rows, self.complete, self.strays = {}, False, 0
+            return []
+        for i, (was, now) in enumerate(changes):
+            old = was[0] if was is not None and was[0] & 1 else None
+            new = now[0] if now is not None and now[0] & 1 else None
+            if was is not None and old is not None:
+                known = self.rows.get(old)
+                if known is None or known[0] == GONE:
+                    if (known is not None or self.complete) and not self.strays:
+                        found.append((i, Break.APPEARED, old))
+                elif any(k & 1 and w & 1 and k != w for k, w in zip(known, was[1:], strict=True)):
+                    found.append((i, Break.CHANGED, old))
+                if now is None or now[0] == PARTLY or (new is not None and new != old):
+                    self.rows[old] = [GONE, GONE]
+                else:
+                    before = self.rows.get(old, [PARTLY, PARTLY])
+                    self.rows[old] = [
+                        n if n & 1 else PARTLY if n != ABSENT else w if w & 1 else b
+                        for n, w, b in zip(now[1:], was[1:], before, strict=True)
+                    ]
+                    continue
+            self.strays += now is not None and new is None
+            if now is not None and new is not None:
+                known = self.rows.get(new)
+                if known is not None and known[0] not in (GONE, DOUBT):
+                    found.append((i, Break.MADE_AGAIN, new))
+                self.rows[new] = [n if n & 1 else PARTLY for n in now[1:]]
+        return found
+
+    def doubt(self, changes: list[Change]) -> None:
+        for image in (image for change in changes for image in change):
+            if image is not None and image[0] & 1:
+                self.rows[image[0]] = [DOUBT, DOUBT]
+
+
+KEYS = st.integers(0, 12).map(lambda n: 2 * (n << 40 ^ n) + 1)
+VALUES = st.one_of(st.integers(0, 2).map(lambda n: 2 * n + 1), st.sampled_from([PARTLY, ABSENT]))
+BEFORE = st.tuples(st.one_of(KEYS, st.just(ABSENT)), VALUES, VALUES)
+AFTER = st.tuples(st.one_of(KEYS, st.sampled_from([ABSENT, PARTLY])), VALUES, VALUES)
+CHANGES = st.one_of(
+    st.tuples(st.none(), AFTER), st.tuples(BEFORE, AFTER), st.tuples(BEFORE, st.none())
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    parts=st.lists(st.tuples(st.booleans(), st.lists(CHANGES, max_size=30)), max_size=8),
+    complete=st.booleans(),
+)
+def test_it_is_what_the_model_says(parts: list[tuple[bool, list[Change]]], complete: bool) -> None:
+    rows, model = Rows(), Model(complete)
+    rows.forget(empty=complete)
+    for doubted, changes in parts:
+        if doubted:
+            rows.doubt(batch(changes))
+            model.doubt(changes)
+        else:
+            assert rows.take(batch(changes)) == model.take(changes)
+
+
+@pytest.mark.parametrize("complete", [False, True])
+def test_many_rows_that_come_and_go(complete: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They grow, in a file too; those that are gone are let go where they need not be known."""
+    monkeypatch.setattr("binlogkit.analyses.continuity.IN_MEMORY", 1 << 16)
+    rows, model = Rows(), Model(complete)
+    rows.forget(empty=complete)
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        keys = rng.integers(0, 1 << 60, 1000, np.uint64).tolist()
+        made: list[Change] = [(None, (2 * key + 1, 3, 1)) for key in keys]
+        gone: list[Change] = [((2 * key + 1, 3, 1), None) for key in keys[:900]]
+        odd: list[Change] = [((2 * key + 1, 5, 1), None) for key in keys[890:902]]
+        for changes in (made, gone, odd):
+            assert rows.take(batch(changes)) == model.take(changes)
+    places = len(rows._memory) // 16
+    assert places == (8192 if complete else 32768)
+    assert rows.compared == 20 * 912
+
+
+def test_changes_of_one_side_only() -> None:
+    """A batch without any image on a side has no buffer for it."""
+    rows = Rows()
+    assert rows.take(batch([(None, (7, 3, 1))])) == []
+    assert rows.take(batch([((7, 3, 1), None)])) == []
+    assert rows.take(batch([((7, 3, 1), None)])) == [(0, Break.APPEARED, 7)]
+    assert rows.take(batch([((7, 3, 1), (9, 3, 1)), ((9, 5, 1), None)]).slice(1)) == []
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"memory": bytearray(16 * 12)},
+        {"memory": bytearray(16)},
+        {"tally": bytearray(24)},
+        {"after": b"\0" * 48},
+        {"start": -1},
+    ],
+)
+def test_wrong_sizes_are_refused(wrong: dict[str, Any]) -> None:
+    given: dict[str, Any] = {
+        "memory": bytearray(16 * 16), "tally": bytearray(32), "before": b"\0" * 24,
+        "after": b"\0" * 24, "start": 0,
+    } | wrong  # fmt: skip
+    with pytest.raises(ValueError):
+        continuity.take_changes(**given, complete=True)

@@ -1,0 +1,183 @@
+"""Rows that are changed outside the log, on real servers: every cause is found where its row is
+touched again, and a state is not determined since the last change that fits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import binlogkit as bk
+from binlogkit_fixtures.clock import start_server
+from binlogkit_fixtures.servers import Server, ServerSpec
+
+pytestmark = pytest.mark.server
+
+TABLE = "CREATE TABLE u.t (id INT PRIMARY KEY, n INT, b TEXT, j JSON, f FLOAT, d DATETIME(6))"
+ROW = "INSERT INTO u.t VALUES (1, 5, 'b', '{{\"k\": [1, 2]}}', 1.5, '2024-02-29 12:00:00')"
+UNLOGGED = "SET sql_log_bin = 0; {}; SET sql_log_bin = 1"
+
+#: By name: the statements after TABLE and ROW, whether the log shows it by an image, and the
+#: columns that differ, None where the row itself came or went.
+STORIES: dict[str, tuple[str, str, set[str] | None]] = {
+    "a number": (UNLOGGED.format("UPDATE u.t SET n = 500"), "UPDATE u.t SET d = NOW()", {"n"}),
+    "a number becomes NULL": (UNLOGGED.format("UPDATE u.t SET n = NULL"), "DELETE FROM u.t", {"n"}),
+    "a text": (UNLOGGED.format("UPDATE u.t SET b = 'B'"), "UPDATE u.t SET n = 1", {"b"}),
+    "a document": (
+        UNLOGGED.format("UPDATE u.t SET j = JSON_SET(j, '$.k[0]', 7)"),
+        "UPDATE u.t SET n = 1",
+        {"j"},
+    ),
+    "several": (
+        UNLOGGED.format("UPDATE u.t SET f = -1.5, d = '2000-01-01', b = NULL"),
+        "UPDATE u.t SET n = 1",
+        {"f", "d", "b"},
+    ),
+    "a key that goes": (
+        UNLOGGED.format("UPDATE u.t SET id = 2"),
+        "INSERT INTO u.t (id) VALUES (1)",
+        None,
+    ),
+    "a key that comes": (UNLOGGED.format("UPDATE u.t SET id = 2"), "UPDATE u.t SET n = 3", None),
+    "a delete": (UNLOGGED.format("DELETE FROM u.t"), ROW.format(), None),
+    "an insert": (
+        UNLOGGED.format("INSERT INTO u.t (id) VALUES (9)"),
+        "DELETE FROM u.t WHERE id = 9",
+        None,
+    ),
+    "an insert after a delete": (
+        "DELETE FROM u.t; " + UNLOGGED.format(ROW.format()),
+        "UPDATE u.t SET n = 6",
+        None,
+    ),
+    "truncated": (UNLOGGED.format("TRUNCATE u.t"), ROW.format(), None),
+    "after a rename": (
+        UNLOGGED.format("UPDATE u.t SET n = 7")
+        + "; RENAME TABLE u.t TO u.old, u.old TO u.t; ALTER TABLE u.t COMMENT 'x'",
+        "UPDATE u.t SET f = 2",
+        {"n"},
+    ),
+}
+
+
+@pytest.fixture(scope="module", params=["5.7", "8.0", "9"])
+def server(request: pytest.FixtureRequest) -> Iterator[Server]:
+    spec = ServerSpec(request.param, {"log-bin": "binlog", "secure-file-priv": ""})
+    with start_server(spec, "auto", "real")[0] as running:
+        yield running
+
+
+def play(server: Server, *statements: str, image: str = "FULL") -> None:
+    """Carry out statements, several in one divided by ``;``, in one session."""
+    with server.connect(autocommit=True) as connection, connection.cursor() as cursor:
+        cursor.execute(f"SET binlog_format = ROW, binlog_row_image = {image}")
+        for statement in "; ".join(statements).split("; "):
+            cursor.execute(statement)
+
+
+def begun(server: Server) -> str:
+    """The name of a new log."""
+    play(server, "DROP DATABASE IF EXISTS u", "FLUSH BINARY LOGS", "CREATE DATABASE u")
+    return str(server.binlog_names()[-1])
+
+
+def unlogged(found: bk.Verification) -> list[Any]:
+    """The findings of rows that were changed outside the log."""
+    return [f for f in found.findings if f.code == "unlogged_change"]
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_a_change_outside_the_log(server: Server, name: str, tmp_path: Path) -> None:
+    """Found with row and values; the state is what SELECT shows, and is not determined."""
+    before, shows, columns = STORIES[name]
+    file = begun(server)
+    play(server, TABLE, ROW.format(), before)
+    fits = server.copy_binlog(file, tmp_path / "before")
+    play(server, shows)
+    held = server.query("SELECT id, n, b FROM u.t ORDER BY id")
+    log = bk.open(str(server.copy_binlog(file, tmp_path)))
+
+    assert not unlogged(bk.open(str(fits)).verify(images=True)), "nothing shows it yet"
+    assert bk.open(str(fits)).state("u.t").determined
+    (found,) = unlogged(log.verify(images=True))
+    assert found.tables == {"u.t"} and found.place.pos is not None
+    for column in columns or ():
+        assert f"{column}=" in found.found
+    if columns is None:
+        assert " as " not in found.found
+    state = log.state("u.t")
+    assert not state.determined
+    assert "unlogged" in state.findings.column("finding").to_pylist()
+    if columns is not None:  # the image after a change has the whole row
+        frame = state.frame()[["id", "n", "b"]]
+        rows = frame.astype(object).where(frame.notna(), None).values.tolist()
+        assert rows == list(map(list, held))
+
+
+@pytest.mark.parametrize("image", ["MINIMAL", "NOBLOB"])
+def test_images_that_lack_columns(server: Server, image: str, tmp_path: Path) -> None:
+    """Keys tell rows that come and go; what both images have is compared; all else fits."""
+    file = begun(server)
+    play(
+        server, TABLE, ROW.format(), ROW.format().replace("(1,", "(2,"),
+        "UPDATE u.t SET n = n + 1", "UPDATE u.t SET b = 'c'", "UPDATE u.t SET j = '[]', n = NULL",
+        "UPDATE u.t SET id = id + 10", "DELETE FROM u.t WHERE id = 11",
+        image=image,
+    )  # fmt: skip
+    log = bk.open(str(server.copy_binlog(file, tmp_path)))
+    found = log.verify(images=True)
+    assert not unlogged(found)
+    play(server, UNLOGGED.format("DELETE FROM u.t"), "INSERT INTO u.t (id) VALUES (12)")
+    log = bk.open(str(server.copy_binlog(file, tmp_path)))
+    (found_one,) = unlogged(log.verify(images=True))
+    assert "id=12" in found_one.found
+
+
+def test_a_cascade(server: Server, tmp_path: Path) -> None:
+    """Up to 9.5 InnoDB carries it out below the log; from 9.6 on it is logged."""
+    file = begun(server)
+    play(
+        server,
+        "CREATE TABLE u.p (id INT PRIMARY KEY)",
+        "CREATE TABLE u.c (id INT PRIMARY KEY, p INT, s INT,"
+        " FOREIGN KEY (p) REFERENCES u.p (id) ON DELETE SET NULL,"
+        " FOREIGN KEY (s) REFERENCES u.p (id) ON DELETE CASCADE)",
+        "INSERT INTO u.p VALUES (1), (2)",
+        "INSERT INTO u.c VALUES (1, 1, NULL), (2, NULL, 2)",
+        "DELETE FROM u.p",
+        "UPDATE u.c SET s = NULL, p = NULL, id = 10 WHERE id = 1",
+        "INSERT INTO u.c VALUES (2, NULL, NULL)",
+    )
+    found = unlogged(bk.open(str(server.copy_binlog(file, tmp_path))).verify(images=True))
+    logged = server.query("SELECT VERSION()")[0][0].startswith("9")
+    assert len(found) == (0 if logged else 2)
+    assert all("a foreign key's cascade may" in f.found and f.grade == "note" for f in found)
+
+
+def test_a_merge_table(server: Server, tmp_path: Path) -> None:
+    file = begun(server)
+    play(
+        server,
+        "CREATE TABLE u.one (id INT PRIMARY KEY, n INT) ENGINE=MyISAM",
+        "CREATE TABLE u.m (id INT PRIMARY KEY, n INT) ENGINE=MERGE UNION=(u.one)",
+        "INSERT INTO u.one VALUES (1, 1)",
+        "UPDATE u.m SET n = 2",
+        "DELETE FROM u.one",
+    )
+    (found,) = unlogged(bk.open(str(server.copy_binlog(file, tmp_path))).verify(images=True))
+    assert found.tables == {"u.one"} and "n=1" in found.found and "n=2" in found.found
+
+
+def test_a_missing_file_explains_it(server: Server, tmp_path: Path) -> None:
+    """What may have happened in it is no change outside of the log."""
+    first = begun(server)
+    play(server, TABLE, ROW.format(), "FLUSH BINARY LOGS", "UPDATE u.t SET n = 9")
+    play(server, "FLUSH BINARY LOGS", "UPDATE u.t SET b = 'z'")
+    files = [server.copy_binlog(name, tmp_path) for name in server.binlog_names()]
+    at = [file.name for file in files].index(first)
+    found = bk.open([str(files[at]), str(files[at + 2])]).verify(images=True)
+    assert not unlogged(found)
+    assert "file_missing" in [f.code for f in found.findings]
+    assert not unlogged(bk.open(list(map(str, files[at:]))).verify(images=True))

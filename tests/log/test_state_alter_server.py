@@ -1,0 +1,213 @@
+"""What ALTER TABLE makes of rows that are there, and of columns that images leave out.
+
+Each story's state is held against the server's own SELECT. Every pair of types is a campaign,
+tests/truth/type_changes.py.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+import binlogkit as bk
+from binlogkit_fixtures.clock import start_server
+from binlogkit_fixtures.servers import Server, ServerSpec
+from binlogkit_fixtures.truth import read_tables
+from tests.truth.truth_checks import judge_state
+
+pytestmark = pytest.mark.server
+
+#: Statements by story, of a table u.t each. No cell may be unknown.
+STORIES: Mapping[str, Sequence[str]] = {
+    "NULL where NOT NULL becomes the implicit default": (
+        "CREATE TABLE u.t (id INT PRIMARY KEY, v INT, d DECIMAL(5,2), w VARCHAR(9), b BINARY(3))",
+        "INSERT INTO u.t VALUES (1, NULL, NULL, NULL, NULL), (2, 5, 1.5, 'x', 'y')",
+        "SET sql_mode = ''",
+        "ALTER TABLE u.t MODIFY v INT NOT NULL, MODIFY d DECIMAL(7,3) NOT NULL, "
+        "MODIFY w VARCHAR(9) NOT NULL, MODIFY b BINARY(4) NOT NULL",
+    ),
+    "labels": (
+        "CREATE TABLE u.t (id INT PRIMARY KEY, s SET('a','b','c'), e ENUM('x','y'))",
+        "INSERT INTO u.t VALUES (1, 'a,b', 'x'), (2, 'c', 'y'), (3, '', NULL)",
+        "ALTER TABLE u.t MODIFY s SET('c','b','a'), MODIFY e ENUM('Y','z','X')",
+    ),
+    "digits": (
+        "CREATE TABLE u.t (id INT PRIMARY KEY, d DECIMAL(10,2), n DECIMAL(10,2), t DATETIME, "
+        "f DATETIME(3), i TIME(3))",
+        "INSERT INTO u.t VALUES (1, 1.5, -2.45, '2020-01-01 01:02:03', "
+        "'1969-12-31 23:59:58.5', '-00:00:00.5'), (2, -1, 2.45, NULL, '2020-01-01', '1:2:3.4')",
+        "ALTER TABLE u.t MODIFY d DECIMAL(12,4), MODIFY n DECIMAL(10,1), MODIFY t DATETIME(3), "
+        "MODIFY f DATETIME, MODIFY i TIME",
+    ),
+    "digits, with rows in the new type": (
+        "CREATE TABLE u.t (id INT PRIMARY KEY, v DECIMAL(10,2))",
+        "INSERT INTO u.t VALUES (1, 1.5)",
+        "ALTER TABLE u.t MODIFY v DECIMAL(12,4)",
+        "INSERT INTO u.t VALUES (2, 2.25)",
+    ),
+    "integers, clamped": (
+        "CREATE TABLE u.t (id INT PRIMARY KEY, v INT, w INT)",
+        "INSERT INTO u.t VALUES (1, 300, -5), (2, -300, 7)",
+        "SET sql_mode = ''",
+        "ALTER TABLE u.t MODIFY v TINYINT, MODIFY w BIGINT UNSIGNED",
+    ),
+    "texts": (
+        "CREATE TABLE u.t (id INT PRIMARY KEY, v VARCHAR(9), c CHAR(5), l VARCHAR(9)) "
+        "CHARSET latin1",
+        "INSERT INTO u.t VALUES (1, 'a  ', 'é', 'ß'), (2, 'abc', NULL, '€')",
+        "ALTER TABLE u.t MODIFY v CHAR(9), MODIFY c VARCHAR(3), "
+        "MODIFY l TEXT CHARACTER SET utf8mb4",
+        "ALTER TABLE u.t CONVERT TO CHARACTER SET utf8mb4",
+    ),
+    "a key that is cut": (
+        "CREATE TABLE u.t (id CHAR(9), n DECIMAL(9,2), v INT, PRIMARY KEY (id, n))",
+        "INSERT INTO u.t VALUES ('abcdef', 1.25, 1), ('bcdefg', 2.25, 2), ('c', -1, 3)",
+        "SET sql_mode = ''",
+        "ALTER TABLE u.t MODIFY id VARCHAR(3), MODIFY n DECIMAL(9,1)",
+        "UPDATE u.t SET v = 3 WHERE id = 'abc'",
+        "DELETE FROM u.t WHERE id = 'bcd'",
+    ),
+    "constants that minimal images leave out": (
+        "CREATE TABLE u.t (id INT PRIMARY KEY, v INT NOT NULL DEFAULT 7, "
+        "u INT UNSIGNED DEFAULT '8', w VARCHAR(9) DEFAULT 'x ', c CHAR(3) DEFAULT 'y ', "
+        "n INT, z TEXT, d DATE DEFAULT '2020-02-03', "
+        "t DATETIME(3) DEFAULT '2020-01-01 00:00:00.5', i TIME DEFAULT '-01:02:03', "
+        "e ENUM('a','b') DEFAULT 'B', s SET('a','b') DEFAULT 'b,a', m DECIMAL(5,2) DEFAULT 1.5, "
+        "f FLOAT DEFAULT 0.1, g DOUBLE DEFAULT -1.5e3, b BINARY(3) DEFAULT 'q', r VARBINARY(3) "
+        "DEFAULT x'00ff', o BIT(5) DEFAULT b'101', y YEAR DEFAULT 1999, p TIMESTAMP NULL, "
+        "h BOOLEAN DEFAULT TRUE, q TIMESTAMP DEFAULT CURRENT_TIMESTAMP)",
+        "SET binlog_row_image = MINIMAL",
+        "INSERT INTO u.t (id) VALUES (1)",
+        "INSERT INTO u.t (id, v, n) VALUES (2, 3, 4)",
+        "ALTER TABLE u.t ALTER v SET DEFAULT 9, ALTER w DROP DEFAULT, ALTER m SET DEFAULT -2",
+        "INSERT INTO u.t (id, w) VALUES (3, 'w')",
+        "UPDATE u.t SET n = 5 WHERE id = 1",
+    ),
+    "implicit defaults that minimal images leave out": (
+        "CREATE TABLE u.t (id INT PRIMARY KEY, v INT NOT NULL, w VARCHAR(9) NOT NULL, b BINARY(3) "
+        "NOT NULL, e ENUM('a','b') NOT NULL, s SET('a','b') NOT NULL, m DECIMAL(5,2) NOT NULL)",
+        "SET binlog_row_image = MINIMAL, sql_mode = ''",
+        "INSERT INTO u.t (id) VALUES (1)",
+    ),
+    "columns that are added": (
+        "CREATE TABLE u.t (id INT PRIMARY KEY)",
+        "INSERT INTO u.t VALUES (1)",
+        "SET sql_mode = ''",
+        "ALTER TABLE u.t ADD v INT NOT NULL DEFAULT 3, ADD w TEXT, ADD x VARCHAR(3) DEFAULT 'q', "
+        "ADD y TIMESTAMP NULL, ADD z DOUBLE DEFAULT 1.5, ADD c CHAR(3) DEFAULT 'c ', "
+        "ADD d DATE DEFAULT '2020-02-03', ADD b BINARY(2) NOT NULL, ADD e ENUM('x','y') NOT NULL, "
+        "ADD t DATETIME(1) DEFAULT '2020-01-01 01:02:03.4', ADD f FLOAT NOT NULL",
+    ),
+    "a key": (
+        "CREATE TABLE u.t (id INT PRIMARY KEY, v INT)",
+        "INSERT INTO u.t VALUES (1, 1), (2, 2)",
+        "ALTER TABLE u.t CHANGE id k BIGINT UNSIGNED",
+        "UPDATE u.t SET v = 3 WHERE k = 1",
+        "DELETE FROM u.t WHERE k = 2",
+    ),
+}
+NUMBERED = (
+    "CREATE TABLE u.t (v INT, w INT)",
+    "INSERT INTO u.t VALUES (1, 1), (2, 1), (2, 1)",
+    "ALTER TABLE u.t ADD COLUMN id INT AUTO_INCREMENT PRIMARY KEY FIRST",
+    "UPDATE u.t SET w = 2 WHERE id = 2",
+    "DELETE FROM u.t WHERE id = 1",
+    "INSERT INTO u.t (v, w) VALUES (9, 9)",
+)
+#: Cells may be unknown here, but not wrong.
+UNCERTAIN = (
+    "CREATE TABLE u.t (id INT PRIMARY KEY, f FLOAT, g DOUBLE(9,3), d DATE, n INT, t VARCHAR(9))",
+    "INSERT INTO u.t VALUES (1, 1.26, 1.125, NULL, 0, '日'), (2, NULL, 2, '2020-01-01', 5, 'a')",
+    "SET sql_mode = ''",
+    "ALTER TABLE u.t MODIFY f FLOAT(5,1), MODIFY g DOUBLE(9,1), MODIFY d DATE NOT NULL, "
+    "MODIFY n INT AUTO_INCREMENT UNIQUE, MODIFY t VARCHAR(9) CHARACTER SET latin1, "
+    "ADD s TIMESTAMP, ADD c TIMESTAMP DEFAULT CURRENT_TIMESTAMP, ADD z DATE NOT NULL",
+)
+TRUNCATING = (
+    "CREATE TABLE u.t (id INT PRIMARY KEY, v DATETIME(3), w TIME(3))",
+    "INSERT INTO u.t VALUES (1, '2020-01-01 01:02:03.9', '-1:2:3.9')",
+    "SET sql_mode = 'TIME_TRUNCATE_FRACTIONAL'",
+    "ALTER TABLE u.t MODIFY v DATETIME, MODIFY w TIME",
+)
+
+
+@pytest.fixture(scope="module", params=["5.7", "8.0", "9"])
+def server(request: pytest.FixtureRequest) -> Iterator[Server]:
+    """A server of each series."""
+    spec = ServerSpec(request.param, {"log-bin": "binlog"})
+    with start_server(spec, "auto", "real")[0] as found:
+        yield found
+
+
+def _differences(
+    server: Server, story: Sequence[str], folder: Path, notes: Counter[str]
+) -> list[str]:
+    """What the state says of u.t, and the server does not."""
+    with server.connect(autocommit=True) as connection, connection.cursor() as cursor:
+        cursor.execute("DROP DATABASE IF EXISTS u")
+        cursor.execute("FLUSH BINARY LOGS")
+        cursor.execute("CREATE DATABASE u CHARSET utf8mb4")
+        cursor.execute("SET binlog_format = ROW, time_zone = '+00:00'")
+        for statement in story:
+            cursor.execute(statement)
+        cursor.execute("SET sql_mode = ''")
+        table = read_tables(connection, ["u"])["u.t"]
+    log = bk.open(str(server.copy_binlog(server.binlog_names()[-1], folder)))
+    return list(judge_state(log.state("u.t"), table, "u.t", notes))
+
+
+@pytest.mark.parametrize("story", STORIES)
+def test_rows_after_an_alter(server: Server, story: str, tmp_path: Path) -> None:
+    notes: Counter[str] = Counter()
+    assert _differences(server, STORIES[story], tmp_path, notes) == []
+    assert notes["rows determined"] == notes["rows"] > 0
+    assert not notes["unknown cells"]
+
+
+def test_fractions_that_are_cut(server: Server, tmp_path: Path) -> None:
+    if server.version.startswith("5.7"):
+        pytest.skip("5.7 has no TIME_TRUNCATE_FRACTIONAL")
+    notes: Counter[str] = Counter()
+    assert _differences(server, TRUNCATING, tmp_path, notes) == []
+    assert notes["rows determined"] == 1 and not notes["unknown cells"]
+
+
+def test_rows_that_an_alter_numbers(server: Server, tmp_path: Path) -> None:
+    """Which row got which number is not in the log, until it is changed."""
+    notes: Counter[str] = Counter()
+    assert _differences(server, NUMBERED, tmp_path, notes) == []
+    assert notes["rows determined"] == 3 and notes["unknown cells"] == 1
+    minimal = (*NUMBERED[:2], "SET binlog_row_image = MINIMAL", *NUMBERED[2:])
+    notes.clear()
+    _differences(server, minimal, tmp_path, notes)
+    assert not notes["rows determined"]
+
+
+def test_defaults_of_a_schema_file(server: Server, tmp_path: Path) -> None:
+    create = "CREATE TABLE u.t (id INT PRIMARY KEY, v INT DEFAULT 4, w CHAR(3) DEFAULT 'abc')"
+    server.query("DROP DATABASE IF EXISTS u")
+    server.query("CREATE DATABASE u")
+    server.query(create)
+    server.query("FLUSH BINARY LOGS")
+    with server.connect(autocommit=True) as connection, connection.cursor() as cursor:
+        cursor.execute("SET binlog_format = ROW, binlog_row_image = MINIMAL")
+        cursor.execute("INSERT INTO u.t (id) VALUES (1)")
+        cursor.execute("ALTER TABLE u.t ADD x INT NOT NULL DEFAULT 3")
+    schema = tmp_path / "schema.sql"
+    schema.write_text(f"CREATE DATABASE u; USE u; {create};")
+    log = bk.open(str(server.copy_binlog(server.binlog_names()[-1], tmp_path)), schema=str(schema))
+    (record,) = log.state("u.t").records()
+    assert record["values"] == {"id": 1, "v": 4, "w": "abc", "x": 3} and not record["unknown"]
+
+
+def test_what_is_not_certain_is_unknown(server: Server, tmp_path: Path) -> None:
+    notes: Counter[str] = Counter()
+    assert _differences(server, UNCERTAIN, tmp_path, notes) == []
+    assert notes["rows determined"] == 2 and notes["altered determined=True"] == 1
+    state = bk.open(str(tmp_path / server.binlog_names()[-1])).state("u.t")
+    assert state.rows_determined and not state.determined
+    first, second = state.rows["unknown"].to_pylist()
+    assert first[:5] == ["f", "g", "d", "n", "t"] and "d" not in second

@@ -1,0 +1,135 @@
+"""Undo scripts of real logs on the servers that wrote them: what SELECT shows afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import binlogkit as bk
+from binlogkit.reports.sql import SqlOptions, script
+from binlogkit_fixtures.clock import start_server
+from binlogkit_fixtures.servers import Server, ServerSpec
+
+pytestmark = pytest.mark.server
+
+OPTIONS = {"log-bin": "binlog", "secure-file-priv": ""}
+
+
+@pytest.fixture(scope="module", params=["5.7", "8.0", "9"])
+def server(request: pytest.FixtureRequest) -> Iterator[Server]:
+    with start_server(ServerSpec(request.param, OPTIONS), "auto", "real")[0] as running:
+        yield running
+
+
+class Story:
+    """A database whose log begins anew; ``undo`` is of what was done after ``mark``."""
+
+    def __init__(self, server: Server, folder: Path, db: str) -> None:
+        self.server, self.folder, self.db = server, folder, db
+        self.session = server.connect(autocommit=True)
+        self.run(f"CREATE DATABASE {db}", f"USE {db}", "FLUSH BINARY LOGS")
+        self.name = server.binlog_names()[-1]
+        self.pos = 4
+
+    def run(self, *statements: str) -> list[tuple[Any, ...]]:
+        rows: list[tuple[Any, ...]] = []
+        with self.session.cursor() as cursor:
+            for statement in statements:
+                cursor.execute(statement)
+                rows = list(cursor.fetchall())
+        return rows
+
+    def mark(self) -> None:
+        self.pos = int(self.run(f"SHOW BINLOG EVENTS IN '{self.name}'")[-1][4])
+
+    def log(self) -> bk.Log:
+        return bk.open(str(self.server.copy_binlog(self.name, self.folder)))
+
+    def undo(self, **filters: Any) -> tuple[Any, ...]:
+        """Run the script; its verdict."""
+        plans = self.log().undo(start_position=self.pos, **filters)
+        options = SqlOptions(commit=True, despite_refused=True)
+        verdict: tuple[Any, ...] = ()
+        for line in script(plans, options):
+            if not line.startswith("--"):
+                rows = self.run(line.rstrip(";\n"))
+                verdict = rows[0] if rows else verdict
+        return verdict
+
+
+def test_tables_and_columns_that_were_renamed_or_are_gone(server: Server, tmp_path: Path) -> None:
+    story = Story(server, tmp_path, "later")
+    story.run(
+        "CREATE TABLE a (id INT PRIMARY KEY, v INT, w VARCHAR(9), x INT)",
+        "CREATE TABLE gone LIKE a", "CREATE TABLE emptied LIKE a",
+        "INSERT INTO a VALUES (1, 1, 'one', 1), (2, 2, 'two', 2), (3, 3, 'three', 3)",
+    )  # fmt: skip
+    story.mark()
+    story.run(
+        "UPDATE a SET v = v + 10 WHERE id < 3", "UPDATE a SET w = 'other' WHERE id = 3",
+        "UPDATE a SET x = 0 WHERE id = 1",
+        "INSERT INTO gone VALUES (1, 1, '', 1)", "INSERT INTO emptied VALUES (1, 1, '', 1)",
+        "RENAME TABLE a TO spare, gone TO a, spare TO gone",
+        "DROP TABLE a", "TRUNCATE emptied",
+        "ALTER TABLE gone CHANGE v n BIGINT, MODIFY w VARCHAR(20), DROP COLUMN x",
+        "INSERT INTO gone VALUES (4, 4, 'four')",
+        "ALTER TABLE gone RENAME TO kept, CHANGE n number BIGINT",
+        "DELETE FROM kept WHERE id = 2",
+    )  # fmt: skip
+    verdict = story.undo()
+    assert verdict[:3] == (5, 5, 0)
+    assert verdict[-1] == "committed 5 statements; 5 changes were refused and not carried out"
+    rows = story.run("SELECT id, number, w FROM kept ORDER BY id")
+    assert rows == [(1, 1, "one"), (2, 2, "two"), (3, 3, "three")]
+
+
+def test_a_table_without_a_key_with_inexact_values(server: Server, tmp_path: Path) -> None:
+    """Only the changes of rows that hold such values are refused."""
+    story = Story(server, tmp_path, "keyless")
+    story.run(
+        "CREATE TABLE bare (a INT, f FLOAT, j JSON)",
+        "INSERT INTO bare VALUES (1, 0.1, '{}'), (1, 0.1, '{}'), (2, NULL, NULL), (2, NULL, NULL)",
+        "CREATE TABLE good (id INT PRIMARY KEY, v INT)", "INSERT INTO good VALUES (1, 1)",
+    )  # fmt: skip
+    story.mark()
+    story.run(
+        "UPDATE bare SET a = 5 WHERE a = 1 LIMIT 1", "UPDATE bare SET a = 6 WHERE a = 2 LIMIT 1",
+        "DELETE FROM bare WHERE a = 1", "UPDATE good SET v = 2",
+    )  # fmt: skip
+    verdict = story.undo()
+    assert verdict[:3] == (3, 1, 0)
+    assert verdict[-1] == "committed 3 statements; 1 change was refused and not carried out"
+    assert story.run("SELECT v FROM good") == [(1,)]
+    assert story.run("SELECT a, COUNT(*) FROM bare GROUP BY a ORDER BY a") == [
+        (1, 1),
+        (2, 2),
+        (5, 1),
+    ]
+
+
+def test_a_trigger_that_changes_what_is_written(server: Server, tmp_path: Path) -> None:
+    """Each statement changes one row, and the row is not what it was: nothing is kept."""
+    story = Story(server, tmp_path, "triggers")
+    story.run(
+        "CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1, 1), (2, 2), (3, 3)",
+        "CREATE TABLE bare (v INT, w VARCHAR(9))", "INSERT INTO bare VALUES (7, 'x'), (1, 'x')",
+    )  # fmt: skip
+    story.mark()
+    story.run("UPDATE t SET v = v + 10 WHERE id < 3", "DELETE FROM t WHERE id = 3")
+    story.run("DELETE FROM bare WHERE v = 1")
+    story.run(
+        "CREATE TRIGGER u BEFORE UPDATE ON t FOR EACH ROW SET NEW.v = IF(NEW.id = 2, 0, NEW.v)",
+        "CREATE TRIGGER i BEFORE INSERT ON t FOR EACH ROW SET NEW.v = NEW.v + 1",
+        "CREATE TRIGGER b BEFORE INSERT ON bare FOR EACH ROW SET NEW.v = 7",
+    )  # fmt: skip
+    verdict = story.undo()
+    assert verdict[:5] == (4, 0, 0, 3, "1 2 3")
+    assert verdict[-1] == "rolled back: not every row holds what was written to it"
+    assert story.run("SELECT * FROM t ORDER BY id") == [(1, 11), (2, 12)]
+    story.run("DROP TRIGGER u", "DROP TRIGGER i", "DROP TRIGGER b")
+    assert story.undo()[-1] == "committed"
+    assert story.run("SELECT * FROM t ORDER BY id") == [(1, 1), (2, 2), (3, 3)]
+    assert story.run("SELECT * FROM bare ORDER BY v") == [(1, "x"), (7, "x")]

@@ -1,0 +1,151 @@
+"""What DDL after a change did to its table: by which names a statement finds it now.
+
+Tables and columns that were renamed get their new names. What was dropped, emptied or converted
+since cannot be written or compared any more; the reasons say where that happened.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from binlogkit.analyses.point_in_time.boundary import Boundary, Name
+from binlogkit.analyses.point_in_time.structure import Alteration
+
+_SEQ = attrgetter("seq")
+_GONE = {
+    "drop": "the table was dropped later",
+    "drop_database": "the table's database was dropped later",
+    "truncate": "the table was emptied later",
+    "create": "the table was made anew later",
+    "unknown": "a later statement on the table could not be understood",
+    "alter": "a later ALTER TABLE could not be understood",
+    "statement_write": "rows of the table were moved later without row events",
+}
+_IMAGES = ("before", "after")
+
+
+@dataclass(slots=True)
+class Fate:
+    """What became of a table after some point of the log.
+
+    ``name``: its last one; ``renamed``: its columns by the names they had; ``gone``: why columns,
+    by those names, cannot be written or compared; ``refused``: why nothing of it can.
+    """
+
+    name: Name
+    renamed: dict[str, str] = field(default_factory=dict)
+    gone: dict[str, str] = field(default_factory=dict)
+    refused: str | None = None
+
+    def take(self, boundary: Boundary) -> None:
+        """Follow what happens next to the table."""
+        place = f"({boundary.file} at {boundary.pos})"
+        if boundary.action == "rename" and boundary.new_name is not None:
+            if boundary.name == self.name:
+                self.name = boundary.new_name
+        elif boundary.action == "alter" and boundary.alteration is not None:
+            self._alter(boundary.alteration, place)
+        elif boundary.action in _GONE and not (boundary.conditional or boundary.may_write):
+            self.refused = f"{_GONE[boundary.action]} {place}"
+
+    def _alter(self, done: Alteration, place: str) -> None:
+        first = {new: old for old, new in self.renamed.items()}
+        for column in done.dropped:
+            self.gone.setdefault(first.get(column, column), f"was dropped later {place}")
+        for column, new in done.renamed.items():
+            self.renamed[first.get(column, column)] = new
+        first |= {new: first.get(old, old) for old, new in done.renamed.items()}
+        for column in sorted(done.converted):
+            self.gone.setdefault(first.get(column, column), f"was converted later {place}")
+
+    def refuse_collisions(self, columns: Sequence[str]) -> None:
+        """Refuse a table of which one column got the name that another one had."""
+        names = [self.renamed.get(column, column) for column in columns]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice and self.refused is None:
+            self.refused = f"later another column was called {', '.join(twice)}"
+        if twice:
+            self.renamed = {}
+
+
+class LaterDDL:
+    """The boundaries of a log, by the tables that they concern."""
+
+    def __init__(self, boundaries: Sequence[Boundary]) -> None:
+        self._of: dict[Name, list[Boundary]] = {}
+        for boundary in boundaries:
+            self._of.setdefault(boundary.name, []).append(boundary)
+
+    def _next(self, name: Name, seq: int) -> Boundary | None:
+        """The first boundary of a table, or of its database, after a place."""
+        found = []
+        for key in (name, (name[0], "")):
+            known = self._of.get(key, [])
+            at = bisect_right(known, seq, key=_SEQ)
+            found += [b for b in known[at:] if key == name or b.action == "drop_database"][:1]
+        return min(found, key=_SEQ, default=None)
+
+    def fate(self, name: Name, seq: int) -> Fate:
+        """What became of the table that has this name at a place of the log."""
+        fate = Fate(name)
+        while fate.refused is None and (boundary := self._next(fate.name, seq)) is not None:
+            fate.take(boundary)
+            seq = boundary.seq
+        return fate
+
+    def parts(self, batch: pa.RecordBatch) -> Iterator[tuple[pa.RecordBatch, Fate]]:
+        """A table's changes, cut where its fate differs, by the names that it has now."""
+        if not batch.num_rows:
+            return
+        name = (batch["db"][0].as_py(), batch["table"][0].as_py())
+        seqs = batch["seq"].to_numpy()
+        cuts = [seqs[0]]
+        while (boundary := self._next(name, cuts[-1])) is not None and boundary.seq < seqs[-1]:
+            cuts.append(boundary.seq)
+        starts = np.searchsorted(seqs, cuts).tolist()
+        for start, end in zip(starts, [*starts[1:], len(seqs)], strict=True):
+            if start < end:
+                fate = self.fate(name, int(seqs[start]))
+                fate.refuse_collisions(batch.schema.field("after").type.names)
+                yield _named(batch.slice(start, end - start), fate), _under_new_names(fate)
+
+
+def _under_new_names(fate: Fate) -> Fate:
+    gone = {fate.renamed.get(c, c): f"column {c} {why}" for c, why in fate.gone.items()}
+    return replace(fate, gone=gone)
+
+
+def _named(batch: pa.RecordBatch, fate: Fate) -> pa.RecordBatch:
+    """Changes with the names that their table and its columns have now."""
+    count, schema = batch.num_rows, batch.schema
+    metadata = dict(schema.metadata or {})
+    for column, text in zip(("db", "table"), fate.name, strict=True):
+        at = schema.get_field_index(column)
+        texts = pa.repeat(text, count).cast(schema.field(at).type)
+        batch = batch.set_column(at, schema.field(at), texts)
+    if not fate.renamed:
+        return batch
+    if b"binlogkit:key" in metadata:
+        key = [fate.renamed.get(c, c) for c in json.loads(metadata[b"binlogkit:key"])]
+        metadata[b"binlogkit:key"] = json.dumps(key).encode()
+    for image in _IMAGES:
+        at = schema.get_field_index(image)
+        renamed = _image(batch.column(at), fate.renamed)
+        batch = batch.set_column(at, schema.field(at).with_type(renamed.type), renamed)
+    return batch.replace_schema_metadata(metadata)
+
+
+def _image(image: Any, renamed: dict[str, str]) -> pa.StructArray:
+    fields = [f.with_name(renamed.get(f.name, f.name)) for f in image.type]
+    columns = [image.field(i) for i in range(len(fields))]
+    if not fields:
+        return image
+    return pa.StructArray.from_arrays(columns, fields=fields, mask=image.is_null())

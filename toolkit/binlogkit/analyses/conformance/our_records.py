@@ -1,0 +1,91 @@
+"""Our events and rows by their keys, in order and no further ahead than asked."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from binlogkit.analyses.conformance.event_fields import our_statement
+
+Key = tuple[int, int]
+Record = Mapping[str, Any]
+
+_LOOKAHEAD = 64
+
+
+def key_of(record: Record) -> Key:
+    """``(pos, inner)`` of an event or row record; -1 outside a payload."""
+    inner = record.get("inner")
+    return (int(record["pos"]), -1 if inner is None else int(inner))
+
+
+class _Stream:
+    def __init__(self, records: Iterable[Record]) -> None:
+        self._records: Iterator[Record] = iter(records)
+        self._ahead: deque[tuple[Key, Record]] = deque()
+
+    def _fill(self, count: int) -> bool:
+        """Hold at least ``count`` records; whether there are so many."""
+        while len(self._ahead) < count:
+            record = next(self._records, None)
+            if record is None:
+                return False
+            self._ahead.append((key_of(record), record))
+        return True
+
+    def rest(self) -> Iterator[Record]:
+        """Take what is left."""
+        while self._fill(1):
+            yield self._ahead.popleft()[1]
+
+
+class OurEvents(_Stream):
+    """Our events; also the hints that the text's reader asks for."""
+
+    def statement(self, key: Key) -> bytes | None:
+        """The statement of our event at ``key``."""
+        found = self._find(key)
+        return None if found is None else our_statement(found.get("fields") or {})
+
+    def known_position(self, pos: int) -> bool:
+        """Whether we have an event at ``pos``."""
+        return self._find((pos, -1)) is not None
+
+    def _find(self, key: Key) -> Record | None:
+        at = 0
+        while self._fill(at + 1):
+            have, record = self._ahead[at]
+            if have == key:
+                return record
+            # Positions that a hostile text invents must not make us read the whole log.
+            if have > key or at > _LOOKAHEAD:
+                return None
+            at += 1
+        return None
+
+    def before(self, key: Key) -> Iterator[Record]:
+        """Take the events that stand before ``key``."""
+        while self._fill(1) and self._ahead[0][0] < key:
+            yield self._ahead.popleft()[1]
+
+    def take(self, key: Key) -> Record | None:
+        """Take the event at ``key``, None where there is none; call :meth:`before` first."""
+        if self._fill(1) and self._ahead[0][0] == key:
+            return self._ahead.popleft()[1]
+        return None
+
+
+class OurRows(_Stream):
+    """Our rows, taken in order up to a key."""
+
+    def peek(self, last: Key, distance: int = 0) -> Record | None:
+        """The row ``distance`` ahead if it stands at or before ``last``."""
+        if not self._fill(distance + 1):
+            return None
+        key, record = self._ahead[distance]
+        return record if key <= last else None
+
+    def take(self) -> Record:
+        """Take the next row; call :meth:`peek` first."""
+        return self._ahead.popleft()[1]

@@ -1,0 +1,250 @@
+"""The log's own bytes of row images, cut into cells: where each cell begins and ends, no more.
+
+Apart from the decoder under test: of events the layout is taken as ``events/`` reads it (bitmaps,
+types, metadata as bytes), of the kernel nothing. A cell's length follows from its type, the type's
+metadata and the length in front of the value (``calc_field_size`` in the server's
+``rpl_utility.cc``, 8.0).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from binlogkit.constants import ColumnType
+from binlogkit.events.base import Event
+from binlogkit.events.rows import RowsEvent
+from binlogkit.events.table_map import TableMap
+
+T = ColumnType
+Key = tuple[int, int]
+Image = dict[int, "StoredCell"]
+
+
+class StoredError(ValueError):
+    """The bytes cannot be cut into cells; never leaves this package."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredType:
+    """A column's type, and its metadata as numbers.
+
+    ``size``: bytes of the value, or (``prefixed``) of the length in front of it; ``precision``:
+    DECIMAL's digits; ``scale``: digits of its fraction, or of a time's.
+    """
+
+    type: ColumnType
+    size: int
+    prefixed: bool = False
+    precision: int = 0
+    scale: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCell:
+    """``content``: the value's bytes without the length in front of them, None for NULL;
+    ``diff``: they are a partial JSON update's operations."""
+
+    type: StoredType
+    content: bytes | None
+    diff: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRow:
+    """One row change: ``before``, ``after`` by 0-based column, None without that image."""
+
+    key: Key
+    db: str
+    table: str
+    op: str
+    before: Image | None
+    after: Image | None
+
+
+_FIXED = {
+    T.NULL: 0, T.TINY: 1, T.YEAR: 1, T.SHORT: 2, T.INT24: 3, T.DATE: 3, T.NEWDATE: 3, T.TIME: 3,
+    T.LONG: 4, T.TIMESTAMP: 4, T.LONGLONG: 8, T.DATETIME: 8,
+}  # fmt: skip
+_PREFIXED = {T.TINY_BLOB: 1, T.MEDIUM_BLOB: 3, T.LONG_BLOB: 4}
+_TIMES = {T.TIME2: 3, T.TIMESTAMP2: 4, T.DATETIME2: 5}
+# Bytes of metadata; other types have none.
+_METADATA = {
+    **dict.fromkeys((T.FLOAT, T.DOUBLE, *_PREFIXED, T.BLOB, T.JSON, T.GEOMETRY, T.VECTOR), 1),
+    **dict.fromkeys(_TIMES, 1),
+    **dict.fromkeys((T.VARCHAR, T.VAR_STRING, T.STRING, T.ENUM, T.SET, T.BIT, T.NEWDECIMAL), 2),
+}
+_DIGIT_BYTES = (0, 1, 1, 2, 2, 3, 3, 4, 4, 4)  # of 0 to 9 decimal digits
+# CHAR of more than 255 bytes: two bits of its length stand inverted in the real type.
+_LENGTH_BITS = 0x30
+_PARTIAL_JSON = 1
+
+
+def stored_types(table: TableMap) -> tuple[StoredType, ...]:
+    """The columns of a table map. :class:`StoredError`: what no server writes."""
+    found, at = [], 0
+    for code in table.types:
+        try:
+            kind = ColumnType(code)
+        except ValueError as exc:
+            raise StoredError(f"column type {code}") from exc
+        length = _METADATA.get(kind, 0)
+        meta = table.metadata[at : at + length]
+        if len(meta) != length:
+            raise StoredError("the metadata of the columns ends too early")
+        found.append(_type(kind, meta))
+        at += length
+    return tuple(found)
+
+
+def _type(kind: ColumnType, meta: bytes) -> StoredType:
+    if kind in _FIXED:
+        return StoredType(kind, _FIXED[kind])
+    if kind in _TIMES:
+        return StoredType(kind, _TIMES[kind] + (meta[0] + 1) // 2, scale=meta[0])
+    if kind in (T.FLOAT, T.DOUBLE):
+        return StoredType(kind, meta[0])
+    if kind is T.BIT:
+        return StoredType(kind, meta[1] + bool(meta[0]))
+    if kind is T.NEWDECIMAL:
+        precision, scale = meta
+        return StoredType(kind, decimal_bytes(precision, scale), False, precision, scale)
+    if kind in (T.VARCHAR, T.VAR_STRING):
+        return StoredType(kind, 1 if int.from_bytes(meta, "little") < 256 else 2, True)
+    if kind in (T.STRING, T.ENUM, T.SET):
+        return _string(kind, *meta)
+    if kind in _METADATA:
+        return StoredType(kind, _PREFIXED.get(kind, meta[0]), True)
+    raise StoredError(f"column type {kind.name}")
+
+
+def _string(kind: ColumnType, real: int, length: int) -> StoredType:
+    if real and real & _LENGTH_BITS != _LENGTH_BITS:
+        length |= ((real & _LENGTH_BITS) ^ _LENGTH_BITS) << 4
+        real |= _LENGTH_BITS
+    if real in (T.ENUM, T.SET):
+        return StoredType(ColumnType(real), length)
+    return StoredType(kind, 1 if length < 256 else 2, True)
+
+
+def decimal_bytes(precision: int, scale: int) -> int:
+    """How many bytes a DECIMAL takes: four for nine digits, on either side of the point."""
+    whole = precision - scale
+    if whole < 0:
+        raise StoredError(f"DECIMAL({precision},{scale})")
+    return sum(n // 9 * 4 + _DIGIT_BYTES[n % 9] for n in (whole, scale))
+
+
+class _Bytes:
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.at = 0
+
+    def take(self, count: int) -> bytes:
+        found = self.data[self.at : self.at + count]
+        if len(found) != count:
+            raise StoredError("an image runs past the end of its event")
+        self.at += count
+        return found
+
+    @property
+    def left(self) -> bool:
+        return self.at < len(self.data)
+
+
+def stored_rows(key: Key, event: RowsEvent, table: TableMap) -> Iterator[StoredRow]:
+    """The row changes of an event. :class:`StoredError` where the bytes do not go on as they must.
+
+    An event without a byte of images is one row without columns: ``INSERT … VALUES ()`` with a
+    minimal image.
+    """
+    types = stored_types(table)
+    if event.column_count != len(types):
+        raise StoredError(f"{event.column_count} columns, the table map has {len(types)}")
+    before, after = (
+        _there(bits, len(types)) for bits in (event.before_columns, event.after_columns)
+    )
+    data = _Bytes(event.data)
+    first = True
+    while data.left or (first and before is None and after == []):
+        start, first = data.at, False
+        old = None if before is None else _image(data, types, before, ())
+        new = None if after is None else _image(data, types, after, _diffs(data, types, event))
+        yield StoredRow(key, table.db, table.table, event.op, old, new)
+        if data.left and data.at == start:
+            raise StoredError("a row of no bytes")
+
+
+def _there(bitmap: bytes | None, count: int) -> list[int] | None:
+    return None if bitmap is None else [i for i in range(count) if bitmap[i // 8] >> i % 8 & 1]
+
+
+def _diffs(data: _Bytes, types: tuple[StoredType, ...], event: RowsEvent) -> tuple[int, ...]:
+    """The JSON columns whose cells are operations; of all JSON columns one bit each."""
+    if not event.partial or not data.take(1)[0] & _PARTIAL_JSON:
+        return ()
+    columns = [i for i, column in enumerate(types) if column.type is T.JSON]
+    bits = data.take((len(columns) + 7) // 8)
+    return tuple(column for i, column in enumerate(columns) if bits[i // 8] >> i % 8 & 1)
+
+
+def _image(
+    data: _Bytes, types: tuple[StoredType, ...], there: list[int], diffs: tuple[int, ...]
+) -> Image:
+    nulls = data.take((len(there) + 7) // 8)
+    found: Image = {}
+    for place, column in enumerate(there):
+        kind = types[column]
+        if nulls[place // 8] >> place % 8 & 1:
+            found[column] = StoredCell(kind, None)
+            continue
+        length = int.from_bytes(data.take(kind.size), "little") if kind.prefixed else kind.size
+        found[column] = StoredCell(kind, data.take(length), column in diffs)
+    return found
+
+
+class StoredLog:
+    """A log's events in order, of which the judge asks as mysqlbinlog's text goes on.
+
+    Held are the events between the one looked at and the rows that were taken last.
+    """
+
+    def __init__(self, events: Iterable[Event]) -> None:
+        self._events = iter(events)
+        self._ahead: deque[tuple[Key, Event]] = deque()
+        self._maps: dict[int, TableMap] = {}
+
+    def find(self, key: Key) -> Event | None:
+        """The event at ``key``, which is not taken."""
+        for place, event in self._ahead:
+            if place >= key:
+                return event if place == key else None
+        while (held := self._read()) is not None:
+            self._ahead.append(held)
+            if held[0] >= key:
+                return held[1] if held[0] == key else None
+        return None
+
+    def rows(self, key: Key) -> Iterator[StoredRow]:
+        """Take what stands up to the rows event at ``key``; its row changes.
+
+        :class:`StoredError`, also while they are read: there is no such event, or no table map.
+        """
+        while self.find(key) is not None:
+            place, event = self._ahead.popleft()
+            body = event.body
+            if isinstance(body, TableMap):
+                self._maps[body.table_id] = body
+            if place == key:
+                if not isinstance(body, RowsEvent) or body.table_id not in self._maps:
+                    raise StoredError("no rows event with its table map")
+                return stored_rows(key, body, self._maps[body.table_id])
+        raise StoredError("no event at this position")
+
+    def _read(self) -> tuple[Key, Event] | None:
+        event = next(self._events, None)
+        if event is None:
+            return None
+        raw = event.raw
+        return (raw.pos, -1 if raw.inner is None else raw.inner), event

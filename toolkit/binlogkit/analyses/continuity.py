@@ -1,0 +1,118 @@
+"""Whether each change continues what the log last said of its row.
+
+A before image shows the row as the server found it. Where it differs from what the row's last
+change left, something changed the row without being logged. Images are compared by digests
+(``_kernel/native/digests.pxd``), of which 16 bytes a row are kept in a table that is between a
+third and three quarters full; from :data:`IN_MEMORY` on it lies in a temporary file.
+"""
+
+from __future__ import annotations
+
+import mmap
+import tempfile
+from enum import IntEnum
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from binlogkit._kernel.native import continuity
+from binlogkit.frames.schema import DIGESTS
+
+Digests = NDArray[np.uint64]
+
+IN_MEMORY = 256 << 20  # bytes of one table's rows
+_LEAST = 64  # rows that there is room for at first
+_ROW = 16  # bytes
+_WORDS = 3  # of an image's digests: the key's first
+
+
+class Break(IntEnum):
+    """How a change does not continue what is known of its row."""
+
+    CHANGED = continuity.CHANGED  # it is not as its last change left it
+    APPEARED = continuity.APPEARED  # it is there, although it was deleted, or never inserted
+    MADE_AGAIN = continuity.MADE_AGAIN  # it is inserted, although it is there
+
+
+class Rows:
+    """What is known of the rows of one table that has a key.
+
+    ``complete``: a row that is not known is not there.
+    """
+
+    def __init__(self) -> None:
+        # Places in use, rows that are gone, images compared, rows whose key is not known.
+        self._tally = np.zeros(4, np.int64)
+        self.forget()
+
+    @property
+    def compared(self) -> int:
+        """How many images before a change were compared with what was known of the row."""
+        return int(self._tally[2])
+
+    def forget(self, *, empty: bool = False) -> None:
+        """Nothing is known any more; ``empty``: but that there are no rows."""
+        self.complete = empty
+        self._memory = memoryview(bytearray(_LEAST * _ROW))
+        self._tally[[0, 1, 3]] = 0
+
+    def doubt(self, batch: pa.RecordBatch) -> None:
+        """The rows of these changes may have been changed, or not."""
+        for side in range(2):
+            images, at = digests(batch, side), 0
+            while at < len(images):
+                at = continuity.doubt(self._memory, self._tally.data, images.data, at)
+                if at < len(images):
+                    self._grow()
+
+    def take(self, batch: pa.RecordBatch) -> list[tuple[int, Break, int]]:
+        """Take changes that count, in log order; those that continue nothing.
+
+        Each as its place in the batch, how, and its key's digest.
+        """
+        was, now = (digests(batch, side) for side in range(2))
+        if ((was[:, 0] != 0) & (was[:, 0] & 1 == 0)).any():
+            self.forget()  # which rows were changed is not known
+            return []
+        at, found = 0, []
+        while at < len(was):
+            at, broken = continuity.take_changes(
+                self._memory, self._tally.data, was.data, now.data, at, self.complete
+            )
+            found += [(place, Break(how), key) for place, how, key in broken]
+            if at < len(was):
+                self._grow()
+        return found
+
+    def _grow(self) -> None:
+        """Make room; rows that are gone are kept where one that is not known may be there."""
+        used, gone = self._tally[:2].tolist()
+        size = len(self._memory)
+        if not (self.complete and 2 * gone > used):
+            size *= 2
+        new = _room(size)
+        continuity.move(self._memory, new, self._tally.data, not self.complete)
+        self._memory = new
+
+
+def _room(size: int) -> memoryview:
+    """Zeroed memory, or a temporary file."""
+    if size <= IN_MEMORY:
+        return memoryview(mmap.mmap(-1, size))
+    with tempfile.TemporaryFile(prefix="binlogkit-") as file:
+        file.truncate(size)
+        return memoryview(mmap.mmap(file.fileno(), size))
+
+
+def digests(batch: pa.RecordBatch, side: int) -> Digests:
+    """The digests of one side's images, 0 where there is none."""
+    column = batch[DIGESTS[side]]
+    if column.null_count == len(column):
+        return np.zeros((len(column), _WORDS), np.uint64)
+    end = (column.offset + len(column)) * _WORDS
+    words = np.frombuffer(column.buffers()[1], np.uint64, end).reshape(-1, _WORDS)
+    found = words[column.offset :]
+    if column.null_count:
+        found = np.where(np.asarray(column.is_valid())[:, None], found, np.uint64(0))
+    return found

@@ -1,0 +1,188 @@
+"""What a column holds where nothing was said: the value of its default.
+
+Constants only: what a function or an expression gave is in the row images (docs/traps.md, "Partial
+images").
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from datetime import date, datetime, timedelta
+from decimal import ROUND_HALF_UP, Decimal, InvalidOperation, localcontext
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from binlogkit._kernel.charsets import decode
+from binlogkit.analyses.point_in_time.conversion import (
+    BYTES,
+    INTEGERS,
+    LOST,
+    TEXTS,
+    defined_field,
+    implicit_default,
+    span,
+    to_bytes,
+    to_decimal,
+    to_text,
+)
+from binlogkit.frames.schema import CellState
+from binlogkit.rows.schema import ColumnDefinition, TableDefinition
+
+_Reader = Callable[[str | bytes, ColumnDefinition], Any]
+
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?")
+_TIME = re.compile(r"(-?)(\d{1,3}):(\d\d):(\d\d)")
+
+
+def default_value(column: ColumnDefinition) -> Any:
+    """The value of a column that a new row does not name, as Arrow takes it; LOST where it is not
+    a constant, or not certain."""
+    if column.generated or column.auto_increment or column.computed:
+        return LOST
+    if column.default is None:
+        if column.nullable:
+            return None
+        if column.type == "enum":
+            return column.labels[0] if column.labels else LOST
+        return implicit_default(column)
+    read = _READERS.get(column.type)
+    try:
+        with localcontext(prec=99):
+            return LOST if read is None else read(column.default, column)
+    except (ValueError, InvalidOperation, OverflowError):
+        return LOST
+
+
+def with_defaults(batch: pa.RecordBatch, definition: TableDefinition) -> pa.RecordBatch:
+    """Changes with the columns that inserts left out (``binlog_row_image`` MINIMAL, NOBLOB)."""
+    states = batch["after_state"]
+    inserts = np.asarray(batch["before"].is_null()) & np.asarray(states.is_valid())
+    if not inserts.any():
+        return batch
+    images, columns = batch["after"], definition.columns
+    if [field.name for field in images.type] != [column.name for column in columns]:
+        return batch
+    owners = np.flatnonzero(np.asarray(states.is_valid()))
+    matrix = np.asarray(states.flatten()).reshape(-1, len(columns)).copy()
+    arrays = images.flatten()
+    for i, (field, column) in enumerate(zip(images.type, columns, strict=True)):
+        lacking = inserts[owners] & (matrix[:, i] == CellState.NOT_IN_IMAGE)
+        if not lacking.any() or defined_field(column).type != field.type:
+            continue
+        value = default_value(column)
+        if value is LOST:
+            continue
+        matrix[lacking, i] = CellState.NULL if value is None else CellState.VALUE
+        if value is not None:
+            at = np.arange(batch.num_rows)
+            at[owners[lacking]] = batch.num_rows
+            both = pa.chunked_array([arrays[i], pa.array([value], field.type)])
+            arrays[i] = both.unify_dictionaries().combine_chunks().take(pa.array(at))
+    after = pa.StructArray.from_arrays(arrays, fields=list(images.type), mask=images.is_null())
+    found = batch.set_column(batch.schema.get_field_index("after"), "after", after)
+    told = _lists(matrix, owners, batch.num_rows).cast(states.type)
+    return found.set_column(batch.schema.get_field_index("after_state"), "after_state", told)
+
+
+def _lists(matrix: np.ndarray[Any, Any], owners: np.ndarray[Any, Any], size: int) -> pa.Array:
+    """Lists of states, null where all are values or NULL."""
+    odd = (matrix > CellState.NULL).any(axis=1)
+    counts = np.zeros(size, np.int64)
+    counts[owners[odd]] = matrix.shape[1]
+    offsets = pa.array(np.append(0, np.cumsum(counts)), pa.int32())
+    mask = pa.array(counts == 0)
+    return pa.ListArray.from_arrays(offsets, pa.array(matrix[odd].ravel()), mask=mask)
+
+
+# ---- by type -----------------------------------------------------------------------------
+
+
+def _integer(default: str | bytes, column: ColumnDefinition) -> int:
+    if isinstance(default, bytes):
+        return int.from_bytes(default, "big")
+    low, high = span(column)
+    return min(max(int(Decimal(default).quantize(Decimal(1), ROUND_HALF_UP)), low), high)
+
+
+def _bits(default: str | bytes, _: ColumnDefinition) -> Any:
+    if isinstance(default, bytes):
+        return int.from_bytes(default, "big")
+    return int(default) if default.isdecimal() else LOST
+
+
+def _text(default: str | bytes, column: ColumnDefinition) -> Any:
+    if isinstance(default, bytes):
+        default = decode(column.charset or "", default)
+    return to_text(column)(default)
+
+
+def _binary(default: str | bytes, column: ColumnDefinition) -> Any:
+    if isinstance(default, str):
+        default = default.encode("ascii")  # others depend on the session's character set
+    return to_bytes(column)(default)
+
+
+def _of_text(read: Callable[[str, ColumnDefinition], Any]) -> _Reader:
+    return lambda default, column: LOST if isinstance(default, bytes) else read(default, column)
+
+
+def _year(default: str, _: ColumnDefinition) -> Any:
+    return int(default) if default.isdecimal() and len(default) == 4 else LOST
+
+
+def _date(default: str, _: ColumnDefinition) -> Any:
+    return date.fromisoformat(default) if _DATE.fullmatch(default) else LOST
+
+
+def _moment(default: str, column: ColumnDefinition) -> Any:
+    if _DATE.fullmatch(default):
+        default += " 00:00:00"
+    if not _MOMENT.fullmatch(default):
+        return LOST
+    _, _, fraction = default.partition(".")
+    if len(fraction.rstrip("0")) > (column.scale or 0):
+        return LOST
+    return datetime.fromisoformat(default[:19]) + timedelta(microseconds=int(f"{fraction:0<6}"))
+
+
+def _time(default: str, _: ColumnDefinition) -> Any:
+    found = _TIME.fullmatch(default)
+    if found is None:
+        return LOST
+    sign, *parts = found.groups()
+    hours, minutes, seconds = map(int, parts)
+    value = timedelta(hours=hours, minutes=minutes, seconds=seconds)
+    return -value if sign else value
+
+
+def _label(default: str, column: ColumnDefinition) -> Any:
+    """A label; the statement was carried out, so that one in another case is meant."""
+    if default in column.labels:
+        return default
+    found = [label for label in column.labels if label.lower() == default.lower()]
+    return found[0] if len(found) == 1 else LOST
+
+
+def _members(default: str, column: ColumnDefinition) -> Any:
+    labels = {_label(text, column) for text in default.split(",")} if default else set()
+    return LOST if LOST in labels else ",".join(x for x in column.labels if x in labels)
+
+
+_READERS: Mapping[str, _Reader] = {
+    **dict.fromkeys(INTEGERS, _integer),
+    "bit": _bits,
+    "decimal": _of_text(lambda default, column: to_decimal(column)(Decimal(default))),
+    **dict.fromkeys(("float", "double"), _of_text(lambda default, _: float(default))),
+    "year": _of_text(_year),
+    "date": _of_text(_date),
+    "datetime": _of_text(_moment),
+    "time": _of_text(_time),
+    **dict.fromkeys(TEXTS, _text),
+    **dict.fromkeys(BYTES, _binary),
+    "enum": _of_text(_label),
+    "set": _of_text(_members),
+}

@@ -1,0 +1,40 @@
+"""XA transactions that were prepared, and what decides them, maybe files later."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from binlogkit.rows.transactions import Outcome
+from binlogkit.rows.window import Window
+
+#: An outcome, and the file and position of the transaction that brought it.
+Decision: TypeAlias = tuple[Outcome, str, int]
+
+
+class Prepared:
+    """A view of windows: what was prepared and not decided yet, by source of the logs and XA id."""
+
+    def __init__(self) -> None:
+        self._open: dict[tuple[str | None, str], int] = {}
+
+    def take(self, window: Window) -> Iterator[tuple[int, int, Decision]]:
+        """Take the next window; the numbers of the transactions that it decides, of those that do,
+        and how.
+
+        One whose GTID came before, in another source's log, is decided with that transaction.
+        """
+        for item in window.looked:
+            told, again = item.told, window.repeats(item.number)
+            if told is None or item.number < 0:
+                continue
+            if told.outcome == Outcome.PREPARED and told.xa is not None:
+                same = (n for (_, known), n in self._open.items() if known == told.xa)
+                number = next(same, item.number) if again else item.number
+                self._open[window.source, told.xa] = number
+            elif told.resolves is not None:
+                decided = self._open.pop((window.source, told.resolves), None)
+                if decided is not None and not again:
+                    records = window.transactions
+                    pos = int(records["pos"][records["number"] == item.number][0])
+                    yield decided, item.number, (told.outcome, window.carrier.name, pos)
