@@ -86,7 +86,7 @@ CHANGES = st.one_of(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     parts=st.lists(st.tuples(st.booleans(), st.lists(CHANGES, max_size=30)), max_size=8),
     complete=st.booleans(),

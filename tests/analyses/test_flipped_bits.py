@@ -33,7 +33,7 @@ def states(data: bytes, names: list[str]) -> dict[str, tuple[list[str], bool]]:
     }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("cell", "scenario"), LOGS)
 def test_one_changed_bit(cell: str, scenario: str) -> None:
     data = golden.case(cell, scenario).binlogs[0].read_bytes()

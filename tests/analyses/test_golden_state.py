@@ -52,6 +52,7 @@ def test_there_are_golden_logs() -> None:
     assert {str(case) for case in CASES} >= QUICK
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("case", [_parameter(case) for case in CASES])
 def test_the_state_at_every_mark(case: golden.GoldenCase) -> None:
     states = 0

@@ -84,6 +84,13 @@ def versions(count: int) -> Iterator[tuple[int, bytes]]:
         yield TABLE_MAP, table_map(1, types=b"\x0f", meta=(i + 1).to_bytes(2, "little"))
 
 
+def columns(count: int) -> Iterator[tuple[int, bytes]]:
+    """One row of many NULLs."""
+    every = b"\xff" * (count // 8)
+    yield TABLE_MAP, table_map(1, types=b"\3" * count)
+    yield WRITE_ROWS, (1).to_bytes(6, "little") + b"\1\0\2\0" + packed(count) + every * 2
+
+
 def children(count: int) -> Iterator[tuple[int, bytes]]:
     for i in range(count):
         foreign = f"FOREIGN KEY (a) REFERENCES p{i} (a)"
@@ -153,6 +160,10 @@ def drain(name: str) -> Callable[[bytes], None]:
 
 def audit(data: bytes) -> None:
     bk.open([data, data]).audit()
+
+
+def state(data: bytes) -> None:
+    bk.open(data).state("d.t")
 
 
 def printed(count: int) -> list[bytes]:
@@ -262,6 +273,7 @@ CASES: dict[str, tuple[Callable[[int], Any], Callable[[Any], object], int]] = {
     "tiny events": (logged(lambda n: [(STOP, b"")] * n), drain("event_records"), 1500),
     "distinct tables, rows": (logged(each_table), drain("row_records"), 150),
     "distinct tables, batches": (logged(each_table), drain("batches"), 150),
+    "columns, state": (logged(columns), state, 512),
     "versions of one table": (logged(versions), drain("row_records"), 500),
     "children renamed": (logged(children), drain("row_records"), 250),
     "databases dropped": (logged(databases), drain("row_records"), 300),

@@ -136,7 +136,9 @@ def test_positions_behind_the_end_are_noted(run: Run, log: Path, command: str) -
     whole = run(command, log)
     at_end, behind = (run(command, log, "--stop-position", size + n) for n in (0, 1))
     assert at_end.err == whole.err
-    note = f"note: {log} ends at {size}, before the stop position {size + 1}: it is read to its end\n"
+    note = (
+        f"note: {log} ends at {size}, before the stop position {size + 1}: it is read to its end\n"
+    )
     assert note in behind.err
     assert behind.err.replace(note, "") == whole.err
     assert behind.status == at_end.status == whole.status

@@ -56,6 +56,7 @@ COMMANDS = [
 ]
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 @pytest.mark.parametrize("form", ["table", "jsonl"])
 def test_no_control_character_is_printed(

@@ -38,6 +38,8 @@ def prose(path: Path) -> Iterator[str]:
     if path.suffix != ".py":
         yield text
         return
+    if not CITED.search(text):
+        return
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT:
             yield token.string

@@ -28,6 +28,7 @@ def test_every_cell_has_its_cases() -> None:
     ]
 
 
+@pytest.mark.sampled(30)
 @pytest.mark.parametrize("case", ALL, ids=str)
 def test_every_file_is_the_one_of_the_manifest(case: golden.GoldenCase) -> None:
     manifest = case.manifest

@@ -30,6 +30,7 @@ def broken(cut: int) -> tuple[bytes, int, str]:
 IN_ROWS, BEFORE_ROWS = -1, 9  # bytes of the event's body that are left
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.filterwarnings("ignore::binlogkit.errors.UnmetWarning")  # of no.such
 @pytest.mark.parametrize(
     ("cut", "filters", "told"),

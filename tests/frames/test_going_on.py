@@ -107,7 +107,7 @@ def test_damages_near_to_each_other_and_far_apart(monkeypatch: pytest.MonkeyPatc
         assert found.damages and found.losses
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("path", WITH_GTIDS[::4], ids=lambda p: str(p.relative_to(seeds.DATA)))
 def test_logs_with_gtids(path: Path) -> None:
     data = path.read_bytes()

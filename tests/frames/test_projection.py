@@ -24,7 +24,7 @@ LOGS = [
 ]
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("path", LOGS, ids=lambda p: f"{p.parts[-3]}-{p.parts[-2]}")
 @pytest.mark.parametrize("every", [1, 2, 3])
 def test_the_kernel_skips_what_the_projection_drops(path: Any, every: int) -> None:

@@ -86,6 +86,7 @@ def read(data: bytes, mode: str) -> tuple[list[RawEvent], list[DamageError], Exc
     return events, told, None
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", LOGS)
 def test_a_cut_costs_the_cut_event_alone(name: str) -> None:
     data = LOGS[name]()

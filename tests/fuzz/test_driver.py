@@ -29,6 +29,7 @@ def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]
     )
 
 
+@pytest.mark.slow
 @needs_atheris
 def test_a_target_runs(tmp_path: Path) -> None:
     done = run("metadata", "--runs", "3000", "--out", str(tmp_path))

@@ -158,6 +158,7 @@ def test_an_event_of_a_payload_is_held_a_few_times(code: int) -> None:
     assert peak(lambda: bk.open(data).verify()) < 5 * size
 
 
+@pytest.mark.slow
 def test_events_of_a_payload_are_not_held_together() -> None:
     """Half a kB that stands for 50,000 events which Python reads."""
     data = log_of([(40, zstd_payload(inner(99, 20) * 50_000))])

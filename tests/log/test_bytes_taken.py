@@ -98,6 +98,7 @@ def allowed(log: Path) -> float:
     return most
 
 
+@pytest.mark.sampled(28)
 @pytest.mark.usefixtures("counted")
 @pytest.mark.parametrize("story", LOGS)
 @pytest.mark.parametrize("name", FRAMES)
@@ -108,6 +109,7 @@ def test_frames(name: str, story: str) -> None:
     assert path.stat().st_size <= Counted.taken <= allowed(path)
 
 
+@pytest.mark.sampled(15)
 @pytest.mark.usefixtures("counted")
 @pytest.mark.parametrize("story", LOGS)
 @pytest.mark.parametrize("name", COMMANDS)

@@ -72,6 +72,7 @@ def test_what_the_log_does_not_have(
     assert [Path(warning.filename).name for warning in found] == [Path(__file__).name]
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("command", ["rows", "events", "transactions", "undo", "redo", "audit"])
 @pytest.mark.parametrize(("filters", "told"), OUTSIDE.values(), ids=OUTSIDE.keys())
 def test_what_the_log_does_not_have_on_the_command_line(

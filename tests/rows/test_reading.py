@@ -179,7 +179,7 @@ DAMAGES = (
 UNSEEN = ("no format description", "middle", "type in the middle", "last event")
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("where", DAMAGES)
 @pytest.mark.parametrize("data", [LOG, PAYLOADS, PLAIN], ids=["log", "zstd", "no checksums"])
 def test_damage_is_reported_and_passed(
@@ -308,6 +308,7 @@ def test_headers_of_other_lengths(length: int) -> None:
         assert not seen.error and len(seen.events) == len(longer)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("code", "lengths"),
     [

@@ -76,6 +76,7 @@ def test_golden_records(case: golden.GoldenCase) -> None:
     assert check("audit", log.audit().records()) > 10
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("cell", "scenario"),
     [("8.0-row-full", "types"), ("5.7-row-minimal", "keys"), ("8.0-statement-full", "keys")],
@@ -97,6 +98,7 @@ def row() -> dict[str, Any]:
     return copy.deepcopy(found)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "change",
     [

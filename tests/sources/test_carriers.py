@@ -135,6 +135,7 @@ ODD = os.fsdecode(b"b\xffn\xe9.000001")
 SHOWN = "b\\xffn\\xe9.000001"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("given", [ODD, "", "binlog.index", "*.000001"])
 def test_a_file_whose_name_is_no_text(tmp_path: Path, given: str) -> None:
     """Bytes that are no UTF-8 are shown as digits, whatever named the file."""

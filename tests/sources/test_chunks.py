@@ -57,6 +57,7 @@ def taken(file: object, step: int) -> bytes:
     return bytes(whole + found.buffer[found.start : found.end])
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("size", [1, 64, 1000, 1 << 20])
 @pytest.mark.parametrize("step", [1, 63, 64, 65, 5000])
 def test_every_byte_once(monkeypatch: pytest.MonkeyPatch, size: int, step: int) -> None:

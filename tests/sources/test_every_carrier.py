@@ -19,7 +19,7 @@ CASES = [
 ]
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("log", "carrier"), CASES)
 def test_records_are_the_same(log: str, carrier: str) -> None:
     data = (DATA / log / "binlog.000001").read_bytes()

@@ -48,6 +48,7 @@ def test_there_are_golden_logs() -> None:
     assert {name[:2] for name in NAMES} >= QUICK
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(("cell", "scenario", "log"), [_parameter(name) for name in NAMES])
 def test_golden_log(golden_case: Callable[..., Any], cell: str, scenario: str, log: str) -> None:
     case = golden_case(cell, scenario, log)

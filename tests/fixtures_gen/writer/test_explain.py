@@ -73,6 +73,7 @@ def test_an_event_is_explained(
         assert "unread" not in {leaf.field for leaf in walk.root.leaves()}
 
 
+@pytest.mark.sampled(15)
 @pytest.mark.parametrize("kind", TYPES, ids=lambda kind: kind.name)
 @given(data=st.data())
 @quick

@@ -85,6 +85,7 @@ def test_a_lost_connection_is_taken_up_again(cut: int) -> None:
     assert again.file == ("a.000001" if cut < 9 else "a.000002")
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("cut", range(1, 17))
 def test_a_lost_dump_by_gtid_goes_on_exactly_where_it_ended(cut: int) -> None:
     """The server begins the log again, as it may; what was read is passed over, nothing more."""

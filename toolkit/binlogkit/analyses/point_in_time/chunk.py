@@ -80,6 +80,7 @@ class Chunk:
     def __init__(self, pieces: Sequence[Piece]) -> None:
         tables = [piece.table for piece in pieces]
         self._table = pa.concat_tables(tables, promote_options="permissive")
+        self._stored = {name: i for i, name in enumerate(self._table.column_names)}
         self._images = pieces[0].images
         self.size = int(self._table.num_rows)
         self.fields = pieces[-1].fields
@@ -89,9 +90,9 @@ class Chunk:
 
     def column(self, side: int, name: str) -> Any:
         """A column of one side, as a chunked array."""
-        stored = _column(self._images[side], name)
-        if stored in self._table.column_names:
-            return self._table[stored]
+        stored = self._stored.get(_column(self._images[side], name))
+        if stored is not None:
+            return self._table.column(stored)
         return pa.chunked_array([pa.nulls(self.size, self.fields[self.names[name]].type)])
 
     def states(self, side: int, name: str) -> NDArray[np.uint8] | None:

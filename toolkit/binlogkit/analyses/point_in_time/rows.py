@@ -97,8 +97,9 @@ class Rows:
 
     def widened(self, table: pa.Table) -> pa.Table:
         """A table of rows with all columns; those that it lacks are unknown."""
+        there = set(table.column_names)
         for name, field in self.fields.items():
-            if name not in table.column_names:
+            if name not in there:
                 table = table.append_column(name, unknown(table.num_rows, field.type))
         return table
 
