@@ -88,6 +88,7 @@ def test_chunks_follow_each_other() -> None:
     assert steps == list(range(-9999, 1))
 
 
+@pytest.mark.slow
 def test_large_rows_are_taken_apart() -> None:
     """The mean says nothing of one row: its chunk is halved until it stands alone."""
     small, large = inserts(range(300)), inserts(range(1), first=701, size=40 << 20)

@@ -69,6 +69,7 @@ def filled(value: Any, names: dict[str, Any]) -> Any:
     return int(text) if text.isdecimal() else text
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(("options", "keywords"), CASES, ids=lambda v: " ".join(map(str, v)))
 def test_rows(
     run: Run,
@@ -146,6 +147,7 @@ def test_positions_behind_the_end_are_noted(run: Run, log: Path, command: str) -
     assert f"note: {log} ends at {size}, before the start position {size + 1}" in none.err
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("command", ["events", "rows", "transactions", "audit", "undo", "redo"])
 def test_a_time_outside_the_log_is_noted(run: Run, log: Path, command: str) -> None:
     told = run(command, log, "--start-time", "2200-01-01", "--columns", "pos").err if command in (
@@ -190,6 +192,7 @@ def test_events_have_no_values(run: Run, log: Path) -> None:
     assert "where chooses row changes by their values, and events have none" in done.err
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("command", ["events", "rows", "transactions", "audit", "undo", "redo"])
 def test_a_table_without_rows_is_noted(run: Run, log: Path, command: str) -> None:
     """Whatever its name holds; the status is that of a log without changes of it."""

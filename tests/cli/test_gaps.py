@@ -48,7 +48,7 @@ def flipped(path: Path, kind: str, table: str) -> list[Path]:
     return [copy]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("command", [*READERS, "state", "undo", "redo"])
 def test_a_missing_file_is_told(run: Run, series: list[Path], command: str) -> None:
     table = ["--table", TABLE] if command == "state" else []

@@ -126,6 +126,7 @@ def test_a_table_has_a_line_for_each_record(
         assert set(names) <= set(records[0]) and len(names) > 1
 
 
+@pytest.mark.sampled(3)
 def test_columns(printed: Callable[..., Any], tmp_path: Path, command: tuple[str, ...]) -> None:
     records = printed("jsonl").records
     names = list(records[0])

@@ -42,7 +42,7 @@ def records_of(path: Path) -> Iterator[dict[str, Any]]:
         yield from window_records([batch for _, batch in window])
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["jsonl", "csv", "parquet", "arrow"])
 def test_the_same_by_records_and_by_batches(form: str, tmp_path: Path) -> None:
     rows = 0
@@ -69,6 +69,7 @@ def test_chosen_columns(run: Any, tmp_path: Path, form: str, columns: str) -> No
     assert read(out) == read(expected)
 
 
+@pytest.mark.slow
 def test_very_large_rows_take_the_other_way(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -50,6 +50,7 @@ def test_the_set_is_small_and_has_no_strays() -> None:
     assert {path.parent for path in files} == {case.path for case in ALL}
 
 
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("case", ALL, ids=str)
 def test_settings_are_those_of_the_cell(case: golden.GoldenCase) -> None:
     settings = case.manifest.settings

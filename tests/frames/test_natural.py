@@ -27,8 +27,6 @@ CASES = (
     ("8.0-row-rows-query", "transactions"),
     ("5.7-mixed-full", "statements"),
 )
-#: Those that take seconds.
-SLOW = (CASES[0], CASES[1], CASES[3])
 
 
 @cache
@@ -237,13 +235,10 @@ def test_there_are_fifty_calls() -> None:
 
 
 # What numpy says of a column without a value, and of the largest doubles; and pandas of itself.
-@pytest.mark.sampled(1)
 @pytest.mark.filterwarnings("ignore:.*(Mean of empty slice|encountered in):RuntimeWarning")
 @pytest.mark.filterwarnings("ignore:(Datetime|Timedelta)Array.__init__:FutureWarning")
-@pytest.mark.parametrize(
-    ("cell", "scenario"),
-    [pytest.param(*case, marks=[pytest.mark.slow] if case in SLOW else []) for case in CASES],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("cell", "scenario"), CASES)
 def test_everyday_calls(cell: str, scenario: str) -> None:
     failed = []
     for name, frame in frames_of(log_of(cell, scenario)):

@@ -109,7 +109,7 @@ def test_frames(name: str, story: str) -> None:
     assert path.stat().st_size <= Counted.taken <= allowed(path)
 
 
-@pytest.mark.sampled(15)
+@pytest.mark.sampled(8)
 @pytest.mark.usefixtures("counted")
 @pytest.mark.parametrize("story", LOGS)
 @pytest.mark.parametrize("name", COMMANDS)

@@ -16,6 +16,7 @@ from binlogkit.log.filter_warnings import tables_not_met, unmet
 LOG = Path(__file__).parents[1] / "_data" / "8.0-row-full" / "keys" / "binlog.000001"
 
 
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize(
     ("asked", "meant"),
     [
@@ -71,6 +72,7 @@ def frame_name(value: Any) -> str:
     return getattr(value, "__name__", str(value))
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("read", FRAMES, ids=frame_name)
 @pytest.mark.parametrize("engine", ["pandas", "pyarrow"])
 def test_a_frame_warns(read: Callable[..., Any], engine: str) -> None:

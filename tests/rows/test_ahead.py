@@ -53,7 +53,7 @@ def test_by_the_length_that_a_gtid_event_tells(name: str, monkeypatch: pytest.Mo
     assert found > 5
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", LOGS)
 @pytest.mark.parametrize("first", [0, 7])
 @pytest.mark.parametrize("in_place", [True, False])

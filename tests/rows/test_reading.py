@@ -179,7 +179,7 @@ DAMAGES = (
 UNSEEN = ("no format description", "middle", "type in the middle", "last event")
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("where", DAMAGES)
 @pytest.mark.parametrize("data", [LOG, PAYLOADS, PLAIN], ids=["log", "zstd", "no checksums"])
 def test_damage_is_reported_and_passed(

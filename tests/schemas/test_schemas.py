@@ -65,7 +65,7 @@ def test_an_unknown_name() -> None:
         load("rows")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("case", PARAMETERS)
 def test_golden_records(case: golden.GoldenCase) -> None:
     log = bk.open([str(path) for path in case.binlogs])

@@ -350,6 +350,7 @@ def spoiled(kind: str, at: int, noise: bytes) -> range:
 
 
 @settings(deadline=None)
+@example(("flip", 8, b"\0", 4))  # the format description's type
 @given(damage(len(LOG)))
 def test_every_sound_event_is_delivered_and_nothing_else(
     how: tuple[str, int, bytes, int],
@@ -431,6 +432,7 @@ def test_crcs_of_stretches(data: bytes, draw: st.DataObject) -> None:
         stream.skip(stream.available(draw.draw(st.integers(0, left // 2))))
 
 
+@pytest.mark.slow
 def test_memory_behind_damage_is_bounded() -> None:
     """A tail of garbage is gone over in windows."""
     import tracemalloc

@@ -52,7 +52,7 @@ def test_damage(packer: str) -> None:
         events(bytes(data))
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("packer", PACKERS)
 def test_expansion_is_not_held(packer: str) -> None:
     """256 MiB of zeros are a few hundred kilobytes packed; what is held is a small part of it."""

@@ -46,7 +46,7 @@ def check(twins: ModuleType, path: Path) -> int:
     return rows
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("cell", CELLS)
 def test_golden_logs(twins: ModuleType, cell: str) -> None:
     paths = sorted((GOLDEN / cell).glob("*/binlog.00000?"))

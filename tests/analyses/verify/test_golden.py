@@ -16,7 +16,7 @@ OF_A_CELL = {"5.7-row-no-checksum": {"no_checksums"}, "8.0-row-no-checksum": {"n
 OF_A_SCENARIO = {"crash": {"in_use", "not_closed"}}
 
 
-@pytest.mark.sampled(36)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_a_golden_log_is_well(case: golden.GoldenCase) -> None:
     allowed = USUAL | OF_A_CELL.get(case.cell, set()) | OF_A_SCENARIO.get(case.scenario, set())

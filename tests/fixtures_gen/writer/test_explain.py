@@ -53,6 +53,7 @@ def test_every_flag_has_its_name(
     assert {bit: name for bit, (name, _) in names.items()} == {int(f): f.name for f in flags}
 
 
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("kind", TYPES, ids=lambda kind: kind.name)
 @given(data=st.data())
 @quick

@@ -48,7 +48,7 @@ def shown(body: Any) -> Any:
     return replace(body, **values)
 
 
-@pytest.mark.sampled(20)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("kind", TYPES, ids=lambda kind: kind.name)
 @given(data=st.data())
 @quick

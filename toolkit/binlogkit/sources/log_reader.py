@@ -207,7 +207,8 @@ class LogReader:
         else:
             self._check_format(header, data)
         event = self._frame(pos, header, data)
-        if is_format and event.checksum == "none" and self._checksum_follows(header.size):
+        first = is_format or (self._recovery.doubts and self._unchecked is None)
+        if first and event.checksum == "none" and self._checksum_follows(header.size):
             self._contradicted(pos, pos + header.size)
             event = replace(event, checksum="bad")
         if is_format and event.checksum == "bad":
