@@ -124,6 +124,8 @@ _RECORDS: dict[str, Fields] = {
     "row": rows.ROW,
     "transaction": ledger.TRANSACTION,
     "state": rows.STATE,
+    "table_state": rows.TABLE_STATE,
+    "difference": rows.DIFFERENCE,
     "finding": ledger.FINDING,
     "plan": PLANS,
     "statement": ledger.STATEMENT,

@@ -31,7 +31,7 @@ from binlogkit.events.variables import UserVar
 from binlogkit.frames.event_records import SPARSE
 from binlogkit.frames.fields.field import Field
 from binlogkit.frames.fields.ledger import EVENT, EXPLAIN, FINDING, TRANSACTION
-from binlogkit.frames.fields.rows import ROW, STATE
+from binlogkit.frames.fields.rows import DIFFERENCE, ROW, STATE, TABLE_STATE
 from binlogkit.frames.schema import KINDS, OPS
 from binlogkit.log.audit import SECTIONS
 from binlogkit.rows.soundness import CODES, Grade
@@ -232,12 +232,14 @@ def generate() -> dict[str, Schema]:
     """Every schema by its name."""
     return {
         "audit": _audit(),
+        "difference": _difference(),
         "event": _event(),
         "explain": _explain(),
         "finding": _finding(),
         "plan": _plan(),
         "row": _row(),
         "state": _state(),
+        "table_state": _table_state(),
         "transaction": _transaction(),
     }
 
@@ -373,6 +375,26 @@ def _state() -> Schema:
         "One line of `binlogkit state --format jsonl`: one row that the table held.",
         STATE,
         {"unknown": {"type": "array", "items": _TEXT, "uniqueItems": True}},
+        **{"$defs": _cells()},
+    )
+
+
+def _table_state() -> Schema:
+    return _record(
+        "table_state",
+        "One line of `binlogkit state --format jsonl` of several tables: one row that one held.",
+        TABLE_STATE,
+        {"unknown": {"type": "array", "items": _TEXT, "uniqueItems": True}},
+        **{"$defs": _cells()},
+    )
+
+
+def _difference() -> Schema:
+    return _record(
+        "difference",
+        "One line of `binlogkit diff --format jsonl`: one row that differs between two points.",
+        DIFFERENCE,
+        {"difference": texts(("added", "removed", "changed", "uncertain"))},
         **{"$defs": _cells()},
     )
 

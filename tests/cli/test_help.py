@@ -26,6 +26,7 @@ CONTRACT = {
     "transactions": FILES | FILTERS | OUTPUT,
     "audit": FILES | FILTERS | OUTPUT | {"--html"},
     "state": FILES | OUTPUT | {"--table", "--at", "--until-gtid", "--until-time", "--timezone"},
+    "diff": FILES | OUTPUT | {"--table", "--from", "--to", "--timezone"},
     "undo": FILES | FILTERS | {"--output"},
     "redo": FILES | FILTERS | {"--output"},
     "capture": {

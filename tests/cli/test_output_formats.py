@@ -17,16 +17,28 @@ import pytest
 import binlogkit as bk
 
 Run = Callable[..., Any]
-NESTED = {"flags", "fields", "before", "after", "values", "unknown", "tables"}
+NESTED = {
+    "flags",
+    "fields",
+    "before",
+    "after",
+    "values",
+    "unknown",
+    "tables",
+    "changed",
+    "uncertain",
+}
 COMMANDS = [
     ("events",),
     ("rows",),
     ("transactions",),
     ("state", "--table", "stmts.val"),
+    ("state",),
+    ("diff", "--table", "stmts.val", "--from", "4"),
     ("audit", "--section", "by_table"),
 ]
 
-pytestmark = pytest.mark.parametrize("command", COMMANDS, ids=lambda c: c[0])
+pytestmark = pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 
 
 @pytest.fixture
@@ -120,7 +132,7 @@ def test_a_table_has_a_line_for_each_record(
     header, *lines = text.splitlines()
     assert len(lines) == len(records)
     names = header.split()
-    if command[0] == "state":
+    if command[:2] == ("state", "--table"):
         assert names == list(records[0]["values"])
     else:
         assert set(names) <= set(records[0]) and len(names) > 1
@@ -140,7 +152,7 @@ def test_columns(printed: Callable[..., Any], tmp_path: Path, command: tuple[str
     path = tmp_path / "out"
     printed("parquet", *option, "--output", path)
     assert pq.read_table(path).column_names == chosen
-    if command[0] != "state":
+    if command[:2] != ("state", "--table"):
         assert printed("table", *option).out.decode("utf-8").split("\n")[0].split() == chosen
 
 
@@ -171,7 +183,13 @@ def test_python_gives_the_same_frames(
 ) -> None:
     records = printed("jsonl").records
     reader = bk.open(str(small))
-    if command[0] == "state":
+    if command == ("state",):
+        own = [{"db": s.table[0], "table": s.table[1], **r} for s in reader.states()
+               for r in s.records()]  # fmt: skip
+        assert own == records
+    elif command[0] == "diff":
+        assert list(reader.diff(command[2], int(command[-1])).records()) == records
+    elif command[0] == "state":
         assert list(reader.state(command[-1]).records()) == records
     elif command[0] == "audit":
         assert list(reader.audit().records(command[-1])) == records

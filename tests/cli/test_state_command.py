@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+import binlogkit as bk
+from binlogkit.errors import UsageError
 from binlogkit_fixtures import golden
 
 Run = Callable[..., Any]
@@ -182,3 +184,28 @@ def test_the_table_for_people(run: Run) -> None:
     header, *rows = text.splitlines()
     assert header.split() == ["id", "name", "body", "data"]
     assert any("NULL" in row for row in rows)
+
+
+def test_every_table_at_once(run: Run) -> None:
+    """Each row says whose it is; those of a table are its own state's."""
+    mark = next(m for m in CASE.manifest.marks if m.name == "updated")
+    done = run("state", LOG, "--at", mark.pos, "--format", "jsonl")
+    names = list(dict.fromkeys((r["db"], r["table"]) for r in done.records))
+    assert names == sorted(tuple(n.split(".", 1)) for n, t in mark.tables.items() if t.records())
+    for db, table in names:
+        own = [r for r in done.records if (r.pop("db", db), r.pop("table", table)) == (db, table)]
+        assert own == state(run, f"`{db}`.`{table}`", "--at", mark.pos).records, table
+    assert done.err == "" and done.status == 0
+    some = run("state", LOG, "--table", "keyed.pk", "--table", "keyed.nokey", "--format", "jsonl")
+    assert list(dict.fromkeys(r["table"] for r in some.records)) == ["pk", "nokey"]
+
+
+def test_every_table_that_may_be_there(run: Run) -> None:
+    """Not those that are dropped by then, or made later."""
+    case = golden.case("8.0-row-full", "ddl")
+    log = bk.open(case.binlogs[0])
+    for mark in case.manifest.marks[:: len(case.manifest.marks) // 3]:
+        found = {".".join(one.table) for one in log.states(at=(mark.file, mark.pos))}
+        assert found - {"evolve.missing"} == set(mark.tables)  # DROP … IF EXISTS names that one
+    with pytest.raises(UsageError, match="name it"):
+        list(log.states(key=["id"]))

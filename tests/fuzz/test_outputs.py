@@ -89,6 +89,8 @@ COMMANDS = [
     ["verify"],
     ["explain"],
     ["state", "--table", f"`{NAME.replace('`', '``')}`.`{NAME.replace('`', '``')}`"],
+    ["state"],
+    ["diff", "--from", "4", "--table", f"`{NAME.replace('`', '``')}`.`{NAME.replace('`', '``')}`"],
 ]
 SCRIPTS = [["undo", "--despite-gaps"], ["redo", "--despite-gaps"]]  # the incident is one
 

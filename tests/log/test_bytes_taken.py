@@ -34,6 +34,8 @@ FRAMES: dict[str, Callable[[bk.Log, str], object]] = {
     "tables": lambda log, _: log.tables(),
     "state": lambda log, table: log.state(table),
     "states": lambda log, _: list(log.states(["types.wide", "docs.doc"])),
+    "states of all tables": lambda log, _: list(log.states()),
+    "diff": lambda log, table: list(log.diff(table, 4).records()),
     "undo": lambda log, table: list(log.undo(table=table)),
     "redo": lambda log, table: list(log.redo(table=table)),
     "audit": lambda log, _: log.audit(),
@@ -46,7 +48,8 @@ COMMANDS = {
     "transactions": ("transactions",), "audit": ("audit",), "verify": ("verify",),
     "verify images": ("verify", "--images"),
     "state": ("state", "--table", "{}"), "undo": ("undo", "--table", "{}"),
-    "redo": ("redo", "--table", "{}"),
+    "redo": ("redo", "--table", "{}"), "state of all tables": ("state",),
+    "diff": ("diff", "--table", "{}", "--from", "4"),
 }  # fmt: skip
 
 

@@ -88,6 +88,7 @@ def test_golden_states(cell: str, scenario: str) -> None:
     for name in list(case.manifest.marks[-1].tables)[:4]:
         db, _, table = name.partition(".")
         held += check("state", log.state(f"`{db}`.`{table}`").records())
+        check("difference", log.diff(f"`{db}`.`{table}`", 4).records())
     assert held or cell == "8.0-statement-full"
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from binlogkit.analyses.point_in_time import DIFFERENCE, STORY, difference, state, story
+from binlogkit.analyses.point_in_time import DIFFERENCE, STORY, compared, difference, state, story
 from binlogkit.errors import UsageError
 
 Make = Callable[..., pa.Table]
@@ -120,3 +120,27 @@ def test_difference_without_a_key_counts_equal_rows(make_changes: Make, rows_of:
         ("removed", row(1, "x"), None)
     ]
     assert [r["difference"] for r in rows_of(difference(two, three, ()))] == ["added"]
+
+
+def test_rows_that_unknown_cells_do_not_tell_apart(make_changes: Make, rows_of: RowsOf) -> None:
+    """Without a key: a row with an unknown cell may be any row of the other state that is alike."""
+    fields = {**FIELDS, "note": pa.string()}
+    rows = [
+        ("insert", None, {"id": 1, "name": "a"}),
+        ("insert", None, {"id": 2, "name": "b", "note": "n"}),
+        ("insert", None, {"id": 1, "name": "a", "note": "n"}),
+        ("insert", None, {"id": 3, "name": "c", "note": "n"}),
+    ]
+    changes = make_changes(fields, rows, key=())
+    first = state(changes.slice(0, 1), key=())
+    found = rows_of(difference(first, state(changes.slice(1), key=()), ()))
+    assert [(r["difference"], r["before"] is None, r["uncertain"]) for r in found] == [
+        ("uncertain", False, ["note"]),
+        ("added", True, []),
+        ("uncertain", True, ["note"]),
+        ("added", True, []),
+    ]
+    # The same change made it in both states: it is the same row, unless an ALTER lies between.
+    assert rows_of(difference(first, state(changes.slice(0, 1), key=()), ())) == []
+    again = compared(first, first, (), altered=True)
+    assert again.kinds.tolist() == ["uncertain", "uncertain"]

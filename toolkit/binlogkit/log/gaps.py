@@ -39,12 +39,12 @@ class Reach:
     ) -> None:
         self._files = {name: i for i, name in enumerate(files)}
         self._transactions = transactions
-        self._counted = counted
-        self._until = until
+        self.counted = counted
+        self.until = until
 
     def counts(self, number: int | None) -> bool:
         """Whether a transaction counts, or what stands outside any."""
-        return number is None or number in self._counted
+        return number is None or number in self.counted
 
     def holds(self, file: str, pos: int | None) -> bool:
         """Whether changes that are missing there may belong to the state."""
@@ -55,7 +55,7 @@ class Reach:
         """The place, a file's number and a position, from where on none do."""
         from binlogkit.analyses.point_in_time import AtPosition, AtTime
 
-        until, files, nowhere = self._until, self._files, (len(self._files), 0)
+        until, files, nowhere = self.until, self._files, (len(self._files), 0)
         if until is None:
             return nowhere
         if isinstance(until, AtPosition):
@@ -65,7 +65,7 @@ class Reach:
         if isinstance(until, AtTime):
             later = (row for row in rows if _moment(row) > until.microseconds)
             return min(((files[row["file"]], row["pos"] + 1) for row in later), default=nowhere)
-        ends = (row for row in rows if row["tx"] in self._counted)
+        ends = (row for row in rows if row["tx"] in self.counted)
         return max(((files[row["end_file"]], row["end_pos"]) for row in ends), default=(0, 0))
 
 

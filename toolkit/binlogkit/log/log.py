@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from binlogkit.frames.fields.field import Fields
     from binlogkit.frames.natural import Decimals
     from binlogkit.log.audit import Audit
+    from binlogkit.log.diff import TableDifference
     from binlogkit.log.explain import Explanation, Place
-    from binlogkit.log.point import PointArgs
+    from binlogkit.log.point import PointArg, PointArgs, TableArgs
     from binlogkit.log.state import TableState
     from binlogkit.log.verify import Verification
     from binlogkit.rows.schema import TableSchema
@@ -256,13 +257,43 @@ class Log(Streams):
         """
         return next(self.states([table], **point))
 
-    def states(self, tables: Iterable[str], **point: Unpack[PointArgs]) -> Iterator[TableState]:
-        """Several tables as of one point; see :meth:`state`."""
+    def states(
+        self, tables: Iterable[str] | None = None, **point: Unpack[PointArgs]
+    ) -> Iterator[TableState]:
+        """Several tables as of one point; see :meth:`state`. The rows of all are in memory.
+
+        Without ``tables`` all that the log names, in changes, DDL or statements, by name: but
+        those that it dropped or renamed before the point, or created after it.
+        """
         from binlogkit.log.point import PointArgs
         from binlogkit.log.state import table_states
 
         check_names(point, PointArgs.__annotations__, "argument")
         return table_states(self, tables, **point)
+
+    def diff(
+        self,
+        table: str,
+        a: PointArg,
+        b: PointArg = None,
+        *,
+        timezone: str | None = None,
+        **how: Unpack[TableArgs],
+    ) -> TableDifference:
+        """The rows of a table that were added, removed and changed between two points.
+
+        ``a``, ``b``: the points, in this order: a position (``"FILE:POS"``, (file, pos), of one
+        file POS), a GTID set, a time (``timezone`` for one without an offset), None for the log's
+        end; see :meth:`state`, also for ``transactional``, ``key`` and ``source``. Both states come
+        from one reading of the log, and are in memory. Rows are compared by the table's key; of a
+        table without one, or whose key is another at ``b``, as a multiset, with counts.
+        Errors: UsageError, and those of reading.
+        """
+        from binlogkit.log.diff import difference_of
+        from binlogkit.log.point import TableArgs
+
+        check_names(how, TableArgs.__annotations__, "argument")
+        return difference_of(self, table, a, b, timezone, how)
 
     def loaded_files(self, directory: str | Path) -> Iterator[dict[str, object]]:
         """Write the files that LOAD DATA read into ``directory``, one record for each.

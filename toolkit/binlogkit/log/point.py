@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 from binlogkit.errors import UsageError
 from binlogkit.events.gtid_set import GtidSet
@@ -21,18 +22,28 @@ if TYPE_CHECKING:
     from binlogkit.log.streams import Streams
 
 _END = (1 << 63) - 1  # after every position of a file
+_GTID = re.compile(r"\s*[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\s*:", re.IGNORECASE)
+
+#: A point in one value: a position (``"FILE:POS"``, (file, pos), of one file POS alone), a GTID
+#: set, a time; None: the logs' end. See :func:`point_args`.
+PointArg: TypeAlias = "str | int | tuple[str, int] | GtidSet | datetime | None"
 
 
-class PointArgs(TypedDict, total=False):
+class TableArgs(TypedDict, total=False):
+    """What is said of a table: see :meth:`Log.state`."""
+
+    transactional: bool | None
+    key: Sequence[str] | None
+    source: str | Iterable[str] | None
+
+
+class PointArgs(TableArgs, total=False):
     """What :meth:`Log.state` takes beside the table."""
 
     at: str | int | tuple[str, int] | None
     until_gtid: str | GtidSet | None
     until_time: str | float | datetime | None
     timezone: str | None
-    transactional: bool | None
-    key: Sequence[str] | None
-    source: str | Iterable[str] | None
 
 
 class Point:
@@ -86,6 +97,25 @@ class Point:
             f"No event that was read is later than {utc(latest)}, and {utc(asked)} was asked for: "
             "the state is that at the log's end."
         ] * (asked > latest)
+
+
+def point_args(point: PointArg, timezone: str | None = None) -> PointArgs:
+    """What a value says of a point, as :meth:`Log.state` takes it.
+
+    A text is a GTID set if it begins with a server's UUID and a colon, a position if it is a
+    number, a time if it is one in ISO 8601, else ``FILE:POS``. A number is a position.
+    """
+    if isinstance(point, GtidSet) or (isinstance(point, str) and _GTID.match(point)):
+        return {"until_gtid": point}
+    if isinstance(point, datetime):
+        return {"until_time": point, "timezone": timezone}
+    if isinstance(point, str) and not point.isdecimal():
+        try:
+            datetime.fromisoformat(point)
+        except ValueError:
+            return {"at": point}
+        return {"until_time": point, "timezone": timezone}
+    return {"at": point}
 
 
 def _place(log: Streams, at: str | int | tuple[str, int]) -> tuple[str, int]:

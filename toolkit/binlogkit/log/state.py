@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from binlogkit.errors import UsageError
-from binlogkit.log.contradictions import UNLOGGED, unlogged
+from binlogkit.log.contradictions import unlogged
+from binlogkit.log.doubts import doubt, doubts_of, noted, of_gaps, standing, with_more
 from binlogkit.log.filter_warnings import others
 from binlogkit.log.gaps import CASCADES_LOGGED, Reach, assumed
-from binlogkit.log.history import MERGE, History, TableFacts
-from binlogkit.log.point import Point, PointArgs
+from binlogkit.log.history import History
+from binlogkit.log.point import Point, PointArgs, TableArgs
 from binlogkit.rows.filter_args import check_names, texts
 from binlogkit.rows.filters import Filters, TableName, parse_table_name
 from binlogkit.rows.schema import Origin
@@ -23,16 +23,11 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-    from binlogkit.analyses.point_in_time.boundary import Boundary
     from binlogkit.frames.natural import Decimals
     from binlogkit.log.streams import Streams
 
 Name = tuple[str, str]
 
-_LIKE = re.compile(r"\bLIKE\b", re.IGNORECASE)
-_BLACKHOLE = "The table's engine is BLACKHOLE, which keeps no rows: these are what was written."
-_MERGE = "The table's engine is MERGE: its rows are those of the tables that its UNION names."
-_MERGED = "Rows were written to the MERGE table {}: whether they lie in this table is not tracked."
 _NOT_TRANSACTIONAL = frozenset({"MYISAM", "MEMORY", "ARCHIVE", "CSV", "MERGE", "MRG_MYISAM"})
 
 
@@ -101,67 +96,113 @@ class TableState:
 
 
 def table_states(
-    log: Streams, tables: Iterable[str], **given: Unpack[PointArgs]
+    log: Streams, tables: Iterable[str] | None, **given: Unpack[PointArgs]
 ) -> Iterator[TableState]:
-    """See :meth:`Log.state`; the log is read once for all tables, and once more for a table that
+    """See :meth:`Log.states`; the log is read once for all tables, and once more for a table that
     the first reading shows to have been another, or to have had another key."""
-    from binlogkit.analyses.point_in_time import lineage, replay
-    from binlogkit.analyses.point_in_time.findings import Findings
-    from binlogkit.analyses.point_in_time.until import Counting
-    from binlogkit.log.outcomes import Outcomes
-    from binlogkit.log.state_reading import StateReading
+    if tables is None and given.get("key") is not None:
+        raise UsageError("key is that of a table: name it")
+    (point,) = points = [Point(log, given)]
+    named = None if tables is None else texts("tables", tables)
+    states = States(log, named, points, given)
+    yield from (states.at(point, table) for table in states.tables(point))
 
-    point, key, transactional = Point(log, given), given.get("key"), given.get("transactional")
-    if isinstance(key, str):
-        raise UsageError(f"key is a list of names, not {key!r}")
-    tables = list(tables)
-    sources = frozenset(texts("source", given.get("source")))
-    reading = StateReading(log, tables, Outcomes(point, transactional), key, sources)
-    history, transactions, boundaries = reading.history, reading.transactions, reading.boundaries
-    until, gaps = point.until(transactions), log.gaps
-    ended = Counting(transactions, until, Findings())
-    counted = frozenset([*ended.committed.tolist(), *ended.rolled_back.tolist()])
-    reach = Reach(log.files, transactions, counted, until)
-    gaps = [*gaps, *(found.gap() for found in unlogged(log, reading.images, gaps))]
-    notes = point.notes(history, transactions)
-    for table in tables:
+
+class States:
+    """A log read once for states of tables as of some points; ``given``: what they have in common.
+
+    ``names``: of the tables, None for all that the log names.
+    """
+
+    def __init__(
+        self, log: Streams, names: list[str] | None, points: Sequence[Point], given: TableArgs
+    ) -> None:
+        from binlogkit.log.outcomes import Outcomes
+        from binlogkit.log.state_reading import StateReading
+
+        self._log, self._names, self._points = log, names, points
+        self._key, self._transactional = given.get("key"), given.get("transactional")
+        if isinstance(self._key, str):
+            raise UsageError(f"key is a list of names, not {self._key!r}")
+        self._sources = frozenset(texts("source", given.get("source")))
+        outcomes = [Outcomes(point, self._transactional) for point in points]
+        self.reading = StateReading(log, names, outcomes, self._key, self._sources)
+        gaps = log.gaps
+        self._gaps = [*gaps, *(found.gap() for found in unlogged(log, self.reading.images, gaps))]
+        self._reaches: dict[Point, Reach] = {}
+
+    def tables(self, point: Point) -> list[str]:
+        """The tables whose states are wanted; of all those that may be there at the point."""
+        return self.there(point) if self._names is None else self._names
+
+    def there(self, point: Point) -> list[str]:
+        """The tables that the log names and that may be there at the point."""
+        from binlogkit.log.state_tables import tables_at
+
+        return tables_at(self.reading.history, self.reading.boundaries, self.reach(point))
+
+    def reach(self, point: Point) -> Reach:
+        """How far states at a point go."""
+        from binlogkit.analyses.point_in_time.findings import Findings
+        from binlogkit.analyses.point_in_time.until import Counting
+
+        if point not in self._reaches:
+            transactions = self.reading.transactions
+            until = point.until(transactions)
+            ended = Counting(transactions, until, Findings())
+            counted = frozenset([*ended.committed.tolist(), *ended.rolled_back.tolist()])
+            self._reaches[point] = Reach(self._log.files, transactions, counted, until)
+        return self._reaches[point]
+
+    def at(self, point: Point, table: str, *, read: bool = True) -> TableState:
+        """A table's state; ``read``: whether it is among those that the reading took."""
+        from binlogkit.analyses.point_in_time import lineage, replay
+
+        log, reading, reach = self._log, self.reading, self.reach(point)
+        history, boundaries, transactions = (
+            reading.history,
+            reading.boundaries,
+            reading.transactions,
+        )
+        key, transactional = self._key, self._transactional
         name = _full_name(history, table)
         names = set(lineage(boundaries, name))
         met = [history.sources.get(one, set()) for one in names]
         log.one_history(set[str]().union(*met), f"{table} is")
-        layout = history.layout(name, counted)
+        layout = history.layout(name, reach.counted)
         if key is not None and layout.columns is not None:
             check_names(key, layout.columns, "column")
         chosen = tuple(key) if key is not None else layout.key
         engine = _transactional(layout.engine) if transactional is None else transactional
         state = replay(
-            _changes(log, names, sources),
+            _changes(log, names, self._sources),
             boundaries,
             key=chosen,
             transactions=transactions,
             statements=reading.statements,
             table=name,
-            until=until,
+            until=reach.until,
             columns=layout.columns,
             transactional=engine,
             cascades=layout.parents,
             cascades_logged=history.version >= CASCADES_LOGGED,
-            forward=reading.table(name),
+            forward=reading.table(name, self._points.index(point)) if read else None,
             given=reading.given,
         )
-        standing = _gaps(gaps, boundaries, name, names, reach)
-        doubts = _doubts(layout, history, counted)
+        missing = standing(self._gaps, boundaries, name, names, reach)
+        doubts = doubts_of(layout, history, reach.counted)
         if name not in history.layouts and not any(b.concerns(name) for b in boundaries):
             there = others(TableName(*name), log.met)
-            doubts.append(_doubt("unknown_table", f"The log does not name this table{there}."))
+            doubts.append(doubt("unknown_table", f"The log does not name this table{there}."))
         certain = state.rows.num_rows if state.determined and not doubts else 0
-        if certain and standing:
-            certain = _behind(standing, state.rows, reading.partial(name), named=_named(log, name))
-        doubts += _of_gaps(standing)
-        yield TableState(
+        if certain and missing:
+            certain = _behind(missing, state.rows, reading.partial(name), named=_named(log, name))
+        doubts += of_gaps(missing)
+        notes = [noted("behind_end", told) for told in point.notes(history, transactions)]
+        return TableState(
             name,
             state.rows,
-            _with_more(state.findings, doubts + [_note("behind_end", told) for told in notes]),
+            with_more(state.findings, doubts + notes),
             layout.columns,
             chosen,
             state.determined and not doubts,
@@ -193,54 +234,6 @@ def _full_name(history: History, table: str) -> tuple[str, str]:
     return found[0]
 
 
-def _doubts(layout: TableFacts, history: History, counted: frozenset[int]) -> list[dict[str, Any]]:
-    """What the changes of the table itself do not show."""
-    engine = (layout.engine or "").upper()
-    if engine == "BLACKHOLE":
-        return [_doubt("blackhole", _BLACKHOLE)]
-    if engine == MERGE:
-        return [_doubt("merge", _MERGE)]
-    merged = [m for m in history.merged.values() if m.tx is None or m.tx in counted]
-    if not merged or engine not in ("", "MYISAM"):
-        return []
-    names = ", ".join(sorted({".".join(m.name) for m in merged}))
-    told = _MERGED.format(names)
-    return [_doubt("merge", told, len(merged), merged[0].file, merged[0].pos)]
-
-
-def _gaps(
-    gaps: list[Gap], boundaries: list[Boundary], name: Name, names: set[Name], reach: Reach
-) -> list[Gap]:
-    """The gaps after which the table's rows are not determined: they stand before the point, and
-    the table was not made or emptied since. One that may hold DDL: not made, by a statement that
-    says all of it."""
-    emptied = [b for b in boundaries if b.empties and b.name == name and reach.counts(b.tx)]
-    if names != {name}:
-        emptied = []
-    made = [b.seq for b in emptied if b.definition is not None and not _LIKE.search(b.statement)]
-    anew = max(made, default=-1)
-    first = max((b.seq for b in emptied), default=-1)
-    told = [".".join(one) for one in names]
-    return [
-        gap
-        for gap in gaps
-        if gap.seq > (anew if gap.tables is None else first)
-        and gap.concerns(told)
-        and reach.holds(gap.file, gap.pos)
-    ]
-
-
-def _of_gaps(gaps: list[Gap]) -> list[dict[str, Any]]:
-    """The gaps as findings; changes outside the log as one, of the first of them."""
-    unlogged = [gap for gap in gaps if gap.code == UNLOGGED]
-    found = [_doubt("gap", g.found, file=g.file, pos=g.pos) for g in gaps if g.code != UNLOGGED]
-    if unlogged:
-        first = unlogged[0]
-        told = f"Changed outside of these logs: {first.found}"
-        found.append(_doubt("unlogged", told, len(unlogged), first.file, first.pos))
-    return found
-
-
 def _behind(gaps: list[Gap], rows: pa.Table, partial: int, *, named: bool) -> int:
     """How many rows were last written as a whole after all gaps.
 
@@ -259,25 +252,6 @@ def _named(log: Streams, name: Name) -> bool:
     """Whether table maps themselves name the table's columns."""
     columns = [column for schema in log.met.get(name, ()) for column in schema.columns]
     return bool(columns) and all(column.name_origin == Origin.METADATA for column in columns)
-
-
-def _doubt(
-    name: str, meaning: str, count: int = 1, file: str | None = None, pos: int | None = None
-) -> dict[str, Any]:
-    told = {"finding": name, "determined": False, "meaning": meaning, "count": count}
-    return told | {"file": file, "pos": pos}
-
-
-def _note(name: str, meaning: str) -> dict[str, Any]:
-    return _doubt(name, meaning) | {"determined": True}
-
-
-def _with_more(findings: pa.Table, more: list[dict[str, Any]]) -> pa.Table:
-    import pyarrow as pa
-
-    if not more:
-        return findings
-    return pa.concat_tables([findings, pa.Table.from_pylist(more, schema=findings.schema)])
 
 
 def _transactional(engine: str | None) -> bool | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from binlogkit.analyses._savepoints import Undone, undone_ranges
@@ -27,17 +27,18 @@ Name = tuple[str, str]
 
 
 class StateReading:
-    """A log read once for the states of ``tables``, as they are asked for.
+    """A log read once for the states of ``tables``, as they are asked for; of all if None.
 
-    ``transactions``, ``statements``: frames; ``boundaries``: what happens to tables; ``history``;
-    ``given``: what a schema file or a server says of tables.
+    ``outcomes``: one for each point at which states are wanted; ``transactions``, ``statements``:
+    frames; ``boundaries``: what happens to tables; ``history``; ``given``: what a schema file or a
+    server says of tables.
     """
 
     def __init__(
         self,
         log: Streams,
-        tables: Sequence[str],
-        outcomes: Outcomes,
+        tables: Sequence[str] | None,
+        outcomes: Sequence[Outcomes],
         key: Sequence[str] | None,
         sources: frozenset[str],
     ) -> None:
@@ -50,7 +51,7 @@ class StateReading:
         self._counts = RowCounts(stops=False)
         self.boundaries: list[Boundary] = []
         self._folded = False
-        self._tables: dict[Name, Forward] = {}
+        self._tables: list[dict[Name, Forward]] = [{} for _ in outcomes]  # by point
         self._undone: list[Undone] | None = []  # None: not looked for since a ROLLBACK TO
         self._partial: dict[Name, int] = {}
         self.images = ImageChecks(log)
@@ -58,11 +59,11 @@ class StateReading:
         self.transactions = self._ledger.finish(wanted)
         self.statements = self._texts.finish()
 
-    def table(self, name: Name) -> Forward:
-        """The rows of a table as far as they were folded."""
-        forward = self._tables.get(name)
+    def table(self, name: Name, point: int = 0) -> Forward:
+        """The rows of a table as far as they were folded; ``point``: the number of its outcomes."""
+        forward = self._tables[point].get(name)
         if forward is None:
-            forward = Forward(name, self._outcomes.of, self.given)
+            forward = Forward(name, self._outcomes[point].of, self.given)
             forward.happen(self.boundaries)
         return forward
 
@@ -82,24 +83,27 @@ class StateReading:
         self._ledger.take(window, self._counts.of(window)[0])
         self._texts.take(window)
         self.history.take(window)
-        self._outcomes.take(window)
+        for outcomes in self._outcomes:
+            outcomes.take(window)
         if any(item.kind == StatementKind.ROLLBACK_TO for item in window.looked):
             self._undone = None
         if self.history.folded and not self._folded:
             # Names met before are others now.
             self._folded = True
             self.boundaries = []
-            for forward in self._tables.values():
+            for forward in self._forwards():
                 forward.give_up()
-            self._tables = {_small(name): forward for name, forward in self._tables.items()}
+            self._tables = [{_small(n): f for n, f in one.items()} for one in self._tables]
         fresh = read_boundaries(self.history.table(len(self.boundaries)), self.history.changes)
         self.boundaries += fresh
-        for forward in self._tables.values():
+        for forward in self._forwards():
             forward.happen(fresh)
+
+    def _forwards(self) -> Iterator[Forward]:
+        return (forward for one in self._tables for forward in one.values())
 
     def _change(self, name: Name, batch: pa.RecordBatch) -> None:
         name = _small(name) if self._folded else name
-        forward = self._tables[name] = self.table(name)
         if self._undone is None:
             self._undone = undone_ranges(self._texts.finish())
         states = batch["after_state"]
@@ -108,7 +112,9 @@ class StateReading:
             self._partial[name] = max(self.partial(name), int(odd[-1].as_py()))
         seq = int(batch["seq"][0].as_py())
         key = self.history.key(name, seq) if self._key is None else self._key
-        forward.take(batch, key, self._undone)
+        for point, tables in enumerate(self._tables):
+            forward = tables[name] = self.table(name, point)
+            forward.take(batch, key, self._undone)
 
 
 def _small(name: Name) -> Name:

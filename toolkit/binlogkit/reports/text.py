@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from binlogkit.errors import printable
 from binlogkit.frames.fields.field import written_schema
-from binlogkit.frames.fields.rows import STATE
+from binlogkit.frames.fields.rows import STATE, TABLE_STATE
 from binlogkit.reports._destination import is_terminal, write_text
 from binlogkit.reports._display import display, one_line, safe_lines, shortened
 from binlogkit.reports._values import json_text
@@ -72,6 +72,26 @@ def write_state(batches: Iterable[pa.RecordBatch], output: Output) -> int:
     if output.format != "table":
         return write_batches(written_schema(STATE), batches, output)
     return write_records(_flat(batches), output)
+
+
+def write_states(
+    tables: Iterable[tuple[tuple[str, str], Iterable[pa.RecordBatch]]], output: Output
+) -> int:
+    """Write the rows of several tables, by (db, table), each row with its table's name; returns how
+    many. Values are JSON text in a table, too: the tables' columns differ."""
+    return write_batches(written_schema(TABLE_STATE), _named(tables), output)
+
+
+def _named(
+    tables: Iterable[tuple[tuple[str, str], Iterable[pa.RecordBatch]]],
+) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+
+    names = [field.name for field in TABLE_STATE]
+    for table, batches in tables:
+        for batch in batches:
+            said = [pa.repeat(pa.scalar(name, pa.string()), batch.num_rows) for name in table]
+            yield pa.RecordBatch.from_arrays([*said, *batch.columns], names=names)
 
 
 def _flat(batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:

@@ -5,7 +5,8 @@
 'binlogkit row'
 
 ``audit``, ``event``, ``explain``, ``row``, ``transaction`` and ``state``: one line of
-``--format jsonl`` of the command of that name; ``finding``: of ``verify``; ``plan``: one element of
+``--format jsonl`` of the command of that name; ``difference``: of ``diff``; ``finding``: of
+``verify``; ``table_state``: of ``state`` of several tables; ``plan``: one element of
 :meth:`binlogkit.Log.undo` and ``redo``. The files are written by ``tools/make_schemas.py`` from the
 dataclasses and declarations of the code. The fixtures' manifest has its own,
 ``binlogkit_fixtures/manifest.schema.json``.
@@ -21,7 +22,10 @@ from binlogkit.errors import UsageError, printable
 
 __all__ = ["NAMES", "load"]
 
-NAMES = ("audit", "event", "explain", "finding", "plan", "row", "state", "transaction")
+NAMES = (
+    "audit", "difference", "event", "explain", "finding", "plan", "row", "state",
+    "table_state", "transaction",
+)  # fmt: skip
 
 
 def load(name: str) -> dict[str, Any]:

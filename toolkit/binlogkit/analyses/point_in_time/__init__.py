@@ -1,7 +1,7 @@
 """A table's rows as of a point of its log, one row's life, the difference of two points."""
 
 from binlogkit.analyses.point_in_time.boundary import lineage, read_boundaries
-from binlogkit.analyses.point_in_time.difference import DIFFERENCE, difference
+from binlogkit.analyses.point_in_time.difference import DIFFERENCE, compared, difference
 from binlogkit.analyses.point_in_time.findings import FINDINGS
 from binlogkit.analyses.point_in_time.result import STATE
 from binlogkit.analyses.point_in_time.state import State, replay, rewind, state
@@ -17,6 +17,7 @@ __all__ = [
     "AtTime",
     "State",
     "UpToGtids",
+    "compared",
     "difference",
     "lineage",
     "read_boundaries",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from binlogkit.analyses._frames import FrameT, from_arrow, to_arrow
 from binlogkit.analyses.point_in_time.cells import cell_codes, index, unknown
@@ -17,7 +19,8 @@ from binlogkit.errors import UsageError
 from binlogkit.frames.fields.field import fields
 
 DIFFERENCE = fields(
-    ("difference", "string", "added, removed, changed, or uncertain: only unknown cells differ"),
+    ("difference", "string", "added, removed, changed, or uncertain: unknown cells decide"),
+    ("count", "int64", "how often: 1, without a key how many such rows"),
     ("before", "as given", "the row in the first state, null if it was added"),
     ("after", "as given", "the row in the second state, null if it was removed"),
     ("changed", "list<string>", "columns whose value differs"),
@@ -25,29 +28,65 @@ DIFFERENCE = fields(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The rows of two states that differ.
+
+    ``kinds``: of each, as :data:`DIFFERENCE` says; ``there``: where it stands in the first state
+    and in the second, -1 for nowhere; ``counts``; ``changed``, ``uncertain``: lists of columns.
+    """
+
+    kinds: NDArray[Any]
+    there: Integers
+    counts: Integers
+    changed: pa.Array
+    uncertain: pa.Array
+
+
 def difference(first: FrameT, second: FrameT, key: Sequence[str]) -> FrameT:
     """The rows that differ between two states (:data:`DIFFERENCE`).
 
     Rows of ``first`` in its order, then those that were added. With an empty ``key`` rows are a
-    multiset: they are added or removed, as often as the states differ. UsageError where a state
-    lacks a column of the key.
+    multiset: they are added or removed, as often as the states differ. Columns that only one of the
+    states has are not compared. UsageError where a state lacks a column of the key.
     """
-    one, other = states = [to_arrow(frame) for frame in (first, second)]
-    cells = _cells(states, key)
-    size = one.num_rows
-    there = _paired(cells, key, size) if key else _surplus(cells, size, other.num_rows)
-    changed, uncertain = _compared(cells, states, there)
-    alone = (there < 0).any(axis=0)
-    changed, uncertain = changed & ~alone, uncertain & ~alone
-    kinds = np.where(changed.any(axis=0), "changed", "uncertain")
-    kinds = np.where(there[0] < 0, "added", np.where(there[1] < 0, "removed", kinds))
-    differ = np.flatnonzero(alone | changed.any(axis=0) | uncertain.any(axis=0))
-    rows = [_values(s).take(index(at[differ])) for s, at in zip(states, there, strict=True)]
-    names = [name_lists(list(cells), flags[:, differ].T) for flags in (changed, uncertain)]
-    table = pa.table(
-        [pa.array(kinds[differ], pa.string()), *rows, *names], names=[o.name for o in DIFFERENCE]
-    )
+    states = [to_arrow(frame) for frame in (first, second)]
+    table = difference_table(compared(states[0], states[1], key), *states)
     return from_arrow(table, first, DIFFERENCE)
+
+
+def difference_table(found: Compared, *states: pa.Table) -> pa.Table:
+    """What was found of two states as :data:`DIFFERENCE` says."""
+    rows = [_values(s).take(index(at)) for s, at in zip(states, found.there, strict=True)]
+    columns = [pa.array(found.kinds, pa.string()), pa.array(found.counts, pa.int64()), *rows,
+               found.changed, found.uncertain]  # fmt: skip
+    return pa.table(columns, names=[o.name for o in DIFFERENCE])
+
+
+def compared(
+    first: pa.Table, second: pa.Table, key: Sequence[str], *, altered: bool = False
+) -> Compared:
+    """What :func:`difference` finds of two states in Arrow.
+
+    ``altered``: an ALTER TABLE lies between: cells that neither state knows may differ, too.
+    """
+    states, size = (first, second), first.num_rows
+    cells = _cells(states, key)
+    paired = {name: cells[name] for name in key} if key else cells
+    seqs = np.concatenate([np.asarray(s["seq"].fill_null(-1), dtype=np.int64) for s in states])
+    codes = _row_codes(paired, seqs, size, altered=altered)
+    there, counts = (_paired if key else _surplus)(codes[:size], codes[size:])
+    changed, uncertain = _compared(cells, seqs, there, size, altered=altered)
+    alone = (there < 0).any(axis=0)
+    at = np.where(there[0] < 0, there[1] + size, there[0])
+    changed &= ~alone & ~_unknown(paired, at).any(axis=0)
+    uncertain = np.where(alone, _undecided(cells, paired, there, at), uncertain)
+    kinds = np.where(changed.any(axis=0), "changed", "uncertain")
+    certain = np.where(there[0] < 0, "added", "removed")
+    kinds = np.where(alone & ~uncertain.any(axis=0), certain, kinds)
+    differ = np.flatnonzero(alone | changed.any(axis=0) | uncertain.any(axis=0))
+    names = [name_lists(list(cells), flags[:, differ].T) for flags in (changed, uncertain)]
+    return Compared(kinds[differ], there[:, differ], counts[differ], *names)
 
 
 def _values(state: pa.Table) -> Any:
@@ -55,13 +94,15 @@ def _values(state: pa.Table) -> Any:
 
 
 def _cells(states: Sequence[pa.Table], key: Sequence[str]) -> dict[str, Integers]:
-    """By column a code for each row of the first state, then of the second; -1 if not known."""
+    """By column of both states a code for each row of the first, then of the second; -1 if not
+    known."""
     tables = [_plain(state) for state in states]
     for table in tables:
         missing = [name for name in key if name not in table.column_names]
         if missing and table.num_rows:
             raise UsageError(f"the state has no column {', '.join(missing)}")
-    names = [field.name for state in states for field in _values(state).type]
+    columns = [[f.name for f in _values(state).type] for state in states if state.num_rows]
+    names = [name for name in columns[0] if name in columns[-1]] if columns else []
     return {name: _codes(tables, name) for name in dict.fromkeys([*names, *key])}
 
 
@@ -85,44 +126,100 @@ def _codes(tables: Sequence[pa.Table], name: str) -> Integers:
         return np.concatenate([one, other])
 
 
-def _paired(cells: dict[str, Integers], key: Sequence[str], size: int) -> Integers:
+def _unknown(cells: Mapping[str, Integers], at: Integers) -> Flags:
+    """By column and row, whether the cell is not known."""
+    if not cells:
+        return np.zeros((0, len(at)), bool)
+    found: Flags = np.stack(list(cells.values()))[:, at] < 0
+    return found
+
+
+def _row_codes(
+    paired: Mapping[str, Integers], seqs: Integers, size: int, *, altered: bool
+) -> Integers:
+    """A code for each row, the same for rows of both states that are to be compared.
+
+    Where a cell is not known that is the row which the same change made; after ALTER TABLE none.
+    """
+    rows = np.arange(len(seqs))
+    odd = _unknown(paired, rows).any(axis=0)
+    same = np.where(odd, seqs + 2, 0)
+    if altered:
+        same = np.where(odd & (rows >= size), same + seqs.max(initial=0) + 3, same)
+    return combined([same, *(codes + 1 for codes in paired.values())])
+
+
+def _paired(one: Integers, other: Integers) -> tuple[Integers, Integers]:
     """Rows of both states with the same key: where they stand in each, -1 if in one only."""
-    codes = combined([cells[name] + 1 for name in key])
-    times = np.concatenate([occurrences(codes[:size]), occurrences(codes[size:])])
-    codes = combined([codes, times])
-    one, other = codes[:size], codes[size:]
+    codes = combined(
+        [np.concatenate([one, other]), np.concatenate([occurrences(one), occurrences(other)])]
+    )
+    one, other = codes[: len(one)], codes[len(one) :]
     place = np.full(int(codes.max(initial=0)) + 1, -1)
     place[other] = np.arange(len(other))
     at = place[one]
     added = np.ones(len(other), bool)
     added[at[at >= 0]] = False
     more = np.flatnonzero(added)
-    there = [np.arange(size), np.full(len(more), -1)], [at, more]
-    return np.stack([np.concatenate(places) for places in there])
+    sides = [np.arange(len(one)), np.full(len(more), -1)], [at, more]
+    there = np.stack([np.concatenate(places) for places in sides])
+    return there, np.ones(there.shape[1], np.int64)
 
 
-def _surplus(cells: dict[str, Integers], size: int, other_size: int) -> Integers:
-    """Rows that one of the states has more often than the other, as :func:`_paired`."""
-    codes = combined([np.zeros(size + other_size, np.int64), *(c + 1 for c in cells.values())])
-    sides = codes[:size], codes[size:]
-    one, other = (np.bincount(side, minlength=int(codes.max(initial=0)) + 1) for side in sides)
-    removed = np.flatnonzero(occurrences(sides[0]) < (one - other)[sides[0]])
-    added = np.flatnonzero(occurrences(sides[1]) < (other - one)[sides[1]])
+def _surplus(one: Integers, other: Integers) -> tuple[Integers, Integers]:
+    """Rows that one of the states has more often than the other, as :func:`_paired`, and by how
+    many; each stands there once."""
+    most = int(max(one.max(initial=0), other.max(initial=0))) + 1
+    more = np.bincount(one, minlength=most) - np.bincount(other, minlength=most)
+    removed, added = (
+        np.flatnonzero((occurrences(side) == 0) & (surplus[side] > 0))
+        for side, surplus in ((one, more), (other, -more))
+    )
     nowhere = np.full(len(added), -1), np.full(len(removed), -1)
-    return np.stack([np.append(removed, nowhere[0]), np.append(nowhere[1], added)])
+    there = np.stack([np.append(removed, nowhere[0]), np.append(nowhere[1], added)])
+    return there, np.abs(np.append(more[one[removed]], more[other[added]]))
 
 
 def _compared(
-    cells: dict[str, Integers], states: Sequence[pa.Table], there: Integers
+    cells: Mapping[str, Integers], seqs: Integers, there: Integers, size: int, *, altered: bool
 ) -> tuple[Flags, Flags]:
     """By column and pair of rows: whether the values differ, and whether one is not known.
 
     What neither state knows is the same in both if no change lies between the two.
     """
-    one, other = there[0], there[1] + states[0].num_rows
-    seqs = np.concatenate([np.asarray(s["seq"].fill_null(-1), dtype=np.int64) for s in states])
+    one, other = there[0], there[1] + size
     untouched = seqs[one] == seqs[other] if len(seqs) else np.zeros(0, bool)
     codes = np.stack(list(cells.values())) if cells else np.empty((0, len(seqs)), np.int64)
     before, after = codes[:, one], codes[:, other]
     known = (before >= 0).astype(int) + (after >= 0)
-    return (known == 2) & (before != after), (known == 1) | ((known == 0) & ~untouched)
+    same = untouched & (not altered)
+    return (known == 2) & (before != after), (known == 1) | ((known == 0) & ~same)
+
+
+def _undecided(
+    cells: Mapping[str, Integers], paired: Mapping[str, Integers], there: Integers, at: Integers
+) -> Flags:
+    """By column of ``cells`` and row: the cells by which a row of one state may be one of the
+    other, for they are not known of it, or of one there that is alike in what is known.
+
+    ``paired``: the columns that tell rows; ``at``: where the rows stand in both states together.
+    """
+    places = [list(cells).index(name) for name in paired]
+    found = np.zeros((len(cells), len(at)), bool)
+    found[places] = _unknown(paired, at)
+    alone = (there < 0).any(axis=0)
+    own = found & alone
+    for side in range(2):
+        odd = np.flatnonzero((there[1 - side] < 0) & own.any(axis=0))
+        rest = np.flatnonzero(there[side] < 0)
+        patterns, which = np.unique(own[:, odd], axis=1, return_inverse=True)
+        for number, pattern in enumerate(patterns.T):
+            known = [name for name in paired if not pattern[list(cells).index(name)]]
+            like = odd[which.ravel() == number]
+            codes = combined(
+                [np.zeros(len(like) + len(rest), np.int64)]
+                + [cells[name][at[np.concatenate([like, rest])]] + 1 for name in known]
+            )
+            alike = rest[np.isin(codes[len(like) :], codes[: len(like)])]
+            found[np.ix_(pattern, alike)] = True
+    return found

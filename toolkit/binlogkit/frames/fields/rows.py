@@ -25,3 +25,7 @@ CHANGE = (*_SOURCE, *ROW, *_ORDER)
 
 #: The record of a row that a table held.
 STATE = fields_of("state")
+#: The same where there are several tables.
+TABLE_STATE = fields_of("table_state")
+#: A row that differs between two points.
+DIFFERENCE = fields_of("difference")

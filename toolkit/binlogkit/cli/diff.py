@@ -1,0 +1,64 @@
+"""``binlogkit diff``: what differs in a table between two points."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import click
+
+from binlogkit.cli.options import input_options, open_input, output_of, output_options
+from binlogkit.cli.startup import arrow_without_pandas
+from binlogkit.cli.state import tell_findings
+from binlogkit.cli.status import ENDS, FINDINGS, complain, status_of
+from binlogkit.frames.fields.rows import DIFFERENCE
+from binlogkit.rows.filters import written_table_name
+
+_LOG = logging.getLogger(__name__)
+
+
+@click.command("diff")
+@input_options
+@click.option("--table", required=True, metavar="DB.T", help="The table.")
+@click.option(
+    "--from",
+    "first",
+    required=True,
+    metavar="POINT",
+    help="FILE:POS, a GTID set, or a time, as of `state`.",
+)
+@click.option("--to", "second", metavar="POINT", help="Likewise; else the end of the log.")
+@click.option("--timezone", metavar="ZONE", help="Zone of a time without an offset.")
+@click.option("--source", metavar="NAME", help="Whose logs, where several servers have the table.")
+@output_options
+def command(**arguments: Any) -> int:
+    """One record per row that was added, removed or changed between two points.
+
+    Rows are compared by the table's key; without one they are a multiset, with counts. A row of
+    which the log does not determine enough to compare it is uncertain.
+    """
+    from binlogkit.reports.output import write_records
+
+    arrow_without_pandas()
+    output = output_of(arguments)
+    log = open_input(arguments)
+    given = {k: v for k, v in arguments.items() if v is not None}
+    table, first, second = given.pop("table"), given.pop("first"), given.pop("second", None)
+    found = log.diff(table, first, second, **given)
+    name = written_table_name(*found.table)
+    view = ["difference", "before", "after", "changed"]
+    view += ["count"] * (not found.key) + ["uncertain"] * bool(found.uncertain)
+    write_records(found.records(), output, declared=DIFFERENCE, view=view)
+
+    def concerns(file: str, pos: int | None) -> bool:
+        return any(state.reach.holds(file, pos) for state in (found.before, found.after))
+
+    status = status_of(log, notes=ENDS, concerns=concerns)
+    tell_findings(name, found.findings.to_pylist())
+    if found.uncertain:
+        complain(f"{name}: {found.uncertain} rows could not be compared in all cells")
+    if found.unknown_cells:
+        complain(f"{name}: {found.unknown_cells} cells of these rows are not determined by the log")
+    for assumed in found.assumes:
+        _LOG.info("%s: assumed: %s", name, assumed)
+    return status if found.determined else FINDINGS
