@@ -208,7 +208,7 @@ class LogReader:
             self._check_format(header, data)
         event = self._frame(pos, header, data)
         first = is_format or (self._recovery.doubts and self._unchecked is None)
-        if first and event.checksum == "none" and self._checksum_follows(header.size):
+        if first and event.checksum == "none" and self._checksum_follows(header.size, is_format):
             self._contradicted(pos, pos + header.size)
             event = replace(event, checksum="bad")
         if is_format and event.checksum == "bad":
@@ -256,12 +256,15 @@ class LogReader:
         elif self.format.checksummed(header.type_code) and not ends_in_crc(header, data):
             self.format = self._recovery.format_at(self.format) or self.format
 
-    def _checksum_follows(self, size: int) -> bool:
-        """Whether the event behind one of ``size`` bytes has a checksum that matches."""
+    def _checksum_follows(self, size: int, is_format: bool) -> bool:
+        """Whether the event behind one of ``size`` bytes has a checksum that matches, as this one
+        should. What stands before a format description, as a dump's ROTATE does, may have none."""
         head = self._stream.peek(HEADER_LENGTH, size)
         if len(head) < HEADER_LENGTH:
             return False
         header = parse_header(head, HEADER_LENGTH)
+        if not is_format and header.type_code == EventType.FORMAT_DESCRIPTION_EVENT:
+            return False
         return header.size <= len(_ZEROS) and ends_in_crc(
             header, self._stream.peek(header.size, size)
         )
