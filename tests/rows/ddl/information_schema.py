@@ -9,12 +9,12 @@ from typing import Any
 from binlogkit.errors import SchemaError
 from binlogkit.rows.ddl.catalog import Catalog
 from binlogkit.rows.ddl.charsets import collated
-from binlogkit.rows.ddl.keys import Foreign, Key, KeyPart
+from binlogkit.rows.ddl.keys import NO_ACTION, Key, KeyPart
 from binlogkit.rows.ddl.session import Session, version_number
 from binlogkit.rows.ddl.table import Tracked, engine_name
 from binlogkit.rows.ddl.tokens import read
 from binlogkit.rows.ddl.types import TEXT_CAPACITY, data_type
-from binlogkit.rows.schema import ColumnDefinition
+from binlogkit.rows.schema import ColumnDefinition, ForeignKey
 
 Query = Callable[[str], Sequence[tuple[Any, ...]]]
 Name = tuple[str, str]
@@ -149,26 +149,32 @@ def _in_order(query: Query, name: Name, indexes: list[str]) -> list[str]:
     return list(dict.fromkeys(str(row[2]) for row in query(f"SHOW INDEX FROM `{db}`.`{table}`")))
 
 
-def _foreign(query: Query, where: str) -> dict[Name, list[Foreign]]:
+def _action(rule: Any) -> str:
+    return str(rule) if rule in ("CASCADE", "SET NULL") else NO_ACTION
+
+
+def _foreign(query: Query, where: str) -> dict[Name, list[ForeignKey]]:
     rules = {
-        (str(db), str(table), str(name)): bool({update, delete} & {"CASCADE", "SET NULL"})
+        (str(db), str(table), str(name)): (_action(delete), _action(update))
         for db, table, name, update, delete in query(
             "SELECT constraint_schema, table_name, constraint_name, update_rule, delete_rule "
             "FROM information_schema.referential_constraints WHERE "
             + where.replace("table_schema", "constraint_schema")
         )
     }
-    columns: dict[tuple[str, str, str, str, str], list[str]] = defaultdict(list)
-    for db, table, name, column, parent_db, parent in query(
+    columns: dict[tuple[str, str, str, str, str], list[tuple[str, str]]] = defaultdict(list)
+    for db, table, name, column, parent_db, parent, referenced in query(
         "SELECT table_schema, table_name, constraint_name, column_name, referenced_table_schema, "
-        "referenced_table_name FROM information_schema.key_column_usage "
+        "referenced_table_name, referenced_column_name FROM information_schema.key_column_usage "
         f"WHERE referenced_table_name IS NOT NULL AND {where} "
         "ORDER BY table_schema, table_name, constraint_name, ordinal_position"
     ):
-        columns[str(db), str(table), str(name), str(parent_db), str(parent)].append(str(column))
-    result: dict[Name, list[Foreign]] = defaultdict(list)
-    for (db, table, name, parent_db, parent), names in columns.items():
-        cascades = rules.get((db, table, name), False)
+        found = columns[str(db), str(table), str(name), str(parent_db), str(parent)]
+        found.append((str(column), str(referenced)))
+    result: dict[Name, list[ForeignKey]] = defaultdict(list)
+    for (db, table, name, parent_db, parent), pairs in columns.items():
+        own, theirs = zip(*pairs, strict=True)
         other_db = None if parent_db == db else parent_db
-        result[db, table].append(Foreign(tuple(names), other_db, parent, cascades, name))
+        actions = rules[db, table, name]
+        result[db, table].append(ForeignKey(own, other_db, parent, theirs, *actions, name))
     return result

@@ -24,9 +24,10 @@ from binlogkit.events.query import Query
 from binlogkit.events.reader import read_events
 from binlogkit.rows.ddl import Catalog
 from binlogkit.rows.ddl.server import from_server
-from binlogkit.rows.schema import ColumnDefinition, TableDefinition
+from binlogkit.rows.schema import ColumnDefinition, ForeignKey, TableDefinition
 from binlogkit.sources.log_reader import LogReader
-from binlogkit_fixtures.servers import Server, ServerSpec, start
+from binlogkit_fixtures.clock import start_server
+from binlogkit_fixtures.servers import Server, ServerSpec
 from tests.rows.ddl import information_schema
 
 HERE = Path(__file__).parent
@@ -125,16 +126,20 @@ def tables(catalog: Catalog) -> Tables:
 
 def plain(table: TableDefinition) -> dict[str, Any]:
     """A definition as JSON keeps it; what has its default value is left out."""
-    told: dict[str, Any] = json.loads(json.dumps(_told(table)))
+    found = _told(table)
+    keys = sorted(table.foreign, key=lambda key: key.name or "")
+    if keys:
+        found["foreign"] = [_told(key) | {"columns": key.columns} for key in keys]
+    told: dict[str, Any] = json.loads(json.dumps(found))
     told["columns"] = [json.loads(json.dumps(_told(column))) for column in table.columns]
     return told
 
 
 #: What information_schema spells otherwise than the statement.
-_NOT_TOLD = ("columns", "default", "computed")
+_NOT_TOLD = ("columns", "default", "computed", "foreign", "index")
 
 
-def _told(record: TableDefinition | ColumnDefinition) -> dict[str, Any]:
+def _told(record: TableDefinition | ColumnDefinition | ForeignKey) -> dict[str, Any]:
     values = {f.name: (getattr(record, f.name), f.default) for f in fields(record)}
     return {
         name: value
@@ -174,7 +179,7 @@ def arguments(query: Query) -> dict[str, Any]:
 def record(series: str) -> dict[str, Any]:
     """All statements of the log with the tables that each group of them changed; the replies."""
     replies: dict[str, Any] = {}
-    with start(spec(series)) as server:
+    with start_server(spec(series), clock="real")[0] as server:
         version = server.version
         snapshots = list(run(server, series))
         log = server.binlog_names()[-1]

@@ -7,13 +7,14 @@ are compared.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from binlogkit.analyses.continuity import Break, digests
+from binlogkit.analyses.point_in_time.cascades import Cascaded
 from binlogkit.analyses.point_in_time.codes import Flags
 from binlogkit.errors import DamageError, InputError, printable
 from binlogkit.frames.records import struct_records
@@ -120,6 +121,18 @@ def unlogged(log: Streams, checks: ImageChecks, gaps: Sequence[Gap]) -> Iterator
         between = (gap for gap in gaps if found.since.seq < gap.seq < found.shown.seq)
         if not any(gap.concerns([found.table]) for gap in between):
             yield found
+
+
+def explains(cascaded: Iterable[Cascaded], found: Contradiction, columns: Container[str]) -> bool:
+    """Whether what foreign keys did explains what was found; ``columns``: what they may change."""
+    if not found.cascades or any(name not in columns for name in found.columns):
+        return False
+    between = (
+        done
+        for done in cascaded
+        if done.child == found.name[1:] and found.since.seq < done.at.seq < found.shown.seq
+    )
+    return any(found.key in done.keys(tuple(found.key)) for done in between)
 
 
 class _Again:

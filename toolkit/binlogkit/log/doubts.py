@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from binlogkit.log.contradictions import UNLOGGED
 from binlogkit.log.gaps import Reach
 from binlogkit.log.history import MERGE, History, TableFacts
+from binlogkit.rows.schema import TableDefinition
 from binlogkit.rows.soundness import Gap
 
 if TYPE_CHECKING:
@@ -40,19 +42,34 @@ def doubts_of(
     return [doubt("merge", told, len(merged), merged[0].file, merged[0].pos)]
 
 
+def cascading_columns(
+    boundaries: list[Boundary], given: TableDefinition | None, name: Name
+) -> set[str]:
+    """The columns of a table that a parent's change may change."""
+    own = [b.definition for b in boundaries if b.definition is not None and b.concerns(name)]
+    known = [definition for definition in (given, *own) if definition is not None]
+    foreign = {c for definition in known for key in definition.foreign for c in key.columns}
+    return foreign | {c.name for d in known for c in d.columns if c.generated}
+
+
 def standing(
-    gaps: list[Gap], boundaries: list[Boundary], name: Name, names: set[Name], reach: Reach
+    gaps: list[Gap],
+    boundaries: list[Boundary],
+    name: Name,
+    names: set[Name],
+    above: Sequence[str],
+    reach: Reach,
 ) -> list[Gap]:
-    """The gaps after which the table's rows are not determined: they stand before the point, and
-    the table was not made or emptied since. One that may hold DDL: not made, by a statement that
-    says all of it."""
+    """The gaps after which the table's rows are not determined: they stand before the point,
+    concern it or a table ``above`` from which foreign keys change it, and it was not made or
+    emptied since. One that may hold DDL: not made, by a statement that says all of it."""
     emptied = [b for b in boundaries if b.empties and b.name == name and reach.counts(b.tx)]
     if names != {name}:
         emptied = []
     made = [b.seq for b in emptied if b.definition is not None and not _LIKE.search(b.statement)]
     anew = max(made, default=-1)
     first = max((b.seq for b in emptied), default=-1)
-    told = [".".join(one) for one in names]
+    told = [*(".".join(one) for one in names), *above]
     return [
         gap
         for gap in gaps

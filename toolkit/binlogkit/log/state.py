@@ -8,8 +8,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Unpack
 
 from binlogkit.errors import UsageError
-from binlogkit.log.contradictions import unlogged
-from binlogkit.log.doubts import doubt, doubts_of, noted, of_gaps, standing, with_more
+from binlogkit.log.contradictions import explains, unlogged
+from binlogkit.log.doubts import (
+    cascading_columns,
+    doubt,
+    doubts_of,
+    noted,
+    of_gaps,
+    standing,
+    with_more,
+)
 from binlogkit.log.filter_warnings import others
 from binlogkit.log.gaps import CASCADES_LOGGED, Reach, assumed
 from binlogkit.log.history import History
@@ -128,7 +136,7 @@ class States:
         outcomes = [Outcomes(point, self._transactional) for point in points]
         self.reading = StateReading(log, names, outcomes, self._key, self._sources)
         gaps = log.gaps
-        self._gaps = [*gaps, *(found.gap() for found in unlogged(log, self.reading.images, gaps))]
+        self._gaps, self._contradictions = gaps, list(unlogged(log, self.reading.images, gaps))
         self._reaches: dict[Point, Reach] = {}
 
     def tables(self, point: Point) -> list[str]:
@@ -157,6 +165,7 @@ class States:
     def at(self, point: Point, table: str, *, read: bool = True) -> TableState:
         """A table's state; ``read``: whether it is among those that the reading took."""
         from binlogkit.analyses.point_in_time import lineage, replay
+        from binlogkit.analyses.point_in_time.boundary import parents
 
         log, reading, reach = self._log, self.reading, self.reach(point)
         history, boundaries, transactions = (
@@ -167,15 +176,19 @@ class States:
         key, transactional = self._key, self._transactional
         name = _full_name(history, table)
         names = set(lineage(boundaries, name))
+        layout, above = history.layout(name, reach.counted), list[str]()
+        if history.version < CASCADES_LOGGED:
+            above = parents(boundaries, name, layout.parents)
+        stored = {".".join(one): one for one in history.layouts}
+        family = {stored[parent] for parent in above if parent in stored}
         met = [history.sources.get(one, set()) for one in names]
         log.one_history(set[str]().union(*met), f"{table} is")
-        layout = history.layout(name, reach.counted)
         if key is not None and layout.columns is not None:
             check_names(key, layout.columns, "column")
         chosen = tuple(key) if key is not None else layout.key
         engine = _transactional(layout.engine) if transactional is None else transactional
         state = replay(
-            _changes(log, names, self._sources),
+            _changes(log, names | family, self._sources),
             boundaries,
             key=chosen,
             transactions=transactions,
@@ -188,8 +201,14 @@ class States:
             cascades_logged=history.version >= CASCADES_LOGGED,
             forward=reading.table(name, self._points.index(point)) if read else None,
             given=reading.given,
+            unchecked=reading.unchecked,
+            keep_cascaded=bool(self._contradictions),
         )
-        missing = standing(self._gaps, boundaries, name, names, reach)
+        changed = cascading_columns(boundaries, reading.given.get(name), name)
+        unexplained = (
+            c.gap() for c in self._contradictions if not explains(state.cascaded, c, changed)
+        )
+        missing = standing([*self._gaps, *unexplained], boundaries, name, names, above, reach)
         doubts = doubts_of(layout, history, reach.counted)
         if name not in history.layouts and not any(b.concerns(name) for b in boundaries):
             there = others(TableName(*name), log.met)

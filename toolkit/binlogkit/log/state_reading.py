@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from binlogkit.analyses._savepoints import Undone, undone_ranges
 from binlogkit.analyses.point_in_time.boundary import Boundary, read_boundaries
+from binlogkit.analyses.point_in_time.codes import Flags, Integers
 from binlogkit.analyses.point_in_time.forward import Forward
 from binlogkit.frames.row_counts import RowCounts
 from binlogkit.frames.statements import Statements
@@ -16,6 +19,7 @@ from binlogkit.log.images import ImageChecks
 from binlogkit.log.outcomes import Outcomes
 from binlogkit.rows.ddl import StatementKind
 from binlogkit.rows.filters import Filters
+from binlogkit.rows.window import SEQ_SHIFT
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -54,6 +58,7 @@ class StateReading:
         self._tables: list[dict[Name, Forward]] = [{} for _ in outcomes]  # by point
         self._undone: list[Undone] | None = []  # None: not looked for since a ROLLBACK TO
         self._partial: dict[Name, int] = {}
+        self._unchecked = [np.zeros(0, np.int64)]
         self.images = ImageChecks(log)
         self._read(log, Filters.build(table=tables, source=sources))
         self.transactions = self._ledger.finish(wanted)
@@ -71,6 +76,10 @@ class StateReading:
         """The last change that left a row with cells that its image does not hold; -1: none."""
         return self._partial.get(name, -1)
 
+    def unchecked(self, seqs: Integers) -> Flags:
+        """Which changes were made with foreign_key_checks off, by their ``seq``."""
+        return np.isin(seqs >> SEQ_SHIFT, np.concatenate(self._unchecked))
+
     def _read(self, log: Streams, wanted: Filters) -> None:
         for found in log.batches_to_damage(
             log.reading(), wanted, views=(self._take,), images=self.images
@@ -85,6 +94,7 @@ class StateReading:
         self.history.take(window)
         for outcomes in self._outcomes:
             outcomes.take(window)
+        self._unchecked.append(window.unchecked())
         if any(item.kind == StatementKind.ROLLBACK_TO for item in window.looked):
             self._undone = None
         if self.history.folded and not self._folded:

@@ -62,12 +62,35 @@ class ColumnDefinition:
 
 
 @dataclass(frozen=True, slots=True)
+class ForeignKey:
+    """A foreign key of a table, the child.
+
+    ``db``, ``table``: the parent; without ``db`` it is in the child's; ``referenced``: its columns,
+    empty for those of its primary key; ``on_delete``, ``on_update``: CASCADE, SET NULL or
+    NO ACTION; ``index``: what its key is called where it has no ``name`` itself.
+    """
+
+    columns: tuple[str, ...]
+    db: str | None
+    table: str
+    referenced: tuple[str, ...]
+    on_delete: str
+    on_update: str
+    name: str | None = None
+    index: str | None = None
+
+    @property
+    def cascades(self) -> bool:
+        """Whether changes of the parent change the child."""
+        return not {self.on_delete, self.on_update}.isdisjoint(("CASCADE", "SET NULL"))
+
+
+@dataclass(frozen=True, slots=True)
 class TableDefinition:
     """A table as SQL defines it, columns in the server's order.
 
     ``primary_key``: column names, empty without one; ``unique_keys``: each unique key's column
-    names in order, in the order the server keeps them; ``cascades``: names of the tables whose
-    changes reach this one by a foreign key's CASCADE or SET NULL (invisible in logs up to 9.5).
+    names in order, in the order the server keeps them; ``foreign``: each with its parent's ``db``.
     """
 
     db: str
@@ -78,7 +101,14 @@ class TableDefinition:
     charset: str | None = None
     collation: str | None = None
     engine: str | None = None
-    cascades: tuple[str, ...] = ()
+    foreign: tuple[ForeignKey, ...] = ()
+
+    @property
+    def cascades(self) -> tuple[str, ...]:
+        """The tables whose changes reach this one by a foreign key's CASCADE or SET NULL (in no
+        log up to 9.5), as ``db.table``."""
+        found = (f"{fk.db or self.db}.{fk.table}" for fk in self.foreign if fk.cascades)
+        return tuple(dict.fromkeys(found))
 
 
 @dataclass(frozen=True, slots=True)

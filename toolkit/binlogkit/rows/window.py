@@ -15,6 +15,7 @@ from binlogkit.constants import CHECKSUM_LENGTH, HEADER_LENGTH, EventType
 from binlogkit.errors import DamageError
 from binlogkit.events.base import Event, ParseContext
 from binlogkit.events.query import statement_text
+from binlogkit.events.rows import RowsFlag
 from binlogkit.rows.ddl import StatementKind, TableChange
 from binlogkit.rows.schema import TableSchema
 from binlogkit.rows.series import Series
@@ -44,6 +45,7 @@ SEQ_SHIFT = 32
 Array: TypeAlias = np.ndarray[Any, Any]
 #: Damage, and the entry before or in which it stands.
 Met: TypeAlias = tuple[int, DamageError]
+_TABLE_ID = 6  # bytes, before a rows event's flags
 _COPIED = 1 << 20  # bytes that are rather copied than kept
 
 
@@ -267,6 +269,19 @@ class Window:
     def source(self) -> str | None:
         """The name of the server's logs."""
         return None if self.series is None else self.series.source.name
+
+    def unchecked(self) -> Array:
+        """The rows events that were written with foreign_key_checks off, by their ordinals."""
+        stretch = self.stretch
+        if stretch is None:
+            return np.zeros(0, np.int64)
+        here = np.flatnonzero(ROWS_EVENTS[stretch.entries["type"]])
+        data = np.frombuffer(stretch.data, np.uint8)
+        flags = stretch.entries["offset"][here].astype(np.int64) + HEADER_LENGTH + _TABLE_ID
+        here = here[flags < len(data)]
+        off = data[flags[flags < len(data)]] & RowsFlag.NO_FOREIGN_KEY_CHECKS != 0
+        found: Array = here[off] + stretch.ordinal
+        return found
 
     def before(self, i: int) -> Window:
         """What was known before entry ``i``, where damage ends the reading, and that damage."""

@@ -165,9 +165,16 @@ class History:
     default: tuple[str, ...] = ()
 
     @classmethod
-    def before(cls, boundaries: Sequence[Boundary], wanted: Name, key: Sequence[str]) -> History:
-        """The names before the first boundary, of the key that ``wanted`` has after the last."""
-        keys = {wanted: tuple(key)}
+    def before(
+        cls,
+        boundaries: Sequence[Boundary],
+        wanted: Name,
+        key: Sequence[str],
+        others: Mapping[Name, Sequence[str]] | None = None,
+    ) -> History:
+        """The names before the first boundary, of the key that ``wanted`` has after the last, and
+        of those of ``others``."""
+        keys = {name: tuple(names) for name, names in (others or {}).items()} | {wanted: tuple(key)}
         for boundary in reversed(boundaries):
             if boundary.action == "rename" and boundary.new_name in keys:
                 keys[boundary.name] = keys.pop(boundary.new_name)

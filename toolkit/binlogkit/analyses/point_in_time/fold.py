@@ -23,7 +23,7 @@ _CHUNK = 64 << 20
 
 # Findings about a table's rows that are over when it is emptied.
 _ROW_KINDS = (
-    "altered", "duplicate", "if_not_exists", "incident", "key_converted", "key_missing",
+    "altered", "cascades", "duplicate", "if_not_exists", "incident", "key_converted", "key_missing",
     "renamed_from", "rows_moved", "statement_write", "unknown_ddl", "unseen", "written_elsewhere",
 )  # fmt: skip
 

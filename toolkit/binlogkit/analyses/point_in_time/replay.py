@@ -15,6 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from binlogkit.analyses.point_in_time.boundary import Boundary, History, Name
+from binlogkit.analyses.point_in_time.cascades import Cascades, Waiting
+from binlogkit.analyses.point_in_time.codes import Flags, Integers
 from binlogkit.analyses.point_in_time.fold import Fold
 from binlogkit.rows.resolve import key_of
 from binlogkit.rows.schema import TableDefinition
@@ -25,7 +27,8 @@ class Replay:
 
     ``key``: the key's columns at the end, empty for a multiset; ``names``: the tables whose rows
     may have become the wanted one's by renames, the wanted one last; ``boundaries``: in log order;
-    ``given``: what is known of tables from elsewhere until the log tells of them.
+    ``given``: what is known of tables from elsewhere until the log tells of them; ``parents``: the
+    tables from which foreign keys change rows of these, each with its key at the end.
     """
 
     def __init__(
@@ -34,15 +37,18 @@ class Replay:
         names: Sequence[Name],
         boundaries: Sequence[Boundary],
         given: Mapping[Name, TableDefinition],
+        parents: Mapping[Name, Sequence[str]] | None = None,
     ) -> None:
-        self.names = set(names)
+        keys = {} if parents is None else parents
+        self.names = {*names, *keys}
         self.wanted = names[-1]
-        self.history = History.before(boundaries, self.wanted, key)
+        self.history = History.before(boundaries, self.wanted, key, keys)
+        self.cascades: Cascades | None = None
         self.tables: dict[Name, Fold] = {}
         self._given = dict(given)
         self.absent: set[Name] = set()
         self.boundaries: list[Boundary] = []
-        self._waiting: list[tuple[int, Name, pa.RecordBatch]] = []
+        self._waiting: list[Waiting] = []
         self._cuts = np.empty(0, np.int64)
         self._next = 0
         self.happen(*boundaries)
@@ -65,6 +71,15 @@ class Replay:
             self.tables[name].definition = self._given.pop(name, None)
         return self.tables[name]
 
+    def follow(self, unchecked: Callable[[Integers], Flags], *, keep: bool) -> None:
+        """Carry out cascades; the arguments are those of :class:`Cascades`."""
+        self.cascades = Cascades(self._there, sorted(self.names), unchecked, keep=keep)
+
+    def _there(self, name: Name) -> Fold | None:
+        """The table, if it was made, met or is known from elsewhere."""
+        known = name in self.tables or name in self._given
+        return self.table(name) if known else None
+
     def begin(self, base: pa.Table) -> None:
         """Begin with rows of the wanted table."""
         self.table(self.wanted).begin(base)
@@ -77,16 +92,18 @@ class Replay:
         """
         for name, part in by_table(batch, self.names):
             for first, piece in self._pieces(part):
-                if len(self.names) == 1:
+                if len(self.names) == 1 and self.cascades is None:
                     self._changes(first, name, piece)
                 else:
                     self._waiting.append((first, name, piece))
 
     def finish(self) -> Fold | None:
         """The wanted table after everything that was taken and every boundary; None if dropped."""
-        for first, name, piece in sorted(self._waiting, key=lambda waiting: waiting[0]):
+        waiting, self._waiting = self._waiting, []
+        if self.cascades is not None:
+            waiting = self.cascades.apart(waiting, self.boundaries)
+        for first, name, piece in sorted(waiting, key=lambda waiting: waiting[0]):
             self._changes(first, name, piece)
-        self._waiting = []
         self._happen_before(None)
         return self.tables.get(self.wanted)
 
@@ -102,7 +119,12 @@ class Replay:
 
     def _changes(self, first: int, name: Name, batch: pa.RecordBatch) -> None:
         self._happen_before(first)
-        self.table(name).take(batch)
+        table, struck = self.table(name), None
+        if self.cascades is not None and (strikes := self.cascades.strikes(name, batch)).any():
+            struck = batch.filter(pa.array(strikes)), table.settled().table
+        table.take(batch)
+        if self.cascades is not None and struck is not None:
+            self.cascades.take(name, *struck)
 
     def _happen_before(self, seq: int | None) -> None:
         boundaries = self.boundaries

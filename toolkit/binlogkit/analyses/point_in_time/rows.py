@@ -165,6 +165,21 @@ class Rows:
             self._set(part, pc.if_else(pa.array(known(found)), value, before))
         return lost
 
+    def write(self, name: str, which: Flags, values: Any, key: Sequence[str]) -> None:
+        """Give some rows' cells other values, and what means the rows; ``key``: the table's."""
+        flags, parts = pa.array(which), parts_of(self.table[name])
+        parts["value"] = pc.if_else(flags, values, parts["value"])
+        self._set(name, cells_of(parts, known(self.table[name]) | which))
+        part = f"{_KEY}{key.index(name)}" if name in key else ""
+        if part in self.table.column_names:
+            means = self.table[part]
+            self._set(part, pc.if_else(flags, values.cast(means.type), means))
+
+    def forget(self, name: str, which: Flags) -> None:
+        """Some rows' cells are not known any more."""
+        cells = self.table[name]
+        self._set(name, cells_of(parts_of(cells), known(cells) & ~which))
+
     def _set(self, name: str, column: Any) -> None:
         if not len(self):
             return

@@ -8,8 +8,8 @@ so is whatever changed rows without logging them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Generic
 
 import pyarrow as pa
@@ -25,6 +25,8 @@ from binlogkit.analyses.point_in_time.boundary import (
     parents,
     read_boundaries,
 )
+from binlogkit.analyses.point_in_time.cascades import Cascaded
+from binlogkit.analyses.point_in_time.codes import Flags, Integers
 from binlogkit.analyses.point_in_time.findings import FINDINGS, Findings
 from binlogkit.analyses.point_in_time.fold import Fold
 from binlogkit.analyses.point_in_time.forward import Forward
@@ -33,6 +35,7 @@ from binlogkit.analyses.point_in_time.result import STATE, base_changes, state_t
 from binlogkit.analyses.point_in_time.rows import Rows
 from binlogkit.analyses.point_in_time.until import Counting, Until
 from binlogkit.errors import UsageError
+from binlogkit.rows.resolve import key_of
 from binlogkit.rows.schema import TableDefinition
 
 
@@ -41,12 +44,14 @@ class State(Generic[FrameT]):
     """A state: ``rows`` (STATE) and ``findings`` (FINDINGS), both of the changes' engine.
 
     ``determined``: whether the log determines the rows, apart from the cells listed as unknown: a
-    state of a log (``log.state``) is determined without any.
+    state of a log (``log.state``) is determined without any. ``cascaded``: what foreign keys did,
+    where that was asked for.
     """
 
     rows: FrameT
     findings: FrameT
     determined: bool
+    cascaded: tuple[Cascaded, ...] = ()
 
 
 def state(changes: FrameT, boundaries: FrameT | None = None, **how: Any) -> FrameT:
@@ -72,6 +77,8 @@ def replay(
     cascades_logged: bool = False,
     forward: Forward | None = None,
     given: Mapping[Name, TableDefinition] | None = None,
+    unchecked: Callable[[Integers], Flags] | None = None,
+    keep_cascaded: bool = False,
 ) -> State[Any]:
     """A table's rows as of a point, and what is not certain about them.
 
@@ -90,6 +97,9 @@ def replay(
     ``boundaries`` tell; ``cascades_logged``: the server logs such changes (9.6+). ``forward``: what
     took the changes already; they are taken from ``changes`` where it assumed what does not hold.
     ``given``: definitions of tables that were there before the log, which tell constant defaults.
+    ``unchecked``: which changes, by ``seq``, were made with foreign_key_checks off; with it
+    ``changes`` hold those of the tables above, too, and cascades are carried out (cascades.py),
+    and told with ``keep_cascaded``.
 
     Rows come by key, text by code point (the server's order depends on the collation), else as
     first seen. Batches are taken one after the other, in memory for twice the rows and 64 MB.
@@ -99,7 +109,7 @@ def replay(
     name = table if table is not None else only_table(changes)
     happened = read_boundaries(boundaries)
     names = lineage(happened, name)
-    counts = None
+    counts, struck = None, False
     if transactions is not None:
         counts = Counting(transactions, until, findings, since=since, transactional=transactional)
         counts.note(names, findings)
@@ -108,7 +118,7 @@ def replay(
             if cascades_logged
             else parents((b for b in happened if counts.known(b)), name, cascades)
         )
-        counts.note_cascades(above, findings)
+        struck = counts.changes_rows(above)
         happened = [b for b in happened if counts.happened(b)]
     elif until is not None or since is not None:
         raise UsageError("a point in time needs the transactions")
@@ -117,13 +127,20 @@ def replay(
     numbers = None if counts is None else counts.numbers
     undone = undone_ranges(statements)
     run = None
-    if forward is not None:
+    family = _family(above, happened, given or {}) if struck and unchecked else None
+    if counts is not None and struck and (family is None or len(names) > 1):
+        counts.note_cascades(above, findings)
+        family = None
+    if forward is not None and family is None:
         run = forward.confirmed(key, names, happened, numbers, undone)
     if run is None:
-        run = Replay(key, names, happened, given or {})
+        followed = [*names, *(family or ())]
+        run = Replay(key, names, happened, given or {}, family)
+        if family is not None and unchecked is not None:
+            run.follow(unchecked, keep=keep_cascaded)
         if base is not None:
             run.begin(base_changes(to_arrow(base, ())))
-        for batch in counted_batches(changes, names, key, numbers, undone):
+        for batch in counted_batches(changes, followed, key, numbers, undone):
             run.take(batch)
     found = run.finish()
     if not (found.complete if found is not None else run.wanted in run.absent):
@@ -133,7 +150,26 @@ def replay(
     if found.rejected:
         findings.add("json_diff", determined=True, times=found.rejected)
     findings.update(found.findings)
-    return as_state(rows, findings, changes)
+    told = run.cascades.done if run.cascades is not None else None
+    return replace(as_state(rows, findings, changes), cascaded=tuple(told or ()))
+
+
+def _family(
+    above: Sequence[str], happened: Sequence[Boundary], given: Mapping[Name, TableDefinition]
+) -> dict[Name, tuple[str, ...]] | None:
+    """The tables from which foreign keys change one's rows, each with its key; None where what is
+    known of them does not suffice to follow them."""
+    definitions = dict(given)
+    for boundary in happened:
+        if boundary.definition is not None:
+            name = boundary.definition.db, boundary.definition.table
+            definitions[name] = boundary.definition
+        if boundary.action == "rename" and ".".join(boundary.name) in above:
+            return None
+    named = {".".join(name): name for name in definitions}
+    if any(table not in named for table in above):
+        return None
+    return {named[table]: key_of(definitions[named[table]])[0] for table in above}
 
 
 def as_state(rows: pa.Table, findings: Findings, changes: Any) -> State[Any]:

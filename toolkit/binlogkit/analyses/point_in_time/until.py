@@ -199,12 +199,18 @@ class Counting:
         determined = self.transactional is not None
         ledger.note(plain, "rolled_back", findings, determined=determined)
 
+    def changes_rows(self, tables: Sequence[str]) -> bool:
+        """Whether they update or delete rows of a table, ``db.table``."""
+        return bool(self._changing(tables).any())
+
     def note_cascades(self, parents: Sequence[str], findings: Findings) -> None:
         """A finding when they update or delete rows of a parent (docs/traps.md)."""
+        self._ledger.note(self._changing(parents), "cascades", findings, determined=False)
+
+    def _changing(self, tables: Sequence[str]) -> Flags:
         ledger = self._ledger
         changed = ledger.numbers("updates") + ledger.numbers("deletes") > 0
-        touched = changed & ledger.touches(parents) & np.isin(ledger.tx, self.numbers)
-        ledger.note(touched, "cascades", findings, determined=False)
+        return changed & ledger.touches(tables) & np.isin(ledger.tx, self.numbers)
 
     def known(self, boundary: Boundary) -> bool:
         """Whether a boundary lies before the point at all, before the base too."""

@@ -12,12 +12,12 @@ from typing import TypedDict
 
 from binlogkit._kernel.charsets import decode, encode
 from binlogkit.rows.ddl.charsets import CHARSETS, Collated, canonical
-from binlogkit.rows.ddl.keys import Foreign, inline_reference
+from binlogkit.rows.ddl.keys import inline_reference
 from binlogkit.rows.ddl.lexemes import Lexeme
 from binlogkit.rows.ddl.session import Session
 from binlogkit.rows.ddl.tokens import Reader
 from binlogkit.rows.ddl.types import TEXT_CAPACITY, TypeSpec, blob_for, data_type, literal_bytes
-from binlogkit.rows.schema import ColumnDefinition
+from binlogkit.rows.schema import ColumnDefinition, ForeignKey
 
 _MAX_VARCHAR = 65535  # bytes; longer ones become TEXT or BLOB outside of strict mode
 _BINARY_TWIN = {
@@ -46,7 +46,7 @@ class ColumnSpec:
     invisible: bool = False
     primary: bool = False
     unique: bool = False
-    foreign: Foreign | None = None
+    foreign: ForeignKey | None = None
     default: tuple[Lexeme, ...] | None = None
 
 

@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 
 from binlogkit.rows.ddl.charsets import Collated
 from binlogkit.rows.ddl.columns import ColumnSpec, column, resolve
-from binlogkit.rows.ddl.keys import KEY_WORDS, Foreign, Key, KeyPart, key_or_foreign
+from binlogkit.rows.ddl.keys import KEY_WORDS, Key, KeyPart, key_or_foreign
 from binlogkit.rows.ddl.keywords import words
 from binlogkit.rows.ddl.session import Session
 from binlogkit.rows.ddl.table import Tracked, engine_name, finish
 from binlogkit.rows.ddl.tokens import Reader
 from binlogkit.rows.ddl.types import accept_charset
+from binlogkit.rows.schema import ForeignKey
 
 _QUERY_WORDS = frozenset(("SELECT", "WITH", "VALUES", "TABLE"))
 _BEFORE_QUERY = frozenset(("AS", "IGNORE", "REPLACE"))
@@ -41,7 +42,7 @@ class Elements:
 
     columns: list[ColumnSpec] = field(default_factory=list)
     keys: list[Key] = field(default_factory=list)
-    foreign: list[Foreign] = field(default_factory=list)
+    foreign: list[ForeignKey] = field(default_factory=list)
 
     def read(self, reader: Reader) -> None:
         """One column, key or check between the parentheses."""
@@ -49,7 +50,7 @@ class Elements:
             self.read_column(reader)
             return
         found = key_or_foreign(reader)
-        if isinstance(found, Foreign):
+        if isinstance(found, ForeignKey):
             self.foreign.append(found)
         elif found is not None:
             self.keys.append(found)

@@ -10,8 +10,11 @@ from dataclasses import dataclass
 
 from binlogkit.rows.ddl.keywords import words
 from binlogkit.rows.ddl.tokens import Reader
-from binlogkit.rows.schema import ColumnDefinition
+from binlogkit.rows.schema import ColumnDefinition, ForeignKey
 
+#: The parent's change is refused; InnoDB takes RESTRICT and SET DEFAULT as that, and where nothing
+#: is said (manual, "FOREIGN KEY Constraints").
+NO_ACTION = "NO ACTION"
 #: The reserved words that begin a key, a foreign key or a check where a column could stand.
 KEY_WORDS = frozenset(words("PRIMARY UNIQUE INDEX KEY FULLTEXT SPATIAL CONSTRAINT FOREIGN CHECK"))
 
@@ -48,20 +51,7 @@ class Key:
         return any(part.column is None for part in self.parts)
 
 
-@dataclass(frozen=True, slots=True)
-class Foreign:
-    """A foreign key. ``db``: None for the child's own; ``cascades``: CASCADE or SET NULL;
-    ``index``: what its key is called where it has no name itself."""
-
-    columns: tuple[str, ...]
-    db: str | None
-    table: str
-    cascades: bool
-    name: str | None = None
-    index: str | None = None
-
-
-def key_or_foreign(reader: Reader) -> Key | Foreign | None:
+def key_or_foreign(reader: Reader) -> Key | ForeignKey | None:
     """Read a key, foreign key or check where one of KEY_WORDS stands; None for a check."""
     symbol = None
     if reader.accept("CONSTRAINT") and not reader.sees_any(KEY_WORDS):
@@ -137,36 +127,47 @@ def _part(reader: Reader) -> KeyPart:
     return part
 
 
-def _foreign(reader: Reader, symbol: str | None) -> Foreign:
+def _foreign(reader: Reader, symbol: str | None) -> ForeignKey:
     index = None if reader.sees("(") else reader.identifier()
     columns = tuple(part.column for part in reader.listed(_part) if part.column is not None)
     reader.expect("REFERENCES")
-    db, table, cascades = _reference(reader)
-    return Foreign(columns, db, table, cascades, symbol, index=index)
+    return _reference(reader, columns, symbol, index)
 
 
-def inline_reference(reader: Reader, column: str) -> Foreign:
+def inline_reference(reader: Reader, column: str) -> ForeignKey:
     """A column's own REFERENCES, after that word."""
-    db, table, cascades = _reference(reader)
-    return Foreign((column,), db, table, cascades)
+    return _reference(reader, (column,))
 
 
-def _reference(reader: Reader) -> tuple[str | None, str, bool]:
-    """The parent's database and name, and whether its changes reach the child."""
+def _reference(
+    reader: Reader, columns: tuple[str, ...], name: str | None = None, index: str | None = None
+) -> ForeignKey:
+    """What follows REFERENCES: the parent, its columns, and what its changes do to the child."""
     db, table = reader.qualified()
+    referenced: tuple[str, ...] = ()
     if reader.sees("("):
-        reader.listed(_part)
-    cascades = False
+        parts = reader.listed(_part)
+        referenced = tuple(part.column for part in parts if part.column is not None)
+    actions = {"DELETE": NO_ACTION, "UPDATE": NO_ACTION}
     while True:
         if reader.accept("MATCH"):
             reader.identifier()
-        elif reader.accept("ON", "DELETE") or reader.accept("ON", "UPDATE"):
-            action = reader.accept("CASCADE") or reader.accept("SET", "NULL")
-            if not (action or reader.accept("NO", "ACTION") or reader.accept("SET", "DEFAULT")):
-                reader.expect("RESTRICT")
-            cascades = cascades or action
+        elif reader.accept("ON", "DELETE"):
+            actions["DELETE"] = _action(reader)
+        elif reader.accept("ON", "UPDATE"):
+            actions["UPDATE"] = _action(reader)
         else:
-            return db, table, cascades
+            delete, update = actions["DELETE"], actions["UPDATE"]
+            return ForeignKey(columns, db, table, referenced, delete, update, name, index)
+
+
+def _action(reader: Reader) -> str:
+    for action in ("CASCADE", "SET NULL"):
+        if reader.accept(*action.split()):
+            return action
+    if not (reader.accept("NO", "ACTION") or reader.accept("SET", "DEFAULT")):
+        reader.expect("RESTRICT")
+    return NO_ACTION
 
 
 def name_keys(keys: Iterable[Key]) -> list[Key]:

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from binlogkit.rows.ddl.charsets import UNKNOWN, Collated
-from binlogkit.rows.ddl.keys import Foreign, Key, KeyPart, name_keys, sort_keys
+from binlogkit.rows.ddl.keys import Key, KeyPart, name_keys, sort_keys
 from binlogkit.rows.ddl.types import TEXT_CAPACITY
-from binlogkit.rows.schema import ColumnDefinition, TableDefinition
+from binlogkit.rows.schema import ColumnDefinition, ForeignKey, TableDefinition
 
 #: Engines whose names the server writes otherwise than in capitals.
 _ENGINES = {
@@ -38,7 +38,7 @@ class Tracked:
     table: str
     columns: tuple[ColumnDefinition, ...]
     keys: tuple[Key, ...] = ()
-    foreign: tuple[Foreign, ...] = ()
+    foreign: tuple[ForeignKey, ...] = ()
     collated: Collated = UNKNOWN
     engine: str | None = None
 
@@ -46,7 +46,6 @@ class Tracked:
         """What crosses the doorstep; no unique keys over expressions: they name no columns."""
         primary = next((key.columns for key in self.keys if key.kind == "primary"), ())
         unique = (key for key in self.keys if key.kind == "unique" and not key.functional)
-        parents = (f"{fk.db or self.db}.{fk.table}" for fk in self.foreign if fk.cascades)
         return TableDefinition(
             db=self.db,
             table=self.table,
@@ -56,7 +55,7 @@ class Tracked:
             charset=self.collated.charset,
             collation=self.collated.collation,
             engine=self.engine,
-            cascades=tuple(dict.fromkeys(parents)),
+            foreign=tuple(replace(fk, db=fk.db or self.db) for fk in self.foreign),
         )
 
 
@@ -83,7 +82,7 @@ def finish(table: Tracked) -> Tracked:
     )
 
 
-def _named_foreign(table: Tracked) -> tuple[Foreign, ...]:
+def _named_foreign(table: Tracked) -> tuple[ForeignKey, ...]:
     """The foreign keys; those without a name get InnoDB's, ``TABLE_ibfk_N``."""
     prefix = f"{table.table}_ibfk_".lower()
     numbers = [0] + [
@@ -121,7 +120,7 @@ def _partial(part: KeyPart, column: ColumnDefinition) -> bool:
     return column.length is not None and part.length < column.length
 
 
-def _supported(keys: list[Key], foreign: Iterable[Foreign]) -> list[Key]:
+def _supported(keys: list[Key], foreign: Iterable[ForeignKey]) -> list[Key]:
     """``keys`` and one for each foreign key that no key supports yet (InnoDB makes it itself)."""
     result = list(keys)
     for fk in foreign:

@@ -1,0 +1,408 @@
+"""What InnoDB's foreign keys do to children's rows, which no log up to 9.5 tells (docs/traps.md).
+
+The definitions say which rows go or change when a parent's do; the parent's changes are logged. So
+children are followed as if the server's log had their changes, as from 9.6 on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from binlogkit.analyses.point_in_time.boundary import Boundary, Name
+from binlogkit.analyses.point_in_time.cells import known, parts_of
+from binlogkit.analyses.point_in_time.codes import Flags, Integers, codes, decoded, runs
+from binlogkit.analyses.point_in_time.fold import Fold
+from binlogkit.frames.records import struct_records
+from binlogkit.frames.schema import CellState
+from binlogkit.rows.schema import ForeignKey, TableDefinition
+
+_ACTIONS = ("CASCADE", "SET NULL")
+_SIDES = ("before", "after")
+_INEXACT = frozenset(("enum", "set", "float", "double", "json"))  # compared otherwise than here
+#: The first ``seq`` of changes of a table, and those.
+Waiting = tuple[int, Name, pa.RecordBatch]
+_DEEPEST = 15  # of cascades (manual, "FOREIGN KEY Constraints")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The change that cascades."""
+
+    seq: int
+    file: str
+    pos: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cascaded:
+    """Rows of a child that went, or changed, with their parent's change at ``at``.
+
+    ``before``, ``after``: their cells (cells.py) by column, as many; ``after`` is None where they
+    went; ``fields``: the columns.
+    """
+
+    at: Place
+    child: Name
+    action: str
+    fields: Mapping[str, pa.Field]
+    before: pa.Table
+    after: pa.Table | None
+
+    def keys(self, key: Sequence[str]) -> list[dict[str, Any]]:
+        """The rows' keys before and after, as in records."""
+        found: list[dict[str, Any]] = []
+        for rows in (self.before, self.after):
+            if rows is not None:
+                columns = [parts_of(rows[name])["value"].combine_chunks() for name in key]
+                fields = [self.fields[name] for name in key]
+                values = pa.StructArray.from_arrays(columns, fields=fields)
+                none = pa.nulls(len(values))
+                found += [record or {} for record in struct_records(values, none, none, 0)]
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Struck:
+    """Values of a parent's columns that went, or became others (``new``), by column."""
+
+    old: Mapping[str, Any]
+    new: Mapping[str, Any] | None
+    at: Place
+
+    @property
+    def action(self) -> Callable[[ForeignKey], str]:
+        """What a foreign key does then."""
+        return lambda key: key.on_delete if self.new is None else key.on_update
+
+
+class Cascades:
+    """Carries parents' changes on into children.
+
+    ``table``: the rows of a table so far; ``names``: the tables that are followed; ``unchecked``:
+    which changes were made with foreign_key_checks off, by their ``seq``; ``done``: what came of
+    it, in order, where that is kept.
+    """
+
+    def __init__(
+        self,
+        table: Callable[[Name], Fold | None],
+        names: Sequence[Name],
+        unchecked: Callable[[Integers], Flags],
+        *,
+        keep: bool = False,
+    ) -> None:
+        self._table, self._names, self._unchecked = table, names, unchecked
+        self.done: list[Cascaded] | None = [] if keep else None
+
+    def apart(self, waiting: Sequence[Waiting], boundaries: Iterable[Boundary]) -> list[Waiting]:
+        """Changes of all tables, cut so that those which may cascade stand by themselves."""
+        ever: dict[Name, set[str]] = {}
+        definitions = [fold.definition for name in self._names if (fold := self._table(name))]
+        for definition in (*definitions, *(b.definition for b in boundaries)):
+            for key in () if definition is None else definition.foreign:
+                if key.db is not None and key.cascades:
+                    parent = (key.db, key.table)
+                    ever.setdefault(parent, set()).update(self._referenced(parent, key))
+        numbers = {name: i for i, name in enumerate(self._names, 1)}
+        seqs = [np.zeros(0, np.int64)]
+        groups = [np.zeros(0, np.int64)]
+        for _, name, batch in waiting:
+            wanted = ever.get(name, set())
+            seqs.append(batch["seq"].to_numpy())
+            groups.append(_groups(batch, _strikes(batch, wanted), wanted, numbers[name]))
+        order = np.argsort(every := np.concatenate(seqs), kind="stable")
+        cuts = every[order][runs(np.concatenate(groups)[order])]
+        found = []
+        for (_, name, batch), own in zip(waiting, seqs[1:], strict=True):
+            edges = np.unique([0, *own.searchsorted(cuts).tolist(), len(own)]).tolist()
+            for start, stop in pairwise(edges):
+                found.append((int(own[start]), name, batch.slice(start, stop - start)))
+        return found
+
+    def strikes(self, name: Name, batch: pa.RecordBatch) -> Flags:
+        """Which changes of a table may change rows of others, as far as their images tell."""
+        found = _strikes(batch, self._wanted(name))
+        return found & ~self._unchecked(batch["seq"].to_numpy()) if found.any() else found
+
+    def take(self, name: Name, batch: pa.RecordBatch, rows: pa.Table) -> None:
+        """Carry on changes of ``name`` that were folded, all of which :meth:`strikes`.
+
+        ``rows``: the table's before them.
+        """
+        wanted = self._wanted(name)
+        for first, last, update in _runs(np.asarray(batch["after"].is_valid())):
+            part = batch.slice(first, last - first)
+            seq, file, pos = (part[column][0].as_py() for column in ("seq", "file", "pos"))
+            images = [_columns(part, side, None) for side in _SIDES]
+            before, after = ({c: v for c, (v, held) in i.items() if held.all()} for i in images)
+            before |= self._looked_up(name, before, rows, wanted - before.keys())
+            self._strike(name, Struck(before, after if update else None, Place(seq, file, pos)), 0)
+
+    def _looked_up(
+        self, name: Name, before: Mapping[str, Any], rows: pa.Table, missing: set[str]
+    ) -> dict[str, Any]:
+        """Columns that images before changes lack, from the rows that these are of."""
+        fold = self._table(name)
+        key = () if fold is None else fold.key
+        there = set(rows.column_names)
+        if not missing or not key or not before.keys() >= set(key) or not there >= {*key, *missing}:
+            return {}
+        own = [rows[column] for column in key]
+        if any(not known(cells).all() or cells.type.num_fields > 1 for cells in own):
+            return {}
+        values = [decoded(parts_of(cells)["value"]) for cells in own]
+        collations = [_collation(fold.definition if fold else None, c) for c in key]
+        which = _matches([before[column] for column in key], values, collations)
+        if which is None or (which < 0).any():
+            return {}
+        found = {column: rows[column].take(pa.array(which)) for column in missing}
+        return {
+            column: decoded(parts_of(cells)["value"])
+            for column, cells in found.items()
+            if known(cells).all() and cells.type.num_fields == 1
+        }
+
+    def _wanted(self, name: Name) -> set[str]:
+        """The columns of a table by whose values children refer to it."""
+        return {c for _, key in self._children(name) for c in self._referenced(name, key)}
+
+    def _children(self, name: Name) -> Iterator[tuple[Name, ForeignKey]]:
+        """The foreign keys to a table by which its changes go on."""
+        for child in self._names:
+            fold = self._table(child)
+            definition = None if fold is None else fold.definition
+            for key in () if definition is None else definition.foreign:
+                if (key.db, key.table) == name and key.cascades:
+                    yield child, key
+
+    def _referenced(self, name: Name, key: ForeignKey) -> Sequence[str]:
+        fold = self._table(name)
+        return key.referenced or (() if fold is None else fold.key)
+
+    def _strike(self, name: Name, struck: Struck, depth: int) -> None:
+        for child, key in list(self._children(name)):
+            action = struck.action(key)
+            if action not in _ACTIONS:
+                continue
+            referenced = self._referenced(name, key)
+            old = [struck.old.get(column) for column in referenced]
+            new = None
+            if struck.new is not None:
+                new = [struck.new.get(c, struck.old.get(c)) for c in referenced]
+                if struck.new.keys().isdisjoint(referenced) or _same(old, new):
+                    continue
+            doubt = depth > _DEEPEST or any(c is None or c.null_count for c in (*old, *(new or ())))
+            if doubt or not self._apply(child, key, action, old, new, struck.at, depth):
+                self._doubt(child, struck.at)
+
+    def _doubt(self, name: Name, at: Place, seen: frozenset[Name] = frozenset()) -> None:
+        """Rows of a table, and of those below it, may have changed."""
+        fold = self._table(name)
+        if fold is not None:
+            fold.findings.add("cascades", at.file, at.pos, at=at.seq)
+        for child, _ in list(self._children(name)):
+            if child not in seen:
+                self._doubt(child, at, seen | {name, child})
+
+    def _apply(
+        self,
+        child: Name,
+        key: ForeignKey,
+        action: str,
+        old: Sequence[Any],
+        new: Sequence[Any] | None,
+        at: Place,
+        depth: int,
+    ) -> bool:
+        """Do to a child's rows what the key says; whether it is known to which."""
+        fold = self._table(child)
+        assert fold is not None
+        rows = fold.settled()
+        if not fold.complete and any(True for _ in self._children(child)):
+            for grandchild, _ in list(self._children(child)):
+                self._doubt(grandchild, at)  # rows that are not known may have gone
+        if not len(rows):
+            return True
+        if any(column not in rows.fields for column in key.columns):
+            return False
+        types = {c.name: c.type for c in fold.definition.columns} if fold.definition else {}
+        if not _INEXACT.isdisjoint(types.get(column, "") for column in key.columns):
+            return False
+        cells = [rows.table[column] for column in key.columns]
+        parts = [parts_of(c) for c in cells]
+        if any(not known(c).all() or "state" in p for c, p in zip(cells, parts, strict=True)):
+            return False
+        own = [decoded(p["value"]) for p in parts]
+        found = _matches(own, old, [_collation(fold.definition, c) for c in key.columns])
+        if found is None:
+            return False
+        which = found >= 0
+        if not which.any():
+            return True
+        columns = list(rows.fields)
+        before = rows.table.filter(pa.array(which))
+        if action == "CASCADE" and new is None:
+            rows.replace(~which, [])
+            self._note(at, child, action, fold, before, None)
+            values = {c: parts_of(before[c])["value"] for c in columns}
+            lost = {c for c in columns if not known(before[c]).all()}
+            gone = {c: decoded(v) for c, v in values.items() if c not in lost}
+            self._strike(child, Struck(gone, None, at), depth + 1)
+            return True
+        for i, column in enumerate(key.columns):
+            value: Any = pa.nulls(len(rows), own[i].type)
+            if new is not None and action == "CASCADE":
+                places = pa.array(np.where(which, found, 0), mask=~which)
+                value = new[i].combine_chunks().take(places).cast(own[i].type)
+            rows.write(column, which, pa.chunked_array([value]), fold.key)
+        for column in _generated(fold.definition):
+            if column in rows.fields:
+                rows.forget(column, which)
+        after = rows.table.filter(pa.array(which))
+        self._note(at, child, action, fold, before, after)
+        changed = {c: decoded(parts_of(before[c])["value"]) for c in key.columns}
+        became = {c: decoded(parts_of(after[c])["value"]) for c in key.columns}
+        self._strike(child, Struck(changed, became, at), depth + 1)
+        return True
+
+    def _note(
+        self,
+        at: Place,
+        child: Name,
+        action: str,
+        fold: Fold,
+        before: pa.Table,
+        after: pa.Table | None,
+    ) -> None:
+        if self.done is None:
+            return
+        fields = dict(fold.settled().fields)
+        names = list(fields)
+        left = None if after is None else after.select(names)
+        self.done.append(Cascaded(at, child, action, fields, before.select(names), left))
+
+
+def _strikes(batch: pa.RecordBatch, wanted: set[str]) -> Flags:
+    """Which changes delete a row, or change a wanted column of it."""
+    there = np.asarray(batch["before"].is_valid())
+    if not wanted or not there.any():
+        return np.zeros(batch.num_rows, bool)
+    updates = there & np.asarray(batch["after"].is_valid())
+    changed = np.zeros(batch.num_rows, bool)
+    if updates.any():
+        before, after = (_columns(batch, side, wanted) for side in _SIDES)
+        for column, (value, held) in after.items():
+            was, told = before[column]
+            equal = np.asarray(pc.equal(was, value).fill_null(False))
+            none = np.asarray(was.is_null()) & np.asarray(value.is_null())
+            changed |= held & ~(told & (equal | none))
+    found: Flags = there & (~updates | changed)
+    return found
+
+
+def _groups(batch: pa.RecordBatch, strikes: Flags, wanted: set[str], number: int) -> Integers:
+    """Changes with different numbers are not carried on together.
+
+    Those whose images before lack wanted columns need the rows right before them.
+    """
+    found = np.where(strikes, 4 * number, 0)
+    if strikes.any():
+        columns = _columns(batch, "before", wanted).values()
+        lacking = strikes & ~np.logical_and.reduce([held for _, held in columns])
+        updates = np.asarray(batch["after"].is_valid())
+        found += np.where(lacking, 1, 0)
+        each = np.flatnonzero(lacking & updates)
+        found[each] = -1 - np.arange(len(each)) - (number << 40)
+    return found
+
+
+def _columns(
+    batch: pa.RecordBatch, side: str, wanted: set[str] | None
+) -> dict[str, tuple[Any, Flags]]:
+    """Columns of an image, all if None, and which changes hold a value or NULL of each."""
+    image, states = batch[side], None
+    if f"{side}_state" in batch.schema.names and batch[f"{side}_state"].null_count < len(image):
+        states = batch[f"{side}_state"]
+    there = np.asarray(image.is_valid())
+    found = {}
+    for i, (field, column) in enumerate(zip(image.type, image.flatten(), strict=True)):
+        if wanted is not None and field.name not in wanted:
+            continue
+        held = there
+        if states is not None:
+            own = pc.fill_null(pc.list_element(states, i), int(CellState.VALUE))
+            held = there & (np.asarray(own) <= CellState.NULL)
+        found[field.name] = pa.chunked_array([decoded(column)]), held
+    return found
+
+
+def _runs(updates: Flags) -> Iterator[tuple[int, int, bool]]:
+    """Changes that are carried on together: deletes in a row, and each update by itself."""
+    at = 0
+    while at < len(updates):
+        last = at + 1
+        if not updates[at]:
+            more = np.flatnonzero(updates[at:])
+            last = at + int(more[0]) if len(more) else len(updates)
+        yield at, last, bool(updates[at])
+        at = last
+
+
+def _same(old: Sequence[Any], new: Sequence[Any]) -> bool:
+    pairs = zip(old, new, strict=True)
+    return all(a is not None and b is not None and a.equals(b) for a, b in pairs)
+
+
+def _matches(
+    own: Sequence[Any], old: Sequence[Any], collations: Sequence[str | None]
+) -> Integers | None:
+    """Of each row which of the ``old`` values it has in these columns, -1 for none; None where
+    that depends on a collation. A row with a NULL in them has no parent."""
+    size, columns = len(own[0]), []
+    missing = np.zeros(size, bool)
+    for mine, theirs, collation in zip(own, old, collations, strict=True):
+        missing |= np.asarray(mine.is_null())
+        try:
+            theirs = theirs.cast(mine.type)
+        except pa.ArrowException:
+            return None
+        both = pa.chunked_array([*mine.chunks, *theirs.chunks], mine.type)
+        if pa.types.is_string(both.type) or pa.types.is_large_string(both.type):
+            both = _compared(both, collation)
+            if both is None:
+                return None
+        columns.append(both)
+    found = codes(columns)
+    values, places = np.unique(found[size:], return_index=True)
+    at = np.minimum(np.searchsorted(values, found[:size]), max(len(values) - 1, 0))
+    hit = (values[at] == found[:size]) & ~missing if len(values) else np.zeros(size, bool)
+    return np.where(hit, places[at], -1)
+
+
+def _compared(texts: Any, collation: str | None) -> Any | None:
+    """Texts that are equal as these are by their collation; None where that is not known."""
+    if collation is not None and collation.endswith("_bin"):
+        folded = texts
+    elif pc.all(pc.string_is_ascii(texts)).as_py() is False:
+        return None
+    else:
+        sensitive = collation is not None and "_cs" in collation
+        folded = texts if sensitive else pc.utf8_lower(texts)
+    odd = pc.any(pc.match_substring_regex(texts, r"[\x00-\x1f\x7f]| $")).as_py()
+    return None if odd else folded
+
+
+def _collation(definition: TableDefinition | None, column: str) -> str | None:
+    columns = () if definition is None else definition.columns
+    return next((c.collation for c in columns if c.name == column), None)
+
+
+def _generated(definition: TableDefinition | None) -> list[str]:
+    return [] if definition is None else [c.name for c in definition.columns if c.generated]
