@@ -133,3 +133,69 @@ def test_a_trigger_that_changes_what_is_written(server: Server, tmp_path: Path) 
     assert story.undo()[-1] == "committed"
     assert story.run("SELECT * FROM t ORDER BY id") == [(1, 1), (2, 2), (3, 3)]
     assert story.run("SELECT * FROM bare ORDER BY v") == [(1, "x"), (7, "x")]
+
+
+FAMILY = (
+    "CREATE TABLE p (id INT PRIMARY KEY, v INT)",
+    "CREATE TABLE c (id INT PRIMARY KEY, p INT, t TEXT, d DATETIME(3), z DATE, "
+    "FOREIGN KEY (p) REFERENCES p (id) ON DELETE CASCADE ON UPDATE CASCADE)",
+    "CREATE TABLE g (c INT, n INT, PRIMARY KEY (c, n), "
+    "FOREIGN KEY (c) REFERENCES c (id) ON DELETE CASCADE)",
+    "CREATE TABLE o (id INT PRIMARY KEY, p INT, note VARCHAR(9), "
+    "FOREIGN KEY (p) REFERENCES p (id) ON DELETE SET NULL ON UPDATE SET NULL)",
+    "CREATE TABLE tree (id INT PRIMARY KEY, up INT, "
+    "FOREIGN KEY (up) REFERENCES tree (id) ON DELETE CASCADE)",
+)
+
+
+def test_rows_that_went_with_their_parents(server: Server, tmp_path: Path) -> None:
+    """ON DELETE CASCADE over two tables, into the own one, and SET NULL.
+
+    9.7 logs rows of the own table, and of a child's child, after those that they refer to: they
+    would come back too early.
+    """
+    logged = server.query("SELECT VERSION()")[0][0].startswith("9")
+    story = Story(server, tmp_path, "family")
+    tables = [sql.split()[2] for sql in FAMILY]
+    story.run("SET sql_mode = ''", *FAMILY)
+    story.run(
+        "INSERT INTO p VALUES (1, 10), (2, 20), (3, 30), (4, 40)",
+        "INSERT INTO c VALUES (1, 1, 'a', '2020-01-01 01:02:03.5', '0000-00-00'), "
+        "(2, 1, NULL, NULL, NULL), (3, 2, 'c', NULL, NULL), (4, 3, 'd', NULL, NULL)",
+        "INSERT INTO g VALUES (1, 1), (1, 2), (2, 1), (3, 1), (4, 1)",
+        "INSERT INTO o VALUES (1, 1, 'x'), (2, 2, 'y'), (3, 3, 'z'), (4, 4, 'w')",
+        "INSERT INTO tree VALUES (1, NULL), (2, 1), (3, 2), (4, 2), (5, NULL), (6, 5)",
+        "UPDATE p SET id = 9 WHERE id = 3",
+    )
+    if logged:
+        story.run("DELETE FROM g WHERE c <> 3")
+    before = [story.run(f"SELECT * FROM {table} ORDER BY 1, 2") for table in tables]
+    story.mark()
+    story.run("DELETE FROM p WHERE id IN (1, 9)", "UPDATE c SET t = 'other' WHERE id = 3")
+    story.run(
+        "UPDATE p SET id = 5 WHERE id = 4", f"DELETE FROM tree WHERE id = {3 if logged else 1}"
+    )
+    assert story.run("SELECT COUNT(*) FROM g") == [(1,)]
+    verdict = story.undo()
+    assert verdict[-1] == "committed"
+    after = [story.run(f"SELECT * FROM {table} ORDER BY 1, 2") for table in tables]
+    assert after == before
+
+
+def test_rows_that_went_and_are_not_known(server: Server, tmp_path: Path) -> None:
+    """A child whose rows were there before the log: its parent's deletes are refused."""
+    if server.query("SELECT VERSION()")[0][0].startswith("9"):
+        return  # the children's rows are in the log
+    story = Story(server, tmp_path, "unknown_child")
+    story.run(*FAMILY[:2], "INSERT INTO p VALUES (1, 1), (2, 2)")
+    story.run("INSERT INTO c VALUES (1, 1, '', NULL, NULL)")
+    story.run("FLUSH BINARY LOGS")
+    story.name, story.pos = server.binlog_names()[-1], 4
+    story.run("DELETE FROM p WHERE id = 1", "UPDATE p SET v = 5 WHERE id = 2")
+    schema = tmp_path / "schema.sql"
+    schema.write_text(
+        f"CREATE DATABASE unknown_child; USE unknown_child; {FAMILY[0]}; {FAMILY[1]};"
+    )
+    plans = list(bk.open(str(story.log().files[0]), schema=str(schema)).undo())
+    assert [bool(plan["refused"]) for plan in plans] == [False, True]
+    assert plans[1]["refused"] == "rows of unknown_child.c went with it, and which is not known"

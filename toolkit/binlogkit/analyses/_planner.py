@@ -75,13 +75,15 @@ class Facts:
 @dataclass(frozen=True, slots=True)
 class Planner:
     """Turns changes of one table into plans; ``outcomes``: of transactions not committed; ``fate``:
-    what became of the table afterwards."""
+    what became of the table afterwards; ``child``: a table of which rows that are not known went
+    with deleted ones."""
 
     facts: Facts
     schema: pa.Schema
     backwards: bool
     outcomes: Mapping[int, str] | None
     fate: Fate | None = None
+    child: str | None = None
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The plans of a batch as a frame."""
@@ -116,6 +118,8 @@ class Planner:
             draft.refuse_gone({} if fate is None else fate.gone)
         else:
             reasons.add(every, f"the name of column {self.facts.unnamed} is not known")
+        if self.child is not None and op == "delete":
+            reasons.add(every, f"rows of {self.child} went with it, and which is not known")
         there = reasons.none()
         left = there & _any(draft.left_out.values(), every)
         limit_one = there & (not self.facts.key)

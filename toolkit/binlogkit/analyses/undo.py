@@ -94,6 +94,7 @@ def plans(
     transactions: Any = None,
     statements: Any = None,
     boundaries: Any = None,
+    unknown_children: Mapping[tuple[str, str], str] | None = None,
     backwards: bool,
 ) -> Plans:
     """The plans of a whole log: to take changes back, or to make them again.
@@ -101,17 +102,24 @@ def plans(
     ``batches``: changes in the canonical schema, of any tables; ``refused``: what has no plan,
     ``seq`` and other columns of a batch, and ``refused``, the reason; ``boundaries``: what happened
     to tables, also after the changes, whose statements are then for the tables as they are in the
-    end; the rest as for :func:`undo`.
+    end; ``unknown_children``: tables of which a deleted row took others' rows along, below the log,
+    with such another table whose rows are not known; the rest as for :func:`undo`.
     """
     outcomes, undone = _outcomes(transactions), undone_mask(undone_ranges(statements))
     later = LaterDDL(read_boundaries(boundaries))
     pieces = list[Piece]()
     for batch in batches:
+        child = (unknown_children or {}).get(_table(batch))
         for part, fate in later.parts(_happened(batch.select(_NEEDED), undone)):
-            planner = Planner(Facts.of(part.schema, None), part.schema, backwards, outcomes, fate)
+            facts = Facts.of(part.schema, None)
+            planner = Planner(facts, part.schema, backwards, outcomes, fate, child)
             pieces.append(Piece(part, planner.columns))
     pieces.append(_refused(refused, backwards))
     return Plans(pieces, backwards=backwards)
+
+
+def _table(batch: pa.RecordBatch) -> tuple[str, str]:
+    return (batch["db"][0].as_py(), batch["table"][0].as_py()) if batch.num_rows else ("", "")
 
 
 def _refused(rows: Iterable[Mapping[str, Any]], backwards: bool) -> Piece:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
+    from binlogkit.analyses.point_in_time.cascades import Cascaded
     from binlogkit.frames.natural import Decimals
     from binlogkit.log.streams import Streams
 
@@ -119,11 +120,18 @@ def table_states(
 class States:
     """A log read once for states of tables as of some points; ``given``: what they have in common.
 
-    ``names``: of the tables, None for all that the log names.
+    ``names``: of the tables, None for all that the log names; ``cascaded``: by table what foreign
+    keys did to its rows, of those whose states were taken, if ``keep_cascaded``.
     """
 
     def __init__(
-        self, log: Streams, names: list[str] | None, points: Sequence[Point], given: TableArgs
+        self,
+        log: Streams,
+        names: list[str] | None,
+        points: Sequence[Point],
+        given: TableArgs,
+        *,
+        keep_cascaded: bool = False,
     ) -> None:
         from binlogkit.log.outcomes import Outcomes
         from binlogkit.log.state_reading import StateReading
@@ -138,6 +146,8 @@ class States:
         gaps = log.gaps
         self._gaps, self._contradictions = gaps, list(unlogged(log, self.reading.images, gaps))
         self._reaches: dict[Point, Reach] = {}
+        self._keep = keep_cascaded
+        self.cascaded: dict[Name, tuple[Cascaded, ...]] = {}
 
     def tables(self, point: Point) -> list[str]:
         """The tables whose states are wanted; of all those that may be there at the point."""
@@ -202,8 +212,10 @@ class States:
             forward=reading.table(name, self._points.index(point)) if read else None,
             given=reading.given,
             unchecked=reading.unchecked,
-            keep_cascaded=bool(self._contradictions),
+            keep_cascaded=self._keep or bool(self._contradictions),
         )
+        if self._keep:
+            self.cascaded[name] = state.cascaded
         changed = cascading_columns(boundaries, reading.given.get(name), name)
         unexplained = (
             c.gap() for c in self._contradictions if not explains(state.cascaded, c, changed)

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
 from binlogkit.errors import GapError, UsageError
-from binlogkit.log.gaps import assumed
+from binlogkit.log.cascaded import Children
+from binlogkit.log.gaps import CASCADES_LOGGED, assumed
 from binlogkit.rows.filter_args import FilterArgs
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.soundness import Gap
@@ -55,8 +56,15 @@ def plans_of(
     sources = {source for c in changes for source in c.column("source").unique().to_pylist()}
     log.one_history(sources, "the changes are")
     happened = _those(boundaries.finish(folded=reading.folded), whole)
+    children = None
+    newest = max(map(version_tuple, versions), default=(0, 0, 0))
+    if backwards and newest < CASCADES_LOGGED:
+        known = log.options.catalog
+        definitions = [c.definition for c in later.changes.values() if c.definition is not None]
+        definitions += [] if known is None else known.tables()
+        children = Children(log, changes, definitions, wanted.sources)
     found = plans(
-        changes,
+        [*changes, *(children.restored if children else ())],
         _refused(happened, wanted),
         transactions=transactions.finish(Filters(sources=wanted.sources)),
         statements=statements.finish(),
@@ -64,9 +72,10 @@ def plans_of(
         if backwards
         else None,
         backwards=backwards,
+        unknown_children=children.unknown if children else {},
     )
     found.chosen = chosen(changes)
-    found.assumes = assumed(log, max(map(version_tuple, versions), default=(0, 0, 0)))
+    found.assumes = assumed(log, newest)
     found.gaps = tuple(str(gap) for gap in log.gaps if _concerns(gap, wanted))
     if found.gaps and not despite_gaps:
         raise GapError(found.gaps)

@@ -42,16 +42,18 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Cascaded:
-    """Rows of a child that went, or changed, with their parent's change at ``at``.
+    """Rows of a child that went, or changed, with their parents' changes from ``at`` on.
 
-    ``before``, ``after``: their cells (cells.py) by column, as many; ``after`` is None where they
-    went; ``fields``: the columns.
+    ``seqs``: the logged change that each of them went with; ``before``, ``after``: as in
+    Rows.table, as many; ``after`` is None where they went; ``fields``: the columns; ``key``.
     """
 
     at: Place
     child: Name
     action: str
+    seqs: Integers
     fields: Mapping[str, pa.Field]
+    key: tuple[str, ...]
     before: pa.Table
     after: pa.Table | None
 
@@ -70,11 +72,15 @@ class Cascaded:
 
 @dataclass(frozen=True, slots=True)
 class Struck:
-    """Values of a parent's columns that went, or became others (``new``), by column."""
+    """Values of a parent's columns that went, or became others (``new``), by column.
+
+    ``seqs``: the logged change of each.
+    """
 
     old: Mapping[str, Any]
     new: Mapping[str, Any] | None
     at: Place
+    seqs: Integers
 
     @property
     def action(self) -> Callable[[ForeignKey], str]:
@@ -143,7 +149,8 @@ class Cascades:
             images = [_columns(part, side, None) for side in _SIDES]
             before, after = ({c: v for c, (v, held) in i.items() if held.all()} for i in images)
             before |= self._looked_up(name, before, rows, wanted - before.keys())
-            self._strike(name, Struck(before, after if update else None, Place(seq, file, pos)), 0)
+            new, seqs = after if update else None, part["seq"].to_numpy()
+            self._strike(name, Struck(before, new, Place(seq, file, pos), seqs), 0)
 
     def _looked_up(
         self, name: Name, before: Mapping[str, Any], rows: pa.Table, missing: set[str]
@@ -199,7 +206,7 @@ class Cascades:
                 if struck.new.keys().isdisjoint(referenced) or _same(old, new):
                     continue
             doubt = depth > _DEEPEST or any(c is None or c.null_count for c in (*old, *(new or ())))
-            if doubt or not self._apply(child, key, action, old, new, struck.at, depth):
+            if doubt or not self._apply(child, key, action, old, new, struck, depth):
                 self._doubt(child, struck.at)
 
     def _doubt(self, name: Name, at: Place, seen: frozenset[Name] = frozenset()) -> None:
@@ -218,11 +225,11 @@ class Cascades:
         action: str,
         old: Sequence[Any],
         new: Sequence[Any] | None,
-        at: Place,
+        struck: Struck,
         depth: int,
     ) -> bool:
         """Do to a child's rows what the key says; whether it is known to which."""
-        fold = self._table(child)
+        fold, at = self._table(child), struck.at
         assert fold is not None
         rows = fold.settled()
         if not fold.complete and any(True for _ in self._children(child)):
@@ -247,14 +254,14 @@ class Cascades:
         if not which.any():
             return True
         columns = list(rows.fields)
-        before = rows.table.filter(pa.array(which))
+        before, seqs = rows.table.filter(pa.array(which)), struck.seqs[found[which]]
         if action == "CASCADE" and new is None:
             rows.replace(~which, [])
-            self._note(at, child, action, fold, before, None)
+            self._note(at, seqs, child, action, fold, before, None)
             values = {c: parts_of(before[c])["value"] for c in columns}
             lost = {c for c in columns if not known(before[c]).all()}
             gone = {c: decoded(v) for c, v in values.items() if c not in lost}
-            self._strike(child, Struck(gone, None, at), depth + 1)
+            self._strike(child, Struck(gone, None, at, seqs), depth + 1)
             return True
         for i, column in enumerate(key.columns):
             value: Any = pa.nulls(len(rows), own[i].type)
@@ -266,27 +273,26 @@ class Cascades:
             if column in rows.fields:
                 rows.forget(column, which)
         after = rows.table.filter(pa.array(which))
-        self._note(at, child, action, fold, before, after)
+        self._note(at, seqs, child, action, fold, before, after)
         changed = {c: decoded(parts_of(before[c])["value"]) for c in key.columns}
         became = {c: decoded(parts_of(after[c])["value"]) for c in key.columns}
-        self._strike(child, Struck(changed, became, at), depth + 1)
+        self._strike(child, Struck(changed, became, at, seqs), depth + 1)
         return True
 
     def _note(
         self,
         at: Place,
+        seqs: Integers,
         child: Name,
         action: str,
         fold: Fold,
         before: pa.Table,
         after: pa.Table | None,
     ) -> None:
-        if self.done is None:
-            return
-        fields = dict(fold.settled().fields)
-        names = list(fields)
-        left = None if after is None else after.select(names)
-        self.done.append(Cascaded(at, child, action, fields, before.select(names), left))
+        if self.done is not None:
+            fields = dict(fold.settled().fields)
+            found = Cascaded(at, child, action, seqs, fields, fold.key, before, after)
+            self.done.append(found)
 
 
 def _strikes(batch: pa.RecordBatch, wanted: set[str]) -> Flags:
