@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from binlogkit.log.point import Point
-from binlogkit.log.state import States
+from binlogkit.log.point import Point, TableArgs
+from binlogkit.log.state import States, TableState
 from binlogkit.rows.filters import written_table_name
 from binlogkit.rows.schema import ForeignKey, TableDefinition
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from binlogkit.analyses.point_in_time.before import Whole
     from binlogkit.analyses.point_in_time.cascades import Cascaded
     from binlogkit.log.streams import Streams
 
@@ -24,11 +25,12 @@ _PLACE = ("source", "file", "pos", "inner", "row", "gtid", "timestamp", "seq", "
 
 
 class Children:
-    """The tables whose rows foreign keys take, or set to NULL, with chosen changes.
+    """What the log's images do not hold of rows that chosen changes took.
 
-    ``definitions``: of all tables, at any time. ``unknown``: the parents' tables of whose changes
-    it is not known which rows went with them, each with the child; ``restored``: the rows that did,
-    as changes in the canonical schema that were not logged, parents before their children.
+    ``definitions``: of all tables, at any time; ``cascade``: whether foreign keys act below the
+    log. ``changes``: those given, with the rows whole as far as states know them, and rows that
+    went below the log as changes in the canonical schema, after their parents; ``unknown``: the
+    parents' tables of whose changes it is not known which rows went with them, each with the child.
     """
 
     def __init__(
@@ -37,25 +39,42 @@ class Children:
         changes: Sequence[pa.RecordBatch],
         definitions: Iterable[TableDefinition],
         sources: frozenset[str],
+        *,
+        cascade: bool,
     ) -> None:
+        from binlogkit.analyses.point_in_time.before import Before
+
         self.unknown: dict[Name, str] = {}
-        self.restored: list[pa.RecordBatch] = []
-        self._keys = _foreign(definitions)
+        self.changes = list(changes)
+        self._keys = _foreign(definitions) if cascade else {}
         below = self._below({_name(c) for c in changes if c.num_rows})
-        if not below:
+        partial = sorted({_name(c) for c in changes if c["before_state"].null_count < c.num_rows})
+        wanted = [*below, *(name for name in partial if name not in below)]
+        if not wanted:
             return
-        point = Point(log, {})
-        tables = [written_table_name(*name) for name in below]
-        states = States(log, tables, [point], {"source": sorted(sources)}, keep_cascaded=True)
         places = _places(changes)
-        for name, table in zip(below, tables, strict=True):
+        seqs = np.asarray(places["seq"])
+        before = Before(lambda some: np.isin(some, seqs)) if partial else None
+        point = Point(log, {})
+        given: TableArgs = {"source": sorted(sources)}
+        tables = [written_table_name(*name) for name in wanted]
+        states = States(log, tables, [point], given, keep_cascaded=True, before=before)
+        sure = set[Name]()
+        went: list[pa.RecordBatch] = []
+        for name, table in zip(wanted, tables, strict=True):
             state = states.at(point, table)
-            if not state.rows_determined:
+            if _doubts(state) <= {"no_beginning"}:  # rows that were met are known nevertheless
+                sure.add(name)
+            if name in below and not state.rows_determined:
                 for parent, _ in self._keys.get(name, ()):
                     self.unknown.setdefault(parent, table)
             for done in states.cascaded.get(name, ()):
                 if done.child == name and (done.after is None or done.action == "SET NULL"):
-                    self.restored += _changes(done, places)
+                    went += _changes(done, places)
+        if before is not None and before.found:
+            kept = _kept([whole for whole in before.found if whole.name in sure])
+            self.changes = [part for batch in changes for part in _completed(batch, kept)]
+        self.changes += went
 
     def _below(self, names: set[Name]) -> list[Name]:
         """The tables that foreign keys lead to from these, each after its parents."""
@@ -148,6 +167,75 @@ def _changes(done: Cascaded, places: pa.Table) -> list[pa.RecordBatch]:
     batch = pa.RecordBatch.from_pydict(columns)
     schema = pa.schema(list(batch.schema), {"binlogkit:key": json.dumps(done.key)})
     return [batch.cast(schema)]
+
+
+def _doubts(state: TableState) -> set[str]:
+    return {f["finding"] for f in state.findings.to_pylist() if not f["determined"]}
+
+
+def _kept(found: Sequence[Whole]) -> dict[Name, list[tuple[Any, pa.Table]]]:
+    """Whole rows by table, as states with the ``seq`` of the change that each is for."""
+    from binlogkit.analyses.point_in_time.result import state_table
+    from binlogkit.analyses.point_in_time.rows import Rows
+
+    kept: dict[Name, list[tuple[Any, pa.Table]]] = {}
+    for whole in found:
+        rows = Rows()
+        rows.fields = dict(whole.fields)
+        rows.table = _with_seqs(whole.rows, whole.seqs)
+        state = state_table(rows, None, whole.key)
+        kept.setdefault(whole.name, []).append((np.asarray(state["seq"]), state))
+    return kept
+
+
+def _completed(
+    batch: pa.RecordBatch, kept: Mapping[Name, list[tuple[Any, pa.Table]]]
+) -> list[pa.RecordBatch]:
+    """A table's changes, with whole rows before them where those are known."""
+    import pyarrow as pa
+
+    parts = [batch]
+    for seqs, state in kept.get(_name(batch), ()) if batch.num_rows else ():
+        rest, parts = parts, []
+        for part in rest:
+            own = np.asarray(part["seq"])
+            which = np.isin(own, seqs)
+            if not which.any():
+                parts.append(part)
+                continue
+            order = np.argsort(seqs)
+            at = order[np.searchsorted(seqs, own[which], sorter=order)]
+            whole = _with_before(part.filter(pa.array(which)), state.take(pa.array(at)))
+            parts += [whole or part.filter(pa.array(which))]
+            if not which.all():
+                parts.append(part.filter(pa.array(~which)))
+    return parts
+
+
+def _with_before(part: pa.RecordBatch, rows: pa.Table) -> pa.RecordBatch | None:
+    """Changes with these rows before them; None where their columns are others by now, or have
+    cells that no Arrow value can hold."""
+    import pyarrow as pa
+
+    values = rows["values"].combine_chunks()
+    image = part["before"]
+    names = [field.name for field in image.type]
+    there = [field.name for field in values.type]
+    cells = rows["value_state"].combine_chunks()
+    cells_after = part["raw"].filter(part["after"].is_valid())
+    if cells_after.null_count < len(cells_after) or names != there:
+        return None
+    try:
+        columns = [values.field(i).cast(field.type) for i, field in enumerate(image.type)]
+    except pa.ArrowException:
+        return None
+    before = pa.StructArray.from_arrays(columns, fields=list(image.type))
+    states = cells.cast(part["before_state"].type)
+    made = {"before": before, "before_state": states, "raw": _raw(rows).cast(part["raw"].type)}
+    for name, column in made.items():
+        i = part.schema.get_field_index(name)
+        part = part.set_column(i, part.schema.field(i), column)
+    return part
 
 
 def _state_type() -> pa.DataType:

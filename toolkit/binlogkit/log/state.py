@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
+    from binlogkit.analyses.point_in_time.before import Before
     from binlogkit.analyses.point_in_time.cascades import Cascaded
     from binlogkit.frames.natural import Decimals
     from binlogkit.log.streams import Streams
@@ -121,7 +122,8 @@ class States:
     """A log read once for states of tables as of some points; ``given``: what they have in common.
 
     ``names``: of the tables, None for all that the log names; ``cascaded``: by table what foreign
-    keys did to its rows, of those whose states were taken, if ``keep_cascaded``.
+    keys did to its rows, of those whose states were taken, if ``keep_cascaded``; ``before``: keeps
+    rows as some changes find them.
     """
 
     def __init__(
@@ -132,6 +134,7 @@ class States:
         given: TableArgs,
         *,
         keep_cascaded: bool = False,
+        before: Before | None = None,
     ) -> None:
         from binlogkit.log.outcomes import Outcomes
         from binlogkit.log.state_reading import StateReading
@@ -146,7 +149,7 @@ class States:
         gaps = log.gaps
         self._gaps, self._contradictions = gaps, list(unlogged(log, self.reading.images, gaps))
         self._reaches: dict[Point, Reach] = {}
-        self._keep = keep_cascaded
+        self._keep, self._before = keep_cascaded, before
         self.cascaded: dict[Name, tuple[Cascaded, ...]] = {}
 
     def tables(self, point: Point) -> list[str]:
@@ -209,7 +212,10 @@ class States:
             transactional=engine,
             cascades=layout.parents,
             cascades_logged=history.version >= CASCADES_LOGGED,
-            forward=reading.table(name, self._points.index(point)) if read else None,
+            forward=reading.table(name, self._points.index(point))
+            if read and self._before is None
+            else None,
+            before=self._before,
             given=reading.given,
             unchecked=reading.unchecked,
             keep_cascaded=self._keep or bool(self._contradictions),

@@ -58,13 +58,14 @@ def plans_of(
     happened = _those(boundaries.finish(folded=reading.folded), whole)
     children = None
     newest = max(map(version_tuple, versions), default=(0, 0, 0))
-    if backwards and newest < CASCADES_LOGGED:
+    if backwards:
         known = log.options.catalog
         definitions = [c.definition for c in later.changes.values() if c.definition is not None]
         definitions += [] if known is None else known.tables()
-        children = Children(log, changes, definitions, wanted.sources)
+        cascade = newest < CASCADES_LOGGED
+        children = Children(log, changes, definitions, wanted.sources, cascade=cascade)
     found = plans(
-        [*changes, *(children.restored if children else ())],
+        children.changes if children else changes,
         _refused(happened, wanted),
         transactions=transactions.finish(Filters(sources=wanted.sources)),
         statements=statements.finish(),

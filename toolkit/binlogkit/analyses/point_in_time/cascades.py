@@ -146,7 +146,7 @@ class Cascades:
         for first, last, update in _runs(np.asarray(batch["after"].is_valid())):
             part = batch.slice(first, last - first)
             seq, file, pos = (part[column][0].as_py() for column in ("seq", "file", "pos"))
-            images = [_columns(part, side, None) for side in _SIDES]
+            images = [columns_of(part, side, None) for side in _SIDES]
             before, after = ({c: v for c, (v, held) in i.items() if held.all()} for i in images)
             before |= self._looked_up(name, before, rows, wanted - before.keys())
             new, seqs = after if update else None, part["seq"].to_numpy()
@@ -165,8 +165,7 @@ class Cascades:
         if any(not known(cells).all() or cells.type.num_fields > 1 for cells in own):
             return {}
         values = [decoded(parts_of(cells)["value"]) for cells in own]
-        collations = [_collation(fold.definition if fold else None, c) for c in key]
-        which = _matches([before[column] for column in key], values, collations)
+        which = matches([before[column] for column in key], values, None)
         if which is None or (which < 0).any():
             return {}
         found = {column: rows[column].take(pa.array(which)) for column in missing}
@@ -247,7 +246,7 @@ class Cascades:
         if any(not known(c).all() or "state" in p for c, p in zip(cells, parts, strict=True)):
             return False
         own = [decoded(p["value"]) for p in parts]
-        found = _matches(own, old, [_collation(fold.definition, c) for c in key.columns])
+        found = matches(own, old, [_collation(fold.definition, c) for c in key.columns])
         if found is None:
             return False
         which = found >= 0
@@ -303,7 +302,7 @@ def _strikes(batch: pa.RecordBatch, wanted: set[str]) -> Flags:
     updates = there & np.asarray(batch["after"].is_valid())
     changed = np.zeros(batch.num_rows, bool)
     if updates.any():
-        before, after = (_columns(batch, side, wanted) for side in _SIDES)
+        before, after = (columns_of(batch, side, wanted) for side in _SIDES)
         for column, (value, held) in after.items():
             was, told = before[column]
             equal = np.asarray(pc.equal(was, value).fill_null(False))
@@ -320,7 +319,7 @@ def _groups(batch: pa.RecordBatch, strikes: Flags, wanted: set[str], number: int
     """
     found = np.where(strikes, 4 * number, 0)
     if strikes.any():
-        columns = _columns(batch, "before", wanted).values()
+        columns = columns_of(batch, "before", wanted).values()
         lacking = strikes & ~np.logical_and.reduce([held for _, held in columns])
         updates = np.asarray(batch["after"].is_valid())
         found += np.where(lacking, 1, 0)
@@ -329,7 +328,7 @@ def _groups(batch: pa.RecordBatch, strikes: Flags, wanted: set[str], number: int
     return found
 
 
-def _columns(
+def columns_of(
     batch: pa.RecordBatch, side: str, wanted: set[str] | None
 ) -> dict[str, tuple[Any, Flags]]:
     """Columns of an image, all if None, and which changes hold a value or NULL of each."""
@@ -366,21 +365,24 @@ def _same(old: Sequence[Any], new: Sequence[Any]) -> bool:
     return all(a is not None and b is not None and a.equals(b) for a, b in pairs)
 
 
-def _matches(
-    own: Sequence[Any], old: Sequence[Any], collations: Sequence[str | None]
+def matches(
+    own: Sequence[Any], old: Sequence[Any], collations: Sequence[str | None] | None
 ) -> Integers | None:
     """Of each row which of the ``old`` values it has in these columns, -1 for none; None where
-    that depends on a collation. A row with a NULL in them has no parent."""
+    that depends on a collation, byte by byte without ``collations``. A row with a NULL in them has
+    none."""
     size, columns = len(own[0]), []
     missing = np.zeros(size, bool)
-    for mine, theirs, collation in zip(own, old, collations, strict=True):
+    by_bytes = collations is None
+    for mine, theirs, collation in zip(own, old, collations or [None] * len(own), strict=True):
         missing |= np.asarray(mine.is_null())
         try:
             theirs = theirs.cast(mine.type)
         except pa.ArrowException:
             return None
         both = pa.chunked_array([*mine.chunks, *theirs.chunks], mine.type)
-        if pa.types.is_string(both.type) or pa.types.is_large_string(both.type):
+        text = pa.types.is_string(both.type) or pa.types.is_large_string(both.type)
+        if text and not by_bytes:
             both = _compared(both, collation)
             if both is None:
                 return None

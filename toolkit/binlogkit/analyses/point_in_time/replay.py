@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from binlogkit.analyses.point_in_time.before import Before
 from binlogkit.analyses.point_in_time.boundary import Boundary, History, Name
 from binlogkit.analyses.point_in_time.cascades import Cascades, Waiting
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
@@ -44,6 +45,7 @@ class Replay:
         self.wanted = names[-1]
         self.history = History.before(boundaries, self.wanted, key, keys)
         self.cascades: Cascades | None = None
+        self.before: Before | None = None
         self.tables: dict[Name, Fold] = {}
         self._given = dict(given)
         self.absent: set[Name] = set()
@@ -122,7 +124,13 @@ class Replay:
         table, struck = self.table(name), None
         if self.cascades is not None and (strikes := self.cascades.strikes(name, batch)).any():
             struck = batch.filter(pa.array(strikes)), table.settled().table
-        table.take(batch)
+        if self.before is None or name != self.wanted:
+            table.take(batch)
+        else:
+            for part, wanted in self.before.parts(batch, table.key):
+                if wanted:
+                    self.before.take(name, part, table)
+                table.take(part)
         if self.cascades is not None and struck is not None:
             self.cascades.take(name, *struck)
 

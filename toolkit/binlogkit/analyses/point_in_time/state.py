@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from binlogkit.analyses._frames import FrameT, from_arrow, is_frame, lazy, records, to_arrow
 from binlogkit.analyses._savepoints import undone_ranges
 from binlogkit.analyses.point_in_time.batches import counted_batches
+from binlogkit.analyses.point_in_time.before import Before
 from binlogkit.analyses.point_in_time.boundary import (
     Boundary,
     Name,
@@ -79,6 +80,7 @@ def replay(
     given: Mapping[Name, TableDefinition] | None = None,
     unchecked: Callable[[Integers], Flags] | None = None,
     keep_cascaded: bool = False,
+    before: Before | None = None,
 ) -> State[Any]:
     """A table's rows as of a point, and what is not certain about them.
 
@@ -99,7 +101,7 @@ def replay(
     ``given``: definitions of tables that were there before the log, which tell constant defaults.
     ``unchecked``: which changes, by ``seq``, were made with foreign_key_checks off; with it
     ``changes`` hold those of the tables above, too, and cascades are carried out (cascades.py),
-    and told with ``keep_cascaded``.
+    and told with ``keep_cascaded``. ``before``: keeps rows as some changes find them.
 
     Rows come by key, text by code point (the server's order depends on the collation), else as
     first seen. Batches are taken one after the other, in memory for twice the rows and 64 MB.
@@ -136,6 +138,7 @@ def replay(
     if run is None:
         followed = [*names, *(family or ())]
         run = Replay(key, names, happened, given or {}, family)
+        run.before = before
         if family is not None and unchecked is not None:
             run.follow(unchecked, keep=keep_cascaded)
         if base is not None:

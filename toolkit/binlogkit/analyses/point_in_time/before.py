@@ -1,0 +1,88 @@
+"""Rows as they were before chosen changes whose images hold a part of them (MINIMAL, NOBLOB)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+
+from binlogkit.analyses.point_in_time.boundary import Name
+from binlogkit.analyses.point_in_time.cascades import columns_of, matches
+from binlogkit.analyses.point_in_time.cells import known, parts_of
+from binlogkit.analyses.point_in_time.codes import Flags, Integers, codes, decoded, runs
+from binlogkit.analyses.point_in_time.fold import Fold
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """Rows of a table before the changes ``seqs``, as in Rows.table; ``fields``; ``key``."""
+
+    name: Name
+    seqs: Integers
+    fields: Mapping[str, pa.Field]
+    key: tuple[str, ...]
+    rows: pa.Table
+
+
+class Before:
+    """Keeps the rows before some changes; ``chosen``: which, by their ``seq``; ``found``: those."""
+
+    def __init__(self, chosen: Callable[[Integers], Flags]) -> None:
+        self._chosen = chosen
+        self.found: list[Whole] = []
+
+    def parts(
+        self, batch: pa.RecordBatch, key: Sequence[str]
+    ) -> Iterator[tuple[pa.RecordBatch, bool]]:
+        """Changes in parts, before whose first the rows of all of them are as they find them, and
+        whether those are wanted."""
+        lacking = np.asarray(batch["before"].is_valid())
+        if "before_state" in batch.schema.names:
+            lacking &= np.asarray(batch["before_state"].is_valid())
+        else:
+            lacking &= False
+        wanted = lacking & self._chosen(batch["seq"].to_numpy())
+        if not key or not wanted.any():
+            yield batch, False
+            return
+        edges = [*np.flatnonzero(runs(wanted.astype(np.int64))).tolist(), batch.num_rows]
+        for start, stop in pairwise(edges):
+            part = batch.slice(start, stop - start)
+            if not wanted[start] or _apart(part, key):
+                yield part, bool(wanted[start])
+                continue
+            for i in range(part.num_rows):
+                yield part.slice(i, 1), True
+
+    def take(self, name: Name, part: pa.RecordBatch, table: Fold) -> None:
+        """Keep the rows of changes that come next."""
+        rows = table.settled()
+        images = columns_of(part, "before", set(table.key))
+        if not len(rows) or images.keys() != set(table.key):
+            return
+        own = [rows.table[column] for column in table.key if column in rows.fields]
+        if len(own) < len(table.key) or any(c.type.num_fields > 1 for c in own):
+            return
+        stored = [decoded(parts_of(cells)["value"]) for cells in own]
+        which = matches([images[c][0] for c in table.key], stored, None)
+        if which is None:
+            return
+        held = np.logical_and.reduce([images[c][1] for c in table.key]) & (which >= 0)
+        held &= np.logical_and.reduce([known(c) for c in own])[which]
+        found = rows.table.take(pa.array(which[held]))
+        seqs = part["seq"].to_numpy()[held]
+        self.found.append(Whole(name, seqs, dict(rows.fields), table.key, found))
+
+
+def _apart(part: pa.RecordBatch, key: Sequence[str]) -> bool:
+    """Whether changes are of different rows, whose keys stay."""
+    before, after = (columns_of(part, side, set(key)) for side in ("before", "after"))
+    if before.keys() != set(key) or not all(held.all() for _, held in before.values()):
+        return False
+    if any(held.any() for _, held in after.values()):  # the key itself may change
+        return bool(part.num_rows == 1)
+    found = codes([before[c][0] for c in key])
+    return len(np.unique(found)) == len(found)
