@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -47,7 +48,10 @@ def command(**arguments: Any) -> int:
         (state,) = states
         write_state(state.batches(), output)
     else:
-        write_states(((state.table, state.batches()) for state in states), output)
+        passing = iter(states)
+        first = list(islice(passing, 1))  # an input that cannot be read gives no output
+        whole = chain(first, passing)
+        write_states(((state.table, state.batches()) for state in whole), output)
     if states.last is not None:
         status = status_of(log, notes=ENDS, concerns=states.last.reach.holds)
     else:
