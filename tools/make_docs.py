@@ -126,6 +126,7 @@ _RECORDS: dict[str, Fields] = {
     "state": rows.STATE,
     "table_state": rows.TABLE_STATE,
     "difference": rows.DIFFERENCE,
+    "life": rows.LIFE,
     "finding": ledger.FINDING,
     "plan": PLANS,
     "statement": ledger.STATEMENT,

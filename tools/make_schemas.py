@@ -31,7 +31,7 @@ from binlogkit.events.variables import UserVar
 from binlogkit.frames.event_records import SPARSE
 from binlogkit.frames.fields.field import Field
 from binlogkit.frames.fields.ledger import EVENT, EXPLAIN, FINDING, TRANSACTION
-from binlogkit.frames.fields.rows import DIFFERENCE, ROW, STATE, TABLE_STATE
+from binlogkit.frames.fields.rows import DIFFERENCE, LIFE, ROW, STATE, TABLE_STATE
 from binlogkit.frames.schema import KINDS, OPS
 from binlogkit.log.audit import SECTIONS
 from binlogkit.rows.soundness import CODES, Grade
@@ -236,6 +236,7 @@ def generate() -> dict[str, Schema]:
         "event": _event(),
         "explain": _explain(),
         "finding": _finding(),
+        "life": _life(),
         "plan": _plan(),
         "row": _row(),
         "state": _state(),
@@ -395,6 +396,16 @@ def _difference() -> Schema:
         "One line of `binlogkit diff --format jsonl`: one row that differs between two points.",
         DIFFERENCE,
         {"difference": texts(("added", "removed", "changed", "uncertain"))},
+        **{"$defs": _cells()},
+    )
+
+
+def _life() -> Schema:
+    return _record(
+        "life",
+        "One line of `binlogkit life --format jsonl`: one change of a row, or a statement on its "
+        "table.",
+        LIFE,
         **{"$defs": _cells()},
     )
 

@@ -27,6 +27,7 @@ CONTRACT = {
     "audit": FILES | FILTERS | OUTPUT | {"--html"},
     "state": FILES | OUTPUT | {"--table", "--at", "--until-gtid", "--until-time", "--timezone"},
     "diff": FILES | OUTPUT | {"--table", "--from", "--to", "--timezone"},
+    "life": FILES | OUTPUT | {"--table", "--key", "--source"},
     "undo": FILES | FILTERS | {"--output"},
     "redo": FILES | FILTERS | {"--output"},
     "capture": {

@@ -35,6 +35,7 @@ COMMANDS = [
     ("state", "--table", "stmts.val"),
     ("state",),
     ("diff", "--table", "stmts.val", "--from", "4"),
+    ("life", "--table", "stmts.val", "--key", "1"),
     ("audit", "--section", "by_table"),
 ]
 
@@ -189,6 +190,8 @@ def test_python_gives_the_same_frames(
         assert own == records
     elif command[0] == "diff":
         assert list(reader.diff(command[2], int(command[-1])).records()) == records
+    elif command[0] == "life":
+        assert list(reader.life(command[2], int(command[-1])).records()) == records
     elif command[0] == "state":
         assert list(reader.state(command[-1]).records()) == records
     elif command[0] == "audit":

@@ -90,6 +90,7 @@ COMMANDS = [
     ["explain"],
     ["state", "--table", f"`{NAME.replace('`', '``')}`.`{NAME.replace('`', '``')}`"],
     ["state"],
+    ["life", "--key", "1", "--table", f"`{NAME.replace('`', '``')}`.`{NAME.replace('`', '``')}`"],
     ["diff", "--from", "4", "--table", f"`{NAME.replace('`', '``')}`.`{NAME.replace('`', '``')}`"],
 ]
 SCRIPTS = [["undo", "--despite-gaps"], ["redo", "--despite-gaps"]]  # the incident is one

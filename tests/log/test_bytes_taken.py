@@ -36,6 +36,7 @@ FRAMES: dict[str, Callable[[bk.Log, str], object]] = {
     "states": lambda log, _: list(log.states(["types.wide", "docs.doc"])),
     "states of all tables": lambda log, _: list(log.states()),
     "diff": lambda log, table: list(log.diff(table, 4).records()),
+    "life": lambda log, table: list(log.life(table, 1).records()),
     "undo": lambda log, table: list(log.undo(table=table)),
     "redo": lambda log, table: list(log.redo(table=table)),
     "audit": lambda log, _: log.audit(),
@@ -50,6 +51,7 @@ COMMANDS = {
     "state": ("state", "--table", "{}"), "undo": ("undo", "--table", "{}"),
     "redo": ("redo", "--table", "{}"), "state of all tables": ("state",),
     "diff": ("diff", "--table", "{}", "--from", "4"),
+    "life": ("life", "--table", "{}", "--key", "1"),
 }  # fmt: skip
 
 

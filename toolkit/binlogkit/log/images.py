@@ -88,11 +88,14 @@ class Checked:
 class ImageChecks:
     """Takes the windows of a reading, and the batches of its rows, with digests.
 
+    ``wanted``: of which tables it takes the rows, of all by default.
+
     Nothing is known of rows after DDL that changes their columns or writes them, a write that was
     logged as a statement, a rollback that a non-transactional engine may have ignored.
     """
 
-    def __init__(self, log: Streams) -> None:
+    def __init__(self, log: Streams, wanted: Filters | None = None) -> None:
+        self._wanted = Filters() if wanted is None else wanted
         self._outcomes = Outcomes(Point(log, {}), None)
         self._told = Boundaries(Filters())
         self._boundaries: list[tuple[str | None, Boundary]] = []  # with whose logs they stand in
@@ -264,7 +267,7 @@ class ImageChecks:
     def _rename(self, old: Name, new: Name) -> None:
         self._rows.pop(new, None)
         self._shapes.pop(new, None)
-        if old in self._rows:
+        if old in self._rows and self._wanted.wants_table(*old[1:]):
             self._rows[new] = self._rows.pop(old)
         if old in self._shapes:
             self._shapes[new] = self._shapes.pop(old)

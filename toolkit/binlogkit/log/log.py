@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, overload
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from binlogkit.log.audit import Audit
     from binlogkit.log.diff import TableDifference
     from binlogkit.log.explain import Explanation, Place
+    from binlogkit.log.life import RowLife
     from binlogkit.log.point import PointArg, PointArgs, TableArgs
     from binlogkit.log.state import TableState
     from binlogkit.log.verify import Verification
@@ -294,6 +295,35 @@ class Log(Streams):
 
         check_names(how, TableArgs.__annotations__, "argument")
         return difference_of(self, table, a, b, timezone, how)
+
+    def life(
+        self,
+        table: str,
+        key: Any,
+        *,
+        key_columns: Sequence[str] | None = None,
+        transactional: bool | None = None,
+        source: str | Iterable[str] | None = None,
+    ) -> RowLife:
+        """One row's life: its changes that count in log order, and the table's DDL between them.
+
+        ``key``: the value of the primary key, or of a unique one without NULL; of several columns a
+        list, or a text joined by commas. It is compared by the columns' types as in ``where``,
+        text by its bytes, whatever the collation. The row is followed through updates of its key,
+        forwards and back, and its table through renames; another row that had the key at another
+        time is another ``life``. Cells that images leave out (MINIMAL, NOBLOB) are those that
+        earlier changes left, else ``unknown``. ``key_columns``: of a key that nothing tells;
+        ``transactional``, ``source``: see :meth:`state`.
+
+        The log is read once; again where the table was renamed, and where its changes take more
+        than 64 MB and the row had another key before.
+        Errors: UsageError, also of a table without a key, and those of reading.
+        """
+        from binlogkit.log.life import life_of
+
+        return life_of(
+            self, table, key, key_columns, {"transactional": transactional, "source": source}
+        )
 
     def loaded_files(self, directory: str | Path) -> Iterator[dict[str, object]]:
         """Write the files that LOAD DATA read into ``directory``, one record for each.

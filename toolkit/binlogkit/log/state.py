@@ -187,7 +187,7 @@ class States:
             reading.transactions,
         )
         key, transactional = self._key, self._transactional
-        name = _full_name(history, table)
+        name = full_name(history, table)
         names = set(lineage(boundaries, name))
         layout, above = history.layout(name, reach.counted), list[str]()
         if history.version < CASCADES_LOGGED:
@@ -199,9 +199,9 @@ class States:
         if key is not None and layout.columns is not None:
             check_names(key, layout.columns, "column")
         chosen = tuple(key) if key is not None else layout.key
-        engine = _transactional(layout.engine) if transactional is None else transactional
+        engine = transactional_of(layout.engine) if transactional is None else transactional
         state = replay(
-            _changes(log, names | family, self._sources),
+            changes_of(log, names | family, self._sources),
             boundaries,
             key=chosen,
             transactions=transactions,
@@ -249,7 +249,7 @@ class States:
         )
 
 
-def _changes(
+def changes_of(
     log: Streams, names: set[tuple[str, str]], sources: frozenset[str]
 ) -> Iterator[pa.RecordBatch]:
     """The tables' changes, read again, up to damage, which is kept in ``log.damages``."""
@@ -260,7 +260,8 @@ def _changes(
         raise log.unreadable
 
 
-def _full_name(history: History, table: str) -> tuple[str, str]:
+def full_name(history: History, table: str) -> tuple[str, str]:
+    """(db, table) of a table that may be named without its database. UsageError: not one."""
     wanted = parse_table_name(table)
     if wanted.db is not None:
         return (wanted.db, wanted.table)
@@ -291,7 +292,7 @@ def _named(log: Streams, name: Name) -> bool:
     return bool(columns) and all(column.name_origin == Origin.METADATA for column in columns)
 
 
-def _transactional(engine: str | None) -> bool | None:
+def transactional_of(engine: str | None) -> bool | None:
     """Whether an engine rolls back; None for one that is not known."""
     if engine is None:
         return None

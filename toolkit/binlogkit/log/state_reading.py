@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from binlogkit.rows.window import Window
 
 Name = tuple[str, str]
+#: What is given each table's batches as well.
+Watch: TypeAlias = "Callable[[StateReading, Name, pa.RecordBatch], None]"
 
 
 class StateReading:
@@ -35,7 +37,7 @@ class StateReading:
 
     ``outcomes``: one for each point at which states are wanted; ``transactions``, ``statements``:
     frames; ``boundaries``: what happens to tables; ``history``; ``given``: what a schema file or a
-    server says of tables.
+    server says of tables; ``watch``: is given each batch, with its table's name.
     """
 
     def __init__(
@@ -45,10 +47,11 @@ class StateReading:
         outcomes: Sequence[Outcomes],
         key: Sequence[str] | None,
         sources: frozenset[str],
+        watch: Watch | None = None,
     ) -> None:
         wanted = Filters(sources=sources)
         self.history = History(wanted)
-        self._outcomes, self._key = outcomes, key
+        self._outcomes, self._key, self._watch = outcomes, key, watch
         known = log.options.catalog
         self.given = {(t.db, t.table): t for t in known.tables()} if known is not None else {}
         self._ledger, self._texts = Transactions(), Statements(wanted)
@@ -59,8 +62,9 @@ class StateReading:
         self._undone: list[Undone] | None = []  # None: not looked for since a ROLLBACK TO
         self._partial: dict[Name, int] = {}
         self._unchecked = [np.zeros(0, np.int64)]
-        self.images = ImageChecks(log)
-        self._read(log, Filters.build(table=tables, source=sources))
+        read = Filters.build(table=tables, source=sources)
+        self.images = ImageChecks(log, read)
+        self._read(log, read)
         self.transactions = self._ledger.finish(wanted)
         self.statements = self._texts.finish()
 
@@ -120,6 +124,8 @@ class StateReading:
         if states.null_count < len(states):
             odd = batch["seq"].filter(states.is_valid())
             self._partial[name] = max(self.partial(name), int(odd[-1].as_py()))
+        if self._watch is not None:
+            self._watch(self, name, batch)
         seq = int(batch["seq"][0].as_py())
         key = self.history.key(name, seq) if self._key is None else self._key
         for point, tables in enumerate(self._tables):

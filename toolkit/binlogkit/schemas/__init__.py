@@ -4,7 +4,7 @@
 >>> load("row")["title"]
 'binlogkit row'
 
-``audit``, ``event``, ``explain``, ``row``, ``transaction`` and ``state``: one line of
+``audit``, ``event``, ``explain``, ``life``, ``row``, ``transaction`` and ``state``: one line of
 ``--format jsonl`` of the command of that name; ``difference``: of ``diff``; ``finding``: of
 ``verify``; ``table_state``: of ``state`` of several tables; ``plan``: one element of
 :meth:`binlogkit.Log.undo` and ``redo``. The files are written by ``tools/make_schemas.py`` from the
@@ -23,7 +23,7 @@ from binlogkit.errors import UsageError, printable
 __all__ = ["NAMES", "load"]
 
 NAMES = (
-    "audit", "difference", "event", "explain", "finding", "plan", "row", "state",
+    "audit", "difference", "event", "explain", "finding", "life", "plan", "row", "state",
     "table_state", "transaction",
 )  # fmt: skip
 

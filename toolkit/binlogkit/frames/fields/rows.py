@@ -29,3 +29,5 @@ STATE = fields_of("state")
 TABLE_STATE = fields_of("table_state")
 #: A row that differs between two points.
 DIFFERENCE = fields_of("difference")
+#: A change of one row, or a statement on its table between.
+LIFE = fields_of("life")

@@ -1,0 +1,87 @@
+"""Which table a name is at each place of a log, what its key is called there, and which keys a row
+had."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from binlogkit.analyses.point_in_time.boundary import Boundary, Name
+
+Key = tuple[str, ...]
+Move = tuple[str, str]  # an update's key before and after
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """A table through its renames, and those of its key's columns.
+
+    ``since``: rising places (``seq``), from each of which on ``names`` and ``keys`` hold; a key is
+    empty where rows cannot be found by it, because one of its columns was added later.
+    """
+
+    since: tuple[int, ...]
+    names: tuple[Name, ...]
+    keys: tuple[Key, ...]
+
+    @classmethod
+    def of(cls, boundaries: Sequence[Boundary], wanted: Name, key: Sequence[str]) -> Identity:
+        """The table that has the name at the log's end, else the last that had it, under the name
+        that it got since. ``boundaries``: those that count, in order; ``key``: its columns there.
+        """
+        name, key = last_name(boundaries, wanted), tuple(key)
+        found: list[tuple[int, Name, Key]] = []
+        for boundary in reversed(boundaries):
+            if boundary.action == "rename" and boundary.new_name == name:
+                found.append((boundary.seq, name, key))
+                name = boundary.name
+            elif boundary.alteration is not None and boundary.name == name:
+                done = boundary.alteration
+                old = {new: before for before, new in done.renamed.items()}
+                found.append((boundary.seq, name, key))
+                added = not done.added.keys().isdisjoint(key)
+                key = () if added else tuple(old.get(column, column) for column in key)
+        since, names, keys = zip(*[(-1, name, key), *found[::-1]], strict=True)
+        return cls(since, names, keys)
+
+    def at(self, seq: int) -> tuple[Name, Key]:
+        """The name and the key of the table at a place."""
+        i = bisect_right(self.since, seq) - 1
+        return self.names[i], self.keys[i]
+
+    def happens(self, boundary: Boundary) -> bool:
+        """Whether a boundary happens to the table."""
+        i = max(0, bisect_right(self.since, boundary.seq - 1) - 1)
+        after = self.at(boundary.seq)[0]
+        return boundary.concerns(self.names[i]) or boundary.concerns(after)
+
+
+def last_name(boundaries: Sequence[Boundary], wanted: Name) -> Name:
+    """The name of the table that had this one last."""
+    name = wanted
+    for boundary in boundaries:
+        made = boundary.action == "create" and boundary.name == wanted
+        if made or boundary.new_name == wanted:
+            name = wanted
+        elif boundary.action == "rename" and boundary.name == name:
+            name = boundary.new_name or wanted
+    return name
+
+
+def linked(moves: Iterable[Move], asked: Iterable[str]) -> set[str]:
+    """The keys that rows with one of the ``asked`` keys had before or got later, at least.
+
+    ``moves``: updates of keys in log order.
+    """
+    wanted, moves = frozenset(asked), list(moves)
+    found = set(wanted)
+    for steps in (moves, [(now, was) for was, now in reversed(moves)]):
+        current = set(wanted)
+        for start, end in steps:
+            if start in current:
+                if start not in wanted:
+                    current.discard(start)
+                current.add(end)
+                found.add(end)
+    return found

@@ -1,0 +1,55 @@
+"""``binlogkit life``: what happened to one row."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import click
+
+from binlogkit.cli.options import input_options, open_input, output_of, output_options
+from binlogkit.cli.startup import arrow_without_pandas
+from binlogkit.cli.state import tell_findings
+from binlogkit.cli.status import ENDS, FINDINGS, complain, status_of
+from binlogkit.frames.fields.rows import LIFE
+from binlogkit.rows.filters import written_table_name
+
+_LOG = logging.getLogger(__name__)
+_VIEW = (
+    "pos", "timestamp", "gtid", "thread_id", "life", "op", "before", "after", "changed",
+)  # fmt: skip
+
+
+@click.command("life")
+@input_options
+@click.option("--table", required=True, metavar="DB.T", help="The row's table.")
+@click.option(
+    "--key",
+    required=True,
+    metavar="VALUE[,VALUE…]",
+    help='The value of its key; of several columns joined by commas ("a,b" in quotes).',
+)
+@click.option("--source", metavar="NAME", help="Whose logs, where several servers have the table.")
+@output_options
+def command(**arguments: Any) -> int:
+    """One record per change of a row, in log order, and per DDL of its table between.
+
+    The row is followed through changes of its key, forwards and back. Text in keys is compared by
+    its bytes, whatever the collation.
+    """
+    from binlogkit.reports.output import write_records
+
+    arrow_without_pandas()
+    output = output_of(arguments)
+    log = open_input(arguments)
+    found = log.life(**{k: v for k, v in arguments.items() if v is not None})
+    name = written_table_name(*found.table)
+    view = ["file"] * (len(log.carriers) > 1) + [*_VIEW] + ["unknown"] * bool(found.unknown_cells)
+    write_records(found.records(), output, declared=LIFE, view=view)
+    status = status_of(log, notes=ENDS)
+    tell_findings(name, found.findings.to_pylist())
+    if found.unknown_cells:
+        complain(f"{name}: {found.unknown_cells} columns of these changes are not known")
+    for assumed in found.assumes:
+        _LOG.info("%s: assumed: %s", name, assumed)
+    return status if found.determined else FINDINGS

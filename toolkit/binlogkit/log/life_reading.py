@@ -1,0 +1,135 @@
+"""The changes of a table among which one row is looked for: all of them while they are few, else
+those of the keys that it is known to have had."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from binlogkit.analyses._savepoints import Undone, undone_mask
+from binlogkit.analyses.point_in_time.codes import Flags, Integers
+from binlogkit.analyses.point_in_time.identity import Key, Move, linked
+from binlogkit.errors import UsageError
+from binlogkit.frames.key_texts import asked_text, key_texts, values_of
+
+_MOST = 64 << 20  # bytes of changes that are kept whoever's they are
+_PLACE = ("seq", "tx", "file", "pos", "inner")
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Changes, with the texts of their keys before and after."""
+
+    batch: pa.RecordBatch
+    was: pa.Array
+    now: pa.Array
+
+    def those(self, which: Any) -> Kept:
+        """Some of them."""
+        return Kept(self.batch.filter(which), self.was.filter(which), self.now.filter(which))
+
+    def of(self, keys: pa.Array) -> Kept:
+        """Those of rows that have one of the keys before or after."""
+        return self.those(pc.or_(pc.is_in(self.was, keys), pc.is_in(self.now, keys)))
+
+
+class Gathered:
+    """What is taken of a table.
+
+    ``given``: the key's values; ``tracked``: the keys whose changes are kept, all while None;
+    ``asked``: the texts of the key that was asked for; ``complete``: whether every change of the
+    row is kept; ``without``: how many changes do not hold the key; ``misfit``: what is wrong with
+    the values for one of the table's versions.
+    """
+
+    def __init__(self, given: Any, tracked: set[str] | None = None, most: int = _MOST) -> None:
+        self._given, self._most = given, most
+        self.tracked, self._anew = tracked, tracked is not None
+        self.asked: dict[str, None] = {}
+        self.complete = True
+        self.without = 0
+        self.misfit: UsageError | None = None
+        self.keys: list[tuple[int, Key]] = []  # with which the changes from a place on were read
+        self._kept: list[Kept] = []
+        self._moves: list[Kept] = []
+        self._bytes = 0
+
+    def take(self, batch: pa.RecordBatch, key: Key, table: str) -> None:
+        """Take changes, whose key's columns are called so."""
+        seq = int(batch["seq"][0].as_py())
+        if not self.keys or self.keys[-1][1] != key:
+            self.keys.append((seq, key))
+        if not key:
+            self.without += batch.num_rows
+            return
+        try:
+            text = asked_text(batch, key, values_of(self._given, key, table))
+        except UsageError as error:  # of this version of the table, others may be of another type
+            self.misfit, text = error, None
+        if text is not None:
+            self.asked[text] = None
+        kept = Kept(batch, key_texts(batch, "before", key), key_texts(batch, "after", key))
+        nothing = pc.and_(kept.was.is_null(), kept.now.is_null())
+        self.without += pc.sum(nothing).as_py() or 0
+        moves = kept.those(pc.fill_null(pc.not_equal(kept.was, kept.now), False))
+        if moves.batch.num_rows:
+            self._moves.append(Kept(moves.batch.select(_PLACE), moves.was, moves.now))
+        if self.tracked is not None and not self._anew:
+            self._follow(self.tracked, moves)
+        if self.tracked is not None:
+            self.tracked.update(self.asked)
+            kept = kept.of(pa.array(sorted(self.tracked), pa.string()))
+        if kept.batch.num_rows:
+            self._kept.append(kept)
+            self._bytes += batch.nbytes
+        if self.tracked is None and self._bytes > self._most:
+            self.tracked = linked(_pairs(self._moves), self.asked)
+            keys = pa.array(sorted(self.tracked), pa.string())
+            self._kept = [found.of(keys) for found in self._kept]
+
+    def _follow(self, tracked: set[str], moves: Kept) -> None:
+        for was, now in _pairs([moves]):
+            if was in tracked:
+                tracked.add(now)
+            elif now in tracked:
+                self.complete = False  # what the row was before has passed
+
+    def keys_tracked(self, numbers: Integers, undone: list[Undone]) -> set[str]:
+        """The keys that the row had, by the transactions that count; see :meth:`found`."""
+        return linked(_pairs(list(_counted(self._moves, numbers, undone))), self.asked)
+
+    def found(self, keys: set[str], numbers: Integers, undone: list[Undone]) -> list[Kept]:
+        """The changes of these keys that count, each table's in log order.
+
+        ``numbers``: the transactions that do; ``undone``: what was taken back.
+        """
+        wanted = pa.array(sorted(keys), pa.string())
+        those = (kept.of(wanted) for kept in _counted(self._kept, numbers, undone))
+        return [kept for kept in those if kept.batch.num_rows]
+
+
+def _counted(kept: list[Kept], numbers: Integers, undone: list[Undone]) -> Iterator[Kept]:
+    taken_back: Callable[[Any], Flags] | None = undone_mask(undone)
+    for found in sorted(kept, key=lambda one: int(one.batch["seq"][0].as_py())) if kept else ():
+        tx = found.batch["tx"]
+        counts = np.asarray(tx.is_null()) | np.isin(np.asarray(tx.fill_null(-1)), numbers)
+        if taken_back is not None:
+            counts &= ~taken_back(found.batch)
+        yield found if counts.all() else found.those(pa.array(counts))
+
+
+def _pairs(moves: list[Kept]) -> list[Move]:
+    """Moves in log order."""
+    found = [
+        item
+        for kept in moves
+        for item in zip(
+            kept.batch["seq"].to_pylist(), kept.was.to_pylist(), kept.now.to_pylist(), strict=True
+        )
+    ]
+    return [(was, now) for _, was, now in sorted(found)]
