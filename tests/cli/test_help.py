@@ -25,7 +25,10 @@ CONTRACT = {
     "rows": FILES | FILTERS | OUTPUT,
     "transactions": FILES | FILTERS | OUTPUT,
     "audit": FILES | FILTERS | OUTPUT | {"--html"},
-    "state": FILES | OUTPUT | {"--table", "--at", "--until-gtid", "--until-time", "--timezone"},
+    "state": FILES
+    | OUTPUT
+    | {"--table", "--at", "--until-gtid", "--until-time", "--timezone"}
+    | {"--base", "--base-at", "--base-gtid"},
     "diff": FILES | OUTPUT | {"--table", "--from", "--to", "--timezone"},
     "life": FILES | OUTPUT | {"--table", "--key", "--source"},
     "undo": FILES | FILTERS | {"--output"},

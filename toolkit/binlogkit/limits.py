@@ -32,6 +32,11 @@ DEFAULTS = {
     # 4096 columns, or an ENUM of 65535 labels, stays below.
     "STATEMENT": 4 << 20,
     "WORDS": 250_000,
+    # A statement of a dump: one INSERT with a row of the largest packet, each byte escaped, would
+    # take 2 GiB; mysqldump's own statements are of 1 MB, or of one row.
+    "DUMP_STATEMENT": 256 << 20,
+    # A snapshot in Parquet, Arrow or CSV that is packed or no local file: it is held.
+    "SNAPSHOT": 4 << 30,
 }
 PREFIX = "BINLOGKIT_LIMIT_"
 

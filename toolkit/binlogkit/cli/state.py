@@ -15,7 +15,7 @@ from binlogkit.cli.status import ENDS, FINDINGS, complain, note, status_of
 from binlogkit.rows.filters import written_table_name
 
 if TYPE_CHECKING:
-    from binlogkit.log.state import TableState
+    from binlogkit.log.table_state import TableState
 
 _LOG = logging.getLogger(__name__)
 
@@ -27,6 +27,13 @@ _LOG = logging.getLogger(__name__)
 @click.option("--until-gtid", metavar="SET", help="Up to the set's last member in log order.")
 @click.option("--until-time", metavar="TIME", help="After those committed at or before this time.")
 @click.option("--timezone", metavar="ZONE", help="Zone of a time without an offset.")
+@click.option(
+    "--base",
+    metavar="FILE",
+    help="Begin with its rows: a state written before (best as Parquet), or a dump of mysqldump's.",
+)
+@click.option("--base-at", metavar="FILE:POS", help="Where the base is, if it does not say so.")
+@click.option("--base-gtid", metavar="SET", help="The transactions in the base, likewise.")
 @click.option("--source", metavar="NAME", help="Whose logs, where several servers have the table.")
 @output_options
 def command(**arguments: Any) -> int:
@@ -46,7 +53,7 @@ def command(**arguments: Any) -> int:
     states = _States(log.states(tables or None, **point))
     if len(tables) == 1:
         (state,) = states
-        write_state(state.batches(), output)
+        write_state(state.batches(), output, state.facts().metadata())
     else:
         passing = iter(states)
         first = list(islice(passing, 1))  # an input that cannot be read gives no output
@@ -92,7 +99,7 @@ class Told:
         tell_findings(self.name, self._findings)
         if self._unknown:
             complain(f"{self.name}: {self._unknown} cells are not determined by the log")
-        if any(finding["finding"] in ("gap", "unlogged") for finding in self._findings):
+        if any(finding["finding"] in ("gap", "base_gap", "unlogged") for finding in self._findings):
             complain(
                 f"{self.name}: {self._known_rows} of {self._rows} rows and "
                 f"{self._known_cells} of {self._cells} cells are determined by the log"

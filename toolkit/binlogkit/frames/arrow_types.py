@@ -11,6 +11,7 @@ from binlogkit.rows.schema import Column
 
 DECIMAL128_DIGITS = 38
 _KEPT = 4096  # fields
+_PREFIX = "binlogkit:"
 _INTEGER_BITS = {
     ColumnType.TINY: 8,
     ColumnType.SHORT: 16,
@@ -88,12 +89,18 @@ def column_field(column: Column) -> pa.Field:
     )  # fmt: skip
 
 
+def field_facts(field: pa.Field) -> dict[str, str]:
+    """A field's metadata, without ``binlogkit:``."""
+    found = ((k.decode(), v.decode()) for k, v in (field.metadata or {}).items())
+    return {k.removeprefix(_PREFIX): v for k, v in found if k.startswith(_PREFIX)}
+
+
 def _field(
     name: str,
     kind: tuple[str, ColumnType, bool, int, int, bool],
     facts: tuple[tuple[str, str], ...],
 ) -> pa.Field:
-    metadata = {f"binlogkit:{key}".encode(): str(value).encode() for key, value in facts}
+    metadata = {f"{_PREFIX}{key}".encode(): str(value).encode() for key, value in facts}
     return pa.field(name, _arrow_type(*kind), metadata=metadata)
 
 

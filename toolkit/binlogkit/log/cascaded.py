@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from binlogkit.log.point import Point, TableArgs
-from binlogkit.log.state import States, TableState
+from binlogkit.log.state import States
+from binlogkit.log.table_state import TableState
 from binlogkit.rows.filters import written_table_name
 from binlogkit.rows.schema import ForeignKey, TableDefinition
 

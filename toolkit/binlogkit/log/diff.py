@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from binlogkit.log.doubts import noted
 from binlogkit.log.point import Point, PointArg, TableArgs, point_args
-from binlogkit.log.state import States, TableState
+from binlogkit.log.state import States
+from binlogkit.log.table_state import TableState
 from binlogkit.rows.filters import written_table_name
 
 if TYPE_CHECKING:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from binlogkit.log.base import BASE
 from binlogkit.log.contradictions import UNLOGGED
 from binlogkit.log.gaps import Reach
 from binlogkit.log.history import MERGE, History, TableFacts
@@ -16,12 +17,17 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from binlogkit.analyses.point_in_time.boundary import Boundary
+    from binlogkit.frames.snapshots.snapshot import TableSnapshot
 
 Name = tuple[str, str]
 
 _LIKE = re.compile(r"\bLIKE\b", re.IGNORECASE)
 _BLACKHOLE = "The table's engine is BLACKHOLE, which keeps no rows: these are what was written."
 _MERGE = "The table's engine is MERGE: its rows are those of the tables that its UNION names."
+_UNNAMED = (
+    "The log does not name the table's columns, and what the base says of them does not fit: its "
+    "changes cannot be carried out on the base's rows (--schema)."
+)
 _MERGED = "Rows were written to the MERGE table {}: whether they lie in this table is not tracked."
 
 
@@ -82,12 +88,31 @@ def standing(
 def of_gaps(gaps: list[Gap]) -> list[dict[str, Any]]:
     """The gaps as findings; changes outside the log as one, of the first of them."""
     unlogged = [gap for gap in gaps if gap.code == UNLOGGED]
-    found = [doubt("gap", g.found, file=g.file, pos=g.pos) for g in gaps if g.code != UNLOGGED]
+    found = [
+        doubt("base_gap" if g.code == BASE else "gap", g.found, file=g.file, pos=g.pos)
+        for g in gaps
+        if g.code != UNLOGGED
+    ]
     if unlogged:
         first = unlogged[0]
         told = f"Changed outside of these logs: {first.found}"
         found.append(doubt("unlogged", told, len(unlogged), first.file, first.pos))
     return found
+
+
+def doubts_of_bases(bases: Iterable[TableSnapshot], layout: TableFacts) -> list[dict[str, Any]]:
+    """What is doubtful of a table's base, and of how the log goes on with it."""
+    told = []
+    for base in bases:
+        told += [doubt("base", text) for text in base.doubts]
+        for reason, count in base.unknown.items():
+            cells = "1 cell is" if count == 1 else f"{count} cells are"
+            told.append(noted("base_unknown", f"In the base {cells} not known: {reason}.", count))
+        names = [field.name for field in base.rows.schema.field("values").type]
+        unnamed = any(name.startswith("@") for name in layout.columns or ())
+        if unnamed and not any(name.startswith("@") for name in names):
+            told.append(doubt("base", _UNNAMED))
+    return told
 
 
 def doubt(
@@ -98,9 +123,9 @@ def doubt(
     return told | {"file": file, "pos": pos}
 
 
-def noted(name: str, meaning: str) -> dict[str, Any]:
+def noted(name: str, meaning: str, count: int = 1) -> dict[str, Any]:
     """A finding that leaves a state determined."""
-    return doubt(name, meaning) | {"determined": True}
+    return doubt(name, meaning, count) | {"determined": True}
 
 
 def with_more(findings: pa.Table, more: list[dict[str, Any]]) -> pa.Table:

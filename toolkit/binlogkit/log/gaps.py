@@ -22,6 +22,10 @@ _CASCADES = (
     "Foreign keys cascade into tables only as far as the schema shows: up to 9.5 such changes"
     " are not logged."
 )
+_BASE = (
+    "The base is whole, and holds the rows of exactly its position, as a dump does that was taken"
+    " with --single-transaction or under locks."
+)
 _UNCHECKED = "Events without checksums hold what was written."
 
 _MICROSECONDS = 1_000_000
@@ -74,8 +78,10 @@ def _moment(row: dict[str, Any]) -> int:
     return int(row["end_timestamp"]) * _MICROSECONDS if commit is None else int(commit)
 
 
-def assumed(log: Streams, version: tuple[int, int, int]) -> tuple[str, ...]:
-    """What an answer stands on that the log does not show; ``version``: its newest server's."""
+def assumed(log: Streams, version: tuple[int, int, int], *, base: bool = False) -> tuple[str, ...]:
+    """What an answer stands on that the log does not show; ``version``: its newest server's;
+    ``base``: whether it stands on one."""
     unchecked = any(note.code == "no_checksums" for note in log.notes)
     cascades = version < CASCADES_LOGGED
-    return (_LOGGED, *([_CASCADES] if cascades else []), *([_UNCHECKED] if unchecked else []))
+    more = ([_CASCADES] if cascades else []) + ([_UNCHECKED] if unchecked else [])
+    return (_LOGGED, *more, *([_BASE] if base else []))

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from binlogkit.log.explain import Explanation, Place
     from binlogkit.log.life import RowLife
     from binlogkit.log.point import PointArg, PointArgs, TableArgs
-    from binlogkit.log.state import TableState
+    from binlogkit.log.table_state import TableState
     from binlogkit.log.verify import Verification
     from binlogkit.rows.schema import TableSchema
 

@@ -42,8 +42,9 @@ class Outcomes:
         }
         self._meaning = np.array([meaning.get(o, LEFT_OUT) for o in OUTCOMES], np.uint8)
 
-    def take(self, window: Window) -> None:
-        """Add what a window tells."""
+    def take(self, window: Window, held: np.ndarray[Any, Any] | None = None) -> None:
+        """Add what a window tells; ``held``: which of its transactions a base holds, which do not
+        count."""
         for prepared, decider, _ in self._prepared.take(window):
             self._resolved[prepared] = decider
         records = window.transactions
@@ -54,6 +55,8 @@ class Outcomes:
             self._first = int(numbers[0])
         known = self._meaning[records["outcome"]]
         known[(known == COUNTS) & self._late(window)] = LEFT_OUT
+        if held is not None:
+            known[(known == COUNTS) & held] = LEFT_OUT
         known[records["open"] != 0] = OPEN
         at = int(numbers[0]) - self._first
         self._count = at + len(known)

@@ -35,6 +35,9 @@ class TableArgs(TypedDict, total=False):
     transactional: bool | None
     key: Sequence[str] | None
     source: str | Iterable[str] | None
+    base: Any
+    base_at: str | tuple[str, int] | None
+    base_gtid: str | GtidSet | None
 
 
 class PointArgs(TableArgs, total=False):

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Unpack
 
 from binlogkit.errors import UsageError
+from binlogkit.log.base import after_base, base_gaps, check_order, facts_of
 from binlogkit.log.contradictions import explains, unlogged
 from binlogkit.log.doubts import (
     cascading_columns,
     doubt,
     doubts_of,
+    doubts_of_bases,
     noted,
     of_gaps,
     standing,
@@ -20,89 +20,30 @@ from binlogkit.log.doubts import (
 )
 from binlogkit.log.filter_warnings import others
 from binlogkit.log.gaps import CASCADES_LOGGED, Reach, assumed
-from binlogkit.log.history import History
+from binlogkit.log.history import History, TableFacts
 from binlogkit.log.point import Point, PointArgs, TableArgs
+from binlogkit.log.reached import reached
+from binlogkit.log.snapshots import bases_of
+from binlogkit.log.table_state import TableState
 from binlogkit.rows.filter_args import check_names, texts
-from binlogkit.rows.filters import Filters, TableName, parse_table_name
+from binlogkit.rows.filters import Filters, TableName, parse_table_name, written_table_name
 from binlogkit.rows.schema import Origin
 from binlogkit.rows.soundness import Gap
 
 if TYPE_CHECKING:
-    import pandas as pd
     import pyarrow as pa
 
     from binlogkit.analyses.point_in_time.before import Before
+    from binlogkit.analyses.point_in_time.boundary import Boundary
     from binlogkit.analyses.point_in_time.cascades import Cascaded
-    from binlogkit.frames.natural import Decimals
+    from binlogkit.analyses.point_in_time.until import Contained
+    from binlogkit.log.base import Bases
     from binlogkit.log.streams import Streams
+    from binlogkit.rows.schema import TableDefinition
 
 Name = tuple[str, str]
 
 _NOT_TRANSACTIONAL = frozenset({"MYISAM", "MEMORY", "ARCHIVE", "CSV", "MERGE", "MRG_MYISAM"})
-
-
-@dataclass(frozen=True, slots=True)
-class TableState:
-    """A table's rows as of a point.
-
-    ``rows``, ``findings``: as analyses.point_in_time says; ``columns``, ``key``: the table's there;
-    ``rows_determined``: whether the log determines which rows there are and every cell that is not
-    in ``unknown``, if what ``assumes`` says holds, a sentence each; ``determined_rows``: how many
-    rows it does determine, all, or over gaps those that were last written as a whole after the last
-    gap; ``reach``: how far it goes.
-    """
-
-    table: tuple[str, str]
-    rows: pa.Table
-    findings: pa.Table
-    columns: tuple[str, ...] | None
-    key: tuple[str, ...]
-    rows_determined: bool
-    assumes: tuple[str, ...]
-    determined_rows: int
-    reach: Reach
-
-    @property
-    def determined(self) -> bool:
-        """Whether the log determines all of it: the rows, and every cell of them."""
-        return self.rows_determined and not self.unknown_cells
-
-    @property
-    def determined_cells(self) -> int:
-        """How many cells the log determines, of the rows that it does."""
-        if self.determined_rows < self.rows.num_rows and self.unknown_cells:
-            return 0
-        return self.determined_rows * len(self._names()) - self.unknown_cells
-
-    @property
-    def unknown_cells(self) -> int:
-        """How many cells the log does not determine."""
-        return sum(len(chunk.flatten()) for chunk in self.rows.column("unknown").chunks)
-
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """The rows as ``state`` writes them: ``values`` and ``unknown`` as JSON text."""
-        from binlogkit.frames.generic import state_rows
-
-        return state_rows(self.rows)
-
-    def records(self) -> Iterator[dict[str, object]]:
-        """One dict per row, as ``state --format jsonl``."""
-        for batch in self.batches():
-            for record in batch.to_pylist():
-                yield {name: json.loads(text) for name, text in record.items()}
-
-    def frame(self, *, decimals: Decimals = "exact") -> pd.DataFrame:
-        """The rows as pandas, one column per column of the table; unknown cells are missing.
-
-        ``decimals``: ``exact`` or ``float``.
-        """
-        from binlogkit.frames.natural import natural
-
-        values = self.rows.select(["values"]).flatten().rename_columns(self._names())
-        return natural(values, decimals=decimals)
-
-    def _names(self) -> list[str]:
-        return [field.name for field in self.rows.schema.field("values").type]
 
 
 def table_states(
@@ -113,8 +54,8 @@ def table_states(
     if tables is None and given.get("key") is not None:
         raise UsageError("key is that of a table: name it")
     (point,) = points = [Point(log, given)]
-    named = None if tables is None else texts("tables", tables)
-    states = States(log, named, points, given)
+    asked = None if tables is None else texts("tables", tables)
+    states = States(log, asked, points, given)
     yield from (states.at(point, table) for table in states.tables(point))
 
 
@@ -145,9 +86,22 @@ class States:
             raise UsageError(f"key is a list of names, not {self._key!r}")
         self._sources = frozenset(texts("source", given.get("source")))
         outcomes = [Outcomes(point, self._transactional) for point in points]
-        self.reading = StateReading(log, names, outcomes, self._key, self._sources)
-        gaps = log.gaps
-        self._gaps, self._contradictions = gaps, list(unlogged(log, self.reading.images, gaps))
+        place = given.get("base_at"), given.get("base_gtid")
+        self._bases = bases = bases_of(log, given.get("base"), *place, names)
+        self._held = since = None if bases is None else bases.since(log)
+        self._catalog = None if bases is None else bases.catalog
+        with log.knowing(self._catalog):
+            reading = StateReading(
+                log, names, outcomes, self._key, self._sources, bases=bases, since=since
+            )
+            self.reading, gaps = reading, log.gaps
+            contradictions = list(unlogged(log, reading.images, gaps))
+        self._contradictions = contradictions
+        if since is not None:
+            self._contradictions = [c for c in contradictions if after_base([c.gap()], log, since)]
+            found = base_gaps(log, since, reading.history, reading.transactions)
+            gaps = [*found, *after_base(gaps, log, since)]
+        self._gaps = gaps
         self._reaches: dict[Point, Reach] = {}
         self._keep, self._before = keep_cascaded, before
         self.cascaded: dict[Name, tuple[Cascaded, ...]] = {}
@@ -160,7 +114,11 @@ class States:
         """The tables that the log names and that may be there at the point."""
         from binlogkit.log.state_tables import tables_at
 
-        return tables_at(self.reading.history, self.reading.boundaries, self.reach(point))
+        found = tables_at(self.reading.history, self.reading.boundaries, self.reach(point))
+        held = [] if self._bases is None else list(self._bases.tables)
+        gone = {n for n in held if any(b.concerns(n) for b in self._later())}
+        more = (written_table_name(*name) for name in held if name not in gone)
+        return sorted({*found, *more})
 
     def reach(self, point: Point) -> Reach:
         """How far states at a point go."""
@@ -172,6 +130,8 @@ class States:
             until = point.until(transactions)
             ended = Counting(transactions, until, Findings())
             counted = frozenset([*ended.committed.tolist(), *ended.rolled_back.tolist()])
+            if self._held is not None:
+                check_order(self._held, transactions, counted, until)
             self._reaches[point] = Reach(self._log.files, transactions, counted, until)
         return self._reaches[point]
 
@@ -181,18 +141,16 @@ class States:
         from binlogkit.analyses.point_in_time.boundary import parents
 
         log, reading, reach = self._log, self.reading, self.reach(point)
-        history, boundaries, transactions = (
-            reading.history,
-            reading.boundaries,
-            reading.transactions,
-        )
+        history, transactions, boundaries = reading.history, reading.transactions, self._later()
         key, transactional = self._key, self._transactional
-        name = full_name(history, table)
+        name = full_name(history, table, self._bases)
         names = set(lineage(boundaries, name))
-        layout, above = history.layout(name, reach.counted), list[str]()
+        layout, above = self._layout(name, reach), list[str]()
         if history.version < CASCADES_LOGGED:
             above = parents(boundaries, name, layout.parents)
-        stored = {".".join(one): one for one in history.layouts}
+        bases = self._bases
+        given = reading.given | self._held_definitions()
+        stored = {".".join(one): one for one in (*history.layouts, *given)}
         family = {stored[parent] for parent in above if parent in stored}
         met = [history.sources.get(one, set()) for one in names]
         log.one_history(set[str]().union(*met), f"{table} is")
@@ -200,13 +158,15 @@ class States:
             check_names(key, layout.columns, "column")
         chosen = tuple(key) if key is not None else layout.key
         engine = transactional_of(layout.engine) if transactional is None else transactional
+        begins = {} if bases is None else bases.of({*names, *family})
         state = replay(
-            changes_of(log, names | family, self._sources),
-            boundaries,
+            self._changes(names | family),
+            reading.boundaries,
             key=chosen,
             transactions=transactions,
             statements=reading.statements,
             table=name,
+            since=self._contained(),
             until=reach.until,
             columns=layout.columns,
             transactional=engine,
@@ -216,7 +176,8 @@ class States:
             if read and self._before is None
             else None,
             before=self._before,
-            given=reading.given,
+            given=given | {n: b.definition for n, b in begins.items() if b.definition},
+            bases={one: base.rows for one, base in begins.items()},
             unchecked=reading.unchecked,
             keep_cascaded=self._keep or bool(self._contradictions),
         )
@@ -228,10 +189,18 @@ class States:
         )
         missing = standing([*self._gaps, *unexplained], boundaries, name, names, above, reach)
         doubts = doubts_of(layout, history, reach.counted)
-        if name not in history.layouts and not any(b.concerns(name) for b in boundaries):
+        own = [base for one, base in begins.items() if one in names]
+        made = any(b.concerns(name) for b in boundaries)
+        if bases is not None and not own and not made and self._names is not None:
+            raise UsageError(f"no base has {'.'.join(name)}: there is {bases.named()}")
+        emptied = any(b.empties and b.name == name and reach.counts(b.tx) for b in boundaries)
+        if not emptied or len(names) > 1:
+            doubts += doubts_of_bases(own, layout)
+        if name not in history.layouts and not made and not own:
             there = others(TableName(*name), log.met)
             doubts.append(doubt("unknown_table", f"The log does not name this table{there}."))
-        certain = state.rows.num_rows if state.determined and not doubts else 0
+        determined = state.determined and all(one["determined"] for one in doubts)
+        certain = state.rows.num_rows if determined else 0
         if certain and missing:
             certain = _behind(missing, state.rows, reading.partial(name), named=_named(log, name))
         doubts += of_gaps(missing)
@@ -242,11 +211,44 @@ class States:
             with_more(state.findings, doubts + notes),
             layout.columns,
             chosen,
-            state.determined and not doubts,
-            assumed(log, history.version),
+            determined and not missing,
+            assumed(log, history.version, base=bool(begins)),
             certain,
             reach,
+            *reached(log, point, history, transactions, reach.counted, self._held),
+            state.definition,
         )
+
+    def _later(self) -> list[Boundary]:
+        """What happened to tables after the base."""
+        held, found = self._held, self.reading.boundaries
+        return found if held is None else [b for b in found if not held.holds(b)]
+
+    def _held_definitions(self) -> dict[Name, TableDefinition]:
+        """What statements that are in the base said of tables."""
+        held = self._held
+        told = [b.definition for b in self.reading.boundaries if held is not None and held.holds(b)]
+        return {(one.db, one.table): one for one in told if one is not None}
+
+    def _contained(self) -> Contained | None:
+        """What the base holds, as the analysis takes it."""
+        from binlogkit.analyses.point_in_time.until import Contained
+
+        held = self._held
+        return None if held is None else Contained(frozenset(held.numbers), held.seq)
+
+    def _layout(self, name: Name, reach: Reach) -> TableFacts:
+        """What is known of the table: by the log, else by the base."""
+        if self._held is None or self._bases is None:
+            return self.reading.history.layout(name, reach.counted)
+        layout = self.reading.history.layout(name, reach.counted - self._held.numbers)
+        base = self._bases.tables.get(name)
+        return layout if base is None or layout.seq >= max(self._held.seq, 0) else facts_of(base)
+
+    def _changes(self, names: set[Name]) -> Iterator[pa.RecordBatch]:
+        """The tables' changes, read again, up to damage, which is kept in ``log.damages``."""
+        with self._log.knowing(self._catalog):
+            yield from changes_of(self._log, names, self._sources)
 
 
 def changes_of(
@@ -260,12 +262,13 @@ def changes_of(
         raise log.unreadable
 
 
-def full_name(history: History, table: str) -> tuple[str, str]:
+def full_name(history: History, table: str, bases: Bases | None = None) -> Name:
     """(db, table) of a table that may be named without its database. UsageError: not one."""
     wanted = parse_table_name(table)
     if wanted.db is not None:
         return (wanted.db, wanted.table)
-    found = sorted(n for n in history.layouts if n[1] == wanted.table)
+    known: set[Name] = {*history.layouts, *(bases.tables if bases is not None else ())}
+    found = sorted(n for n in known if n[1] == wanted.table)
     if len(found) != 1:
         listed = ", ".join(".".join(n) for n in found) or "no table of this name"
         raise UsageError(f"{table}: name the database ({listed})")

@@ -11,6 +11,7 @@ from binlogkit.analyses._savepoints import Undone, undone_ranges
 from binlogkit.analyses.point_in_time.boundary import Boundary, read_boundaries
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
 from binlogkit.analyses.point_in_time.forward import Forward
+from binlogkit.analyses.point_in_time.result import base_changes
 from binlogkit.frames.row_counts import RowCounts
 from binlogkit.frames.statements import Statements
 from binlogkit.frames.transactions import Transactions
@@ -24,6 +25,7 @@ from binlogkit.rows.window import SEQ_SHIFT
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from binlogkit.log.base import Bases, Since
     from binlogkit.log.streams import Streams
     from binlogkit.rows.window import Window
 
@@ -36,8 +38,9 @@ class StateReading:
     """A log read once for the states of ``tables``, as they are asked for; of all if None.
 
     ``outcomes``: one for each point at which states are wanted; ``transactions``, ``statements``:
-    frames; ``boundaries``: what happens to tables; ``history``; ``given``: what a schema file or a
-    server says of tables; ``watch``: is given each batch, with its table's name.
+    frames; ``boundaries``: what happens to tables; ``history``; ``given``: what a schema file, a
+    server or a base says of tables; ``watch``: is given each batch, with its table's name;
+    ``bases``, ``since``: what tables' rows begin with, and what of the log is in it.
     """
 
     def __init__(
@@ -48,12 +51,18 @@ class StateReading:
         key: Sequence[str] | None,
         sources: frozenset[str],
         watch: Watch | None = None,
+        bases: Bases | None = None,
+        since: Since | None = None,
     ) -> None:
+        self._bases, self._since = bases, since
         wanted = Filters(sources=sources)
         self.history = History(wanted)
         self._outcomes, self._key, self._watch = outcomes, key, watch
         known = log.options.catalog
         self.given = {(t.db, t.table): t for t in known.tables()} if known is not None else {}
+        for one in bases.tables.values() if bases is not None else ():
+            if one.definition is not None:
+                self.given[one.name] = one.definition
         self._ledger, self._texts = Transactions(), Statements(wanted)
         self._counts = RowCounts(stops=False)
         self.boundaries: list[Boundary] = []
@@ -72,8 +81,10 @@ class StateReading:
         """The rows of a table as far as they were folded; ``point``: the number of its outcomes."""
         forward = self._tables[point].get(name)
         if forward is None:
-            forward = Forward(name, self._outcomes[point].of, self.given)
-            forward.happen(self.boundaries)
+            found = None if self._bases is None else self._bases.tables.get(name)
+            base = None if found is None else base_changes(found.rows)
+            forward = Forward(name, self._outcomes[point].of, self.given, base)
+            forward.happen(self._later(self.boundaries))
         return forward
 
     def partial(self, name: Name) -> int:
@@ -96,8 +107,9 @@ class StateReading:
         self._ledger.take(window, self._counts.of(window)[0])
         self._texts.take(window)
         self.history.take(window)
+        held = None if self._since is None else self._since.take(window)
         for outcomes in self._outcomes:
-            outcomes.take(window)
+            outcomes.take(window, held)
         self._unchecked.append(window.unchecked())
         if any(item.kind == StatementKind.ROLLBACK_TO for item in window.looked):
             self._undone = None
@@ -111,13 +123,24 @@ class StateReading:
         fresh = read_boundaries(self.history.table(len(self.boundaries)), self.history.changes)
         self.boundaries += fresh
         for forward in self._forwards():
-            forward.happen(fresh)
+            forward.happen(self._later(fresh))
+
+    def _later(self, boundaries: list[Boundary]) -> list[Boundary]:
+        """Without those outside any transaction that are in the base."""
+        since = self._since
+        if since is None:
+            return boundaries
+        return [b for b in boundaries if b.tx is not None or not since.holds(b)]
 
     def _forwards(self) -> Iterator[Forward]:
         return (forward for one in self._tables for forward in one.values())
 
     def _change(self, name: Name, batch: pa.RecordBatch) -> None:
         name = _small(name) if self._folded else name
+        if self._since is not None:
+            batch = self._since.later(batch)
+            if not batch.num_rows:
+                return
         if self._undone is None:
             self._undone = undone_ranges(self._texts.finish())
         states = batch["after_state"]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, Unpack
 
@@ -23,8 +24,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from binlogkit.frames.transactions import Transactions
+    from binlogkit.rows.ddl import Catalog
     from binlogkit.rows.losses import Loss
     from binlogkit.rows.schema import TableSchema
+    from binlogkit.rows.soundness.finding import FileFacts
     from binlogkit.rows.window import Window
 
 _T = TypeVar("_T")
@@ -82,6 +85,27 @@ class Streams:
     def losses(self) -> list[Loss]:
         """What may be missing where the last read went past damage."""
         return self._gaps.soundness.losses
+
+    @property
+    def file_facts(self) -> list[FileFacts]:
+        """What the last read learned of each log."""
+        return self._gaps.soundness.files
+
+    @property
+    def has_gtids(self) -> bool:
+        """Whether a transaction of the last read has a GTID."""
+        return any(file.gtids or file.copied for file in self.file_facts)
+
+    @contextmanager
+    def knowing(self, catalog: Catalog | None) -> Iterator[None]:
+        """Read with what a base says of tables, where nothing else that was given does."""
+        options = self.options
+        if catalog is not None and options.catalog is None:
+            self.options = replace(options, catalog=catalog)
+        try:
+            yield
+        finally:
+            self.options = options
 
     @property
     def times(self) -> tuple[int, int] | None:

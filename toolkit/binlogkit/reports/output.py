@@ -166,7 +166,7 @@ def _write_batches(
         if missing is not None:
             there = ", ".join(schema.names)
             raise UsageError(f"no column {printable(missing)}; there are: {there}")
-        schema = pa.schema([schema.field(name) for name in columns])
+        schema = pa.schema([schema.field(name) for name in columns], schema.metadata)
         batches = (batch.select(columns) for batch in batches)
     with destination(output.path, binary=output.format in _BINARY) as sink:
         if output.format in _BINARY:

@@ -63,14 +63,18 @@ def write(report: Report, path: str | os.PathLike[str] = "-") -> None:
     write_text(path, render(report, screen() if is_terminal(path) else None))
 
 
-def write_state(batches: Iterable[pa.RecordBatch], output: Output) -> int:
+def write_state(
+    batches: Iterable[pa.RecordBatch], output: Output, metadata: Mapping[bytes, bytes] | None = None
+) -> int:
     """Write a state's rows, ``values`` and ``unknown`` as JSON text; returns how many.
+
+    ``metadata``: of the schema, in Parquet and Arrow.
 
     As a table: one column per column of the table, NULL as ``NULL``, an empty string as ``''``, and
     ``?`` for what the log does not determine. The other formats: the contract's form.
     """
     if output.format != "table":
-        return write_batches(written_schema(STATE), batches, output)
+        return write_batches(written_schema(STATE).with_metadata(metadata), batches, output)
     return write_records(_flat(batches), output)
 
 

@@ -31,8 +31,10 @@ def counted_batches(
     key: Sequence[str],
     numbers: Integers | None,
     undone: Iterable[Undone] = (),
+    outside: int = -1,
 ) -> Iterator[pa.RecordBatch]:
-    """The changes of these transactions (``tx``), and those outside any; of all if None.
+    """The changes of these transactions (``tx``), and those outside any from the place ``outside``
+    on (``seq``); of all if None.
 
     Without those that a ROLLBACK TO SAVEPOINT took back. Changes of other tables than ``names`` may
     be among them. UsageError for a frame without the ``key``.
@@ -45,6 +47,8 @@ def counted_batches(
                 raise UsageError("the changes have no column tx: their transactions cannot be told")
             tx = batch["tx"]
             stay = np.asarray(tx.is_null()) | np.isin(np.asarray(tx.fill_null(0)), numbers)
+            if outside >= 0:
+                stay &= ~np.asarray(tx.is_null()) | (batch["seq"].to_numpy() >= outside)
         if taken_back is not None:
             stay &= ~taken_back(batch)
         batch = needed(batch)

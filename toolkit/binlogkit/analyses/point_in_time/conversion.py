@@ -19,13 +19,11 @@ import pyarrow.compute as pc
 from binlogkit._kernel.charsets import decode, encode
 from binlogkit.analyses.point_in_time.cells import cells_of, known, parts_of
 from binlogkit.analyses.point_in_time.codes import Flags, decoded
-from binlogkit.errors import SchemaError
-from binlogkit.frames.arrow_types import column_field
+from binlogkit.frames.arrow_types import column_field, field_facts
 from binlogkit.rows.ddl.charsets import CHARSETS, Collated
-from binlogkit.rows.ddl.session import Session, SqlMode
-from binlogkit.rows.ddl.tokens import read
-from binlogkit.rows.ddl.types import TEXT_CAPACITY, data_type
-from binlogkit.rows.defined import column_of
+from binlogkit.rows.ddl.session import SqlMode
+from binlogkit.rows.ddl.types import TEXT_CAPACITY
+from binlogkit.rows.defined import column_of, described
 from binlogkit.rows.schema import ColumnDefinition
 
 LOST = object()  # a value of which the server's is not certain
@@ -53,19 +51,7 @@ def defined_field(definition: ColumnDefinition) -> pa.Field:
 
 def definition_of(field: pa.Field) -> ColumnDefinition | None:
     """What a field of an image says of its column; None for one that no log gave."""
-    facts = {key.decode(): value.decode() for key, value in (field.metadata or {}).items()}
-    text, charset = facts.get("binlogkit:mysql_type"), facts.get("binlogkit:charset") or None
-    if text is None:
-        return None
-    try:
-        kind = data_type(read(text, Session(mode=SqlMode.NO_BACKSLASH_ESCAPES)))
-    except SchemaError:  # labels that are not known
-        return None
-    return ColumnDefinition(
-        field.name, kind.type, kind.length, kind.scale, kind.unsigned, charset,
-        labels=tuple(str(label) for label in kind.labels),
-        generated=facts.get("binlogkit:generated") or None,
-    )  # fmt: skip
+    return described(field.name, field_facts(field))
 
 
 def same(old: ColumnDefinition, new: ColumnDefinition) -> bool:

@@ -57,11 +57,13 @@ class Fold:
         return self.definition is None or self.definition.engine != "BLACKHOLE"
 
     def begin(self, base: pa.Table) -> None:
-        """Begin with a base: rows, as inserts."""
+        """Begin with a base: rows, as inserts; of which two may not have one key."""
         for batch in base.to_batches():
             self._take(Piece.of(batch, self.key))
         self._settle()
-        self.findings = Findings()
+        if self.findings.found:
+            self.findings = Findings()
+            self.findings.add("base_key")
         self.complete = True
 
     def take(self, batch: pa.RecordBatch) -> None:

@@ -38,13 +38,20 @@ Decided = Callable[[Integers, Flags], NDArray[np.uint8]]
 class Forward:
     """A table's rows as far as they are decided.
 
-    ``name``: (db, table); ``given``: as of a Replay; ``failed``: something did not go as assumed,
+    ``name``: (db, table); ``given``: as of a Replay; ``base``: rows to begin with, as
+    changes; ``failed``: something did not go as assumed,
     and what was folded is of no use.
     """
 
-    def __init__(self, name: Name, decided: Decided, given: Mapping[Name, TableDefinition]) -> None:
+    def __init__(
+        self,
+        name: Name,
+        decided: Decided,
+        given: Mapping[Name, TableDefinition],
+        base: pa.Table | None = None,
+    ) -> None:
         self.name = name
-        self._given = given
+        self._given, self._base = given, base
         self.failed = False
         self._decided = decided
         self._replay: Replay | None = None
@@ -107,8 +114,14 @@ class Forward:
 
     def _begun(self) -> Replay:
         if self._replay is None:
-            self._replay = Replay(self._key, [self.name], [], self._given)
+            self._replay = self._new([])
         return self._replay
+
+    def _new(self, happened: Sequence[Boundary]) -> Replay:
+        replay = Replay(self._key, [self.name], happened, self._given)
+        if self._base is not None:
+            replay.begin(self._base)
+        return replay
 
     def _take(self, replay: Replay, batch: pa.RecordBatch) -> None:
         taken_back = undone_mask(self._undone)
@@ -142,7 +155,8 @@ class Forward:
             return None
         replay = self._replay
         if replay is None:
-            replay = Replay(key, names, happened, self._given)
+            self._key = tuple(key)
+            replay = self._new(happened)
         elif not self._confirm(replay, key, happened):
             return None
         for batch in self._queue:

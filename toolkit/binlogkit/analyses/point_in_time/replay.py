@@ -82,9 +82,9 @@ class Replay:
         known = name in self.tables or name in self._given
         return self.table(name) if known else None
 
-    def begin(self, base: pa.Table) -> None:
-        """Begin with rows of the wanted table."""
-        self.table(self.wanted).begin(base)
+    def begin(self, base: pa.Table, name: Name | None = None) -> None:
+        """Begin with rows of a table, the wanted one by default."""
+        self.table(self.wanted if name is None else name).begin(base)
 
     def take(self, batch: pa.RecordBatch) -> None:
         """Carry out the changes, which follow those of the same table that were taken before.

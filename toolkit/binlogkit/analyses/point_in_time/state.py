@@ -34,7 +34,7 @@ from binlogkit.analyses.point_in_time.forward import Forward
 from binlogkit.analyses.point_in_time.replay import Replay, by_table
 from binlogkit.analyses.point_in_time.result import STATE, base_changes, state_table
 from binlogkit.analyses.point_in_time.rows import Rows
-from binlogkit.analyses.point_in_time.until import Counting, Until
+from binlogkit.analyses.point_in_time.until import Contained, Counting, Until
 from binlogkit.errors import UsageError
 from binlogkit.rows.resolve import key_of
 from binlogkit.rows.schema import TableDefinition
@@ -46,13 +46,15 @@ class State(Generic[FrameT]):
 
     ``determined``: whether the log determines the rows, apart from the cells listed as unknown: a
     state of a log (``log.state``) is determined without any. ``cascaded``: what foreign keys did,
-    where that was asked for.
+    where that was asked for. ``definition``: the table's then, where statements or what was given
+    tell it.
     """
 
     rows: FrameT
     findings: FrameT
     determined: bool
     cascaded: tuple[Cascaded, ...] = ()
+    definition: TableDefinition | None = None
 
 
 def state(changes: FrameT, boundaries: FrameT | None = None, **how: Any) -> FrameT:
@@ -78,6 +80,7 @@ def replay(
     cascades_logged: bool = False,
     forward: Forward | None = None,
     given: Mapping[Name, TableDefinition] | None = None,
+    bases: Mapping[Name, pa.Table] | None = None,
     unchecked: Callable[[Integers], Flags] | None = None,
     keep_cascaded: bool = False,
     before: Before | None = None,
@@ -99,6 +102,7 @@ def replay(
     ``boundaries`` tell; ``cascades_logged``: the server logs such changes (9.6+). ``forward``: what
     took the changes already; they are taken from ``changes`` where it assumed what does not hold.
     ``given``: definitions of tables that were there before the log, which tell constant defaults.
+    ``bases``: instead of ``base``, by the table that they are of: it may have been renamed since.
     ``unchecked``: which changes, by ``seq``, were made with foreign_key_checks off; with it
     ``changes`` hold those of the tables above, too, and cascades are carried out (cascades.py),
     and told with ``keep_cascaded``. ``before``: keeps rows as some changes find them.
@@ -141,9 +145,14 @@ def replay(
         run.before = before
         if family is not None and unchecked is not None:
             run.follow(unchecked, keep=keep_cascaded)
+        known = dict(bases or {})
         if base is not None:
-            run.begin(base_changes(to_arrow(base, ())))
-        for batch in counted_batches(changes, followed, key, numbers, undone):
+            known[name] = to_arrow(base, ())
+        for one in followed:
+            if one in known:
+                run.begin(base_changes(known[one]), one)
+        outside = since.seq if isinstance(since, Contained) else -1
+        for batch in counted_batches(changes, followed, key, numbers, undone, outside):
             run.take(batch)
     found = run.finish()
     if not (found.complete if found is not None else run.wanted in run.absent):
@@ -154,7 +163,8 @@ def replay(
         findings.add("json_diff", determined=True, times=found.rejected)
     findings.update(found.findings)
     told = run.cascades.done if run.cascades is not None else None
-    return replace(as_state(rows, findings, changes), cascaded=tuple(told or ()))
+    done = as_state(rows, findings, changes)
+    return replace(done, cascaded=tuple(told or ()), definition=found.definition)
 
 
 def _family(

@@ -46,7 +46,16 @@ class AtTime:
     microseconds: int
 
 
-Until = AtPosition | UpToGtids | AtTime
+@dataclass(frozen=True, slots=True)
+class Contained:
+    """Only as a base's point: the transactions by number (``tx``) that it holds, and those outside
+    any before the place ``seq`` of the log."""
+
+    numbers: frozenset[int]
+    seq: int = -1
+
+
+Until = AtPosition | UpToGtids | AtTime | Contained
 
 _NEEDED = (
     "tx", "file", "pos", "end_file", "end_pos", "gtid", "outcome", "rows", "commit_timestamp",
@@ -98,6 +107,8 @@ class _Ledger:
         decider = self._deciders()
         if until is None:
             return np.ones(len(self.tx), bool)
+        if isinstance(until, Contained):
+            return np.isin(self.tx[decider], np.fromiter(until.numbers, np.int64))
         if isinstance(until, AtTime):
             return self._until_time(until.microseconds, decider, findings)
         if isinstance(until, AtPosition):
@@ -180,6 +191,7 @@ class Counting:
         self.committed = np.sort(ledger.tx[by_then & ~earlier & committed])
         self.rolled_back = np.sort(ledger.tx[by_then & ~earlier & rolled_back])
         self._before = np.sort(ledger.tx[earlier & (committed | rolled_back)])
+        self._outside = since.seq if isinstance(since, Contained) else None
 
     @property
     def numbers(self) -> Integers:
@@ -218,7 +230,9 @@ class Counting:
 
     def happened(self, boundary: Boundary) -> bool:
         """Whether a boundary counts; a rolled back write stays in a non-transactional table."""
-        if boundary.tx is None or _in(boundary.tx, self.committed):
+        if boundary.tx is None:
+            return self._outside is None or boundary.seq >= self._outside
+        if _in(boundary.tx, self.committed):
             return True
         written = boundary.action == "statement_write" and not self.transactional
         return written and _in(boundary.tx, self.rolled_back)

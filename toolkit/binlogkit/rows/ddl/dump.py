@@ -10,7 +10,7 @@ from binlogkit.rows.ddl.kind import StatementKind, statement_kind
 from binlogkit.rows.ddl.scan import Script, plain
 from binlogkit.rows.ddl.session import SqlMode, mode_from_names, version_number
 
-_HEADER = 4096  # characters in which mysqldump's own comments stand
+HEADER = 4096  # characters in which mysqldump's own comments stand
 _HEADER_VERSION = re.compile(r"^-- Server version\s+(\d+\.\d+\.\d+)", re.MULTILINE)
 _HEADER_DATABASE = re.compile(r"^-- Host: .*?\bDatabase: (\S.*?)[ \t\r]*$", re.MULTILINE)
 _SQL_MODE = re.compile(r"(?<![@\w])(?:@@(?:session\.)?)?sql_mode\s*:?=\s*(?:'([^']*)'|@)", re.I)
@@ -24,8 +24,7 @@ def load_schema(sql_text: str) -> Catalog:
     header. Data, views, triggers and routines are passed over. SchemaError: a table whose database
     nothing names.
     """
-    named = [known.search(sql_text[:_HEADER]) for known in (_HEADER_VERSION, _HEADER_DATABASE)]
-    server_version, default_db = (None if found is None else found[1] for found in named)
+    server_version, default_db = header_facts(sql_text[:HEADER])
     catalog = Catalog(server_version)
     version = version_number(server_version)
     script = Script(sql_text)
@@ -33,9 +32,9 @@ def load_schema(sql_text: str) -> Catalog:
         mode = script.mode
         kind = statement_kind(statement, int(mode), version)
         if kind is StatementKind.SET:
-            script.mode = _sql_mode(statement, mode, version)
+            script.mode = mode_after(statement, mode, version)
         elif kind is StatementKind.USE:
-            default_db = _used(plain(statement, mode, version).strip()) or default_db
+            default_db = used_database(plain(statement, mode, version)) or default_db
         elif kind is StatementKind.DDL:
             for change in catalog.apply(statement, default_db=default_db, sql_mode=int(mode)):
                 if not change.db:
@@ -45,15 +44,23 @@ def load_schema(sql_text: str) -> Catalog:
     return catalog
 
 
-def _sql_mode(statement: str, mode: SqlMode, version: int) -> SqlMode:
+def header_facts(head: str) -> tuple[str | None, str | None]:
+    """The server's version and the database, where mysqldump's header says them."""
+    found = [known.search(head) for known in (_HEADER_VERSION, _HEADER_DATABASE)]
+    version, database = (None if match is None else match[1] for match in found)
+    return version, database
+
+
+def mode_after(statement: str, mode: SqlMode, version: int) -> SqlMode:
     """The mode after a SET; mysqldump sets it back from a variable, which means none here."""
     for found in _SQL_MODE.finditer(plain(statement, mode, version)):
         mode = mode_from_names(found.group(1) or "")
     return mode
 
 
-def _used(statement: str) -> str | None:
-    found = _USE.match(statement)
+def used_database(statement: str) -> str | None:
+    """The database of a USE, without comments."""
+    found = _USE.match(statement.strip())
     if found is None:
         return None
     name = found.group(1)

@@ -24,7 +24,7 @@ _BACKSLASH = {quote: re.compile(rf"\\.|{quote}{quote}?", re.DOTALL) for quote in
 _NO_BACKSLASH = {quote: re.compile(f"{quote}{quote}?") for quote in "'\"`"}
 
 
-def _quote_end(sql: str, position: int, quote: str, mode: SqlMode) -> int | None:
+def quote_end(sql: str, position: int, quote: str, mode: SqlMode) -> int | None:
     """After the end of the text whose opening quote stands before ``position``."""
     escapes = quote != "`" and not mode & SqlMode.NO_BACKSLASH_ESCAPES
     if quote == '"' and mode & SqlMode.ANSI_QUOTES:
@@ -61,7 +61,7 @@ def pieces(
         if edge == ";":
             yield "semicolon", edge
         elif edge in _NO_BACKSLASH:
-            end = _quote_end(sql, position, edge, mode)
+            end = quote_end(sql, position, edge, mode)
             if end is None:
                 raise SchemaError(f"the quote at character {found.start()} is never closed")
             yield "quoted", sql[found.start() : end]
@@ -142,8 +142,8 @@ def leading_words(
     return words
 
 
-_DELIMITER = re.compile(r"[ \t]*delimiter[ \t]+(\S+)[^\n]*(?:\n|\Z)", re.IGNORECASE)
-_BLANK = re.compile(rf"\s+|{_LINE}|/\*(?!!)(?s:.*?)(?:\*/|\Z)")
+DELIMITER = re.compile(r"[ \t]*delimiter[ \t]+(\S+)[^\n]*(?:\n|\Z)", re.IGNORECASE)
+BLANK = re.compile(rf"\s+|{_LINE}|/\*(?!!)(?s:.*?)(?:\*/|\Z)")
 
 
 class Script:
@@ -160,15 +160,15 @@ class Script:
     def __iter__(self) -> Iterator[str]:
         sql, position, delimiter = self._sql, 0, ";"
         while position < len(sql):
-            blank = _BLANK.match(sql, position)
+            blank = BLANK.match(sql, position)
             if blank is not None:
                 position = blank.end()
                 continue
-            command = _DELIMITER.match(sql, position)
+            command = DELIMITER.match(sql, position)
             if command is not None:
                 delimiter, position = command.group(1), command.end()
                 continue
-            end, after = _statement_end(sql, position, delimiter, self.mode)
+            end, after = statement_end(sql, position, delimiter, self.mode)
             if end > position:
                 yield sql[position:end]
             position = after
@@ -195,7 +195,7 @@ def _stretch_end(sql: str, position: int, mode: SqlMode) -> int:
     return position if found is None else found.end()
 
 
-def _statement_end(sql: str, position: int, delimiter: str, mode: SqlMode) -> tuple[int, int]:
+def statement_end(sql: str, position: int, delimiter: str, mode: SqlMode) -> tuple[int, int]:
     """Where the statement at ``position`` ends, and where the next one starts."""
     if delimiter != ";":
         end = sql.find(delimiter, position)
@@ -205,7 +205,7 @@ def _statement_end(sql: str, position: int, delimiter: str, mode: SqlMode) -> tu
         if edge == ";":
             return found.start(), position
         if edge in _NO_BACKSLASH:
-            position = _quote_end(sql, position, edge, mode) or len(sql)
+            position = quote_end(sql, position, edge, mode) or len(sql)
         elif edge == "*/":
             position -= 1  # `*/*` begins a comment for the client
         elif edge == "/*":

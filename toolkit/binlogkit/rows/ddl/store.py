@@ -10,7 +10,7 @@ from typing import Any, Self
 from binlogkit.errors import SchemaError
 from binlogkit.rows.ddl.charsets import UNKNOWN, Collated
 from binlogkit.rows.ddl.session import Session
-from binlogkit.rows.ddl.table import Tracked
+from binlogkit.rows.ddl.table import Tracked, tracked_as
 from binlogkit.rows.schema import TableChange, TableDefinition
 
 Name = tuple[str, str]
@@ -139,6 +139,10 @@ class Store:
             self._capital.add(key)
         for parent in _parents(table):
             self._children.setdefault(parent, set()).add(key)
+
+    def enter(self, definition: TableDefinition) -> None:
+        """Enter or replace a table of which only a definition is known."""
+        self.put(tracked_as(definition))
 
     def forget(self, name: Name) -> None:
         """Nothing is there any more, or nothing is known of it."""

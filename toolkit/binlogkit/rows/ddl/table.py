@@ -133,3 +133,16 @@ def _supported(keys: list[Key], foreign: Iterable[ForeignKey]) -> list[Key]:
             parts = tuple(KeyPart(column) for column in fk.columns)
             result = name_keys([*result, Key("index", parts, fk.name or fk.index)])
     return result
+
+
+def tracked_as(definition: TableDefinition) -> Tracked:
+    """A table of which only a definition is known: not the keys that are neither primary nor
+    unique."""
+    keys = [Key("unique", tuple(map(KeyPart, names))) for names in definition.unique_keys]
+    if definition.primary_key:
+        keys.insert(0, Key("primary", tuple(map(KeyPart, definition.primary_key)), "PRIMARY"))
+    default = Collated(definition.charset, definition.collation)
+    return Tracked(
+        definition.db, definition.table, definition.columns, tuple(name_keys(keys)),
+        definition.foreign, default, definition.engine,
+    )  # fmt: skip

@@ -62,11 +62,12 @@ class Carrier:
 
         What the system says becomes an :class:`InputError`.
         """
-        with self._plain() as plain:
+        with self.content() as plain:
             yield _recognised(plain, self.name, self.keys)
 
     @contextmanager
-    def _plain(self) -> Iterator[Lookahead]:
+    def content(self) -> Iterator[Lookahead]:
+        """The bytes in the file, unpacked: of what is no log, too."""
         with _Reading(self._opened(), self.name) as file:
             yield unpacked(Lookahead(cast(BinaryIO, file)), self.name)
 
@@ -84,7 +85,7 @@ class Carrier:
 def is_log(carrier: Carrier) -> bool:
     """Whether a whole log stands in it, by its magic; of what a folder holds only this is read."""
     try:
-        with carrier._plain() as plain:
+        with carrier.content() as plain:
             return plain.peek(len(BINLOG_MAGIC)) in (BINLOG_MAGIC, ENCRYPTED_MAGIC)
     except (DamageError, InputError, LimitError):
         return False

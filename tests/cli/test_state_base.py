@@ -1,0 +1,62 @@
+"""``binlogkit state --base``: every form that state writes, and what is reported of a base."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import binlogkit as bk
+from binlogkit.errors import InputError
+from binlogkit_fixtures import golden
+
+Run = Callable[..., Any]
+KEYS = golden.case("8.0-row-full", "keys")
+
+
+TYPES = golden.case("8.0-row-full", "types")
+
+
+def written(run: Run, table: str, mark: Any, form: str, path: Path) -> None:
+    at = f"{TYPES.binlogs[0]}:{mark.pos}"
+    done = run("state", TYPES.binlogs[0], "--table", table, "--at", at, "--format", form,
+               "--output", path)  # fmt: skip
+    assert done.status == 0, done.err
+
+
+@pytest.mark.parametrize("form", ["parquet", "arrow", "csv", "jsonl"])
+def test_every_form_that_state_writes(form: str, run: Run, tmp_path: Path) -> None:
+    """Every type of column; CSV and JSON lines need the position beside them."""
+    log, marks = bk.open([str(path) for path in TYPES.binlogs]), TYPES.manifest.marks
+    mark = marks[len(marks) // 2]
+    for i, table in enumerate(sorted(mark.tables)):
+        direct = log.state(table, at=f"{mark.file}:{mark.pos}")
+        if not direct.determined:
+            continue
+        path = tmp_path / f"{i}.{form}"
+        written(run, table, mark, form, path)
+        place = {} if form in ("parquet", "arrow") else {"base_at": f"{mark.file}:{mark.pos}"}
+        found, whole = log.state(table, base=str(path), **place), log.state(table)  # type: ignore[arg-type]
+        assert list(found.records()) == list(whole.records()), table
+        assert found.determined == whole.determined
+        if place:
+            with pytest.raises(InputError, match="does not say at which position"):
+                log.state(table, base=str(path))
+
+
+def test_the_command(run: Run, tmp_path: Path) -> None:
+    (log,) = KEYS.binlogs
+    base = tmp_path / "pk.parquet"
+    asked = ("state", log, "--table", "keyed.pk")
+    first = run(*asked, "--at", "11000", "--format", "parquet", "--output", base)
+    whole = run(*asked, "--format", "jsonl")
+    again = run(*asked, "--base", base, "--format", "jsonl")
+    assert (first.status, again.status, again.out, again.err) == (0, 0, whole.out, whole.err)
+    gap = run(*asked, "--base", base, "--base-at", "binlog.000009:4", "--format", "jsonl")
+    assert gap.status == 1 and "which is not among" in gap.err
+    assert "0 of " in gap.err and "rows" in gap.err
+    for wrong in (["--base", log], ["--base", tmp_path / "x"], ["--base-at", "binlog.000001:4"]):
+        done = run(*asked, *wrong)
+        assert (done.status, done.out) == (2, b"") and done.err.count("\n") == 1, done.err

@@ -1,0 +1,284 @@
+"""A dump of mysqldump's: tables' definitions and rows, and where they belong, without a server.
+
+It is read once, statement by statement. What could have changed the wanted tables' rows and is not
+understood is refused (:class:`InputError`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pyarrow as pa
+
+from binlogkit._kernel.charsets import CHARSETS, canonical, decode
+from binlogkit.errors import InputError, SchemaError, printable
+from binlogkit.frames.arrow_types import column_field
+from binlogkit.frames.snapshots.cells import UNKNOWN, Columns, Misread
+from binlogkit.frames.snapshots.coordinates import Coordinates
+from binlogkit.frames.snapshots.inserts import Target, columns_named, rows_in, target_of
+from binlogkit.frames.snapshots.literals import Dialect, Read, reader_of
+from binlogkit.frames.snapshots.snapshot import Name, Snapshot, TableSnapshot
+from binlogkit.rows.ddl import Catalog, StatementKind, statement_kind
+from binlogkit.rows.ddl.dump import HEADER, header_facts, mode_after, used_database
+from binlogkit.rows.ddl.scan import leading_words, plain
+from binlogkit.rows.ddl.session import version_number
+from binlogkit.rows.ddl.stream import Part, ScriptStream
+from binlogkit.rows.defined import column_of
+from binlogkit.rows.schema import TableDefinition
+
+_ROWS, _BYTES = 16_384, 32 << 20  # of a batch, in rows and about in bytes of the dump
+
+_SET_NAMES = re.compile(r"\bNAMES\s+'?(\w+)'?", re.I)
+_SET_CLIENT = re.compile(r"(?<![@\w])character_set_client\s*=\s*(?:'?(\w+)'?|@\w+)", re.I)
+_SET_ZONE = re.compile(r"(?<![@\w])(?:@@(?:session\.)?)?time_zone\s*=\s*(?:'([^']*)'|@\w+)", re.I)
+_OFFSET = re.compile(r"([+-])(\d\d):(\d\d)")
+_KEYS = re.compile(r"\A\s*ALTER\s+TABLE\s+\S+\s+(DISABLE|ENABLE)\s+KEYS\s*\Z", re.I)
+_COMPLETED = "-- Dump completed"
+# The client may not use these: a byte of a character can be a quote or a backslash.
+_UNSAFE = frozenset(
+    {"big5", "cp932", "gb18030", "gbk", "sjis", "ucs2", "utf16", "utf16le", "utf32"}
+)
+_CUT = "The dump may end inside the table's rows: nothing in it comes after them."
+
+
+class _Table:
+    """A wanted table's rows as far as they were read."""
+
+    def __init__(self, definition: TableDefinition) -> None:
+        self.definition = definition
+        self.columns = Columns([column_field(column_of(c)) for c in definition.columns])
+        self.batches: list[pa.RecordBatch] = []
+        self.dialect = Dialect()
+        self.ended = False
+        self._size = 0
+        generated = sum(1 for column in definition.columns if column.generated)
+        self._generated = generated
+        self.count = 0
+
+    def take(self, statement: str, target: Target, mode: Any, dialect: Dialect) -> None:
+        """Take the rows of an INSERT."""
+        dialect.doubts, self.dialect = self.dialect.doubts, dialect
+        given = columns_named(self.definition.columns, target.columns)
+        reads: dict[str, tuple[int, Read]] = {}
+        fields = {field.name: field for field in self.columns.fields}
+        for i, column in enumerate(given):
+            if column.generated:
+                raise Misread("it has values of a generated column")
+            reads[column.name] = i, reader_of(column, fields[column.name], dialect)
+        order = [reads.get(column.name) for column in self.definition.columns]
+        omitted = [
+            c.name for c in self.definition.columns if c.name not in reads and not c.generated
+        ]
+        if omitted:
+            raise Misread(f"it leaves out column {omitted[0]}")
+        for row in rows_in(statement, target.at, mode):
+            if len(row) != len(given):
+                raise Misread("a row has another number of values than columns")
+            self.columns.append([UNKNOWN if at is None else at[1](row[at[0]]) for at in order])
+            self.count += 1
+            if self.columns.waiting >= _ROWS:
+                self._flush()
+        self._size += len(statement)
+        if self._size >= _BYTES:
+            self._flush()
+
+    def _flush(self) -> None:
+        self.batches.append(self.columns.flush())
+        self._size = 0
+
+    def finish(self, *, completed: bool) -> TableSnapshot:
+        """All of it."""
+        if self.columns.waiting:
+            self._flush()
+        unknown = dict(self.dialect.doubts)
+        if self._generated and self.count:
+            told = "a dump leaves out the values of generated columns"
+            unknown[told] = self._generated * self.count
+        name = self.definition.db, self.definition.table
+        doubts = () if completed or self.ended else (_CUT,)
+        rows = self.columns.table(self.batches)
+        return TableSnapshot(name, rows, self.definition, unknown=unknown, doubts=doubts)
+
+
+class DumpReader:
+    """Reads a dump; ``wanted``: whether a table's rows are; ``source``: its name, for errors."""
+
+    def __init__(self, source: str, wanted: Callable[[Name], bool]) -> None:
+        self._source, self._wanted = source, wanted
+        self._catalog = Catalog(None)
+        self._version = version_number(None)
+        self._db: str | None = None
+        self._names = self._client = "utf8mb4"
+        self._offset: int | None = None
+        self._tables: dict[Name, _Table] = {}
+        self._last: _Table | None = None  # whose rows may go on
+        self._coordinates = Coordinates()
+        self._completed = False
+
+    def read(self, read: Callable[[int], bytes], head: bytes) -> Snapshot:
+        """The snapshot; ``read``: gives the dump's bytes; ``head``: the first of them, which it
+        gives as well. Errors: InputError, LimitError."""
+        version, self._db = header_facts(head[:HEADER].decode("utf-8", "backslashreplace"))
+        self._catalog.server_version = version
+        self._version = version_number(version)
+        stream = ScriptStream(read)
+        for part, text in stream:
+            if part is Part.COMMENT:
+                self._coordinates.take(text)
+                self._completed = self._completed or text.lstrip().startswith(_COMPLETED)
+            elif part is Part.CUT:
+                raise InputError(self._source, "the dump ends inside a statement")
+            else:
+                self._statement(stream, text)
+        return self._finish()
+
+    def _finish(self) -> Snapshot:
+        place, gtids, unplaced = self._coordinates.found()
+        try:
+            tables = {n: t.finish(completed=self._completed) for n, t in self._tables.items()}
+        except Misread as exc:
+            raise self._refused(f"an INSERT of it cannot be read: {exc}") from exc
+        file, pos = place or (None, None)
+        return Snapshot(self._source, tables, file, pos, gtids, self._catalog, unplaced)
+
+    # ---- statements ---------------------------------------------------------------------------
+
+    def _statement(self, stream: ScriptStream, text: str) -> None:
+        mode = stream.mode
+        first = next(iter(leading_words(text, 1, mode, self._version)), "")
+        if first in ("INSERT", "REPLACE"):
+            self._insert(text, mode)
+            return
+        kind = statement_kind(text, int(mode), self._version)
+        if kind is StatementKind.SET:
+            self._coordinates.take(text)
+            stream.mode = mode_after(text, mode, self._version)
+            self._set(plain(text, mode, self._version))
+        elif kind is StatementKind.USE:
+            bare = self._decoded(plain(text, mode, self._version))
+            self._end()
+            self._db = used_database(bare) or self._db
+        elif kind in (StatementKind.DDL, StatementKind.DML):
+            self._change(text, int(mode), plain(text[:4096], mode, self._version))
+        elif first == "UNLOCK":
+            self._end()
+        elif first == "CHANGE":
+            self._coordinates.take(plain(text, mode, self._version))
+        elif first in ("LOAD", "CALL", "IMPORT", "TABLE"):
+            raise self._refused("a statement of it may write rows in ways that cannot be read")
+
+    def _set(self, text: str) -> None:
+        names, client = _SET_NAMES.search(text), _SET_CLIENT.search(text)
+        if names is not None:
+            self._names = self._client = self._charset(names[1])
+        elif client is not None:
+            self._client = self._names if client[1] is None else self._charset(client[1])
+        zone = _SET_ZONE.search(text)
+        if zone is not None:
+            found = _OFFSET.fullmatch(zone[1] or "")
+            self._offset = None
+            if found is not None:
+                minutes = int(found[2]) * 60 + int(found[3])
+                self._offset = -minutes if found[1] == "-" else minutes
+
+    def _charset(self, name: str) -> str:
+        charset = canonical(name.lower())
+        if charset not in CHARSETS or charset in _UNSAFE:
+            reason = f"a dump in the character set {printable(name)} is not read"
+            raise InputError(self._source, reason)
+        return charset
+
+    def _decoded(self, text: str) -> str:
+        """A statement's text, whose bytes each stand as one character."""
+        names = "utf8mb4" if self._client == "binary" else self._client
+        data = text.encode("latin-1")
+        try:
+            return decode(names, data)
+        except ValueError:
+            return data.decode("utf-8", "backslashreplace")
+
+    def _change(self, text: str, mode: int, begins: str) -> None:
+        """DDL, or a write that is no INSERT."""
+        if _KEYS.match(begins):
+            if "ENABLE" in begins.upper().split():
+                self._end()
+            return
+        statement = self._decoded(text)
+        for change in self._catalog.apply(statement, default_db=self._db, sql_mode=mode):
+            if change.action == "statement_write" and not change.table:
+                raise self._refused("a statement of it may write any table")
+            if not change.db:
+                told = f"{change.reason}; name the database of the dump's tables (USE)"
+                raise SchemaError(f"{printable(self._source)}: {told}")
+            name = change.db, change.table
+            if self._last is None or name != self._name(self._last):
+                self._end()
+            if change.action == "create" and change.definition is not None:
+                if self._wanted(name):
+                    self._tables[name] = self._last = _Table(change.definition)
+            elif change.action == "drop":
+                self._tables.pop(name, None)
+            elif change.action == "drop_database":
+                self._tables = {n: t for n, t in self._tables.items() if n[0] != change.db}
+            elif name in self._tables:
+                self._altered(name, change.definition if change.action == "alter" else None)
+            elif self._wanted(name):
+                raise self._refused(f"the table {'.'.join(name)} cannot be followed in it", change)
+
+    def _altered(self, name: Name, definition: TableDefinition | None) -> None:
+        """What a dump does to a table it made: keys that it adds after the rows."""
+        table = self._tables[name]
+        if definition is None or definition.columns != table.definition.columns:
+            raise self._refused(f"it changes {'.'.join(name)} after its CREATE TABLE")
+        table.definition = definition
+
+    def _insert(self, text: str, mode: Any) -> None:
+        charset = "utf8mb4" if self._client == "binary" else self._client
+        try:
+            target = target_of(text, charset)
+            if target is None:
+                raise Misread("it is not understood")
+            db = target.db or self._db
+            name = (db or "", target.table)
+            table = self._tables.get(name)
+            if table is None:
+                if self._wanted(name):
+                    raise Misread(f"the dump has no CREATE TABLE of {'.'.join(name)}")
+                self._end()
+                return
+            if table is not self._last:
+                self._end()
+                self._last = table
+            table.ended = False
+            table.take(text, target, mode, Dialect(self._client, self._offset))
+        except (Misread, ValueError) as exc:
+            raise self._refused(f"an INSERT of it cannot be read: {exc}") from exc
+
+    def _end(self) -> None:
+        """Something follows the rows of the last table."""
+        if self._last is not None:
+            self._last.ended = True
+        self._last = None
+
+    @staticmethod
+    def _name(table: _Table) -> Name:
+        return table.definition.db, table.definition.table
+
+    def _refused(self, what: str, change: Any = None) -> InputError:
+        more = f" ({change.reason})" if change is not None and change.reason else ""
+        return InputError(self._source, what + more)
+
+
+def read_dump(
+    source: str, read: Callable[[int], bytes], head: bytes, wanted: Iterable[Name | str] | None
+) -> Snapshot:
+    """A dump's snapshot of the tables ``wanted`` (of any database where only a table's name is
+    given), all if None; see :meth:`DumpReader.read`."""
+    names = None if wanted is None else set(wanted)
+
+    def is_wanted(name: Name) -> bool:
+        return names is None or name in names or name[1] in names
+
+    return DumpReader(source, is_wanted).read(read, head)

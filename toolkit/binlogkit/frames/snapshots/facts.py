@@ -1,0 +1,123 @@
+"""What a state's Parquet file and Arrow stream say of it beside its rows, as JSON.
+
+It stands in the schema's metadata under :data:`KEY`: ``version``, ``table`` ([db, table]), ``file``
+and ``pos`` (the state is that after every transaction that ends by there), ``gtids`` (those in it),
+``determined`` (which rows there are), ``key``, ``columns`` (of each its ``name`` and ``facts``: the
+metadata of its field in batches) and ``definition`` (the table's, null where it is not known).
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from binlogkit.errors import SchemaError, UsageError
+from binlogkit.events.gtid_set import GtidSet
+from binlogkit.frames.arrow_types import column_field, field_facts
+from binlogkit.frames.snapshots.cells import Misread
+from binlogkit.frames.snapshots.snapshot import Name
+from binlogkit.rows.defined import column_of, described
+from binlogkit.rows.schema import ColumnDefinition, ForeignKey, TableDefinition
+
+KEY = b"binlogkit:state"
+_VERSION = 1
+_PREFIX = "binlogkit:"
+_MOST = 16 << 20  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class StateFacts:
+    """What is known of a state's rows; ``fields``: of the table's columns."""
+
+    name: Name
+    fields: tuple[pa.Field, ...]
+    key: tuple[str, ...]
+    determined: bool
+    file: str | None = None
+    pos: int | None = None
+    gtids: GtidSet | None = None
+    definition: TableDefinition | None = None
+
+    def metadata(self) -> dict[bytes, bytes]:
+        """For an Arrow schema."""
+        told = {
+            "version": _VERSION,
+            "table": list(self.name),
+            "file": self.file,
+            "pos": self.pos,
+            "gtids": None if self.gtids is None else str(self.gtids),
+            "determined": self.determined,
+            "key": list(self.key),
+            "columns": [{"name": f.name, "facts": field_facts(f)} for f in self.fields],
+            "definition": None if self.definition is None else asdict(self.definition),
+        }
+        return {KEY: json.dumps(told, default=_hex).encode()}
+
+
+def facts_in(text: bytes) -> StateFacts:
+    """What metadata say. :class:`Misread`: they are not as this module writes them."""
+    if len(text) > _MOST:
+        raise Misread("its metadata are too long")
+    try:
+        told = json.loads(text)
+        if told["version"] != _VERSION:
+            raise Misread(f"its version {told['version']!r} is not known here")
+        db, table = told["table"]
+        pos, gtids, definition = told["pos"], told["gtids"], told["definition"]
+        columns = [(str(c["name"]), c["facts"]) for c in told["columns"]]
+        return StateFacts(
+            (str(db), str(table)),
+            tuple(field_as(name, facts) for name, facts in columns),
+            tuple(map(str, told["key"])),
+            told["determined"] is True,
+            None if told["file"] is None else str(told["file"]),
+            pos if isinstance(pos, int) and pos >= 0 else None,
+            None if gtids is None else GtidSet.parse(str(gtids)),
+            None if definition is None else _definition(definition),
+        )
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError,
+            UsageError, SchemaError) as exc:  # fmt: skip
+        if isinstance(exc, Misread):
+            raise
+        raise Misread(f"its metadata cannot be read ({type(exc).__name__})") from exc
+
+
+def field_as(name: str, facts: dict[str, str]) -> pa.Field:
+    """The field that decoded rows have for a column with these metadata. :class:`Misread`."""
+    metadata = {f"{_PREFIX}{k}".encode(): str(v).encode() for k, v in facts.items()}
+    definition = described(name, facts)
+    if definition is not None:
+        return column_field(column_of(definition)).with_metadata(metadata)
+    if facts.get("mysql_type") in ("enum", "set"):  # whose labels are not known
+        kind = pa.uint16() if facts["mysql_type"] == "enum" else pa.uint64()
+        return pa.field(name, kind, metadata=metadata)
+    raise Misread("the type of a column is not known")
+
+
+def _hex(value: Any) -> dict[str, str]:
+    assert isinstance(value, bytes)
+    return {"hex": value.hex()}
+
+
+def _definition(told: dict[str, Any]) -> TableDefinition:
+    columns = []
+    for column in told["columns"]:
+        default = column["default"]
+        if isinstance(default, dict):
+            default = bytes.fromhex(default["hex"])
+        labels = tuple(map(str, column["labels"]))
+        made = ColumnDefinition(**{**column, "default": default, "labels": labels})
+        column_of(made)  # KeyError: no type of MySQL
+        columns.append(made)
+    unique = tuple(tuple(map(str, names)) for names in told["unique_keys"])
+    foreign = []
+    for key in told["foreign"]:
+        lists = {name: tuple(map(str, key[name])) for name in ("columns", "referenced")}
+        foreign.append(ForeignKey(**{**key, **lists}))
+    return TableDefinition(
+        str(told["db"]), str(told["table"]), tuple(columns), tuple(map(str, told["primary_key"])),
+        unique, told["charset"], told["collation"], told["engine"], tuple(foreign),
+    )  # fmt: skip

@@ -1,0 +1,170 @@
+"""A snapshot from what a user names: a state that was written before, or a dump.
+
+It is told by its bytes. A state in CSV or JSON lines says nothing of itself: its position, and its
+table's columns, come from elsewhere.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
+
+import pyarrow as pa
+
+from binlogkit.errors import DamageError, InputError, UsageError
+from binlogkit.events.gtid_set import GtidSet
+from binlogkit.frames.snapshots.cells import Misread
+from binlogkit.frames.snapshots.dump import read_dump
+from binlogkit.frames.snapshots.facts import KEY, StateFacts, facts_in
+from binlogkit.frames.snapshots.snapshot import Name, Snapshot, TableSnapshot
+from binlogkit.frames.snapshots.states import (
+    pairs_of_batches,
+    pairs_of_csv,
+    records_of_lines,
+    records_of_pairs,
+    state_rows_of,
+)
+from binlogkit.limits import limit, limit_error
+from binlogkit.rows.ddl import Catalog
+from binlogkit.sources.carriers import Carrier
+from binlogkit.sources.layers import Lookahead
+
+if TYPE_CHECKING:
+    from binlogkit.sources.carriers import Source
+
+#: The fields of a table's columns, by which a state without types is read.
+Fields = Callable[[], tuple[Name, Sequence[pa.Field]]]
+
+_HEAD = 1 << 16
+_PARQUET, _STREAM = b"PAR1", b"\xff\xff\xff\xff"
+_CSV = (b"values,unknown", b"unknown,values")
+_UNDETERMINED = "The base is a state that its log did not determine."
+
+
+def read_snapshot(
+    carrier: Carrier,
+    wanted: Collection[Name | str] | None,
+    fields: Fields,
+    at: tuple[str | None, int | None, GtidSet | None] = (None, None, None),
+) -> Snapshot:
+    """The snapshot of the tables ``wanted`` (of any database, where only a table is named).
+
+    ``fields``: gives the table that a state in CSV or JSON lines is of, and its columns; ``at``: a
+    position that is given beside it. Errors: InputError, LimitError, SchemaError, UsageError.
+    """
+    try:
+        with carrier.content() as file:
+            return _read(carrier.name, file, wanted, fields, at)
+    except DamageError as exc:
+        raise InputError(carrier.name, exc.reason) from exc
+    except Misread as exc:
+        raise InputError(carrier.name, f"the base cannot be read: {exc}") from exc
+
+
+def _read(
+    name: str,
+    file: Lookahead,
+    wanted: Collection[Name | str] | None,
+    fields: Fields,
+    at: tuple[str | None, int | None, GtidSet | None],
+) -> Snapshot:
+    head = file.peek(_HEAD)
+    if head.startswith((_PARQUET, _STREAM)):
+        form = "parquet" if head.startswith(_PARQUET) else "arrow"
+        with _batches(name, file, form) as (schema, batches):
+            text = (schema.metadata or {}).get(KEY)
+            if text is None:
+                raise InputError(name, "it is no state that binlogkit wrote: it has no position")
+            return _state(name, facts_in(text), records_of_pairs(pairs_of_batches(batches)), at)
+    if head.startswith(_CSV) or head.lstrip()[:1] == b"{":
+        table, columns = fields()
+        plain = cast(BinaryIO, io.BufferedReader(file))
+        lines = head.lstrip()[:1] == b"{"
+        records = records_of_lines(plain) if lines else records_of_pairs(pairs_of_csv(plain))
+        try:
+            return _state(name, StateFacts(table, tuple(columns), (), True), records, at)
+        except UnicodeDecodeError as exc:
+            raise Misread("it is no UTF-8") from exc
+    if not head:
+        raise InputError(name, "the base is empty")
+    found = read_dump(name, file.read, head, wanted)
+    if any(part is not None for part in at):
+        catalog = found.catalog
+        return Snapshot(name, found.tables, at[0], at[1], at[2], catalog)
+    return found
+
+
+def _state(
+    name: str,
+    facts: StateFacts,
+    records: Iterator[tuple[Any, Any]],
+    at: tuple[str | None, int | None, GtidSet | None],
+) -> Snapshot:
+    return snapshot_as(name, facts, state_rows_of(records, facts.fields), at)
+
+
+def snapshot_as(
+    name: str,
+    facts: StateFacts,
+    rows: pa.Table,
+    at: tuple[str | None, int | None, GtidSet | None] = (None, None, None),
+) -> Snapshot:
+    """The snapshot of one table's rows; ``at``: its position, where that is given beside it."""
+    doubts = () if facts.determined else (_UNDETERMINED,)
+    key = facts.key if facts.key or facts.definition is None else None
+    table = TableSnapshot(facts.name, rows, facts.definition, key, doubts=doubts)
+    catalog = None
+    if facts.definition is not None:
+        catalog = Catalog(None)
+        catalog.enter(facts.definition)
+    file, pos, gtids = at if any(part is not None for part in at) else _place(facts)
+    missing = file is None and gtids is None
+    unplaced = "it does not say at which position it is" if missing else None
+    return Snapshot(name, {facts.name: table}, file, pos, gtids, catalog, unplaced)
+
+
+def _place(facts: StateFacts) -> tuple[str | None, int | None, GtidSet | None]:
+    placed = facts.file is not None and facts.pos is not None
+    return (facts.file, facts.pos, facts.gtids) if placed else (None, None, facts.gtids)
+
+
+@contextmanager
+def _batches(
+    name: str, file: Lookahead, form: str
+) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
+    """The schema and batches of a Parquet file or an Arrow stream, whose errors are
+    :class:`Misread`."""
+    try:
+        if form == "arrow":
+            reader = pa.ipc.open_stream(pa.PythonFile(cast(BinaryIO, file), mode="r"))
+            yield reader.schema, iter(reader)
+            return
+        import pyarrow.parquet as pq
+
+        parquet = pq.ParquetFile(io.BytesIO(_held(name, file)))
+        yield parquet.schema_arrow, parquet.iter_batches()
+    except (pa.ArrowException, OSError, EOFError) as exc:
+        raise Misread(f"it is damaged: {str(exc)[:200]}") from exc
+
+
+def _held(name: str, file: Lookahead) -> bytes:
+    """All bytes. LimitError."""
+    most = limit("SNAPSHOT")
+    data = file.read(most + 1)
+    while len(data) <= most and (more := file.read(most + 1 - len(data))):
+        data += more
+    if len(data) > most:
+        raise limit_error(name, "SNAPSHOT", f"the base is larger than {most} bytes")
+    return data
+
+
+def carriers_of(source: Source | Sequence[Source]) -> list[Carrier]:
+    """What a user names as bases. Errors: InputError."""
+    from binlogkit.sources.carriers import resolve
+
+    found = resolve(source)
+    if not found:
+        raise UsageError("no base is named")
+    return found

@@ -1,0 +1,153 @@
+"""States that were written before, as snapshots: Parquet, Arrow, CSV and JSON lines.
+
+Their rows are records (``frames/fields/rows.py``, STATE): values as JSON, by the column's type.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+
+from binlogkit.frames.arrow_types import field_facts
+from binlogkit.frames.schema import CellState
+from binlogkit.frames.snapshots.cells import UNKNOWN, Columns, Misread, Odd, text_readers
+
+_ROWS, _BYTES = 16_384, 32 << 20
+_LONGEST = 1 << 30  # characters of a line of CSV
+Pair = tuple[str, str]  # values and unknown, as JSON
+
+
+# ---- carriers of records -----------------------------------------------------------------
+
+
+def pairs_of_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[Pair]:
+    """Of Parquet and Arrow."""
+    for batch in batches:
+        names = batch.schema.names
+        if not {"values", "unknown"} <= set(names):
+            raise Misread("it has no columns values and unknown")
+        columns = [batch.column(name).cast(pa.large_string()) for name in ("values", "unknown")]
+        for values, unknown in zip(*(c.to_pylist() for c in columns), strict=True):
+            yield values or "", unknown or ""
+
+
+def pairs_of_csv(file: BinaryIO) -> Iterator[Pair]:
+    """Of CSV."""
+    csv.field_size_limit(_LONGEST)
+    lines = csv.reader(io.TextIOWrapper(file, "utf-8", newline=""), strict=True)
+    try:
+        names = next(lines, [])
+        if sorted(names) != ["unknown", "values"]:
+            raise Misread("its columns are not values and unknown")
+        places = names.index("values"), names.index("unknown")
+        for line in lines:
+            if len(line) != len(names):
+                raise Misread("a line has another number of fields")
+            yield line[places[0]], line[places[1]]
+    except csv.Error as exc:
+        raise Misread(f"no CSV: {exc}") from exc
+
+
+def records_of_lines(file: BinaryIO) -> Iterator[tuple[Any, Any]]:
+    """Of JSON lines."""
+    for line in file:
+        if line.strip():
+            record = _json(line)
+            if not isinstance(record, dict) or record.keys() != {"values", "unknown"}:
+                raise Misread("a line is no row of a state")
+            yield record["values"], record["unknown"]
+
+
+def records_of_pairs(pairs: Iterable[Pair]) -> Iterator[tuple[Any, Any]]:
+    """Of values and unknown as JSON."""
+    for values, unknown in pairs:
+        yield _json(values), _json(unknown)
+
+
+def _json(text: str | bytes) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as exc:
+        raise Misread("a value is no JSON") from exc
+
+
+# ---- rows --------------------------------------------------------------------------------
+
+
+def state_rows_of(records: Iterable[tuple[Any, Any]], fields: Sequence[pa.Field]) -> pa.Table:
+    """The rows of a state from its records, with the columns ``values``, ``unknown``,
+    ``value_state`` and ``raw``. :class:`Misread`."""
+    columns = Columns(fields)
+    readers = {field.name: _reader(field) for field in fields}
+    batches, size = [], 0
+    for values, unknown in records:
+        if not isinstance(values, dict) or not isinstance(unknown, list):
+            raise Misread("a row is no row of a state")
+        told, missing = values.keys(), set(map(str, unknown))
+        if told & missing or told | missing != readers.keys():
+            raise Misread("a row has other columns than the table")
+        columns.append([
+            UNKNOWN if name in missing else read(values[name]) for name, read in readers.items()
+        ])  # fmt: skip
+        size += sum(len(v) for v in values.values() if isinstance(v, str))
+        if columns.waiting >= _ROWS or size >= _BYTES:
+            batches.append(columns.flush())
+            size = 0
+    if columns.waiting:
+        batches.append(columns.flush())
+    return columns.table(batches)
+
+
+def _reader(field: pa.Field) -> Callable[[Any], Any]:
+    facts = field_facts(field)
+    kind, scale = facts.get("kind", "text"), int(facts.get("scale") or 0)
+    precision = field.type.precision if pa.types.is_decimal(field.type) else 0
+    text = text_readers(kind, precision, scale)
+    read: Callable[[Any], Any]
+    if text is not None:
+        read = lambda value: text(_as(str, value))  # noqa: E731
+    elif kind in ("binary", "geometry", "vector"):
+        read = _bytes
+    elif pa.types.is_floating(field.type):
+        read = lambda value: float(_as((int, float), value))  # noqa: E731
+    elif pa.types.is_integer(field.type):
+        read = lambda value: _as(int, value)  # noqa: E731
+    else:
+        read = lambda value: _as(str, value)  # noqa: E731
+
+    def cell(value: Any) -> Any:
+        if value is None:
+            return None
+        return _special(value) if isinstance(value, dict) else read(value)
+
+    return cell
+
+
+def _as(wanted: Any, value: Any) -> Any:
+    if not isinstance(value, wanted) or isinstance(value, bool):
+        raise Misread("a value is not of its column's type")
+    return value
+
+
+def _bytes(value: Any) -> bytes:
+    text = _as(str, value)
+    if not text.startswith("0x"):
+        raise Misread("bytes are not written as 0x…")
+    try:
+        return bytes.fromhex(text[2:])
+    except ValueError as exc:
+        raise Misread("bytes are not written as 0x…") from exc
+
+
+def _special(value: dict[str, Any]) -> Any:
+    """A cell that could not be decoded; JSON diffs on nothing are not known."""
+    if value.keys() == {"undecodable", "reason"}:
+        return Odd(CellState.UNDECODABLE, _bytes(value["undecodable"]), _as(str, value["reason"]))
+    if value.keys() == {"json_diff"}:
+        return UNKNOWN
+    raise Misread("a value is not of its column's type")

@@ -1,0 +1,100 @@
+"""At which position a state is, so that another log can go on with it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow.compute as pc
+
+from binlogkit.events.gtid_set import GtidSet
+from binlogkit.rows.gtid_ledger import GtidLedger
+from binlogkit.rows.series import split_name
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from binlogkit.log.base import Since
+    from binlogkit.log.history import History
+    from binlogkit.log.point import Point
+    from binlogkit.log.streams import Streams
+
+_START = 4  # of a log's first event
+_ENDED = ("committed", "rolled_back")
+
+FilePos = tuple[str, int]
+
+
+def reached(
+    log: Streams,
+    point: Point,
+    history: History,
+    transactions: pa.Table,
+    counted: frozenset[int],
+    since: Since | None,
+) -> tuple[FilePos | None, GtidSet | None]:
+    """The place after everything that is in the state, and the GTIDs that are; None where the logs
+    do not tell.
+
+    ``counted``: the transactions that have ended by the point, in a base or not.
+    """
+    rows = transactions.select(["tx", "gtid", "outcome", "end_file", "end_pos"]).to_pylist()
+    place = None
+    if len(pc.unique(transactions.column("source"))) <= 1:
+        place = _place(log, point, history, rows, counted, since)
+    return place, _gtids(log, rows, counted, since)
+
+
+def _place(
+    log: Streams,
+    point: Point,
+    history: History,
+    rows: list[dict[str, object]],
+    counted: frozenset[int],
+    since: Since | None,
+) -> FilePos | None:
+    ended = [row for row in rows if row["outcome"] in _ENDED]
+    inside = [row for row in ended if row["tx"] in counted]
+    files = [name for name in log.files if name in history.ends]
+    if not files:
+        return None
+    if point.place is not None:
+        file, pos = point.place
+        return _named(file, min(pos, history.ends.get(file, pos)))
+    if len(inside) == len(ended):
+        if since is not None and since.place is not None and since.place.file >= len(log.files) - 1:
+            beyond = not since.place.given or (since.pos or 0) > history.ends[files[-1]]
+            if beyond and since.file is not None and since.pos is not None:
+                return since.file, since.pos
+        following = log.file_facts[-1].next_name if log.file_facts else None
+        if following is not None and split_name(following)[2] is not None:
+            return _named(following, _START)
+        return _named(files[-1], history.ends[files[-1]])
+    if inside != ended[: len(inside)]:
+        return None  # those that count are not the first ones
+    if not inside:
+        return _named(files[0], _START)
+    last = inside[-1]
+    return _named(str(last["end_file"]), int(str(last["end_pos"])))
+
+
+def _named(file: str, pos: int) -> FilePos | None:
+    """With the name that the server gave the log; None for one without a name."""
+    _, stem, number = split_name(file)
+    if number is None:
+        return None if file.startswith("<") else (stem, pos)
+    return f"{stem}.{number:06}", pos
+
+
+def _gtids(
+    log: Streams, rows: list[dict[str, object]], counted: frozenset[int], since: Since | None
+) -> GtidSet | None:
+    first = log.file_facts[0].previous if log.file_facts else None
+    held = None if since is None else since.gtids
+    if first is None and held is None:
+        return None
+    found = [row["gtid"] for row in rows if row["tx"] in counted]
+    if any(gtid is None for gtid in found):
+        return None
+    ledger = GtidLedger(held if held is not None else first)
+    ledger.add_set(GtidSet.of(str(gtid) for gtid in found))
+    return ledger.to_set() or None
