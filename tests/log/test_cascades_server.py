@@ -51,7 +51,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[Server]:
         yield found
 
 
-def _statement(chance: random.Random) -> str:
+def statement_of(chance: random.Random) -> str:
     """A change of one of the tables; the server may refuse it."""
     some = [chance.randrange(12) for _ in range(4)]
     a, b, c, d = some
@@ -104,7 +104,7 @@ def test_histories(server: Server, image: str, seed: int, tmp_path: Path) -> Non
             if chance.random() < 0.05:
                 cursor.execute("SET foreign_key_checks = 1 - @@foreign_key_checks")
             try:
-                done += cursor.execute(_statement(chance)) > 0
+                done += cursor.execute(statement_of(chance)) > 0
             except pymysql.err.MySQLError:
                 notes["refused"] += 1
         tables = read_tables(connection, ["u"])

@@ -29,9 +29,11 @@ class Children:
     """What the log's images do not hold of rows that chosen changes took.
 
     ``definitions``: of all tables, at any time; ``cascade``: whether foreign keys act below the
-    log. ``changes``: those given, with the rows whole as far as states know them, and rows that
-    went below the log as changes in the canonical schema, after their parents; ``unknown``: the
-    parents' tables of whose changes it is not known which rows went with them, each with the child.
+    log; ``truncated``: boundaries that emptied tables. ``changes``: those given, with the rows
+    whole as far as states know them, and rows that went without being logged as changes in the
+    canonical schema, after their parents; ``unknown``: the parents' tables of whose changes it is
+    not known which rows went with them, each with the child; ``restored``: the boundaries, by
+    ``seq``, whose rows are among the changes.
     """
 
     def __init__(
@@ -42,20 +44,23 @@ class Children:
         sources: frozenset[str],
         *,
         cascade: bool,
+        truncated: Sequence[Mapping[str, Any]] = (),
     ) -> None:
         from binlogkit.analyses.point_in_time.before import Before
 
+        self.restored = set[int]()
         self.unknown: dict[Name, str] = {}
         self.changes = list(changes)
         self._keys = _foreign(definitions) if cascade else {}
         below = self._below({_name(c) for c in changes if c.num_rows})
         partial = sorted({_name(c) for c in changes if c["before_state"].null_count < c.num_rows})
-        wanted = [*below, *(name for name in partial if name not in below)]
+        emptied = sorted({(row["db"], row["table"]) for row in truncated})
+        wanted = list(dict.fromkeys([*below, *partial, *emptied]))
         if not wanted:
             return
-        places = _places(changes)
+        places = _places(changes, truncated)
         seqs = np.asarray(places["seq"])
-        before = Before(lambda some: np.isin(some, seqs)) if partial else None
+        before = Before(lambda some: np.isin(some, seqs)) if partial or emptied else None
         point = Point(log, {})
         given: TableArgs = {"source": sorted(sources)}
         tables = [written_table_name(*name) for name in wanted]
@@ -72,6 +77,10 @@ class Children:
             for done in states.cascaded.get(name, ()):
                 if done.child == name and (done.after is None or done.action == "SET NULL"):
                     went += _changes(done, places)
+        for seq, whole in before.emptied.items() if before is not None else ():
+            if states.sound_before(whole.name, seq):
+                went += _changes(_emptied(whole, seq), places)
+                self.restored.add(seq)
         if before is not None and before.found:
             kept = _kept([whole for whole in before.found if whole.name in sure])
             self.changes = [part for batch in changes for part in _completed(batch, kept)]
@@ -113,16 +122,30 @@ def _name(changes: pa.RecordBatch) -> Name:
     return changes["db"][0].as_py(), changes["table"][0].as_py()
 
 
-def _places(changes: Sequence[pa.RecordBatch]) -> pa.Table:
+def _emptied(whole: Whole, seq: int) -> Cascaded:
+    """The rows of a table that was emptied, as those that went with a change."""
+    from binlogkit.analyses.point_in_time.cascades import Cascaded, Place
+
+    place = Place(seq, "", 0)
+    return Cascaded(place, whole.name, "", whole.seqs, whole.fields, whole.key, whole.rows, None)
+
+
+def _places(changes: Sequence[pa.RecordBatch], truncated: Sequence[Mapping[str, Any]]) -> pa.Table:
     """The places of all changes that took something, by ``seq``."""
     import pyarrow as pa
     import pyarrow.compute as pc
+
+    from binlogkit.frames.schema import common_types
 
     parts = [
         pa.Table.from_batches([batch.filter(batch["before"].is_valid()).select(_PLACE)])
         for batch in changes
     ]
-    places = pa.concat_tables(parts, promote_options="permissive")
+    types = common_types()
+    schema = pa.schema([(name, types[name]) for name in _PLACE])
+    rows = [{**row, "row": 0} for row in truncated]
+    parts = [part.cast(schema) for part in parts]
+    places = pa.concat_tables([pa.Table.from_pylist(rows, schema=schema), *parts])
     return places.take(pc.sort_indices(places["seq"]))
 
 

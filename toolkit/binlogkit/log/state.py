@@ -120,6 +120,13 @@ class States:
         more = (written_table_name(*name) for name in held if name not in gone)
         return sorted({*found, *more})
 
+    def sound_before(self, name: Name, seq: int) -> bool:
+        """Whether no change of a table is missing before a place of the log."""
+        table = [".".join(name)]
+        if any(gap.seq < seq and gap.concerns(table) for gap in self._gaps):
+            return False
+        return not any(c.name[1:] == name and c.since.seq < seq for c in self._contradictions)
+
     def reach(self, point: Point) -> Reach:
         """How far states at a point go."""
         from binlogkit.analyses.point_in_time.findings import Findings

@@ -32,6 +32,9 @@ def plans_of(
     **filters: Unpack[FilterArgs],
 ) -> Plans:
     """See :meth:`binlogkit.log.log.Log.undo`."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     from binlogkit.analyses.point_in_time import read_boundaries
     from binlogkit.analyses.undo import plans
     from binlogkit.frames.statements import Boundaries, Statements
@@ -63,13 +66,23 @@ def plans_of(
         definitions = [c.definition for c in later.changes.values() if c.definition is not None]
         definitions += [] if known is None else known.tables()
         cascade = newest < CASCADES_LOGGED
-        children = Children(log, changes, definitions, wanted.sources, cascade=cascade)
+        rows = happened.filter(pc.equal(happened["action"], "truncate")).to_pylist()
+        children = Children(
+            log, changes, definitions, wanted.sources, cascade=cascade,
+            truncated=[row for row in rows if wanted.wants_table(row["db"], row["table"])],
+        )  # fmt: skip
+        restored = pa.array(sorted(children.restored), pa.int64())
+        happened = happened.filter(pc.invert(pc.is_in(happened["seq"], restored)))
     found = plans(
         children.changes if children else changes,
         _refused(happened, wanted),
         transactions=transactions.finish(Filters(sources=wanted.sources)),
         statements=statements.finish(),
-        boundaries=read_boundaries(later.finish(folded=reading.folded), later.changes)
+        boundaries=[
+            boundary
+            for boundary in read_boundaries(later.finish(folded=reading.folded), later.changes)
+            if children is None or boundary.seq not in children.restored
+        ]
         if backwards
         else None,
         backwards=backwards,

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
-from binlogkit.analyses.point_in_time.boundary import Name
+from binlogkit.analyses.point_in_time.boundary import Boundary, Name
 from binlogkit.analyses.point_in_time.cascades import columns_of, matches
 from binlogkit.analyses.point_in_time.cells import known, parts_of
 from binlogkit.analyses.point_in_time.codes import Flags, Integers, codes, decoded, runs
@@ -28,11 +28,25 @@ class Whole:
 
 
 class Before:
-    """Keeps the rows before some changes; ``chosen``: which, by their ``seq``; ``found``: those."""
+    """Keeps the rows before some changes.
+
+    ``chosen``: which, by their ``seq``; ``found``: those rows; ``emptied``: all rows that a table
+    had where a chosen boundary emptied it, by its ``seq``, if they are known.
+    """
 
     def __init__(self, chosen: Callable[[Integers], Flags]) -> None:
         self._chosen = chosen
         self.found: list[Whole] = []
+        self.emptied: dict[int, Whole] = {}
+
+    def empty(self, boundary: Boundary, table: Fold) -> None:
+        """Keep the rows of a table that is emptied next."""
+        sure = table.complete and all(f.determined for f in table.findings.found.values())
+        if sure and self._chosen(np.array([boundary.seq])).all():
+            rows = table.settled()
+            seqs = np.full(len(rows), boundary.seq)
+            fields = dict(rows.fields)
+            self.emptied[boundary.seq] = Whole(boundary.name, seqs, fields, table.key, rows.table)
 
     def parts(
         self, batch: pa.RecordBatch, key: Sequence[str]

@@ -164,6 +164,12 @@ class Replay:
             if name[0] == boundary.name[0]:
                 self._drop(name)
 
+    def _truncate(self, boundary: Boundary) -> None:
+        table = self.table(boundary.name)
+        if self.before is not None and boundary.name == self.wanted:
+            self.before.empty(boundary, table)
+        table.empty()
+
     def _rename(self, boundary: Boundary) -> None:
         moved = self.table(boundary.name)
         self._drop(boundary.name)
@@ -217,7 +223,7 @@ _ACTIONS: Mapping[str, Callable[[Replay, Boundary], None]] = {
     "create": Replay._create,
     "drop": lambda replay, boundary: replay._drop(boundary.name),
     "drop_database": Replay._drop_database,
-    "truncate": lambda replay, boundary: replay.table(boundary.name).empty(),
+    "truncate": Replay._truncate,
     "rename": Replay._rename,
     "alter": Replay._alter,
     "incident": lambda replay, boundary: replay._everywhere("incident", boundary),

@@ -1,0 +1,80 @@
+"""Undo of generated histories with foreign keys: the tables are what they were at the mark.
+
+``BINLOGKIT_HISTORIES`` says how many of each kind; a campaign is
+``BINLOGKIT_HISTORIES=170 pytest tests/log/test_undo_histories_server.py``.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pymysql
+import pytest
+
+import binlogkit as bk
+from binlogkit.reports.sql import SqlOptions, script
+from binlogkit_fixtures.clock import start_server
+from binlogkit_fixtures.servers import Server, ServerSpec
+from tests.log.test_cascades_server import HISTORIES, NAMES, TABLES, statement_of
+
+pytestmark = pytest.mark.server
+
+BEFORE, AFTER = 40, 20  # statements
+
+
+@pytest.fixture(scope="module", params=["5.7", "8.0"])
+def server(request: pytest.FixtureRequest) -> Iterator[Server]:
+    """A server of each series whose foreign keys act below the log."""
+    spec = ServerSpec(request.param, {"log-bin": "binlog"})
+    with start_server(spec, "auto", "real")[0] as found:
+        yield found
+
+
+def _rows(cursor: Any) -> dict[str, list[Any]]:
+    found = {}
+    for name in NAMES:
+        cursor.execute(f"SELECT * FROM {name}")
+        found[name] = sorted(cursor.fetchall(), key=repr)
+    return found
+
+
+@pytest.mark.parametrize("image", ["FULL", "MINIMAL", "NOBLOB"])
+@pytest.mark.parametrize("seed", range(HISTORIES))
+def test_all_that_happened_since(server: Server, image: str, seed: int, tmp_path: Path) -> None:
+    chance = random.Random(f"undo {image}/{seed}")
+    with server.connect(autocommit=True) as connection, connection.cursor() as cursor:
+        cursor.execute("DROP DATABASE IF EXISTS u")
+        cursor.execute("FLUSH BINARY LOGS")
+        cursor.execute("CREATE DATABASE u CHARSET utf8mb4")
+        cursor.execute("USE u")
+        cursor.execute(f"SET binlog_format = ROW, binlog_row_image = {image}")
+        for statement in TABLES:
+            cursor.execute(statement)
+        _change(cursor, chance, BEFORE)
+        expected = _rows(cursor)
+        name = server.binlog_names()[-1]
+        cursor.execute(f"SHOW BINLOG EVENTS IN '{name}'")
+        mark = int(cursor.fetchall()[-1][4])
+        _change(cursor, chance, AFTER)
+        log = bk.open(str(server.copy_binlog(name, tmp_path)))
+        plans = log.undo(start_position=mark)
+        assert [plan["refused"] for plan in plans if plan["refused"]] == []
+        verdict: tuple[Any, ...] = ()
+        for line in script(plans, SqlOptions(commit=True)):
+            if not line.startswith("--"):
+                cursor.execute(line.rstrip(";\n"))
+                verdict = (cursor.fetchall() or [verdict])[0]
+        if len(plans):
+            assert verdict[-1] == "committed"
+        assert _rows(cursor) == expected
+
+
+def _change(cursor: Any, chance: random.Random, count: int) -> None:
+    for _ in range(count):
+        try:
+            cursor.execute(statement_of(chance))
+        except pymysql.err.MySQLError:
+            continue
