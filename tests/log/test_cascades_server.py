@@ -114,5 +114,7 @@ def test_histories(server: Server, image: str, seed: int, tmp_path: Path) -> Non
         assert list(judge_state(state, tables[name], name, notes)) == []
         doubts = [f for f in state.findings.to_pylist() if not f["determined"]]
         assert doubts == [], name
+    for name in NAMES:  # where nothing else is read of the log
+        assert list(judge_state(log.state(name), tables[name], name, notes)) == []
     # What a foreign key makes of a generated column is not computed.
     assert notes["rows determined"] == notes["rows"]

@@ -125,7 +125,7 @@ def unlogged(log: Streams, checks: ImageChecks, gaps: Sequence[Gap]) -> Iterator
 
 def explains(cascaded: Iterable[Cascaded], found: Contradiction, columns: Container[str]) -> bool:
     """Whether what foreign keys did explains what was found; ``columns``: what they may change."""
-    if not found.cascades or any(name not in columns for name in found.columns):
+    if any(name not in columns for name in found.columns):
         return False
     between = (
         done
