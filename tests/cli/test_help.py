@@ -30,7 +30,7 @@ CONTRACT = {
     | {"--table", "--at", "--until-gtid", "--until-time", "--timezone"}
     | {"--base", "--base-at", "--base-gtid"},
     "diff": FILES | OUTPUT | {"--table", "--from", "--to", "--timezone"},
-    "life": FILES | OUTPUT | {"--table", "--key", "--source"},
+    "life": FILES | OUTPUT | {"--table", "--key", "--key-columns", "--source"},
     "undo": FILES | FILTERS | {"--output"},
     "redo": FILES | FILTERS | {"--output"},
     "capture": {

@@ -19,6 +19,7 @@ SCRIPT = "<script>alert(1)</script>"
 ESCAPE = "\x1b]0;owned\x07\x1b[2J\x9b31m"
 EVIL = f"{ESCAPE}{MARKS}{SCRIPT}\"'`;-- \r\n\x00\x85\u2028</td></table>"
 NAME = f"{SCRIPT}`\x1b[31m{MARKS}"  # 64 characters at most, as a server takes them
+QUOTED = f"`{NAME.replace('`', '``')}`"
 FORMULA = "=cmd|'/c calc'!A0"
 UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 ROTATE, QUERY, USER_VAR, TABLE_MAP, WRITE_ROWS, UPDATE_ROWS = 4, 2, 14, 19, 30, 31
@@ -88,10 +89,10 @@ COMMANDS = [
     ["audit"],
     ["verify"],
     ["explain"],
-    ["state", "--table", f"`{NAME.replace('`', '``')}`.`{NAME.replace('`', '``')}`"],
+    ["state", "--table", f"{QUOTED}.{QUOTED}"],
     ["state"],
-    ["life", "--key", "1", "--table", f"`{NAME.replace('`', '``')}`.`{NAME.replace('`', '``')}`"],
-    ["diff", "--from", "4", "--table", f"`{NAME.replace('`', '``')}`.`{NAME.replace('`', '``')}`"],
+    ["life", "--key", FORMULA, "--key-columns", QUOTED, "--table", f"{QUOTED}.{QUOTED}"],
+    ["diff", "--from", "4", "--table", f"{QUOTED}.{QUOTED}"],
 ]
 SCRIPTS = [["undo", "--despite-gaps"], ["redo", "--despite-gaps"]]  # the incident is one
 

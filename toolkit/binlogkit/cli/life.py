@@ -29,6 +29,9 @@ _VIEW = (
     metavar="VALUE[,VALUE…]",
     help='The value of its key; of several columns joined by commas ("a,b" in quotes).',
 )
+@click.option(
+    "--key-columns", metavar="A,B", help="Its key's columns, where the log and --schema tell none."
+)
 @click.option("--source", metavar="NAME", help="Whose logs, where several servers have the table.")
 @output_options
 def command(**arguments: Any) -> int:
@@ -37,12 +40,15 @@ def command(**arguments: Any) -> int:
     The row is followed through changes of its key, forwards and back. Text in keys is compared by
     its bytes, whatever the collation.
     """
-    from binlogkit.reports.output import write_records
+    from binlogkit.reports.output import parse_columns, write_records
 
     arrow_without_pandas()
     output = output_of(arguments)
     log = open_input(arguments)
-    found = log.life(**{k: v for k, v in arguments.items() if v is not None})
+    given = {k: v for k, v in arguments.items() if v is not None}
+    if "key_columns" in given:
+        given["key_columns"] = parse_columns(given["key_columns"])
+    found = log.life(**given)
     name = written_table_name(*found.table)
     view = ["file"] * (len(log.carriers) > 1) + [*_VIEW] + ["unknown"] * bool(found.unknown_cells)
     write_records(found.records(), output, declared=LIFE, view=view)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _NO_KEY = "{} has no primary key, nor a unique one without NULL: its rows cannot be told apart"
 _KEY_UNKNOWN = (
     "the key of {} is not known: neither metadata nor its CREATE TABLE tell it; name its columns "
-    "as key_columns, or give a schema"
+    "(--key-columns, key_columns), or give a schema"
 )
 _NOTHING = "No change that counts has a row with this key."
 _OF_TRANSACTION = ("server_id", "thread_id", "xid", "xa")
