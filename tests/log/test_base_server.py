@@ -217,3 +217,30 @@ def test_states_go_on_from_states(server: Server, tmp_path: Path) -> None:
             assert (found.position, found.gtids) == (expected.position, expected.gtids)
             notes: Counter[str] = Counter()
             assert list(judge_state(found, truth(server, after), after, notes)) == []  # type: ignore[arg-type]
+
+
+def test_xa_transactions_that_the_base_saw_prepared(server: Server, tmp_path: Path) -> None:
+    """They count where their COMMIT is after the base, if the logs have their rows."""
+    begin(server)
+    server.query("FLUSH BINARY LOGS")
+    with server.connect(autocommit=True) as connection, connection.cursor() as cursor:
+        for statement in ("XA START 'x'", "INSERT INTO u.h VALUES (7, 'xa', NULL)", "XA END 'x'"):
+            cursor.execute(statement)
+        cursor.execute("XA PREPARE 'x'")
+        file, pos = position(server)
+        more = ("--single-transaction", "--skip-lock-tables", "--set-gtid-purged=OFF")
+        text = ensure().dump(server, *more, "--databases", "u")
+        server.query("FLUSH BINARY LOGS")
+        cursor.execute("XA COMMIT 'x'")
+    dump = tmp_path / "dump.sql"
+    dump.write_bytes(text)
+    paths = [str(server.copy_binlog(name, tmp_path)) for name in server.binlog_names()[-2:]]
+    at = {"base": str(dump), "base_at": (file, pos)}
+    notes: Counter[str] = Counter()
+    state = bk.open(paths).state("u.h", **at)  # type: ignore[arg-type]
+    assert state.determined and state.rows.num_rows == 4
+    assert list(judge_state(state, truth(server, "u.h"), "u.h", notes)) == []  # type: ignore[arg-type]
+    without = bk.open(paths[1:]).state("u.h", base=str(dump), base_at=(paths[1], 4))
+    assert not without.determined
+    gaps = [f["meaning"] for f in without.findings.to_pylist() if f["finding"] == "base_gap"]
+    assert any("which was prepared before" in gap for gap in gaps), gaps

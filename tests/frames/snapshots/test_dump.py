@@ -16,6 +16,7 @@ from binlogkit.frames.snapshots.snapshot import Snapshot
 
 UUID = "3e11fa47-71ca-11e1-9e33-c80aa9429562"
 HEAD = "-- MySQL dump 10.13\n--\n-- Host: h    Database: d\n-- Server version\t8.0.31\n\n"
+HEAD += "/*!50503 SET NAMES utf8mb4 */;\n"
 UTC_ZONE = "/*!40103 SET TIME_ZONE='+00:00' */;\n"
 END = "UNLOCK TABLES;\n"
 LONGEST = "-" + "9" * 35 + "." + "9" * 30
@@ -91,6 +92,14 @@ def test_what_a_character_set_does() -> None:
     assert table.rows["values"].to_pylist() == [{"c": "п?"}]
     with pytest.raises(InputError, match="character set gbk"):
         snapshot("SET NAMES gbk;")
+
+
+def test_no_character_set() -> None:
+    """ASCII is the same in all of them, but for ? in place of what a character set lacks."""
+    head = HEAD.replace("SET NAMES utf8mb4", "SET @a = 1")
+    kind = "VARCHAR(9) CHARSET utf8mb4"
+    assert column(kind, "'a'", "'é'", "'a?'", "0xC3A9", head=head) == ["a", "?", "?", "é"]
+    assert column("ENUM('a?','b')", "'a?'", "'b'", head=head) == ["?", "b"]
 
 
 def test_what_a_time_zone_does() -> None:

@@ -40,6 +40,7 @@ _COMPLETED = "-- Dump completed"
 _UNSAFE = frozenset(
     {"big5", "cp932", "gb18030", "gbk", "sjis", "ucs2", "utf16", "utf16le", "utf32"}
 )
+_NOT_TOLD = ("", "binary")  # where names of tables are in UTF-8, as SHOW CREATE TABLE has them
 _CUT = "The dump may end inside the table's rows: nothing in it comes after them."
 
 
@@ -110,7 +111,7 @@ class DumpReader:
         self._catalog = Catalog(None)
         self._version = version_number(None)
         self._db: str | None = None
-        self._names = self._client = "utf8mb4"
+        self._names = self._client = ""  # the session's character set, empty until it is told
         self._offset: int | None = None
         self._tables: dict[Name, _Table] = {}
         self._last: _Table | None = None  # whose rows may go on
@@ -192,7 +193,7 @@ class DumpReader:
 
     def _decoded(self, text: str) -> str:
         """A statement's text, whose bytes each stand as one character."""
-        names = "utf8mb4" if self._client == "binary" else self._client
+        names = self._client if self._client not in _NOT_TOLD else "utf8mb4"
         data = text.encode("latin-1")
         try:
             return decode(names, data)
@@ -235,7 +236,7 @@ class DumpReader:
         table.definition = definition
 
     def _insert(self, text: str, mode: Any) -> None:
-        charset = "utf8mb4" if self._client == "binary" else self._client
+        charset = self._client if self._client not in _NOT_TOLD else "utf8mb4"
         try:
             target = target_of(text, charset)
             if target is None:

@@ -20,11 +20,11 @@ Read = Callable[[Literal], Any]
 
 @dataclass(slots=True)
 class Dialect:
-    """What literals mean where they stand: the session's character set, and the minutes that its
-    time zone is ahead of UTC, None where that is not known. ``doubts``: why cells are unknown, and
-    how many."""
+    """What literals mean where they stand: the session's character set, empty where that is not
+    known, and the minutes that its time zone is ahead of UTC, None likewise. ``doubts``: why cells
+    are unknown, and how many."""
 
-    charset: str = "utf8mb4"
+    charset: str = ""
     offset: int | None = None
     doubts: dict[str, int] = field(default_factory=dict)
 
@@ -37,6 +37,7 @@ class Dialect:
 _SIX_DIGITS = "mysqldump writes FLOAT with six digits, which many values share"
 _LOST = "a question mark may stand for a character that the dump's character set lacks"
 _ZONE = "the dump does not say the time zone of its TIMESTAMPs"
+_NO_NAMES = "the dump does not say its character set (SET NAMES)"
 _NO_TEXT = "a text is none in the dump's character set"
 
 
@@ -135,7 +136,9 @@ def _text(column: ColumnDefinition, made: pa.Field, dialect: Dialect) -> Read:
         what, value = literal
         if what == NUMBER:
             raise Misread("no text")
-        names = own if what == HEX or dialect.charset == "binary" else dialect.charset
+        if what == STRING and not dialect.charset and (b"?" in value or not value.isascii()):
+            return dialect.unknown(_NO_NAMES)
+        names = own if what == HEX or dialect.charset == "binary" else dialect.charset or "ascii"
         if names != own and b"?" in value and not _holds(names, own):
             return dialect.unknown(_LOST)
         try:
