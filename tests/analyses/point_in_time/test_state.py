@@ -185,6 +185,11 @@ def test_until_a_time_without_commit_timestamps(
     found = replay(changes, key=["id"], transactions=ledger, until=until)
     assert [v[0] for v in values(found)] == [1]
     assert "coarse_time" in found.findings["finding"].to_pylist()
+    assert "same_second" in doubts(found)
+    later = AtTime(1700000000 * 1_000_000 + 999_999)
+    found = replay(changes, key=["id"], transactions=ledger, until=later)
+    assert [v[0] for v in values(found)] == [1]
+    assert "same_second" not in doubts(found)
 
 
 def test_until_a_gtid_set(make_changes: Make, make_transactions: Make) -> None:

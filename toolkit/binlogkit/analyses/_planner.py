@@ -76,7 +76,7 @@ class Facts:
 class Planner:
     """Turns changes of one table into plans; ``outcomes``: of transactions not committed; ``fate``:
     what became of the table afterwards; ``child``: a table of which rows that are not known went
-    with deleted ones."""
+    with deleted ones; ``refers``: one of which rows go with a row that is deleted."""
 
     facts: Facts
     schema: pa.Schema
@@ -84,6 +84,7 @@ class Planner:
     outcomes: Mapping[int, str] | None
     fate: Fate | None = None
     child: str | None = None
+    refers: str | None = None
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The plans of a batch as a frame."""
@@ -125,6 +126,8 @@ class Planner:
         limit_one = there & (not self.facts.key)
         notes = Reasons(no_texts(len(every)))
         notes.add(left, "not compared: ", *_names(draft.left_out))
+        if kind == "delete" and self.refers is not None:
+            notes.add(there, f"rows of {self.refers} that refer to it go with it, or lose that")
         return PlanColumns(
             batch, self.backwards, kind, draft.chosen(draft.set, new),
             draft.chosen(draft.where, old), limit_one, reasons.texts, notes.texts,

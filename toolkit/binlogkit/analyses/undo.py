@@ -95,6 +95,7 @@ def plans(
     statements: Any = None,
     boundaries: Any = None,
     unknown_children: Mapping[tuple[str, str], str] | None = None,
+    referring: Mapping[tuple[str, str], str] | None = None,
     backwards: bool,
 ) -> Plans:
     """The plans of a whole log: to take changes back, or to make them again.
@@ -103,16 +104,18 @@ def plans(
     ``seq`` and other columns of a batch, and ``refused``, the reason; ``boundaries``: what happened
     to tables, also after the changes, whose statements are then for the tables as they are in the
     end; ``unknown_children``: tables of which a deleted row took others' rows along, below the log,
-    with such another table whose rows are not known; the rest as for :func:`undo`.
+    with such another table whose rows are not known; ``referring``: tables of which a row does not
+    go alone, with such another table; the rest as for :func:`undo`.
     """
     outcomes, undone = _outcomes(transactions), undone_mask(undone_ranges(statements))
     later = LaterDDL(read_boundaries(boundaries))
     pieces = list[Piece]()
     for batch in batches:
         child = (unknown_children or {}).get(_table(batch))
+        refers = (referring or {}).get(_table(batch))
         for part, fate in later.parts(_happened(batch.select(_NEEDED), undone)):
             facts = Facts.of(part.schema, None)
-            planner = Planner(facts, part.schema, backwards, outcomes, fate, child)
+            planner = Planner(facts, part.schema, backwards, outcomes, fate, child, refers)
             pieces.append(Piece(part, planner.columns))
     pieces.append(_refused(refused, backwards))
     return Plans(pieces, backwards=backwards)

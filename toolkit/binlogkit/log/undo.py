@@ -87,6 +87,7 @@ def plans_of(
         else None,
         backwards=backwards,
         unknown_children=children.unknown if children else {},
+        referring=children.referring if children else {},
     )
     found.chosen = chosen(changes)
     found.assumes = assumed(log, newest)

@@ -66,13 +66,15 @@ _NEEDED = (
 class _Ledger:
     """The transactions; which ones count by a point depends on the one that decides each.
 
-    ``resolved``: XA transactions that another one committed or rolled back.
+    ``resolved``: XA transactions that another one committed or rolled back; ``same_second``: those
+    without a commit timestamp that count, and may have committed after the time.
     """
 
     def __init__(self, transactions: IntoFrame) -> None:
         rows = lazy(transactions, _NEEDED).select(*_NEEDED).collect("pyarrow")
         self.rows: pa.Table = rows.to_native()
         self.tx = self.numbers("tx")
+        self.same_second = np.zeros(len(self.tx), bool)
 
     def numbers(self, name: str) -> Integers:
         """A column of numbers, 0 for NULL."""
@@ -135,6 +137,10 @@ class _Ledger:
         self.note(first, "coarse_time", findings, determined=True)
         ends = pc.multiply(self.rows["end_timestamp"], _MICROSECONDS)
         at = pc.coalesce(own, ends)
+        second, within = divmod(microseconds, _MICROSECONDS)
+        if within < _MICROSECONDS - 1:
+            same = np.asarray(pc.equal(self.rows["end_timestamp"], second).fill_null(False))
+            self.same_second = (same & np.asarray(own.is_null()))[decider]
         timed = np.asarray(at.is_valid())[decider]
         early = np.asarray(at.fill_null(0))[decider] <= microseconds
         counts = self.tx[decider]
@@ -204,6 +210,7 @@ class Counting:
         """Findings of what is doubtful about the transactions that touch these tables."""
         ledger, tables = self._ledger, [f"{db}.{table}" for db, table in names]
         touched = self._by_then & ledger.touches(tables) & (ledger.numbers("rows") > 0)
+        ledger.note(touched & ledger.same_second, "same_second", findings, determined=False)
         for outcome in ("prepared", "cut", "open"):
             ledger.note(touched & ledger.came_to(outcome), outcome, findings, determined=True)
         # What XA ROLLBACK takes back was prepared: by engines with transactions only.
