@@ -76,6 +76,41 @@ def test_what_a_record_shows_finds_its_row(case: golden.GoldenCase) -> None:
     assert asked > 50
 
 
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize(
+    "case",
+    [
+        golden.case(*name)
+        for name in (
+            ("8.0-row-minimal", "keys"),
+            ("8.0-row-full", "transactions"),
+            ("5.7-row-full", "types"),
+            ("8.0-row-full-metadata", "types"),
+            ("5.7-row-noblob", "keys"),
+            ("8.0-row-partial-json", "json"),
+        )
+    ],
+    ids=case_id,
+)
+def test_changed_is_what_records_show(case: golden.GoldenCase) -> None:
+    found = 0
+    for batch in bk.open(list(case.binlogs)).batches():
+        records: list[dict[str, Any]] = [record for _, record in row_records(batch.batch)]
+        for name in [field.name for field in batch.batch["after"].type]:
+            matcher = Matcher(parse_where(f"changed(`{name.replace('`', '``')}`)"))
+            shown = [record for _, record in row_records(matcher(batch.batch))]
+            wanted = [
+                r
+                for r in records
+                if r["op"] == "update"
+                and name in r["after"]
+                and (name not in r["before"] or r["before"][name] != r["after"][name])
+            ]
+            assert places(shown) == places(wanted), (batch.table, name)
+            found += len(wanted)
+    assert found > 3
+
+
 # ---- by hand -------------------------------------------------------------------------------
 
 COLUMNS: list[tuple[str, str, pa.DataType]] = [

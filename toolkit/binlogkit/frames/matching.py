@@ -95,6 +95,8 @@ class Matcher:
             return rows.unknown()
         if node.operator == "null":
             return cells.is_null()
+        if node.operator == "changed":
+            return self._changed(rows, cells, node.left.name)
         if node.operator == "like":
             return cells.like(node.right)
         if isinstance(node.right, Operand):
@@ -104,6 +106,15 @@ class Matcher:
             return self._same(cells, node)
         asked = f"{node.left} and {node.right}"
         return self._compared(cells, node.operator, node.right, asked)
+
+    def _changed(self, rows: _Rows, after: _Cells, column: str) -> pa.Array:
+        before = rows.cells(Operand("before", column))
+        assert before is not None  # images have the same columns
+        written, difference = after.there(), after.has_state(CellState.JSON_DIFF)
+        other = before.differs(after)
+        sure = pc.or_(pc.invert(before.there()), difference)
+        update = pc.and_(rows.batch["before"].is_valid(), rows.batch["after"].is_valid())
+        return pc.if_else(pc.and_(update, written), pc.if_else(sure, True, other), False)
 
     def _same(self, cells: _Cells, node: Condition) -> pa.Array:
         """``<=>`` with a value: never unknown where the cell is there."""
@@ -224,6 +235,27 @@ class _Cells:
         if states is not None:
             known = pc.and_(known, pc.fill_null(pc.less_equal(states, int(CellState.NULL)), True))
         return pc.if_else(known, null, pa.scalar(None, pa.bool_()))
+
+    def differs(self, other: _Cells) -> pa.Array:
+        """Whether the same column of another image has another value, NULL and odd dates too."""
+        found = pc.invert(self.with_other("same", other))
+        mine, theirs = (cells.odd.texts() if cells.odd else {} for cells in (self, other))
+        for row in mine.keys() | theirs.keys():
+            mask = np.arange(len(found)) == row
+            told = pa.array([mine.get(row) != theirs.get(row)])
+            found = pc.replace_with_mask(found, pa.array(mask), told)
+        return found
+
+    def has_state(self, state: CellState) -> pa.Array:
+        """Which cells of an image are in a state above NULL."""
+        states = None if self.odd is None else self.odd.states()
+        if states is None:
+            return pa.array(np.zeros(len(self.array), bool))
+        return pc.fill_null(pc.equal(states, int(state)), False)
+
+    def there(self) -> pa.Array:
+        """Which cells the image holds, decodable or not."""
+        return pc.invert(self.has_state(CellState.NOT_IN_IMAGE))
 
     def compared(self, operator: str, value: Any) -> pa.Array:
         """Each cell with a value. Misfit: it is none of the column's type."""

@@ -2,8 +2,9 @@
 
 An expression compares columns of the images (``before.total``, ``after.total``) and fields of the
 row (``op``, ``timestamp``, …) with ``= <> < <= > >= <=>``, ``IN``, ``BETWEEN``, ``LIKE`` and ``IS
-NULL``, joined by ``AND``, ``OR`` and ``NOT``. As in SQL, what is compared with NULL, or with a cell
-that is not there, is neither true nor false. frames/matching.py looks at the rows.
+NULL``, and asks ``changed(total)``, joined by ``AND``, ``OR`` and ``NOT``. As in SQL, what is
+compared with NULL, or with a cell that is not there, is neither true nor false. frames/matching.py
+looks at the rows.
 """
 
 from __future__ import annotations
@@ -52,9 +53,10 @@ class Condition:
     """What an expression says of a row.
 
     ``operator``: ``and``, ``or`` of two conditions; ``not`` of one; else of an operand: ``null``
-    (neither true nor false where the cell is not there), ``like`` a pattern with ``%`` and ``_``,
-    ``same`` (which takes NULL for a value) or as pyarrow.compute calls it, with another operand or
-    a value.
+    (neither true nor false where the cell is not there), ``changed`` (an update wrote another value
+    than was there; or any, where the image before does not hold the column), ``like`` a pattern
+    with ``%`` and ``_``, ``same`` (which takes NULL for a value) or as pyarrow.compute calls it,
+    with another operand or a value.
     """
 
     operator: str
@@ -171,7 +173,20 @@ def _node(parsed: Parsed) -> Condition:
             raise UsageError("LIKE takes a text")
         found = Condition("like", _operand(parsed.this), pattern)
         return Condition("not", found) if parsed.args.get("negate") else found
+    if isinstance(parsed, sql.Anonymous) and parsed.name.lower() == "changed":
+        return Condition("changed", _changed(parsed.expressions))
     return _compare(parsed)
+
+
+def _changed(arguments: list[Parsed]) -> Operand:
+    from sqlglot import expressions as sql
+
+    column = arguments[0] if len(arguments) == 1 else None
+    if isinstance(column, sql.Parameter):
+        return Operand("after", f"@{column.name}")
+    if not isinstance(column, sql.Column) or column.table:
+        raise UsageError("changed takes the name of a column, as in changed(total)")
+    return Operand("after", column.name)
 
 
 #: sqlglot's names of comparisons, ours, and ours with the sides changed.
@@ -192,7 +207,7 @@ def _compare(parsed: Parsed) -> Condition:
     operators = _OPERATORS.get(parsed.key)
     if operators is None:
         raise UsageError(
-            "there are comparisons, IN, BETWEEN, LIKE, IS NULL, AND, OR and NOT, and not "
+            "there are comparisons, IN, BETWEEN, LIKE, IS NULL, changed, AND, OR and NOT, and not "
             f"{parsed.sql('mysql')}"
         )
     left, right, operator = parsed.this, parsed.expression, operators[0]
