@@ -28,6 +28,7 @@ from binlogkit.log.point import Point
 from binlogkit.rows.ddl import StatementKind
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.schema import TableSchema
+from binlogkit.rows.window import ROWS_EVENTS
 from binlogkit.sources.log_format import version_tuple
 
 if TYPE_CHECKING:
@@ -96,6 +97,7 @@ class ImageChecks:
 
     def __init__(self, log: Streams, wanted: Filters | None = None) -> None:
         self._wanted = Filters() if wanted is None else wanted
+        self._unread: set[Name] = set()  # tables with rows that are not taken
         self._outcomes = Outcomes(Point(log, {}), None)
         self._told = Boundaries(Filters())
         self._boundaries: list[tuple[str | None, Boundary]] = []  # with whose logs they stand in
@@ -114,6 +116,7 @@ class ImageChecks:
         self.version = max(self.version, version_tuple(window.server_version))
         self._outcomes.take(window)
         self._savepoints.take(window)
+        self._note_unread(window)
         if window.folded and not self._folded:
             self._folded = True
             self._rows.clear()
@@ -121,6 +124,17 @@ class ImageChecks:
             fresh = self._told.finish(folded=self._folded, first=len(self._boundaries))
             found = read_boundaries(fresh, self._told.changes)
             self._boundaries += ((window.source, boundary) for boundary in found)
+
+    def _note_unread(self, window: Window) -> None:
+        stretch = window.stretch
+        if stretch is None or not self._wanted.tables:
+            return
+        entries = stretch.entries
+        rows = ROWS_EVENTS[entries["type"]] & (entries["slot"] >= 0)
+        for slot in np.unique(entries["slot"][rows]).tolist():
+            schema = window.schemas[slot] if slot < len(window.schemas) else None
+            if schema is not None and not self._wanted.wants_table(*schema.name):
+                self._unread.add(self.name_of(schema))
 
     def watched(
         self, window: Iterable[tuple[TableSchema, pa.RecordBatch]]
@@ -267,7 +281,7 @@ class ImageChecks:
     def _rename(self, old: Name, new: Name) -> None:
         self._rows.pop(new, None)
         self._shapes.pop(new, None)
-        if old in self._rows and self._wanted.wants_table(*old[1:]):
+        if old in self._rows and old not in self._unread:
             self._rows[new] = self._rows.pop(old)
         if old in self._shapes:
             self._shapes[new] = self._shapes.pop(old)
