@@ -11,6 +11,7 @@ import random
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pymysql
 import pytest
@@ -49,6 +50,15 @@ def server(request: pytest.FixtureRequest) -> Iterator[Server]:
     spec = ServerSpec(request.param, {"log-bin": "binlog"})
     with start_server(spec, "auto", "real")[0] as found:
         yield found
+
+
+def begin(cursor: Any, image: str) -> None:
+    """Make the tables anew, in a log of their own."""
+    for statement in (
+        "DROP DATABASE IF EXISTS u", "FLUSH BINARY LOGS", "CREATE DATABASE u CHARSET utf8mb4",
+        "USE u", f"SET binlog_format = ROW, binlog_row_image = {image}", *TABLES,
+    ):  # fmt: skip
+        cursor.execute(statement)
 
 
 def statement_of(chance: random.Random) -> str:
@@ -93,13 +103,7 @@ def test_histories(server: Server, image: str, seed: int, tmp_path: Path) -> Non
     notes: Counter[str] = Counter()
     done = 0
     with server.connect(autocommit=True) as connection, connection.cursor() as cursor:
-        cursor.execute("DROP DATABASE IF EXISTS u")
-        cursor.execute("FLUSH BINARY LOGS")
-        cursor.execute("CREATE DATABASE u CHARSET utf8mb4")
-        cursor.execute("USE u")
-        cursor.execute(f"SET binlog_format = ROW, binlog_row_image = {image}")
-        for statement in TABLES:
-            cursor.execute(statement)
+        begin(cursor, image)
         for _ in range(STATEMENTS):
             if chance.random() < 0.05:
                 cursor.execute("SET foreign_key_checks = 1 - @@foreign_key_checks")

@@ -18,7 +18,7 @@ import binlogkit as bk
 from binlogkit.reports.sql import SqlOptions, script
 from binlogkit_fixtures.clock import start_server
 from binlogkit_fixtures.servers import Server, ServerSpec
-from tests.log.test_cascades_server import HISTORIES, NAMES, TABLES, statement_of
+from tests.log.test_cascades_server import HISTORIES, NAMES, begin, statement_of
 
 pytestmark = pytest.mark.server
 
@@ -46,13 +46,7 @@ def _rows(cursor: Any) -> dict[str, list[Any]]:
 def test_all_that_happened_since(server: Server, image: str, seed: int, tmp_path: Path) -> None:
     chance = random.Random(f"undo {image}/{seed}")
     with server.connect(autocommit=True) as connection, connection.cursor() as cursor:
-        cursor.execute("DROP DATABASE IF EXISTS u")
-        cursor.execute("FLUSH BINARY LOGS")
-        cursor.execute("CREATE DATABASE u CHARSET utf8mb4")
-        cursor.execute("USE u")
-        cursor.execute(f"SET binlog_format = ROW, binlog_row_image = {image}")
-        for statement in TABLES:
-            cursor.execute(statement)
+        begin(cursor, image)
         _change(cursor, chance, BEFORE)
         expected = _rows(cursor)
         name = server.binlog_names()[-1]

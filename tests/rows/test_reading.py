@@ -33,15 +33,6 @@ OLD_ROWS = seeds.logs()["5.7-row-v1-events/transactions/binlog.000001"]
 TABLE_MAP = int(EventType.TABLE_MAP_EVENT)
 
 
-def places(data: bytes) -> list[int]:
-    """The offsets of a log's events, by their sizes alone."""
-    found, at = [], len(framing.MAGIC)
-    while at < len(data):
-        found.append(at)
-        at += int.from_bytes(data[at + 9 : at + 13], "little")
-    return found
-
-
 def flipped(data: bytes, *offsets: int) -> bytes:
     broken = bytearray(data)
     for offset in offsets:
@@ -129,7 +120,7 @@ def test_several_logs_are_numbered_on() -> None:
 
 def with_damage(data: bytes, where: str) -> bytes:
     """The log broken in one of the ways in which logs break."""
-    found = places(data)
+    found = framing.places(data)
     middle = found[len(found) // 2]
     match where:
         case "magic":
@@ -207,7 +198,7 @@ def test_damage_anywhere(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_stopping_at_damage_hands_over_what_stands_before_it() -> None:
-    at = places(LOG)[40]
+    at = framing.places(LOG)[40]
     seen = assert_same(flipped(LOG, at + 25), "stop")
     assert seen.error is not None and f"at {at} " in seen.error[1]
     assert len(seen.events) == 40
@@ -227,7 +218,7 @@ def test_what_is_no_log(data: bytes) -> None:
 
 
 @pytest.mark.parametrize("on_damage", MODES)
-@pytest.mark.parametrize("left", [200, 4 + places(LOG)[1], places(LOG)[60] + 7])
+@pytest.mark.parametrize("left", [200, 4 + framing.places(LOG)[1], framing.places(LOG)[60] + 7])
 def test_a_file_that_is_made_shorter_while_it_is_read(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, left: int, on_damage: str
 ) -> None:
@@ -335,7 +326,7 @@ def test_rows_events_of_version_1() -> None:
 def test_no_checksums() -> None:
     """Positions vouch for events; where one is wrong, those behind it are framed one by one."""
     assert assert_same(PLAIN, "stop").packed == []
-    found = places(PLAIN)
+    found = framing.places(PLAIN)
     at = found[len(found) // 2]
     moved = PLAIN[: at + 13] + bytes([PLAIN[at + 13] ^ 1]) + PLAIN[at + 14 :]
     for mode in MODES:
@@ -360,7 +351,10 @@ def test_a_second_format_description() -> None:
 
 @pytest.mark.parametrize("form", ["statement", "hexdump", "packets", "statements"])
 def test_events_without_a_file_around_them(form: str) -> None:
-    pieces = [LOG[at:end] for at, end in zip(places(LOG), [*places(LOG)[1:], None], strict=True)]
+    pieces = [
+        LOG[at:end]
+        for at, end in zip(framing.places(LOG), [*framing.places(LOG)[1:], None], strict=True)
+    ]
     texts = {
         "statement": f"BINLOG '{base64.b64encode(LOG[4:]).decode()}';",
         "statements": "".join(f"BINLOG '{base64.b64encode(p).decode()}';\n" for p in pieces),
@@ -373,7 +367,7 @@ def test_events_without_a_file_around_them(form: str) -> None:
     source = texts[form].encode() if form in texts else packets
     for mode in MODES:
         seen = assert_same(source, mode)
-        assert seen.packed == places(LOG)
+        assert seen.packed == framing.places(LOG)
         assert_same(source[: len(source) // 2] + source[len(source) // 2 + 9 :], mode)
     later = pieces[0] + b"".join(pieces[9:12]) + b"".join(pieces[4:7])
     assert_same(f"BINLOG '{base64.b64encode(later).decode()}';".encode(), "report")

@@ -76,15 +76,6 @@ def events_of(stretch: Stretch) -> list[tuple[int, int, int]]:
     return [(pos, inner, stretch.ordinal + i) for i, (pos, inner) in enumerate(places)]
 
 
-def places(data: bytes) -> list[int]:
-    """The offsets of a log's events, by their sizes alone."""
-    found, at = [], len(framing.MAGIC)
-    while at < len(data):
-        found.append(at)
-        at += int.from_bytes(data[at + 9 : at + 13], "little")
-    return found
-
-
 @pytest.mark.parametrize("size", [64, 300, 5000, 1 << 20])
 def test_every_event_once_in_its_order(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     monkeypatch.setattr(chunks, "SIZE", size)
@@ -92,7 +83,7 @@ def test_every_event_once_in_its_order(monkeypatch: pytest.MonkeyPatch, size: in
         scanned = Scanned(data, stops=True)
         assert scanned.packed == []
         assert [ordinal for _, _, ordinal in scanned.places] == list(range(len(scanned.places)))
-        assert [pos for pos, inner, _ in scanned.places if inner < 0] == places(data)
+        assert [pos for pos, inner, _ in scanned.places if inner < 0] == framing.places(data)
     inner = [(pos, i) for pos, i, _ in scanned.places if i >= 0]
     assert inner == sorted(inner) and len(inner) > 20
 
@@ -102,7 +93,7 @@ def test_damage_stands_behind_all_that_is_intact(
     monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
     monkeypatch.setattr(chunks, "SIZE", size)
-    starts = places(LOG)
+    starts = framing.places(LOG)
     for at in starts[1::9]:
         broken = LOG[: at + 20] + bytes([LOG[at + 20] ^ 1]) + LOG[at + 21 :]
         stopped = Scanned(broken, stops=True)
@@ -115,15 +106,15 @@ def test_damage_stands_behind_all_that_is_intact(
 
 def test_a_log_that_ends_inside_an_event() -> None:
     scanned = Scanned(LOG[:-1])
-    assert scanned.damages == [places(LOG)[-1]]
-    assert len(scanned.places) == len(places(LOG)) - 1
-    assert Scanned(LOG[: places(LOG)[-1]]).damages == []
+    assert scanned.damages == [framing.places(LOG)[-1]]
+    assert len(scanned.places) == len(framing.places(LOG)) - 1
+    assert Scanned(LOG[: framing.places(LOG)[-1]]).damages == []
 
 
 def test_a_size_that_nothing_supports_is_not_read_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
     """An event that claims a gigabyte, in a log in which so much might follow."""
     monkeypatch.setattr(chunks, "SIZE", 1000)
-    at = places(LOG)[5]
+    at = framing.places(LOG)[5]
     claims = LOG[: at + 9] + (1 << 30).to_bytes(4, "little") + LOG[at + 13 :]
     scanned = Scanned(claims + bytes(1 << 16))
     assert scanned.damages[0] == at
@@ -160,7 +151,7 @@ def payload(inner: bytes, claimed: int | None = None) -> bytes:
 
 def inside(*bodies: tuple[int, bytes]) -> bytes:
     plain = log_of([(int(code), body) for code, body in bodies], checksums=False)
-    return plain[places(plain)[1] :]
+    return plain[framing.places(plain)[1] :]
 
 
 XIDS = inside(*[(T.XID_EVENT, bytes(8))] * 3)
@@ -191,7 +182,7 @@ def test_payloads(monkeypatch: pytest.MonkeyPatch, name: str, size: int) -> None
     body, count, damages = INSIDE[name]
     data = log_of([(T.TRANSACTION_PAYLOAD_EVENT, body), (T.XID_EVENT, bytes(8))])
     scanned = Scanned(data)
-    outer, behind = places(data)[1:]
+    outer, behind = framing.places(data)[1:]
     assert [inner for pos, inner, _ in scanned.places if pos == outer] == list(range(-1, count))
     assert scanned.places[-1][:2] == (behind, -1)
     assert scanned.damages == [outer] * damages
@@ -216,7 +207,7 @@ def test_a_payload_over_its_limit(
     body = b"\2\1\0\1\4\xfd" + len(packed).to_bytes(3, "little") + b"\0" + packed
     data = log_of([(T.TRANSACTION_PAYLOAD_EVENT, body), (T.XID_EVENT, bytes(8))])
     scanned = Scanned(data)
-    outer, behind = places(data)[1:]
+    outer, behind = framing.places(data)[1:]
     inner = [inner for pos, inner, _ in scanned.places if pos == outer]
     assert inner == list(range(-1, count))
     assert scanned.places[-1][:2] == (behind, -1)
@@ -261,33 +252,33 @@ def carriers(folder: Path) -> Iterator[tuple[str, Any]]:
     with fsspec.open("memory://scan/binlog.000001", "wb") as file:
         file.write(LOG)
     yield "URL", "memory://scan/binlog.000001"
-    yield "live log", LOG[: places(LOG)[-1]]  # without its ROTATE_EVENT
+    yield "live log", LOG[: framing.places(LOG)[-1]]  # without its ROTATE_EVENT
 
 
 def test_what_carries_a_log_does_not_matter(tmp_path: Path) -> None:
     for name, source in carriers(tmp_path):
         scanned = Scanned(source)
         assert (scanned.packed, scanned.damages) == ([], []), name
-        assert [pos for pos, _, _ in scanned.places] == places(LOG)[: len(scanned.places)]
-        assert len(places(LOG)) - len(scanned.places) == (name == "live log")
+        assert [pos for pos, _, _ in scanned.places] == framing.places(LOG)[: len(scanned.places)]
+        assert len(framing.places(LOG)) - len(scanned.places) == (name == "live log")
 
 
 def test_texts_are_framed_one_by_one() -> None:
     scanned = Scanned(LOG.hex(" ").encode())
-    assert scanned.packed == places(LOG)
+    assert scanned.packed == framing.places(LOG)
     assert scanned.scan.loose is False  # it shows a file
     assert Scanned(LOG[4:]).scan.loose
 
 
 def test_beginning_at_a_transaction(tmp_path: Path) -> None:
     """The format description, and what stands from there on."""
-    begin = [p for p in places(LOG) if LOG[p + 4] == T.GTID_LOG_EVENT][5]
+    begin = [p for p in framing.places(LOG) if LOG[p + 4] == T.GTID_LOG_EVENT][5]
     path = tmp_path / "binlog.000001"
     path.write_bytes(LOG)
     for source in (path, LOG):
         scan = LogScan(resolve(source)[0], Scanner(7), lambda *_: False, stops=True, begin=begin)
         found = [p for part in scan if part.stretch for p in part.stretch.positions.tolist()]
-        assert found == [4, *(p for p in places(LOG) if p >= begin)]
+        assert found == [4, *(p for p in framing.places(LOG) if p >= begin)]
         assert scan.transactions()["number"][0] == 7
 
 

@@ -26,16 +26,8 @@ def size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(scan, "_ENOUGH", 4)
 
 
-def places(data: bytes) -> list[int]:
-    found, at = [], len(framing.MAGIC)
-    while at < len(data):
-        found.append(at)
-        at += int.from_bytes(data[at + 9 : at + 13], "little")
-    return found
-
-
 def codes(data: bytes) -> list[int]:
-    return [data[at + 4] for at in places(data)]
+    return [data[at + 4] for at in framing.places(data)]
 
 
 def flipped(data: bytes, *offsets: int) -> bytes:
@@ -54,7 +46,7 @@ def changed(data: bytes, change: Callable[[Parts], None]) -> bytes:
 
 def long_transaction(data: bytes) -> list[int]:
     """The places of a transaction's events, the GTID's first: of several tables."""
-    found, at = [], places(data)
+    found, at = [], framing.places(data)
     starts = [k for k, code in enumerate(codes(data)) if code in GTID_TYPES]
     for k, end in zip(starts, [*starts[1:], len(at)], strict=True):
         if codes(data)[k:end].count(T.TABLE_MAP_EVENT) > 2:
@@ -93,7 +85,7 @@ def test_a_range_inside_of_a_transaction() -> None:
 def test_whole_transactions(count: int) -> None:
     """How many, and their GTIDs, by those before and behind them."""
     starts = [k for k, code in enumerate(codes(LOG)) if code in GTID_TYPES]
-    first, behind = places(LOG)[starts[4]], places(LOG)[starts[4 + count]]
+    first, behind = framing.places(LOG)[starts[4]], framing.places(LOG)[starts[4 + count]]
     data = LOG[:first] + b"\xff" * (behind - first) + LOG[behind:]
     (loss,) = seen(data).losses
     assert f"the start of {count} transaction" in loss and f"{SOURCE}:" in loss
@@ -101,20 +93,20 @@ def test_whole_transactions(count: int) -> None:
 
 def test_the_beginning_of_a_transaction() -> None:
     starts = [k for k, code in enumerate(codes(LOG)) if code in GTID_TYPES]
-    first, behind = places(LOG)[starts[4]], places(LOG)[starts[6] + 2]
+    first, behind = framing.places(LOG)[starts[4]], framing.places(LOG)[starts[6] + 2]
     data = LOG[:first] + b"\xff" * (behind - first) + LOG[behind:]
     (loss,) = seen(data).losses
     assert "the transaction that goes on behind it has lost its beginning" in loss
 
 
 def test_damage_that_nothing_follows() -> None:
-    at = places(LOG)[-2]
+    at = framing.places(LOG)[-2]
     (loss,) = seen(LOG[: at + 12]).losses
     assert "any number of transactions may be missing" in loss
 
 
 def test_each_of_several_damages_far_apart() -> None:
-    starts = [places(LOG)[k] for k, code in enumerate(codes(LOG)) if code in GTID_TYPES]
+    starts = [framing.places(LOG)[k] for k, code in enumerate(codes(LOG)) if code in GTID_TYPES]
     data = flipped(LOG, *(at + 30 for at in starts[3::9]))
     assert len(seen(data).losses) == len(starts[3::9]) > 2
 
@@ -134,7 +126,9 @@ def test_a_gtid_event_that_cannot_be_read_tells_nothing() -> None:
         parts[at] = replace(parts[at], body=parts[at].body[:20])
 
     for data in (changed(LOG, cut), LOG):
-        starts = [places(data)[k] for k, code in enumerate(codes(data)) if code in GTID_TYPES]
+        starts = [
+            framing.places(data)[k] for k, code in enumerate(codes(data)) if code in GTID_TYPES
+        ]
         assert len(seen(flipped(data, starts[5] + 30)).losses) == 1
         assert len(seen(flipped(data, starts[5] + 30, starts[6] + 30)).losses) == 1
         assert seen(flipped(data, starts[6] + 30)).losses
@@ -145,20 +139,20 @@ def test_tables_of_load_data_count() -> None:
     logs = [name for name in seeds.logs() if "17_18_load__log" in name or "4_1" in name]
     for name in logs:
         data = seeds.logs()[name]
-        for at in places(data)[3 :: max(1, len(places(data)) // 9)]:
+        for at in framing.places(data)[3 :: max(1, len(framing.places(data)) // 9)]:
             assert_same(flipped(data, at + 3, at + 21), "report")
 
 
 def test_a_transaction_that_a_relay_log_goes_on_with() -> None:
     pieces = framing.split(LOG)
     events = long_transaction(LOG)
-    k = places(LOG).index(events[-2])
+    k = framing.places(LOG).index(events[-2])
     first = replace(pieces.parts[0], flags=0x40)
     logs = [
         framing.join(replace(pieces, parts=[first, *parts]))
         for parts in (pieces.parts[1:k], pieces.parts[k:])
     ]
-    for at in (30, places(logs[1])[1] + 22):
+    for at in (30, framing.places(logs[1])[1] + 22):
         found = assert_same([logs[0], flipped(logs[1], at)], "report")
         assert any(f"events of transaction {SOURCE}:" in loss for loss in found.losses), at
         assert any("(tables bank." in loss for loss in found.losses)

@@ -205,6 +205,15 @@ class _Odd:
         }
 
 
+def _corrected(found: pa.Array, told: dict[int, bool]) -> pa.Array:
+    """The answers of some rows in place of those found."""
+    if not told:
+        return found
+    mask = np.zeros(len(found), bool)
+    mask[list(told)] = True
+    return pc.replace_with_mask(found, pa.array(mask), pa.array([told[r] for r in sorted(told)]))
+
+
 @dataclass
 class _Cells:
     """A column: its values in Arrow, null where there is none, and what they are."""
@@ -240,11 +249,7 @@ class _Cells:
         """Whether the same column of another image has another value, NULL and odd dates too."""
         found = pc.invert(self.with_other("same", other))
         mine, theirs = (cells.odd.texts() if cells.odd else {} for cells in (self, other))
-        for row in mine.keys() | theirs.keys():
-            mask = np.arange(len(found)) == row
-            told = pa.array([mine.get(row) != theirs.get(row)])
-            found = pc.replace_with_mask(found, pa.array(mask), told)
-        return found
+        return _corrected(found, {r: mine.get(r) != theirs.get(r) for r in mine.keys() | theirs})
 
     def has_state(self, state: CellState) -> pa.Array:
         """Which cells of an image are in a state above NULL."""
@@ -274,15 +279,8 @@ class _Cells:
     def _with_odd(self, found: pa.Array, operator: str, written: str | None) -> pa.Array:
         """The same, dates that no calendar has compared as the server writes them."""
         assert self.odd is not None
-        texts = self.odd.texts()
-        if not texts:
-            return found
-        mask = np.zeros(len(found), bool)
-        mask[list(texts)] = True
-        told = [
-            (as_written(texts[row]) == written) == (operator == "equal") for row in sorted(texts)
-        ]
-        return pc.replace_with_mask(found, pa.array(mask), pa.array(told, pa.bool_()))
+        texts, equal = self.odd.texts(), operator == "equal"
+        return _corrected(found, {r: (as_written(t) == written) == equal for r, t in texts.items()})
 
     def _check_order(self, operator: str) -> None:
         if self.kind in _UNORDERED and operator not in ("equal", "not_equal", "same"):

@@ -1,4 +1,4 @@
-"""Children's rows that went with parents' changes below the log, as changes: to take them back."""
+"""What images do not hold of the rows that changes took, from states: to take the changes back."""
 
 from __future__ import annotations
 
@@ -53,13 +53,14 @@ class Children:
         self.restored = set[int]()
         self.unknown: dict[Name, str] = {}
         self.changes = list(changes)
-        self.referring: dict[Name, str] = {}
-        self._keys = _foreign(definitions)
-        for child, keys in self._keys.items():
-            for parent, key in keys:
-                if key.on_delete != NO_ACTION:
-                    self.referring.setdefault(parent, written_table_name(*child))
-        self._keys = self._keys if cascade else {}
+        foreign = _foreign(definitions)
+        self.referring = {
+            parent: written_table_name(*child)
+            for child, keys in reversed(foreign.items())
+            for parent, key in keys
+            if key.on_delete != NO_ACTION
+        }
+        self._keys = foreign if cascade else {}
         below = self._below({_name(c) for c in changes if c.num_rows})
         partial = sorted({_name(c) for c in changes if c["before_state"].null_count < c.num_rows})
         emptied = sorted({(row["db"], row["table"]) for row in truncated})
@@ -84,10 +85,11 @@ class Children:
                     self.unknown.setdefault(parent, table)
             for done in states.cascaded.get(name, ()):
                 if done.child == name and (done.after is None or done.action == "SET NULL"):
-                    went += _changes(done, places)
+                    went += _cascaded(done, places)
         for seq, whole in before.emptied.items() if before is not None else ():
             if states.sound_before(whole.name, seq):
-                went += _changes(_emptied(whole, seq), places)
+                if len(whole.seqs):
+                    went.append(_changes(whole.name, whole.key, _state_of(whole), None, places))
                 self.restored.add(seq)
         if before is not None and before.found:
             kept = _kept([whole for whole in before.found if whole.name in sure])
@@ -130,14 +132,6 @@ def _name(changes: pa.RecordBatch) -> Name:
     return changes["db"][0].as_py(), changes["table"][0].as_py()
 
 
-def _emptied(whole: Whole, seq: int) -> Cascaded:
-    """The rows of a table that was emptied, as those that went with a change."""
-    from binlogkit.analyses.point_in_time.cascades import Cascaded, Place
-
-    place = Place(seq, "", 0)
-    return Cascaded(place, whole.name, "", whole.seqs, whole.fields, whole.key, whole.rows, None)
-
-
 def _places(changes: Sequence[pa.RecordBatch], truncated: Sequence[Mapping[str, Any]]) -> pa.Table:
     """The places of all changes that took something, by ``seq``."""
     import pyarrow as pa
@@ -157,48 +151,51 @@ def _places(changes: Sequence[pa.RecordBatch], truncated: Sequence[Mapping[str, 
     return places.take(pc.sort_indices(places["seq"]))
 
 
-def _changes(done: Cascaded, places: pa.Table) -> list[pa.RecordBatch]:
+def _cascaded(done: Cascaded, places: pa.Table) -> list[pa.RecordBatch]:
     """What was done to a child's rows with changes that have places, as changes of the child."""
     import pyarrow as pa
 
-    from binlogkit.analyses.point_in_time.result import state_table
-    from binlogkit.analyses.point_in_time.rows import Rows
-
-    seqs = np.asarray(places["seq"])
-    which = np.isin(done.seqs, seqs)
+    which = np.isin(done.seqs, np.asarray(places["seq"]))
     if not which.any():
         return []
-    images: list[pa.Table | None] = []
-    for table in (done.before, done.after):
-        if table is None:
-            images.append(None)
-            continue
-        rows = Rows()
-        rows.fields = dict(done.fields)
-        rows.table = _with_seqs(table.filter(pa.array(which)), done.seqs[which])
-        images.append(state_table(rows, None, done.key))
-    before, after = images
+    before, after = (
+        None
+        if rows is None
+        else _state(done.fields, done.key, rows.filter(pa.array(which)), done.seqs[which])
+        for rows in (done.before, done.after)
+    )
     assert before is not None
-    order = np.argsort(np.asarray(before["seq"]), kind="stable")
-    before = before.take(pa.array(order))
-    count = before.num_rows
-    at = places.take(pa.array(np.searchsorted(seqs, np.asarray(before["seq"]))))
-    columns: dict[str, Any] = {name: at[name].combine_chunks() for name in _PLACE}
-    for part, name in zip(done.child, ("db", "table"), strict=True):
-        columns[name] = pa.repeat(part, count)
-    columns["op"] = pa.repeat("delete" if after is None else "update", count)
-    values = before["values"].combine_chunks()
-    columns |= {"before": values, "before_state": _states(before), "raw": _raw(before)}
-    columns |= {
-        "after": pa.nulls(count, values.type),
-        "after_state": pa.nulls(count, _state_type()),
-    }
-    if after is not None:
-        after = after.take(pa.array(order))
-        columns |= {"after": after["values"].combine_chunks(), "after_state": _states(after)}
+    return [_changes(done.child, done.key, before, after, places)]
+
+
+def _changes(
+    name: Name, key: Sequence[str], before: pa.Table, after: pa.Table | None, places: pa.Table
+) -> pa.RecordBatch:
+    """Rows that went, or became others, as changes of a table; the states' ``seq`` say where."""
+    import pyarrow as pa
+
+    order = pa.array(np.argsort(np.asarray(before["seq"]), kind="stable"))
+    before, count = before.take(order), before.num_rows
+    at = places.take(
+        pa.array(np.searchsorted(np.asarray(places["seq"]), np.asarray(before["seq"])))
+    )
+    columns: dict[str, Any] = {column: at[column].combine_chunks() for column in _PLACE}
+    for part, column in zip(name, ("db", "table"), strict=True):
+        columns[column] = pa.repeat(part, count)
+    values, states = before["values"].combine_chunks(), before["value_state"].combine_chunks()
+    columns |= {"op": pa.repeat("delete" if after is None else "update", count)}
+    columns |= {"before": values, "before_state": states, "raw": _raw(before)}
+    if after is None:
+        columns |= {
+            "after": pa.nulls(count, values.type),
+            "after_state": pa.nulls(count, states.type),
+        }
+    else:
+        after = after.take(order)
+        columns["after"] = after["values"].combine_chunks()
+        columns["after_state"] = after["value_state"].combine_chunks()
     batch = pa.RecordBatch.from_pydict(columns)
-    schema = pa.schema(list(batch.schema), {"binlogkit:key": json.dumps(done.key)})
-    return [batch.cast(schema)]
+    return batch.cast(pa.schema(list(batch.schema), {"binlogkit:key": json.dumps(key)}))
 
 
 def _doubts(state: TableState) -> set[str]:
@@ -207,17 +204,32 @@ def _doubts(state: TableState) -> set[str]:
 
 def _kept(found: Sequence[Whole]) -> dict[Name, list[tuple[Any, pa.Table]]]:
     """Whole rows by table, as states with the ``seq`` of the change that each is for."""
+    kept: dict[Name, list[tuple[Any, pa.Table]]] = {}
+    for whole in found:
+        state = _state_of(whole)
+        kept.setdefault(whole.name, []).append((np.asarray(state["seq"]), state))
+    return kept
+
+
+def _state_of(whole: Whole) -> pa.Table:
+    return _state(whole.fields, whole.key, whole.rows, whole.seqs)
+
+
+def _state(
+    fields: Mapping[str, pa.Field], key: Sequence[str], rows: pa.Table, seqs: Any
+) -> pa.Table:
+    """Rows (Rows.table) as a state, each with the ``seq`` of a change."""
+    import pyarrow as pa
+
+    from binlogkit.analyses.point_in_time.chunk import PLACES
     from binlogkit.analyses.point_in_time.result import state_table
     from binlogkit.analyses.point_in_time.rows import Rows
 
-    kept: dict[Name, list[tuple[Any, pa.Table]]] = {}
-    for whole in found:
-        rows = Rows()
-        rows.fields = dict(whole.fields)
-        rows.table = _with_seqs(whole.rows, whole.seqs)
-        state = state_table(rows, None, whole.key)
-        kept.setdefault(whole.name, []).append((np.asarray(state["seq"]), state))
-    return kept
+    made = Rows()
+    made.fields = dict(fields)
+    at = rows.schema.get_field_index(PLACES[0])
+    made.table = rows.set_column(at, PLACES[0], pa.array(seqs, pa.int64()))
+    return state_table(made, None, key)
 
 
 def _completed(
@@ -270,16 +282,6 @@ def _with_before(part: pa.RecordBatch, rows: pa.Table) -> pa.RecordBatch | None:
     return part
 
 
-def _state_type() -> pa.DataType:
-    import pyarrow as pa
-
-    return pa.list_(pa.uint8())
-
-
-def _states(rows: pa.Table) -> pa.Array:
-    return rows["value_state"].combine_chunks().cast(_state_type())
-
-
 def _raw(rows: pa.Table) -> pa.Array:
     """Cells without an Arrow value, as those of an image before."""
     import pyarrow as pa
@@ -293,13 +295,3 @@ def _raw(rows: pa.Table) -> pa.Array:
     return pa.ListArray.from_arrays(
         pa.array(lengths, pa.int32()), values, type=raw.type, mask=raw.is_null()
     )
-
-
-def _with_seqs(rows: pa.Table, seqs: Any) -> pa.Table:
-    """Rows that were last changed by these changes."""
-    import pyarrow as pa
-
-    from binlogkit.analyses.point_in_time.chunk import PLACES
-
-    at = rows.schema.get_field_index(PLACES[0])
-    return rows.set_column(at, PLACES[0], pa.array(seqs, pa.int64()))

@@ -97,7 +97,7 @@ class History:
         changes = {item.i: iter(item.changes) for item in window.looked}
         told = self._boundaries.take(window)
         at = 0
-        for i, slot, number in _first_rows(window, every=self._merging):
+        for i, slot, number in first_rows(window, every=self._merging):
             while at < len(told) and told[at][0] < i:
                 self._take_boundary(told[at][1], next(changes[told[at][0]]))
                 at += 1
@@ -181,7 +181,7 @@ class History:
         self.layouts.setdefault(name, []).append(layout)
 
 
-def _first_rows(window: Window, *, every: bool) -> Iterator[tuple[int, int, int | None]]:
+def first_rows(window: Window, *, every: bool) -> Iterator[tuple[int, int, int | None]]:
     """(entry, slot, transaction) of the first rows of each table; of each transaction with
     ``every``."""
     stretch = window.stretch

@@ -22,13 +22,12 @@ from binlogkit.events.query import Query
 from binlogkit.frames.schema import DIGESTS
 from binlogkit.frames.statements import Boundaries
 from binlogkit.log.gaps import CASCADES_LOGGED
-from binlogkit.log.history import MERGE
+from binlogkit.log.history import MERGE, first_rows
 from binlogkit.log.outcomes import Outcomes
 from binlogkit.log.point import Point
 from binlogkit.rows.ddl import StatementKind
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.schema import TableSchema
-from binlogkit.rows.window import ROWS_EVENTS
 from binlogkit.sources.log_format import version_tuple
 
 if TYPE_CHECKING:
@@ -126,13 +125,10 @@ class ImageChecks:
             self._boundaries += ((window.source, boundary) for boundary in found)
 
     def _note_unread(self, window: Window) -> None:
-        stretch = window.stretch
-        if stretch is None or not self._wanted.tables:
+        if window.stretch is None or not self._wanted.tables:
             return
-        entries = stretch.entries
-        rows = ROWS_EVENTS[entries["type"]] & (entries["slot"] >= 0)
-        for slot in np.unique(entries["slot"][rows]).tolist():
-            schema = window.schemas[slot] if slot < len(window.schemas) else None
+        for _, slot, _ in first_rows(window, every=False):
+            schema = window.schemas[slot]
             if schema is not None and not self._wanted.wants_table(*schema.name):
                 self._unread.add(self.name_of(schema))
 

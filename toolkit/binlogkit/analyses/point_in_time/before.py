@@ -8,11 +8,11 @@ from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from binlogkit.analyses.point_in_time.boundary import Boundary, Name
-from binlogkit.analyses.point_in_time.cascades import columns_of, matches
-from binlogkit.analyses.point_in_time.cells import known, parts_of
-from binlogkit.analyses.point_in_time.codes import Flags, Integers, codes, decoded, runs
+from binlogkit.analyses.point_in_time.cascades import columns_of, places_of
+from binlogkit.analyses.point_in_time.codes import Flags, Integers, codes, runs
 from binlogkit.analyses.point_in_time.fold import Fold
 
 
@@ -53,13 +53,11 @@ class Before:
     ) -> Iterator[tuple[pa.RecordBatch, bool]]:
         """Changes in parts, before whose first the rows of all of them are as they find them, and
         whether those are wanted."""
-        lacking = np.asarray(batch["before"].is_valid())
-        if "before_state" in batch.schema.names:
-            lacking &= np.asarray(batch["before_state"].is_valid())
-        else:
-            lacking &= False
-        wanted = lacking & self._chosen(batch["seq"].to_numpy())
-        if not key or not wanted.any():
+        wanted = np.zeros(batch.num_rows, bool)
+        if key and "before_state" in batch.schema.names:
+            lacking = pc.and_(batch["before"].is_valid(), batch["before_state"].is_valid())
+            wanted = np.asarray(lacking) & self._chosen(batch["seq"].to_numpy())
+        if not wanted.any():
             yield batch, False
             return
         edges = [*np.flatnonzero(runs(wanted.astype(np.int64))).tolist(), batch.num_rows]
@@ -75,20 +73,11 @@ class Before:
         """Keep the rows of changes that come next."""
         rows = table.settled()
         images = columns_of(part, "before", set(table.key))
-        if not len(rows) or images.keys() != set(table.key):
-            return
-        own = [rows.table[column] for column in table.key if column in rows.fields]
-        if len(own) < len(table.key) or any(c.type.num_fields > 1 for c in own):
-            return
-        stored = [decoded(parts_of(cells)["value"]) for cells in own]
-        which = matches([images[c][0] for c in table.key], stored, None)
-        if which is None:
-            return
-        held = np.logical_and.reduce([images[c][1] for c in table.key]) & (which >= 0)
-        held &= np.logical_and.reduce([known(c) for c in own])[which]
-        found = rows.table.take(pa.array(which[held]))
-        seqs = part["seq"].to_numpy()[held]
-        self.found.append(Whole(name, seqs, dict(rows.fields), table.key, found))
+        which = places_of(rows.table, table.key, images)
+        if which is not None:
+            held = which >= 0
+            found, seqs = rows.table.take(pa.array(which[held])), part["seq"].to_numpy()[held]
+            self.found.append(Whole(name, seqs, dict(rows.fields), table.key, found))
 
 
 def _apart(part: pa.RecordBatch, key: Sequence[str]) -> bool:

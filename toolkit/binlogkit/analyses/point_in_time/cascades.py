@@ -82,10 +82,9 @@ class Struck:
     at: Place
     seqs: Integers
 
-    @property
-    def action(self) -> Callable[[ForeignKey], str]:
+    def action(self, key: ForeignKey) -> str:
         """What a foreign key does then."""
-        return lambda key: key.on_delete if self.new is None else key.on_update
+        return key.on_delete if self.new is None else key.on_update
 
 
 class Cascades:
@@ -142,38 +141,16 @@ class Cascades:
 
         ``rows``: the table's before them.
         """
-        wanted = self._wanted(name)
+        wanted, fold = self._wanted(name), self._table(name)
+        key = () if fold is None else fold.key
         for first, last, update in _runs(np.asarray(batch["after"].is_valid())):
             part = batch.slice(first, last - first)
             seq, file, pos = (part[column][0].as_py() for column in ("seq", "file", "pos"))
-            images = [columns_of(part, side, None) for side in _SIDES]
+            images = [columns_of(part, side, wanted.union(key)) for side in _SIDES]
             before, after = ({c: v for c, (v, held) in i.items() if held.all()} for i in images)
-            before |= self._looked_up(name, before, rows, wanted - before.keys())
+            before |= _looked_up(rows, key, images[0], wanted - before.keys())
             new, seqs = after if update else None, part["seq"].to_numpy()
             self._strike(name, Struck(before, new, Place(seq, file, pos), seqs), 0)
-
-    def _looked_up(
-        self, name: Name, before: Mapping[str, Any], rows: pa.Table, missing: set[str]
-    ) -> dict[str, Any]:
-        """Columns that images before changes lack, from the rows that these are of."""
-        fold = self._table(name)
-        key = () if fold is None else fold.key
-        there = set(rows.column_names)
-        if not missing or not key or not before.keys() >= set(key) or not there >= {*key, *missing}:
-            return {}
-        own = [rows[column] for column in key]
-        if any(not known(cells).all() or cells.type.num_fields > 1 for cells in own):
-            return {}
-        values = [decoded(parts_of(cells)["value"]) for cells in own]
-        which = matches([before[column] for column in key], values, None)
-        if which is None or (which < 0).any():
-            return {}
-        found = {column: rows[column].take(pa.array(which)) for column in missing}
-        return {
-            column: decoded(parts_of(cells)["value"])
-            for column, cells in found.items()
-            if known(cells).all() and cells.type.num_fields == 1
-        }
 
     def _wanted(self, name: Name) -> set[str]:
         """The columns of a table by whose values children refer to it."""
@@ -231,7 +208,7 @@ class Cascades:
         fold, at = self._table(child), struck.at
         assert fold is not None
         rows = fold.settled()
-        if not fold.complete and any(True for _ in self._children(child)):
+        if not fold.complete:
             for grandchild, _ in list(self._children(child)):
                 self._doubt(grandchild, at)  # rows that are not known may have gone
         if not len(rows):
@@ -252,14 +229,13 @@ class Cascades:
         which = found >= 0
         if not which.any():
             return True
-        columns = list(rows.fields)
         before, seqs = rows.table.filter(pa.array(which)), struck.seqs[found[which]]
         if action == "CASCADE" and new is None:
             rows.replace(~which, [])
             self._note(at, seqs, child, action, fold, before, None)
-            values = {c: parts_of(before[c])["value"] for c in columns}
-            lost = {c for c in columns if not known(before[c]).all()}
-            gone = {c: decoded(v) for c, v in values.items() if c not in lost}
+            wanted = self._wanted(child) & rows.fields.keys()
+            told = {c: before[c] for c in wanted if known(before[c]).all()}
+            gone = {c: decoded(parts_of(cells)["value"]) for c, cells in told.items()}
             self._strike(child, Struck(gone, None, at, seqs), depth + 1)
             return True
         for i, column in enumerate(key.columns):
@@ -292,6 +268,43 @@ class Cascades:
             fields = dict(fold.settled().fields)
             found = Cascaded(at, child, action, seqs, fields, fold.key, before, after)
             self.done.append(found)
+
+
+def _looked_up(
+    rows: pa.Table, key: Sequence[str], images: Mapping[str, tuple[Any, Flags]], missing: set[str]
+) -> dict[str, Any]:
+    """Columns that images before changes lack, from the rows that these are of."""
+    there = set(rows.column_names)
+    if not missing or not there >= {*key, *missing} or not all(known(rows[c]).all() for c in key):
+        return {}
+    which = places_of(rows, key, images)
+    if which is None or (which < 0).any():
+        return {}
+    found = {column: rows[column].take(pa.array(which)) for column in missing}
+    return {
+        column: decoded(parts_of(cells)["value"])
+        for column, cells in found.items()
+        if known(cells).all() and cells.type.num_fields == 1
+    }
+
+
+def places_of(
+    rows: pa.Table, key: Sequence[str], images: Mapping[str, tuple[Any, Flags]]
+) -> Integers | None:
+    """The places of the rows (Rows.table) that images of changes are of, -1 for one that is not
+    there; None where keys cannot be told apart. ``images``: as of :func:`columns_of`."""
+    if not key or not rows.num_rows or not images.keys() >= set(key):
+        return None
+    own = [rows[column] for column in key if column in rows.column_names]
+    if len(own) < len(key) or any(cells.type.num_fields > 1 for cells in own):
+        return None
+    stored = [decoded(parts_of(cells)["value"]) for cells in own]
+    which = matches([images[column][0] for column in key], stored, None)
+    if which is None:
+        return None
+    told = np.logical_and.reduce([images[column][1] for column in key])
+    told &= np.logical_and.reduce([known(cells) for cells in own])[which]
+    return np.where(told, which, -1)
 
 
 def _strikes(batch: pa.RecordBatch, wanted: set[str]) -> Flags:
@@ -328,17 +341,15 @@ def _groups(batch: pa.RecordBatch, strikes: Flags, wanted: set[str], number: int
     return found
 
 
-def columns_of(
-    batch: pa.RecordBatch, side: str, wanted: set[str] | None
-) -> dict[str, tuple[Any, Flags]]:
-    """Columns of an image, all if None, and which changes hold a value or NULL of each."""
+def columns_of(batch: pa.RecordBatch, side: str, wanted: set[str]) -> dict[str, tuple[Any, Flags]]:
+    """Columns of an image, and which changes hold a value or NULL of each."""
     image, states = batch[side], None
     if f"{side}_state" in batch.schema.names and batch[f"{side}_state"].null_count < len(image):
         states = batch[f"{side}_state"]
     there = np.asarray(image.is_valid())
     found = {}
     for i, (field, column) in enumerate(zip(image.type, image.flatten(), strict=True)):
-        if wanted is not None and field.name not in wanted:
+        if field.name not in wanted:
             continue
         held = there
         if states is not None:
