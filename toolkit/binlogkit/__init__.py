@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from binlogkit.log.follow import follow as follow
     from binlogkit.log.opening import explain as explain
     from binlogkit.log.opening import verify as verify
+    from binlogkit.log.snapshot import snapshot as snapshot
     from binlogkit.reports import plots as plot
     from binlogkit.reports import sql as sql
     from binlogkit.rows.filters import Filters as Filters
@@ -47,6 +48,7 @@ __all__ = [
     "open",
     "plot",
     "point_in_time",
+    "snapshot",
     "sql",
     "undo",
     "verify",
@@ -67,6 +69,7 @@ _HOMES = {
     "open": ("binlogkit.log", "open_log"),
     "plot": ("binlogkit.reports.plots", None),
     "point_in_time": ("binlogkit.analyses.point_in_time", None),
+    "snapshot": ("binlogkit.log.snapshot", "snapshot"),
     "sql": ("binlogkit.reports.sql", None),
     "undo": ("binlogkit.analyses.undo", None),
     "verify": ("binlogkit.log.opening", "verify"),

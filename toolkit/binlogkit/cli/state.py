@@ -29,8 +29,9 @@ _LOG = logging.getLogger(__name__)
 @click.option("--timezone", metavar="ZONE", help="Zone of a time without an offset.")
 @click.option(
     "--base",
-    metavar="FILE",
-    help="Begin with its rows: a state written before (best as Parquet), or a dump of mysqldump's.",
+    metavar="BASE",
+    help="Begin with its rows: a state written before (best as Parquet), a folder of `snapshot`, a "
+    "dump of mysqldump's, or a running server's tables: mysql://user@host:port.",
 )
 @click.option("--base-at", metavar="FILE:POS", help="Where the base is, if it does not say so.")
 @click.option("--base-gtid", metavar="SET", help="The transactions in the base, likewise.")

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from binlogkit.sources.log_format import CASCADES_LOGGED
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from binlogkit.log.streams import Streams
 
-# From here on the SQL layer does foreign keys' cascades, and the child's rows are logged
-# (docs/traps.md, "Cascades").
-CASCADES_LOGGED = (9, 6, 0)
 _LOGGED = (
     "Nothing was changed without being logged (sql_log_bin=0, a filter of the server), nor left out"
     " of these logs."

@@ -21,14 +21,13 @@ from binlogkit.analyses.point_in_time.forward import COUNTS, LEFT_OUT
 from binlogkit.events.query import Query
 from binlogkit.frames.schema import DIGESTS
 from binlogkit.frames.statements import Boundaries
-from binlogkit.log.gaps import CASCADES_LOGGED
 from binlogkit.log.history import MERGE, first_rows
 from binlogkit.log.outcomes import Outcomes
 from binlogkit.log.point import Point
 from binlogkit.rows.ddl import StatementKind
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.schema import TableSchema
-from binlogkit.sources.log_format import version_tuple
+from binlogkit.sources.log_format import CASCADES_LOGGED, version_tuple
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -13,12 +13,13 @@ from binlogkit.errors import UsageError
 from binlogkit.log.contradictions import Contradiction, unlogged
 from binlogkit.log.doubts import Name, doubt, doubts_of, noted, of_gaps, with_more
 from binlogkit.log.filter_warnings import others
-from binlogkit.log.gaps import CASCADES_LOGGED, assumed
+from binlogkit.log.gaps import assumed
 from binlogkit.log.life_events import FROM_BATCH, changes_in, doubtful, pieces, written
 from binlogkit.log.point import TableArgs
 from binlogkit.log.state import full_name, transactional_of
 from binlogkit.rows.filter_args import check_names, texts
 from binlogkit.rows.filters import TableName, written_table_name
+from binlogkit.sources.log_format import CASCADES_LOGGED
 
 if TYPE_CHECKING:
     import pandas as pd

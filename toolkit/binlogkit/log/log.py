@@ -254,8 +254,10 @@ class Log(Streams):
         table's engine is, where the log must not be left to guess; ``key``: columns of a key that
         nothing tells; ``source``: whose logs, where servers that do not replicate from each other
         have a table of this name. ``base``: rows to begin with, where the log does not reach back
-        to the table's creation: a state of before, the file that one was written to, or a dump of
-        mysqldump's, or a list of them; what is in it, by its position or GTID set, is not applied.
+        to the table's creation: a state of before, the file that one was written to, a dump of
+        mysqldump's, a folder of :func:`binlogkit.snapshot`, a running server
+        (``mysql://user@host:port``), or a list of them; what is in it, by its position or GTID set,
+        is not applied.
         ``base_at`` (``"FILE:POS"``), ``base_gtid``: its position, where it does not say so itself.
         Errors: UsageError, and those of reading the log and the base.
         """

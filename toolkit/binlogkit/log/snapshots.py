@@ -34,13 +34,15 @@ def bases_of(
     given = list(base) if isinstance(base, (list, tuple)) else [base]
     place = file, pos, gtids
 
-    def read(wanted: Collection[Name | str] | None) -> list[Snapshot]:
-        return [one for item in given for one in _read(log, item, place, tables or (), wanted)]
+    def read(wanted: Collection[Name | str] | None, of: list[Any]) -> list[Snapshot]:
+        return [one for item in of for one in _read(log, item, place, tables or (), wanted)]
 
     if tables is None:
-        return Bases(read(None))
+        return Bases(read(None, given))
     names = [parse_table_name(table) for table in tables]
-    return Bases(read([(n.db, n.table) if n.db is not None else n.table for n in names]), read)
+    wanted = [(n.db, n.table) if n.db is not None else n.table for n in names]
+    again = [item for item in given if not _is_server(item)]  # which would be of another moment
+    return Bases(read(wanted, given), lambda more: read(more, again))
 
 
 def _read(
@@ -57,10 +59,33 @@ def _read(
         return [base]
     if isinstance(base, TableState):
         return [base.snapshot()]
+    if _is_server(base):
+        return [_of_server(base, at, wanted)]
     return [
         read_snapshot(carrier, wanted, lambda: _columns(log, tables), at)
         for carrier in carriers_of(base)
     ]
+
+
+def _is_server(base: Any) -> bool:
+    return isinstance(base, str) and base.lower().startswith("mysql://")
+
+
+def _of_server(
+    url: str,
+    at: tuple[str | None, int | None, GtidSet | None],
+    wanted: Collection[Name | str] | None,
+) -> Snapshot:
+    from binlogkit.frames.snapshots.server import ServerTables
+
+    if any(part is not None for part in at):
+        raise UsageError("a server says itself where its tables are in its logs")
+
+    def is_wanted(name: Name) -> bool:
+        return wanted is None or name in wanted or name[1] in wanted
+
+    with ServerTables(url, is_wanted) as found:
+        return found.snapshot()
 
 
 def _columns(log: Streams, tables: Sequence[str]) -> tuple[Name, list[pa.Field]]:

@@ -19,7 +19,7 @@ from binlogkit.log.doubts import (
     with_more,
 )
 from binlogkit.log.filter_warnings import others
-from binlogkit.log.gaps import CASCADES_LOGGED, Reach, assumed
+from binlogkit.log.gaps import Reach, assumed
 from binlogkit.log.history import History, TableFacts
 from binlogkit.log.point import Point, PointArgs, TableArgs
 from binlogkit.log.reached import reached
@@ -29,6 +29,7 @@ from binlogkit.rows.filter_args import check_names, texts
 from binlogkit.rows.filters import Filters, TableName, parse_table_name, written_table_name
 from binlogkit.rows.schema import Origin
 from binlogkit.rows.soundness import Gap
+from binlogkit.sources.log_format import CASCADES_LOGGED
 
 if TYPE_CHECKING:
     import pyarrow as pa

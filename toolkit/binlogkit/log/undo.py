@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from binlogkit.errors import GapError, UsageError
 from binlogkit.log.cascaded import Children
-from binlogkit.log.gaps import CASCADES_LOGGED, assumed
+from binlogkit.log.gaps import assumed
 from binlogkit.rows.filter_args import FilterArgs
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.soundness import Gap
-from binlogkit.sources.log_format import version_tuple
+from binlogkit.sources.log_format import CASCADES_LOGGED, version_tuple
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -38,6 +38,11 @@ class LogFormat:
         return self.checksum_algorithm == CHECKSUM_CRC32
 
 
+# From this version on the SQL layer does foreign keys' cascades, and the child's rows are logged
+# (docs/traps.md, "Cascades").
+CASCADES_LOGGED = (9, 6, 0)
+
+
 def version_tuple(text: str) -> tuple[int, int, int]:
     """``(5, 7, 22)`` of ``5.7.22-log``; zeros for what is not there."""
     match = re.match(r"(\d+)\.(\d+)(?:\.(\d+))?", text)

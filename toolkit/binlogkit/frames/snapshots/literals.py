@@ -22,11 +22,12 @@ Read = Callable[[Literal], Any]
 class Dialect:
     """What literals mean where they stand: the session's character set, empty where that is not
     known, and the minutes that its time zone is ahead of UTC, None likewise. ``doubts``: why cells
-    are unknown, and how many."""
+    are unknown, and how many; ``exact``: FLOATs have all their digits."""
 
     charset: str = ""
     offset: int | None = None
     doubts: dict[str, int] = field(default_factory=dict)
+    exact: bool = False
 
     def unknown(self, reason: str) -> Any:
         """A cell that the dump does not tell."""
@@ -59,7 +60,7 @@ def _integer(_: ColumnDefinition, __: pa.Field, ___: Dialect) -> Read:
     def read(literal: Literal) -> int:
         what, value = literal
         text = value.decode("latin-1") if what == STRING else value
-        if what == HEX or not re.fullmatch(r"-?\d{1,20}", text, re.ASCII):
+        if what == HEX or not re.fullmatch(r"-?0*\d{1,20}", text, re.ASCII):
             raise Misread("no integer")
         return int(text)
 
@@ -90,7 +91,7 @@ def _number(literal: Literal) -> float:
 def _float(column: ColumnDefinition, _: pa.Field, dialect: Dialect) -> Read:
     def read(literal: Literal) -> Any:
         value = _number(literal)
-        exact = column.scale is not None or not value
+        exact = dialect.exact or column.scale is not None or not value
         return value if exact else dialect.unknown(_SIX_DIGITS)
 
     return read

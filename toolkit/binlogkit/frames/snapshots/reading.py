@@ -9,6 +9,8 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import pyarrow as pa
@@ -77,7 +79,10 @@ def _read(
             text = (schema.metadata or {}).get(KEY)
             if text is None:
                 raise InputError(name, "it is no state that binlogkit wrote: it has no position")
-            return _state(name, facts_in(text), records_of_pairs(pairs_of_batches(batches)), at)
+            facts = facts_in(text)
+            if wanted is not None and facts.name not in wanted and facts.name[1] not in wanted:
+                return replace(_state(name, facts, iter(()), at), tables={})
+            return _state(name, facts, records_of_pairs(pairs_of_batches(batches)), at)
     if head.startswith(_CSV) or head.lstrip()[:1] == b"{":
         table, columns = fields()
         plain = cast(BinaryIO, io.BufferedReader(file))
@@ -161,9 +166,14 @@ def _held(name: str, file: Lookahead) -> bytes:
 
 
 def carriers_of(source: Source | Sequence[Source]) -> list[Carrier]:
-    """What a user names as bases. Errors: InputError."""
+    """What a user names as bases; of a folder all Parquet files. Errors: InputError."""
     from binlogkit.sources.carriers import resolve
 
+    if isinstance(source, (str, Path)) and Path(source).is_dir():
+        files = sorted(Path(source).glob("*.parquet"))
+        if not files:
+            raise InputError(str(source), "there is no base in this folder")
+        return [one for file in files for one in resolve(file)]
     found = resolve(source)
     if not found:
         raise UsageError("no base is named")

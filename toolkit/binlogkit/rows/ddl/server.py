@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from binlogkit.errors import LostConnectionError, ServerError
@@ -25,8 +25,8 @@ _TABLES = (
 )
 
 
-def from_server(query: Query) -> Catalog:
-    """The base tables of a server as a catalog.
+def from_server(query: Query, names: Iterable[Sequence[Any]] | None = None) -> Catalog:
+    """The base tables of a server as a catalog; ``names``: (db, table) of those, all if None.
 
     ``query`` runs one statement, all of them in one session, whose settings change, and gives its
     rows as tuples, text as ``str``. A table that the server does not show (ServerError: it is
@@ -40,7 +40,7 @@ def from_server(query: Query) -> Catalog:
     for db, charset, collation in query(_DATABASES):
         default = collated(str(charset), str(collation), version_number(version))
         catalog.put_database(str(db), default)
-    for name in query(_TABLES):
+    for name in query(_TABLES) if names is None else names:
         db, table = map(str, name)
         quoted = ".".join("`" + part.replace("`", "``") + "`" for part in (db, table))
         try:

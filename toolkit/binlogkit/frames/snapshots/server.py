@@ -1,0 +1,163 @@
+"""A running server's tables as of one moment, row by row, as decoded rows have them.
+
+Values come as texts of the server's, and are read like those of a dump: but each text in its own
+column's character set, and numbers with all their digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from binlogkit.errors import ServerError, UsageError
+from binlogkit.events.gtid_set import GtidSet
+from binlogkit.frames.arrow_types import column_field
+from binlogkit.frames.snapshots.cells import Columns, Misread
+from binlogkit.frames.snapshots.facts import StateFacts
+from binlogkit.frames.snapshots.inserts import NULL, STRING
+from binlogkit.frames.snapshots.literals import Dialect, reader_of
+from binlogkit.frames.snapshots.snapshot import Name, Snapshot, TableSnapshot
+from binlogkit.rows.ddl.server import from_server
+from binlogkit.rows.defined import column_of
+from binlogkit.rows.resolve import key_of
+from binlogkit.rows.schema import ColumnDefinition, TableDefinition
+from binlogkit.sources.connection import ServerSettings, parse_url
+from binlogkit.sources.server.consistent import ConsistentTables, Lock, quoted, shown
+
+_ROWS, _BYTES = 16_384, 32 << 20  # of a batch
+# A FLOAT's own text has six digits (5.7) or is rounded to its width; that of a DOUBLE reads back to
+# the same value, unless it is declared with digits.
+_EXACT = {"float": "{} * 1e0", "double": "{} * 1e0"}
+_NULL = (NULL, None)
+
+
+class ServerTables:
+    """The tables of a server that are ``wanted``, and those above them by foreign keys.
+
+    ``definitions``: by name, sorted; ``file``, ``pos``, ``gtids``: where they are, each None where
+    the server does not log or has none. To be closed; until then DDL on these tables waits.
+    Errors: ServerError and its kinds, UsageError (a table that cannot be read so).
+    """
+
+    def __init__(
+        self,
+        server: str | ServerSettings,
+        wanted: Callable[[Name], bool] = lambda _: True,
+        lock: Lock | str = Lock.TABLES,
+    ) -> None:
+        if isinstance(server, str):
+            settings, path = parse_url(server)
+            if path:
+                raise UsageError("tables of a server are named apart from its address")
+        else:
+            settings = server
+        if lock not in list(Lock):
+            raise UsageError(f"lock is one of {', '.join(Lock)}, not {lock!r}")
+        lock = Lock(lock)
+        self._tables = tables = ConsistentTables(settings, wanted, lock)
+        self.name = f"mysql://{tables.server}"
+        self.file, self.pos = tables.file, tables.pos
+        self.gtids = GtidSet.parse(tables.gtids) if tables.gtids.strip() else None
+        try:
+            self.catalog = from_server(self._query, tables.names)
+            known = {(one.db, one.table): one for one in self.catalog.tables()}
+            for name in tables.names:
+                if name not in known:
+                    raise ServerError(f"{shown(name)} is not understood", server=tables.server)
+                self._check(known[name], held=lock is Lock.HELD)
+            self.definitions = {name: known[name] for name in tables.names}
+        except BaseException:
+            self.close()
+            raise
+
+    def _query(self, sql: str) -> list[tuple[Any, ...]]:
+        return self._tables.query(sql)
+
+    def _check(self, table: TableDefinition, *, held: bool) -> None:
+        """Whether the snapshot holds for a table."""
+        name = shown((table.db, table.table))
+        engine = (table.engine or "").upper()
+        if not held and engine not in self._tables.transactional:
+            raise UsageError(
+                f"{name}: {table.engine or 'its engine'} has no transactions: only a lock that is "
+                "held until the table is read makes its rows those of one moment (lock: held)"
+            )
+        missing = {".".join(n) for n in self._tables.names}.isdisjoint
+        for parent in table.cascades:
+            if self._tables.follows_parents and missing([parent]):
+                raise ServerError(
+                    f"{name} was altered meanwhile; try again", server=self._tables.server
+                )
+
+    def batches(self, name: Name, doubts: dict[str, int]) -> Iterator[pa.RecordBatch]:
+        """A table's rows in the order of its primary key, as batches like those of a state;
+        ``doubts`` get why cells are unknown, and how many."""
+        definition = self.definitions[name]
+        columns = Columns([column_field(column_of(c)) for c in definition.columns])
+        dialect = Dialect("binary", 0, doubts, exact=True)
+        reads = [
+            reader_of(column, made, dialect)
+            for column, made in zip(definition.columns, columns.fields, strict=True)
+        ]
+        size = 0
+        try:
+            for row in self._tables.rows(_select(definition)):
+                columns.append([
+                    read(_NULL if value is None else (STRING, value))
+                    for read, value in zip(reads, row, strict=True)
+                ])  # fmt: skip
+                size += sum(map(len, filter(None, row)))
+                if columns.waiting >= _ROWS or size >= _BYTES:
+                    yield columns.flush()
+                    size = 0
+            if columns.waiting:
+                yield columns.flush()
+        except Misread as exc:
+            told = f"a value of {shown(name)} cannot be read: {exc}"
+            raise ServerError(told, server=self._tables.server) from exc
+
+    def facts(self, name: Name) -> StateFacts:
+        """What its Parquet file says of a table."""
+        told = self.definitions[name]
+        fields = tuple(column_field(column_of(column)) for column in told.columns)
+        key = key_of(told)[0]
+        return StateFacts(name, fields, key, True, self.file, self.pos, self.gtids, told)
+
+    def snapshot(self) -> Snapshot:
+        """All of it, in memory."""
+        tables = {}
+        for name, definition in self.definitions.items():
+            doubts: dict[str, int] = {}
+            rows = Columns([column_field(column_of(c)) for c in definition.columns]).table(
+                list(self.batches(name, doubts))
+            )
+            tables[name] = TableSnapshot(name, rows, definition, unknown=doubts)
+        unplaced = None
+        if self.file is None and self.gtids is None:
+            unplaced = "the server has no binary log"
+        return Snapshot(
+            self.name, tables, self.file, self.pos, self.gtids, self.catalog, unplaced
+        )  # fmt: skip
+
+    def close(self) -> None:
+        """Let DDL and writers on."""
+        self._tables.close()
+
+    def __enter__(self) -> ServerTables:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _select(table: TableDefinition) -> str:
+    wanted = ", ".join(_expression(column) for column in table.columns)
+    order = ", ".join(quoted([name]) for name in table.primary_key)
+    sql = f"SELECT {wanted} FROM {quoted((table.db, table.table))}"
+    return f"{sql} ORDER BY {order}" if order else sql
+
+
+def _expression(column: ColumnDefinition) -> str:
+    return _EXACT.get(column.type, "{}").format(quoted([column.name]))

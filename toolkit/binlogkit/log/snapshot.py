@@ -1,0 +1,115 @@
+"""The front of a snapshot: a server's tables as of one moment, kept as bases for states."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from binlogkit.errors import UsageError, WriteError
+from binlogkit.rows.filter_args import texts
+from binlogkit.rows.filters import TableName, parse_table_name, written_table_name
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from binlogkit.events.gtid_set import GtidSet
+    from binlogkit.frames.snapshots.server import ServerTables
+    from binlogkit.frames.snapshots.snapshot import Name
+    from binlogkit.sources.connection import ServerSettings
+    from binlogkit.sources.server.consistent import Lock
+
+_PARTIAL = ".partial"
+_ODD = re.compile(r"[^0-9A-Za-z_.]")
+_LONGEST = 80  # characters of a table's name in its file's
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What a snapshot holds: ``tables``: rows by table, as ``--table`` takes it; ``file``, ``pos``,
+    ``gtids``: where it is in the server's logs, each None where the server has none."""
+
+    folder: Path
+    tables: dict[str, int]
+    file: str | None
+    pos: int | None
+    gtids: GtidSet | None
+
+
+def snapshot(
+    server: str | ServerSettings,
+    out: str | os.PathLike[str],
+    *,
+    tables: str | Iterable[str] | None = None,
+    lock: Lock | str = "tables",
+) -> Taken:
+    """Write a server's tables as of one moment into the new folder ``out``, a Parquet file each,
+    with their place in the server's logs: a base for states.
+
+    ``server``: ``mysql://user@host:port`` (password: environment variable BINLOGKIT_PASSWORD, or
+    ``?defaults-file=…``) or settings; ``tables``: those, else all; up to 9.5 also those from which
+    foreign keys change them. ``lock``: who waits for the moment of the snapshot: ``tables``: who
+    writes these tables; ``held``: the same until they are read, which tables of engines without
+    transactions need; ``global``: all who write, by FLUSH TABLES WITH READ LOCK, where transactions
+    on the tables do not end. DDL on the tables waits until they are read. Rights: SELECT, LOCK
+    TABLES, REPLICATION CLIENT, and RELOAD for ``global``. Memory is bounded.
+    Errors: UsageError, WriteError, ServerError and its kinds.
+    """
+    from binlogkit.frames.snapshots.server import ServerTables
+
+    names = None if tables is None else [parse_table_name(t) for t in texts("tables", tables)]
+
+    def wanted(name: Name) -> bool:
+        return names is None or any(_is(name, one) for one in names)
+
+    folder = Path(out)
+    partial = folder.with_name(folder.name + _PARTIAL)
+    if folder.exists() or partial.exists():
+        raise WriteError(str(folder), "it is there already")
+    with ServerTables(server, wanted, lock) as found:
+        there = found.definitions
+        missing = [n for n in names or () if not any(_is(name, n) for name in there)]
+        if missing or not there:
+            told = ", ".join(written_table_name(n.db or "", n.table) for n in missing)
+            raise UsageError(f"the server has no table {told}" if told else "it has no tables")
+        try:
+            partial.mkdir(0o700)
+            counts = {
+                written_table_name(*name): _write(found, name, partial / _file(i, name))
+                for i, name in enumerate(there, 1)
+            }
+            partial.rename(folder)
+        except OSError as exc:
+            raise WriteError(str(folder), exc.strerror or str(exc)) from exc
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+        return Taken(folder, counts, found.file, found.pos, found.gtids)
+
+
+def _is(name: Name, given: TableName) -> bool:
+    return name[1] == given.table and given.db in (None, name[0])
+
+
+def _file(number: int, name: Name) -> str:
+    """A file's name for a table: no two are alike, whatever the tables are called."""
+    return f"{number:04}-{_ODD.sub('_', '.'.join(name))[:_LONGEST]}.parquet"
+
+
+def _write(found: ServerTables, name: Name, path: Path) -> int:
+    from binlogkit.reports.output import Output
+    from binlogkit.reports.text import write_state
+
+    return write_state(_batches(found, name), Output("parquet", path), found.facts(name).metadata())
+
+
+def _batches(found: ServerTables, name: Name) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+
+    from binlogkit.frames.generic import state_rows
+
+    for batch in found.batches(name, {}):
+        yield from state_rows(pa.Table.from_batches([batch]))
