@@ -145,7 +145,12 @@ def field_table(declared: Fields) -> str:
 
 
 def _type(field: Field) -> str:
-    words = {"image": "object", "json": "any", "list<item>": "list of items"}
+    words = {
+        "image": "object",
+        "json": "any",
+        "list<item>": "list of items",
+        "list<reference>": "list of references",
+    }
     shown = words.get(field.type, field.type.replace("list<", "list of ").removesuffix(">"))
     return f"{shown}, null" if field.nullable else shown
 

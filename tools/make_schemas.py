@@ -225,6 +225,7 @@ _TYPES: dict[str, Schema] = {
     "image": _IMAGE,
     "list<string>": {"type": "array", "items": _TEXT},
     "list<item>": {"type": "array", "items": {"$ref": "#/$defs/item"}},
+    "list<reference>": {"type": "array", "items": {"$ref": "#/$defs/reference"}},
 }
 
 
@@ -438,13 +439,15 @@ def _plan() -> Schema:
         "type": texts(KINDS),
         "generated": {"type": "boolean"},
     }
+    names = {"type": "array", "items": _TEXT}
+    reference = {"db": _TEXT, "table": _TEXT, "columns": names, "referenced": names}
     return _record(
         "plan",
         "One element of Log.undo() and Log.redo(): which statement takes a change back, or makes "
         "it again.",
         PLANS,
         {"kind": texts(OPS)},
-        **{"$defs": {"item": objects(item)}},
+        **{"$defs": {"item": objects(item), "reference": objects(reference)}},
     )
 
 

@@ -34,7 +34,7 @@ def plans_of(
         plan: Row = {"step": -row["seq"] if backwards else row["seq"]}
         plan |= {name: row[name] for name in names}
         plan |= {"kind": OPPOSITE[op] if backwards else op, "set": [], "where": []}
-        plan |= {"limit_one": False, "refused": None, "note": None}
+        plan |= {"unreferred": [], "limit_one": False, "refused": None, "note": None}
         try:
             if row["tx"] in outcomes:
                 raise Refused(f"its transaction was not committed: {outcomes[row['tx']]}")

@@ -245,3 +245,49 @@ def test_a_table_that_was_emptied(server: Server, tmp_path: Path) -> None:
     story.run("TRUNCATE t")
     (plan,) = story.log().undo()
     assert plan["refused"] == "TRUNCATE logs no rows: what the table held is not in this event"
+
+
+GUARDED = (
+    "CREATE TABLE p (id INT PRIMARY KEY, v INT)",
+    "CREATE TABLE c (id INT PRIMARY KEY, p INT, "
+    "FOREIGN KEY (p) REFERENCES p (id) ON DELETE CASCADE ON UPDATE CASCADE)",
+    "CREATE TABLE o (id INT PRIMARY KEY, p INT, "
+    "FOREIGN KEY (p) REFERENCES p (id) ON DELETE SET NULL ON UPDATE SET NULL)",
+    "CREATE TABLE `b``um` (id INT PRIMARY KEY, up INT, "
+    "FOREIGN KEY (up) REFERENCES `b``um` (id) ON DELETE CASCADE)",
+)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "later"),
+    [
+        ("INSERT INTO p VALUES (1, 1)", "INSERT INTO c VALUES (1, 1)"),
+        ("INSERT INTO p VALUES (1, 1)", "INSERT INTO o VALUES (1, 1)"),
+        ("INSERT INTO `b``um` VALUES (1, 1)", "INSERT INTO `b``um` VALUES (2, 1)"),
+        ("UPDATE p SET id = 5 WHERE id = 4", "INSERT INTO o VALUES (1, 5)"),
+    ],
+)
+def test_later_rows_that_would_go_along(
+    server: Server, tmp_path: Path, chosen: str, later: str
+) -> None:
+    """They were not chosen: nothing is kept. Where they are chosen too, all is taken back."""
+    server.query("DROP DATABASE IF EXISTS guarded")
+    story = Story(server, tmp_path, "guarded")
+    story.run(*GUARDED, "INSERT INTO p VALUES (4, 4)", "INSERT INTO `b``um` VALUES (8, NULL)")
+    tables = ["p", "c", "o", "`b``um`"]
+
+    def rows() -> list[list[tuple[Any, ...]]]:
+        return [story.run(f"SELECT * FROM {table} ORDER BY 1") for table in tables]
+
+    before = rows()
+    story.mark()
+    story.run(chosen)
+    stop = int(story.run(f"SHOW BINLOG EVENTS IN '{story.name}'")[-1][4])
+    story.run(later)
+    after = rows()
+    verdict = story.undo(stop_position=stop)
+    assert verdict[:3] == (1, 0, 1)
+    assert verdict[-1] == "rolled back: not every statement changed exactly one row"
+    assert rows() == after
+    assert story.undo()[-1] == "committed"
+    assert rows() == before

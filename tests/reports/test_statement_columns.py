@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import binlogkit as bk
+from binlogkit.analyses.references import Reference
 from binlogkit.analyses.undo import plans
 from binlogkit.frames.schema import CellState
 from binlogkit.reports.sql import Script, script
@@ -49,11 +50,15 @@ BOUNDARIES: dict[tuple[str, str], list[Any]] = {
 }  # fmt: skip
 
 
-def compare(*batches: pa.RecordBatch, refused: tuple[dict[str, Any], ...] = ()) -> list[str]:
+def compare(
+    *batches: pa.RecordBatch,
+    refused: tuple[dict[str, Any], ...] = (),
+    referring: tuple[Reference, ...] = (),
+) -> list[str]:
     """The lines of both scripts; by the column is by the row."""
     lines: list[str] = []
     for backwards in (True, False):
-        found = plans(batches, refused, backwards=backwards)
+        found = plans(batches, refused, referring=referring, backwards=backwards)
         by_column, by_row = Script(found), Script(list(found))
         made = b"".join(by_column.blocks()).decode("ascii").splitlines()
         assert made == b"".join(by_row.blocks()).decode("ascii").splitlines()
@@ -166,3 +171,32 @@ def test_a_statement_that_is_refused_stands_between_the_others() -> None:
     assert "-- 3: REFUSED, no statement: a reason" in lines
     origin = r"-- 3: update s.\u8aa0 for binlog\n.1:5/3 row 0, 2023-11-14 22:13:20 UTC, GTID u:1"
     assert origin in lines
+
+
+def test_rows_that_nothing_may_refer_to() -> None:
+    """Of an update only where it sets a column that others refer to; of the own table before."""
+    name = ("shop", "a")
+    referring = (
+        Reference(("shop", "名`"), ("p",), name, ("ID",), "CASCADE", "SET NULL"),
+        Reference(name, ("up", "v"), name, ("id", "v"), "SET NULL"),
+        Reference(("shop", "c"), ("v",), name, ("v",), "NO ACTION", "SET NULL"),
+    )
+    rows: list[Change] = [
+        ("insert", None, {"id": 1, "v": "x"}),
+        ("update", {"id": 1, "v": "x"}, {"id": 2, "v": "x"}),
+        ("update", {"id": 2, "v": "x"}, {"id": 2, "v": "é"}),
+        ("update", {"id": 2, "v": "x"}, {"id": 3, "v": None}),
+    ]
+    lines = compare(batch_of(KEYED, rows, name, ("id",)), referring=referring)
+    sql = [
+        bytes.fromhex(line.split("'")[1]).decode() if line.startswith("SET @bk_sql =") else line
+        for line in lines
+    ]
+    deleted = next(line for line in sql if line.startswith("DELETE"))
+    assert (
+        "NOT EXISTS (SELECT 1 FROM `shop`.`名``` WHERE `shop`.`名```.`p` = `shop`.`a`." in deleted
+    )
+    assert deleted.count("NOT EXISTS") == 1 and "@bk_referring = 0" in deleted
+    assert any(line.startswith("SET @bk_referring = (SELECT COUNT(*) ") for line in sql)
+    updates = [line.count("NOT EXISTS") for line in sql if line.startswith("UPDATE")]
+    assert updates == [2, 1, 1, 1, 1, 2]

@@ -20,9 +20,11 @@ from binlogkit.analyses.plans import (
     Reasons,
     no_texts,
 )
+from binlogkit.analyses.references import Reference
 from binlogkit.errors import UsageError
 from binlogkit.frames.schema import OPS
 from binlogkit.frames.text_columns import Mask, Part, separated
+from binlogkit.rows.ddl.keys import NO_ACTION
 
 _INEXACT = ("float", "double", "json")
 _STAMPS = ("timestamp", "datetime")  # may have ON UPDATE CURRENT_TIMESTAMP
@@ -76,7 +78,8 @@ class Facts:
 class Planner:
     """Turns changes of one table into plans; ``outcomes``: of transactions not committed; ``fate``:
     what became of the table afterwards; ``child``: a table of which rows that are not known went
-    with deleted ones; ``refers``: one of which rows go with a row that is deleted."""
+    with deleted ones; ``referring``: the foreign keys that refer to the table, by which rows would
+    be changed, or go, unseen."""
 
     facts: Facts
     schema: pa.Schema
@@ -84,7 +87,7 @@ class Planner:
     outcomes: Mapping[int, str] | None
     fate: Fate | None = None
     child: str | None = None
-    refers: str | None = None
+    referring: Sequence[Reference] = ()
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The plans of a batch as a frame."""
@@ -126,11 +129,10 @@ class Planner:
         limit_one = there & (not self.facts.key)
         notes = Reasons(no_texts(len(every)))
         notes.add(left, "not compared: ", *_names(draft.left_out))
-        if kind == "delete" and self.refers is not None:
-            notes.add(there, f"rows of {self.refers} that refer to it go with it, or lose that")
         return PlanColumns(
             batch, self.backwards, kind, draft.chosen(draft.set, new),
             draft.chosen(draft.where, old), limit_one, reasons.texts, notes.texts,
+            list(draft.unreferred(self.referring)),
         )  # fmt: skip
 
     def _not_committed(self, batch: pa.RecordBatch) -> pa.StringArray:
@@ -234,6 +236,24 @@ class _Draft:
                 if cells[column].special:
                     unreadable = rows & cells[column].holds(word)
                     self.reasons.add(unreadable, f"a value of {column} {what}")
+
+    def unreferred(self, referring: Iterable[Reference]) -> Iterator[tuple[Reference, Mask]]:
+        """By which foreign keys no row may refer to which rows that are not refused: with a row
+        that is deleted others would go, or lose their reference, and with an update, too."""
+        there = self.reasons.none()
+        if not there.any():
+            return
+        if self.kind == "delete":
+            yield from ((key, there) for key in referring if key.on_delete != NO_ACTION)
+        elif self.kind == "update":
+            for key in (key for key in referring if key.on_update == "SET NULL"):
+                if key.child == key.parent:
+                    continue  # InnoDB refuses what would change the own table so
+                wanted = {column.lower() for column in key.referenced}
+                touched = [rows for c, rows in self.set.items() if c.lower() in wanted]
+                rows = there & _any(touched, self.every)
+                if rows.any():
+                    yield key, rows
 
     def chosen(self, columns: Mapping[str, Mask], cells: Mapping[str, Cells]) -> list[Chosen]:
         """The columns with their cells, in the rows that are not refused."""

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from binlogkit.analyses._cells import Cells
+from binlogkit.analyses.references import Reference
 from binlogkit.frames.fields.field import arrow_type, fields
 from binlogkit.frames.generic import json_texts
 from binlogkit.frames.text_columns import Mask, Part, joined
@@ -35,17 +36,22 @@ PLANS = fields(
     ("kind", "string", "what the statement does: insert, update or delete"),
     ("set", "list<item>", "columns to write; an item has column, value (JSON), type, generated"),
     ("where", "list<item>", "what finds the row and guards it, items as in set"),
+    ("unreferred", "list<reference>", "foreign keys by which no row may refer to it, since the "
+     "server would change or take such rows along: db, table, columns, and those they refer to"),
     ("limit_one", "boolean", "rows equal in every column may be there: only one is meant"),
     ("refused", "string?", "why there is no statement, null where there is one"),
     ("note", "string?", "what the statement does not check, null if nothing"),
-)
+)  # fmt: skip
 _ITEM = pa.struct(
     {"column": pa.string(), "value": pa.string(), "type": pa.string(), "generated": pa.bool_()}
 )
+_REFERENCE = pa.struct(
+    [("db", pa.string()), ("table", pa.string()), ("columns", pa.list_(pa.string())),
+     ("referenced", pa.list_(pa.string()))]
+)  # fmt: skip
+_NESTED = {"list<item>": pa.list_(_ITEM), "list<reference>": pa.list_(_REFERENCE)}
 #: The Arrow schema of :data:`PLANS`.
-PLAN_SCHEMA = pa.schema(
-    [(o.name, pa.list_(_ITEM) if o.type == "list<item>" else arrow_type(o.type)) for o in PLANS]
-)
+PLAN_SCHEMA = pa.schema([(o.name, _NESTED.get(o.type) or arrow_type(o.type)) for o in PLANS])
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +91,8 @@ class PlanColumns:
     """Plans of one ``kind``, a row each.
 
     ``changes``: where they come from, in a batch's columns; ``set`` and ``where``: no column stands
-    in a row that is refused; ``refused`` and ``note``: null where there is none.
+    in a row that is refused; ``refused`` and ``note``: null where there is none; ``unreferred``: by
+    which foreign keys no row may refer to those of which rows.
     """
 
     changes: pa.RecordBatch
@@ -96,6 +103,7 @@ class PlanColumns:
     limit_one: Mask
     refused: pa.StringArray
     note: pa.StringArray
+    unreferred: Sequence[tuple[Reference, Mask]] = ()
 
     @property
     def table(self) -> tuple[str, str]:
@@ -111,6 +119,7 @@ class PlanColumns:
             "kind": pa.repeat(self.kind, rows),
             "set": _items(self.set, rows),
             "where": _items(self.where, rows),
+            "unreferred": _references(self.unreferred, rows),
             "limit_one": pa.array(self.limit_one),
             "refused": self.refused,
             "note": self.note,
@@ -176,6 +185,16 @@ def _items(columns: Sequence[Chosen], rows: int) -> pa.ListArray:
     ends = np.cumsum(np.bincount(of_rows, minlength=rows))
     offsets = pa.array(np.concatenate([[0], ends]), pa.int32())
     return pa.ListArray.from_arrays(offsets, items, type=pa.list_(_ITEM))
+
+
+def _references(known: Sequence[tuple[Reference, Mask]], rows: int) -> pa.ListArray:
+    """For each row the foreign keys by which none may refer to it."""
+    found: list[list[dict[str, Any]]] = [[] for _ in range(rows if known else 0)]
+    for reference, those in known:
+        for row in np.flatnonzero(those).tolist():
+            found[row].append(reference.record)
+    empty = pa.array([[]], _NESTED["list<reference>"])
+    return pa.array(found, empty.type) if known else pa.repeat(empty[0], rows)
 
 
 def no_texts(rows: int) -> pa.StringArray:

@@ -37,6 +37,7 @@ from binlogkit.analyses.plans import (
     no_texts,
 )
 from binlogkit.analyses.point_in_time.boundary import read_boundaries
+from binlogkit.analyses.references import Reference
 from binlogkit.errors import UsageError
 from binlogkit.frames.schema import common_types
 from binlogkit.frames.text_columns import Mask
@@ -95,7 +96,7 @@ def plans(
     statements: Any = None,
     boundaries: Any = None,
     unknown_children: Mapping[tuple[str, str], str] | None = None,
-    referring: Mapping[tuple[str, str], str] | None = None,
+    referring: Iterable[Reference] = (),
     backwards: bool,
 ) -> Plans:
     """The plans of a whole log: to take changes back, or to make them again.
@@ -104,18 +105,20 @@ def plans(
     ``seq`` and other columns of a batch, and ``refused``, the reason; ``boundaries``: what happened
     to tables, also after the changes, whose statements are then for the tables as they are in the
     end; ``unknown_children``: tables of which a deleted row took others' rows along, below the log,
-    with such another table whose rows are not known; ``referring``: tables of which a row does not
-    go alone, with such another table; the rest as for :func:`undo`.
+    with such another table whose rows are not known; ``referring``: the foreign keys, where the
+    server acts on them with the statements; the rest as for :func:`undo`.
     """
     outcomes, undone = _outcomes(transactions), undone_mask(undone_ranges(statements))
     later = LaterDDL(read_boundaries(boundaries))
+    parents: dict[tuple[str, str], list[Reference]] = {}
+    for key in referring:
+        parents.setdefault(key.parent, []).append(key)
     pieces = list[Piece]()
     for batch in batches:
         child = (unknown_children or {}).get(_table(batch))
-        refers = (referring or {}).get(_table(batch))
         for part, fate in later.parts(_happened(batch.select(_NEEDED), undone)):
-            facts = Facts.of(part.schema, None)
-            planner = Planner(facts, part.schema, backwards, outcomes, fate, child, refers)
+            facts, keys = Facts.of(part.schema, None), parents.get(_table(part), ())
+            planner = Planner(facts, part.schema, backwards, outcomes, fate, child, keys)
             pieces.append(Piece(part, planner.columns))
     pieces.append(_refused(refused, backwards))
     return Plans(pieces, backwards=backwards)

@@ -11,7 +11,6 @@ import numpy as np
 from binlogkit.log.point import Point, TableArgs
 from binlogkit.log.state import States
 from binlogkit.log.table_state import TableState
-from binlogkit.rows.ddl.keys import NO_ACTION
 from binlogkit.rows.filters import written_table_name
 from binlogkit.rows.schema import ForeignKey, TableDefinition
 
@@ -34,8 +33,7 @@ class Children:
     whole as far as states know them, and rows that went without being logged as changes in the
     canonical schema, after their parents; ``unknown``: the parents' tables of whose changes it is
     not known which rows went with them, each with the child; ``restored``: the boundaries, by
-    ``seq``, whose rows are among the changes; ``referring``: by parent the tables of which rows go,
-    or lose their reference, with one that is deleted.
+    ``seq``, whose rows are among the changes.
     """
 
     def __init__(
@@ -54,12 +52,6 @@ class Children:
         self.unknown: dict[Name, str] = {}
         self.changes = list(changes)
         foreign = _foreign(definitions)
-        self.referring = {
-            parent: written_table_name(*child)
-            for child, keys in reversed(foreign.items())
-            for parent, key in keys
-            if key.on_delete != NO_ACTION
-        }
         self._keys = foreign if cascade else {}
         below = self._below({_name(c) for c in changes if c.num_rows})
         partial = sorted({_name(c) for c in changes if c["before_state"].null_count < c.num_rows})

@@ -36,6 +36,7 @@ def plans_of(
     import pyarrow.compute as pc
 
     from binlogkit.analyses.point_in_time import read_boundaries
+    from binlogkit.analyses.references import references
     from binlogkit.analyses.undo import plans
     from binlogkit.frames.statements import Boundaries, Statements
     from binlogkit.frames.transactions import Transactions
@@ -87,7 +88,7 @@ def plans_of(
         else None,
         backwards=backwards,
         unknown_children=children.unknown if children else {},
-        referring=children.referring if children else {},
+        referring=references(reading.series.definitions(sources)) if backwards else (),
     )
     found.chosen = chosen(changes)
     found.assumes = assumed(log, newest)

@@ -27,9 +27,12 @@ from binlogkit.reports._statements import (
     READ,
     STAMPS,
     TOO_LONG,
+    counts_referring,
+    names_of,
     origin,
     reads,
     sentence,
+    unreferred,
 )
 
 
@@ -61,7 +64,8 @@ def _lines(plans: PlanColumns, reasons: Reasons, number: pa.StringArray) -> pa.S
         if not there.any():
             return refused
     before, after = (_prepared(parts, plans) for parts in _reads(plans))
-    told += [*before, ";\n"] if before else []
+    for read in (_prepared(_own(plans), plans), before):
+        told += [*read, ";\n"] if read else []
     told += [*_run(_statement(plans), plans), f";\n{COUNTED[0]}", number, f"{COUNTED[1]}\n"]
     if after:
         told += [*after, f";\n{READ[0]}", number, READ[1], number, f"{READ[2]}\n"]
@@ -98,6 +102,9 @@ def _reasons(plans: PlanColumns) -> Reasons:
         reasons.add(there, NO_VALUE)
     for column in (*plans.set, *plans.where):
         _refuse_name(column.name, column.rows, reasons)
+    for key, rows in plans.unreferred:
+        for name in names_of([key.record]):
+            _refuse_name(name, rows, reasons)
     for column in plans.set:
         if column.kind == "enum" and pa.types.is_integer(column.cells.array.type):
             zero = np.equal(column.cells.array.fill_null(1), 0)
@@ -123,13 +130,34 @@ def _statement(plans: PlanColumns) -> list[Part]:
             for column, name, (_, value) in zip(plans.set, names, values, strict=True)
         ]
         values += _kept(plans)
-    where = [(column.rows, conditions(column)) for column in plans.where]
+    table = ".".join(map(quoted, plans.table))
+    alone = _alone(plans, table)
     limit: Part = " LIMIT 1" if plans.limit_one.all() else ""
     if plans.limit_one.any() and not limit:
         limit = pc.if_else(pa.array(plans.limit_one), " LIMIT 1", "")
-    table = ".".join(map(quoted, plans.table))
-    set_, wanted = separated(values, ", "), separated(where, " AND ")
-    return sentence(plans.kind, table, names, set_, wanted, limit)
+    return sentence(
+        plans.kind, table, names, separated(values, ", "), [*_where(plans), *alone], limit
+    )
+
+
+def _where(plans: PlanColumns) -> list[Part]:
+    return separated([(column.rows, conditions(column)) for column in plans.where], " AND ")
+
+
+def _alone(plans: PlanColumns, table: str) -> list[Part]:
+    """The conditions that no row refers to those of the statements."""
+    parts: list[Part] = []
+    for rows in {rows.tobytes(): rows for _, rows in plans.unreferred}.values():
+        keys = [key.record for key, those in plans.unreferred if (those == rows).all()]
+        text = "".join(f" AND {term}" for term in unreferred(table, keys))
+        parts.append(text if rows.all() else pc.if_else(pa.array(rows), text, ""))
+    return parts
+
+
+def _own(plans: PlanColumns) -> list[Part]:
+    """What counts the rows of the own table that refer to those of the statements."""
+    keys = [key.record for key, _ in plans.unreferred]
+    return counts_referring(".".join(map(quoted, plans.table)), keys, _where(plans))
 
 
 def _reads(plans: PlanColumns) -> tuple[list[Part], list[Part]]:
@@ -186,7 +214,10 @@ def _run(statement: list[Part], plans: PlanColumns) -> list[Part]:
 
 def _prepared(statement: list[Part], plans: PlanColumns) -> list[Part]:
     """What runs the statements: see :func:`binlogkit.reports._literals.prepared`."""
-    names = "".join([*plans.table, *(column.name for column in (*plans.set, *plans.where))])
+    names = "".join(
+        [*plans.table, *(column.name for column in (*plans.set, *plans.where)),
+         *names_of(key.record for key, _ in plans.unreferred)]
+    )  # fmt: skip
     if not statement or re.fullmatch(SAFE, names):
         return statement
     text = joined(statement, len(plans.limit_one))

@@ -6,7 +6,7 @@ The texts here are made for one plan; _statement_columns.py makes the same for m
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from binlogkit.errors import UsageError, printable
@@ -43,6 +43,12 @@ READ = (
 )
 
 
+#: Counts the rows of the own table that refer to the row of the statement after it, which cannot
+#: look for them itself (error 1093); and the condition that there are none.
+_OWN = "@bk_referring"
+_LOCKED = " LOCK IN SHARE MODE"  # as they are now, not as when the transaction began
+
+
 def plan_lines(plan: Plan, number: int) -> tuple[list[str], bool]:
     """The lines of a plan, and whether it has a statement; else they say why there is none."""
     words = {name: form(plan.get(name)) for name, form in FORMS.items()}
@@ -52,7 +58,8 @@ def plan_lines(plan: Plan, number: int) -> tuple[list[str], bool]:
     except UsageError as exc:
         return [*lines, comment(f"{number}: REFUSED, no statement: {exc}")], False
     before, after = ("".join(map(str, parts)) for parts in _reads(plan))
-    lines += [f"{part};" for part in prepared(before) if part]
+    own = "".join(map(str, counts_referring(*_target(plan), [_where(plan)])))
+    lines += [f"{part};" for read in (own, before) for part in prepared(read) if part]
     if len(text) > LONG_STATEMENT:
         lines.append(comment(f"{len(text)}{TOO_LONG}"))
     lines += [f"{part};" for part in prepared(text)]
@@ -75,6 +82,8 @@ def statement(plan: Plan) -> str:
     table = f"{identifier(plan['db'])}.{identifier(plan['table'])}"
     for item in (*plan["set"], *plan["where"]):
         identifier(item["column"])
+    for name in names_of(referring := plan.get("unreferred") or ()):
+        identifier(name)
     columns = [quoted(item["column"]) for item in plan["set"]]
     values = [_assigned(item) for item in plan["set"]]
     if not values and kind != "delete":
@@ -83,10 +92,63 @@ def statement(plan: Plan) -> str:
         raise UsageError("nothing in the log tells which row it was")
     if kind == "update":
         values = [f"{c} = {v}" for c, v in zip(columns, values, strict=True)] + _kept(plan)
-    where = (condition(item["column"], item["value"], item["type"]) for item in plan["where"])
     limit = " LIMIT 1" if plan.get("limit_one") else ""
-    parts = sentence(kind, table, columns, [", ".join(values)], [" AND ".join(where)], limit)
+    alone = "".join(f" AND {term}" for term in unreferred(table, referring))
+    parts = sentence(kind, table, columns, [", ".join(values)], [_where(plan), alone], limit)
     return "".join(map(str, parts))
+
+
+def _where(plan: Plan) -> str:
+    terms = (condition(item["column"], item["value"], item["type"]) for item in plan["where"])
+    return " AND ".join(terms)
+
+
+def _target(plan: Plan) -> tuple[str, Sequence[Mapping[str, Any]]]:
+    table = f"{quoted(plan['db'])}.{quoted(plan['table'])}"
+    return table, plan.get("unreferred") or ()
+
+
+def names_of(referring: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """The names that stand in what guards a statement against rows that refer to its row."""
+    for key in referring:
+        yield from (key["db"], key["table"], *key["columns"], *key["referenced"])
+
+
+def unreferred(table: str, referring: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """The conditions that no row refers to that of a statement by one of the foreign keys: those
+    that would go, or be changed, with it. Within the own table :func:`counts_referring` looks."""
+    own = False
+    for key in referring:
+        child = f"{quoted(key['db'])}.{quoted(key['table'])}"
+        if child != table:
+            yield f"NOT EXISTS (SELECT 1 FROM {child} WHERE {_joined(key, child, table)})"
+        elif not own:
+            own = True
+            yield f"{_OWN} = 0"
+
+
+def counts_referring(
+    table: str, referring: Iterable[Mapping[str, Any]], conditions: Sequence[Part]
+) -> list[Part]:
+    """The parts of what counts the rows of the own table that refer to a statement's row, but for
+    that row itself; nothing where no foreign key does."""
+    terms: list[Part] = []
+    for key in referring:
+        if f"{quoted(key['db'])}.{quoted(key['table'])}" == table:
+            wanted = ", ".join(dict.fromkeys(map(quoted, key["referenced"])))
+            terms += [
+                " + " if terms else "",
+                f"(SELECT COUNT(*) FROM {table} AS bk_child JOIN (SELECT {wanted} FROM {table} "
+                "WHERE ", *conditions, f"{_LOCKED}) AS bk_row ON "
+                f"{_joined(key, 'bk_child', 'bk_row')}{_LOCKED}) - (SELECT COUNT(*) FROM {table} "
+                "WHERE ", *conditions, f" AND {_joined(key, table, table)}{_LOCKED})",
+            ]  # fmt: skip
+    return [f"SET {_OWN} = ", *terms] if terms else []
+
+
+def _joined(key: Mapping[str, Any], child: str, parent: str) -> str:
+    pairs = zip(key["columns"], key["referenced"], strict=True)
+    return " AND ".join(f"{child}.{quoted(c)} = {parent}.{quoted(r)}" for c, r in pairs)
 
 
 def sentence(

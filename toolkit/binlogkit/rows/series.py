@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.rows.ddl import Catalog
 from binlogkit.rows.gtid_ledger import GtidLedger
+from binlogkit.rows.schema import TableDefinition
 
 _NUMBERED = re.compile(r"^(?P<stem>.+)\.(?P<number>\d{6,})$")
 _PACKED = (".gz", ".zst")
@@ -147,6 +148,11 @@ class AllSeries:
         while met := [s for s in rest if any(_share(s, other) for other in reached)]:
             reached, rest = [*reached, *met], [s for s in rest if s not in met]
         return not rest
+
+    def definitions(self, names: Iterable[str]) -> list[TableDefinition]:
+        """The tables of these sources as the logs that were read left them."""
+        known = [self._sources[name].catalog for name in names if name in self._sources]
+        return [table for catalog in known for table in catalog.tables()]
 
     def _new_name(self, name: str) -> str:
         """What a series is called that begins with a log: ``host-a/binlog``, else as the log."""
