@@ -11,6 +11,7 @@ import pytest
 import binlogkit as bk
 from binlogkit.errors import InputError
 from binlogkit_fixtures import golden
+from tests.analyses.verify.conftest import write_series
 
 Run = Callable[..., Any]
 KEYS = golden.case("8.0-row-full", "keys")
@@ -60,3 +61,48 @@ def test_the_command(run: Run, tmp_path: Path) -> None:
     for wrong in (["--base", log], ["--base", tmp_path / "x"], ["--base-at", "binlog.000001:4"]):
         done = run(*asked, *wrong)
         assert (done.status, done.out) == (2, b"") and done.err.count("\n") == 1, done.err
+
+
+def test_what_is_missing_before_the_base_is_in_it(run: Run, tmp_path: Path) -> None:
+    """Neither a finding nor a status, of `state` and of `diff`; damage that ends the reading is."""
+    series, base = write_series(tmp_path), tmp_path / "pk.parquet"
+    last = bk.open(series[1]).transactions(engine="pyarrow").to_pylist()[-1]
+    asked = ("--table", "keyed.pk", "--format", "jsonl")
+    end = f"{series[1]}:{last['end_pos']}"
+    bk.open(series).state("keyed.pk", at=end).to_parquet(base)
+    whole = run("state", *series, *asked)
+    compared = run("diff", *series, *asked, "--from", end)
+    assert whole.status == compared.status == 0 and whole.out and compared.out
+    for logs in (series, [series[0], series[2]], series[2:]):
+        done = run("state", *logs, *asked, "--base", base)
+        assert (done.status, done.out) == (0, whole.out), done.err
+        assert "binlogkit:" not in done.err
+        done = run("diff", *logs, *asked, "--base", base, "--from", f"{series[2]}:4")
+        assert (done.status, done.out) == (0, compared.out), done.err
+    data = bytearray(series[0].read_bytes())
+    data[len(data) // 2] ^= 1
+    series[0].write_bytes(data)
+    at = ("--base-at", f"{series[1]}:{last['end_pos']}")
+    for place in ((), at):
+        done = run("state", *series, *asked, "--base", base, *place)
+        assert done.status == 1 and "0 of 5 rows" in done.err and "checksum" in done.err
+    done = run("state", *series, *asked, "--base", base, "--on-damage", "report")
+    assert (done.status, done.out) == (0, whole.out), done.err
+    newer = run("diff", *series[1:], *asked, "--base", base, "--from", f"{series[1]}:4")
+    assert newer.status == 2 and "newer than the point" in newer.err
+
+
+def test_the_difference_from_a_base(run: Run, tmp_path: Path) -> None:
+    """Every type's rows, without the log that made them, as with it."""
+    base, marks = tmp_path / "base.parquet", KEYS.manifest.marks
+    (log,) = KEYS.binlogs
+    compared = 0
+    for name in sorted(marks[0].tables):
+        first = f"{log}:{marks[0].pos}"
+        state = bk.open(log).state(name, at=first)
+        state.to_parquet(base)
+        asked = ("diff", log, "--table", name, "--from", first, "--format", "jsonl")
+        whole, found = run(*asked), run(*asked, "--base", base)
+        assert (found.status, found.out) == (whole.status, whole.out), found.err
+        compared += len(found.records)
+    assert compared

@@ -7,7 +7,13 @@ from typing import Any
 
 import click
 
-from binlogkit.cli.options import input_options, open_input, output_of, output_options
+from binlogkit.cli.options import (
+    base_options,
+    input_options,
+    open_input,
+    output_of,
+    output_options,
+)
 from binlogkit.cli.startup import arrow_without_pandas
 from binlogkit.cli.state import tell_findings
 from binlogkit.cli.status import ENDS, FINDINGS, complain, status_of
@@ -29,6 +35,7 @@ _LOG = logging.getLogger(__name__)
 )
 @click.option("--to", "second", metavar="POINT", help="Likewise; else the end of the log.")
 @click.option("--timezone", metavar="ZONE", help="Zone of a time without an offset.")
+@base_options
 @click.option("--source", metavar="NAME", help="Whose logs, where several servers have the table.")
 @output_options
 def command(**arguments: Any) -> int:
@@ -51,7 +58,7 @@ def command(**arguments: Any) -> int:
     write_records(found.records(), output, declared=DIFFERENCE, view=view)
 
     def concerns(file: str, pos: int | None) -> bool:
-        return any(state.reach.holds(file, pos) for state in (found.before, found.after))
+        return any(state.reach.concerns(file, pos) for state in (found.before, found.after))
 
     status = status_of(log, notes=ENDS, concerns=concerns)
     tell_findings(name, found.findings.to_pylist())

@@ -101,6 +101,17 @@ _READING = (
 )  # fmt: skip
 _COUNT = click.IntRange(min=0)
 
+base_options = _apply(
+    click.option(
+        "--base",
+        metavar="BASE",
+        help="Begin with its rows: a state written before (best as Parquet), a folder of "
+        "`snapshot`, a dump of mysqldump's, or a running server's tables: mysql://user@host:port.",
+    ),
+    click.option("--base-at", metavar="FILE:POS", help="Where the base is, if it does not say so."),
+    click.option("--base-gtid", metavar="SET", help="The transactions in the base, likewise."),
+)
+
 filter_options = _apply(
     click.option("--table", multiple=True, metavar="DB.T", help="Only these tables (repeatable)."),
     click.option("--exclude-table", multiple=True, metavar="DB.T", help="Not these tables."),

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from binlogkit.cli.options import input_options, open_input, output_of, output_options
+from binlogkit.cli.options import (
+    base_options,
+    input_options,
+    open_input,
+    output_of,
+    output_options,
+)
 from binlogkit.cli.startup import arrow_without_pandas
 from binlogkit.cli.status import ENDS, FINDINGS, complain, note, status_of
 from binlogkit.rows.filters import written_table_name
@@ -27,14 +33,7 @@ _LOG = logging.getLogger(__name__)
 @click.option("--until-gtid", metavar="SET", help="Up to the set's last member in log order.")
 @click.option("--until-time", metavar="TIME", help="After those committed at or before this time.")
 @click.option("--timezone", metavar="ZONE", help="Zone of a time without an offset.")
-@click.option(
-    "--base",
-    metavar="BASE",
-    help="Begin with its rows: a state written before (best as Parquet), a folder of `snapshot`, a "
-    "dump of mysqldump's, or a running server's tables: mysql://user@host:port.",
-)
-@click.option("--base-at", metavar="FILE:POS", help="Where the base is, if it does not say so.")
-@click.option("--base-gtid", metavar="SET", help="The transactions in the base, likewise.")
+@base_options
 @click.option("--source", metavar="NAME", help="Whose logs, where several servers have the table.")
 @output_options
 def command(**arguments: Any) -> int:
@@ -61,7 +60,7 @@ def command(**arguments: Any) -> int:
         whole = chain(first, passing)
         write_states(((state.table, state.batches()) for state in whole), output)
     if states.last is not None:
-        status = status_of(log, notes=ENDS, concerns=states.last.reach.holds)
+        status = status_of(log, notes=ENDS, concerns=states.last.reach.concerns)
     else:
         status = status_of(log, notes=ENDS)
         note("the log names no table that may be there at the point")

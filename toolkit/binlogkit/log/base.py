@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 Name = tuple[str, str]
 
 BASE = "base"  # the code of gaps between a base and the log
+_BEFORE_FILE = ("file_missing", "gtid_gap", "next_name")  # of gaps between a file and the last
 _START = 4  # of a log's first event
 _OPEN = "what was changed between the base and the first log that is read is not known"
 
@@ -228,8 +229,11 @@ def _prepared_before(since: Since, transactions: pa.Table) -> Iterator[str]:
             yield f"{where} commits the XA transaction {row['xa']}, which was prepared before"
 
 
-def after_base(gaps: Iterable[Gap], log: Streams, since: Since) -> list[Gap]:
-    """The gaps in which something that is not in the base may be missing."""
+def first_after(log: Streams, since: Since | None) -> tuple[int, int]:
+    """The place, a file's number and a position, before which nothing can be missing: it is in the
+    base. The first of all where damage ended the reading, which takes what comes later along."""
+    if since is None or (log.damages and log.options.on_damage == "stop"):
+        return (-1, 0)
     numbers = {name: i for i, name in enumerate(log.files)}
     place = since.trusted
     first = (-1, 0) if place is None or not place.given else (place.file, place.pos)
@@ -239,7 +243,21 @@ def after_base(gaps: Iterable[Gap], log: Streams, since: Since) -> list[Gap]:
                 and not f.previous.subtract(since.gtids)]  # fmt: skip
         if held and len({file.source for file in log.file_facts}) == 1:
             first = max(first, (max(numbers.get(name, -1) for name in held), 0))
-    return [gap for gap in gaps if (numbers.get(gap.file, len(numbers)), gap.pos or 0) >= first]
+    return first
+
+
+def after_base(gaps: Iterable[Gap], log: Streams, since: Since) -> list[Gap]:
+    """The gaps in which something that is not in the base may be missing."""
+    numbers, first = {name: i for i, name in enumerate(log.files)}, first_after(log, since)
+    return [
+        gap
+        for gap in gaps
+        if (
+            numbers.get(gap.file, len(numbers)),
+            -1 if gap.code in _BEFORE_FILE else gap.pos or 0,
+        )
+        >= first
+    ]
 
 
 def check_order(since: Since, transactions: pa.Table, counted: frozenset[int], until: Any) -> None:

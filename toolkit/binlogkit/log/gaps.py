@@ -34,16 +34,23 @@ class Reach:
     """How far a state goes: which transactions it counts, and which gaps stand before its point.
 
     ``files``: the logs in order; ``transactions``: the ledger; ``counted``: the numbers of those
-    that count; ``until``: the point, None for the logs' end.
+    that count; ``until``: the point, None for the logs' end; ``first``: the place, a file's number
+    and a position, before which a base holds everything.
     """
 
     def __init__(
-        self, files: Sequence[str], transactions: pa.Table, counted: frozenset[int], until: Any
+        self,
+        files: Sequence[str],
+        transactions: pa.Table,
+        counted: frozenset[int],
+        until: Any,
+        first: tuple[int, int] = (-1, 0),
     ) -> None:
         self._files = {name: i for i, name in enumerate(files)}
         self._transactions = transactions
         self.counted = counted
         self.until = until
+        self._first = first
 
     def counts(self, number: int | None) -> bool:
         """Whether a transaction counts, or what stands outside any."""
@@ -52,6 +59,11 @@ class Reach:
     def holds(self, file: str, pos: int | None) -> bool:
         """Whether changes that are missing there may belong to the state."""
         return (self._files.get(file, 0), pos or 0) < self._end
+
+    def concerns(self, file: str, pos: int | None) -> bool:
+        """Whether what is missing at a place of the logs may be: it is not in the base either."""
+        place = self._files.get(file, len(self._files)), -1 if pos is None else pos
+        return place >= self._first and self.holds(file, pos)
 
     @cached_property
     def _end(self) -> tuple[int, int]:

@@ -290,7 +290,8 @@ class Log(Streams):
 
         ``a``, ``b``: the points, in this order: a position (``"FILE:POS"``, (file, pos), of one
         file POS), a GTID set, a time (``timezone`` for one without an offset), None for the log's
-        end; see :meth:`state`, also for ``transactional``, ``key`` and ``source``. Both states come
+        end; see :meth:`state`, also for ``transactional``, ``key``, ``source`` and ``base``, which
+        is not newer than ``a``. Both states come
         from one reading of the log, and are in memory. Rows are compared by the table's key; of a
         table without one, or whose key is another at ``b``, as a multiset, with counts.
         Errors: UsageError, and those of reading.

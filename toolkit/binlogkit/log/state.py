@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Unpack
 
 from binlogkit.errors import UsageError
-from binlogkit.log.base import after_base, base_gaps, check_order, facts_of
+from binlogkit.log.base import after_base, base_gaps, check_order, facts_of, first_after
 from binlogkit.log.contradictions import explains, unlogged
 from binlogkit.log.doubts import (
     cascading_columns,
@@ -103,6 +103,7 @@ class States:
             found = base_gaps(log, since, reading.history, reading.transactions)
             gaps = [*found, *after_base(gaps, log, since)]
         self._gaps = gaps
+        self._first = first_after(log, since)
         self._reaches: dict[Point, Reach] = {}
         self._keep, self._before = keep_cascaded, before
         self.cascaded: dict[Name, tuple[Cascaded, ...]] = {}
@@ -140,7 +141,7 @@ class States:
             counted = frozenset([*ended.committed.tolist(), *ended.rolled_back.tolist()])
             if self._held is not None:
                 check_order(self._held, transactions, counted, until)
-            self._reaches[point] = Reach(self._log.files, transactions, counted, until)
+            self._reaches[point] = Reach(self._log.files, transactions, counted, until, self._first)
         return self._reaches[point]
 
     def at(self, point: Point, table: str, *, read: bool = True) -> TableState:
