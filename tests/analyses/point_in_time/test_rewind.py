@@ -121,6 +121,38 @@ def test_a_live_table_that_does_not_fit_the_log(
 
 
 @pytest.mark.parametrize(
+    ("last", "known"),
+    [
+        (row(1, "b", "n"), True),
+        (row(1, "x", "n"), False),
+        (row(1, None, "n"), False),
+        (row(1, "b", "other"), True),  # of which the log says nothing
+    ],
+)
+def test_a_row_that_is_not_what_its_last_change_left(
+    make_changes: Make, make_transactions: Make, last: dict[str, Any], known: bool
+) -> None:
+    rows = [
+        ("update", {"id": 1, "name": "0"}, {"id": 1, "name": "a"}),
+        ("update", {"id": 1, "name": "a"}, {"id": 1, "name": "b"}),
+        ("insert", None, row(2)),
+    ]
+    found = rewind(
+        make_changes(FIELDS, rows),
+        key=["id"],
+        base=live(last, row(2), row(3)),
+        transactions=make_transactions([{}] * 3),
+        until=AtPosition("binlog.000001", 0),
+    )
+    assert doubts(found) == (set() if known else {"contradicted"})
+    assert found.determined == known
+    told = [f for f in found.findings.to_pylist() if f["finding"] == "contradicted"]
+    assert [f["count"] for f in told] == [1] * (not known)
+    if known:
+        assert values(found) == [(1, "0", last["note"]), (3, "a", None)]
+
+
+@pytest.mark.parametrize(
     ("action", "statement", "finding", "rows"),
     [
         ("create", "CREATE TABLE orders (id INT)", None, []),
@@ -253,8 +285,10 @@ def _both_ways(case: golden.GoldenCase) -> Iterator[tuple[list[Any], list[Any], 
             base = replay(batches, boundaries, until=second, **how)
             forth = replay(batches, boundaries, until=first, **how)
             back = rewind(batches, boundaries, base=base.rows, until=first, taken=second, **how)
+            where = f"{name} from {later.name} to {earlier.name}"
+            assert not base.determined or "contradicted" not in doubts(back), where
             if base.determined and forth.determined and back.determined:
-                yield _known(forth), _known(back), f"{name} from {later.name} to {earlier.name}"
+                yield _known(forth), _known(back), where
 
 
 def _known(found: State[Any]) -> list[dict[str, Any]]:

@@ -28,6 +28,7 @@ from binlogkit.analyses.point_in_time.boundary import (
 )
 from binlogkit.analyses.point_in_time.cascades import Cascaded
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
+from binlogkit.analyses.point_in_time.difference import compared
 from binlogkit.analyses.point_in_time.findings import FINDINGS, Findings
 from binlogkit.analyses.point_in_time.fold import Fold
 from binlogkit.analyses.point_in_time.forward import Forward
@@ -223,8 +224,8 @@ def rewind(
 
     ``base``: a state, or a frame with the table's own columns. The other arguments, and the result,
     are those of :func:`replay`; columns and names are those of ``base``: an ALTER TABLE or a RENAME
-    on the way ends it, and that is told. ``seq``, ``file`` and ``pos`` are null: what changed a row
-    last lies further back.
+    on the way ends it, and that is told, as are rows that the last changes left
+    otherwise. ``seq``, ``file`` and ``pos`` are null: what changed a row last lies further back.
     """
     findings = Findings()
     name = table if table is not None else only_table(changes)
@@ -237,12 +238,18 @@ def rewind(
     since = _barrier(between, name, findings)
     fold = Fold(key, backwards=True)
     fold.begin(base_changes(to_arrow(base, ())))
+    left = Fold(key)
+    parts = []
     undone = undone_ranges(statements)
-    for batch in reversed(list(counted_batches(changes, [name], key, counts.numbers, undone))):
+    for batch in counted_batches(changes, [name], key, counts.numbers, undone):
         if since is not None:
             batch = batch.filter(pc.greater(batch["seq"], since.seq))
-        for _, part in by_table(batch, {name}):
-            fold.take(part)
+        parts += [part for _, part in by_table(batch, {name})]
+    for part in parts:
+        left.take(part)
+    _contradicted(fold, left, findings)
+    for part in reversed(parts):
+        fold.take(part)
     rows = fold.settled()
     findings.update(fold.findings)
     if since is not None and since.action == "create" and not since.conditional:
@@ -251,6 +258,22 @@ def rewind(
         rows = Rows()
     result = _without_places(state_table(rows, None, key))
     return as_state(result, findings, changes)
+
+
+def _contradicted(base: Fold, left: Fold, findings: Findings) -> None:
+    """A finding for rows of the base in which known cells are not what the last changes left.
+
+    Without a key such a row is not found at all, which is a finding already.
+    """
+    if not base.key:
+        return
+    one, other = (state_table(fold.settled(), None, fold.key) for fold in (left, base))
+    found = compared(one, other, base.key)
+    which = found.there[0][found.kinds == "changed"]
+    if len(which):
+        first = one.select(["seq", "file", "pos"]).take(which).sort_by("seq").slice(0, 1)
+        (at,) = first.to_pylist()
+        findings.add("contradicted", at["file"], at["pos"], times=len(which))
 
 
 def _barrier(boundaries: Sequence[Boundary], name: Name, findings: Findings) -> Boundary | None:
