@@ -26,6 +26,7 @@ from typing import get_type_hints
 
 from binlogkit.analyses.conformance.rule import EVENT_RULES, Kind, Rule
 from binlogkit.analyses.conformance.rules import RULES
+from binlogkit.analyses.dependents.found import DEPENDENCES
 from binlogkit.analyses.undo import PLANS
 from binlogkit.constants import MARIADB_EVENT_TYPES, EventFlag, EventType
 from binlogkit.events import reader  # noqa: F401  registers the parsers
@@ -129,6 +130,7 @@ _RECORDS: dict[str, Fields] = {
     "life": rows.LIFE,
     "finding": ledger.FINDING,
     "plan": PLANS,
+    "dependence": DEPENDENCES,
     "statement": ledger.STATEMENT,
     "boundary": ledger.BOUNDARY,
     "column": ledger.COLUMN,

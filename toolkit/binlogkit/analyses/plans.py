@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, overload
 
 import numpy as np
@@ -18,6 +19,7 @@ import pyarrow.compute as pc
 
 from binlogkit.analyses._cells import Cells
 from binlogkit.analyses.references import Reference
+from binlogkit.errors import UsageError
 from binlogkit.frames.fields.field import arrow_type, fields
 from binlogkit.frames.generic import json_texts
 from binlogkit.frames.text_columns import Mask, Part, joined
@@ -240,13 +242,15 @@ class Plans(Sequence[dict[str, Any]]):
     """Plans in the order of their execution, as mappings; see :data:`analyses.undo.PLANS`.
 
     ``chosen``: whose changes they are of; ``gaps``: where changes may be missing that they do not
-    know of; ``assumes``: what they stand on that the log does not show; a sentence each.
+    know of; ``assumes``: what they stand on that the log does not show; a sentence each;
+    ``dependences``: reads what depends on them, None where nothing is taken back.
     """
 
     def __init__(self, pieces: Iterable[Piece], *, backwards: bool) -> None:
         self.chosen: tuple[str, ...] = ()
         self.gaps: tuple[str, ...] = ()
         self.assumes: tuple[str, ...] = ()
+        self.dependences: Callable[[], tuple[pa.Table, pa.Table]] | None = None
         self._pieces = list(pieces)
         sizes = [piece.batch.num_rows for piece in self._pieces]
         self._starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
@@ -272,6 +276,26 @@ class Plans(Sequence[dict[str, Any]]):
 
     def __repr__(self) -> str:
         return f"<{len(self)} plans>"
+
+    def dependents(self) -> pa.Table:
+        """The changes that depend on those taken back and are not taken back themselves, in the
+        log's order: :data:`analyses.dependents.found.DEPENDENCES`; the package says what depends.
+
+        At the first call the log is read again, for the tables concerned, whose changes are held.
+        UsageError: the plans make changes again.
+        """
+        return self._dependences[0]
+
+    def conflicts(self) -> pa.Table:
+        """The changes taken back on which such dependents depend, each with one of them; declared
+        and read as those of :meth:`dependents`."""
+        return self._dependences[1]
+
+    @cached_property
+    def _dependences(self) -> tuple[pa.Table, pa.Table]:
+        if self.dependences is None:
+            raise UsageError("dependents are those of changes that are taken back: of undo")
+        return self.dependences()
 
     def chunks(self) -> Iterator[Chunk]:
         """All plans by the column, in chunks of which the texts are not large but for one row's."""

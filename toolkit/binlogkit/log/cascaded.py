@@ -30,7 +30,7 @@ class Children:
 
     ``definitions``: of all tables, at any time; ``cascade``: whether foreign keys act below the
     log; ``truncated``: boundaries that emptied tables. ``changes``: those given, with the rows
-    whole as far as states know them, and rows that went without being logged as changes in the
+    whole as far as states know them, and rows that ``went`` without being logged as changes in the
     canonical schema, after their parents; ``unknown``: the parents' tables of whose changes it is
     not known which rows went with them, each with the child; ``restored``: the boundaries, by
     ``seq``, whose rows are among the changes.
@@ -51,6 +51,7 @@ class Children:
         self.restored = set[int]()
         self.unknown: dict[Name, str] = {}
         self.changes = list(changes)
+        self.went: list[pa.RecordBatch] = []
         foreign = _foreign(definitions)
         self._keys = foreign if cascade else {}
         below = self._below({_name(c) for c in changes if c.num_rows})
@@ -67,7 +68,7 @@ class Children:
         tables = [written_table_name(*name) for name in wanted]
         states = States(log, tables, [point], given, keep_cascaded=True, before=before)
         sure = set[Name]()
-        went: list[pa.RecordBatch] = []
+        went = self.went
         for name, table in zip(wanted, tables, strict=True):
             state = states.at(point, table)
             if _doubts(state) <= {"no_beginning"}:  # rows that were met are known nevertheless

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from binlogkit.errors import GapError, UsageError
 from binlogkit.log.cascaded import Children
+from binlogkit.log.dependents import Dependences
 from binlogkit.log.gaps import assumed
 from binlogkit.rows.filter_args import FilterArgs
 from binlogkit.rows.filters import Filters
@@ -55,12 +56,12 @@ def plans_of(
         later.take,
         lambda window: versions.add(window.server_version),
     )
-    batches = (batch.batch for batch in log.read_batches(reading, wanted, views=views))
-    changes = [_those(batch, whole) for batch in batches]
+    read = (batch.batch for batch in log.read_batches(reading, wanted, views=views))
+    changes = [_those(batch, whole) for batch in read]
     sources = {source for c in changes for source in c.column("source").unique().to_pylist()}
     log.one_history(sources, "the changes are")
     happened = _those(boundaries.finish(folded=reading.folded), whole)
-    children = None
+    children, events = None, []
     newest = max(map(version_tuple, versions), default=(0, 0, 0))
     if backwards:
         known = log.options.catalog
@@ -74,14 +75,16 @@ def plans_of(
         )  # fmt: skip
         restored = pa.array(sorted(children.restored), pa.int64())
         happened = happened.filter(pc.invert(pc.is_in(happened["seq"], restored)))
+        events = read_boundaries(later.finish(folded=reading.folded), later.changes)
+    outcomes, texts = transactions.finish(Filters(sources=wanted.sources)), statements.finish()
     found = plans(
         children.changes if children else changes,
         _refused(happened, wanted),
-        transactions=transactions.finish(Filters(sources=wanted.sources)),
-        statements=statements.finish(),
+        transactions=outcomes,
+        statements=texts,
         boundaries=[
             boundary
-            for boundary in read_boundaries(later.finish(folded=reading.folded), later.changes)
+            for boundary in events
             if children is None or boundary.seq not in children.restored
         ]
         if backwards
@@ -91,6 +94,11 @@ def plans_of(
         referring=references(reading.series.definitions(sources)) if backwards else (),
     )
     found.chosen = chosen(changes)
+    if children is not None:
+        found.dependences = Dependences(
+            log, children.changes, children.went, definitions, events, outcomes, texts,
+            wanted.sources, struck=cascade,
+        )  # fmt: skip
     found.assumes = assumed(log, newest)
     found.gaps = tuple(str(gap) for gap in log.gaps if _concerns(gap, wanted))
     if found.gaps and not despite_gaps:
