@@ -24,8 +24,8 @@ from binlogkit.frames.fields.field import arrow_type, fields
 from binlogkit.frames.generic import json_texts
 from binlogkit.frames.text_columns import Mask, Part, joined
 
-PLANS = fields(
-    ("step", "int64", "order of execution: rising"),
+#: Where a change stands, as fields of what is told of it.
+CHANGE = (
     ("source", "string?", "the server's UUID, or the name the user gave"),
     ("file", "string", "file of the change"),
     ("pos", "int64", "position of its event"),
@@ -33,6 +33,10 @@ PLANS = fields(
     ("row", "int64", "the change's number in its event"),
     ("gtid", "string?", "GTID of its transaction, null when anonymous"),
     ("timestamp", "seconds", "when its statement began"),
+)
+PLANS = fields(
+    ("step", "int64", "order of execution: rising"),
+    *CHANGE,
     ("db", "string", "database"),
     ("table", "string", "table"),
     ("kind", "string", "what the statement does: insert, update or delete"),

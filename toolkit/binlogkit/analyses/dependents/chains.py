@@ -13,7 +13,7 @@ import numpy as np
 
 from binlogkit.analyses.point_in_time.codes import Flags, Integers, runs
 
-#: Why a change depends on another; ``same_row`` alone can be overwritten.
+#: Why a change depends on another.
 KINDS = ("same_row", "deleted", "unique", "child", "parent", "unknown")
 SAME_ROW, DELETED, UNIQUE, CHILD, PARENT, UNKNOWN = range(len(KINDS))
 #: A table without a key: a row that is no longer there cannot be told from others.
@@ -51,54 +51,41 @@ class Links:
 
     def ahead(self, marked: Flags) -> Integers:
         """Of each place the next one behind it in its chain that is marked; -1 for none."""
-        size = len(self.chain)
-        at = np.where(marked, np.arange(size), size)
-        following = np.append(np.minimum.accumulate(at[::-1])[::-1][1:], size) if size else at
-        known = following < size
-        found = np.full(size, -1)
-        found[known] = following[known]
-        other = known & (self.chain[np.where(known, following, 0)] != self.chain)
-        found[other] = -1
-        return found
+        found = _last_marked(self.chain[::-1], marked[::-1])[::-1]
+        return np.where(found < 0, -1, len(found) - 1 - found)
 
     def behind(self, marked: Flags) -> Integers:
         """Of each place the last one before it in its chain that is marked; -1 for none."""
-        size = len(self.chain)
-        if not size:
-            return np.zeros(0, np.int64)
-        at = np.where(marked, np.arange(size), -1)
-        found = np.concatenate([[-1], np.maximum.accumulate(at)[:-1]])
-        first = np.maximum.accumulate(np.where(runs(self.chain), np.arange(size), 0))
-        found[found < first] = -1
-        return found
+        return _last_marked(self.chain, marked)
+
+
+def _last_marked(chain: Integers, marked: Flags) -> Integers:
+    size = len(chain)
+    if not size:
+        return np.zeros(0, np.int64)
+    at = np.where(marked, np.arange(size), -1)
+    found = np.concatenate([[-1], np.maximum.accumulate(at)[:-1]])
+    first = np.maximum.accumulate(np.where(runs(chain), np.arange(size), 0))
+    found[found < first] = -1
+    return found
 
 
 @dataclass(frozen=True, slots=True)
 class Reached:
     """What depends on some units (changes, or transactions), or what units depend on.
 
-    By unit: ``there``: whether it is reached; ``root``: the change from which it is, ``by``: its
-    own change that is, and ``kind``: why; -1 where there is none.
+    By unit: ``there``: whether it is reached; ``root``: the change from which it is; ``kind``: why;
+    -1 where there is none.
     """
 
     there: Flags
     root: Integers
-    by: Integers
     kind: Integers
 
 
 def dependents(links: Iterable[Links], unit: Integers, chosen: Flags) -> Reached:
     """The units that depend on chosen ones, and on those that do; ``unit``: of each change."""
-    reached = _start(chosen)
-    links, more = list(links), True
-    while more:
-        more = False
-        for one in links:
-            own = unit[one.change]
-            source = one.behind(one.before & reached.there[own])
-            hit = np.flatnonzero(one.after & ~reached.there[own] & (source >= 0))
-            more |= _mark(reached, one, own, hit, source[hit], chosen)
-    return reached
+    return _reach(links, unit, chosen, np.ones_like(chosen), forwards=True)
 
 
 def conflicting(links: Iterable[Links], unit: Integers, stays: Flags, chosen: Flags) -> Reached:
@@ -106,21 +93,26 @@ def conflicting(links: Iterable[Links], unit: Integers, stays: Flags, chosen: Fl
 
     ``root``: the change that stays and depends on it.
     """
-    reached = _start(stays)
+    return _reach(links, unit, stays, chosen, forwards=False)
+
+
+def _reach(
+    links: Iterable[Links], unit: Integers, begun: Flags, within: Flags, *, forwards: bool
+) -> Reached:
+    """The units ``within`` some that are reached along chains from those to begin with."""
+    none = np.full(len(begun), -1)
+    reached = Reached(begun.copy(), none, none.copy())
     links, more = list(links), True
     while more:
         more = False
         for one in links:
             own = unit[one.change]
-            source = one.ahead(one.after & reached.there[own])
-            hit = np.flatnonzero(one.before & ~reached.there[own] & chosen[own] & (source >= 0))
-            more |= _mark(reached, one, own, hit, source[hit], stays)
+            gives, takes = (one.before, one.after) if forwards else (one.after, one.before)
+            nearest = one.behind if forwards else one.ahead
+            source = nearest(gives & reached.there[own])
+            hit = np.flatnonzero(takes & within[own] & ~reached.there[own] & (source >= 0))
+            more |= _mark(reached, one, own, hit, source[hit], begun)
     return reached
-
-
-def _start(there: Flags) -> Reached:
-    none = np.full(len(there), -1)
-    return Reached(there.copy(), none, none.copy(), none.copy())
 
 
 def _mark(
@@ -136,6 +128,5 @@ def _mark(
     root = links.change[origin].copy()
     root[inherits] = reached.root[own[origin]][inherits]
     reached.root[units] = root
-    reached.by[units] = links.change[hit[first]]
     reached.kind[units] = links.kind
     return True

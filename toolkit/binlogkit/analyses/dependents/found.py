@@ -17,6 +17,7 @@ from binlogkit.analyses.dependents.chains import (
 )
 from binlogkit.analyses.dependents.gathered import BELOW, PLACE, Gathered
 from binlogkit.analyses.dependents.links import all_links, of_equal_rows
+from binlogkit.analyses.plans import CHANGE
 from binlogkit.analyses.point_in_time.boundary import Name
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
 from binlogkit.analyses.references import Reference
@@ -24,13 +25,7 @@ from binlogkit.frames.fields.field import arrow_schema, fields
 
 #: A change that depends on a chosen one; of conflicts a chosen one on which one depends that stays.
 DEPENDENCES = fields(
-    ("source", "string?", "the server's UUID, or the name the user gave"),
-    ("file", "string", "file of the change"),
-    ("pos", "int64", "position of its event"),
-    ("inner", "int64?", "its number inside a payload, null outside"),
-    ("row", "int64", "the change's number in its event"),
-    ("gtid", "string?", "GTID of its transaction, null when anonymous"),
-    ("timestamp", "seconds", "when its statement began"),
+    *CHANGE,
     ("thread_id", "int64?", "the connection's number"),
     ("db", "string", "database"),
     ("table", "string", "table"),
