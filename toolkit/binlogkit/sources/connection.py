@@ -18,7 +18,7 @@ import os
 import ssl
 import struct
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -27,6 +27,13 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from binlogkit.errors import InputError, LostConnectionError, ServerError, UsageError, printable
 from binlogkit.sources.option_file import read_option_file
+
+#: Database and name of each table that is not the server's own.
+USER_TABLES = (
+    "SELECT table_schema, table_name FROM information_schema.tables "
+    "WHERE table_type = 'BASE TABLE' AND table_schema NOT IN "
+    "('information_schema', 'mysql', 'performance_schema', 'sys')"
+)
 
 PASSWORD_VARIABLE = "BINLOGKIT_PASSWORD"  # noqa: S105  the name of a variable, not a password
 SSL_MODES = ("disabled", "preferred", "required", "verify_ca", "verify_identity")
@@ -278,3 +285,8 @@ def _without_secrets(exc: Exception) -> Exception:
     """The error without the text of the traceback that PyMySQL keeps in it."""
     exc.__dict__.pop("traceback", None)
     return exc
+
+
+def quoted(name: Iterable[str]) -> str:
+    """A name in backticks, its parts joined by dots."""
+    return ".".join("`" + part.replace("`", "``") + "`" for part in name)

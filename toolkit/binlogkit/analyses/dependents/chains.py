@@ -16,9 +16,6 @@ from binlogkit.analyses.point_in_time.codes import Flags, Integers, runs
 #: Why a change depends on another.
 KINDS = ("same_row", "deleted", "unique", "child", "parent", "unknown")
 SAME_ROW, DELETED, UNIQUE, CHILD, PARENT, UNKNOWN = range(len(KINDS))
-#: A table without a key: a row that is no longer there cannot be told from others.
-EQUAL = len(KINDS)
-KIND_NAMES = (*KINDS, "same_row")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from binlogkit.analyses.dependents.chains import (
-    KIND_NAMES,
+    KINDS,
     Links,
     Reached,
     conflicting,
@@ -86,6 +86,6 @@ def _table(changes: Gathered, unit: Integers, reached: Reached, which: Flags) ->
     own = order[np.searchsorted(unit[order], wanted)]
     other = order[np.searchsorted(unit[order], unit[reached.root[wanted]])]
     columns = {name: places[name].take(pa.array(own)) for name in PLACE}
-    columns["reason"] = pc.take(pa.array(KIND_NAMES), pa.array(reached.kind[wanted]))
+    columns["reason"] = pc.take(pa.array(KINDS), pa.array(reached.kind[wanted]))
     columns |= {f"other_{name}": places[name].take(pa.array(other)) for name in _OTHER}
     return pa.table({name: columns[name] for name in schema.names}).cast(schema)

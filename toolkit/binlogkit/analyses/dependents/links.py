@@ -10,7 +10,6 @@ import numpy as np
 from binlogkit.analyses.dependents.chains import (
     CHILD,
     DELETED,
-    EQUAL,
     PARENT,
     SAME_ROW,
     UNIQUE,
@@ -195,7 +194,7 @@ def of_equal_rows(events: Events, chosen: Flags, *, complete: bool) -> Iterator[
     needed = np.bincount(group, mine, len(starts))
     scarce = (needed > left)[group]
     which, group = which[scarce], group[scarce]
-    kind = EQUAL if complete else UNKNOWN
+    kind = SAME_ROW if complete else UNKNOWN
     change = events.first + which % size
     yield Links.of(kind, group, np.arange(len(which)), change, gives[which], ~gives[which])
 

@@ -23,8 +23,8 @@ from binlogkit.rows.ddl.server import from_server
 from binlogkit.rows.defined import column_of
 from binlogkit.rows.resolve import key_of
 from binlogkit.rows.schema import ColumnDefinition, TableDefinition
-from binlogkit.sources.connection import ServerSettings, parse_url
-from binlogkit.sources.server.consistent import ConsistentTables, Lock, quoted, shown
+from binlogkit.sources.connection import ServerSettings, parse_url, quoted
+from binlogkit.sources.server.consistent import ConsistentTables, Lock, shown
 
 _ROWS, _BYTES = 16_384, 32 << 20  # of a batch
 # A FLOAT's own text has six digits (5.7) or is rounded to its width; that of a DOUBLE reads back to

@@ -9,6 +9,7 @@ from binlogkit.errors import LostConnectionError, ServerError
 from binlogkit.rows.ddl.catalog import Catalog
 from binlogkit.rows.ddl.charsets import collated
 from binlogkit.rows.ddl.session import version_number
+from binlogkit.sources.connection import USER_TABLES, quoted
 
 Query = Callable[[str], Sequence[tuple[Any, ...]]]
 
@@ -17,11 +18,6 @@ _SESSION = "SET SESSION sql_mode = '', sql_quote_show_create = 1"
 _DATABASES = (
     "SELECT schema_name, default_character_set_name, default_collation_name "
     "FROM information_schema.schemata"
-)
-_TABLES = (
-    "SELECT table_schema, table_name FROM information_schema.tables "
-    "WHERE table_type = 'BASE TABLE' AND table_schema NOT IN "
-    "('information_schema', 'mysql', 'performance_schema', 'sys')"
 )
 
 
@@ -40,11 +36,10 @@ def from_server(query: Query, names: Iterable[Sequence[Any]] | None = None) -> C
     for db, charset, collation in query(_DATABASES):
         default = collated(str(charset), str(collation), version_number(version))
         catalog.put_database(str(db), default)
-    for name in query(_TABLES) if names is None else names:
+    for name in query(USER_TABLES) if names is None else names:
         db, table = map(str, name)
-        quoted = ".".join("`" + part.replace("`", "``") + "`" for part in (db, table))
         try:
-            shown = query(f"SHOW CREATE TABLE {quoted}")
+            shown = query(f"SHOW CREATE TABLE {quoted((db, table))}")
         except LostConnectionError:
             raise
         except ServerError as error:

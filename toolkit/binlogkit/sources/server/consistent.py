@@ -15,13 +15,19 @@ until it is closed. Rights: SELECT, LOCK TABLES, REPLICATION CLIENT; RELOAD for 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from enum import StrEnum
 from typing import Any
 
 from binlogkit.errors import ServerError, printable
-from binlogkit.sources.connection import ServerSettings, connect, translated
+from binlogkit.sources.connection import (
+    USER_TABLES,
+    ServerSettings,
+    connect,
+    quoted,
+    translated,
+)
 from binlogkit.sources.log_format import CASCADES_LOGGED, is_mariadb, version_tuple
 
 Name = tuple[str, str]
@@ -38,11 +44,6 @@ _SESSION = (
 _WHERE_KNOWN = {  # 5.7.8, 8.0.30
     "max_execution_time": 0, "show_gipk_in_create_table_and_information_schema": 1,
 }  # fmt: skip
-_TABLES = (
-    "SELECT table_schema, table_name FROM information_schema.tables "
-    "WHERE table_type = 'BASE TABLE' AND table_schema NOT IN "
-    "('information_schema', 'mysql', 'performance_schema', 'sys')"
-)
 _PARENTS = (
     "SELECT constraint_schema, table_name, unique_constraint_schema, referenced_table_name "
     "FROM information_schema.referential_constraints WHERE "
@@ -135,7 +136,7 @@ class ConsistentTables:
     # ---- which tables -------------------------------------------------------------------------
 
     def _with_parents(self, wanted: Callable[[Name], bool]) -> list[Name]:
-        there = {_name(row) for row in self.query(_TABLES)}
+        there = {_name(row) for row in self.query(USER_TABLES)}
         found = {name for name in there if wanted(name)}
         if found and self.follows_parents:
             above: dict[Name, set[Name]] = {}
@@ -182,11 +183,6 @@ class ConsistentTables:
             self._ask(self._locker, "UNLOCK TABLES")
         file, pos = (found[0][0], int(found[0][1] or 0)) if found else (None, None)
         return file, pos, gtids
-
-
-def quoted(name: Iterable[str]) -> str:
-    """A name in backticks, its parts joined by dots."""
-    return ".".join("`" + part.replace("`", "``") + "`" for part in name)
 
 
 def shown(name: Name) -> str:
