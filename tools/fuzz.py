@@ -32,7 +32,9 @@ CARRIERS = ("framing", "texts", "compressed", "packets")
 BEHIND_CARRIERS = ("analyses", "events", "frames", "log", "reports", "rows")
 # What a few bytes may stand for, lowered: an input is to be quick, and to reach the limits.
 LIMITS = {"BINLOGKIT_LIMIT_WINDOW": str(1 << 20), "BINLOGKIT_LIMIT_REPEATED": str(1 << 16)}
+SHORT = 640  # bytes of an input in a campaign, unless it is told
 WAIT = 30  # times as long may pass on a busy machine before an input counts as hanging
+BROKEN = 77  # the exit status for a broken promise
 INTERRUPTED = 72  # the exit status of libFuzzer; 70 is an input that hangs, 71 one over its memory
 _STATUS = re.compile(r"#(\d+)\s+\w+.*?cov: (\d+) ft: (\d+) corp: (\d+)")
 _RATE = re.compile(r"exec/s: (\d+)")
@@ -47,6 +49,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--runs", type=int, help="inputs for each target")
     made.add_argument("--seconds", type=int, help="time for each target")
     made.add_argument("--longest", type=int, help="bytes of an input, where less than the target's")
+    made.add_argument("--campaign", action="store_true", help="run untraced, but for a sample")
     made.add_argument("--seed", type=int, default=20261121)
     made.add_argument("--timeout", type=int, default=10, help="CPU seconds of one input")
     made.add_argument("--out", type=Path, default=OUT, help="where corpora and findings go")
@@ -108,15 +111,43 @@ def fuzz(name: str, arguments: argparse.Namespace) -> None:
             raise TimeoutError(f"the input took {took:.1f} seconds")
 
     atheris.Setup(argv, timed, enable_python_coverage=True, **options)
+    _bound_memory()
+    atheris.Fuzz()
+
+
+def campaign(name: str, arguments: argparse.Namespace) -> int:
+    """Run one target's inputs untraced in this process; the exit status."""
+    from tests.fuzz.binlogkit_fuzz.campaign import Campaign
+    from tests.fuzz.binlogkit_fuzz.targets import TARGETS
+
+    target = TARGETS[name]
+    made = Campaign(
+        target, arguments.out / name, longest=min(target.longest, arguments.longest or SHORT),
+        timeout=arguments.timeout, seed=arguments.seed,
+    )  # fmt: skip
+    _bound_memory()
+    return made.run(arguments.runs, arguments.seconds)
+
+
+def _bound_memory() -> None:
     used = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     resource.setrlimit(resource.RLIMIT_AS, (used + ADDRESS_SPACE, used + ADDRESS_SPACE))
-    atheris.Fuzz()
+
+
+def _keep_running(folder: Path, status: int) -> None:
+    """What ran when a process was ended is what ended it: a crash, or a hang that the watch saw."""
+    from tests.fuzz.binlogkit_fuzz.campaign import keep, left_over
+
+    inputs = left_over(folder)
+    if inputs and status not in (-signal.SIGTERM, -signal.SIGINT, -signal.SIGKILL):
+        keep(folder, "timeout" if status == 1 else "crash", inputs)
 
 
 def run(name: str, arguments: argparse.Namespace) -> bool:
     """Run one target in a process of its own; whether it kept every promise."""
     command = [sys.executable, __file__, name, "--child", f"--seed={arguments.seed}"]
     command += [f"--timeout={arguments.timeout}", f"--out={arguments.out}"]
+    command += ["--campaign"] if arguments.campaign else []
     command += [f"--runs={arguments.runs}"] if arguments.runs else []
     command += [f"--longest={arguments.longest}"] if arguments.longest else []
     command += [f"--seconds={arguments.seconds}"] if arguments.seconds else []
@@ -137,6 +168,8 @@ def run(name: str, arguments: argparse.Namespace) -> bool:
         else:
             said.append(line)
     status = process.wait()
+    if arguments.campaign and status not in (0, BROKEN):
+        _keep_running(arguments.out / name, status)
     result = {"target": name, **last, "seconds": round(time.monotonic() - began), "status": status}
     if status in (INTERRUPTED, -signal.SIGTERM, -signal.SIGINT):
         result["interrupted"] = True
@@ -151,6 +184,8 @@ def run(name: str, arguments: argparse.Namespace) -> bool:
 
 def main() -> int:
     arguments = parser().parse_args()
+    if arguments.child and arguments.campaign:
+        return campaign(arguments.targets[0], arguments)
     if arguments.child:
         fuzz(arguments.targets[0], arguments)
     from tests.fuzz.binlogkit_fuzz.targets import TARGETS

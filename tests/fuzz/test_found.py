@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 
@@ -11,14 +12,14 @@ import binlogkit as bk
 from binlogkit._kernel.cursor import Cursor
 from binlogkit._kernel.json_diff import apply, parse_diffs
 from binlogkit.analyses.conformance import parse_decoded
-from binlogkit.errors import DamageError, MalformedEventError, UsageError
+from binlogkit.errors import DamageError, MalformedEventError, NotABinlogError, UsageError
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.sources.framing import Framer, Framing
-from tests.fuzz.binlogkit_fuzz.framing import log_of
+from tests.fuzz.binlogkit_fuzz.framing import Pieces, join, log_of, split
 
 SID = bytes(range(16))
 UUID = "00010203-0405-0607-0809-0a0b0c0d0e0f"
-GTID, PREVIOUS_GTIDS, TAGGED, TABLE_MAP, ROTATE = 33, 35, 42, 19, 4
+GTID, PREVIOUS_GTIDS, TAGGED, TABLE_MAP, ROTATE, STOP = 33, 35, 42, 19, 4, 3
 
 
 def number(value: int) -> bytes:
@@ -177,3 +178,39 @@ def test_a_packet_that_is_not_as_long_as_its_event(size: int, sent: int, mode: s
     else:
         assert [event["pos"] for event in log.event_records()] == [100, 281]
         assert [(d.offset, d.field) for d in log.damages] == [(200 - sent, "event_size")]
+
+
+def of_server(log: bytes, server_id: int) -> bytes:
+    """The log as another server writes it, with a format description that cannot be read."""
+    first, *parts = [replace(part, server_id=server_id) for part in split(log).parts]
+    return join(Pieces([replace(first, body=first.body[:9]), *parts]))
+
+
+def test_a_server_that_shows_itself_late_has_tables_of_its_own() -> None:
+    """Its maps were scanned before: IndexError, or the columns of the server before."""
+    sql = bytes(8) + b"\1" + bytes(4) + b"d\0CREATE TABLE t (a INT)"
+    table_map = bytes(6) + b"\1\0" + b"\1d\0" + b"\1t\0" + b"\1\3\0\0"
+    rows = bytes(6) + b"\1\0\2\0\1\xff" + b"\0" + b"\1\0\0\0"
+    known = log_of([(2, sql), (TABLE_MAP, table_map), (30, rows)])
+    other = table_map.replace(b"\1t\0", b"\1u\0")
+    more = log_of([(TABLE_MAP, table_map), (30, rows), (TABLE_MAP, other), (30, rows)])
+    log = bk.open([known, of_server(more, 2)], on_damage="report")
+    found = [(row["table"], row["after"]) for row in log.row_records()]
+    assert found == [("t", {"a": 1}), ("t", {"@1": 1}), ("u", {"@1": 1})]
+
+
+def test_an_audit_of_damage_beside_what_is_no_log() -> None:
+    """Damage ends the reading; the verification goes on, and meets the other file."""
+    no_log, damaged = b"\xfe\x99bin" + bytes(40), bytearray(log_of([(STOP, b"")]))
+    damaged[-1] ^= 1
+    with pytest.raises(NotABinlogError):
+        bk.open([no_log, bytes(damaged)]).audit()
+
+
+def test_a_sql_mode_that_no_server_has() -> None:
+    """64 bits fit no signed column."""
+    status = b"\1" + (1 << 63 | 4).to_bytes(8, "little")
+    sql = bytes(8) + b"\1" + bytes(2) + len(status).to_bytes(2, "little") + status
+    log = bk.open(log_of([(2, sql + b'd\0CREATE TABLE t ("a" INT)')]))
+    boundary = log.boundaries(engine="pyarrow").to_pylist()[0]
+    assert (boundary["columns"], boundary["sql_mode"]) == (["a"], None)

@@ -262,16 +262,18 @@ def _keyring_seeds() -> Iterator[bytes]:
 
 
 def explained(data: bytes) -> None:
-    """Every event as a walk over its bytes, each byte once, as text, HTML and records."""
+    """Every event as a walk over its bytes, each byte once, as records; as text or as HTML."""
 
     def run() -> None:
         shown = bk.explain(data, on_damage="report")
         for record in shown.records():
             check_record(record)
-        text = shown.text(100)
-        assert text.replace("\n", "").isprintable(), repr(text)
-        html = shown.html()
-        assert "\x1b" not in html and "<script>alert" not in html
+        if zlib.crc32(data) & 1:
+            text = shown.text(100)
+            assert text.replace("\n", "").isprintable(), repr(text)
+        else:
+            html = shown.html()
+            assert "\x1b" not in html and "<script>alert" not in html
 
     documented(run)
 

@@ -7,14 +7,26 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from tests.fuzz.binlogkit_fuzz.framing import Part, split
+from tests.fuzz.binlogkit_fuzz.framing import Part, Pieces, join, split
 
-__all__ = ["CORPUS", "DATA", "events_of", "logs", "row_pairs", "small_logs", "statements"]
+__all__ = [
+    "CORPUS",
+    "DATA",
+    "events_of",
+    "logs",
+    "row_pairs",
+    "short_logs",
+    "small_logs",
+    "statements",
+]
 
 DATA = Path(__file__).parents[2] / "_data"
 CORPUS = Path(__file__).parents[4] / "shared" / "corpus"
 _LONGEST_BODY = 1500
 _PER_TYPE_AND_FILE = 3
+_PER_LOG = 12
+OPENING = (1, 15)
+GTIDS = (33, 34, 42)
 TABLE_MAP = 19
 QUERY = 2
 ROWS = (23, 24, 25, 30, 31, 32, 39)
@@ -35,6 +47,36 @@ def small_logs(largest: int = 1300) -> Iterator[bytes]:
     for data in logs().values():
         if len(data) <= largest:
             yield data
+
+
+def short_logs(longest: int) -> Iterator[bytes]:
+    """The golden logs cut to few events: a format description, and one transaction or DDL statement
+    with what stands before it, as much as fits; one of each sequence of types and file."""
+    for data in logs().values():
+        pieces = split(data)
+        if not pieces.parts or pieces.parts[0].code not in OPENING:
+            continue
+        opening, *rest = pieces.parts
+        starts = [i for i, part in enumerate(rest) if part.code in GTIDS] or [0]
+        groups = [rest[i:j] for i, j in zip(starts, [*starts[1:], len(rest)], strict=True)]
+        seen: set[tuple[int, ...]] = set()
+        for n, group in enumerate(groups):
+            if _size(group) > longest or len(seen) > _PER_LOG:
+                continue
+            first = n
+            while first and _size([p for g in groups[first - 1 : n + 1] for p in g]) < longest:
+                first -= 1
+            for begin in {first, n}:
+                parts = [opening, *(p for g in groups[begin : n + 1] for p in g)]
+                shape = tuple(part.code for part in parts)
+                log = join(Pieces(parts, pieces.header, pieces.checksums))
+                if shape not in seen and len(log) <= longest:
+                    seen.add(shape)
+                    yield log
+
+
+def _size(parts: list[Part]) -> int:
+    return sum(len(part.body) + 23 for part in parts)
 
 
 @cache

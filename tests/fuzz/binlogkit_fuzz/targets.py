@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -30,7 +30,8 @@ __all__ = ["TARGETS", "Target"]
 @dataclass(frozen=True)
 class Target:
     """``run`` takes one input; ``framed``: inputs are whole logs, and the mutator knows framing;
-    ``slice``: inputs in the quick tests."""
+    ``slice``: inputs in the quick tests; ``together``: takes many inputs in one call, where most of
+    what one takes is the same for all."""
 
     name: str
     run: Callable[[bytes], None]
@@ -38,6 +39,7 @@ class Target:
     framed: bool = False
     slice: int = 1500
     longest: int = 2048
+    together: Callable[[Sequence[bytes]], None] | None = None
 
 
 FAMILIES: dict[str, tuple[int, ...]] = {
@@ -140,6 +142,8 @@ _ENDS += [
         ("log_verify", doors.verified, 120),
     )
 ]
+_TOGETHER = {"log_audit": ends.audit_together}
+_ENDS = [replace(target, together=_TOGETHER.get(target.name)) for target in _ENDS]
 _BESIDE = {**VALUE_TARGETS, **doors.DOOR_TARGETS}
 _VALUES = [Target(name, run, inputs) for name, (run, inputs) in _BESIDE.items()]
 _SLOWER = {"texts": 300, "compressed": 300, "packets": 300, "encryption": 300}

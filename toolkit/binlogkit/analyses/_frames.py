@@ -14,7 +14,7 @@ import pyarrow as pa
 from narwhals.typing import IntoFrame
 
 from binlogkit.errors import UsageError
-from binlogkit.frames.fields.field import Fields
+from binlogkit.frames.fields.field import Fields, arrow_type
 from binlogkit.frames.fields.ledger import BOUNDARY, STATEMENT, TRANSACTION
 from binlogkit.frames.fields.rows import BATCH
 
@@ -88,17 +88,28 @@ def finish(result: Lazy, declared: Fields, like: FrameT, kept: Sequence[str] = (
     ``like``: the frame that it was made from, of the same engine; ``kept``: columns named by the
     caller (a key's) that come first, as they are.
     """
+    if not is_spark(like):
+        table = _declared(nw.to_native(result), declared, kept)
+        return from_arrow(table, like, declared)
     columns = [nw.col(name) for name in kept]
     for output in declared:
         dtype = _DECLARED_TYPES.get(output.type)
         column = nw.col(output.name)
         columns.append(column if dtype is None else column.cast(dtype))
     native = nw.to_native(result.select(*columns))
-    if is_pandas(like):
-        return from_arrow(native, like, declared)
     if not isinstance(native, type(like)):
         raise AssertionError(f"{type(native).__name__} made from {type(like).__name__}")
     return native
+
+
+def _declared(table: pa.Table, declared: Fields, kept: Sequence[str]) -> pa.Table:
+    """The columns of an Arrow table in order and type: an expression for each took a third of an
+    audit of a small log."""
+    columns = {name: table[name] for name in kept}
+    for output in declared:
+        column, known = table[output.name], output.type in _DECLARED_TYPES
+        columns[output.name] = column.cast(arrow_type(output.type)) if known else column
+    return pa.table(columns)
 
 
 def image_fields(rows: Lazy, image: str, names: Sequence[str]) -> list[nw.Expr]:

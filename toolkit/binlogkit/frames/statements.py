@@ -28,6 +28,7 @@ Record: TypeAlias = dict[str, Any]
 
 _BEGIN_LENGTH = 5  # characters of the one statement; COMMIT has more
 _POST_HEADER = 13
+_SIGNED = 63  # bits of an int64 beside its sign
 
 
 class Statements:
@@ -187,6 +188,8 @@ def _boundaries(item: Looked, seq: int) -> Iterator[Record]:
     text, mode = "", None
     if isinstance(body, (Query, ExecuteLoadQuery)):
         text, mode = body.query, body.status_vars.sql_mode
+        if mode is not None and mode >> _SIGNED:  # bits that no server has, nor this column
+            mode = None
     for i, change in enumerate(item.changes):
         known = change.definition
         yield {

@@ -177,6 +177,8 @@ def _ledgers(
         if str(error) not in map(str, log.damages):
             log.damages.append(error)
         verification, changes = verify_log(log, images=not filters), activity.finish()
+        if verification.unreadable is not None:
+            raise verification.unreadable from error
     else:
         unlogged = [] if images is None else stream.unlogged(images, reading)
         findings = [*stream.fresh(), *unlogged, *stream.end(log.copies())]

@@ -279,7 +279,7 @@ class Reading:
             return
         if before is not None:
             before.catalog, before.tracked = self.tables.catalog, self.tables.tracked
-            self._slots.renew()
+            self._slots.resolve_anew()
         self._source = source
         self.tables.take_over(source)
         self.tables.generation += 1

@@ -65,6 +65,12 @@ class Slots:
         self._broken = {i for i, slot in enumerate(kept) if slot in self._broken}
         self._early = {i for i, slot in enumerate(kept) if slot in self._early}
 
+    def resolve_anew(self) -> None:
+        """The log turns out to be another server's: its maps that were scanned keep their slots,
+        and none of them is a table of the server before."""
+        self.schemas = [None] * len(self.schemas)
+        self._broken, self._early = set(range(len(self.schemas))), set()
+
     @property
     def complete(self) -> bool:
         """Whether every slot that there is was resolved."""
@@ -101,6 +107,7 @@ class Slots:
             return
         try:
             self.schemas[slot] = self._tables.schema(table_map, file, raw.pos)
+            self._broken.discard(slot)
         except DamageError as error:
             self._broken.add(slot)
             self.errors.append((i, error))

@@ -90,7 +90,8 @@ def to_table(records: Iterable[dict[str, Any]], declared: Iterable[Field]) -> pa
     """Records as an Arrow table with the declared columns."""
     import pyarrow as pa
 
-    return pa.Table.from_pylist(list(records), schema=arrow_schema(declared))
+    schema, found = arrow_schema(declared), list(records)
+    return pa.Table.from_pylist(found, schema=schema) if found else schema.empty_table()
 
 
 def written_type(field: Field) -> str:

@@ -7,6 +7,7 @@ log; html.py says what else holds for the file.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
@@ -24,6 +25,9 @@ MOST_ROWS = 5000  # of an event in the table
 _NOTEBOOK_ROWS = 300
 _COLUMNS = ("offset", "size", "bytes", "field", "value", "meaning")
 _INDENT = Markup("&emsp;")
+_SHOWN = itemgetter(
+    "number", "kind", "tone", "depth", "offset", "size", "bytes", "field", "value", "meaning"
+)
 _PER_LINE = 16
 _TONES = 6
 _DEEPEST = 9
@@ -34,7 +38,7 @@ def render(walks: Sequence[EventWalk]) -> str:
 
     Of an event the first :data:`MOST_BYTES` and :data:`MOST_ROWS` are shown; it says what is not.
     """
-    events = [_event(walk) for walk in walks]
+    events = [_event(walk, number) for number, walk in enumerate(walks)]
     files = list(dict.fromkeys(printable(walk.raw.file) for walk in walks))
     only = events[0] if len(events) == 1 else None
     return page(
@@ -74,7 +78,7 @@ def _cells(row: dict[str, Any]) -> Markup:
     return Markup("<tr>{}</tr>").format(Markup("").join(cells))
 
 
-def _event(walk: EventWalk) -> dict[str, Any]:
+def _event(walk: EventWalk, number: int) -> dict[str, Any]:
     rows = list(_rows(walk))
     meaning, where, *rest = heading(walk)
     return {
@@ -82,9 +86,9 @@ def _event(walk: EventWalk) -> dict[str, Any]:
         "place": walk.place,
         "lines": [meaning, where, *[line for line in rest if not line.startswith("!! ")]],
         "problems": [line.removeprefix("!! ") for line in rest if line.startswith("!! ")],
-        "dump": _dump(walk, rows),
+        "dump": _dump(walk, rows, number),
         "more_bytes": max(0, len(walk.data) - MOST_BYTES),
-        "rows": rows[:MOST_ROWS],
+        "rows": list(map(_SHOWN, rows[:MOST_ROWS])),
         "more_rows": max(0, len(rows) - MOST_ROWS),
     }
 
@@ -117,18 +121,26 @@ def _rows(walk: EventWalk) -> Iterator[dict[str, Any]]:
             }  # fmt: skip
 
 
-def _dump(walk: EventWalk, rows: Sequence[dict[str, Any]]) -> list[tuple[str, list[Any], str]]:
-    """Lines of bytes, and their text; a byte with its tone, its field's line and what it says."""
+def _dump(
+    walk: EventWalk, rows: Sequence[dict[str, Any]], number: int
+) -> list[tuple[str, Markup, str]]:
+    """Lines of bytes, and their text; a byte has its tone, its field's line and what it says.
+
+    A link is filled in once for each field, not for each byte: that took half of a page's time.
+    """
     shown = min(len(walk.data), MOST_BYTES)
-    cells: list[tuple[str, int, int, str]] = []
+    cells: list[str] = []
     for row in rows[:MOST_ROWS]:
         if row["leaf"]:
             said = f"{row['field']} = {row['value']}" if row["value"] else row["field"]
+            place = f'href="#e{number}p{row["number"]}" class="b{row["tone"]}"'
+            link = f'<a {place} title="{escape(said)}">'
             for byte in walk.data[row["start"] : min(row["end"], shown)]:
-                cells.append((f"{byte:02x}", row["tone"], row["number"], said))
+                cells.append(f"{link}{byte:02x}</a>")
     lines = []
     for at in range(0, len(cells), _PER_LINE):
         line = cells[at : at + _PER_LINE]
         text = "".join(chr(b) if 32 <= b < 127 else "·" for b in walk.data[at : at + len(line)])
-        lines.append((f"{at:06d}", line, "   " * (_PER_LINE - len(line)) + text))
+        links = Markup("".join(line))  # noqa: S704  what is said of a byte is escaped above
+        lines.append((f"{at:06d}", links, "   " * (_PER_LINE - len(line)) + text))
     return lines

@@ -102,9 +102,14 @@ def _details(part: FieldPart, indent: str) -> Iterator[tuple[str, ...]]:
         yield ("", "", "", indent + "!!", "", printable(part.problem))
 
 
+def _width(text: str) -> int:
+    """The cells that a line takes on a terminal."""
+    return len(text) if text.isascii() else cell_len(text)
+
+
 def _widths(rows: Sequence[Sequence[str]], width: int) -> list[int]:
     natural = [
-        max(cell_len(line) for cell in (head, *column) for line in cell.split("\n"))
+        max(_width(line) for cell in (head, *column) for line in cell.split("\n"))
         for head, column in zip(_HEADS, zip(*rows, strict=True), strict=True)
     ]
     room = width - 1 - len(_GAP) * (len(natural) - 1) - sum(natural[:3])
@@ -115,6 +120,9 @@ def _widths(rows: Sequence[Sequence[str]], width: int) -> list[int]:
 
 def _lines(row: Sequence[str], widths: Sequence[int]) -> Iterator[str]:
     """The lines of a row; a long value stands below the meaning, as wide as both columns."""
+    if "\n" not in row[2] and all(_width(c) <= w for c, w in zip(row, widths, strict=True)):
+        yield _line(row, widths)
+        return
     columns = [_folded(cell, w, i) for i, (cell, w) in enumerate(zip(row, widths, strict=True))]
     below: list[str] = []
     if len(columns[_VALUE]) > _MOST_VALUE_LINES:
@@ -134,8 +142,8 @@ def _folded(text: str, width: int, column: int) -> list[str]:
         return text.split("\n")
     if len(text) <= width and text.isascii():
         return [text]
-    if cell_len(text) != len(text):  # by the cells that its characters take on a terminal
-        return [text] if cell_len(text) <= width else list(chop_cells(text, width))
+    if _width(text) != len(text):  # by the cells that its characters take on a terminal
+        return [text] if _width(text) <= width else list(chop_cells(text, width))
     indent = " " * min(len(text) - len(text.lstrip()), width // 2)
     lines = textwrap.wrap(
         text.lstrip(), width, initial_indent=indent, subsequent_indent=indent,
@@ -147,7 +155,7 @@ def _folded(text: str, width: int, column: int) -> list[str]:
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
     placed = []
     for number, (cell, width) in enumerate(zip(cells, widths, strict=False)):
-        pad = " " * max(0, width - cell_len(cell))
+        pad = " " * (width - _width(cell))
         placed.append(pad + cell if number < 2 else cell + pad)
     return _GAP.join(placed).rstrip() + "\n"
 
