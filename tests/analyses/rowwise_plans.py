@@ -33,8 +33,9 @@ def plans_of(
         old, new = (after, before) if backwards else (before, after)
         plan: Row = {"step": -row["seq"] if backwards else row["seq"]}
         plan |= {name: row[name] for name in names}
-        plan |= {"kind": OPPOSITE[op] if backwards else op, "set": [], "where": []}
-        plan |= {"unreferred": [], "limit_one": False, "refused": None, "note": None}
+        plan |= {"kind": OPPOSITE[op] if backwards else op, "set": [], "keep": [], "where": []}
+        plan |= {"unreferred": [], "limit_one": False, "refused": None, "skipped": False}
+        plan |= {"note": None}
         try:
             if row["tx"] in outcomes:
                 raise Refused(f"its transaction was not committed: {outcomes[row['tx']]}")
@@ -50,6 +51,8 @@ class Table:
         facts = {field.name: field.metadata for field in schema.field("after").type}
         self.kinds = {name: f[b"binlogkit:kind"].decode() for name, f in facts.items()}
         self.generated = {name for name, f in facts.items() if f[b"binlogkit:generated"]}
+        stamps = (c for c, kind in self.kinds.items() if kind in ("timestamp", "datetime"))
+        self.stamps = [c for c in stamps if c not in self.generated]
         self.key: list[str] = json.loads(schema.metadata[b"binlogkit:key"])
 
     def plan(self, kind: str, old: Row, new: Row) -> Row:
@@ -67,8 +70,10 @@ class Table:
             if not written:
                 raise Refused("no column changes")
         wanted, left_out = self.condition(kind, old, changed)
+        names = {item["column"] for item in written}
         return {
             "set": written,
+            "keep": [c for c in self.stamps if c not in names] if kind == "update" else [],
             "where": self.items(wanted, old),
             "limit_one": not self.key,
             "note": f"not compared: {', '.join(left_out)}" if left_out else None,
@@ -101,11 +106,8 @@ class Table:
         if not self.key and missing:
             raise Refused(f"no key, and not in the image: {', '.join(missing)}")
         whole = kind == "delete" or not self.key
-        stamps = {c for c, k in self.kinds.items() if k in ("timestamp", "datetime")}
         guards = [
-            c
-            for c in self.kinds
-            if c in old and c not in self.key and (whole or c in changed or c in stamps)
+            c for c in self.kinds if c in old and c not in self.key and (whole or c in changed)
         ]
         left_out = [c for c in guards if not self.comparable(c, old[c])]
         if not self.key and left_out:

@@ -128,12 +128,12 @@ def test_without_a_key_what_is_not_compared_may_tell_rows_apart(make_changes: Ma
     assert back["kind"] == "insert" and back["refused"] is None
 
 
-def test_times_stand_in_the_condition_so_that_they_are_kept(make_changes: Make) -> None:
+def test_times_that_are_not_written_are_kept(make_changes: Make) -> None:
     """ON UPDATE CURRENT_TIMESTAMP would touch a column that the statement does not name."""
     fields = [*FIELDS[:2], field("at", pa.timestamp("us"), "datetime", scale="0")]
     before = {"id": 1, "state": "new", "at": 0}
     (plan,) = plans(make_changes(fields, [("update", before, before | {"state": "paid"})]))
-    assert items(plan["where"]) == {"id": 1, "state": "paid", "at": "1970-01-01 00:00:00"}
+    assert items(plan["where"]) == {"id": 1, "state": "paid"} and plan["keep"] == ["at"]
     assert "`at` = `at`" in statement(plan)
 
 

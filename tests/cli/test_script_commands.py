@@ -25,19 +25,40 @@ def statements(text: str) -> list[str]:
 
 @pytest.mark.parametrize("command", ["undo", "redo"])
 def test_a_script(run: Run, small: Path, command: str) -> None:
-    done = run(command, small, "--op", "insert", "--table", "stmts.val")
+    done = run(command, small, "--table", "stmts.val")
     assert done.status == 0
     assert done.complaint.startswith(f"note: {small}: the log ends without STOP or ROTATE")
     text = done.out.decode("utf-8")
-    rows = run("rows", small, "--op", "insert", "--table", "stmts.val", "--format", "jsonl").records
-    verb = "DELETE FROM" if command == "undo" else "INSERT INTO"
-    found = [s for s in statements(text) if s.startswith(verb)]
-    assert len(found) == len(rows)
-    ids = [row["after"]["id"] for row in rows]
+    rows = run("rows", small, "--table", "stmts.val", "--format", "jsonl").records
+    verbs = {"insert": "DELETE FROM", "delete": "INSERT INTO", "update": "UPDATE"}
+    if command == "redo":
+        verbs |= {"insert": verbs["delete"], "delete": verbs["insert"]}
+    found = [s for s in statements(text) if s.startswith(tuple(verbs.values()))]
     if command == "undo":
-        ids.reverse()
-    for statement, key in zip(found, ids, strict=True):
-        assert "`stmts`.`val`" in statement and re.search(rf"\b{key}\b", statement)
+        rows.reverse()
+    for statement, row in zip(found, rows, strict=True):
+        assert statement.startswith(f"{verbs[row['op']]} `stmts`.`val`")
+        key = (row["after"] or row["before"])["id"]
+        assert re.search(rf"\b{key}\b", statement)
+
+
+@pytest.mark.parametrize("mode", ["refuse", "skip", "force"])
+def test_changes_that_later_ones_depend_on(run: Run, small: Path, mode: str) -> None:
+    """By default they are refused; they are left out, or carried out, where that is asked for."""
+    done = run("undo", small, "--op", "insert", "--table", "stmts.val", "--mode", mode, "--commit")
+    text = done.out.decode("utf-8")
+    inserts = text.count("delete stmts.val for ")
+    carried = sum(s.startswith("DELETE FROM") for s in statements(text))
+    refused, skipped = (text.count(f": {word}, no stat") for word in ("REFUSED", "SKIPPED"))
+    assert carried + refused + skipped == inserts
+    assert (refused > 0, skipped > 0) == (mode != "skip", mode == "skip")
+    assert done.status == (mode != "skip")
+    assert "-- later: " in text and "a later change depends on it (deleted): " in text
+    assert "nothing to commit" not in text
+    verdict = re.findall(r"THEN '(committed .*?)'", text)
+    left = "1 change was" if refused + skipped == 1 else f"{refused + skipped} changes were"
+    how = "skipped" if mode == "skip" else "refused and not carried out"
+    assert verdict[0] == f"committed {carried} statements; {left} {how}"
 
 
 def test_undo_of_an_update_sets_what_it_changed(run: Run, log: Path) -> None:
@@ -47,7 +68,16 @@ def test_undo_of_an_update_sets_what_it_changed(run: Run, log: Path) -> None:
     assert changed == {"name"}
     end = first["end_pos"]
     text = run(
-        "undo", log, "--table", "keyed.pk", "--op", "update", "--stop-position", end
+        "undo",
+        log,
+        "--table",
+        "keyed.pk",
+        "--op",
+        "update",
+        "--stop-position",
+        end,
+        "--mode",
+        "force",
     ).out.decode("utf-8")
     (statement,) = [s for s in statements(text) if s.startswith("UPDATE")]
     setting = re.findall(r"SET (.*?)\s+WHERE", statement, re.S)[0]

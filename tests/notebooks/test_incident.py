@@ -57,7 +57,7 @@ print(json.dumps({
     "by time": [record["values"] for record in by_time.records()],
     "weak": [finding["finding"] for finding in weak],
     "later": sorted(set(later["before.id"].tolist())),
-    "refused": len(refused),
+    "refused": len(plans) - len(forced),
     "free": sorted(key_of(plan)[0] for plan in free),
     "colliding": sorted(row["id"] for row in conflicts),
     "still as left": {row["id"]: row["still as left"] for row in conflicts},

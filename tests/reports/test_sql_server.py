@@ -342,7 +342,7 @@ class TestScript:
         server.query("INSERT INTO shop.stamp VALUES (1, 1, '2020-01-01 00:00:00')")
         kinds = {"id": "integer", "v": "integer", "at": "timestamp"}
         where = items({"id": 1, "v": 1, "at": "2020-01-01 00:00:00"}, kinds)
-        one = plan("update", "stamp", set=items({"v": 2}, kinds), where=where)
+        one = plan("update", "stamp", set=items({"v": 2}, kinds), where=where, keep=["at"])
         with server.connect() as session:
             assert execute(session, script([one], SqlOptions(commit=True)))[-1] == "committed"
         assert server.query("SELECT v, at + 0 FROM shop.stamp") == [(2, 20200101000000)]

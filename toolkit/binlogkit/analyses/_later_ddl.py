@@ -37,12 +37,14 @@ class Fate:
     """What became of a table after some point of the log.
 
     ``name``: its last one; ``renamed``: its columns by the names they had; ``gone``: why columns,
-    by those names, cannot be written or compared; ``refused``: why nothing of it can.
+    by those names, cannot be written or compared; ``dropped``: those of them that are no more;
+    ``refused``: why nothing of it can.
     """
 
     name: Name
     renamed: dict[str, str] = field(default_factory=dict)
     gone: dict[str, str] = field(default_factory=dict)
+    dropped: set[str] = field(default_factory=set)
     refused: str | None = None
 
     def take(self, boundary: Boundary) -> None:
@@ -60,6 +62,7 @@ class Fate:
         first = {new: old for old, new in self.renamed.items()}
         for column in done.dropped:
             self.gone.setdefault(first.get(column, column), f"was dropped later {place}")
+            self.dropped.add(first.get(column, column))
         for column, new in done.renamed.items():
             self.renamed[first.get(column, column)] = new
         first |= {new: first.get(old, old) for old, new in done.renamed.items()}
@@ -120,7 +123,8 @@ class LaterDDL:
 
 def _under_new_names(fate: Fate) -> Fate:
     gone = {fate.renamed.get(c, c): f"column {c} {why}" for c, why in fate.gone.items()}
-    return replace(fate, gone=gone)
+    dropped = {fate.renamed.get(c, c) for c in fate.dropped}
+    return replace(fate, gone=gone, dropped=dropped)
 
 
 def _named(batch: pa.RecordBatch, fate: Fate) -> pa.RecordBatch:

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from binlogkit.analyses._cells import Cells, image_cells
 from binlogkit.analyses._later_ddl import Fate
+from binlogkit.analyses.blocked import Blocked
 from binlogkit.analyses.plans import (
     PLAN_SCHEMA,
     Chosen,
@@ -27,7 +28,7 @@ from binlogkit.frames.text_columns import Mask, Part, separated
 from binlogkit.rows.ddl.keys import NO_ACTION
 
 _INEXACT = ("float", "double", "json")
-_STAMPS = ("timestamp", "datetime")  # may have ON UPDATE CURRENT_TIMESTAMP
+_STAMPS = ("timestamp", "datetime")  # what may have ON UPDATE CURRENT_TIMESTAMP
 _NO_VALUES = (
     ("undecodable", "is not decodable"),
     ("json_diff", "is known as a difference only"),
@@ -79,7 +80,7 @@ class Planner:
     """Turns changes of one table into plans; ``outcomes``: of transactions not committed; ``fate``:
     what became of the table afterwards; ``child``: a table of which rows that are not known went
     with deleted ones; ``referring``: the foreign keys that refer to the table, by which rows would
-    be changed, or go, unseen."""
+    be changed, or go, unseen; ``blocked``: the changes that others depend on."""
 
     facts: Facts
     schema: pa.Schema
@@ -88,6 +89,7 @@ class Planner:
     fate: Fate | None = None
     child: str | None = None
     referring: Sequence[Reference] = ()
+    blocked: Blocked | None = None
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The plans of a batch as a frame."""
@@ -112,14 +114,20 @@ class Planner:
         old, new = (after, before) if self.backwards else (before, after)
         kind = _OPPOSITE[op] if self.backwards else op
         every = np.ones(batch.num_rows, np.bool_)
-        reasons = Reasons(self._not_committed(batch))
-        draft = _Draft(self.facts, kind, old, new, reasons, every)
+        reasons, skipped, forced = Reasons(self._not_committed(batch)), ~every, ~every
+        if self.blocked is not None:
+            forced = self.blocked.forced(batch) & bool(self.facts.key)
+            there, why = reasons.none() & ~forced, self.blocked.reasons(batch)
+            reasons.add(there, why)
+            skipped = there & ~reasons.none() & self.blocked.skipped
+        draft = _Draft(self.facts, kind, old, new, reasons, every, forced)
         fate = self.fate
         if fate is not None and fate.refused is not None:
             reasons.add(every, fate.refused)
         elif self.facts.unnamed is None:
             draft.fill()
-            draft.refuse_gone({} if fate is None else fate.gone)
+            if fate is not None:
+                draft.refuse_gone(fate)
         else:
             reasons.add(every, f"the name of column {self.facts.unnamed} is not known")
         if self.child is not None and op == "delete":
@@ -132,7 +140,7 @@ class Planner:
         return PlanColumns(
             batch, self.backwards, kind, draft.chosen(draft.set, new),
             draft.chosen(draft.where, old), limit_one, reasons.texts, notes.texts,
-            list(draft.unreferred(self.referring)),
+            list(draft.kept()), list(draft.unreferred(self.referring)), skipped,
         )  # fmt: skip
 
     def _not_committed(self, batch: pa.RecordBatch) -> pa.StringArray:
@@ -148,8 +156,8 @@ class Planner:
 class _Draft:
     """Plans of one kind in the making: by column the rows in whose statements it stands.
 
-    ``old``: the rows as the statements find them; ``new``: as they leave them; ``left_out``: what
-    no condition compares.
+    ``old``: the rows as the statements find them; ``new``: as they leave them; ``forced``: which
+    of them are found by their keys alone; ``left_out``: what no condition compares.
     """
 
     facts: Facts
@@ -158,9 +166,11 @@ class _Draft:
     new: Mapping[str, Cells]
     reasons: Reasons
     every: Mask
+    forced: Mask
     set: dict[str, Mask] = field(default_factory=dict)
     where: dict[str, Mask] = field(default_factory=dict)
     left_out: dict[str, Mask] = field(default_factory=dict)
+    dropped: frozenset[str] = frozenset()
 
     def fill(self) -> None:
         """Choose the columns, and refuse the rows for which that cannot be."""
@@ -175,10 +185,10 @@ class _Draft:
             self.reasons.add(~_any(self.set.values(), self.every), "no column changes")
         self._fill_where(changed)
 
-    def refuse_gone(self, gone: Mapping[str, str]) -> None:
-        """Refuse the rows in whose statements columns stand that are not what they were; ``gone``:
-        these, each with the reason."""
-        for column, reason in gone.items():
+    def refuse_gone(self, fate: Fate) -> None:
+        """Refuse the rows in whose statements columns stand that are not what they were."""
+        self.dropped = frozenset(fate.dropped)
+        for column, reason in fate.gone.items():
             standing = [part[column] for part in (self.set, self.where) if column in part]
             self.reasons.add(_any(standing, self.every), reason)
 
@@ -214,8 +224,8 @@ class _Draft:
         for column, cells in old.items():
             if column in facts.key:
                 continue
-            guards = ~cells.missing
-            if self.kind == "update" and facts.key and facts.kinds[column] not in _STAMPS:
+            guards = ~cells.missing & ~self.forced
+            if self.kind == "update" and facts.key:
                 guards &= changed[column]
             left = guards & _not_comparable(cells, facts.kinds[column])
             self.where[column], self.left_out[column] = guards & ~left, left
@@ -236,6 +246,15 @@ class _Draft:
                 if cells[column].special:
                     unreadable = rows & cells[column].holds(word)
                     self.reasons.add(unreadable, f"a value of {column} {what}")
+
+    def kept(self) -> Iterator[tuple[str, Mask]]:
+        """The columns that an update leaves as they are, though a server may set them by itself."""
+        there, facts = self.reasons.none(), self.facts
+        for column in self.old if self.kind == "update" else ():
+            if facts.kinds[column] in _STAMPS and column not in facts.generated | self.dropped:
+                rows = there & ~self.set.get(column, np.zeros_like(there))
+                if rows.any():
+                    yield column, rows
 
     def unreferred(self, referring: Iterable[Reference]) -> Iterator[tuple[Reference, Mask]]:
         """By which foreign keys no row may refer to which rows that are not refused: with a row

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, overload
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,9 @@ from binlogkit.errors import UsageError
 from binlogkit.frames.fields.field import arrow_type, fields
 from binlogkit.frames.generic import json_texts
 from binlogkit.frames.text_columns import Mask, Part, joined
+
+if TYPE_CHECKING:
+    from binlogkit.analyses.dependents.found import Dependences
 
 #: Where a change stands, as fields of what is told of it.
 CHANGE = (
@@ -41,11 +44,14 @@ PLANS = fields(
     ("table", "string", "table"),
     ("kind", "string", "what the statement does: insert, update or delete"),
     ("set", "list<item>", "columns to write; an item has column, value (JSON), type, generated"),
+    ("keep", "list<string>", "columns written as they are: ON UPDATE CURRENT_TIMESTAMP may be "
+     "theirs"),
     ("where", "list<item>", "what finds the row and guards it, items as in set"),
     ("unreferred", "list<reference>", "foreign keys by which no row may refer to it, since the "
      "server would change or take such rows along: db, table, columns, and those they refer to"),
     ("limit_one", "boolean", "rows equal in every column may be there: only one is meant"),
     ("refused", "string?", "why there is no statement, null where there is one"),
+    ("skipped", "boolean", "whether that is because later changes depend on it, and was asked for"),
     ("note", "string?", "what the statement does not check, null if nothing"),
 )  # fmt: skip
 _ITEM = pa.struct(
@@ -97,8 +103,9 @@ class PlanColumns:
     """Plans of one ``kind``, a row each.
 
     ``changes``: where they come from, in a batch's columns; ``set`` and ``where``: no column stands
-    in a row that is refused; ``refused`` and ``note``: null where there is none; ``unreferred``: by
-    which foreign keys no row may refer to those of which rows.
+    in a row that is refused; ``refused`` and ``note``: null where there is none; ``keep``: which
+    columns stay as they are in which rows; ``unreferred``: by which foreign keys no row may refer
+    to those of which rows; ``skipped``: which of those refused are left out as was asked for.
     """
 
     changes: pa.RecordBatch
@@ -109,7 +116,9 @@ class PlanColumns:
     limit_one: Mask
     refused: pa.StringArray
     note: pa.StringArray
+    keep: Sequence[tuple[str, Mask]] = ()
     unreferred: Sequence[tuple[Reference, Mask]] = ()
+    skipped: Mask | None = None
 
     @property
     def table(self) -> tuple[str, str]:
@@ -124,10 +133,12 @@ class PlanColumns:
             "step": pc.negate(seq) if self.backwards else seq,
             "kind": pa.repeat(self.kind, rows),
             "set": _items(self.set, rows),
+            "keep": _listed(self.keep, rows, pa.string(), str),
             "where": _items(self.where, rows),
-            "unreferred": _references(self.unreferred, rows),
+            "unreferred": _listed(self.unreferred, rows, _REFERENCE, attrgetter("record")),
             "limit_one": pa.array(self.limit_one),
             "refused": self.refused,
+            "skipped": pa.array(_none(rows) if self.skipped is None else self.skipped),
             "note": self.note,
         }
         arrays = []
@@ -193,14 +204,20 @@ def _items(columns: Sequence[Chosen], rows: int) -> pa.ListArray:
     return pa.ListArray.from_arrays(offsets, items, type=pa.list_(_ITEM))
 
 
-def _references(known: Sequence[tuple[Reference, Mask]], rows: int) -> pa.ListArray:
-    """For each row the foreign keys by which none may refer to it."""
-    found: list[list[dict[str, Any]]] = [[] for _ in range(rows if known else 0)]
-    for reference, those in known:
+def _listed(
+    known: Sequence[tuple[Any, Mask]], rows: int, kind: pa.DataType, form: Callable[[Any], Any]
+) -> pa.ListArray:
+    """For each row those of some things that hold for it."""
+    found: list[list[Any]] = [[] for _ in range(rows if known else 0)]
+    for thing, those in known:
         for row in np.flatnonzero(those).tolist():
-            found[row].append(reference.record)
-    empty = pa.array([[]], _NESTED["list<reference>"])
+            found[row].append(form(thing))
+    empty = pa.array([[]], pa.list_(kind))
     return pa.array(found, empty.type) if known else pa.repeat(empty[0], rows)
+
+
+def _none(rows: int) -> Mask:
+    return np.zeros(rows, np.bool_)
 
 
 def no_texts(rows: int) -> pa.StringArray:
@@ -245,16 +262,18 @@ def size_of(batch: pa.RecordBatch) -> int:
 class Plans(Sequence[dict[str, Any]]):
     """Plans in the order of their execution, as mappings; see :data:`analyses.undo.PLANS`.
 
-    ``chosen``: whose changes they are of; ``gaps``: where changes may be missing that they do not
-    know of; ``assumes``: what they stand on that the log does not show; a sentence each;
-    ``dependences``: reads what depends on them, None where nothing is taken back.
+    ``chosen``: whose changes they are of; ``later``: what later changes depend on those, and what
+    was done about it; ``gaps``: where changes may be missing that they do not know of; ``assumes``:
+    what they stand on that the log does not show; a sentence each. ``dependences``: what depends on
+    them, None where nothing is taken back.
     """
 
     def __init__(self, pieces: Iterable[Piece], *, backwards: bool) -> None:
         self.chosen: tuple[str, ...] = ()
+        self.later: tuple[str, ...] = ()
         self.gaps: tuple[str, ...] = ()
         self.assumes: tuple[str, ...] = ()
-        self.dependences: Callable[[], tuple[pa.Table, pa.Table]] | None = None
+        self.dependences: Dependences | None = None
         self._pieces = list(pieces)
         sizes = [piece.batch.num_rows for piece in self._pieces]
         self._starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
@@ -285,21 +304,20 @@ class Plans(Sequence[dict[str, Any]]):
         """The changes that depend on those taken back and are not taken back themselves, in the
         log's order: :data:`analyses.dependents.found.DEPENDENCES`; the package says what depends.
 
-        At the first call the log is read again, for the tables concerned, whose changes are held.
         UsageError: the plans make changes again.
         """
-        return self._dependences[0]
+        return self._dependences.dependents
 
     def conflicts(self) -> pa.Table:
-        """The changes taken back on which such dependents depend, each with one of them; declared
-        and read as those of :meth:`dependents`."""
-        return self._dependences[1]
+        """The chosen changes on which such dependents depend, each with one of them; declared as
+        those of :meth:`dependents`."""
+        return self._dependences.conflicts
 
-    @cached_property
-    def _dependences(self) -> tuple[pa.Table, pa.Table]:
+    @property
+    def _dependences(self) -> Dependences:
         if self.dependences is None:
             raise UsageError("dependents are those of changes that are taken back: of undo")
-        return self.dependences()
+        return self.dependences
 
     def chunks(self) -> Iterator[Chunk]:
         """All plans by the column, in chunks of which the texts are not large but for one row's."""

@@ -27,6 +27,7 @@ from binlogkit.analyses._frames import (
 from binlogkit.analyses._later_ddl import LaterDDL
 from binlogkit.analyses._planner import Facts, Planner
 from binlogkit.analyses._savepoints import undone_mask, undone_ranges
+from binlogkit.analyses.blocked import Blocked
 from binlogkit.analyses.plans import (
     PLAN_SCHEMA,
     PLANS,
@@ -97,6 +98,7 @@ def plans(
     boundaries: Any = None,
     unknown_children: Mapping[tuple[str, str], str] | None = None,
     referring: Iterable[Reference] = (),
+    blocked: Blocked | None = None,
     backwards: bool,
 ) -> Plans:
     """The plans of a whole log: to take changes back, or to make them again.
@@ -106,7 +108,8 @@ def plans(
     to tables, also after the changes, whose statements are then for the tables as they are in the
     end; ``unknown_children``: tables of which a deleted row took others' rows along, below the log,
     with such another table whose rows are not known; ``referring``: the foreign keys, where the
-    server acts on them with the statements; the rest as for :func:`undo`.
+    server acts on them with the statements; ``blocked``: what later changes depend on; the rest as
+    for :func:`undo`.
     """
     outcomes, undone = _outcomes(transactions), undone_mask(undone_ranges(statements))
     later = LaterDDL(read_boundaries(boundaries))
@@ -118,7 +121,7 @@ def plans(
         child = (unknown_children or {}).get(_table(batch))
         for part, fate in later.parts(_happened(batch.select(_NEEDED), undone)):
             facts, keys = Facts.of(part.schema, None), parents.get(_table(part), ())
-            planner = Planner(facts, part.schema, backwards, outcomes, fate, child, keys)
+            planner = Planner(facts, part.schema, backwards, outcomes, fate, child, keys, blocked)
             pieces.append(Piece(part, planner.columns))
     pieces.append(_refused(refused, backwards))
     return Plans(pieces, backwards=backwards)

@@ -18,7 +18,7 @@ from binlogkit.cli.startup import arrow_without_pandas
 from binlogkit.cli.status import ENDS, FINDINGS, complain, note, status_of
 
 
-def _script(arguments: dict[str, Any], *, backwards: bool) -> int:
+def _script(arguments: dict[str, Any], title: str) -> int:
     from binlogkit import __version__
     from binlogkit.reports.output import destination
     from binlogkit.reports.sql import Script, SqlOptions
@@ -29,10 +29,13 @@ def _script(arguments: dict[str, Any], *, backwards: bool) -> int:
     whole = arguments.pop("by_transaction")
     log = open_input(arguments)
     filters = filters_of(arguments)
-    make = log.undo if backwards else log.redo
-    plans = make(despite_gaps=despite, by_transaction=whole, **filters)
+    if title == "undo":
+        mode = arguments.pop("mode")
+        plans = log.undo(mode=mode, despite_gaps=despite, by_transaction=whole, **filters)
+    else:
+        plans = log.redo(despite_gaps=despite, by_transaction=whole, **filters)
     options = SqlOptions(
-        title="undo" if backwards else "redo",
+        title=title,
         made_by=" ".join([f"binlogkit {__version__}:", "binlogkit", *sys.argv[1:]]),
         commit=commit,
         despite_refused=refused,
@@ -45,6 +48,8 @@ def _script(arguments: dict[str, Any], *, backwards: bool) -> int:
         complain(f"{script.refused} of {len(plans)} changes have no statement; the script says why")
     for told in plans.chosen[: output != "-"]:  # a script that is printed says so itself
         note(f"chosen: {told}")
+    for told in plans.later[: output != "-"]:
+        note(f"later: {told}")
     return max(
         status_of(log, filters, nothing=not len(plans), notes=ENDS),
         FINDINGS if script.refused else 0,
@@ -82,17 +87,25 @@ def _script_command(command: Callable[..., int]) -> Callable[..., int]:
 
 @click.command("undo")
 @_script_command
+@click.option(
+    "--mode",
+    type=click.Choice(["refuse", "skip", "cascade", "force"]),
+    default="refuse",
+    show_default=True,
+    help="What is done with changes that later ones depend on: refuse them, leave them out, take "
+    "the later ones back as well, or overwrite what those made of the rows.",
+)
 def command(**arguments: Any) -> int:
     """Print the SQL that takes the chosen changes back, last change first.
 
     Each statement sets only the columns that its change touched, and finds the row only while it
     holds what the change left.
     """
-    return _script(arguments, backwards=True)
+    return _script(arguments, "undo")
 
 
 @click.command("redo")
 @_script_command
 def redo(**arguments: Any) -> int:
     """Print the SQL that makes the chosen changes again, first change first."""
-    return _script(arguments, backwards=False)
+    return _script(arguments, "redo")

@@ -13,64 +13,84 @@ from binlogkit.rows.schema import TableDefinition
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from binlogkit.analyses.dependents.found import Dependences
     from binlogkit.analyses.point_in_time.boundary import Boundary
+    from binlogkit.analyses.point_in_time.codes import Integers
     from binlogkit.analyses.references import Reference
     from binlogkit.log.streams import Streams
 
 Name = tuple[str, str]
 
 
-class Dependences:
-    """Reads, when it is called, what depends on changes; see :meth:`Plans.dependents`.
+class Others:
+    """The changes of a log that may depend on chosen ones, read when first asked for.
 
-    ``changes``: those taken back, whole as far as that is known, with those that ``went`` below
-    the log; ``definitions``: of all tables, at any time, in order; ``boundaries``: all there are;
-    ``transactions``, ``statements``: the ledgers; ``struck``: foreign keys act below the log.
+    ``wanted``: what the chosen ones were chosen by; ``definitions``: of all tables, at any time, in
+    order; ``boundaries``: all there are; ``transactions``, ``statements``: the ledgers; ``struck``:
+    foreign keys act below the log; ``by_transaction``: changes depend on each other with all of
+    their transactions, so that any may.
     """
 
     def __init__(
         self,
         log: Streams,
-        changes: Sequence[pa.RecordBatch],
-        went: Sequence[pa.RecordBatch],
+        wanted: Filters,
         definitions: Iterable[TableDefinition],
         boundaries: Sequence[Boundary],
         transactions: pa.Table,
         statements: pa.Table,
-        sources: frozenset[str],
         *,
         struck: bool,
+        by_transaction: bool,
     ) -> None:
-        below = {id(batch) for batch in went}
-        self._log, self._sources, self._struck = log, sources, struck
-        self._went = list(went)
-        self._changes = [batch for batch in changes if batch.num_rows and id(batch) not in below]
+        self._log, self._wanted, self._struck = log, wanted, struck
+        self._whole = by_transaction
         self._definitions = list(definitions)
         self._boundaries, self._renames = boundaries, [b for b in boundaries if b.new_name]
         self._ledgers = transactions, statements
+        self._read: list[pa.RecordBatch] | None = None
+        self._gaps = False
 
-    def __call__(self) -> tuple[pa.Table, pa.Table]:
-        """The dependents, and the conflicts."""
+    def dependences(
+        self, chosen: Sequence[pa.RecordBatch], went: Sequence[pa.RecordBatch]
+    ) -> Dependences:
+        """What depends on changes; these are whole, as far as that is known, and among them those
+        that ``went`` below the log."""
+        import pyarrow as pa
+
         from binlogkit.analyses.dependents.found import dependences
         from binlogkit.analyses.dependents.gathered import Gathered
 
+        below = {id(batch) for batch in went}
+        own = [batch for batch in chosen if batch.num_rows and id(batch) not in below]
         keys = self._keys()
-        own = [np.asarray(batch["seq"]) for batch in self._changes]
-        seqs = np.concatenate([np.zeros(0, np.int64), *own])
-        rest, gaps = self._others(self._concerned(keys), seqs)
-        went = [self._marked(batch) for batch in self._went if batch.num_rows]
-        given = [self._counted(batch) for batch in (*self._changes, *went, *rest)]
+        seqs = np.concatenate([np.zeros(0, np.int64), *(np.asarray(b["seq"]) for b in own)])
+        if self._read is None:
+            self._read = list(self._others(self._concerned(keys, [*own, *went]), seqs))
+        rest = [_without(batch, pa.array(seqs, pa.int64())) for batch in self._read]
+        marked = [self._marked(batch) for batch in went if batch.num_rows]
+        given = [self._counted(batch) for batch in (*own, *marked, *rest)]
         named = [part for batch in given if batch.num_rows for part in self._named(batch)]
-        gone = [np.asarray(batch["seq"]) for batch in self._went]
         begun = {
             self._last(b.name, b.seq)
             for b in self._boundaries
             if b.action == "create" and not b.conditional
         }
+        gone = [np.asarray(batch["seq"]) for batch in went]
         return dependences(
             Gathered(named, self._definitions), keys, np.unique(np.concatenate([seqs, *gone])),
-            struck=self._struck, complete=frozenset() if gaps else frozenset(begun),
+            struck=self._struck, complete=frozenset() if self._gaps else frozenset(begun),
+            by_transaction=self._whole,
         )  # fmt: skip
+
+    def changes(self, seqs: Integers) -> list[pa.RecordBatch]:
+        """Some of the others, as they were read."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        wanted = pa.array(seqs, pa.int64())
+        found = [batch.filter(pc.is_in(batch["seq"], wanted)) for batch in self._read or ()]
+        return [batch for batch in found if batch.num_rows]
 
     def _keys(self) -> list[Reference]:
         """The foreign keys that there were at any time."""
@@ -84,28 +104,33 @@ class Dependences:
                 found += references({**last, name: older}.values())
         return list(dict.fromkeys(found))
 
-    def _others(self, names: set[Name], seqs: object) -> tuple[list[pa.RecordBatch], bool]:
-        """The changes of tables but those taken back, and whether some may be missing."""
+    def _others(self, names: set[Name], seqs: Integers) -> Iterator[pa.RecordBatch]:
+        """The changes of tables but those chosen, as far as they may depend on them."""
         import pyarrow as pa
-        import pyarrow.compute as pc
 
         from binlogkit.log.streams import Streams
 
-        again = Streams(self._log.carriers, self._log.options)
+        wanted = self._wanted
         tables = tuple(TableName(*name) for name in sorted(names))
-        wanted = Filters(tables=tables, sources=self._sources)
-        known = pa.array(seqs, pa.int64())
-        read = (each.batch for each in again.read_batches(again.reading(), wanted))
-        rest = [batch.filter(pc.invert(pc.is_in(batch["seq"], known))) for batch in read]
-        return [batch for batch in rest if batch.num_rows], bool(again.gaps)
+        every = self._whole or not _by_table(wanted)
+        if not len(seqs) or not (every or any(not wanted.wants_table(*name) for name in names)):
+            return
+        filters = Filters(sources=wanted.sources, tables=() if self._whole else tables)
+        again = Streams(self._log.carriers, self._log.options)
+        known, first = pa.array(seqs, pa.int64()), seqs.min()
+        for each in again.read_batches(again.reading(), filters):
+            batch = _without(each.batch, known)
+            if batch.num_rows and (_keyless_or_partial(batch) or batch["seq"][-1].as_py() > first):
+                yield batch
+        self._gaps = bool(again.gaps)
 
-    def _concerned(self, keys: Iterable[Reference]) -> set[Name]:
-        """The tables of the changes, under all their names, and those that foreign keys join."""
+    def _concerned(self, keys: Iterable[Reference], changes: Sequence[pa.RecordBatch]) -> set[Name]:
+        """The tables of changes, under all their names, and those that foreign keys join."""
         pairs = [(key.child, key.parent) for key in keys]
         pairs += [(b.name, b.new_name) for b in self._renames if b.new_name]
         found = {
             (batch["db"][0].as_py(), batch["table"][0].as_py())
-            for batch in (*self._changes, *self._went)
+            for batch in changes
             if batch.num_rows
         }
         while more := {n for p in pairs if not found.isdisjoint(p) for n in p} - found:
@@ -155,3 +180,25 @@ class Dependences:
             if boundary.seq > seq and boundary.name == name and boundary.new_name:
                 name = boundary.new_name
         return name
+
+
+def _by_table(wanted: Filters) -> bool:
+    """Whether nothing but tables, and servers, chose changes: then all of a table's are."""
+    plain = Filters(
+        tables=wanted.tables, exclude_tables=wanted.exclude_tables, sources=wanted.sources
+    )
+    return wanted == plain
+
+
+def _without(batch: pa.RecordBatch, seqs: pa.Array) -> pa.RecordBatch:
+    import pyarrow.compute as pc
+
+    return batch.filter(pc.invert(pc.is_in(batch["seq"], seqs)))
+
+
+def _keyless_or_partial(batch: pa.RecordBatch) -> bool:
+    """Whether changes matter also before the chosen ones: of rows that are counted, or to tell what
+    later images do not hold."""
+    key = (batch.schema.metadata or {}).get(b"binlogkit:key", b"[]")
+    states = (batch["before_state"], batch["after_state"])
+    return key == b"[]" or any(state.null_count < batch.num_rows for state in states)

@@ -343,6 +343,7 @@ class Log(Streams):
     def undo(
         self,
         *,
+        mode: str = "refuse",
         despite_gaps: bool = False,
         by_transaction: bool = False,
         **filters: Unpack[FilterArgs],
@@ -352,11 +353,17 @@ class Log(Streams):
         A sequence of mappings as analyses.undo.PLANS says, each made when it is asked for; one that
         is ``refused`` says why. Its ``chosen`` says whose changes they are: filters by table or
         time may choose those of several transactions, and parts of them. ``by_transaction``: all
-        changes of the transactions that the filters touch. GapError: changes of the chosen tables
-        may be missing, and the rows may have been changed in ways that are not known;
+        changes of the transactions that the filters touch, which are units then. ``mode``: what is
+        done with a change that others depend on which are not chosen (see analyses.dependents):
+        ``refuse``: it is refused; ``skip``: left out, which does not keep the script from
+        committing; ``cascade``: the others are taken back as well; ``force``: where they touched
+        nothing but its row it is taken back whatever the row has become, else refused. The log is
+        read again where such others may be, and the changes of the tables concerned are held; what
+        was found is in ``later``, ``dependents()`` and ``conflicts()``. GapError: changes of the
+        chosen tables may be missing, and the rows may have been changed in ways that are not known;
         ``despite_gaps``: the plans are made all the same, and their script names the gaps.
         """
-        return self._plans(True, despite_gaps, by_transaction, filters)
+        return self._plans(mode, despite_gaps, by_transaction, filters)
 
     def redo(
         self,
@@ -366,15 +373,15 @@ class Log(Streams):
         **filters: Unpack[FilterArgs],
     ) -> Plans:
         """Plans that make the chosen changes again, first first; see :meth:`undo`."""
-        return self._plans(False, despite_gaps, by_transaction, filters)
+        return self._plans(None, despite_gaps, by_transaction, filters)
 
     def _plans(
-        self, backwards: bool, despite_gaps: bool, by_transaction: bool, filters: FilterArgs
+        self, mode: str | None, despite_gaps: bool, by_transaction: bool, filters: FilterArgs
     ) -> Plans:
         from binlogkit.log.undo import plans_of
 
         plans = plans_of(
-            self, backwards=backwards, despite_gaps=despite_gaps, by_transaction=by_transaction,
+            self, mode=mode, despite_gaps=despite_gaps, by_transaction=by_transaction,
             **filters,
         )  # fmt: skip
         warn_of_unmet(self, filters, nothing=not len(plans), level=4)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Unpack
 
 from binlogkit.errors import GapError, UsageError
 from binlogkit.log.cascaded import Children
-from binlogkit.log.dependents import Dependences
+from binlogkit.log.dependents import Others
 from binlogkit.log.gaps import assumed
+from binlogkit.log.undo_sentences import chosen, dependent
 from binlogkit.rows.filter_args import FilterArgs
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.soundness import Gap
@@ -20,90 +21,125 @@ if TYPE_CHECKING:
     from binlogkit.analyses.plans import Plans
     from binlogkit.log.streams import Streams
 
-_SUM = "changes"
-_LISTED = 10  # transactions, and connections, that are named
-
 
 def plans_of(
     log: Streams,
     *,
-    backwards: bool,
+    mode: str | None,
     despite_gaps: bool = False,
     by_transaction: bool = False,
     **filters: Unpack[FilterArgs],
 ) -> Plans:
-    """See :meth:`binlogkit.log.log.Log.undo`."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    from binlogkit.analyses.point_in_time import read_boundaries
-    from binlogkit.analyses.references import references
-    from binlogkit.analyses.undo import plans
-    from binlogkit.frames.statements import Boundaries, Statements
-    from binlogkit.frames.transactions import Transactions
-
-    wanted, whole = Filters.build(**filters), None
-    if by_transaction:
-        whole, wanted = _touched(log, wanted), Filters(sources=wanted.sources)
-    transactions, statements = Transactions(), Statements(Filters(sources=wanted.sources))
-    boundaries, reading = Boundaries(wanted), log.reading()
-    later = Boundaries(Filters(sources=wanted.sources))  # also what happened after the changes
-    versions = set[str]()
-    views = (
-        transactions.take,
-        statements.take,
-        boundaries.take,
-        later.take,
-        lambda window: versions.add(window.server_version),
-    )
-    read = (batch.batch for batch in log.read_batches(reading, wanted, views=views))
-    changes = [_those(batch, whole) for batch in read]
-    sources = {source for c in changes for source in c.column("source").unique().to_pylist()}
-    log.one_history(sources, "the changes are")
-    happened = _those(boundaries.finish(folded=reading.folded), whole)
-    children, events = None, []
-    newest = max(map(version_tuple, versions), default=(0, 0, 0))
-    if backwards:
-        known = log.options.catalog
-        definitions = [c.definition for c in later.changes.values() if c.definition is not None]
-        definitions += [] if known is None else known.tables()
-        cascade = newest < CASCADES_LOGGED
-        rows = happened.filter(pc.equal(happened["action"], "truncate")).to_pylist()
-        children = Children(
-            log, changes, definitions, wanted.sources, cascade=cascade,
-            truncated=[row for row in rows if wanted.wants_table(row["db"], row["table"])],
-        )  # fmt: skip
-        restored = pa.array(sorted(children.restored), pa.int64())
-        happened = happened.filter(pc.invert(pc.is_in(happened["seq"], restored)))
-        events = read_boundaries(later.finish(folded=reading.folded), later.changes)
-    outcomes, texts = transactions.finish(Filters(sources=wanted.sources)), statements.finish()
-    found = plans(
-        children.changes if children else changes,
-        _refused(happened, wanted),
-        transactions=outcomes,
-        statements=texts,
-        boundaries=[
-            boundary
-            for boundary in events
-            if children is None or boundary.seq not in children.restored
-        ]
-        if backwards
-        else None,
-        backwards=backwards,
-        unknown_children=children.unknown if children else {},
-        referring=references(reading.series.definitions(sources)) if backwards else (),
-    )
-    found.chosen = chosen(changes)
-    if children is not None:
-        found.dependences = Dependences(
-            log, children.changes, children.went, definitions, events, outcomes, texts,
-            wanted.sources, struck=cascade,
-        )  # fmt: skip
-    found.assumes = assumed(log, newest)
-    found.gaps = tuple(str(gap) for gap in log.gaps if _concerns(gap, wanted))
+    """See :meth:`binlogkit.log.log.Log.undo`; without a mode changes are made again."""
+    wanted = Filters.build(**filters)
+    selection = Selection(log, wanted, by_transaction=by_transaction)
+    found = selection.again() if mode is None else selection.undone(mode)
+    found.chosen = chosen(selection.changes)
+    found.assumes = assumed(log, selection.newest)
+    found.gaps = tuple(str(gap) for gap in selection.gaps if _concerns(gap, wanted))
     if found.gaps and not despite_gaps:
         raise GapError(found.gaps)
     return found
+
+
+class Selection:
+    """The chosen changes, and what the same reading tells that their plans need.
+
+    ``changes``: in the canonical schema; ``newest``: the server version; ``gaps``: those met.
+    """
+
+    def __init__(self, log: Streams, wanted: Filters, *, by_transaction: bool) -> None:
+        from binlogkit.analyses.references import references
+        from binlogkit.frames.statements import Boundaries, Statements
+        from binlogkit.frames.transactions import Transactions
+
+        self._log, self._asked, whole = log, wanted, None
+        if by_transaction:
+            whole, wanted = _touched(log, wanted), Filters(sources=wanted.sources)
+        self._wanted, self._by_transaction = wanted, by_transaction
+        of_sources = Filters(sources=wanted.sources)
+        transactions, statements = Transactions(), Statements(of_sources)
+        boundaries, reading = Boundaries(wanted), log.reading()
+        later = Boundaries(of_sources)  # also what happened after the changes
+        versions = set[str]()
+        views = (
+            transactions.take,
+            statements.take,
+            boundaries.take,
+            later.take,
+            lambda window: versions.add(window.server_version),
+        )
+        read = (batch.batch for batch in log.read_batches(reading, wanted, views=views))
+        self.changes: list[pa.RecordBatch] = [_those(batch, whole) for batch in read]
+        sources = {s for c in self.changes for s in c.column("source").unique().to_pylist()}
+        log.one_history(sources, "the changes are")
+        self._happened = _those(boundaries.finish(folded=reading.folded), whole)
+        self._later = later.finish(folded=reading.folded), later.changes
+        self._ledgers = transactions.finish(of_sources), statements.finish()
+        self._references = references(reading.series.definitions(sources))
+        self.newest = max(map(version_tuple, versions), default=(0, 0, 0))
+        self.gaps = tuple(log.gaps)
+
+    def again(self) -> Plans:
+        """Plans that make the changes again."""
+        from binlogkit.analyses.undo import plans
+
+        outcomes, texts = self._ledgers
+        refused = _refused(self._happened, self._wanted)
+        return plans(
+            self.changes, refused, transactions=outcomes, statements=texts, backwards=False
+        )
+
+    def undone(self, mode: str) -> Plans:
+        """Plans that take the changes back; ``mode``: what is done where others depend on them."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        from binlogkit.analyses.blocked import MODES, Blocked
+        from binlogkit.analyses.point_in_time import read_boundaries
+        from binlogkit.analyses.undo import plans
+
+        if mode not in MODES:
+            raise UsageError(f"mode is one of {', '.join(MODES)}, not {mode!r}")
+        log, wanted, (outcomes, texts) = self._log, self._wanted, self._ledgers
+        boundaries, changed = self._later
+        events = read_boundaries(boundaries, changed)
+        known = log.options.catalog
+        definitions = [c.definition for c in changed.values() if c.definition is not None]
+        definitions += [] if known is None else known.tables()
+        cascade = self.newest < CASCADES_LOGGED
+        emptied = self._happened.filter(pc.equal(self._happened["action"], "truncate")).to_pylist()
+        emptied = [row for row in emptied if wanted.wants_table(row["db"], row["table"])]
+        others = Others(
+            log, wanted, definitions, events, outcomes, texts,
+            struck=cascade, by_transaction=self._by_transaction,
+        )  # fmt: skip
+        changes, first = self.changes, None
+        while True:
+            children = Children(
+                log, changes, definitions, wanted.sources, cascade=cascade, truncated=emptied
+            )
+            found = others.dependences(children.changes, children.went)
+            first = first or found
+            if mode != "cascade" or not len(found.dependent):
+                break
+            changes = [*changes, *others.changes(found.dependent)]
+        restored = pa.array(sorted(children.restored), pa.int64())
+        kept = self._happened.filter(pc.invert(pc.is_in(self._happened["seq"], restored)))
+        made = plans(
+            children.changes,
+            _refused(kept, wanted),
+            transactions=outcomes,
+            statements=texts,
+            boundaries=[event for event in events if event.seq not in children.restored],
+            backwards=True,
+            unknown_children=children.unknown,
+            referring=self._references,
+            blocked=Blocked.of(found, mode),
+        )
+        made.dependences = found
+        made.later = dependent(found, mode, first if mode == "cascade" else None)
+        return made
 
 
 def _touched(log: Streams, wanted: Filters) -> pa.Array:
@@ -122,48 +158,6 @@ def _those(changes: Any, whole: pa.Array | None) -> Any:
     import pyarrow.compute as pc
 
     return changes if whole is None else changes.filter(pc.is_in(changes["tx"], whole))
-
-
-def chosen(changes: Sequence[pa.RecordBatch]) -> tuple[str, ...]:
-    """Whose changes these are, in sentences: how many transactions and connections they are of,
-    and, where they are few, how many changes of which."""
-    import pyarrow as pa
-
-    names = ["tx", "gtid", "thread_id"]
-    parts = [pa.Table.from_batches([batch.select(names)]) for batch in changes]
-    if not sum(part.num_rows for part in parts):
-        return ()
-    facts = [part.group_by(names).aggregate([([], "count_all")]) for part in parts]
-    schema = pa.schema(
-        [("tx", "int64"), ("gtid", "string"), ("thread_id", "int64"), (_SUM, "int64")]
-    )
-    plain = [fact.rename_columns(schema.names).cast(schema) for fact in facts]
-    found = pa.concat_tables(plain).group_by(names).aggregate([(_SUM, "sum")])
-    rows = found.rename_columns(schema.names).sort_by("tx").to_pylist()
-    rows.sort(key=lambda row: row[_SUM], reverse=True)
-    threads = {row["thread_id"] for row in rows}
-    told = [
-        f"{_counted(sum(row[_SUM] for row in rows), 'change')} of "
-        f"{_counted(len({row['tx'] for row in rows}), 'transaction')} on "
-        f"{_counted(len(threads), 'connection')}"
-    ]
-    if len(rows) > _LISTED:
-        return (*told, f"the connections are the threads {_listed(threads)}")
-    for row in rows:
-        gtid = f"GTID {row['gtid']}" if row["gtid"] else "a transaction without GTID"
-        thread = "a thread not known" if row["thread_id"] is None else f"thread {row['thread_id']}"
-        told.append(f"{_counted(row[_SUM], 'change')} of {gtid} on {thread}")
-    return tuple(told)
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
-
-
-def _listed(threads: set[int | None]) -> str:
-    known = sorted(thread for thread in threads if thread is not None)
-    more = ["\N{HORIZONTAL ELLIPSIS}"] if len(threads) > _LISTED or None in threads else []
-    return ", ".join([*map(str, known[:_LISTED]), *more])
 
 
 def _concerns(gap: Gap, wanted: Filters) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -23,11 +23,12 @@ from binlogkit.reports._statements import (
     FORMS,
     INEXACT,
     LONG_STATEMENT,
+    NO_STATEMENT,
     NO_VALUE,
     READ,
-    STAMPS,
     TOO_LONG,
     counts_referring,
+    kept,
     names_of,
     origin,
     reads,
@@ -36,13 +37,15 @@ from binlogkit.reports._statements import (
 )
 
 
-def chunk_lines(chunk: Chunk, first: int) -> tuple[bytes, int, int]:
+def chunk_lines(chunk: Chunk, first: int) -> tuple[bytes, int, int, int]:
     """The lines of a chunk, of which the plans have the numbers from ``first`` on; how many plans
-    have no statement, and how many statements write a row."""
-    made, refused, written = [], 0, 0
+    are refused, how many skipped, and how many statements write a row."""
+    made, refused, skipped, written = [], 0, 0, 0
     for places, plans in chunk:
         reasons = _reasons(plans)
-        refused += len(reasons.texts) - reasons.texts.null_count
+        left = 0 if plans.skipped is None else int(plans.skipped.sum())
+        skipped += left
+        refused += len(reasons.texts) - reasons.texts.null_count - left
         written += reasons.texts.null_count if plans.kind != "delete" else 0
         made.append(_lines(plans, reasons, pa.array(places + first).cast(pa.string())))
     texts, order = made[0], chunk[0][0]
@@ -50,7 +53,7 @@ def chunk_lines(chunk: Chunk, first: int) -> tuple[bytes, int, int]:
         texts, order = pa.concat_arrays(made), np.concatenate([places for places, _ in chunk])
     if (np.diff(order) < 0).any():
         texts = texts.take(pa.array(np.argsort(order)))
-    return bytes_of(texts).tobytes(), refused, written
+    return bytes_of(texts).tobytes(), refused, skipped, written
 
 
 def _lines(plans: PlanColumns, reasons: Reasons, number: pa.StringArray) -> pa.StringArray:
@@ -59,7 +62,10 @@ def _lines(plans: PlanColumns, reasons: Reasons, number: pa.StringArray) -> pa.S
     refused = said = None
     if not there.all():
         reason = words(reasons.texts, lambda text: escaped(text or "").rstrip())
-        parts: list[Part] = [*told, "-- ", number, ": REFUSED, no statement: ", reason, "\n"]
+        how: Part = NO_STATEMENT[0]
+        if plans.skipped is not None and plans.skipped.any():
+            how = pc.if_else(pa.array(plans.skipped), *reversed(NO_STATEMENT))
+        parts: list[Part] = [*told, "-- ", number, how, reason, "\n"]
         refused = joined(parts, rows)
         if not there.any():
             return refused
@@ -102,6 +108,8 @@ def _reasons(plans: PlanColumns) -> Reasons:
         reasons.add(there, NO_VALUE)
     for column in (*plans.set, *plans.where):
         _refuse_name(column.name, column.rows, reasons)
+    for name, rows in plans.keep:
+        _refuse_name(name, rows, reasons)
     for key, rows in plans.unreferred:
         for name in names_of([key.record]):
             _refuse_name(name, rows, reasons)
@@ -129,7 +137,7 @@ def _statement(plans: PlanColumns) -> list[Part]:
             (column.rows, [f"{name} = ", *value])
             for column, name, (_, value) in zip(plans.set, names, values, strict=True)
         ]
-        values += _kept(plans)
+        values += [(rows, [kept(name)]) for name, rows in plans.keep]
     table = ".".join(map(quoted, plans.table))
     alone = _alone(plans, table)
     limit: Part = " LIMIT 1" if plans.limit_one.all() else ""
@@ -186,18 +194,6 @@ def _comparable(column: Chosen) -> Chosen:
     return replace(column, rows=column.rows & null)
 
 
-def _kept(plans: PlanColumns) -> Iterator[tuple[Mask, list[Part]]]:
-    """Columns assigned to themselves, so that ON UPDATE CURRENT_TIMESTAMP leaves them alone."""
-    for column in plans.where:
-        if column.kind in STAMPS and not column.generated:
-            rows = column.rows.copy()
-            for written in plans.set:
-                if written.name.lower() == column.name.lower():
-                    rows &= ~written.rows
-            name = quoted(column.name)
-            yield rows, [f"{name} = {name}"]
-
-
 def _run(statement: list[Part], plans: PlanColumns) -> list[Part]:
     """What runs the statements, announced where they are long."""
     most = sum(
@@ -216,6 +212,7 @@ def _prepared(statement: list[Part], plans: PlanColumns) -> list[Part]:
     """What runs the statements: see :func:`binlogkit.reports._literals.prepared`."""
     names = "".join(
         [*plans.table, *(column.name for column in (*plans.set, *plans.where)),
+         *(name for name, _ in plans.keep),
          *names_of(key.record for key, _ in plans.unreferred)]
     )  # fmt: skip
     if not statement or re.fullmatch(SAFE, names):

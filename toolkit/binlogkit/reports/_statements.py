@@ -21,9 +21,10 @@ Plan = Mapping[str, Any]
 LONGEST_KEY = 768
 #: Bytes; 5.7's max_allowed_packet is 4 MiB, the client's 16 MiB.
 LONG_STATEMENT = 1 << 20
+#: What stands before the reason of a refusal, and of what is skipped.
+NO_STATEMENT = (": REFUSED, no statement: ", ": SKIPPED, no statement: ")
 TOO_LONG = " bytes: max_allowed_packet of client and server must be larger"
 INEXACT = ("float", "double", "json")  # never compared: docs/traps.md
-STAMPS = ("timestamp", "datetime")  # may have ON UPDATE CURRENT_TIMESTAMP
 NO_VALUE = "no column has a value"  # the row would be made of defaults
 ERROR_VALUE = " held ENUM's error value (index 0), which no strict server takes"
 #: What counts the rows of the statement before, on both sides of its number; ``ROW_COUNT()`` is −1
@@ -56,7 +57,7 @@ def plan_lines(plan: Plan, number: int) -> tuple[list[str], bool]:
     try:
         text = statement(plan)
     except UsageError as exc:
-        return [*lines, comment(f"{number}: REFUSED, no statement: {exc}")], False
+        return [*lines, comment(f"{number}{NO_STATEMENT[bool(plan.get('skipped'))]}{exc}")], False
     before, after = ("".join(map(str, parts)) for parts in _reads(plan))
     own = "".join(map(str, counts_referring(*_target(plan), [_where(plan)])))
     lines += [f"{part};" for read in (own, before) for part in prepared(read) if part]
@@ -82,7 +83,7 @@ def statement(plan: Plan) -> str:
     table = f"{identifier(plan['db'])}.{identifier(plan['table'])}"
     for item in (*plan["set"], *plan["where"]):
         identifier(item["column"])
-    for name in names_of(referring := plan.get("unreferred") or ()):
+    for name in (*kept_of(plan), *names_of(referring := plan.get("unreferred") or ())):
         identifier(name)
     columns = [quoted(item["column"]) for item in plan["set"]]
     values = [_assigned(item) for item in plan["set"]]
@@ -91,7 +92,9 @@ def statement(plan: Plan) -> str:
     if not plan["where"] and kind != "insert":
         raise UsageError("nothing in the log tells which row it was")
     if kind == "update":
-        values = [f"{c} = {v}" for c, v in zip(columns, values, strict=True)] + _kept(plan)
+        values = [f"{c} = {v}" for c, v in zip(columns, values, strict=True)] + [
+            kept(name) for name in kept_of(plan)
+        ]
     limit = " LIMIT 1" if plan.get("limit_one") else ""
     alone = "".join(f" AND {term}" for term in unreferred(table, referring))
     parts = sentence(kind, table, columns, [", ".join(values)], [_where(plan), alone], limit)
@@ -191,17 +194,15 @@ def reads(
     return before, ["SET @bk_found = ", *count, " - @bk_before" if several else ""]
 
 
-def _kept(plan: Plan) -> list[str]:
-    """Columns assigned to themselves, so that ON UPDATE CURRENT_TIMESTAMP leaves them alone."""
-    written = {item["column"].lower() for item in plan["set"]}
-    names = (
-        quoted(item["column"])
-        for item in plan["where"]
-        if item["type"] in STAMPS
-        and item["column"].lower() not in written
-        and not item.get("generated")
-    )
-    return [f"{name} = {name}" for name in names]
+def kept_of(plan: Plan) -> Sequence[str]:
+    """The columns that a plan's update writes as they are."""
+    return plan.get("keep") or ()
+
+
+def kept(column: str) -> str:
+    """A column assigned to itself, so that ON UPDATE CURRENT_TIMESTAMP leaves it alone."""
+    name = quoted(column)
+    return f"{name} = {name}"
 
 
 def _assigned(item: Mapping[str, Any]) -> str:

@@ -3,8 +3,9 @@
 A plan is a mapping with the keys ``db, table, kind`` (``insert|update|delete``, what the statement
 does), ``set`` and ``where`` (lists of ``{column, value, type}``: ``value`` in the contract's JSON
 form, ``type`` one of frames/schema.py KINDS; ``generated: true`` marks a generated column),
-``limit_one, refused`` (why there is no statement, or None), ``file, pos, inner, row, gtid,
-timestamp, note`` (where it comes from).
+``keep`` (columns that an UPDATE assigns to themselves, so that the server does not set them),
+``limit_one, refused`` (why there is no statement, or None), ``skipped`` (that is no refusal),
+``file, pos, inner, row, gtid, timestamp, note`` (where it comes from).
 
 The script is printable ASCII and has one comment or one statement per line, so it can be run line
 by line as well as by the ``mysql`` client. It sets the session so that every literal means the
@@ -61,13 +62,14 @@ def script(plans: Iterable[Plan], options: SqlOptions | None = None) -> Iterator
 class Script:
     """The script in blocks of lines.
 
-    ``statements``, ``refused``: how many came so far; ``written``: statements that write a row.
+    ``statements``, ``refused``, ``skipped``: how many came so far; ``written``: statements that
+    write a row.
     """
 
     def __init__(self, plans: Iterable[Plan], options: SqlOptions | None = None) -> None:
         self._plans = plans
         self._options = options or SqlOptions()
-        self.statements = self.refused = self.written = 0
+        self.statements = self.refused = self.skipped = self.written = 0
 
     def blocks(self) -> Iterator[bytes]:
         """The lines, many at a time where the plans are those of a log."""
@@ -84,15 +86,20 @@ class Script:
                 yield from self._chunk(chunk)
         else:
             yield from map(self._plan, self._plans)
-        facts = _verdicts(self.statements, self.refused)
+        facts = _verdicts(self.statements, self.refused, self.skipped)
         counts = {"count": self.statements, "refused": self.refused, "written": self.written}
         yield tail.format(**counts, **facts).encode("ascii")
 
     def _plan(self, plan: Plan) -> bytes:
-        lines, said = plan_lines(plan, self.statements + self.refused + 1)
-        self.statements, self.refused = self.statements + said, self.refused + (not said)
+        lines, said = plan_lines(plan, self._number())
+        left = not said and bool(plan.get("skipped"))
+        self.statements, self.skipped = self.statements + said, self.skipped + left
+        self.refused += not said and not left
         self.written += said and plan["kind"] != "delete"
         return "".join(f"{line}\n" for line in lines).encode("ascii")
+
+    def _number(self) -> int:
+        return self.statements + self.refused + self.skipped + 1
 
     def _chunk(self, chunk: Chunk) -> Iterator[bytes]:
         from binlogkit.analyses.plans import in_order, size_of
@@ -102,30 +109,36 @@ class Script:
         if sum(size_of(plans.changes) for _, plans in chunk) > LARGE:  # one row
             yield from map(self._plan, in_order([chunk]))
             return
-        block, refused, written = chunk_lines(chunk, self.statements + self.refused + 1)
+        block, refused, skipped, written = chunk_lines(chunk, self._number())
         self.refused, self.written = self.refused + refused, self.written + written
-        self.statements += sum(len(places) for places, _ in chunk) - refused
+        self.skipped += skipped
+        self.statements += sum(len(places) for places, _ in chunk) - refused - skipped
         yield block
 
 
-def _verdicts(statements: int, refused: int) -> dict[str, str]:
+def _verdicts(statements: int, refused: int, skipped: int) -> dict[str, str]:
     """What the script says in the end, and what must hold for it to commit."""
-    if not refused:
-        well = "rolled back, all well: set @bk_commit to 1 to keep it"
-        return {"consent": "TRUE", "committed": "committed", "rolled_back": well, "rest": ""}
-    some = "1 change was" if refused == 1 else f"{refused} changes were"
-    rest = f"{some} refused and not carried out"
-    if not statements:
+    left = [f"{_changes(skipped)} skipped"] if skipped else []
+    left += [f"{_changes(refused)} refused and not carried out"] if refused else []
+    rest = " and ".join(left)
+    if rest and not statements:
         nothing = f"nothing to commit: {rest}"
         return {"consent": "FALSE", "committed": "", "rolled_back": nothing, "rest": f"; {rest}"}
+    if not rest:
+        well = "rolled back, all well: set @bk_commit to 1 to keep it"
+        return {"consent": "TRUE", "committed": "committed", "rolled_back": well, "rest": ""}
     kept = "1 statement" if statements == 1 else f"{statements} statements"
+    needed = "@bk_commit and @bk_despite_refused" if refused else "@bk_commit"
     return {
-        "consent": "@bk_despite_refused = 1",
+        "consent": "@bk_despite_refused = 1" if refused else "TRUE",
         "committed": f"committed {kept}; {rest}",
-        "rolled_back": f"rolled back: {rest}; set @bk_commit and @bk_despite_refused to 1 to keep "
-        f"the other {kept}",
+        "rolled_back": f"rolled back: {rest}; set {needed} to 1 to keep the other {kept}",
         "rest": f"; {rest}",
     }
+
+
+def _changes(count: int) -> str:
+    return "1 change was" if count == 1 else f"{count} changes were"
 
 
 def _template() -> str:
@@ -134,12 +147,13 @@ def _template() -> str:
 
 def _told(options: SqlOptions, plans: Iterable[Plan]) -> list[str]:
     """What the script does, whose changes, the gaps that its plans stand over, what they assume."""
-    facts = (getattr(plans, name, ()) for name in ("chosen", "gaps", "assumes"))
-    chosen, gaps, assumes = facts
+    facts = (getattr(plans, name, ()) for name in ("chosen", "later", "gaps", "assumes"))
+    chosen, later, gaps, assumes = facts
     return [
         comment(options.title),
         comment(f"made by {options.made_by}"),
         *(comment(f"chosen: {told}") for told in chosen),
+        *(comment(f"later: {told}") for told in later),
         *(comment(f"GAP: changes may be missing: {gap}") for gap in gaps),
         *(comment(f"assumed: {told}") for told in assumes),
     ]

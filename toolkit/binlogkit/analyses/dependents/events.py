@@ -100,11 +100,6 @@ class Events:
         """The columns that are not written."""
         return self.parts[-1].generated
 
-    def kind(self, name: str) -> str:
-        """What a column's values are (frames.schema.KINDS)."""
-        facts = self.parts[-1].after[name].field.metadata or {}
-        return str(facts.get(b"binlogkit:kind", b"").decode())
-
     def changed(self, name: str) -> Flags:
         """Which updates set a column."""
         found: Flags = _along(

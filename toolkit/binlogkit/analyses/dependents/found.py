@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +11,8 @@ import pyarrow.compute as pc
 
 from binlogkit.analyses.dependents.chains import (
     KINDS,
+    SAME_ROW,
+    UNKNOWN,
     Links,
     Reached,
     conflicting,
@@ -19,7 +22,7 @@ from binlogkit.analyses.dependents.gathered import BELOW, PLACE, Gathered
 from binlogkit.analyses.dependents.links import all_links, of_equal_rows
 from binlogkit.analyses.plans import CHANGE
 from binlogkit.analyses.point_in_time.boundary import Name
-from binlogkit.analyses.point_in_time.codes import Flags, Integers
+from binlogkit.analyses.point_in_time.codes import Flags, Integers, runs
 from binlogkit.analyses.references import Reference
 from binlogkit.frames.fields.field import arrow_schema, fields
 
@@ -40,6 +43,22 @@ DEPENDENCES = fields(
 _OTHER = ("file", "pos", "inner", "row", "gtid")
 
 
+@dataclass(frozen=True, slots=True)
+class Dependences:
+    """What depends on chosen changes and is not chosen, and the chosen ones on which such depend
+    (:data:`DEPENDENCES`), in the log's order, each with the ``seq`` of its rows.
+
+    ``overwritten``: of the chosen ones, by ``seq``, those of tables with a key whose row alone such
+    changes touched, or may have: nothing else stands in the way of taking them back.
+    """
+
+    dependents: pa.Table
+    dependent: Integers
+    conflicts: pa.Table
+    conflicting: Integers
+    overwritten: Integers
+
+
 def dependences(
     changes: Gathered,
     references: Iterable[Reference],
@@ -47,26 +66,39 @@ def dependences(
     *,
     struck: bool,
     complete: frozenset[Name],
-) -> tuple[pa.Table, pa.Table]:
-    """What depends on chosen changes and is not chosen, and the chosen ones on which such depend
-    (:data:`DEPENDENCES`), in the log's order; see the package.
+    by_transaction: bool = False,
+) -> Dependences:
+    """What depends on chosen changes; see the package.
 
     ``chosen``: by ``seq``; ``struck``: foreign keys act below the log; ``complete``: tables whose
-    rows are known from the beginning.
+    rows are known from the beginning; ``by_transaction``: transactions are taken back whole, and
+    depend on each other whole.
     """
-    units, unit = np.unique(changes.seq, return_inverse=True)
-    wanted = np.isin(units, chosen)
+    unit_of = changes.seq
+    if by_transaction:  # what is outside of any is one by itself
+        alone = pa.array(-1 - changes.seq)
+        unit_of = np.asarray(pc.coalesce(changes.places["tx"].combine_chunks(), alone))
+    units, unit = np.unique(unit_of, return_inverse=True)
+    wanted = np.zeros(len(units), bool)
+    wanted[unit[np.isin(changes.seq, chosen)]] = True
     fixed = all_links(changes.tables, references, struck=struck)
     there = wanted
     while True:
-        links = [*fixed, *_of_equal_rows(changes, there[unit], complete)]
+        equal = _of_equal_rows(changes, there[unit], complete)
+        links = [*fixed, *equal]
         reached = dependents(links, unit, wanted)
         if np.array_equal(reached.there, there):
             break
         there = reached.there
     stays = there & ~wanted
     blocked = conflicting(links, unit, stays, wanted)
-    return _table(changes, unit, reached, stays), _table(changes, unit, blocked, wanted)
+    others = [link for link in fixed if link.kind not in (SAME_ROW, UNKNOWN)]
+    hard = conflicting([*others, *equal], unit, stays, wanted)
+    only = (blocked.there & wanted & ~hard.there)[unit]
+    return Dependences(
+        *_table(changes, unit, reached, stays), *_table(changes, unit, blocked, wanted),
+        np.unique(changes.seq[only]),
+    )  # fmt: skip
 
 
 def _of_equal_rows(changes: Gathered, back: Flags, complete: frozenset[Name]) -> list[Links]:
@@ -78,14 +110,17 @@ def _of_equal_rows(changes: Gathered, back: Flags, complete: frozenset[Name]) ->
     return found
 
 
-def _table(changes: Gathered, unit: Integers, reached: Reached, which: Flags) -> pa.Table:
-    places, schema = changes.places, arrow_schema(DEPENDENCES)
-    wanted = np.flatnonzero(which & reached.there)
-    below = np.asarray(places[BELOW])
-    order = np.lexsort((below, unit))  # of each unit the change that was logged, if one was
-    own = order[np.searchsorted(unit[order], wanted)]
-    other = order[np.searchsorted(unit[order], unit[reached.root[wanted]])]
+def _table(
+    changes: Gathered, unit: Integers, reached: Reached, which: Flags
+) -> tuple[pa.Table, Integers]:
+    """The changes of units that are reached, and the ``seq`` of each."""
+    places, schema, seq = changes.places, arrow_schema(DEPENDENCES), changes.seq
+    order = np.lexsort((np.asarray(places[BELOW]), seq))
+    logged = order[runs(seq[order])]  # of each seq the change that was logged, if one was
+    own = logged[(which & reached.there)[unit[logged]]]
+    root = reached.root[unit[own]]
+    other = logged[np.searchsorted(seq[logged], seq[root])]
     columns = {name: places[name].take(pa.array(own)) for name in PLACE}
-    columns["reason"] = pc.take(pa.array(KINDS), pa.array(reached.kind[wanted]))
+    columns["reason"] = pc.take(pa.array(KINDS), pa.array(reached.kind[unit[own]]))
     columns |= {f"other_{name}": places[name].take(pa.array(other)) for name in _OTHER}
-    return pa.table({name: columns[name] for name in schema.names}).cast(schema)
+    return pa.table({name: columns[name] for name in schema.names}).cast(schema), seq[own]

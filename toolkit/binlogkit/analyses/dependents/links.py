@@ -22,8 +22,6 @@ from binlogkit.analyses.point_in_time.boundary import Name
 from binlogkit.analyses.point_in_time.codes import Flags, Integers, runs
 from binlogkit.analyses.references import Reference
 
-STAMPS = ("timestamp", "datetime")  # named by a statement, for ON UPDATE CURRENT_TIMESTAMP
-
 
 def of_rows(events: Events, units: Iterable[Sequence[str]]) -> Iterator[Links]:
     """What later changes of the same row depend on; ``units``: columns that count as one."""
@@ -32,8 +30,7 @@ def of_rows(events: Events, units: Iterable[Sequence[str]]) -> Iterator[Links]:
     update = events.was & events.now
     inserts, deletes = ~events.was & events.now, events.was & ~events.now
     columns = [(name,) for name in events.columns if name not in events.generated]
-    stamps = [unit for unit in columns if events.kind(*unit) in STAMPS]
-    finds = reduce(np.logical_or, (changed_unit(events, unit) for unit in (events.key, *stamps)))
+    finds = changed_unit(events, events.key)
     yield Links.of(SAME_ROW, life, every, number, inserts, update)
     yield Links.of(SAME_ROW, life, every, number, update, finds)
     yield Links.of(DELETED, life, every, number, events.now, deletes)
