@@ -17,7 +17,7 @@ from binlogkit.analyses.audit.ledger import (
     SUMMARY,
 )
 from binlogkit.analyses.audit.limits import LIMITS
-from binlogkit.analyses.audit.rhythm import BURSTS
+from binlogkit.analyses.audit.rhythm import BURSTS, bursts_among
 from binlogkit.errors import DamageError
 from binlogkit.frames.fields.field import Fields, fields, to_table
 from binlogkit.frames.fields.ledger import ASSUMPTION, AUDIT_FINDING, CONTINUITY, FILE, STATEMENT
@@ -99,13 +99,14 @@ def audit_log(log: Streams, **filters: Unpack[FilterArgs]) -> Audit:
     versions = [version_tuple(f.server_version or "") for f in verification.files]
     kinds = statements.column("kind").to_pylist()
     told = pa.array([k in ("ddl", "dml", "account", "admin") for k in kinds], pa.bool_())
+    minutes = audit.by_minute(changes)
     sections = {
         "files": to_table(_file_records(hashes, verification.files), FILE),
         "continuity": to_table(_continuity(verification.joints), CONTINUITY),
         "findings": to_table(_findings(log, verification.findings, undecodable), AUDIT_FINDING),
         "summary": audit.summary(transactions),
         "by_table": audit.by_table(changes),
-        "by_minute": audit.by_minute(changes),
+        "by_minute": minutes,
         "largest": audit.largest(transactions).slice(0, _LARGEST),
         "longest": audit.longest(transactions).slice(0, _LARGEST),
         "by_thread": audit.by_thread(transactions),
@@ -113,7 +114,7 @@ def audit_log(log: Streams, **filters: Unpack[FilterArgs]) -> Audit:
         "statements": statements.filter(told),
         "settings": audit.settings(statements),
         "formats": audit.formats(transactions),
-        "bursts": audit.bursts(changes),
+        "bursts": bursts_among(minutes, changes),
         "limits": audit.limits(
             transactions,
             changes,

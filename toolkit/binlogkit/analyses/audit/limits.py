@@ -53,9 +53,11 @@ def limits(
         missing_gtids(transactions),
         dict(loose or {}),
     )
+    told = [judge(evidence) for _, _, judge in _RULES]
+    verdicts = iter(_answered([said for said in told if isinstance(said, _Asked)]))
     rows = []
-    for name, meaning, judge in _RULES:
-        verdict = judge(evidence)
+    for (name, meaning, _), said in zip(_RULES, told, strict=True):
+        verdict = next(verdicts) if isinstance(said, _Asked) else said
         if verdict is not None:
             rows.append((name, verdict.grade, meaning, verdict.evidence, verdict.file, verdict.pos))
     schema = arrow_schema(LIMITS)
@@ -89,43 +91,63 @@ _APPLIES = "applies"
 _MAY = "may apply"
 
 
-def _count(rows: Lazy, condition: nw.Expr) -> tuple[int, str | None, int | None]:
-    """How many rows meet ``condition``, and file and position of the first; of changes that stand
-    for several, those."""
-    found, columns = rows.filter(condition), rows.collect_schema()
-    many = nw.col("rows").sum() if "op" in columns and "rows" in columns else nw.len()
-    number = int(records(found.select(many.alias("n")))[0]["n"] or 0)
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A limit that applies where some of a frame's rows meet a condition; ``{n}`` in its evidence
+    is their number, of changes that stand for several, of those; ``otherwise``: where none does."""
+
+    rows: Lazy
+    condition: nw.Expr
+    evidence: str
+    otherwise: _Verdict | None = None
+
+
+_Said = _Verdict | _Asked | None
+
+
+def _answered(asked: list[_Asked]) -> list[_Verdict | None]:
+    """The verdicts: the rows of each frame are counted once for all that is asked of it."""
+    counts: dict[int, dict[str, int | None]] = {}
+    for rows in {id(one.rows): one.rows for one in asked}.values():
+        columns = rows.collect_schema()
+        many = nw.col("rows") if "op" in columns and "rows" in columns else nw.lit(1)
+        sums = [
+            nw.when(one.condition).then(many).otherwise(nw.lit(0)).sum().alias(str(i))
+            for i, one in enumerate(asked)
+            if one.rows is rows
+        ]
+        counts[id(rows)] = records(rows.select(*sums))[0]
+    return [_verdict(one, counts[id(one.rows)][str(i)] or 0) for i, one in enumerate(asked)]
+
+
+def _verdict(asked: _Asked, number: int) -> _Verdict | None:
+    """What so many rows show, with file and position of the first."""
     if not number:
-        return 0, None, None
-    order = ["seq"] if "seq" in columns else ["file", "pos"]
+        return asked.otherwise
+    found = asked.rows.filter(asked.condition)
+    order = ["seq"] if "seq" in found.collect_schema() else ["file", "pos"]
     first = records(found.sort(*order).head(1).select("file", "pos"))[0]
-    return number, first["file"], first["pos"]
+    return _Verdict(_APPLIES, asked.evidence.format(n=number), first["file"], first["pos"])
 
 
-def _counted(rows: Lazy, condition: nw.Expr, evidence: str) -> _Verdict | None:
-    """A verdict where some rows meet ``condition``; ``{n}`` is their number."""
-    number, file, pos = _count(rows, condition)
-    return _Verdict(_APPLIES, evidence.format(n=number), file, pos) if number else None
-
-
-def _always(grade: str, evidence: str) -> Callable[[_Evidence], _Verdict | None]:
+def _always(grade: str, evidence: str) -> Callable[[_Evidence], _Said]:
     return lambda _: _Verdict(grade, evidence)
 
 
 def _transactions(
     condition: Callable[[], nw.Expr], evidence: str, *needed: str
-) -> Callable[[_Evidence], _Verdict | None]:
+) -> Callable[[_Evidence], _Said]:
     """A rule that applies when some transactions meet ``condition``; ``{n}`` is their number."""
 
-    def judge(found: _Evidence) -> _Verdict | None:
+    def judge(found: _Evidence) -> _Said:
         if set(needed) - set(found.transactions.collect_schema()):
             return None
-        return _counted(found.transactions, condition(), evidence)
+        return _Asked(found.transactions, condition(), evidence)
 
     return judge
 
 
-def _left_out(found: _Evidence) -> _Verdict | None:
+def _left_out(found: _Evidence) -> _Said:
     if not found.loose:
         return None
     alone = sum(found.loose.values())
@@ -134,42 +156,41 @@ def _left_out(found: _Evidence) -> _Verdict | None:
     return _Verdict(_APPLIES, evidence if alone else "there is no log file around the events", file)
 
 
-def _cells(state: CellState, evidence: str) -> Callable[[_Evidence], _Verdict | None]:
+def _cells(state: CellState, evidence: str) -> Callable[[_Evidence], _Said]:
     """A rule that applies when a cell of some image has ``state``; ``{n}`` counts the changes."""
 
-    def judge(found: _Evidence) -> _Verdict | None:
+    def judge(found: _Evidence) -> _Said:
         changes = found.changes
         if changes is None or "after_state" not in changes.collect_schema():
             return None
         sides = [nw.col(c).list.contains(int(state)) for c in ("before_state", "after_state")]
         here = sides[0].fill_null(False) | sides[1].fill_null(False)
-        return _counted(changes, here, evidence)
+        return _Asked(changes, here, evidence)
 
     return judge
 
 
-def _cascades(found: _Evidence) -> _Verdict | None:
+def _cascades(found: _Evidence) -> _Said:
     if found.cascades:
         names = ", ".join(sorted(found.cascades))
         return _Verdict(_APPLIES, f"the schema has foreign keys that change {names}")
+    unknown = _Verdict(_MAY, "the log does not hold every table's definition")
     if found.boundaries is not None:
         text = nw.col("statement").str.to_uppercase().str.replace_all(r"\s+", " ")
         acts = text.str.contains(r"ON (?:DELETE|UPDATE) (?:CASCADE|SET NULL)").fill_null(False)
-        defined = _counted(found.boundaries, acts, "{n} DDL statements define such a key")
-        if defined is not None:
-            return defined
-    return _Verdict(_MAY, "the log does not hold every table's definition")
+        return _Asked(found.boundaries, acts, "{n} DDL statements define such a key", unknown)
+    return unknown
 
 
-def _rolled_back(found: _Evidence) -> _Verdict | None:
+def _rolled_back(found: _Evidence) -> _Said:
     if found.transactional:
         return None
     here = (nw.col("outcome") == "rolled_back") & (nw.col("rows") > 0)
     told = "{n} transactions with row changes end in ROLLBACK"
-    return _counted(found.transactions, here, told)
+    return _Asked(found.transactions, here, told)
 
 
-def _positional_names(found: _Evidence) -> _Verdict | None:
+def _positional_names(found: _Evidence) -> _Said:
     image = None if found.changes is None else found.changes.collect_schema().get("after")
     if not isinstance(image, nw.Struct):
         return None
@@ -179,14 +200,14 @@ def _positional_names(found: _Evidence) -> _Verdict | None:
     return _Verdict(_APPLIES, f"columns known by position only: {', '.join(names)}")
 
 
-def _without_query(found: _Evidence) -> _Verdict | None:
+def _without_query(found: _Evidence) -> _Said:
     if found.changes is None or "query" not in found.changes.collect_schema():
         return None
     without = nw.col("query").is_null()
-    return _counted(found.changes, without, "{n} row changes carry no statement text")
+    return _Asked(found.changes, without, "{n} row changes carry no statement text")
 
 
-def _missing(found: _Evidence) -> _Verdict | None:
+def _missing(found: _Evidence) -> _Said:
     holes = records(lazy(found.holes))
     if not holes:
         return None
@@ -195,7 +216,7 @@ def _missing(found: _Evidence) -> _Verdict | None:
     return _Verdict(_APPLIES, f"{missing} transaction numbers are missing, the first is {first}")
 
 
-def _servers(found: _Evidence) -> _Verdict | None:
+def _servers(found: _Evidence) -> _Said:
     ids = records(found.transactions.select("server_id").unique().sort("server_id"))
     if len(ids) < 2:
         return None
@@ -203,7 +224,7 @@ def _servers(found: _Evidence) -> _Verdict | None:
     return _Verdict(_APPLIES, f"transactions of servers {names}")
 
 
-_RULES: tuple[tuple[str, str, Callable[[_Evidence], _Verdict | None]], ...] = (
+_RULES: tuple[tuple[str, str, Callable[[_Evidence], _Said]], ...] = (
     (
         "reads",
         "Who read what: a binary log holds changes only.",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import narwhals as nw
 from narwhals.typing import IntoFrameT
 
@@ -22,14 +24,21 @@ def bursts(changes: IntoFrameT, *, times: float = 10.0, at_least: int = 1000) ->
     The rule: ``rows >= times * median`` and ``rows >= at_least``, where the median is over the
     minutes with at least one change; empty minutes do not lower it.
     """
-    minutes = lazy(by_minute(plain_engine(changes)))
+    return bursts_among(by_minute(plain_engine(changes)), changes, times, at_least)
+
+
+def bursts_among(
+    counted: Any, like: IntoFrameT, times: float = 10.0, at_least: int = 1000
+) -> IntoFrameT:
+    """The bursts among minutes that were counted (:func:`by_minute`), in the engine of ``like``."""
+    minutes = lazy(counted)
     median = records(minutes.select(nw.col("rows").median().alias("median")))[0]["median"]
     level = float(median or 0)
     wanted = (nw.col("rows") >= times * level) & (nw.col("rows") >= at_least)
     rated = minutes.filter(wanted).with_columns(
         median=nw.lit(level), ratio=nw.col("rows") / nw.lit(level or 1.0)
     )
-    return finish(rated.sort("minute"), BURSTS, changes)
+    return finish(rated.sort("minute"), BURSTS, like)
 
 
 QUIET = chosen(TRANSACTION, "source") + fields(
