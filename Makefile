@@ -41,7 +41,7 @@ bench: $(VENV)/.kernel ## Every decoder over the same logs, side by side (an hou
 fuzz: $(VENV)/.kernel ## Feed hostile input to every parser, a minute each (FUZZ_ARGS='query --runs 1000000')
 	$(BIN)/python tools/fuzz.py $(FUZZ_ARGS)
 
-mutate: $(VENV)/.mutation $(VENV)/.kernel ## Put small faults into a copy of the code: do its tests notice? (MUTATE_ARGS='--most 3')
+mutate: $(VENV)/.kernel ## Put small faults into a copy of the code: do its tests notice? (MUTATE_ARGS='--most 3')
 	$(BIN)/python tools/mutate.py $(MUTATE_ARGS)
 
 kernel: $(VENV)/.kernel ## Compile the kernel again where its sources changed
@@ -77,10 +77,6 @@ $(VENV)/.dev: $(VENV)/.base pyproject.toml
 	  $(BIN)/python -m pip install --editable '.[all]' --group dev
 	@$(ROOTS)
 	@touch $@ $(VENV)/.demo $(VENV)/.kernel
-
-$(VENV)/.mutation: $(VENV)/.dev
-	@$(BIN)/python -m pip install --quiet --group mutation
-	@touch $@
 
 # An install has compiled it; only what changed since is compiled here.
 $(VENV)/.kernel: $(KERNEL) | $(VENV)/.dev

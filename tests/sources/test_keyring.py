@@ -108,3 +108,14 @@ def test_files_that_cannot_be_read(path: str) -> None:
     for read in (read_key, read_keyring):
         with pytest.raises(InputError, match="the key cannot be read"):
             read(path)
+
+
+def test_what_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("binlogkit.sources.keyring._MAX_FILE", 8)
+    path = tmp_path / "keys"
+    path.write_bytes(b"x" * 9)
+    with pytest.raises(InputError, match="too large"):
+        read_keyring(str(path))
+    path.write_bytes(b"x" * 8)
+    with pytest.raises(InputError, match="not a keyring of"):
+        read_keyring(str(path))

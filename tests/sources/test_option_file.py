@@ -81,6 +81,11 @@ def test_what_is_no_option_file(tmp_path: Path, text: str) -> None:
         read_option_file(written(tmp_path, text))
 
 
+def test_an_error_names_its_line(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="line 3: an option before any"):
+        read_option_file(written(tmp_path, "# a comment\n\nport = 1\n"))
+
+
 def test_who_may_write_to_it(tmp_path: Path) -> None:
     path = written(tmp_path, "[client]\npassword=x\n")
     Path(path).chmod(0o666)

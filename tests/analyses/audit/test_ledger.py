@@ -116,6 +116,16 @@ def test_quiet(transactions: Any, rows_of: Rows) -> None:
     assert rows_of(audit.quiet(transactions, seconds=8997)) == []
 
 
+def test_quiet_of_each_server_by_itself(
+    make_transactions: Callable[..., pa.Table], convert: Callable[[pa.Table], Any], rows_of: Rows
+) -> None:
+    """Another's transactions end no silence, and its silence is told once."""
+    stamps = [("a", 0), ("b", 10), ("a", 5000), ("b", 6000)]
+    rows = [{"source": s, "timestamp": t, "end_timestamp": t} for s, t in stamps]
+    found = rows_of(audit.quiet(convert(make_transactions(rows)), seconds=3600))
+    assert [(r["source"], r["seconds"]) for r in found] == [("a", 5000), ("b", 5990)]
+
+
 def test_largest_and_longest(transactions: Any, rows_of: Rows) -> None:
     assert [r["size"] for r in rows_of(audit.largest(transactions, 2))] == [900, 100]
     longest = rows_of(audit.longest(transactions, 1))

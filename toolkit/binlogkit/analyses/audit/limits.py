@@ -177,7 +177,7 @@ def _cascades(found: _Evidence) -> _Said:
     unknown = _Verdict(_MAY, "the log does not hold every table's definition")
     if found.boundaries is not None:
         text = nw.col("statement").str.to_uppercase().str.replace_all(r"\s+", " ")
-        acts = text.str.contains(r"ON (?:DELETE|UPDATE) (?:CASCADE|SET NULL)").fill_null(False)
+        acts = text.str.contains(r"ON (?:DELETE|UPDATE) (?:CASCADE|SET NULL)")
         return _Asked(found.boundaries, acts, "{n} DDL statements define such a key", unknown)
     return unknown
 
