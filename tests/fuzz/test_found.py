@@ -19,7 +19,7 @@ from tests.fuzz.binlogkit_fuzz.framing import Pieces, join, log_of, split
 
 SID = bytes(range(16))
 UUID = "00010203-0405-0607-0809-0a0b0c0d0e0f"
-GTID, PREVIOUS_GTIDS, TAGGED, TABLE_MAP, ROTATE, STOP = 33, 35, 42, 19, 4, 3
+GTID, PREVIOUS_GTIDS, TAGGED, TABLE_MAP, ROTATE, STOP, PAYLOAD = 33, 35, 42, 19, 4, 3, 40
 
 
 def number(value: int) -> bytes:
@@ -214,3 +214,9 @@ def test_a_sql_mode_that_no_server_has() -> None:
     log = bk.open(log_of([(2, sql + b'd\0CREATE TABLE t ("a" INT)')]))
     boundary = log.boundaries(engine="pyarrow").to_pylist()[0]
     assert (boundary["columns"], boundary["sql_mode"]) == (["a"], None)
+
+
+def test_a_payload_of_no_events() -> None:
+    """Of which none could be counted."""
+    shown = bk.explain(log_of([(PAYLOAD, b"\2\3\xfc\xff\0" + b"\0")]))
+    assert not shown.problems and "TRANSACTION_PAYLOAD_EVENT" in shown.text()

@@ -39,6 +39,7 @@ _SEEDS = 100  # that are traced when a campaign begins
 BROKEN = 77  # the exit status for a broken promise, as libFuzzer has it
 RUNNING = "running"  # the file with the input that runs: what is left of a process that was ended
 WAIT = 30  # times its CPU time may pass on a busy machine before an input ends the process
+_LEAST = 60.0  # seconds that may pass in any case
 _ROOT = str(Path(binlogkit.__file__).parent)
 _TOLD = 5.0  # seconds from status to status
 _SHRINKING = 30.0  # CPU seconds to look for a smaller input
@@ -168,7 +169,7 @@ class Campaign:
         for data in self._untried:
             if self._stopped:
                 return
-            faulthandler.dump_traceback_later(WAIT * self._timeout, exit=True)
+            faulthandler.dump_traceback_later(max(_LEAST, WAIT * self._timeout), exit=True)
             if self._steps.new_in(partial(self._try, data)):
                 self._keep(data)
         self.record.edges = len(self._steps.seen)
@@ -294,7 +295,7 @@ class Campaign:
             flush=True,
         )
         self._save()
-        faulthandler.dump_traceback_later(WAIT * self._timeout, exit=True)
+        faulthandler.dump_traceback_later(max(_LEAST, WAIT * self._timeout), exit=True)
 
     def _save(self) -> None:
         fresh = self._log.with_suffix(".new")

@@ -57,7 +57,7 @@ def _previous(part: FieldPart, raw: RawEvent, body: Body) -> None:
 
 def _payload(part: FieldPart, raw: RawEvent, body: Body) -> None:
     assert isinstance(body, TransactionPayload)
-    at = 0
+    at = count = 0
     try:
         for event in inner_events(raw, body):
             if event.inner is not None and event.inner < MOST_INNER:
@@ -70,9 +70,9 @@ def _payload(part: FieldPart, raw: RawEvent, body: Body) -> None:
                     )
                 )
             at += event.header.size
-            more = (event.inner or 0) + 1
-        if more > MOST_INNER:
-            part.details.append(Detail("…", f"{more - MOST_INNER} more", ""))
+            count += 1
+        if count > MOST_INNER:
+            part.details.append(Detail("…", f"{count - MOST_INNER} more", ""))
     except (DamageError, LimitError) as error:
         part.problem = error.reason if isinstance(error, DamageError) else str(error)
 
