@@ -72,7 +72,7 @@ def statement_of(chance: random.Random) -> str:
             f"INSERT INTO u.p VALUES ({a}, {code}, {b % 3}), ({c}, {code}, {d})",
             f"INSERT INTO u.c VALUES ({a}, {b}, {c}), ({a + 20}, {b}, {c + 20})",
             f"INSERT INTO u.c VALUES ({a}, NULL, {c})",
-            f"INSERT INTO u.o (p, note) SELECT id, 'x' FROM u.p WHERE id > {a}",
+            f"INSERT INTO u.o (p, note) SELECT id, 'x' FROM u.p WHERE id > {a} ORDER BY id",
             f"INSERT INTO u.g SELECT id, {a}, {b} FROM u.c WHERE id > {c}",
             f"INSERT INTO u.w SELECT code, n, {a} FROM u.p WHERE id >= {b}",
             f"INSERT INTO u.s SELECT {a}, MAX(id) FROM u.s",

@@ -166,13 +166,10 @@ class TestStatements:
             where(value, kind)
 
     def test_on_update_current_timestamp_does_not_fire(self) -> None:
-        stamp = {"column": "at", "value": "2024-01-01 00:00:00", "type": "timestamp"}
-        text = statement(PLAN | {"where": [*PLAN["where"], stamp]})
-        assert "SET `state` = 'new', `at` = `at` WHERE" in text
-        for item in (stamp | {"generated": True}, stamp | {"type": "date"}):
-            assert "`at` = `at`" not in statement(PLAN | {"where": [item]})
-        plan = PLAN | {"set": [stamp | {"column": "AT", "value": None}], "where": [stamp]}
-        assert "`at` = `at`" not in statement(plan)
+        text = statement(PLAN | {"keep": ["at", "b`k"]})
+        assert "SET `state` = 'new', `at` = `at`, `b``k` = `b``k` WHERE" in text
+        with pytest.raises(UsageError):
+            statement(PLAN | {"keep": ["a\0"]})
 
     @pytest.mark.parametrize(
         "change",
