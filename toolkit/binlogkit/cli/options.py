@@ -108,6 +108,11 @@ base_options = _apply(
         help="Begin with its rows: a state written before (best as Parquet), a folder of "
         "`snapshot`, a dump of mysqldump's, or a running server's tables: mysql://user@host:port.",
     ),
+    click.option(
+        "--back-from",
+        metavar="BASE",
+        help="Go back from its rows: such a base, taken later than what is asked for.",
+    ),
     click.option("--base-at", metavar="FILE:POS", help="Where the base is, if it does not say so."),
     click.option("--base-gtid", metavar="SET", help="The transactions in the base, likewise."),
 )

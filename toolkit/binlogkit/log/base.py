@@ -160,30 +160,43 @@ def _place(files: Sequence[str], file: str, pos: int) -> Place:
 # ---- what the base does not reach ----------------------------------------------------------
 
 
-def base_gaps(log: Streams, since: Since, history: History, transactions: pa.Table) -> list[Gap]:
-    """Where changes may be missing between the base and the logs."""
-    told = [*_by_gtids(log, since), *_by_file(log, since, history)]
+def base_gaps(
+    log: Streams,
+    since: Since,
+    history: History,
+    transactions: pa.Table,
+    counts: Callable[[int], bool] | None = None,
+    files: int | None = None,
+) -> list[Gap]:
+    """Where changes may be missing between the base and the logs.
+
+    ``counts``: which transactions lie between the base and the point, by default those that are not
+    in the base; ``files``: so many of the logs come before the point, by default all.
+    """
+    told = [*_by_gtids(log, since, files), *_by_file(log, since, history)]
     if since.anonymous:
         told.append(f"{since.anonymous} transactions have no GTID, and the base no position")
-    told += _prepared_before(since, transactions)
+    told += _prepared_before(counts or (lambda tx: tx not in since.numbers), transactions)
     first = log.files[0]
     return [Gap(BASE, first, None, max(since.seq, 0), None, text) for text in told]
 
 
-def _by_gtids(log: Streams, since: Since) -> Iterator[str]:
+def _by_gtids(log: Streams, since: Since, files: int | None) -> Iterator[str]:
     if since.gtids is None:
         return
-    before, seen = GtidLedger(), GtidLedger()
+    before, first, seen = GtidLedger(), GtidLedger(), GtidLedger()
     known = True
-    for file in log.file_facts:
+    for i, file in enumerate(log.file_facts):
         if file.previous is None:
             known = False
         else:
             before.add_set(file.previous)
+            if files is None or i < files:
+                first.add_set(file.previous)
         seen.add_set(file.gtids.to_set())
         seen.add_set(file.copied.to_set())
     here, earlier = seen.to_set(), before.to_set()
-    missing = earlier.subtract(since.gtids).subtract(here)
+    missing = first.to_set().subtract(since.gtids).subtract(here)
     if missing:
         yield f"neither in the base nor in these logs: {missing}"
     newer = since.gtids.subtract(here).subtract(earlier)
@@ -217,14 +230,14 @@ def _next_name(log: Streams) -> str | None:
     return facts[-1].next_name if facts else None
 
 
-def _prepared_before(since: Since, transactions: pa.Table) -> Iterator[str]:
+def _prepared_before(counts: Callable[[int], bool], transactions: pa.Table) -> Iterator[str]:
     """XA transactions that the logs commit, and that were prepared before them."""
     names = ["tx", "file", "pos", "xa", "outcome", "rows", "resolved_file", "resolved_pos"]
     rows = transactions.select(names).to_pylist()
     deciders = {(row["resolved_file"], row["resolved_pos"]) for row in rows}
     for row in rows:
         commits = row["xa"] is not None and row["outcome"] == "committed" and not row["rows"]
-        if commits and row["tx"] not in since.numbers and (row["file"], row["pos"]) not in deciders:
+        if commits and counts(row["tx"]) and (row["file"], row["pos"]) not in deciders:
             where = f"{row['file']} at {row['pos']}"
             yield f"{where} commits the XA transaction {row['xa']}, which was prepared before"
 

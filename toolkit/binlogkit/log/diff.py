@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from binlogkit.log.doubts import noted
 from binlogkit.log.point import Point, PointArg, TableArgs, point_args
-from binlogkit.log.state import States
+from binlogkit.log.state import States, states_of
 from binlogkit.log.table_state import TableState
 from binlogkit.rows.filters import written_table_name
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from binlogkit.analyses.point_in_time.difference import Compared
     from binlogkit.frames.natural import Decimals
+    from binlogkit.log.back import Back
     from binlogkit.log.streams import Streams
 
 _IMAGES = ("before", "after")
@@ -120,13 +121,14 @@ def difference_of(
     from binlogkit.analyses.point_in_time.difference import difference_table
 
     points = [Point(log, {**point_args(point, timezone), **how}) for point in (a, b)]
-    states = States(log, [table], points, how)
+    states = states_of(log, [table], points, how)
     other = states.at(points[1], table)
     one = _earlier(states, points[0], points[1], other.table)
     same = one.key == other.key or not (one.rows.num_rows and other.rows.num_rows)
     key = other.key if same else ()
     counts = [states.reach(point).counts for point in points]
-    altered = any(
+    # Backwards nothing tells which change a row was made by.
+    altered = how.get("back_from") is not None or any(
         boundary.action == "alter" and counts[0](boundary.tx) != counts[1](boundary.tx)
         for boundary in states.reading.boundaries
     )
@@ -136,7 +138,9 @@ def difference_of(
     return TableDifference(other.table, rows, findings, one, other, key, found)
 
 
-def _earlier(states: States, first: Point, second: Point, name: tuple[str, str]) -> TableState:
+def _earlier(
+    states: States | Back, first: Point, second: Point, name: tuple[str, str]
+) -> TableState:
     """The state at the first point of the table that has the name at the second.
 
     Where no table had the name it is the table that was renamed to it since; else there was none.

@@ -24,7 +24,7 @@ Name = tuple[str, str]
 _LIKE = re.compile(r"\bLIKE\b", re.IGNORECASE)
 _BLACKHOLE = "The table's engine is BLACKHOLE, which keeps no rows: these are what was written."
 _MERGE = "The table's engine is MERGE: its rows are those of the tables that its UNION names."
-_UNNAMED = (
+UNNAMED = (
     "The log does not name the table's columns, and what the base says of them does not fit: its "
     "changes cannot be carried out on the base's rows (--schema)."
 )
@@ -111,7 +111,7 @@ def doubts_of_bases(bases: Iterable[TableSnapshot], layout: TableFacts) -> list[
         names = [field.name for field in base.rows.schema.field("values").type]
         unnamed = any(name.startswith("@") for name in layout.columns or ())
         if unnamed and not any(name.startswith("@") for name in names):
-            told.append(doubt("base", _UNNAMED))
+            told.append(doubt("base", UNNAMED))
     return told
 
 

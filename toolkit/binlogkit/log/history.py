@@ -52,16 +52,17 @@ class History:
     """What a reading's windows tell of every table: boundaries, and layouts in log order.
 
     ``wanted``: of which sources' logs; ``sources``: whose logs have changes of each table;
-    ``version``: the newest server's; ``merged``: the first change of each MERGE table in each
-    transaction, in log order; ``folded``: names are in small letters, as the server showed to store
-    them; ``ends``: where the last event of each file that was read ends; ``latest``: the latest
-    second of an event.
+    ``version``: the newest server's, ``oldest``: the oldest one's; ``merged``: the first change of
+    each MERGE table in each transaction, in log order; ``folded``: names are in small letters,
+    as the server showed to store them; ``ends``: where the last event of each file that was read
+    ends; ``latest``: the latest second of an event.
     """
 
     def __init__(self, wanted: Filters) -> None:
         self.layouts: dict[Name, list[TableFacts]] = {}
         self.sources: dict[Name, set[str]] = {}
         self.version = (0, 0, 0)
+        self._oldest: tuple[int, int, int] | None = None
         self.merged: dict[tuple[Name, int | None], Merged] = {}
         self.folded = False
         self.ends: dict[str, int] = {}
@@ -69,6 +70,11 @@ class History:
         self._wanted = wanted
         self._boundaries = Boundaries(wanted)
         self._merging = False  # whether there are MERGE tables
+
+    @property
+    def oldest(self) -> tuple[int, int, int]:
+        """The oldest server's version."""
+        return self._oldest or (0, 0, 0)
 
     def layout(self, name: Name, counted: frozenset[int]) -> TableFacts:
         """The last layout of a transaction that counts."""
@@ -93,7 +99,9 @@ class History:
             return
         self.ends[window.carrier.name] = int(window.stretch.ends[-1])
         self.latest = max(self.latest, int(window.stretch.entries["timestamp"].max()))
-        self.version = max(self.version, version_tuple(window.server_version))
+        version = version_tuple(window.server_version)
+        self.version = max(self.version, version)
+        self._oldest = version if self._oldest is None else min(self._oldest, version)
         changes = {item.i: iter(item.changes) for item in window.looked}
         told = self._boundaries.take(window)
         at = 0

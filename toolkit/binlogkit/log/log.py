@@ -258,6 +258,8 @@ class Log(Streams):
         mysqldump's, a folder of :func:`binlogkit.snapshot`, a running server
         (``mysql://user@host:port``), or a list of them; what is in it, by its position or GTID set,
         is not applied.
+        ``back_from``: such a base, taken later than the point: every change between the two is
+        taken back, and what came before the point is not needed.
         ``base_at`` (``"FILE:POS"``), ``base_gtid``: its position, where it does not say so itself.
         Errors: UsageError, and those of reading the log and the base.
         """
@@ -290,8 +292,8 @@ class Log(Streams):
 
         ``a``, ``b``: the points, in this order: a position (``"FILE:POS"``, (file, pos), of one
         file POS), a GTID set, a time (``timezone`` for one without an offset), None for the log's
-        end; see :meth:`state`, also for ``transactional``, ``key``, ``source`` and ``base``, which
-        is not newer than ``a``. Both states come
+        end; see :meth:`state`, also for ``transactional``, ``key``, ``source``, ``base``, which is
+        not newer than ``a``, and ``back_from``, not older than ``b``. Both states come
         from one reading of the log, and are in memory. Rows are compared by the table's key; of a
         table without one, or whose key is another at ``b``, as a multiset, with counts.
         Errors: UsageError, and those of reading.

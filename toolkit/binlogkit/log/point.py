@@ -36,6 +36,7 @@ class TableArgs(TypedDict, total=False):
     key: Sequence[str] | None
     source: str | Iterable[str] | None
     base: Any
+    back_from: Any
     base_at: str | tuple[str, int] | None
     base_gtid: str | GtidSet | None
 

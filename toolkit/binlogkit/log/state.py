@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from binlogkit.analyses.point_in_time.boundary import Boundary
     from binlogkit.analyses.point_in_time.cascades import Cascaded
     from binlogkit.analyses.point_in_time.until import Contained
+    from binlogkit.log.back import Back
     from binlogkit.log.base import Bases
     from binlogkit.log.streams import Streams
     from binlogkit.rows.schema import TableDefinition
@@ -56,8 +57,19 @@ def table_states(
         raise UsageError("key is that of a table: name it")
     (point,) = points = [Point(log, given)]
     asked = None if tables is None else texts("tables", tables)
-    states = States(log, asked, points, given)
+    states = states_of(log, asked, points, given)
     yield from (states.at(point, table) for table in states.tables(point))
+
+
+def states_of(
+    log: Streams, names: list[str] | None, points: Sequence[Point], given: TableArgs
+) -> States | Back:
+    """What gives the states of tables as of some points, forwards or back from a base."""
+    if given.get("back_from") is None:
+        return States(log, names, points, given)
+    from binlogkit.log.back import Back
+
+    return Back(log, names, given)
 
 
 class States:

@@ -4,7 +4,8 @@ from binlogkit.analyses.point_in_time.boundary import lineage, read_boundaries
 from binlogkit.analyses.point_in_time.difference import DIFFERENCE, compared, difference
 from binlogkit.analyses.point_in_time.findings import FINDINGS
 from binlogkit.analyses.point_in_time.result import STATE
-from binlogkit.analyses.point_in_time.state import State, replay, rewind, state
+from binlogkit.analyses.point_in_time.rewind import rewind
+from binlogkit.analyses.point_in_time.state import State, replay, state
 from binlogkit.analyses.point_in_time.story import STORY, story
 from binlogkit.analyses.point_in_time.until import AtPosition, AtTime, UpToGtids
 

@@ -24,7 +24,7 @@ class Boundary:
     """What happened to a table, in log order among the changes by ``seq``.
 
     ``definition``: the table's after it, None where the log does not tell; ``alteration``: of an
-    ALTER TABLE that was understood.
+    ALTER TABLE that was understood; ``before``: the table's definition before an ALTER TABLE.
     """
 
     seq: int
@@ -38,6 +38,7 @@ class Boundary:
     statement: str
     definition: TableDefinition | None = None
     alteration: Alteration | None = None
+    before: TableDefinition | None = None
 
     @property
     def conditional(self) -> bool:
@@ -112,6 +113,7 @@ def _place(row: Mapping[str, Any]) -> tuple[Any, ...]:
 
 def _boundary(row: Mapping[str, Any], change: TableChange | None) -> Boundary:
     statement, definition, altered = row["statement"] or "", None, None
+    before = None if change is None else change.before
     if change is not None:
         definition = change.definition
         if row["action"] == "alter":
@@ -119,7 +121,7 @@ def _boundary(row: Mapping[str, Any], change: TableChange | None) -> Boundary:
     new = None if row["new_table"] is None else (row["new_db"] or row["db"], row["new_table"])
     return Boundary(
         row["seq"], row.get("tx"), row["file"], row["pos"], row.get("inner"), _name(row),
-        row["action"], new, statement, definition, altered,
+        row["action"], new, statement, definition, altered, before,
     )  # fmt: skip
 
 

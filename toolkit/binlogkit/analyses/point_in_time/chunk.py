@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -94,6 +95,13 @@ class Chunk:
         if stored is not None:
             return self._table.column(stored)
         return pa.chunked_array([pa.nulls(self.size, self.fields[self.names[name]].type)])
+
+    def turned(self) -> Chunk:
+        """The same changes, with what rows were and what they became swapped."""
+        twin = copy(self)
+        twin._images = self._images[::-1]
+        twin.there, twin._states = self.there[::-1], self._states[::-1]
+        return twin
 
     def states(self, side: int, name: str) -> NDArray[np.uint8] | None:
         """The states of a column where they are above NULL, else 0; None if all are."""

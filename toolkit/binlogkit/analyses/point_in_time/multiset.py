@@ -168,8 +168,11 @@ def fold_multiset(rows: Rows, chunk: Chunk, *, backwards: bool) -> tuple[dict[st
     if not there.any():
         return problems, 0
     written, by, rejected = _written(rows, chunk, backwards=backwards)
-    removing = np.flatnonzero(chunk.there[WAS])
-    removed = rows.widened(kept(chunk.rows(WAS), chunk.there[WAS]))
+    if backwards:  # what an image after an update leaves out is as it was before
+        removed, removing, _ = _written(rows, chunk.turned(), backwards=False)
+    else:
+        removing = np.flatnonzero(chunk.there[WAS])
+        removed = rows.widened(kept(chunk.rows(WAS), chunk.there[WAS]))
     images = _Images(rows, removed, removing, written, by)
     blocked = [chunk.has(WAS, n) if backwards else chunk.diffs(n) for n in rows.fields]
     mixed = _match(images, blocked)

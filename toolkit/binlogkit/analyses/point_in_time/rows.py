@@ -129,6 +129,12 @@ class Rows:
         changed = done.changed.keys() & self.fields.keys()
         return lost | {name for name in sorted(changed) if self._convert(name, done, key)}
 
+    def restore(self, fields: Iterable[pa.Field]) -> None:
+        """Give the rows columns that were dropped since, whose cells are not known."""
+        for field in fields:
+            self.fields[field.name] = field
+            self._set(field.name, unknown(len(self), field.type))
+
     def _add(self, name: str, column: ColumnDefinition) -> bool:
         """Give all rows a column's default; whether that is not known."""
         field = self.fields[name] = defined_field(column)

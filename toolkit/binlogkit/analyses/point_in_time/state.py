@@ -1,10 +1,5 @@
-"""A table's rows as of a point of its log.
-
-Forwards from its creation or a base; or backwards from the rows that it has later: a live table's,
-today. Backwards every change since is taken back, the last one first. What an image before does not
-hold (MINIMAL, NOBLOB) is unknown where the change wrote it. CREATE is the end of the way back, and
-so is whatever changed rows without logging them.
-"""
+"""A table's rows as of a point of its log, forwards from its creation or a base (backwards:
+rewind.py)."""
 
 from __future__ import annotations
 
@@ -13,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from binlogkit.analyses._frames import FrameT, from_arrow, is_frame, lazy, records, to_arrow
 from binlogkit.analyses._savepoints import undone_ranges
@@ -28,13 +22,11 @@ from binlogkit.analyses.point_in_time.boundary import (
 )
 from binlogkit.analyses.point_in_time.cascades import Cascaded
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
-from binlogkit.analyses.point_in_time.difference import compared
 from binlogkit.analyses.point_in_time.findings import FINDINGS, Findings
 from binlogkit.analyses.point_in_time.fold import Fold
 from binlogkit.analyses.point_in_time.forward import Forward
-from binlogkit.analyses.point_in_time.replay import Replay, by_table
+from binlogkit.analyses.point_in_time.replay import Replay
 from binlogkit.analyses.point_in_time.result import STATE, base_changes, state_table
-from binlogkit.analyses.point_in_time.rows import Rows
 from binlogkit.analyses.point_in_time.until import Contained, Counting, Until
 from binlogkit.errors import UsageError
 from binlogkit.rows.resolve import key_of
@@ -203,109 +195,3 @@ def only_table(changes: Any) -> Name:
     if len(names) != 1:
         raise UsageError(f"the changes are of {len(names)} tables: which one is wanted?")
     return names[0]["db"], names[0]["table"]
-
-
-def rewind(
-    changes: Any,
-    boundaries: Any = None,
-    *,
-    key: Sequence[str],
-    base: Any,
-    transactions: Any,
-    statements: Any = None,
-    until: Until,
-    taken: Until | None = None,
-    table: Name | None = None,
-    transactional: bool | None = None,
-    cascades: Sequence[str] = (),
-    cascades_logged: bool = False,
-) -> State[Any]:
-    """The rows as of ``until``, from the rows ``base`` as of ``taken`` (the log's end if None).
-
-    ``base``: a state, or a frame with the table's own columns. The other arguments, and the result,
-    are those of :func:`replay`; columns and names are those of ``base``: an ALTER TABLE or a RENAME
-    on the way ends it, and that is told, as are rows that the last changes left
-    otherwise. ``seq``, ``file`` and ``pos`` are null: what changed a row last lies further back.
-    """
-    findings = Findings()
-    name = table if table is not None else only_table(changes)
-    happened = read_boundaries(boundaries)
-    counts = Counting(transactions, taken, findings, since=until, transactional=transactional)
-    counts.note([name], findings)
-    above = [] if cascades_logged else parents(happened, name, cascades)
-    counts.note_cascades(above, findings)
-    between = [b for b in happened if counts.happened(b) and (b.concerns(name) or b.may_write)]
-    since = _barrier(between, name, findings)
-    fold = Fold(key, backwards=True)
-    fold.begin(base_changes(to_arrow(base, ())))
-    left = Fold(key)
-    parts = []
-    undone = undone_ranges(statements)
-    for batch in counted_batches(changes, [name], key, counts.numbers, undone):
-        if since is not None:
-            batch = batch.filter(pc.greater(batch["seq"], since.seq))
-        parts += [part for _, part in by_table(batch, {name})]
-    for part in parts:
-        left.take(part)
-    _contradicted(fold, left, findings)
-    for part in reversed(parts):
-        fold.take(part)
-    rows = fold.settled()
-    findings.update(fold.findings)
-    if since is not None and since.action == "create" and not since.conditional:
-        if len(rows):
-            findings.add("unseen", since.file, since.pos, times=len(rows))
-        rows = Rows()
-    result = _without_places(state_table(rows, None, key))
-    return as_state(result, findings, changes)
-
-
-def _contradicted(base: Fold, left: Fold, findings: Findings) -> None:
-    """A finding for rows of the base in which known cells are not what the last changes left.
-
-    Without a key such a row is not found at all, which is a finding already.
-    """
-    if not base.key:
-        return
-    one, other = (state_table(fold.settled(), None, fold.key) for fold in (left, base))
-    found = compared(one, other, base.key)
-    which = found.there[0][found.kinds == "changed"]
-    if len(which):
-        first = one.select(["seq", "file", "pos"]).take(which).sort_by("seq").slice(0, 1)
-        (at,) = first.to_pylist()
-        findings.add("contradicted", at["file"], at["pos"], times=len(which))
-
-
-def _barrier(boundaries: Sequence[Boundary], name: Name, findings: Findings) -> Boundary | None:
-    """The first boundary of the table beyond which no change can be taken back, looking back.
-
-    Everything that makes the rows before it uncertain is a finding.
-    """
-    last = None
-    for boundary in boundaries:
-        if not boundary.concerns(name):
-            kind = "incident" if boundary.action == "incident" else "written_elsewhere"
-            findings.add(kind, boundary.file, boundary.pos)
-        elif boundary.alteration is not None and boundary.alteration.harmless:
-            continue
-        else:
-            if boundary.action != "create" or boundary.conditional:
-                kind = _KINDS.get(boundary.action, "stopped")
-                findings.add(kind, boundary.file, boundary.pos)
-            last = boundary
-    return last
-
-
-_KINDS = {
-    "truncate": "emptied",
-    "drop": "emptied",
-    "drop_database": "emptied",
-    "create": "if_not_exists",
-}
-
-
-def _without_places(rows: pa.Table) -> pa.Table:
-    for name in ("seq", "file", "pos"):
-        at = rows.schema.get_field_index(name)
-        rows = rows.set_column(at, name, pa.nulls(rows.num_rows, rows.schema.field(at).type))
-    return rows

@@ -189,13 +189,14 @@ class Counting:
     ) -> None:
         self.transactional = transactional
         self._ledger = ledger = _Ledger(transactions)
-        self._by_then = by_then = ledger.until(until, findings)
+        by_then = ledger.until(until, findings)
         earlier = np.zeros(len(ledger.tx), bool)
         if since is not None:
             earlier = ledger.until(since, Findings())
+        self._between = by_then & ~earlier
         committed, rolled_back = (ledger.came_to(o) for o in ("committed", "rolled_back"))
-        self.committed = np.sort(ledger.tx[by_then & ~earlier & committed])
-        self.rolled_back = np.sort(ledger.tx[by_then & ~earlier & rolled_back])
+        self.committed = np.sort(ledger.tx[self._between & committed])
+        self.rolled_back = np.sort(ledger.tx[self._between & rolled_back])
         self._before = np.sort(ledger.tx[earlier & (committed | rolled_back)])
         self._outside = since.seq if isinstance(since, Contained) else None
 
@@ -208,15 +209,23 @@ class Counting:
 
     def note(self, names: Sequence[Name], findings: Findings) -> None:
         """Findings of what is doubtful about the transactions that touch these tables."""
-        ledger, tables = self._ledger, [f"{db}.{table}" for db, table in names]
-        touched = self._by_then & ledger.touches(tables) & (ledger.numbers("rows") > 0)
-        ledger.note(touched & ledger.same_second, "same_second", findings, determined=False)
+        ledger, touched = self._ledger, self._touched(names)
+        self.note_same_second(names, findings)
         for outcome in ("prepared", "cut", "open"):
             ledger.note(touched & ledger.came_to(outcome), outcome, findings, determined=True)
         # What XA ROLLBACK takes back was prepared: by engines with transactions only.
         plain = touched & ledger.came_to("rolled_back") & ~ledger.resolved
         determined = self.transactional is not None
         ledger.note(plain, "rolled_back", findings, determined=determined)
+
+    def note_same_second(self, names: Sequence[Name], findings: Findings) -> None:
+        """A finding when some of them may have committed after the time that was asked for."""
+        which = self._touched(names) & self._ledger.same_second
+        self._ledger.note(which, "same_second", findings, determined=False)
+
+    def _touched(self, names: Sequence[Name]) -> Flags:
+        ledger, tables = self._ledger, [f"{db}.{table}" for db, table in names]
+        return self._between & ledger.touches(tables) & (ledger.numbers("rows") > 0)
 
     def changes_rows(self, tables: Sequence[str]) -> bool:
         """Whether they update or delete rows of a table, ``db.table``."""

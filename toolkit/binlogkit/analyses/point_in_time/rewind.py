@@ -1,0 +1,170 @@
+"""A table's rows as of a point of its log, backwards from the rows that it has later: a live
+table's, today.
+
+Every change since is taken back, the last one first. What an image before does not hold (MINIMAL,
+NOBLOB) is unknown where the change wrote it. Which rows a foreign key changed below the log (up to
+9.5) cannot be told any more: they were other rows, or are gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from binlogkit.analyses._frames import to_arrow
+from binlogkit.analyses._savepoints import undone_ranges
+from binlogkit.analyses.point_in_time.batches import counted_batches
+from binlogkit.analyses.point_in_time.boundary import Boundary, Name, read_boundaries
+from binlogkit.analyses.point_in_time.difference import compared
+from binlogkit.analyses.point_in_time.findings import Findings
+from binlogkit.analyses.point_in_time.fold import Fold
+from binlogkit.analyses.point_in_time.kept_batches import KeptBatches
+from binlogkit.analyses.point_in_time.replay import by_table
+from binlogkit.analyses.point_in_time.result import base_changes, state_table
+from binlogkit.analyses.point_in_time.rows import Rows
+from binlogkit.analyses.point_in_time.state import State, as_state, only_table
+from binlogkit.analyses.point_in_time.until import Counting, Until
+from binlogkit.analyses.point_in_time.way_back import WayBack, ever_above, undo, way_back
+
+#: Whether what stands outside any transaction, at a file and a position, lies on the way.
+Outside = Callable[[str, int], bool]
+
+
+def rewind(
+    changes: Any,
+    boundaries: Any = None,
+    *,
+    key: Sequence[str],
+    base: Any,
+    transactions: Any,
+    statements: Any = None,
+    until: Until,
+    taken: Until | None = None,
+    table: Name | None = None,
+    transactional: bool | None = None,
+    cascades: Sequence[str] = (),
+    cascades_logged: bool = False,
+    outside: Outside = lambda _file, _pos: True,
+    unknown: Collection[int] = (),
+) -> State[Any]:
+    """The rows as of ``until``, from the rows ``base`` as of ``taken`` (the log's end if None).
+
+    ``base``: a state, or a frame with the table's own columns; ``table``: its name as of ``taken``,
+    as ``key`` is its key there: RENAMEs are followed, and ALTERs that add, rename or drop columns;
+    one that converts values, TRUNCATE, DROP and writes logged as text end the way, and that is
+    told, as are rows that the last changes left otherwise, and parents that were changed where
+    foreign keys act below the log. ``outside``: what of that which stands outside any transaction
+    lies between; ``unknown``: the places (``seq``) of ALTERs before which the table is not known.
+    The other arguments, and the result, are those of :func:`replay`. ``seq``,
+    ``file`` and ``pos`` are null: what changed a row last lies further back.
+
+    Memory is that of the rows, those that were touched, and 64 MB; changes beyond it wait in a
+    temporary file.
+    """
+    findings = Findings()
+    name = table if table is not None else only_table(changes)
+    happened = read_boundaries(boundaries)
+    point = Counting(transactions, until, findings, transactional=transactional)
+    counts = Counting(transactions, taken, findings, since=until, transactional=transactional)
+    way = _way(happened, counts, name, outside, findings, unknown, logged=cascades_logged)
+    if way.engine_changed and transactional is not None:
+        counts = Counting(transactions, taken, Findings(), since=until)
+    counts.note(way.names, findings)
+    point.note_same_second(way.names, findings)
+    if not cascades_logged:
+        counts.note_cascades(ever_above(happened, way.names, cascades), findings)
+    columns = () if way.numbered.intersection(key) else key
+    fold = Fold(columns, backwards=True)
+    fold.begin(base_changes(to_arrow(base, ())))
+    undone, kept = undone_ranges(statements), KeptBatches()
+    left = Fold(columns)
+    try:
+        batches = counted_batches(changes, way.names, key, counts.numbers, undone)
+        for number, batch in _by_step(_inside(batches, outside), way):
+            kept.add(number, batch)
+            if number == 0:
+                left.take(batch)
+        _contradicted(fold, left, findings)
+        del left
+        for number, step in enumerate(way.steps):
+            for batch in kept.last_first(number):
+                fold.take(batch)
+            undo(fold, step)
+    finally:
+        kept.close()
+    rows = fold.settled()
+    findings.update(fold.findings)
+    if way.created is not None:
+        if len(rows):
+            findings.add("unseen", way.created.file, way.created.pos, times=len(rows))
+        rows = Rows()
+    result = _without_places(state_table(rows, None, fold.key))
+    return as_state(result, findings, changes)
+
+
+def _way(
+    happened: Sequence[Boundary],
+    counts: Counting,
+    name: Name,
+    outside: Outside,
+    findings: Findings,
+    unknown: Collection[int],
+    *,
+    logged: bool,
+) -> WayBack:
+    between = [
+        b for b in happened if (outside(b.file, b.pos) if b.tx is None else counts.happened(b))
+    ]
+    return way_back(between, name, findings, cascades_logged=logged, unknown=unknown)
+
+
+def _inside(batches: Iterable[pa.RecordBatch], outside: Outside) -> Iterator[pa.RecordBatch]:
+    """The batches without what stands outside any transaction and does not lie on the way."""
+    for batch in batches:
+        alone = np.asarray(batch["tx"].is_null()) if "tx" in batch.schema.names else np.zeros(0)
+        if alone.any():
+            places = zip(batch["file"].to_pylist(), batch["pos"].to_pylist(), strict=True)
+            stay = [not one or outside(*place) for one, place in zip(alone, places, strict=True)]
+            batch = batch.filter(pa.array(stay))
+        if batch.num_rows:
+            yield batch
+
+
+def _by_step(
+    batches: Iterable[pa.RecordBatch], way: WayBack
+) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """The changes that are taken back in each step; those of before a way's early end are left."""
+    for batch in batches:
+        for name, part in by_table(batch, set(way.names)):
+            seqs, last = part["seq"].to_numpy(), len(part)
+            for number, step in enumerate(way.steps):
+                first = int(np.searchsorted(seqs[:last], step.after, "right"))
+                if step.name == name and first < last:
+                    yield number, part.slice(first, last - first)
+                last = min(first, last)
+
+
+def _contradicted(base: Fold, left: Fold, findings: Findings) -> None:
+    """A finding for rows of the base in which known cells are not what the last changes left.
+
+    Without a key such a row is not found at all, which is a finding already.
+    """
+    if not base.key:
+        return
+    one, other = (state_table(fold.settled(), None, fold.key) for fold in (left, base))
+    found = compared(one, other, base.key)
+    which = found.there[0][found.kinds == "changed"]
+    if len(which):
+        first = one.select(["seq", "file", "pos"]).take(which).sort_by("seq").slice(0, 1)
+        (at,) = first.to_pylist()
+        findings.add("contradicted", at["file"], at["pos"], times=len(which))
+
+
+def _without_places(rows: pa.Table) -> pa.Table:
+    for name in ("seq", "file", "pos"):
+        at = rows.schema.get_field_index(name)
+        rows = rows.set_column(at, name, pa.nulls(rows.num_rows, rows.schema.field(at).type))
+    return rows

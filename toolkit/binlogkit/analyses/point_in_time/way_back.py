@@ -1,0 +1,178 @@
+"""The way back from a table's later rows: its names, and what is to be undone between its changes.
+
+Looking back, a RENAME gives the table its old name; an ALTER that added, renamed or dropped columns
+takes them away, names them as before and leaves the dropped ones' cells unknown. CREATE is the end:
+before it there was no table. So is whatever changed rows without logging them: a conversion,
+TRUNCATE, DROP, a write that is logged as text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from binlogkit.analyses.point_in_time.boundary import Boundary, Name
+from binlogkit.analyses.point_in_time.conversion import defined_field
+from binlogkit.analyses.point_in_time.findings import Findings
+from binlogkit.analyses.point_in_time.fold import Fold
+from binlogkit.analyses.point_in_time.structure import Alteration
+
+# What a statement on a table of which nothing else is known may do to values that it does not name.
+_UNTOLD = re.compile(r"\b(CONVERT|CHARACTER|CHARSET|COLLATE|PARTITION|UNION)\b", re.IGNORECASE)
+_IGNORE = re.compile(r"\s*ALTER\s+IGNORE\b", re.IGNORECASE)  # drops rows (up to 5.6)
+_ENGINE = re.compile(r"\bENGINE\b", re.IGNORECASE)
+_FOREIGN = re.compile(r"\bDROP\s+(FOREIGN|CONSTRAINT)\b", re.IGNORECASE)
+_ENDS = {
+    "truncate": "emptied",
+    "drop": "emptied",
+    "drop_database": "emptied",
+    "create": "if_not_exists",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Changes of ``name`` that lie after the place ``after``, and then what is undone there:
+    ``boundary``, None where the way has come to the point."""
+
+    name: Name
+    after: int
+    boundary: Boundary | None = None
+    dropped: tuple[pa.Field, ...] = ()
+
+
+@dataclass(slots=True)
+class WayBack:
+    """``steps``, the last one in the log first; ``created``: the CREATE that ends it, None without
+    one; ``numbered``: columns that were added on the way; ``engine_changed``: whether the table may
+    have had another engine."""
+
+    steps: list[Step] = field(default_factory=list)
+    created: Boundary | None = None
+    numbered: set[str] = field(default_factory=set)
+    engine_changed: bool = False
+
+    @property
+    def names(self) -> list[Name]:
+        """The table's names, the last one first."""
+        return list(dict.fromkeys(step.name for step in self.steps))
+
+    @property
+    def whole(self) -> bool:
+        """Whether the way comes to the point."""
+        return self.steps[-1].boundary is None
+
+
+def way_back(
+    between: Sequence[Boundary],
+    name: Name,
+    findings: Findings,
+    *,
+    cascades_logged: bool = False,
+    unknown: Collection[int] = (),
+) -> WayBack:
+    """The way back of the table that is called ``name`` at its end.
+
+    ``between``: what happened to tables on the way, in log order; ``findings`` get what makes the
+    rows uncertain; ``cascades_logged``, ``unknown``: see rewind.
+    """
+    way, current, ended = WayBack(), name, False
+    for boundary in reversed(between):
+        if not boundary.concerns(current):
+            if boundary.may_write:
+                kind = "incident" if boundary.action == "incident" else "written_elsewhere"
+                findings.add(kind, boundary.file, boundary.pos)
+            continue
+        if not ended and boundary.action == "rename" and boundary.new_name == current:
+            way.steps.append(Step(current, boundary.seq, boundary))
+            current = boundary.name
+            continue
+        stops = boundary.seq in unknown or stops_way(boundary, cascades_logged=cascades_logged)
+        if not ended and boundary.action == "alter" and not stops:
+            way.engine_changed |= _ENGINE.search(boundary.statement) is not None
+            dropped = _dropped(boundary)
+            if dropped is not None:
+                done = boundary.alteration
+                if done is not None and (done.renamed or done.added or done.dropped):
+                    way.numbered |= done.added.keys()
+                    way.steps.append(Step(current, boundary.seq, boundary, dropped))
+                continue
+        if boundary.action != "create" or boundary.conditional:
+            findings.add(_ENDS.get(boundary.action, "stopped"), boundary.file, boundary.pos)
+        if not ended:
+            way.steps.append(Step(current, boundary.seq, boundary))
+            made = boundary.action == "create" and not boundary.conditional
+            way.created = boundary if made else None
+            ended = True
+    if not ended:
+        way.steps.append(Step(current, -1))
+    return way
+
+
+def undo(fold: Fold, step: Step) -> None:
+    """Make of a table's rows what they were before the boundary of a step."""
+    boundary = step.boundary
+    if boundary is None or boundary.action != "alter" or boundary.alteration is None:
+        return
+    done, rows = boundary.alteration, fold.settled()
+    old = {new: name for name, new in done.renamed.items()}
+    rows.alter(Alteration(renamed=old, dropped=set(done.added), mode=done.mode), fold.key)
+    rows.restore(step.dropped)
+    fold.key = tuple(old.get(column, column) for column in fold.key)
+
+
+def stops_way(boundary: Boundary, *, cascades_logged: bool = False) -> bool:
+    """Whether an ALTER may have done to rows what nothing tells, or dropped a foreign key of which
+    nothing tells what it had done."""
+    if boundary.alteration is None or _IGNORE.match(boundary.statement):
+        return True
+    unknown = [_UNTOLD] if cascades_logged else [_UNTOLD, _FOREIGN]
+    return boundary.before is None and any(one.search(boundary.statement) for one in unknown)
+
+
+def _dropped(boundary: Boundary) -> tuple[pa.Field, ...] | None:
+    """The columns that an ALTER took away; None where it cannot be undone."""
+    done, before = boundary.alteration, boundary.before
+    if done is None:
+        return None
+    kept = Alteration(changed=done.changed, lost=done.lost, mode=done.mode)
+    columns = {} if before is None else {c.name: c for c in before.columns}
+    if not kept.harmless or not done.dropped <= columns.keys():
+        return None
+    return tuple(defined_field(columns[name]) for name in sorted(done.dropped))
+
+
+def ever_above(
+    boundaries: Iterable[Boundary], names: Iterable[Name], known: Iterable[str] = ()
+) -> list[str]:
+    """The tables (``db.table``) from which foreign keys reached one of these at any time, over
+    others too, under all of their names; ``known``: those that are known from elsewhere."""
+    above: dict[str, set[str]] = {}
+    aliases: dict[str, set[str]] = {}
+    for boundary in boundaries:
+        if boundary.definition is not None:
+            told = boundary.definition
+            above.setdefault(f"{told.db}.{told.table}", set()).update(told.cascades)
+        if boundary.action == "rename" and boundary.new_name is not None:
+            pair = ".".join(boundary.name), ".".join(boundary.new_name)
+            for one, other in (pair, pair[::-1]):
+                aliases.setdefault(one, set()).add(other)
+    own = {".".join(name) for name in names}
+    found = list(dict.fromkeys([*known, *(p for name in own for p in sorted(above.get(name, ())))]))
+    for parent in found:  # which grows
+        more = above.get(parent, set()) | aliases.get(parent, set())
+        found.extend(p for p in sorted(more) if p not in found)
+    return found
+
+
+def called_later(between: Iterable[Boundary], name: Name) -> Iterator[Name]:
+    """The names that a table has from the point on, the one there first."""
+    yield name
+    for boundary in between:
+        renamed = boundary.action == "rename" and boundary.name == name
+        if renamed and boundary.new_name is not None:
+            name = boundary.new_name
+            yield name
