@@ -378,7 +378,8 @@ def test_xa_transactions_that_were_prepared_before_the_logs(
     history = History(server, "FULL")
     history.run("DROP DATABASE IF EXISTS u", "CREATE DATABASE u",
                 "CREATE TABLE u.q (id INT PRIMARY KEY)", "INSERT INTO u.q VALUES (1)",
-                "XA START 'a'", "INSERT INTO u.q VALUES (2)", "XA END 'a'", "XA PREPARE 'a'")  # fmt: skip
+                "XA START 'a'", "INSERT INTO u.q VALUES (2)", "XA END 'a'",
+                "XA PREPARE 'a'")  # fmt: skip
     server.query("FLUSH BINARY LOGS")  # in another session
     at = position(server)
     history.run("XA COMMIT 'a'", "INSERT INTO u.q VALUES (3)")

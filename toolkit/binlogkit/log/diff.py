@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from binlogkit.log.doubts import noted
 from binlogkit.log.point import Point, PointArg, TableArgs, point_args
-from binlogkit.log.state import States, states_of
+from binlogkit.log.states import states_of
 from binlogkit.log.table_state import TableState
 from binlogkit.rows.filters import written_table_name
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from binlogkit.analyses.point_in_time.difference import Compared
     from binlogkit.frames.natural import Decimals
     from binlogkit.log.back import Back
+    from binlogkit.log.state import States
     from binlogkit.log.streams import Streams
 
 _IMAGES = ("before", "after")

@@ -274,7 +274,7 @@ class Log(Streams):
         those that it dropped or renamed before the point, or created after it.
         """
         from binlogkit.log.point import PointArgs
-        from binlogkit.log.state import table_states
+        from binlogkit.log.states import table_states
 
         check_names(point, PointArgs.__annotations__, "argument")
         return table_states(self, tables, **point)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Unpack
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from binlogkit.errors import UsageError
 from binlogkit.log.base import after_base, base_gaps, check_order, facts_of, first_after
@@ -21,7 +21,7 @@ from binlogkit.log.doubts import (
 from binlogkit.log.filter_warnings import others
 from binlogkit.log.gaps import Reach, assumed
 from binlogkit.log.history import History, TableFacts
-from binlogkit.log.point import Point, PointArgs, TableArgs
+from binlogkit.log.point import Point, TableArgs
 from binlogkit.log.reached import reached
 from binlogkit.log.snapshots import bases_of
 from binlogkit.log.table_state import TableState
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from binlogkit.analyses.point_in_time.boundary import Boundary
     from binlogkit.analyses.point_in_time.cascades import Cascaded
     from binlogkit.analyses.point_in_time.until import Contained
-    from binlogkit.log.back import Back
     from binlogkit.log.base import Bases
     from binlogkit.log.streams import Streams
     from binlogkit.rows.schema import TableDefinition
@@ -46,30 +45,6 @@ if TYPE_CHECKING:
 Name = tuple[str, str]
 
 _NOT_TRANSACTIONAL = frozenset({"MYISAM", "MEMORY", "ARCHIVE", "CSV", "MERGE", "MRG_MYISAM"})
-
-
-def table_states(
-    log: Streams, tables: Iterable[str] | None, **given: Unpack[PointArgs]
-) -> Iterator[TableState]:
-    """See :meth:`Log.states`; the log is read once for all tables, and once more for a table that
-    the first reading shows to have been another, or to have had another key."""
-    if tables is None and given.get("key") is not None:
-        raise UsageError("key is that of a table: name it")
-    (point,) = points = [Point(log, given)]
-    asked = None if tables is None else texts("tables", tables)
-    states = states_of(log, asked, points, given)
-    yield from (states.at(point, table) for table in states.tables(point))
-
-
-def states_of(
-    log: Streams, names: list[str] | None, points: Sequence[Point], given: TableArgs
-) -> States | Back:
-    """What gives the states of tables as of some points, forwards or back from a base."""
-    if given.get("back_from") is None:
-        return States(log, names, points, given)
-    from binlogkit.log.back import Back
-
-    return Back(log, names, given)
 
 
 class States:
