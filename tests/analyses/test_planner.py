@@ -26,6 +26,17 @@ def test_any_changes(batch: pa.RecordBatch, outcomes: dict[int, str], backwards:
     assert list(map(comparable, found)) == list(map(comparable, expected))
 
 
+@settings(deadline=None, max_examples=10)
+@given(changes())
+def test_changes_that_do_not_tell_their_transaction(batch: pa.RecordBatch) -> None:
+    """A frame of a user's own choice of columns: none is refused for how its transaction ended."""
+    bare = batch.drop_columns(["tx"])
+    planner = Planner(Facts.of(bare.schema, None), bare.schema, True, {0: "rolled_back"})
+    expected = plans_of(batch, {}, backwards=True)
+    found = sorted(mappings(planner(bare)), key=lambda plan: plan["pos"] * 2 + plan["row"])
+    assert [plan["refused"] for plan in found] == [plan["refused"] for plan in expected]
+
+
 def comparable(plan: dict[str, Any]) -> dict[str, Any]:
     """With the signs of zeros, which are equal."""
     items = [item for part in ("set", "where") for item in plan[part]]

@@ -87,6 +87,24 @@ def test_difference_of_two_states(make_changes: Make, convert: Convert, rows_of:
     assert rows_of(difference(none, none, ["id"])) == []
 
 
+def test_values_of_types_that_hold_no_equal_ones_differ(
+    make_changes: Make, rows_of: RowsOf
+) -> None:
+    states = [
+        state(
+            make_changes({"id": pa.int32(), "v": kind}, [("insert", None, r) for r in rows]),
+            key=["id"],
+        )
+        for kind, rows in (
+            (pa.int32(), [{"id": i, "v": i} for i in range(3)]),
+            (pa.string(), [{"id": i, "v": str(i)} for i in range(3)]),
+        )
+    ]
+    found = compared(states[0], states[1], ["id"])
+    assert found.kinds.tolist() == ["changed"] * 3
+    assert found.changed.to_pylist() == [["v"]] * 3
+
+
 def test_unknown_cells_are_uncertain_where_the_row_was_touched(
     make_changes: Make, rows_of: RowsOf
 ) -> None:
