@@ -177,7 +177,6 @@ def noticed(folder: Path, tests: list[str], limit: float) -> bool:
 def _run(folder: Path, tests: list[str]) -> None:
     """Run the tests in this child process and end it. That a busy machine is slow is no fault."""
     import pytest
-    from hypothesis import HealthCheck, settings
 
     os.setsid()
     os.chdir(ROOT)
@@ -192,9 +191,7 @@ def _run(folder: Path, tests: list[str]) -> None:
     )  # fmt: skip
     sys.dont_write_bytecode = True
     options = ["-x", "-q", "-m", QUICK, "-p", "no:cacheprovider", "-p", "no:xdist"]
-    slow = [HealthCheck.too_slow]
-    settings.register_profile("faults", deadline=None, suppress_health_check=slow)
-    settings.load_profile("faults")
+    options.append("--hypothesis-profile=ci")  # always the same examples, as slow as they may be
     code = 2
     try:
         code = pytest.main([*options, *tests])
