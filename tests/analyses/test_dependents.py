@@ -132,7 +132,7 @@ def reasons(one: Change, two: Change) -> set[str]:
         else:
             units = [*({c} for c in COLUMNS[tables[0]]), *map(set, KEYS[tables[0]])]
             both = any(unit & _set(one) and unit & _set(two) for unit in units)
-            if both or _set(two) & {"id"}:
+            if both or (_set(one) | _set(two)) & {"id"}:
                 found.add("same_row")
     for key in KEYS[tables[0]] if tables[0] == tables[1] else ():
         if (left := _left(one, key)) is not None and left == _taken(two, key):

@@ -25,9 +25,9 @@ pytestmark = pytest.mark.server
 BEFORE, AFTER = 40, 20  # statements
 
 
-@pytest.fixture(scope="module", params=["5.7", "8.0"])
+@pytest.fixture(scope="module", params=["5.7", "8.0", "9"])
 def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    """A server of each series whose foreign keys act below the log."""
+    """A server of each series; foreign keys act below the log up to 9.5."""
     spec = ServerSpec(request.param, {"log-bin": "binlog"})
     with start_server(spec, "auto", "real")[0] as found:
         yield found

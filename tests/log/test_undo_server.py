@@ -291,6 +291,9 @@ def test_later_rows_that_would_go_along(
     if logged:
         assert verdict[:3] == (0, 1, 0)
         assert verdict[-1] == "nothing to commit: 1 change was refused and not carried out"
+    elif server.version.startswith("9."):
+        assert verdict[:3] == (1, 0, 0)
+        assert verdict[-1] == "rolled back: foreign keys would refer to rows that are not there"
     else:
         assert verdict[:3] == (1, 0, 1)
         assert verdict[-1] == "rolled back: not every statement changed exactly one row"

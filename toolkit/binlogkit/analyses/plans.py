@@ -265,7 +265,8 @@ class Plans(Sequence[dict[str, Any]]):
     ``chosen``: whose changes they are of; ``later``: what later changes depend on those, and what
     was done about it; ``gaps``: where changes may be missing that they do not know of; ``assumes``:
     what they stand on that the log does not show; a sentence each. ``dependences``: what depends on
-    them, None where nothing is taken back.
+    them, None where nothing is taken back. ``references``: the foreign keys of their tables, where
+    the log has what the server does by them, so that it must not do that once more; else none.
     """
 
     def __init__(self, pieces: Iterable[Piece], *, backwards: bool) -> None:
@@ -273,6 +274,7 @@ class Plans(Sequence[dict[str, Any]]):
         self.later: tuple[str, ...] = ()
         self.gaps: tuple[str, ...] = ()
         self.assumes: tuple[str, ...] = ()
+        self.references: tuple[Reference, ...] = ()
         self.dependences: Dependences | None = None
         self._pieces = list(pieces)
         sizes = [piece.batch.num_rows for piece in self._pieces]
@@ -284,6 +286,15 @@ class Plans(Sequence[dict[str, Any]]):
 
     def __len__(self) -> int:
         return len(self._order)
+
+    @property
+    def tables(self) -> set[tuple[str, str]]:
+        """The tables of the changes, by the names that they have in the end."""
+        return {
+            (piece.batch["db"][0].as_py(), piece.batch["table"][0].as_py())
+            for piece in self._pieces
+            if piece.batch.num_rows
+        }
 
     @overload
     def __getitem__(self, index: int) -> dict[str, Any]: ...

@@ -179,9 +179,14 @@ class States:
         )
         if self._keep:
             self.cascaded[name] = state.cascaded
-        changed = cascading_columns(boundaries, reading.given.get(name), name)
         unexplained = (
-            c.gap() for c in self._contradictions if not explains(state.cascaded, c, changed)
+            c.gap()
+            for c in self._contradictions
+            if not explains(
+                state.cascaded,
+                c,
+                cascading_columns(boundaries, reading.given.get(c.name[1:]), c.name[1:]),
+            )
         )
         missing = standing([*self._gaps, *unexplained], boundaries, name, names, above, reach)
         doubts = doubts_of(layout, history, reach.counted)

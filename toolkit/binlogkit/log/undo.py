@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from binlogkit.analyses.plans import Plans
+    from binlogkit.analyses.references import Reference
     from binlogkit.log.streams import Streams
 
 
@@ -34,6 +35,8 @@ def plans_of(
     wanted = Filters.build(**filters)
     selection = Selection(log, wanted, by_transaction=by_transaction)
     found = selection.again() if mode is None else selection.undone(mode)
+    if selection.newest >= CASCADES_LOGGED:
+        found.references = selection.references_of(found.tables)
     found.chosen = chosen(selection.changes)
     found.assumes = assumed(log, selection.newest)
     found.gaps = tuple(str(gap) for gap in selection.gaps if _concerns(gap, wanted))
@@ -79,6 +82,10 @@ class Selection:
         self._references = references(reading.series.definitions(sources))
         self.newest = max(map(version_tuple, versions), default=(0, 0, 0))
         self.gaps = tuple(log.gaps)
+
+    def references_of(self, tables: set[tuple[str, str]]) -> tuple[Reference, ...]:
+        """The foreign keys from and to tables."""
+        return tuple(k for k in self._references if not tables.isdisjoint((k.child, k.parent)))
 
     def again(self) -> Plans:
         """Plans that make the changes again."""
@@ -134,7 +141,7 @@ class Selection:
             boundaries=[event for event in events if event.seq not in children.restored],
             backwards=True,
             unknown_children=children.unknown,
-            referring=self._references,
+            referring=self._references if cascade else (),
             blocked=Blocked.of(found, mode),
         )
         made.dependences = found

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from binlogkit.reports._literals import comment, identifier, literal
+from binlogkit.reports._references import reference_lines
 from binlogkit.reports._statements import Plan, plan_lines, statement
 
 if TYPE_CHECKING:
@@ -78,9 +79,11 @@ class Script:
         head, tail = _template().split("{statements}\n")
         told = "".join(f"{line}\n" for line in _told(self._options, self._plans))
         options = self._options
+        keys = reference_lines(getattr(self._plans, "references", ()))
         yield head.format(
-            told=told, commit=int(options.commit), despite_refused=int(options.despite_refused)
-        ).encode("ascii")
+            told=told, commit=int(options.commit), despite_refused=int(options.despite_refused),
+            saved=keys["saved"], checks=keys["checks"], before=keys["before"],
+        ).encode("ascii")  # fmt: skip
         if isinstance(self._plans, Plans):
             for chunk in self._plans.chunks():
                 yield from self._chunk(chunk)
@@ -88,7 +91,8 @@ class Script:
             yield from map(self._plan, self._plans)
         facts = _verdicts(self.statements, self.refused, self.skipped)
         counts = {"count": self.statements, "refused": self.refused, "written": self.written}
-        yield tail.format(**counts, **facts).encode("ascii")
+        ends = {"after": keys["after"], "restored": keys["restored"]}
+        yield tail.format(**counts, **facts, **ends).encode("ascii")
 
     def _plan(self, plan: Plan) -> bytes:
         lines, said = plan_lines(plan, self._number())

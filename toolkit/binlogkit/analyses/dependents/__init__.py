@@ -7,8 +7,8 @@ were committed, and no ROLLBACK TO SAVEPOINT took them back. What foreign keys d
 
 ``same_row``
     the row, followed through changes of its key: C inserted it and D updates it; or both are
-    updates, and D sets a column that C set, or one of the key, by which C's statement finds the
-    row. Columns of one key (primary, unique, foreign, or referred to by one) count as one. An
+    updates, and D sets a column that C set, or one of them sets the key, by which the other finds
+    the row. Columns of one key (primary, unique, foreign, or referred to by one) count as one. An
     update of other columns does not depend on an update. In a table without a key: D takes a row
     equal to one that C left, and not enough of them are there in the end;
 ``deleted``

@@ -33,6 +33,7 @@ def of_rows(events: Events, units: Iterable[Sequence[str]]) -> Iterator[Links]:
     finds = changed_unit(events, events.key)
     yield Links.of(SAME_ROW, life, every, number, inserts, update)
     yield Links.of(SAME_ROW, life, every, number, update, finds)
+    yield Links.of(SAME_ROW, life, every, number, finds, update)
     yield Links.of(DELETED, life, every, number, events.now, deletes)
     for unit in (*columns, *(unit for unit in units if len(unit) > 1)):
         which = np.flatnonzero(changed_unit(events, unit))

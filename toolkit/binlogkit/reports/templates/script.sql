@@ -2,15 +2,15 @@
 -- Run it with: mysql --batch < FILE (it stops, and keeps nothing, at an error).
 -- It rolls back in the end unless the next line says 1 AND every statement changed
 -- exactly one row AND each row that was written, read back after its statement, holds
--- what was meant (FLOAT, DOUBLE and JSON are not compared). Where changes were refused it keeps the others only if the line
--- after that says 1, too. Tables of engines without transactions (MyISAM) are not rolled
--- back. Triggers of the tables fire; their own changes may be in the log as well.
+-- what was meant (FLOAT, DOUBLE and JSON are not compared). Where changes were refused it
+-- keeps the others only if the line after that says 1, too. Tables of engines without
+-- transactions (MyISAM) are not rolled back. Triggers of the tables fire; their own changes may be in the log as well.
 -- JSON is written from its text: a DECIMAL, date or binary value in it loses its
 -- type. The statements go to this server's binary log as any others do.
 SET @bk_commit = {commit};
 SET @bk_despite_refused = {despite_refused};
 --
-SET @bk_wrong = 0, @bk_same = 0, @bk_found = NULL, @bk_which = '';
+SET @bk_wrong = 0, @bk_same = 0, @bk_found = NULL, @bk_which = '', @bk_orphans = 0;
 SET @bk_character_set_client = @@SESSION.character_set_client;
 SET @bk_character_set_connection = @@SESSION.character_set_connection;
 SET @bk_collation_connection = @@SESSION.collation_connection;
@@ -21,7 +21,7 @@ SET @bk_sql_safe_updates = @@SESSION.sql_safe_updates;
 SET @bk_sql_auto_is_null = @@SESSION.sql_auto_is_null;
 SET @bk_autocommit = @@SESSION.autocommit;
 SET @bk_foreign_key_checks = @@SESSION.foreign_key_checks;
--- character_set_client: the script itself is ASCII
+{saved}-- character_set_client: the script itself is ASCII
 SET SESSION character_set_client = utf8mb4;
 -- character_set_connection: plain literals are compared as utf8mb4
 SET SESSION character_set_connection = utf8mb4;
@@ -39,18 +39,16 @@ SET SESSION sql_safe_updates = 0;
 SET SESSION sql_auto_is_null = 0;
 -- autocommit: also after an error nothing is kept one by one
 SET SESSION autocommit = 0;
--- foreign_key_checks: a child without its parent is an error; ON DELETE CASCADE works on later rows too
-SET SESSION foreign_key_checks = 1;
-START TRANSACTION;
-{statements}
--- Verdict on {count} statements, {refused} refused
-SET @bk_end = IF(@bk_commit = 1 AND @bk_wrong = 0 AND @bk_same = {written} AND {consent}, 'COMMIT', 'DO 0');
+{checks}START TRANSACTION;
+{before}{statements}
+{after}-- Verdict on {count} statements, {refused} refused
+SET @bk_end = IF(@bk_commit = 1 AND @bk_wrong = 0 AND @bk_same = {written} AND @bk_orphans = 0 AND {consent}, 'COMMIT', 'DO 0');
 PREPARE bk_statement FROM @bk_end;
 EXECUTE bk_statement;
 DEALLOCATE PREPARE bk_statement;
 -- Takes back what was not committed on the line before.
 ROLLBACK;
-SELECT {count} AS statements, {refused} AS refused, @bk_wrong AS not_one_row, {written} - @bk_same AS not_as_meant, TRIM(@bk_which) AS those_statements, CASE WHEN @bk_end = 'COMMIT' THEN '{committed}' WHEN @bk_wrong = 0 AND @bk_same = {written} THEN '{rolled_back}' WHEN @bk_wrong = 0 THEN 'rolled back: not every row holds what was written to it{rest}' ELSE 'rolled back: not every statement changed exactly one row{rest}' END AS verdict;
+SELECT {count} AS statements, {refused} AS refused, @bk_wrong AS not_one_row, {written} - @bk_same AS not_as_meant, TRIM(@bk_which) AS those_statements, CASE WHEN @bk_end = 'COMMIT' THEN '{committed}' WHEN @bk_orphans > 0 AND @bk_wrong = 0 THEN 'rolled back: foreign keys would refer to rows that are not there{rest}' WHEN @bk_wrong = 0 AND @bk_same = {written} THEN '{rolled_back}' WHEN @bk_wrong = 0 THEN 'rolled back: not every row holds what was written to it{rest}' ELSE 'rolled back: not every statement changed exactly one row{rest}' END AS verdict;
 SET SESSION character_set_client = @bk_character_set_client;
 SET SESSION character_set_connection = @bk_character_set_connection;
 SET SESSION collation_connection = @bk_collation_connection;
@@ -60,4 +58,4 @@ SET SESSION unique_checks = @bk_unique_checks;
 SET SESSION sql_safe_updates = @bk_sql_safe_updates;
 SET SESSION sql_auto_is_null = @bk_sql_auto_is_null;
 SET SESSION foreign_key_checks = @bk_foreign_key_checks;
-SET SESSION autocommit = @bk_autocommit;
+{restored}SET SESSION autocommit = @bk_autocommit;
