@@ -154,6 +154,7 @@ class Back:
             transactional=engine,
             cascades=above,
             cascades_logged=logged,
+            definition=None if base is None else base.definition,
             outside=reach.outside,
             unknown=self._stops(),
         )

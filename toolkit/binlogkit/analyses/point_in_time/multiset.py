@@ -25,7 +25,8 @@ class _Images:
     ``cells``: by column a code for the value, -1 where it is not known; ``change``: which change
     it is, -1 for rows; ``removes``: whether it is an image that is removed; ``time``: when the
     change does it; ``number``: of rows, in the order in which they were first seen; ``partial``:
-    whether a cell is not known; ``taken``: the row that is removed, -1 where there is none.
+    whether a cell is not known; ``taken``: the row that is removed, -1 where there is none;
+    ``loose``: whether other rows agree with the image as well.
     """
 
     def __init__(
@@ -43,6 +44,7 @@ class _Images:
         for cells in self.cells:
             self.partial |= cells < 0
         self.taken = np.full(len(self.change), -1)
+        self.loose = np.zeros(len(self.change), bool)
 
     def left(self, rows: Rows, mixed: dict[int, list[int]]) -> tuple[Flags, list[pa.Table]]:
         """Which of the rows stay, and the new ones."""
@@ -99,6 +101,7 @@ def _match_loosely(images: _Images, which: Integers, blocked: list[Flags]) -> di
             if found is not None:
                 left[change] = found
                 images.taken[place] = found[1]
+                images.loose[place] = rows.others(cells, found[1])
             continue
         number = int(images.number[place] if change < 0 else images.time[place])
         if change in left:
@@ -125,10 +128,12 @@ class _Rows:
         self._rows: dict[int, tuple[int, _Cells] | None] = dict.fromkeys(known)
         self._equal: dict[_Cells, dict[int, None]] = {}
         self._partial: dict[int, None] = {}
+        self._cells: dict[int, _Cells] = {}  # of each place
 
     def enter(self, number: int, place: int, cells: _Cells) -> None:
         """A row with these cells was written; its number keeps its place."""
         self._rows[number] = (place, cells)
+        self._cells[place] = cells
         self._equal.setdefault(cells, {})[number] = None
         if _UNKNOWN in cells:
             self._partial[number] = None
@@ -145,17 +150,29 @@ class _Rows:
         self._partial.pop(number, None)
         return number, place
 
+    def others(self, wanted: _Cells, taken: int) -> bool:
+        """Whether rows that differ from the one that was taken agree with its partial image."""
+        if _UNKNOWN not in wanted:
+            return False
+        was = self._cells[taken]
+        return any(
+            row is not None and row[1] != was and _agree(row[1], wanted)
+            for row in self._rows.values()
+        )
+
     def _find(self, wanted: _Cells) -> int | None:
         equal = self._equal.get(wanted)
         if equal:
             return next(iter(equal))
         for number in self._rows if _UNKNOWN in wanted else self._partial:
             row = self._rows[number]
-            if row is not None and all(
-                a == b or _UNKNOWN in (a, b) for a, b in zip(row[1], wanted, strict=True)
-            ):
+            if row is not None and _agree(row[1], wanted):
                 return number
         return None
+
+
+def _agree(one: _Cells, other: _Cells) -> bool:
+    return all(a == b or _UNKNOWN in (a, b) for a, b in zip(one, other, strict=True))
 
 
 def fold_multiset(rows: Rows, chunk: Chunk, *, backwards: bool) -> tuple[dict[str, Integers], int]:
@@ -176,6 +193,8 @@ def fold_multiset(rows: Rows, chunk: Chunk, *, backwards: bool) -> tuple[dict[st
     images = _Images(rows, removed, removing, written, by)
     blocked = [chunk.has(WAS, n) if backwards else chunk.diffs(n) for n in rows.fields]
     mixed = _match(images, blocked)
+    if backwards:  # an insert that leaves out columns may mean any row that agrees
+        problems["loose"] = images.change[images.loose]
     problems["unseen"] = images.change[images.removes & (images.taken < 0)]
     rows.replace(*images.left(rows, mixed))
     return problems, rejected

@@ -28,6 +28,7 @@ from binlogkit.analyses.point_in_time.rows import Rows
 from binlogkit.analyses.point_in_time.state import State, as_state, only_table
 from binlogkit.analyses.point_in_time.until import Counting, Until
 from binlogkit.analyses.point_in_time.way_back import WayBack, ever_above, undo, way_back
+from binlogkit.rows.schema import TableDefinition
 
 #: Whether what stands outside any transaction, at a file and a position, lies on the way.
 Outside = Callable[[str, int], bool]
@@ -47,6 +48,7 @@ def rewind(
     transactional: bool | None = None,
     cascades: Sequence[str] = (),
     cascades_logged: bool = False,
+    definition: TableDefinition | None = None,
     outside: Outside = lambda _file, _pos: True,
     unknown: Collection[int] = (),
 ) -> State[Any]:
@@ -56,9 +58,10 @@ def rewind(
     as ``key`` is its key there: RENAMEs are followed, and ALTERs that add, rename or drop columns;
     one that converts values, TRUNCATE, DROP and writes logged as text end the way, and that is
     told, as are rows that the last changes left otherwise, and parents that were changed where
-    foreign keys act below the log. ``outside``: what of that which stands outside any transaction
-    lies between; ``unknown``: the places (``seq``) of ALTERs before which the table is not known.
-    The other arguments, and the result, are those of :func:`replay`. ``seq``,
+    foreign keys act below the log. ``definition``: the table's as of ``taken``, which tells the
+    constant defaults that minimal images leave out. ``outside``: what of that which stands outside
+    any transaction lies between; ``unknown``: the places (``seq``) of ALTERs before which the table
+    is not known. The other arguments, and the result, are those of :func:`replay`. ``seq``,
     ``file`` and ``pos`` are null: what changed a row last lies further back.
 
     Memory is that of the rows, those that were touched, and 64 MB; changes beyond it wait in a
@@ -79,8 +82,10 @@ def rewind(
     columns = () if way.numbered.intersection(key) else key
     fold = Fold(columns, backwards=True)
     fold.begin(base_changes(to_arrow(base, ())))
+    fold.definition = definition
     undone, kept = undone_ranges(statements), KeptBatches()
     left = Fold(columns)
+    left.definition = definition
     try:
         batches = counted_batches(changes, way.names, key, counts.numbers, undone)
         for number, batch in _by_step(_inside(batches, outside), way):

@@ -95,10 +95,9 @@ def way_back(
             way.engine_changed |= _ENGINE.search(boundary.statement) is not None
             dropped = _dropped(boundary)
             if dropped is not None:
-                done = boundary.alteration
-                if done is not None and (done.renamed or done.added or done.dropped):
-                    way.numbered |= done.added.keys()
-                    way.steps.append(Step(current, boundary.seq, boundary, dropped))
+                if boundary.alteration is not None:
+                    way.numbered |= boundary.alteration.added.keys()
+                way.steps.append(Step(current, boundary.seq, boundary, dropped))
                 continue
         if boundary.action != "create" or boundary.conditional:
             findings.add(_ENDS.get(boundary.action, "stopped"), boundary.file, boundary.pos)
@@ -122,6 +121,7 @@ def undo(fold: Fold, step: Step) -> None:
     rows.alter(Alteration(renamed=old, dropped=set(done.added), mode=done.mode), fold.key)
     rows.restore(step.dropped)
     fold.key = tuple(old.get(column, column) for column in fold.key)
+    fold.definition = boundary.before
 
 
 def stops_way(boundary: Boundary, *, cascades_logged: bool = False) -> bool:
