@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from binlogkit.analyses._cells import Cells
+from binlogkit.analyses._change import CHANGE
 from binlogkit.analyses.references import Reference
 from binlogkit.errors import UsageError
 from binlogkit.frames.fields.field import arrow_type, fields
@@ -27,16 +28,6 @@ from binlogkit.frames.text_columns import Mask, Part, joined
 if TYPE_CHECKING:
     from binlogkit.analyses.dependents.found import Dependences
 
-#: Where a change stands, as fields of what is told of it.
-CHANGE = (
-    ("source", "string?", "the server's UUID, or the name the user gave"),
-    ("file", "string", "file of the change"),
-    ("pos", "int64", "position of its event"),
-    ("inner", "int64?", "its number inside a payload, null outside"),
-    ("row", "int64", "the change's number in its event"),
-    ("gtid", "string?", "GTID of its transaction, null when anonymous"),
-    ("timestamp", "seconds", "when its statement began"),
-)
 PLANS = fields(
     ("step", "int64", "order of execution: rising"),
     *CHANGE,

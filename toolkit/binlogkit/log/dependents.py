@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from binlogkit.log.touched_rows import TouchedRows, key_column
 from binlogkit.rows.filters import Filters, TableName
 from binlogkit.rows.schema import TableDefinition
 
@@ -58,7 +59,7 @@ class Others:
         that ``went`` below the log."""
         import pyarrow as pa
 
-        from binlogkit.analyses.dependents.found import dependences
+        from binlogkit.analyses.dependents.found import Dependences, dependences
         from binlogkit.analyses.dependents.gathered import Gathered
 
         below = {id(batch) for batch in went}
@@ -66,8 +67,10 @@ class Others:
         keys = self._keys()
         seqs = np.concatenate([np.zeros(0, np.int64), *(np.asarray(b["seq"]) for b in own)])
         if self._read is None:
-            self._read = list(self._others(self._concerned(keys, [*own, *went]), seqs))
+            self._read = list(self._others(keys, [*own, *went], seqs))
         rest = [_without(batch, pa.array(seqs, pa.int64())) for batch in self._read]
+        if not any(batch.num_rows for batch in rest):
+            return Dependences.none()
         marked = [self._marked(batch) for batch in went if batch.num_rows]
         given = [self._counted(batch) for batch in (*own, *marked, *rest)]
         named = [part for batch in given if batch.num_rows for part in self._named(batch)]
@@ -104,13 +107,16 @@ class Others:
                 found += references({**last, name: older}.values())
         return list(dict.fromkeys(found))
 
-    def _others(self, names: set[Name], seqs: Integers) -> Iterator[pa.RecordBatch]:
+    def _others(
+        self, keys: Sequence[Reference], chosen: Sequence[pa.RecordBatch], seqs: Integers
+    ) -> Iterator[pa.RecordBatch]:
         """The changes of tables but those chosen, as far as they may depend on them."""
         import pyarrow as pa
+        import pyarrow.compute as pc
 
         from binlogkit.log.streams import Streams
 
-        wanted = self._wanted
+        wanted, names = self._wanted, self._concerned(keys, chosen)
         tables = tuple(TableName(*name) for name in sorted(names))
         every = self._whole or not _by_table(wanted)
         if not len(seqs) or not (every or any(not wanted.wants_table(*name) for name in names)):
@@ -118,11 +124,43 @@ class Others:
         filters = Filters(sources=wanted.sources, tables=() if self._whole else tables)
         again = Streams(self._log.carriers, self._log.options)
         known, first = pa.array(seqs, pa.int64()), seqs.min()
+        touched = self._touched(keys, chosen)
         for each in again.read_batches(again.reading(), filters):
             batch = _without(each.batch, known)
-            if batch.num_rows and (_keyless_or_partial(batch) or batch["seq"][-1].as_py() > first):
+            if batch.num_rows and not _keyless_or_partial(batch):
+                mine = touched.get((batch["db"][0].as_py(), batch["table"][0].as_py()))
+                batch = batch.filter(pc.greater(batch["seq"], first))
+                batch = batch if mine is None else mine.those(batch)
+            if batch.num_rows:
                 yield batch
         self._gaps = bool(again.gaps)
+
+    def _touched(
+        self, keys: Iterable[Reference], chosen: Sequence[pa.RecordBatch]
+    ) -> dict[Name, TouchedRows]:
+        """The rows that the chosen changes touched, of tables where nothing but a row's own changes
+        can depend on them: with one key of one column, that no foreign key names."""
+        if self._whole:
+            return {}
+        joined = {name for key in keys for name in (key.child, key.parent)}
+        joined |= {name for b in self._renames for name in (b.name, b.new_name) if name}
+        joined |= {(d.db, d.table) for d in self._definitions if d.unique_keys}
+        parts: dict[Name, list[pa.RecordBatch]] = {}
+        for batch in chosen:
+            if batch.num_rows:
+                name = batch["db"][0].as_py(), batch["table"][0].as_py()
+                parts.setdefault(name, []).append(batch)
+        told = {(d.db, d.table) for d in self._definitions}
+        of_keys = {
+            name: {key_column(batch) for batch in batches}
+            for name, batches in parts.items()
+            if name in told and name not in joined
+        }
+        return {
+            name: TouchedRows(column, parts[name])
+            for name, columns in of_keys.items()
+            if len(columns) == 1 and (column := next(iter(columns))) is not None
+        }
 
     def _concerned(self, keys: Iterable[Reference], changes: Sequence[pa.RecordBatch]) -> set[Name]:
         """The tables of changes, under all their names, and those that foreign keys join."""

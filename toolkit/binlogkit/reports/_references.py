@@ -1,18 +1,21 @@
 """What a script does about foreign keys: the server minds them, or the script looks itself.
 
 Up to 9.5 InnoDB cascades below the log, and a script's statements cascade as those of the log did.
-From 9.6 on the server logs what it does by a foreign key, after the parent's change: a script that
-takes these changes back, or makes them again, would meet them done already, or in an order that
-checks refuse. So it turns foreign_key_checks off and compares, table by table, the references that
-lead nowhere before and after (9.7.4; docs/traps.md, "Cascades").
+From 9.6 on the server logs what it does by a foreign key: a script that takes these changes back,
+or makes them again, would meet them done already, or in an order that checks refuse. So it turns
+foreign_key_checks off and compares, for each foreign key, the references that lead nowhere before
+and after (9.7.4; docs/traps.md, "Cascades").
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from binlogkit.analyses.references import Reference
 from binlogkit.reports._literals import prepared, quoted
+
+if TYPE_CHECKING:
+    from binlogkit.analyses.references import Reference
 
 _SERVER = """\
 -- foreign_key_checks: a child without its parent is an error; what else cascades is looked for

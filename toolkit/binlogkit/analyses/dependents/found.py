@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from binlogkit.analyses._change import CHANGE
 from binlogkit.analyses.dependents.chains import (
     KINDS,
     SAME_ROW,
@@ -20,7 +21,6 @@ from binlogkit.analyses.dependents.chains import (
 )
 from binlogkit.analyses.dependents.gathered import BELOW, PLACE, Gathered
 from binlogkit.analyses.dependents.links import all_links, of_equal_rows
-from binlogkit.analyses.plans import CHANGE
 from binlogkit.analyses.point_in_time.boundary import Name
 from binlogkit.analyses.point_in_time.codes import Flags, Integers, runs
 from binlogkit.analyses.references import Reference
@@ -57,6 +57,12 @@ class Dependences:
     conflicts: pa.Table
     conflicting: Integers
     overwritten: Integers
+
+    @classmethod
+    def none(cls) -> Dependences:
+        """Nothing depends on them."""
+        table, seqs = arrow_schema(DEPENDENCES).empty_table(), np.zeros(0, np.int64)
+        return cls(table, seqs, table, seqs, seqs)
 
 
 def dependences(
