@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from binlogkit.log.touched_rows import TouchedRows, key_column
 from binlogkit.rows.filters import Filters, TableName
 from binlogkit.rows.schema import TableDefinition
 
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from binlogkit.analyses.dependents.found import Dependences
+    from binlogkit.analyses.dependents.touched_rows import TouchedRows
     from binlogkit.analyses.point_in_time.boundary import Boundary
     from binlogkit.analyses.point_in_time.codes import Integers
     from binlogkit.analyses.references import Reference
@@ -57,7 +57,6 @@ class Others:
     ) -> Dependences:
         """What depends on changes; these are whole, as far as that is known, and among them those
         that ``went`` below the log."""
-        import pyarrow as pa
 
         from binlogkit.analyses.dependents.found import Dependences, dependences
         from binlogkit.analyses.dependents.gathered import Gathered
@@ -65,10 +64,12 @@ class Others:
         below = {id(batch) for batch in went}
         own = [batch for batch in chosen if batch.num_rows and id(batch) not in below]
         keys = self._keys()
-        seqs = np.concatenate([np.zeros(0, np.int64), *(np.asarray(b["seq"]) for b in own)])
+        seqs = np.unique(
+            np.concatenate([np.zeros(0, np.int64), *(np.asarray(b["seq"]) for b in own)])
+        )
         if self._read is None:
             self._read = list(self._others(keys, [*own, *went], seqs))
-        rest = [_without(batch, pa.array(seqs, pa.int64())) for batch in self._read]
+        rest = [_without(batch, seqs) for batch in self._read]
         if not any(batch.num_rows for batch in rest):
             return Dependences.none()
         marked = [self._marked(batch) for batch in went if batch.num_rows]
@@ -111,7 +112,6 @@ class Others:
         self, keys: Sequence[Reference], chosen: Sequence[pa.RecordBatch], seqs: Integers
     ) -> Iterator[pa.RecordBatch]:
         """The changes of tables but those chosen, as far as they may depend on them."""
-        import pyarrow as pa
         import pyarrow.compute as pc
 
         from binlogkit.log.streams import Streams
@@ -123,10 +123,10 @@ class Others:
             return
         filters = Filters(sources=wanted.sources, tables=() if self._whole else tables)
         again = Streams(self._log.carriers, self._log.options)
-        known, first = pa.array(seqs, pa.int64()), seqs.min()
+        first = int(seqs[0])
         touched = self._touched(keys, chosen)
         for each in again.read_batches(again.reading(), filters):
-            batch = _without(each.batch, known)
+            batch = _without(each.batch, seqs)
             if batch.num_rows and not _keyless_or_partial(batch):
                 mine = touched.get((batch["db"][0].as_py(), batch["table"][0].as_py()))
                 batch = batch.filter(pc.greater(batch["seq"], first))
@@ -140,6 +140,8 @@ class Others:
     ) -> dict[Name, TouchedRows]:
         """The rows that the chosen changes touched, of tables where nothing but a row's own changes
         can depend on them: with one key of one column, that no foreign key names."""
+        from binlogkit.analyses.dependents.touched_rows import TouchedRows, key_column
+
         if self._whole:
             return {}
         joined = {name for key in keys for name in (key.child, key.parent)}
@@ -228,10 +230,15 @@ def _by_table(wanted: Filters) -> bool:
     return wanted == plain
 
 
-def _without(batch: pa.RecordBatch, seqs: pa.Array) -> pa.RecordBatch:
-    import pyarrow.compute as pc
+def _without(batch: pa.RecordBatch, seqs: Integers) -> pa.RecordBatch:
+    """The changes but some, of which the ``seq`` rise."""
+    import pyarrow as pa
 
-    return batch.filter(pc.invert(pc.is_in(batch["seq"], seqs)))
+    from binlogkit.analyses.dependents.touched_rows import among
+
+    if not len(seqs):
+        return batch
+    return batch.filter(pa.array(~among(np.asarray(batch["seq"]), seqs)))
 
 
 def _keyless_or_partial(batch: pa.RecordBatch) -> bool:

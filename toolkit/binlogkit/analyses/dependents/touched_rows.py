@@ -1,0 +1,58 @@
+"""The rows of a table that some changes touched, followed through changes of their keys."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from binlogkit.analyses.point_in_time.codes import Flags
+
+
+def among(values: Any, known: Any) -> Flags:
+    """Which values are among some that rise."""
+    at = np.searchsorted(known, values)
+    found: Flags = known[np.minimum(at, len(known) - 1)] == values
+    return found
+
+
+def key_column(batch: pa.RecordBatch) -> pa.Field | None:
+    """The one column of a table's key, where it is a number, which is equal to none but itself;
+    None for any other key."""
+    key = json.loads((batch.schema.metadata or {}).get(b"binlogkit:key", b"[]"))
+    found = [field for field in batch.schema.field("after").type if [field.name] == key]
+    plain = [field for field in found if pa.types.is_integer(field.type)]
+    return pa.field(plain[0].name, plain[0].type) if plain else None
+
+
+class TouchedRows:
+    """By the values of ``column``, the key; ``changes``: what touched them, one at least."""
+
+    def __init__(self, column: pa.Field, changes: Iterable[pa.RecordBatch]) -> None:
+        self._column = column
+        values = [keys[there] for batch in changes for keys, there in self._keys(batch)]
+        self._values = np.unique(np.concatenate(values))
+
+    def _keys(self, batch: pa.RecordBatch) -> Iterator[tuple[Any, Flags]]:
+        """The key before and after each change, and where there is such an image with it."""
+        for side in ("before", "after"):
+            image = batch[side]
+            column = image.flatten()[image.type.get_field_index(self._column.name)]
+            yield np.asarray(column.fill_null(0)), np.asarray(column.is_valid())
+
+    def those(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The changes of these rows, which come after those before; their keys count as well."""
+        if key_column(batch) != self._column or not batch.num_rows:
+            return batch
+        sides = list(self._keys(batch))
+        while True:
+            hit = np.logical_or(*(there & among(keys, self._values) for keys, there in sides))
+            if not hit.any():
+                return batch.slice(0, 0)
+            new = np.concatenate([keys[there & hit] for keys, there in sides])
+            if among(new, self._values).all():
+                return batch.filter(pa.array(hit))
+            self._values = np.union1d(self._values, new)
