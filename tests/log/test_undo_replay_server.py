@@ -46,6 +46,8 @@ def play(server: Server, cursor: Any, image: str, seed: object, folder: Path) ->
         cursor.execute("BEGIN")
         for _ in range(chance.choice((1, 1, 2, 3))):
             statement = statement_of(chance)
+            if statement.startswith("REPLACE") and server.version.startswith("9."):
+                continue  # 9.7.4 leaves rows of a second level behind, so that keys lead nowhere
             try:
                 cursor.execute(statement)
             except pymysql.err.MySQLError:
