@@ -96,12 +96,12 @@ def _sums(found: Dependences) -> str:
 
 
 def _each(table: pa.Table) -> list[str]:
-    """The changes, where they are few."""
-    if table.num_rows > _LISTED:
-        return []
-    return [
+    """The first changes."""
+    told = [
         f"{row['reason']}: {row['op']} of {row['db']}.{row['table']}, {row['file']}:{row['pos']}"
         f"{'' if row['inner'] is None else '/' + str(row['inner'])} row {row['row']}"
         f"{', GTID ' + row['gtid'] if row['gtid'] else ''}"
-        for row in table.to_pylist()
+        for row in table.slice(0, _LISTED).to_pylist()
     ]
+    more = table.num_rows - _LISTED
+    return [*told, f"and {more} more"] if more > 0 else told

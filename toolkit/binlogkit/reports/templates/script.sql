@@ -4,9 +4,10 @@
 -- exactly one row AND each row that was written, read back after its statement, holds
 -- what was meant (FLOAT, DOUBLE and JSON are not compared). Where changes were refused it
 -- keeps the others only if the line after that says 1, too. Tables of engines without
--- transactions (MyISAM) are not rolled back. Triggers of the tables fire; their own changes may be in the log as well.
--- JSON is written from its text: a DECIMAL, date or binary value in it loses its
--- type. The statements go to this server's binary log as any others do.
+-- transactions (MyISAM) are not rolled back. Triggers of the tables fire; their own
+-- changes may be in the log as well. JSON is written from its text: a DECIMAL, date or
+-- binary value in it loses its type. The statements go to this server's binary log as
+-- any others do.
 SET @bk_commit = {commit};
 SET @bk_despite_refused = {despite_refused};
 --
