@@ -8,6 +8,7 @@ import os
 import signal
 import stat
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -30,6 +31,17 @@ def test_records_and_nothing_else_on_standard_output(program: str, small: Path) 
     assert (done.returncode, done.stderr) == (0, b"")
     for line in done.stdout.decode("utf-8").splitlines():
         assert json.loads(line)["file"] == str(small)
+
+
+def test_a_process_that_goes_on_keeps_its_pandas(small: Path) -> None:
+    """Only a command that ends with its process may keep pyarrow from finding pandas."""
+    code = (
+        "import sys; from binlogkit.cli import run; run(['rows', sys.argv[1], '--output', "
+        "'/dev/null', '--format', 'jsonl']); import pandas, pyarrow; "
+        "print(pyarrow.array(pandas.Series([None, 1], dtype='Int32')).null_count)"
+    )
+    done = execute(sys.executable, "-c", code, small)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"1\n", b"")
 
 
 @pytest.mark.slow

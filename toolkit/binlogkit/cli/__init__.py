@@ -15,6 +15,7 @@ import click
 
 from binlogkit import __version__
 from binlogkit.cli.progress import end_progress
+from binlogkit.cli.startup import process_is_ours
 from binlogkit.cli.status import FINDINGS, UNREADABLE, complain
 from binlogkit.errors import (
     BinlogKitError,
@@ -79,7 +80,8 @@ def cli() -> None:
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Run the command line and exit with its status."""
+    """Run the command line and exit with its status; the process is the command's."""
+    process_is_ours()
     sys.exit(run(argv))
 
 

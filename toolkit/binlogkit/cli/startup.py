@@ -4,6 +4,14 @@ from __future__ import annotations
 
 import sys
 
+_alone = False  # whether nothing but one command runs in this process
+
+
+def process_is_ours() -> None:
+    """Say that this process runs one command and ends with it."""
+    global _alone
+    _alone = True
+
 
 class _NoPandas:
     @staticmethod
@@ -17,9 +25,10 @@ def arrow_without_pandas() -> None:
 
     It loads pandas, which takes longer than a log of some size, when it first makes an array of
     Python's values, only to see whether they are pandas'. A command's never are. ``to_pandas``
-    and reading pandas frames do not depend on it.
+    and reading pandas frames do not depend on it. A process that goes on after the command is left
+    as it is: pyarrow asks only once, and would never again know what is pandas'.
     """
-    if "pandas" in sys.modules:
+    if not _alone or "pandas" in sys.modules:
         return
     sys.meta_path.insert(0, _NoPandas)
     try:
