@@ -24,6 +24,8 @@ ID, TOTAL, OLD = Operand("after", "id"), Operand("after", "total"), Operand("bef
         ("@1=5", [("@1", "5")]),
         ("`odd name`=x", [("odd name", "x")]),
         ("`a``b`=x", [("a`b", "x")]),
+        ("note=you and me", [("note", "you and me")]),
+        ("`op`=a AND after.id = 5", [("op", "a AND after.id = 5")]),
         (["id=5", "name=x"], [("id", "5"), ("name", "x")]),
         ({"id": 5, "name": None}, [("id", 5), ("name", None)]),
         ([{"id": 5}, "name=x"], [("id", 5), ("name", "x")]),
@@ -45,6 +47,14 @@ def test_no_condition(given: Any) -> None:
     [
         ("after.id = 5", Condition("equal", ID, Decimal(5))),
         ("after.id=5", Condition("equal", ID, Decimal(5))),
+        (
+            "op='insert' AND after.id=5",
+            Condition(
+                "and",
+                Condition("equal", Operand(None, "op"), "insert"),
+                Condition("equal", ID, Decimal(5)),
+            ),
+        ),
         ("5 <= after.id", Condition("greater_equal", ID, Decimal(5))),
         ("after.id <> -1.50", Condition("not_equal", ID, Decimal("-1.50"))),
         ("after.total < before.total", Condition("less", TOTAL, OLD)),

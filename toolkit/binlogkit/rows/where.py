@@ -97,6 +97,8 @@ ALL = Where()
 # ---- from what a user gives ----------------------------------------------------------------
 
 _EQUALS = re.compile(r"(?:`((?:[^`]|``)+)`|([^\s=<>!`()]+))=(.*)", re.DOTALL)
+#: A text that begins as COLUMN=VALUE and goes on as an expression.
+_GOES_ON = re.compile(r"\b(?:and|or)\b.*(?:\b(?:before|after)\.|\bchanged\()", re.DOTALL | re.I)
 _SHOWN = 100  # characters of a condition in a message
 _HOW = "write COLUMN=VALUE, or an expression such as after.total > 100"
 
@@ -116,12 +118,18 @@ def parse_where(given: WhereArg) -> Where:
         if not isinstance(item, str):
             raise UsageError(f"not a condition: {item!r} ({_HOW})")
         match = _EQUALS.fullmatch(item)
-        if match is None or (match[2] or "").startswith(("before.", "after.")):
+        plain = match is not None and match[2] is None  # a name in backquotes
+        if match is None or not (plain or _is_equality(match[2], match[3])):
             expressions.append(_expression(item))
             continue
         column = match[2] if match[1] is None else match[1].replace("``", "`")
         equals.append(Equals(column, None if match[3] == "NULL" else match[3]))
     return Where(tuple(equals), tuple(expressions))
+
+
+def _is_equality(column: str, value: str) -> bool:
+    """Whether a text is COLUMN=VALUE; what goes on with a column of an image is not."""
+    return not (column.startswith(("before.", "after.")) or _GOES_ON.search(value))
 
 
 def _expression(text: str) -> Condition:
