@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from binlogkit.analyses.plans import size_of
-from binlogkit.analyses.undo import mappings, plans, redo, undo
+from binlogkit.analyses.plans import Plans, size_of
+from binlogkit.analyses.undo import mappings, pieces, redo, undo
 from tests.analyses.plan_cases import batch_of, changes
 
 ID = pa.field("id", pa.int64(), metadata={"binlogkit:kind": "integer"})
@@ -26,6 +26,11 @@ def inserts(numbers: range, *, first: int = 0, size: int = 0) -> pa.RecordBatch:
     """Inserts of these numbers, which are taken back by DELETE."""
     rows = [("insert", None, {"id": number, "body": bytes(size)}) for number in numbers]
     return batch_of([ID, BODY], rows, first=first)
+
+
+def plans(*parts: Any, backwards: bool, statements: pa.Table | None = None) -> Plans:
+    made = pieces(*parts, statements=statements, backwards=backwards)
+    return Plans(made, backwards=backwards)
 
 
 @settings(deadline=None, max_examples=40)

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 import binlogkit as bk
-from binlogkit.errors import UsageError
 from binlogkit_fixtures.clock import start_server
 from binlogkit_fixtures.servers import Server, ServerSpec
 
@@ -109,5 +108,3 @@ def test_what_was_done_since_is_told_with_why(
     assert all(pos >= stop for pos in conflicts["other_pos"].to_pylist())
     whole = log.undo(start_position=start)
     assert not whole.dependents().num_rows and not whole.conflicts().num_rows
-    with pytest.raises(UsageError, match="of undo"):
-        log.redo(start_position=start).dependents()

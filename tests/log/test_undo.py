@@ -10,6 +10,7 @@ import pytest
 
 import binlogkit as bk
 from binlogkit.errors import UnmetWarning
+from binlogkit.reports import sql
 from binlogkit_fixtures import golden
 
 # What mysqlbinlog prints as BINLOG; the rest becomes SQL and comments.
@@ -115,4 +116,17 @@ def test_whole_transactions() -> None:
     for make in (log.undo, log.redo):
         assert sorted(place(p) for p in make(by_transaction=True, **where)) == sorted(
             place(r) for r in others
+        )
+
+
+def test_the_object_has_its_script() -> None:
+    log = bk.open([str(path) for path in logs("8.0-row-full", "keys")])
+    for found, title in ((log.undo(op="update"), "undo"), (log.redo(op="update"), "redo")):
+        text = found.script(commit=True)
+        assert text.startswith(f"-- {title}\n-- made by binlogkit\n")
+        assert "SET @bk_commit = 1;\n" in text and "SET @bk_despite_refused = 0;\n" in text
+        lines = "".join(sql.script(found)).splitlines()
+        assert (
+            text.splitlines()[2:]
+            == [line.replace("@bk_commit = 0", "@bk_commit = 1") for line in lines][2:]
         )

@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import binlogkit as bk
+from binlogkit.analyses.plans import Plans
 from binlogkit.analyses.references import Reference
-from binlogkit.analyses.undo import plans
+from binlogkit.analyses.undo import pieces
 from binlogkit.frames.schema import CellState
 from binlogkit.reports.sql import Script, script
 from binlogkit_fixtures import golden
@@ -58,7 +59,8 @@ def compare(
     """The lines of both scripts; by the column is by the row."""
     lines: list[str] = []
     for backwards in (True, False):
-        found = plans(batches, refused, referring=referring, backwards=backwards)
+        parts = pieces(batches, refused, referring=referring, backwards=backwards)
+        found = Plans(parts, backwards=backwards)
         by_column, by_row = Script(found), Script(list(found))
         made = b"".join(by_column.blocks()).decode("ascii").splitlines()
         assert made == b"".join(by_row.blocks()).decode("ascii").splitlines()
@@ -144,7 +146,7 @@ def test_long_statements_are_announced() -> None:
 def test_a_very_large_row_is_written_alone() -> None:
     fields = [KEYED[0], field("b", pa.binary(), "binary")]
     rows = [("delete", {"id": n, "b": bytes((33 << 20) * (n == 1))}, None) for n in range(3)]
-    found = plans([batch_of(fields, rows)], backwards=True)
+    found = Plans(pieces([batch_of(fields, rows)], backwards=True), backwards=True)
     made = Script(found)
     sizes = [len(block) for block in made.blocks()]
     assert max(sizes) > 66 << 20 and made.statements == 3

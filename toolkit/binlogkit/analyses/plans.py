@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -20,13 +20,9 @@ import pyarrow.compute as pc
 from binlogkit.analyses._cells import Cells
 from binlogkit.analyses._change import CHANGE
 from binlogkit.analyses.references import Reference
-from binlogkit.errors import UsageError
 from binlogkit.frames.fields.field import arrow_type, fields
 from binlogkit.frames.generic import json_texts
 from binlogkit.frames.text_columns import Mask, Part, joined
-
-if TYPE_CHECKING:
-    from binlogkit.analyses.dependents.found import Dependences
 
 PLANS = fields(
     ("step", "int64", "order of execution: rising"),
@@ -251,22 +247,9 @@ def size_of(batch: pa.RecordBatch) -> int:
 
 
 class Plans(Sequence[dict[str, Any]]):
-    """Plans in the order of their execution, as mappings; see :data:`analyses.undo.PLANS`.
-
-    ``chosen``: whose changes they are of; ``later``: what later changes depend on those, and what
-    was done about it; ``gaps``: where changes may be missing that they do not know of; ``assumes``:
-    what they stand on that the log does not show; a sentence each. ``dependences``: what depends on
-    them, None where nothing is taken back. ``references``: the foreign keys of their tables, where
-    the log has what the server does by them, so that it must not do that once more; else none.
-    """
+    """Plans in the order of their execution, as mappings; see :data:`analyses.undo.PLANS`."""
 
     def __init__(self, pieces: Iterable[Piece], *, backwards: bool) -> None:
-        self.chosen: tuple[str, ...] = ()
-        self.later: tuple[str, ...] = ()
-        self.gaps: tuple[str, ...] = ()
-        self.assumes: tuple[str, ...] = ()
-        self.references: tuple[Reference, ...] = ()
-        self.dependences: Dependences | None = None
         self._pieces = list(pieces)
         sizes = [piece.batch.num_rows for piece in self._pieces]
         self._starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
@@ -301,25 +284,6 @@ class Plans(Sequence[dict[str, Any]]):
 
     def __repr__(self) -> str:
         return f"<{len(self)} plans>"
-
-    def dependents(self) -> pa.Table:
-        """The changes that depend on those taken back and are not taken back themselves, in the
-        log's order: :data:`analyses.dependents.found.DEPENDENCES`; the package says what depends.
-
-        UsageError: the plans make changes again.
-        """
-        return self._dependences.dependents
-
-    def conflicts(self) -> pa.Table:
-        """The chosen changes on which such dependents depend, each with one of them; declared as
-        those of :meth:`dependents`."""
-        return self._dependences.conflicts
-
-    @property
-    def _dependences(self) -> Dependences:
-        if self.dependences is None:
-            raise UsageError("dependents are those of changes that are taken back: of undo")
-        return self.dependences
 
     def chunks(self) -> Iterator[Chunk]:
         """All plans by the column, in chunks of which the texts are not large but for one row's."""

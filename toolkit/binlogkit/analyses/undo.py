@@ -33,7 +33,6 @@ from binlogkit.analyses.plans import (
     PLANS,
     Piece,
     PlanColumns,
-    Plans,
     batch_mappings,
     no_texts,
 )
@@ -43,7 +42,7 @@ from binlogkit.errors import UsageError
 from binlogkit.frames.schema import common_types
 from binlogkit.frames.text_columns import Mask
 
-__all__ = ["PLANS", "mappings", "plans", "redo", "undo"]
+__all__ = ["PLANS", "mappings", "pieces", "redo", "undo"]
 
 # The columns of a batch that plans are made from.
 _PLACE = ("source", "file", "pos", "inner", "row", "gtid", "timestamp", "db", "table", "seq")
@@ -89,7 +88,7 @@ def mappings(plans: Any) -> Iterator[dict[str, Any]]:
         yield from batch_mappings(batch)
 
 
-def plans(
+def pieces(
     batches: Iterable[pa.RecordBatch],
     refused: Iterable[Mapping[str, Any]] = (),
     *,
@@ -100,8 +99,8 @@ def plans(
     referring: Iterable[Reference] = (),
     blocked: Blocked | None = None,
     backwards: bool,
-) -> Plans:
-    """The plans of a whole log: to take changes back, or to make them again.
+) -> list[Piece]:
+    """What the plans of a whole log are made of: to take changes back, or to make them again.
 
     ``batches``: changes in the canonical schema, of any tables; ``refused``: what has no plan,
     ``seq`` and other columns of a batch, and ``refused``, the reason; ``boundaries``: what happened
@@ -116,15 +115,15 @@ def plans(
     parents: dict[tuple[str, str], list[Reference]] = {}
     for key in referring:
         parents.setdefault(key.parent, []).append(key)
-    pieces = list[Piece]()
+    found = list[Piece]()
     for batch in batches:
         child = (unknown_children or {}).get(_table(batch))
         for part, fate in later.parts(_happened(batch.select(_NEEDED), undone)):
             facts, keys = Facts.of(part.schema, None), parents.get(_table(part), ())
             planner = Planner(facts, part.schema, backwards, outcomes, fate, child, keys, blocked)
-            pieces.append(Piece(part, planner.columns))
-    pieces.append(_refused(refused, backwards))
-    return Plans(pieces, backwards=backwards)
+            found.append(Piece(part, planner.columns))
+    found.append(_refused(refused, backwards))
+    return found
 
 
 def _table(batch: pa.RecordBatch) -> tuple[str, str]:

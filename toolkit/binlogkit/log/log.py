@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-    from binlogkit.analyses.plans import Plans
     from binlogkit.frames.fields.field import Fields
     from binlogkit.frames.natural import Decimals
     from binlogkit.log.audit import Audit
     from binlogkit.log.diff import TableDifference
     from binlogkit.log.explain import Explanation, Place
     from binlogkit.log.life import RowLife
+    from binlogkit.log.log_plans import LogPlans, Undo
     from binlogkit.log.point import PointArg, PointArgs, TableArgs
     from binlogkit.log.table_state import TableState
     from binlogkit.log.verify import Verification
@@ -349,7 +349,7 @@ class Log(Streams):
         despite_gaps: bool = False,
         by_transaction: bool = False,
         **filters: Unpack[FilterArgs],
-    ) -> Plans:
+    ) -> Undo:
         """Plans that take the chosen changes back, last first: what reports.sql makes a script of.
 
         A sequence of mappings as analyses.undo.PLANS says, each made when it is asked for; one that
@@ -365,7 +365,13 @@ class Log(Streams):
         chosen tables may be missing, and the rows may have been changed in ways that are not known;
         ``despite_gaps``: the plans are made all the same, and their script names the gaps.
         """
-        return self._plans(mode, despite_gaps, by_transaction, filters)
+        from binlogkit.log.undo import undo_of
+
+        plans = undo_of(
+            self, mode=mode, despite_gaps=despite_gaps, by_transaction=by_transaction, **filters
+        )
+        warn_of_unmet(self, filters, nothing=not len(plans))
+        return plans
 
     def redo(
         self,
@@ -373,20 +379,12 @@ class Log(Streams):
         despite_gaps: bool = False,
         by_transaction: bool = False,
         **filters: Unpack[FilterArgs],
-    ) -> Plans:
+    ) -> LogPlans:
         """Plans that make the chosen changes again, first first; see :meth:`undo`."""
-        return self._plans(None, despite_gaps, by_transaction, filters)
+        from binlogkit.log.undo import redo_of
 
-    def _plans(
-        self, mode: str | None, despite_gaps: bool, by_transaction: bool, filters: FilterArgs
-    ) -> Plans:
-        from binlogkit.log.undo import plans_of
-
-        plans = plans_of(
-            self, mode=mode, despite_gaps=despite_gaps, by_transaction=by_transaction,
-            **filters,
-        )  # fmt: skip
-        warn_of_unmet(self, filters, nothing=not len(plans), level=4)
+        plans = redo_of(self, despite_gaps=despite_gaps, by_transaction=by_transaction, **filters)
+        warn_of_unmet(self, filters, nothing=not len(plans))
         return plans
 
     def audit(self, **filters: Unpack[FilterArgs]) -> Audit:

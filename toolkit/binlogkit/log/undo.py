@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Unpack
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from binlogkit.errors import GapError, UsageError
 from binlogkit.log.cascaded import Children
@@ -18,23 +18,42 @@ from binlogkit.sources.log_format import CASCADES_LOGGED, version_tuple
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from binlogkit.analyses.plans import Plans
     from binlogkit.analyses.references import Reference
+    from binlogkit.log.log_plans import LogPlans, Undo
     from binlogkit.log.streams import Streams
 
+PlansT = TypeVar("PlansT", bound="LogPlans")
 
-def plans_of(
+
+def undo_of(log: Streams, *, mode: str, **options: Unpack[UndoArgs]) -> Undo:
+    """See :meth:`binlogkit.log.log.Log.undo`."""
+    return _stated(log, lambda selection: selection.undone(mode), **options)
+
+
+def redo_of(log: Streams, **options: Unpack[UndoArgs]) -> LogPlans:
+    """See :meth:`binlogkit.log.log.Log.redo`."""
+    return _stated(log, lambda selection: selection.again(), **options)
+
+
+class UndoArgs(FilterArgs, total=False):
+    """Filters, and what undo and redo have besides."""
+
+    despite_gaps: bool
+    by_transaction: bool
+
+
+def _stated(
     log: Streams,
+    make: Callable[[Selection], PlansT],
     *,
-    mode: str | None,
     despite_gaps: bool = False,
     by_transaction: bool = False,
     **filters: Unpack[FilterArgs],
-) -> Plans:
-    """See :meth:`binlogkit.log.log.Log.undo`; without a mode changes are made again."""
+) -> PlansT:
+    """Plans of what filters choose, with what they stand on."""
     wanted = Filters.build(**filters)
     selection = Selection(log, wanted, by_transaction=by_transaction)
-    found = selection.again() if mode is None else selection.undone(mode)
+    found = make(selection)
     if selection.newest >= CASCADES_LOGGED:
         found.references = selection.references_of(found.tables)
     found.chosen = chosen(selection.changes)
@@ -87,24 +106,27 @@ class Selection:
         """The foreign keys from and to tables."""
         return tuple(k for k in self._references if not tables.isdisjoint((k.child, k.parent)))
 
-    def again(self) -> Plans:
+    def again(self) -> LogPlans:
         """Plans that make the changes again."""
-        from binlogkit.analyses.undo import plans
+        from binlogkit.analyses.undo import pieces
+        from binlogkit.log.log_plans import LogPlans
 
         outcomes, texts = self._ledgers
         refused = _refused(self._happened, self._wanted)
-        return plans(
+        made = pieces(
             self.changes, refused, transactions=outcomes, statements=texts, backwards=False
         )
+        return LogPlans(made, backwards=False)
 
-    def undone(self, mode: str) -> Plans:
+    def undone(self, mode: str) -> Undo:
         """Plans that take the changes back; ``mode``: what is done where others depend on them."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
         from binlogkit.analyses.blocked import MODES, Blocked
         from binlogkit.analyses.point_in_time import read_boundaries
-        from binlogkit.analyses.undo import plans
+        from binlogkit.analyses.undo import pieces
+        from binlogkit.log.log_plans import Undo
 
         if mode not in MODES:
             raise UsageError(f"mode is one of {', '.join(MODES)}, not {mode!r}")
@@ -133,7 +155,7 @@ class Selection:
             changes = [*changes, *others.changes(found.dependent)]
         restored = pa.array(sorted(children.restored), pa.int64())
         kept = self._happened.filter(pc.invert(pc.is_in(self._happened["seq"], restored)))
-        made = plans(
+        parts = pieces(
             children.changes,
             _refused(kept, wanted),
             transactions=outcomes,
@@ -144,6 +166,7 @@ class Selection:
             referring=self._references if cascade else (),
             blocked=Blocked.of(found, mode),
         )
+        made = Undo(parts, backwards=True)
         made.dependences = found
         made.later = dependent(found, mode, first if mode == "cascade" else None)
         return made
