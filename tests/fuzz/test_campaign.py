@@ -5,6 +5,7 @@ The long form is ``make fuzz FUZZ_ARGS='--campaign …'`` (docs/hostile-input.md
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import signal
 import time
@@ -53,6 +54,15 @@ def test_a_slice(name: str, make: Make) -> None:
     campaign = make(TARGETS[name])
     assert campaign.run(runs=120) == 0, campaign.record.faults
     assert campaign.record.inputs == 120 and campaign.record.edges > 1000
+
+
+def test_the_watch_ends_with_the_campaign(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would end the process of whoever ran the campaign, minutes later."""
+    calls: list[str] = []
+    for name in ("dump_traceback_later", "cancel_dump_traceback_later"):
+        monkeypatch.setattr(faulthandler, name, lambda *_, _name=name, **__: calls.append(_name))
+    make(of(with_xid)).run(runs=3)
+    assert calls[0] == "dump_traceback_later" and calls[-1] == "cancel_dump_traceback_later"
 
 
 def test_a_broken_promise_is_kept_as_the_smallest_input(make: Make, tmp_path: Path) -> None:

@@ -138,6 +138,7 @@ class Campaign:
         try:
             return self._run(runs, seconds)
         finally:
+            faulthandler.cancel_dump_traceback_later()
             gc.unfreeze()
             for number, handler in before.items():
                 signal.signal(number, handler)
@@ -278,7 +279,6 @@ class Campaign:
         path.write_bytes(bytes(TOGETHER * (4 + self._longest) + 4))
         with path.open("r+b") as file, mmap.mmap(file.fileno(), 0) as self._shared:
             yield
-        faulthandler.cancel_dump_traceback_later()
         path.unlink()
 
     def _stop(self, number: int, frame: FrameType | None) -> None:
