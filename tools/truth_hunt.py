@@ -9,28 +9,16 @@ import argparse
 import sys
 import time
 from collections import Counter
-from importlib.util import module_from_spec, spec_from_file_location
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
-from types import ModuleType
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-HERE = ROOT / "tests" / "truth"
+sys.path.insert(0, str(ROOT))
 
-
-def load(name: str, file: str) -> ModuleType:
-    spec = spec_from_file_location(name, HERE / file)
-    assert spec is not None and spec.loader is not None
-    module = module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-columns = load("truth_columns", "random_columns.py")
-workloads = load("truth_workload", "random_workload.py")
-checks = load("truth_checks", "truth_checks.py")
+from tests.truth import random_workload as workloads  # noqa: E402
+from tests.truth import truth_checks as checks  # noqa: E402
 
 
 def options(series: str, random: Random) -> dict[str, str | None]:
@@ -57,7 +45,8 @@ def options(series: str, random: Random) -> dict[str, str | None]:
 
 def hunt(series: str, seed: int, args: argparse.Namespace) -> int:
     import binlogkit as bk
-    from binlogkit_fixtures.servers import ServerSpec, start
+    from binlogkit_fixtures.clock import start_server
+    from binlogkit_fixtures.servers import ServerSpec
 
     random = Random(seed)
     began = time.time()
@@ -66,7 +55,7 @@ def hunt(series: str, seed: int, args: argparse.Namespace) -> int:
     out.mkdir(parents=True, exist_ok=True)
     found: list[str] = []
     notes: Counter[str] = Counter()
-    with start(ServerSpec(series, chosen), runner="local") as server:
+    with start_server(ServerSpec(series, chosen), "local", "real")[0] as server:
         work = workloads.Workload(
             server,
             seed,
@@ -88,6 +77,7 @@ def hunt(series: str, seed: int, args: argparse.Namespace) -> int:
         log = bk.open(paths)
         found += checks.check_events(log, work)
         found += checks.check_units(log, work)
+        found += checks.check_images(log)
         if not args.no_state:
             found += checks.check_states(log, work, notes)
         if args.conform:
@@ -125,7 +115,8 @@ def conform(paths: list[str]) -> list[str]:
     return told + ([f"conform {run.returncode}: {run.stderr[-600:]}"] if told else [])
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The hunts that the arguments name; how many complaints there were."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--series", default="8.0")
     parser.add_argument("--seeds", default="1-5")
@@ -141,14 +132,14 @@ def main() -> None:
     parser.add_argument("--undo", type=int, default=0)
     parser.add_argument("--show", type=int, default=15)
     parser.add_argument("--width", type=int, default=700)
-    args = parser.parse_args()
+    args = parser.parse_args(arguments)
     first, _, last = args.seeds.partition("-")
     total = 0
     for seed in range(int(first), int(last or first) + 1):
         for series in args.series.split(","):
             total += hunt(series, seed, args)
-    sys.exit(total > 0)
+    return total
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main() > 0)

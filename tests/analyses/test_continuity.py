@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -102,6 +103,58 @@ def test_it_is_what_the_model_says(parts: list[tuple[bool, list[Change]]], compl
             assert rows.take(batch(changes)) == model.take(changes)
 
 
+def keyless_model(changes: list[Change]) -> list[tuple[int, Break, int]]:
+    """The rule for tables without a key, of which all rows are known."""
+    rows: Counter[int] = Counter()
+    found, sure = [], True
+    for i, (was, now) in enumerate(changes):
+        if was is not None:
+            if sure and not rows[was[0]]:
+                found.append((i, Break.APPEARED, was[0]))
+            rows[was[0]] = max(0, rows[was[0]] - 1)
+        if now is not None and now[0] & 1:
+            rows[now[0]] += 1
+        sure = sure and (now is None or now[0] & 1 == 1)
+    return found
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(
+        st.lists(
+            st.tuples(
+                st.one_of(st.none(), st.tuples(KEYS, VALUES, VALUES)),
+                st.one_of(st.none(), st.tuples(st.one_of(KEYS, KEYS, KEYS), VALUES, VALUES), AFTER),
+            ),
+            max_size=40,
+        ),
+        max_size=5,
+    )
+)
+def test_equal_rows_of_a_table_without_a_key_are_counted(parts: list[list[Change]]) -> None:
+    rows = Rows()
+    rows.keyless = True
+    rows.forget(empty=True)
+    found, before = [], 0
+    for changes in parts:
+        found += [(before + i, how, key) for i, how, key in rows.take(batch(changes))]
+        before += len(changes)
+    assert found == keyless_model([change for changes in parts for change in changes])
+
+
+def test_without_a_key_nothing_is_compared_unless_all_rows_are_known() -> None:
+    rows = Rows()
+    rows.keyless = True
+    gone: list[Change] = [((7, 3, 1), None)]
+    assert rows.take(batch(gone)) == [] and rows.compared == 0
+    rows.forget(empty=True)
+    assert rows.take(batch(gone)) == [(0, Break.APPEARED, 7)] and rows.compared == 1
+    rows.doubt(batch(gone))
+    assert rows.take(batch(gone)) == []
+    rows.forget(empty=True)
+    assert rows.take(batch([((ABSENT, 3, 1), None)])) == [] and not rows.complete
+
+
 @pytest.mark.parametrize("complete", [False, True])
 def test_many_rows_that_come_and_go(complete: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """They grow, in a file too; those that are gone are let go where they need not be known."""
@@ -140,10 +193,11 @@ def test_changes_of_one_side_only() -> None:
         {"start": -1},
     ],
 )
-def test_wrong_sizes_are_refused(wrong: dict[str, Any]) -> None:
+@pytest.mark.parametrize("equal", [False, True])
+def test_wrong_sizes_are_refused(wrong: dict[str, Any], equal: bool) -> None:
     given: dict[str, Any] = {
         "memory": bytearray(16 * 16), "tally": bytearray(32), "before": b"\0" * 24,
         "after": b"\0" * 24, "start": 0,
     } | wrong  # fmt: skip
     with pytest.raises(ValueError):
-        continuity.take_changes(**given, complete=True)
+        continuity.take_changes(**given, complete=True, equal=equal)

@@ -135,6 +135,89 @@ def test_images_that_lack_columns(server: Server, image: str, tmp_path: Path) ->
     assert "id=12" in found_one.found
 
 
+#: As STORIES, of a table without a key; whether it is shown.
+KEYLESS: dict[str, tuple[str, str, bool]] = {
+    "a delete": (
+        UNLOGGED.format("INSERT INTO u.t VALUES (9)"),
+        "DELETE FROM u.t WHERE n = 9",
+        True,
+    ),
+    "one equal more": (
+        UNLOGGED.format("INSERT INTO u.t VALUES (2)"),
+        "DELETE FROM u.t WHERE n = 2",
+        True,
+    ),
+    "an update": (UNLOGGED.format("UPDATE u.t SET n = 4"), "UPDATE u.t SET n = 5 LIMIT 1", True),
+    "to a row that is there": (
+        UNLOGGED.format("UPDATE u.t SET n = 2 WHERE n = 1"),
+        "UPDATE u.t SET n = 5 WHERE n = 2",
+        True,
+    ),
+    "a row that nobody touches again": (
+        UNLOGGED.format("DELETE FROM u.t WHERE n = 1"),
+        "DELETE FROM u.t",
+        False,
+    ),
+    "nothing": ("DELETE FROM u.t LIMIT 1", "UPDATE u.t SET n = n + 1; DELETE FROM u.t", False),
+    "made by ALTER": (
+        UNLOGGED.format("INSERT INTO u.t VALUES (9)") + "; ALTER TABLE u.t ADD m INT DEFAULT 3",
+        "DELETE FROM u.t WHERE n = 9",
+        False,
+    ),
+    "truncated": (
+        UNLOGGED.format("INSERT INTO u.t VALUES (8)")
+        + "; TRUNCATE u.t; INSERT INTO u.t VALUES (8)",
+        "DELETE FROM u.t",
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("image", ["FULL", "MINIMAL", "NOBLOB"])
+@pytest.mark.parametrize("name", KEYLESS)
+def test_a_table_without_a_key(server: Server, name: str, image: str, tmp_path: Path) -> None:
+    """How many equal rows there are is counted, so that one too many shows."""
+    before, shows, shown = KEYLESS[name]
+    file = begun(server)
+    play(
+        server,
+        "CREATE TABLE u.t (n INT)",
+        "INSERT INTO u.t VALUES (1), (2), (2), (3)",
+        before,
+        shows,
+        image=image,
+    )
+    log = bk.open(str(server.copy_binlog(file, tmp_path)))
+    found = log.verify(images=True)
+    told = unlogged(found)
+    assert bool(told) == shown
+    assert all(f.tables == {"u.t"} and "n=" in f.found for f in told)
+    state = log.state("u.t")
+    assert not (shown and state.determined)
+    if not shown and name != "a row that nobody touches again" and "ALTER" not in name:
+        assert state.determined
+        assert sorted(state.frame()["n"]) == [
+            n for (n,) in server.query("SELECT n FROM u.t ORDER BY 1")
+        ]
+
+
+@pytest.mark.parametrize("kind", ["VARBINARY(200)", "VARBINARY(300)", "BLOB"])
+def test_keys_that_are_alike(server: Server, kind: str, tmp_path: Path) -> None:
+    """All values of up to two bytes are told from each other, however their length is stored."""
+    file = begun(server)
+    values = [""] + [n.to_bytes(size, "little").hex() for size in (1, 2) for n in range(256**size)]
+    whole = "v" if kind != "BLOB" else "v(2)"
+    play(server, f"CREATE TABLE u.t (v {kind} NOT NULL, PRIMARY KEY ({whole}))")
+    for start in range(0, len(values), 20_000):
+        rows = ", ".join(f"(x'{value}')" for value in values[start : start + 20_000])
+        play(server, f"INSERT INTO u.t VALUES {rows}")
+    play(server, "DELETE FROM u.t")
+    found = bk.open(str(server.copy_binlog(file, tmp_path))).verify(images=True)
+    assert not unlogged(found)
+    (table,) = found.images
+    assert (table.changes, table.compared) == (2 * len(values), len(values))
+
+
 def test_a_cascade(server: Server, tmp_path: Path) -> None:
     """Up to 9.5 InnoDB carries it out below the log; from 9.6 on it is logged."""
     file = begun(server)

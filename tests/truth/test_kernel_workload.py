@@ -59,6 +59,7 @@ def test_kernel_reference_and_server_agree(
     assert rows > 100
     log = bk.open(paths)
     assert list(checks.check_units(log, workload)) == []
+    assert list(checks.check_images(log)) == []
     notes = Counter[str]()
     assert list(checks.check_states(log, workload, notes)) == []
     assert notes["rows determined"] > notes["rows"] / 2

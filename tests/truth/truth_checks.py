@@ -17,7 +17,7 @@ from binlogkit.rows.filters import written_table_name
 from binlogkit_fixtures.manifest import Table
 from tests.truth.random_workload import Mark, Unit, Workload
 
-__all__ = ["check_events", "check_states", "check_undo", "check_units"]
+__all__ = ["check_events", "check_images", "check_states", "check_undo", "check_units"]
 
 
 def base(name: str) -> str:
@@ -186,6 +186,13 @@ def check_states(log: bk.Log, workload: Workload, notes: Counter[str]) -> Iterat
                 yield from check_state(log, workload.pair(name), mark.tables.get(name), at, notes)
             except Exception as exc:  # noqa: BLE001 - whatever is raised is a complaint
                 yield f"{at} {name}: {type(exc).__name__}: {exc}"
+
+
+def check_images(log: bk.Log) -> Iterator[str]:
+    """No change outside the log: there was none, but for what foreign keys did."""
+    for found in log.verify(images=True).findings:
+        if found.code == "unlogged_change" and found.grade != "note":
+            yield f"images: {found.place}: {found.found}"
 
 
 # ---- undo and redo --------------------------------------------------------------------------

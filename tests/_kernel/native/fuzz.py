@@ -106,12 +106,18 @@ def decode(seed: int, inputs: int) -> int:
 
 def _continued(builder: Any) -> None:
     """What the builder holds, taken as changes that continue each other or not."""
-    rows, _, _, _, digests, *_ = builder.take()
+    taken = builder.take()
+    for equal in (False, True):
+        _taken_up(taken, equal)
+
+
+def _taken_up(taken: Any, equal: bool) -> None:
+    rows, _, _, _, digests, *_ = taken
     sides = [bytes(24 * rows) if side is None else bytes(side[3])[: 24 * rows] for side in digests]
     memory, tally, at = bytearray(16 * 8), bytearray(32), 0
     while at < rows:
         before, after = sides
-        at, _ = continuity.take_changes(memory, tally, before, after, at, True)
+        at, _ = continuity.take_changes(memory, tally, before, after, at, True, equal)
         if at < rows:
             more = bytearray(2 * len(memory))
             continuity.move(memory, more, tally, True)

@@ -36,10 +36,13 @@ class Break(IntEnum):
 
 
 class Rows:
-    """What is known of the rows of one table that has a key.
+    """What is known of the rows of one table.
 
-    ``complete``: a row that is not known is not there.
+    ``complete``: a row that is not known is not there. ``keyless``: rows have no key; only where
+    they are complete anything is known: how many there are of each.
     """
+
+    keyless = False
 
     def __init__(self) -> None:
         # Places in use, rows that are gone, images compared, rows whose key is not known.
@@ -51,6 +54,11 @@ class Rows:
         """How many images before a change were compared with what was known of the row."""
         return int(self._tally[2])
 
+    @property
+    def unidentified(self) -> bool:
+        """Whether there is a row that cannot be told from others, for its image lacks columns."""
+        return bool(self._tally[3])
+
     def forget(self, *, empty: bool = False) -> None:
         """Nothing is known any more; ``empty``: but that there are no rows."""
         self.complete = empty
@@ -59,6 +67,9 @@ class Rows:
 
     def doubt(self, batch: pa.RecordBatch) -> None:
         """The rows of these changes may have been changed, or not."""
+        if self.keyless:
+            self.forget()
+            return
         for side in range(2):
             images, at = digests(batch, side), 0
             while at < len(images):
@@ -75,10 +86,12 @@ class Rows:
         if ((was[:, 0] != 0) & (was[:, 0] & 1 == 0)).any():
             self.forget()  # which rows were changed is not known
             return []
+        if self.keyless and not self.complete:
+            return []
         at, found = 0, []
         while at < len(was):
             at, broken = continuity.take_changes(
-                self._memory, self._tally.data, was.data, now.data, at, self.complete
+                self._memory, self._tally.data, was.data, now.data, at, self.complete, self.keyless
             )
             found += [(place, Break(how), key) for place, how, key in broken]
             if at < len(was):

@@ -37,11 +37,12 @@ Record = dict[str, Any]  # an image, as rows have it
 class Contradiction:
     """A row that was changed outside the log.
 
-    ``key``: its key's columns, as in records; ``known``: the last change before that fits, None
-    where there is none; ``since``: that, or what emptied the table; ``shown``: the change whose
-    image shows it; ``columns``: those that differ, by name what the log last said and what the
-    image before says; empty where the row itself appeared or went; ``cascades``: whether a foreign
-    key may have done it, which up to 9.5 no log shows.
+    ``key``: its key's columns, as in records; all columns where there is no key (``keyless``).
+    ``known``: the last change before that fits, None where there is none, or no key; ``since``:
+    that, or what emptied the table; ``shown``: the change whose image shows it; ``columns``: those
+    that differ, by name what the log last said and what the image before says; empty where the row
+    itself appeared or went; ``cascades``: whether a foreign key may have done it, which up to 9.5
+    no log shows.
     """
 
     name: Name
@@ -52,6 +53,7 @@ class Contradiction:
     shown: Change
     columns: dict[str, tuple[Any, Any]]
     cascades: bool
+    keyless: bool = False
 
     @property
     def table(self) -> str:
@@ -81,6 +83,8 @@ class Contradiction:
         since = "" if self.known is None else f" by {self.known.file} at {self.known.pos}"
         if self.kind == Break.MADE_AGAIN:
             return f"{row}: it is inserted, although it is there{since}"
+        if self.kind == Break.APPEARED and self.keyless:
+            return f"{row}: more of its equals went than the log says there were"
         if self.kind == Break.APPEARED:
             was = "was never inserted" if self.known is None else f"was deleted{since}"
             return f"{row}: it is there, although it {was}"
@@ -206,12 +210,12 @@ class _Again:
             }
             if not columns:
                 return
-        values = {name: image.get(name) for name in key}
-        checked, place = self._checked, None if known is None else known[0]
+        values = {name: image.get(name) for name in key or image}
+        checked, place = self._checked, None if known is None or not key else known[0]
         since = place or checked.begun or at
         cascades = self._checks.may_cascade(checked.name, since.seq, at.seq)
         self.found.append(
-            Contradiction(checked.name, kind, values, place, since, at, columns, cascades)
+            Contradiction(checked.name, kind, values, place, since, at, columns, cascades, not key)
         )
 
 

@@ -40,7 +40,8 @@ Name = tuple[str | None, str, str]  # source, database, table
 _KEPT = 1000  # contradictions of one table that are told one by one
 _NEEDED = ("seq", "tx", "xid", "file", "pos", "inner", *DIGESTS)
 _NO_ROWS = ("BLACKHOLE", MERGE)
-_NO_KEY = "no primary key, nor a unique one without NULL"
+_NO_KEY = "without a key, and what rows it had is not known"
+_NO_IMAGE = "without a key, and of some rows no image has all columns"
 _KEY_UNKNOWN = "its key is not known: neither metadata nor its CREATE TABLE tell it"
 
 
@@ -216,8 +217,8 @@ class ImageChecks:
         if name in self._ignored:
             checked.reason = "its engine keeps no rows of its own"
             return None
-        if not schema.key:
-            checked.reason = _NO_KEY if schema.key_kind == "none" else _KEY_UNKNOWN
+        if not schema.key and schema.key_kind != "none":
+            checked.reason = _KEY_UNKNOWN
             self._rows.pop(name, None)
             return None
         shape = (
@@ -228,7 +229,10 @@ class ImageChecks:
         if self._shapes.setdefault(name, shape) != shape:
             rows.forget()
             self._shapes[name] = shape
+        rows.keyless = not schema.key
         checked.reason = None
+        if rows.keyless and (not rows.complete or rows.unidentified):
+            checked.reason = _NO_IMAGE if rows.complete else _NO_KEY
         return rows
 
     def _take(self, name: Name, rows: Rows, batch: pa.RecordBatch) -> None:
@@ -264,6 +268,7 @@ class ImageChecks:
         elif boundary.empties:
             name = (source, *boundary.name)
             self._rows.setdefault(name, Rows()).forget(empty=True)
+            self._shapes.pop(name, None)
             checked = self.checked.setdefault(name, Checked(name))
             checked.begun = Change(boundary.file, boundary.pos, boundary.seq, None)
         elif boundary.action == "rename" and boundary.new_name is not None:

@@ -90,14 +90,17 @@ def _take(
     row.state[which] = cython.cast(uint32_t, found) if found & 1 else _UNKNOWN
 
 
-def take_changes(memory, tally, before, after, start: int64_t, complete: cython.bint):
+def take_changes(
+    memory, tally, before, after, start: int64_t, complete: cython.bint, equal: cython.bint
+):
     """Take changes from ``start`` on; ``(next, broken)``: at a ``next`` there was no room for more.
 
     ``memory``: the rows, zeroed at first; ``tally``: four int64, which are kept up: places in use,
     rows among them that are gone, images that were compared, rows whose key is not known;
     ``before``, ``after``: digests of the images, 24 bytes each, zeros where there is none;
     ``complete``: a row that is not known is not there, unless there is one without a known key;
-    ``broken``: ``(change, how, key's digest)``.
+    ``equal``: of a table without a key, all of whose rows are known: a row's digest is its key, and
+    equal ones are counted; ``broken``: ``(change, how, key's digest)``.
     """
     views: Py_buffer[4]
     i: cython.int
@@ -122,7 +125,10 @@ def take_changes(memory, tally, before, after, start: int64_t, complete: cython.
             if start + _AHEAD < count:
                 key: uint64_t = was[start + _AHEAD].key | now[start + _AHEAD].key
                 prefetch(rows + (_begin(key) & (size - 1)))
-            _change(rows, size - 1, counts, was + start, now + start, start, complete, broken)
+            if not equal:
+                _change(rows, size - 1, counts, was + start, now + start, start, complete, broken)
+            elif _equal(rows, size - 1, counts, was[start].key, now[start].key):
+                broken.append((start, _APPEARED, was[start].key))
             start += 1
     finally:
         for i in range(held):
@@ -189,6 +195,40 @@ def _leave(row: known_p, key: uint64_t, tally: cython.p_longlong) -> cython.void
     tally[1] += 1
     row.key = key
     row.state[0] = row.state[1] = _GONE
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _equal(
+    rows: known_p, mask: uint64_t, tally: cython.p_longlong, old: uint64_t, new: uint64_t
+) -> cython.int:
+    """A change of a table without a key: one of its equal rows goes, another comes."""
+    how: cython.int = 0
+    row: known_p
+    if old & 1:
+        row = _place(rows, mask, old)
+        if row.key == 0 or row.state[0] == _GONE:
+            how = 0 if tally[3] else _APPEARED
+        else:
+            row.state[1] -= 1
+            if row.state[1] == 0:
+                row.state[0] = _GONE
+                tally[1] += 1
+        tally[2] += tally[3] == 0
+    if new & 1:
+        row = _place(rows, mask, new)
+        if row.key == 0:
+            tally[0] += 1
+        elif row.state[0] == _GONE:
+            tally[1] -= 1
+        if row.key == 0 or row.state[0] == _GONE:
+            row.key = new
+            row.state[0], row.state[1] = 1, 0
+        row.state[1] += 1
+    else:
+        tally[3] += new != 0
+    return how
 
 
 def doubt(memory, tally, digests, start: int64_t):

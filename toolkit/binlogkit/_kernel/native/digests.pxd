@@ -19,8 +19,11 @@ cdef inline uint64_t mixed(uint64_t digest, uint64_t more) noexcept nogil:
     return digest ^ digest >> 29
 
 cdef inline uint64_t digest_of(octets p, octets end) noexcept nogil:
-    """The digest of a cell's bytes."""
-    cdef uint64_t digest = <uint64_t>(end - p)
+    """The digest of a cell's bytes.
+
+    Their number is spread over all bits: by itself it met the first bytes, which tell a length too.
+    """
+    cdef uint64_t digest = <uint64_t>(end - p) * <uint64_t>0xC2B2AE3D27D4EB4F
     cdef uint64_t more
     while end - p >= 8:
         memcpy(&more, p, 8)
