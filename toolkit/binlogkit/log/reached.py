@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
+from binlogkit.analyses.point_in_time.codes import Flags
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.rows.gtid_ledger import GtidLedger
 from binlogkit.rows.series import split_name
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from binlogkit.log.base import Since
     from binlogkit.log.history import History
     from binlogkit.log.point import Point
@@ -37,30 +38,30 @@ def reached(
 
     ``counted``: the transactions that have ended by the point, in a base or not.
     """
-    rows = transactions.select(["tx", "gtid", "outcome", "end_file", "end_pos"]).to_pylist()
+    inside = np.isin(transactions.column("tx").to_numpy(), np.fromiter(counted, np.int64))
     place = None
     if len(pc.unique(transactions.column("source"))) <= 1:
-        place = _place(log, point, history, rows, counted, since)
-    return place, _gtids(log, rows, counted, since)
+        place = _place(log, point, history, transactions, inside, since)
+    return place, _gtids(log, transactions.column("gtid").filter(pa.array(inside)), since)
 
 
 def _place(
     log: Streams,
     point: Point,
     history: History,
-    rows: list[dict[str, object]],
-    counted: frozenset[int],
+    transactions: pa.Table,
+    inside: Flags,
     since: Since | None,
 ) -> FilePos | None:
-    ended = [row for row in rows if row["outcome"] in _ENDED]
-    inside = [row for row in ended if row["tx"] in counted]
+    ended = np.asarray(pc.is_in(transactions.column("outcome"), pa.array(_ENDED)))
+    counts = inside[ended]
     files = [name for name in log.files if name in history.ends]
     if not files:
         return None
     if point.place is not None:
         file, pos = point.place
         return _named(file, min(pos, history.ends.get(file, pos)))
-    if len(inside) == len(ended):
+    if counts.all():
         if since is not None and since.place is not None and since.place.file >= len(log.files) - 1:
             beyond = not since.place.given or (since.pos or 0) > history.ends[files[-1]]
             if beyond and since.file is not None and since.pos is not None:
@@ -69,12 +70,14 @@ def _place(
         if following is not None and split_name(following)[2] is not None:
             return _named(following, _START)
         return _named(files[-1], history.ends[files[-1]])
-    if inside != ended[: len(inside)]:
+    number = int(counts.sum())
+    if not counts[:number].all():
         return None  # those that count are not the first ones
-    if not inside:
+    if not number:
         return _named(files[0], _START)
-    last = inside[-1]
-    return _named(str(last["end_file"]), int(str(last["end_pos"])))
+    last = int(np.flatnonzero(ended)[number - 1])
+    file, pos = (transactions.column(name)[last].as_py() for name in ("end_file", "end_pos"))
+    return _named(file, pos)
 
 
 def _named(file: str, pos: int) -> FilePos | None:
@@ -85,16 +88,16 @@ def _named(file: str, pos: int) -> FilePos | None:
     return f"{stem}.{number:06}", pos
 
 
-def _gtids(
-    log: Streams, rows: list[dict[str, object]], counted: frozenset[int], since: Since | None
-) -> GtidSet | None:
+def _gtids(log: Streams, found: pa.ChunkedArray, since: Since | None) -> GtidSet | None:
     first = log.file_facts[0].previous if log.file_facts else None
     held = None if since is None else since.gtids
-    if first is None and held is None:
-        return None
-    found = [row["gtid"] for row in rows if row["tx"] in counted]
-    if any(gtid is None for gtid in found):
+    if (first is None and held is None) or found.null_count:
         return None
     ledger = GtidLedger(held if held is not None else first)
-    ledger.add_set(GtidSet.of(str(gtid) for gtid in found))
+    parts = pc.list_flatten(
+        pc.split_pattern(found.combine_chunks(), ":", max_splits=1, reverse=True)
+    )
+    origins, numbers = parts[::2].dictionary_encode(), parts[1::2].cast(pa.int64()).to_numpy()
+    for code, origin in enumerate(origins.dictionary.to_pylist()):
+        ledger.add(origin, numbers[np.asarray(origins.indices) == code])
     return ledger.to_set() or None
