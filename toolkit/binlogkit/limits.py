@@ -35,6 +35,8 @@ DEFAULTS = {
     # A statement of a dump: one INSERT with a row of the largest packet, each byte escaped, would
     # take 2 GiB; mysqldump's own statements are of 1 MB, or of one row.
     "DUMP_STATEMENT": 256 << 20,
+    # A file of metadata in a dump's folder: some hundred bytes for each file of it.
+    "DUMP_METADATA": 64 << 20,
     # A snapshot in Parquet, Arrow or CSV that is packed or no local file: it is held.
     "SNAPSHOT": 4 << 30,
 }

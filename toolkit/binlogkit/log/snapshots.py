@@ -52,7 +52,7 @@ def _read(
     tables: Sequence[str],
     wanted: Collection[Name | str] | None,
 ) -> list[Snapshot]:
-    from binlogkit.frames.snapshots.reading import carriers_of, read_snapshot
+    from binlogkit.frames.snapshots.reading import read_snapshots
     from binlogkit.frames.snapshots.snapshot import Snapshot
 
     if isinstance(base, Snapshot):
@@ -61,10 +61,7 @@ def _read(
         return [base.snapshot()]
     if _is_server(base):
         return [_of_server(base, at, wanted)]
-    return [
-        read_snapshot(carrier, wanted, lambda: _columns(log, tables), at)
-        for carrier in carriers_of(base)
-    ]
+    return read_snapshots(base, wanted, lambda: _columns(log, tables), at)
 
 
 def _is_server(base: Any) -> bool:

@@ -1,6 +1,6 @@
 """Where a dump says that its rows belong: statements and comments with coordinates.
 
-``--source-data`` (``--master-data``) and ``--dump-replica`` write CHANGE MASTER TO, since 8.2
+In mysqldump's ``--source-data`` (``--master-data``) and ``--dump-replica`` write CHANGE MASTER TO, since 8.2
 CHANGE REPLICATION SOURCE TO; ``--set-gtid-purged`` writes GTID_PURGED; each may stand in a comment.
 """
 
@@ -24,8 +24,9 @@ _PURGED = re.compile(
 
 @dataclass(slots=True)
 class Coordinates:
-    """What a dump's text has said so far: places, and GTID sets."""
+    """What a dump has said so far: places, and GTID sets; ``hint``: what makes it say them."""
 
+    hint: str = ""
     places: set[tuple[str, int]] = field(default_factory=set)
     sets: list[GtidSet] = field(default_factory=list)
     unread: bool = False
@@ -35,17 +36,28 @@ class Coordinates:
         text = text.strip()
         if _CHANGE.match(text):
             file, pos = _FILE.search(text), _POS.search(text)
-            if file is None or pos is None:
-                self.unread = True
-            else:
-                self.places.add((file[1], int(pos[1])))
+            self.add(file[1] if file else "?", pos[1] if pos else None, None)
             return
         purged = _PURGED.match(text)
         if purged is not None:
-            try:
-                self.sets.append(GtidSet.parse(purged[1]))
-            except UsageError:
+            self._add_set(purged[1])
+
+    def add(self, file: object, pos: object, gtids: object) -> None:
+        """Take a place and a GTID set as they are written, None or empty where there is none."""
+        if file:
+            written = str(pos)
+            if isinstance(file, str) and written.isascii() and written.isdecimal():
+                self.places.add((file, int(written)))
+            else:
                 self.unread = True
+        if gtids:
+            self._add_set(str(gtids))
+
+    def _add_set(self, text: str) -> None:
+        try:
+            self.sets.append(GtidSet.parse(text))
+        except UsageError:
+            self.unread = True
 
     def found(self) -> tuple[tuple[str, int] | None, GtidSet | None, str | None]:
         """The place, the set, and why there is neither."""
@@ -56,4 +68,4 @@ class Coordinates:
         place = next(iter(self.places), None)
         gtids = self.sets[0] if self.sets else None
         missing = place is None and gtids is None
-        return place, gtids, "it has no coordinates (--source-data)" if missing else None
+        return place, gtids, f"it has no coordinates{self.hint}" if missing else None

@@ -1,34 +1,30 @@
-"""A dump of mysqldump's: tables' definitions and rows, and where they belong, without a server.
+"""Scripts of dumps: tables' definitions and rows, and where they belong, without a server.
 
-It is read once, statement by statement. What could have changed the wanted tables' rows and is not
+One is a dump of mysqldump's; other dumps are folders of them (``mydumper.py``, ``shell.py``). Each
+is read once, statement by statement. What could have changed the wanted tables' rows and is not
 understood is refused (:class:`InputError`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
-
-import pyarrow as pa
 
 from binlogkit._kernel.charsets import CHARSETS, canonical, decode
 from binlogkit.errors import InputError, SchemaError, printable
-from binlogkit.frames.arrow_types import column_field
-from binlogkit.frames.snapshots.cells import UNKNOWN, Columns, Misread
+from binlogkit.frames.snapshots.cells import Misread
 from binlogkit.frames.snapshots.coordinates import Coordinates
-from binlogkit.frames.snapshots.inserts import Target, columns_named, rows_in, target_of
-from binlogkit.frames.snapshots.literals import Dialect, Read, reader_of
-from binlogkit.frames.snapshots.snapshot import Name, Snapshot, TableSnapshot
+from binlogkit.frames.snapshots.inserts import rows_in, target_of
+from binlogkit.frames.snapshots.literals import Dialect
+from binlogkit.frames.snapshots.snapshot import Name, Snapshot
+from binlogkit.frames.snapshots.table_rows import TableRows
 from binlogkit.rows.ddl import Catalog, StatementKind, statement_kind
 from binlogkit.rows.ddl.dump import HEADER, header_facts, mode_after, used_database
 from binlogkit.rows.ddl.scan import leading_words, plain
 from binlogkit.rows.ddl.session import version_number
 from binlogkit.rows.ddl.stream import Part, ScriptStream
-from binlogkit.rows.defined import column_of
 from binlogkit.rows.schema import TableDefinition
-
-_ROWS, _BYTES = 16_384, 32 << 20  # of a batch, in rows and about in bytes of the dump
 
 _SET_NAMES = re.compile(r"\bNAMES\s+'?(\w+)'?", re.I)
 _SET_CLIENT = re.compile(r"(?<![@\w])character_set_client\s*=\s*(?:'?(\w+)'?|@\w+)", re.I)
@@ -44,105 +40,61 @@ _NOT_TOLD = ("", "binary")  # where names of tables are in UTF-8, as SHOW CREATE
 _CUT = "The dump may end inside the table's rows: nothing in it comes after them."
 
 
-class _Table:
-    """A wanted table's rows as far as they were read."""
-
-    def __init__(self, definition: TableDefinition) -> None:
-        self.definition = definition
-        self.columns = Columns([column_field(column_of(c)) for c in definition.columns])
-        self.batches: list[pa.RecordBatch] = []
-        self.dialect = Dialect()
-        self.ended = False
-        self._size = 0
-        generated = sum(1 for column in definition.columns if column.generated)
-        self._generated = generated
-        self.count = 0
-
-    def take(self, statement: str, target: Target, mode: Any, dialect: Dialect) -> None:
-        """Take the rows of an INSERT."""
-        dialect.doubts, self.dialect = self.dialect.doubts, dialect
-        given = columns_named(self.definition.columns, target.columns)
-        reads: dict[str, tuple[int, Read]] = {}
-        fields = {field.name: field for field in self.columns.fields}
-        for i, column in enumerate(given):
-            if column.generated:
-                raise Misread("it has values of a generated column")
-            reads[column.name] = i, reader_of(column, fields[column.name], dialect)
-        order = [reads.get(column.name) for column in self.definition.columns]
-        omitted = [
-            c.name for c in self.definition.columns if c.name not in reads and not c.generated
-        ]
-        if omitted:
-            raise Misread(f"it leaves out column {omitted[0]}")
-        for row in rows_in(statement, target.at, mode):
-            if len(row) != len(given):
-                raise Misread("a row has another number of values than columns")
-            self.columns.append([UNKNOWN if at is None else at[1](row[at[0]]) for at in order])
-            self.count += 1
-            if self.columns.waiting >= _ROWS:
-                self._flush()
-        self._size += len(statement)
-        if self._size >= _BYTES:
-            self._flush()
-
-    def _flush(self) -> None:
-        self.batches.append(self.columns.flush())
-        self._size = 0
-
-    def finish(self, *, completed: bool) -> TableSnapshot:
-        """All of it."""
-        if self.columns.waiting:
-            self._flush()
-        unknown = dict(self.dialect.doubts)
-        if self._generated and self.count:
-            told = "a dump leaves out the values of generated columns"
-            unknown[told] = self._generated * self.count
-        name = self.definition.db, self.definition.table
-        doubts = () if completed or self.ended else (_CUT,)
-        rows = self.columns.table(self.batches)
-        return TableSnapshot(name, rows, self.definition, unknown=unknown, doubts=doubts)
-
-
 class DumpReader:
-    """Reads a dump; ``wanted``: whether a table's rows are; ``source``: its name, for errors."""
+    """Reads a dump's scripts; ``wanted``: whether a table's rows are. ``catalog``: the definitions,
+    ``tables``: the rows of the wanted tables so far."""
 
-    def __init__(self, source: str, wanted: Callable[[Name], bool]) -> None:
-        self._source, self._wanted = source, wanted
-        self._catalog = Catalog(None)
+    def __init__(self, wanted: Callable[[Name], bool]) -> None:
+        self.catalog = Catalog(None)
+        self.tables: dict[Name, TableRows] = {}
+        self.completed = False  # whether a script said so
+        self.coordinates = Coordinates(" (--source-data)")
+        self._wanted = wanted
         self._version = version_number(None)
-        self._db: str | None = None
+        self._last: TableRows | None = None  # whose rows may go on
+        self._begin("", None)
+
+    def _begin(self, source: str, db: str | None) -> None:
+        self._source, self._db = source, db
         self._names = self._client = ""  # the session's character set, empty until it is told
         self._offset: int | None = None
-        self._tables: dict[Name, _Table] = {}
-        self._last: _Table | None = None  # whose rows may go on
-        self._coordinates = Coordinates()
-        self._completed = False
+        self._made: list[Name] = []
+        self._end()
 
-    def read(self, read: Callable[[int], bytes], head: bytes) -> Snapshot:
-        """The snapshot; ``read``: gives the dump's bytes; ``head``: the first of them, which it
-        gives as well. Errors: InputError, LimitError."""
-        version, self._db = header_facts(head[:HEADER].decode("utf-8", "backslashreplace"))
-        self._catalog.server_version = version
-        self._version = version_number(version)
+    def script(
+        self, source: str, read: Callable[[int], bytes], head: bytes, db: str | None = None
+    ) -> list[Name]:
+        """Read a script in a session of its own; the tables that it made.
+
+        ``source``: its name, for errors; ``read``: gives its bytes; ``head``: the first of them,
+        which it gives as well; ``db``: the database of tables without one, where mysqldump's header
+        does not say it. Errors: InputError, LimitError, SchemaError.
+        """
+        version, named = header_facts(head[:HEADER].decode("utf-8", "backslashreplace"))
+        if version is not None:
+            self.catalog.server_version = version
+            self._version = version_number(version)
+        self._begin(source, named if db is None else db)
         stream = ScriptStream(read)
         for part, text in stream:
             if part is Part.COMMENT:
-                self._coordinates.take(text)
-                self._completed = self._completed or text.lstrip().startswith(_COMPLETED)
+                self.coordinates.take(text)
+                self.completed = self.completed or text.lstrip().startswith(_COMPLETED)
             elif part is Part.CUT:
                 raise InputError(self._source, "the dump ends inside a statement")
             else:
                 self._statement(stream, text)
-        return self._finish()
+        return self._made
 
-    def _finish(self) -> Snapshot:
-        place, gtids, unplaced = self._coordinates.found()
+    def snapshot(self, source: str, coordinates: Coordinates) -> Snapshot:
+        """What was read, as ``source`` at these coordinates."""
+        place, gtids, unplaced = coordinates.found()
         try:
-            tables = {n: t.finish(completed=self._completed) for n, t in self._tables.items()}
+            tables = {name: table.finish() for name, table in self.tables.items()}
         except Misread as exc:
             raise self._refused(f"an INSERT of it cannot be read: {exc}") from exc
         file, pos = place or (None, None)
-        return Snapshot(self._source, tables, file, pos, gtids, self._catalog, unplaced)
+        return Snapshot(source, tables, file, pos, gtids, self.catalog, unplaced)
 
     # ---- statements ---------------------------------------------------------------------------
 
@@ -154,7 +106,7 @@ class DumpReader:
             return
         kind = statement_kind(text, int(mode), self._version)
         if kind is StatementKind.SET:
-            self._coordinates.take(text)
+            self.coordinates.take(text)
             stream.mode = mode_after(text, mode, self._version)
             self._set(plain(text, mode, self._version))
         elif kind is StatementKind.USE:
@@ -166,7 +118,7 @@ class DumpReader:
         elif first == "UNLOCK":
             self._end()
         elif first == "CHANGE":
-            self._coordinates.take(plain(text, mode, self._version))
+            self.coordinates.take(plain(text, mode, self._version))
         elif first in ("LOAD", "CALL", "IMPORT", "TABLE"):
             raise self._refused("a statement of it may write rows in ways that cannot be read")
 
@@ -207,7 +159,7 @@ class DumpReader:
                 self._end()
             return
         statement = self._decoded(text)
-        for change in self._catalog.apply(statement, default_db=self._db, sql_mode=mode):
+        for change in self.catalog.apply(statement, default_db=self._db, sql_mode=mode):
             if change.action == "statement_write" and not change.table:
                 raise self._refused("a statement of it may write any table")
             if not change.db:
@@ -217,20 +169,21 @@ class DumpReader:
             if self._last is None or name != self._name(self._last):
                 self._end()
             if change.action == "create" and change.definition is not None:
+                self._made.append(name)
                 if self._wanted(name):
-                    self._tables[name] = self._last = _Table(change.definition)
+                    self.tables[name] = self._last = TableRows(change.definition)
             elif change.action == "drop":
-                self._tables.pop(name, None)
+                self.tables.pop(name, None)
             elif change.action == "drop_database":
-                self._tables = {n: t for n, t in self._tables.items() if n[0] != change.db}
-            elif name in self._tables:
+                self.tables = {n: t for n, t in self.tables.items() if n[0] != change.db}
+            elif name in self.tables:
                 self._altered(name, change.definition if change.action == "alter" else None)
             elif self._wanted(name):
                 raise self._refused(f"the table {'.'.join(name)} cannot be followed in it", change)
 
     def _altered(self, name: Name, definition: TableDefinition | None) -> None:
         """What a dump does to a table it made: keys that it adds after the rows."""
-        table = self._tables[name]
+        table = self.tables[name]
         if definition is None or definition.columns != table.definition.columns:
             raise self._refused(f"it changes {'.'.join(name)} after its CREATE TABLE")
         table.definition = definition
@@ -243,7 +196,7 @@ class DumpReader:
                 raise Misread("it is not understood")
             db = target.db or self._db
             name = (db or "", target.table)
-            table = self._tables.get(name)
+            table = self.tables.get(name)
             if table is None:
                 if self._wanted(name):
                     raise Misread(f"the dump has no CREATE TABLE of {'.'.join(name)}")
@@ -253,7 +206,8 @@ class DumpReader:
                 self._end()
                 self._last = table
             table.ended = False
-            table.take(text, target, mode, Dialect(self._client, self._offset))
+            rows = rows_in(text, target.at, mode)
+            table.take(rows, target.columns, Dialect(self._client, self._offset))
         except (Misread, ValueError) as exc:
             raise self._refused(f"an INSERT of it cannot be read: {exc}") from exc
 
@@ -264,7 +218,7 @@ class DumpReader:
         self._last = None
 
     @staticmethod
-    def _name(table: _Table) -> Name:
+    def _name(table: TableRows) -> Name:
         return table.definition.db, table.definition.table
 
     def _refused(self, what: str, change: Any = None) -> InputError:
@@ -273,13 +227,12 @@ class DumpReader:
 
 
 def read_dump(
-    source: str, read: Callable[[int], bytes], head: bytes, wanted: Iterable[Name | str] | None
+    source: str, read: Callable[[int], bytes], head: bytes, wanted: Callable[[Name], bool]
 ) -> Snapshot:
-    """A dump's snapshot of the tables ``wanted`` (of any database where only a table's name is
-    given), all if None; see :meth:`DumpReader.read`."""
-    names = None if wanted is None else set(wanted)
-
-    def is_wanted(name: Name) -> bool:
-        return names is None or name in names or name[1] in names
-
-    return DumpReader(source, is_wanted).read(read, head)
+    """The snapshot of mysqldump's script; see :meth:`DumpReader.script`."""
+    reader = DumpReader(wanted)
+    reader.script(source, read, head)
+    for table in reader.tables.values():
+        if not reader.completed and not table.ended:
+            table.doubts.append(_CUT)
+    return reader.snapshot(source, reader.coordinates)

@@ -1,7 +1,8 @@
-"""The rows of an INSERT as mysqldump writes it, as literals.
+"""The rows of an INSERT as mysqldump and mydumper write it, as literals.
 
-What stands in a dump: ``dump_table`` in the server's ``client/mysqldump.cc``; how a literal is
-read: the manual, "String Literals" and "Hexadecimal Literals".
+What stands in a dump: ``dump_table`` in the server's ``client/mysqldump.cc``, mydumper's
+``write_sql_column_into_string``; how a literal is read: the manual, "String Literals" and
+"Hexadecimal Literals".
 """
 
 from __future__ import annotations
@@ -29,18 +30,22 @@ _COLUMNS = re.compile(rf"\(\s*({_NAME}(?:\s*,\s*{_NAME})*)\s*\)\s*")
 _VALUES = re.compile(r"VALUES?\s*", re.I)
 _VALUE = re.compile(
     r"\s*(?:(NULL)|(0x(?:[0-9A-Fa-f]{2})*)(?![\w$])|(-?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)"
-    r"|(?:_binary\s*)?('))",
+    r"|(?:_binary\s*|(CONVERT)\s*\(\s*)?(['\"]))",
     re.I,
 )
 _AFTER = re.compile(r"\s*([,)])\s*")
 _ROW = re.compile(r"\s*([,(])\s*")
-_ESCAPED = re.compile(r"\\(.)|''", re.DOTALL)
+_CONVERTED = re.compile(r"\s+USING\s+utf8mb4\s*\)", re.I)  # a JSON document of mydumper's
+_ESCAPED = {quote: re.compile(rf"\\(.)|{quote * 2}", re.DOTALL) for quote in "'\""}
 _MEANS = {
     "0": "\0", "n": "\n", "r": "\r", "t": "\t", "b": "\b", "Z": "\x1a", "%": "\\%", "_": "\\_",
 }  # fmt: skip
 _PLAIN_STRING = {
-    escape: re.compile(rf"[^'{escape}]*(?:(?:{escaped})[^'{escape}]*){{0,100}}'(?!')", re.DOTALL)
-    for escape, escaped in (("\\\\", "''|\\\\."), ("", "''"))
+    (q, escapes): re.compile(
+        rf"[^{q}{escape}]*(?:(?:{q}{q}{escaped})[^{q}{escape}]*){{0,100}}{q}(?!{q})", re.DOTALL
+    )
+    for q in "'\""
+    for escapes, escape, escaped in ((True, r"\\", r"|\\."), (False, "", ""))
 }
 
 
@@ -83,7 +88,6 @@ def _name(written: str | None, charset: str) -> str | None:
 def rows_in(statement: str, at: int, mode: SqlMode) -> Iterator[list[Literal]]:
     """The rows of an INSERT whose first parenthesis stands at ``at``; :class:`Misread`."""
     escapes = not mode & SqlMode.NO_BACKSLASH_ESCAPES
-    plain = _PLAIN_STRING["\\\\" if escapes else ""]
     expected = "("
     while at < len(statement):
         opened = _ROW.match(statement, at)
@@ -102,14 +106,21 @@ def rows_in(statement: str, at: int, mode: SqlMode) -> Iterator[list[Literal]]:
             if found is None:
                 raise Misread("a value is no literal")
             at, kind = found.end(), found.lastindex
-            if kind == 4:
-                start = at
-                short = plain.match(statement, at)
-                end = short.end() if short else quote_end(statement, at, "'", mode)
+            if kind == 5:
+                start, quote = at, found[5]
+                if quote == '"' and mode & SqlMode.ANSI_QUOTES:
+                    raise Misread("a value is no literal")
+                short = _PLAIN_STRING[quote, escapes].match(statement, at)
+                end = short.end() if short else quote_end(statement, at, quote, mode)
                 if end is None:
                     raise Misread("a string is never closed")
                 at = end
-                row.append((STRING, _bytes(statement[start : end - 1], escapes=escapes)))
+                row.append((STRING, _bytes(statement[start : end - 1], quote, escapes=escapes)))
+                if found[4]:
+                    closed = _CONVERTED.match(statement, at)
+                    if closed is None:
+                        raise Misread("a value is no literal")
+                    at = closed.end()
             elif kind == 1:
                 row.append((NULL, None))
             elif kind == 2:
@@ -127,17 +138,17 @@ def rows_in(statement: str, at: int, mode: SqlMode) -> Iterator[list[Literal]]:
         raise Misread("it has no rows")
 
 
-def _bytes(text: str, *, escapes: bool) -> bytes:
-    if escapes and ("\\" in text or "''" in text):
-        text = _ESCAPED.sub(_meant, text)
-    elif "''" in text:
-        text = text.replace("''", "'")
+def _bytes(text: str, quote: str, *, escapes: bool) -> bytes:
+    if escapes and "\\" in text:
+        text = _ESCAPED[quote].sub(_meant, text)
+    elif quote * 2 in text:
+        text = text.replace(quote * 2, quote)
     return text.encode("latin-1")
 
 
 def _meant(found: re.Match[str]) -> str:
     escaped = found[1]
-    return "'" if escaped is None else _MEANS.get(escaped, escaped)
+    return found[0][0] if escaped is None else _MEANS.get(escaped, escaped)
 
 
 def columns_named(

@@ -35,7 +35,7 @@ class Dialect:
         return UNKNOWN
 
 
-_SIX_DIGITS = "mysqldump writes FLOAT with six digits, which many values share"
+_SIX_DIGITS = "a dump has FLOAT with six digits, which many values share"
 _LOST = "a question mark may stand for a character that the dump's character set lacks"
 _ZONE = "the dump does not say the time zone of its TIMESTAMPs"
 _NO_NAMES = "the dump does not say its character set (SET NAMES)"

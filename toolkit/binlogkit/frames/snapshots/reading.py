@@ -1,7 +1,7 @@
-"""A snapshot from what a user names: a state that was written before, or a dump.
+"""Snapshots from what a user names: states that were written before, or dumps.
 
-It is told by its bytes. A state in CSV or JSON lines says nothing of itself: its position, and its
-table's columns, come from elsewhere.
+They are told by their bytes, and by what is in a folder. A state in CSV or JSON lines says nothing
+of itself: its position, and its table's columns, come from elsewhere.
 """
 
 from __future__ import annotations
@@ -17,9 +17,11 @@ import pyarrow as pa
 
 from binlogkit.errors import DamageError, InputError, UsageError
 from binlogkit.events.gtid_set import GtidSet
+from binlogkit.frames.snapshots import mydumper, shell
 from binlogkit.frames.snapshots.cells import Misread
 from binlogkit.frames.snapshots.dump import read_dump
 from binlogkit.frames.snapshots.facts import KEY, StateFacts, facts_in
+from binlogkit.frames.snapshots.folder import DumpFolder
 from binlogkit.frames.snapshots.snapshot import Name, Snapshot, TableSnapshot
 from binlogkit.frames.snapshots.states import (
     pairs_of_batches,
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 
 #: The fields of a table's columns, by which a state without types is read.
 Fields = Callable[[], tuple[Name, Sequence[pa.Field]]]
+Place = tuple[str | None, int | None, GtidSet | None]
 
 _HEAD = 1 << 16
 _PARQUET, _STREAM = b"PAR1", b"\xff\xff\xff\xff"
@@ -45,17 +48,48 @@ _CSV = (b"values,unknown", b"unknown,values")
 _UNDETERMINED = "The base is a state that its log did not determine."
 
 
-def read_snapshot(
-    carrier: Carrier,
+def read_snapshots(
+    source: Source | Sequence[Source],
     wanted: Collection[Name | str] | None,
     fields: Fields,
-    at: tuple[str | None, int | None, GtidSet | None] = (None, None, None),
-) -> Snapshot:
-    """The snapshot of the tables ``wanted`` (of any database, where only a table is named).
+    at: Place = (None, None, None),
+) -> list[Snapshot]:
+    """The snapshots of the tables ``wanted`` (of any database, where only a table is named).
 
-    ``fields``: gives the table that a state in CSV or JSON lines is of, and its columns; ``at``: a
-    position that is given beside it. Errors: InputError, LimitError, SchemaError, UsageError.
+    ``source``: a file, a folder of mydumper's or MySQL Shell's, of any other folder all Parquet
+    files; ``fields``: gives the table that a state in CSV or JSON lines is of, and its columns;
+    ``at``: a position that is given beside it. Errors: InputError, LimitError, SchemaError, UsageError.
     """
+    dump = None
+    if isinstance(source, (str, Path)) and Path(source).is_dir():
+        dump = _dump_in(DumpFolder(Path(source)), wanted)
+    if dump is not None:
+        return [_at(dump, at)]
+    return [_read_snapshot(carrier, wanted, fields, at) for carrier in _carriers_of(source)]
+
+
+def _dump_in(folder: DumpFolder, wanted: Collection[Name | str] | None) -> Snapshot | None:
+    if not folder.names.isdisjoint((mydumper.METADATA, mydumper.PARTIAL)):
+        return mydumper.read_mydumper(folder, _is_in(wanted))
+    if shell.BEGUN in folder.names:
+        return shell.read_shell_dump(folder, _is_in(wanted))
+    return None
+
+
+def _is_in(wanted: Collection[Name | str] | None) -> Callable[[Name], bool]:
+    return lambda name: wanted is None or name in wanted or name[1] in wanted
+
+
+def _at(snapshot: Snapshot, at: Place) -> Snapshot:
+    """A snapshot at the position that is given beside it, if one is."""
+    if all(part is None for part in at):
+        return snapshot
+    return replace(snapshot, file=at[0], pos=at[1], gtids=at[2], unplaced=None)
+
+
+def _read_snapshot(
+    carrier: Carrier, wanted: Collection[Name | str] | None, fields: Fields, at: Place
+) -> Snapshot:
     try:
         with carrier.content() as file:
             return _read(carrier.name, file, wanted, fields, at)
@@ -70,7 +104,7 @@ def _read(
     file: Lookahead,
     wanted: Collection[Name | str] | None,
     fields: Fields,
-    at: tuple[str | None, int | None, GtidSet | None],
+    at: Place,
 ) -> Snapshot:
     head = file.peek(_HEAD)
     if head.startswith((_PARQUET, _STREAM)):
@@ -80,7 +114,7 @@ def _read(
             if text is None:
                 raise InputError(name, "it is no state that binlogkit wrote: it has no position")
             facts = facts_in(text)
-            if wanted is not None and facts.name not in wanted and facts.name[1] not in wanted:
+            if not _is_in(wanted)(facts.name):
                 return replace(_state(name, facts, iter(()), at), tables={})
             return _state(name, facts, records_of_pairs(pairs_of_batches(batches)), at)
     if head.startswith(_CSV) or head.lstrip()[:1] == b"{":
@@ -94,18 +128,14 @@ def _read(
             raise Misread("it is no UTF-8") from exc
     if not head:
         raise InputError(name, "the base is empty")
-    found = read_dump(name, file.read, head, wanted)
-    if any(part is not None for part in at):
-        catalog = found.catalog
-        return Snapshot(name, found.tables, at[0], at[1], at[2], catalog)
-    return found
+    return _at(read_dump(name, file.read, head, _is_in(wanted)), at)
 
 
 def _state(
     name: str,
     facts: StateFacts,
     records: Iterator[tuple[Any, Any]],
-    at: tuple[str | None, int | None, GtidSet | None],
+    at: Place,
 ) -> Snapshot:
     return snapshot_as(name, facts, state_rows_of(records, facts.fields), at)
 
@@ -114,7 +144,7 @@ def snapshot_as(
     name: str,
     facts: StateFacts,
     rows: pa.Table,
-    at: tuple[str | None, int | None, GtidSet | None] = (None, None, None),
+    at: Place = (None, None, None),
 ) -> Snapshot:
     """The snapshot of one table's rows; ``at``: its position, where that is given beside it."""
     doubts = () if facts.determined else (_UNDETERMINED,)
@@ -130,7 +160,7 @@ def snapshot_as(
     return Snapshot(name, {facts.name: table}, file, pos, gtids, catalog, unplaced)
 
 
-def _place(facts: StateFacts) -> tuple[str | None, int | None, GtidSet | None]:
+def _place(facts: StateFacts) -> Place:
     placed = facts.file is not None and facts.pos is not None
     return (facts.file, facts.pos, facts.gtids) if placed else (None, None, facts.gtids)
 
@@ -165,8 +195,8 @@ def _held(name: str, file: Lookahead) -> bytes:
     return data
 
 
-def carriers_of(source: Source | Sequence[Source]) -> list[Carrier]:
-    """What a user names as bases; of a folder all Parquet files. Errors: InputError."""
+def _carriers_of(source: Source | Sequence[Source]) -> list[Carrier]:
+    """What a user names as bases; of a folder all Parquet files."""
     from binlogkit.sources.carriers import resolve
 
     if isinstance(source, (str, Path)) and Path(source).is_dir():
