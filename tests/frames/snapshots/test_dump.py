@@ -79,6 +79,22 @@ def test_literals(kind: str, literals: dict[str, Any]) -> None:
     assert column(kind, *literals) == list(literals.values())
 
 
+def test_labels_that_show_create_table_does_not_have() -> None:
+    """It has a question mark in place of each character past U+FFFF."""
+    assert column("ENUM('a?','b')", "'a😀'", "'a?'", "'b'") == ["a😀", "a?", "b"]
+    assert column("SET('a?','b')", "'a😀,b'") == ["a😀,b"]
+    with pytest.raises(InputError, match="no label"):
+        column("ENUM('a?')", "'a€'")
+
+
+@pytest.mark.parametrize("more", range(4))
+def test_a_long_definition(more: int) -> None:
+    """Whatever stands at the 4096th character."""
+    names = ", ".join(f"`c{i}` VARCHAR(9) COMMENT '{'x' * (20 + more)}'" for i in range(100))
+    found = snapshot(f"{HEAD}CREATE TABLE t ({names});\n{END}")
+    assert len(found.tables["d", "t"].rows.schema.field("values").type) == 100
+
+
 def test_what_a_character_set_does() -> None:
     """A dump in utf8mb3 or latin1 has ? for what it lacks; others tell the text."""
     utf8mb3 = "SET NAMES utf8;\n"

@@ -1,7 +1,8 @@
 """Where a dump says that its rows belong: statements and comments with coordinates.
 
-In mysqldump's ``--source-data`` (``--master-data``) and ``--dump-replica`` write CHANGE MASTER TO, since 8.2
-CHANGE REPLICATION SOURCE TO; ``--set-gtid-purged`` writes GTID_PURGED; each may stand in a comment.
+mysqldump's ``--source-data`` (``--master-data``) and ``--dump-replica`` write CHANGE MASTER TO,
+since 8.2 CHANGE REPLICATION SOURCE TO; ``--set-gtid-purged`` writes GTID_PURGED; each may stand in
+a comment.
 """
 
 from __future__ import annotations

@@ -31,6 +31,7 @@ _SET_CLIENT = re.compile(r"(?<![@\w])character_set_client\s*=\s*(?:'?(\w+)'?|@\w
 _SET_ZONE = re.compile(r"(?<![@\w])(?:@@(?:session\.)?)?time_zone\s*=\s*(?:'([^']*)'|@\w+)", re.I)
 _OFFSET = re.compile(r"([+-])(\d\d):(\d\d)")
 _KEYS = re.compile(r"\A\s*ALTER\s+TABLE\s+\S+\s+(DISABLE|ENABLE)\s+KEYS\s*\Z", re.I)
+_LONGEST_NAMED = 4096  # characters of a statement that has but names in it
 _COMPLETED = "-- Dump completed"
 # The client may not use these: a byte of a character can be a quote or a backslash.
 _UNSAFE = frozenset(
@@ -114,7 +115,8 @@ class DumpReader:
             self._end()
             self._db = used_database(bare) or self._db
         elif kind in (StatementKind.DDL, StatementKind.DML):
-            self._change(text, int(mode), plain(text[:4096], mode, self._version))
+            bare = plain(text, mode, self._version) if len(text) < _LONGEST_NAMED else ""
+            self._change(text, int(mode), bare)
         elif first == "UNLOCK":
             self._end()
         elif first == "CHANGE":
@@ -152,10 +154,10 @@ class DumpReader:
         except ValueError:
             return data.decode("utf-8", "backslashreplace")
 
-    def _change(self, text: str, mode: int, begins: str) -> None:
-        """DDL, or a write that is no INSERT."""
-        if _KEYS.match(begins):
-            if "ENABLE" in begins.upper().split():
+    def _change(self, text: str, mode: int, bare: str) -> None:
+        """DDL, or a write that is no INSERT; ``bare``: without comments, empty for a long one."""
+        if _KEYS.match(bare):
+            if "ENABLE" in bare.upper().split():
                 self._end()
             return
         statement = self._decoded(text)

@@ -6,7 +6,6 @@ No path is made of what stands in a file: a name counts if the folder lists it.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,7 +25,7 @@ class DumpFolder:
         self._path = path
         self.source = shown(str(path))
         try:
-            self.names = frozenset(os.listdir(path))
+            self.names = frozenset(one.name for one in path.iterdir())
         except OSError as exc:
             raise InputError(self.source, f"cannot be read: {exc.strerror}") from exc
 

@@ -58,7 +58,8 @@ def read_snapshots(
 
     ``source``: a file, a folder of mydumper's or MySQL Shell's, of any other folder all Parquet
     files; ``fields``: gives the table that a state in CSV or JSON lines is of, and its columns;
-    ``at``: a position that is given beside it. Errors: InputError, LimitError, SchemaError, UsageError.
+    ``at``: a position that is given beside it. Errors: InputError, LimitError, SchemaError,
+    UsageError.
     """
     dump = None
     if isinstance(source, (str, Path)) and Path(source).is_dir():
