@@ -106,7 +106,8 @@ base_options = _apply(
         "--base",
         metavar="BASE",
         help="Begin with its rows: a state written before (best as Parquet), a folder of "
-        "`snapshot`, a dump of mysqldump's, or a running server's tables: mysql://user@host:port.",
+        "`snapshot`, mydumper's or MySQL Shell's, a dump of mysqldump's, or a running server's "
+        "tables: mysql://user@host:port.",
     ),
     click.option(
         "--back-from",

@@ -255,9 +255,9 @@ class Log(Streams):
         nothing tells; ``source``: whose logs, where servers that do not replicate from each other
         have a table of this name. ``base``: rows to begin with, where the log does not reach back
         to the table's creation: a state of before, the file that one was written to, a dump of
-        mysqldump's, a folder of :func:`binlogkit.snapshot`, a running server
-        (``mysql://user@host:port``), or a list of them; what is in it, by its position or GTID set,
-        is not applied.
+        mysqldump's, a folder of mydumper's, MySQL Shell's or :func:`binlogkit.snapshot`'s, a
+        running server (``mysql://user@host:port``), or a list of them; what is in it, by its
+        position or GTID set, is not applied.
         ``back_from``: such a base, taken later than the point: every change between the two is
         taken back, and what came before the point is not needed.
         ``base_at`` (``"FILE:POS"``), ``base_gtid``: its position, where it does not say so itself.
