@@ -252,6 +252,14 @@ def _read_label(label: bytes, charset: str | None) -> str:
         return label.decode("utf-8", "backslashreplace")
 
 
+def _kept_label(label: bytes, charset: str | None) -> str:
+    """Stored bytes of a label in another character set; escaped where they are no text in it."""
+    try:
+        return decode(charset or "", label)
+    except ValueError:
+        return label.decode("ascii", "backslashreplace")
+
+
 def convert(old: ColumnDefinition, target: Collated) -> ColumnDefinition:
     """A kept column after CONVERT TO CHARACTER SET; TEXT grows so that its characters still fit."""
     if (old.charset is None and old.type not in _TEXTUAL) or old.charset == "binary":
@@ -269,7 +277,7 @@ def convert(old: ColumnDefinition, target: Collated) -> ColumnDefinition:
     if old.charset in CHARSETS:
         # Labels keep their bytes, whatever they mean then (seen on 5.7.22, 8.0.31 and 9.7.4).
         stored = (encode(old.charset, label) for label in labels)
-        labels = tuple(_read_label(label, target.charset) for label in stored)
+        labels = tuple(_kept_label(label, target.charset) for label in stored)
     return replace(
         old, type=kind, length=length, charset=target.charset, collation=target.collation,
         labels=labels,
