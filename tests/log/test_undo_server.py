@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pymysql
 import pytest
 
 import binlogkit as bk
@@ -245,6 +246,38 @@ def test_a_table_that_was_emptied(server: Server, tmp_path: Path) -> None:
     story.run("TRUNCATE t")
     (plan,) = story.log().undo()
     assert plan["refused"] == "TRUNCATE logs no rows: what the table held is not in this event"
+
+
+def test_a_table_that_was_dropped(server: Server, tmp_path: Path) -> None:
+    """The state has its rows, the log the statements that made it; other tables are refused."""
+    story = Story(server, tmp_path, "dropped")
+    story.run(
+        "CREATE TABLE first (id INT PRIMARY KEY, v INT)", "INSERT INTO first VALUES (1, 1), (2, 2)",
+        "ALTER TABLE first ADD w VARCHAR(9) DEFAULT 'e', RENAME TO t",
+        "CREATE TABLE again LIKE t", "CREATE TABLE bare (v INT)",
+        "INSERT INTO bare VALUES (1), (1), (NULL)", "INSERT INTO again VALUES (1, 1, NULL)",
+    )  # fmt: skip
+    story.mark()
+    story.run("UPDATE t SET v = 5 WHERE id = 1", "INSERT INTO t VALUES (3, 3, 'x')")
+    story.run("DROP TABLE t, bare", "DROP TABLE again", "CREATE TABLE again (id INT PRIMARY KEY)")
+    plans = story.log().undo(start_position=story.pos)
+    needs = "\n".join(plans.needs)
+    assert "dropped.t, dropped in" in needs and "CREATE TABLE first" in needs
+    assert needs.index("CREATE TABLE first") < needs.index("ALTER TABLE first")
+    assert "CREATE TABLE bare (v INT)" in needs
+    assert all(f"-- NEEDED: {need}" in plans.script() for need in plans.needs)
+    refused = {p["table"]: p["refused"] for p in plans}
+    assert refused.keys() == {"t", "bare", "again"}
+    assert all("drop" in str(reason).lower() for reason in refused.values())
+
+    names = ["dropped.t", "dropped.bare"]
+    with pytest.raises(pymysql.err.ProgrammingError, match="1146"):
+        story.undo(made_again=names)
+    story.run("ROLLBACK", "CREATE TABLE bare (v INT)")
+    story.run("CREATE TABLE t (id INT PRIMARY KEY, v INT, w VARCHAR(9) DEFAULT 'e')")
+    assert "1 change was refused" in story.undo(made_again=names)[-1]
+    assert story.run("SELECT * FROM t ORDER BY id") == [(1, 1, "e"), (2, 2, "e")]
+    assert story.run("SELECT v FROM bare ORDER BY v") == [(None,), (1,), (1,)]
 
 
 GUARDED = (

@@ -28,10 +28,10 @@ def _script(arguments: dict[str, Any], title: str) -> int:
     despite, refused = arguments.pop("despite_gaps"), arguments.pop("despite_refused")
     whole = arguments.pop("by_transaction")
     log = open_input(arguments)
+    asked = {name: arguments.pop(name) for name in ("mode", "made_again") if title == "undo"}
     filters = filters_of(arguments)
     if title == "undo":
-        mode = arguments.pop("mode")
-        plans = log.undo(mode=mode, despite_gaps=despite, by_transaction=whole, **filters)
+        plans = log.undo(despite_gaps=despite, by_transaction=whole, **asked, **filters)
     else:
         plans = log.redo(despite_gaps=despite, by_transaction=whole, **filters)
     options = SqlOptions(
@@ -50,6 +50,8 @@ def _script(arguments: dict[str, Any], title: str) -> int:
         note(f"chosen: {told}")
     for told in plans.later[: output != "-"]:
         note(f"later: {told}")
+    for told in plans.needs[: output != "-"]:
+        note(f"needed: {told}")
     return max(
         status_of(log, filters, nothing=not len(plans), notes=ENDS),
         FINDINGS if script.refused else 0,
@@ -94,6 +96,13 @@ def _script_command(command: Callable[..., int]) -> Callable[..., int]:
     show_default=True,
     help="What is done with changes that later ones depend on: refuse them, leave them out, take "
     "the later ones back as well, or overwrite what those made of the rows.",
+)
+@click.option(
+    "--made-again",
+    metavar="DB.TABLE",
+    multiple=True,
+    help="This table was dropped and is there again, empty: put back its rows. The script says by "
+    "which statements it was made.",
 )
 def command(**arguments: Any) -> int:
     """Print the SQL that takes the chosen changes back, last change first.

@@ -348,6 +348,7 @@ class Log(Streams):
         mode: str = "refuse",
         despite_gaps: bool = False,
         by_transaction: bool = False,
+        made_again: Iterable[str] = (),
         **filters: Unpack[FilterArgs],
     ) -> Undo:
         """Plans that take the chosen changes back, last first: what reports.sql makes a script of.
@@ -361,14 +362,22 @@ class Log(Streams):
         committing; ``cascade``: the others are taken back as well; ``force``: where they touched
         nothing but its row it is taken back whatever the row has become, else refused. The log is
         read again where such others may be, and the changes of the tables concerned are held; what
-        was found is in ``later``, ``dependents()`` and ``conflicts()``. GapError: changes of the
+        was found is in ``later``, ``dependents()`` and ``conflicts()``. What TRUNCATE took comes
+        from the state before it; what DROP TABLE took as well, if the table is among
+        ``made_again`` (``db.table``): it must be there again, empty, before the script is run;
+        ``needs`` says by which statements of the log it was made. GapError: changes of the
         chosen tables may be missing, and the rows may have been changed in ways that are not known;
         ``despite_gaps``: the plans are made all the same, and their script names the gaps.
         """
         from binlogkit.log.undo import undo_of
 
         plans = undo_of(
-            self, mode=mode, despite_gaps=despite_gaps, by_transaction=by_transaction, **filters
+            self,
+            mode=mode,
+            made_again=made_again,
+            despite_gaps=despite_gaps,
+            by_transaction=by_transaction,
+            **filters,
         )
         warn_of_unmet(self, filters, nothing=not len(plans))
         return plans

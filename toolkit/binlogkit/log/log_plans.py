@@ -16,9 +16,10 @@ class LogPlans(Plans):
 
     ``chosen``: whose changes they are of; ``later``: what later changes depend on those, and what
     was done about it; ``gaps``: where changes may be missing that they do not know of; ``assumes``:
-    what they stand on that the log does not show; a sentence each. ``references``: the foreign keys
-    of their tables, where the log has what the server does by them, so that it must not do that
-    once more; else none.
+    what they stand on that the log does not show; ``needs``: which tables that were dropped have to
+    be made again before, and the statements that made them; a sentence each. ``references``: the
+    foreign keys of their tables, where the log has what the server does by them, so that it must
+    not do that once more; else none.
     """
 
     def __init__(self, pieces: Iterable[Piece], *, backwards: bool) -> None:
@@ -28,6 +29,7 @@ class LogPlans(Plans):
         self.later: tuple[str, ...] = ()
         self.gaps: tuple[str, ...] = ()
         self.assumes: tuple[str, ...] = ()
+        self.needs: tuple[str, ...] = ()
         self.references: tuple[Reference, ...] = ()
 
     def script(self, *, commit: bool = False, despite_refused: bool = False) -> str:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from binlogkit.errors import GapError, UsageError
 from binlogkit.log.cascaded import Children
 from binlogkit.log.dependents import Others
 from binlogkit.log.gaps import assumed
-from binlogkit.log.undo_sentences import chosen, dependent
+from binlogkit.log.undo_sentences import chosen, definition_lines, dependent
 from binlogkit.rows.filter_args import FilterArgs
-from binlogkit.rows.filters import Filters
+from binlogkit.rows.filters import Filters, TableName, parse_table_name
 from binlogkit.rows.soundness import Gap
 from binlogkit.sources.log_format import CASCADES_LOGGED, version_tuple
 
@@ -25,9 +25,13 @@ if TYPE_CHECKING:
 PlansT = TypeVar("PlansT", bound="LogPlans")
 
 
-def undo_of(log: Streams, *, mode: str, **options: Unpack[UndoArgs]) -> Undo:
+def undo_of(
+    log: Streams, *, mode: str, made_again: Iterable[str], **options: Unpack[UndoArgs]
+) -> Undo:
     """See :meth:`binlogkit.log.log.Log.undo`."""
-    return _stated(log, lambda selection: selection.undone(mode), **options)
+    given = [made_again] if isinstance(made_again, str) else made_again
+    tables = tuple(map(parse_table_name, given))
+    return _stated(log, lambda selection: selection.undone(mode, tables), **options)
 
 
 def redo_of(log: Streams, **options: Unpack[UndoArgs]) -> LogPlans:
@@ -118,8 +122,9 @@ class Selection:
         )
         return LogPlans(made, backwards=False)
 
-    def undone(self, mode: str) -> Undo:
-        """Plans that take the changes back; ``mode``: what is done where others depend on them."""
+    def undone(self, mode: str, made_again: Collection[TableName]) -> Undo:
+        """Plans that take the changes back; ``mode``: what is done where others depend on them;
+        ``made_again``: tables that were dropped and are there again, as they were, without rows."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -137,8 +142,14 @@ class Selection:
         definitions = [c.definition for c in changed.values() if c.definition is not None]
         definitions += [] if known is None else known.tables()
         cascade = self.newest < CASCADES_LOGGED
-        emptied = self._happened.filter(pc.equal(self._happened["action"], "truncate")).to_pylist()
-        emptied = [row for row in emptied if wanted.wants_table(row["db"], row["table"])]
+        gone = {e.seq: e for e in events if e.action in ("drop", "truncate")}
+        mine = [row for row in self._happened.to_pylist() if row["seq"] in gone]
+        mine = [row for row in mine if wanted.wants_table(row["db"], row["table"])]
+        emptied = [
+            row
+            for row in mine
+            if row["action"] == "truncate" or any(n(row["db"], row["table"]) for n in made_again)
+        ]
         others = Others(
             log, wanted, definitions, events, outcomes, texts,
             struck=cascade, by_transaction=self._by_transaction,
@@ -160,16 +171,32 @@ class Selection:
             _refused(kept, wanted),
             transactions=outcomes,
             statements=texts,
-            boundaries=[event for event in events if event.seq not in children.restored],
+            boundaries=_without(events, children.restored),
             backwards=True,
             unknown_children=children.unknown,
             referring=self._references if cascade else (),
             blocked=Blocked.of(found, mode),
         )
         made = Undo(parts, backwards=True)
+        drops = (gone[row["seq"]] for row in mine if row["action"] == "drop")
+        made.needs = tuple(line for drop in drops for line in definition_lines(drop, events))
         made.dependences = found
         made.later = dependent(found, mode, first if mode == "cascade" else None)
         return made
+
+
+def _without(events: Sequence[Boundary], restored: Container[int]) -> list[Boundary]:
+    """What happened to tables but for what took rows that come back, and what made again a table
+    that was dropped."""
+    gone, kept = set[tuple[str, str]](), list[Boundary]()
+    for event in events:
+        if event.seq in restored:
+            gone |= {event.name} if event.action == "drop" else set()
+        elif event.action == "create" and event.name in gone:
+            gone.remove(event.name)
+        else:
+            kept.append(event)
+    return kept
 
 
 def _touched(log: Streams, wanted: Filters) -> pa.Array:
@@ -232,7 +259,7 @@ _KEYS = ["source", *_EVENT, "gtid", "timestamp", "db", "table", "seq", "action"]
 _REASONS = {
     "statement_write": "the change is logged as a statement: which rows it touched is not known",
     "truncate": "TRUNCATE logs no rows: what the table held is not in this event",
-    "drop": "DROP TABLE logs no rows: what the table held is not in this event",
+    "drop": "DROP TABLE logs no rows: make the table again, and say so (made_again)",
     "drop_database": "DROP DATABASE logs no rows: what its tables held is not in this event",
     "unknown": "the statement could not be understood",
 }

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from binlogkit.analyses.dependents.found import Dependences
+    from binlogkit.analyses.point_in_time.boundary import Boundary
 
 _SUM = "changes"
 _LISTED = 10  # transactions, connections, changes that are named
@@ -105,3 +106,21 @@ def _each(table: pa.Table) -> list[str]:
     ]
     more = table.num_rows - _LISTED
     return [*told, f"and {more} more"] if more > 0 else told
+
+
+def definition_lines(drop: Boundary, events: Sequence[Boundary]) -> list[str]:
+    """What made a table that was dropped: the statements of the log, in their order."""
+    name, found = drop.name, list[str]()
+    for event in reversed([e for e in events if e.seq < drop.seq]):
+        if event.action == "rename" and event.new_name == name:
+            name = event.name
+        elif event.name != name or event.action not in ("create", "alter"):
+            continue
+        found.append(f"{event.file} at {event.pos}: {event.statement}")
+        if event.action == "create" and not event.conditional:
+            break
+    else:
+        found.append("what made it before is not in the log")
+    table = ".".join(drop.name)
+    head = f"{table}, dropped in {drop.file} at {drop.pos}, is to be made first, as the log has it"
+    return [f"{head}:", *reversed(found)]

@@ -151,8 +151,8 @@ def _template() -> str:
 
 def _told(options: SqlOptions, plans: Iterable[Plan]) -> list[str]:
     """What the script does, whose changes, the gaps that its plans stand over, what they assume."""
-    facts = (getattr(plans, name, ()) for name in ("chosen", "later", "gaps", "assumes"))
-    chosen, later, gaps, assumes = facts
+    facts = (getattr(plans, name, ()) for name in ("chosen", "later", "gaps", "assumes", "needs"))
+    chosen, later, gaps, assumes, needs = facts
     return [
         comment(options.title),
         comment(f"made by {options.made_by}"),
@@ -160,4 +160,5 @@ def _told(options: SqlOptions, plans: Iterable[Plan]) -> list[str]:
         *(comment(f"later: {told}") for told in later),
         *(comment(f"GAP: changes may be missing: {gap}") for gap in gaps),
         *(comment(f"assumed: {told}") for told in assumes),
+        *(comment(f"NEEDED: {told}") for told in needs),
     ]

@@ -164,11 +164,16 @@ class Replay:
             if name[0] == boundary.name[0]:
                 self._drop(name)
 
-    def _truncate(self, boundary: Boundary) -> None:
+    def _keep(self, boundary: Boundary) -> Fold:
+        """The table, whose rows go now; they are kept where they are asked for."""
         table = self.table(boundary.name)
         if self.before is not None and boundary.name == self.wanted:
             self.before.empty(boundary, table)
-        table.empty()
+        return table
+
+    def _drop_table(self, boundary: Boundary) -> None:
+        self._keep(boundary)
+        self._drop(boundary.name)
 
     def _rename(self, boundary: Boundary) -> None:
         moved = self.table(boundary.name)
@@ -221,9 +226,9 @@ def _note(table: Fold, kind: str, boundary: Boundary, *, determined: bool = Fals
 
 _ACTIONS: Mapping[str, Callable[[Replay, Boundary], None]] = {
     "create": Replay._create,
-    "drop": lambda replay, boundary: replay._drop(boundary.name),
+    "drop": Replay._drop_table,
     "drop_database": Replay._drop_database,
-    "truncate": Replay._truncate,
+    "truncate": lambda replay, boundary: replay._keep(boundary).empty(),
     "rename": Replay._rename,
     "alter": Replay._alter,
     "incident": lambda replay, boundary: replay._everywhere("incident", boundary),
