@@ -18,6 +18,7 @@ from binlogkit.sources.log_format import CASCADES_LOGGED, version_tuple
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from binlogkit.analyses.point_in_time.boundary import Boundary
     from binlogkit.analyses.references import Reference
     from binlogkit.log.log_plans import LogPlans, Undo
     from binlogkit.log.streams import Streams
@@ -188,7 +189,8 @@ class Selection:
 def _without(events: Sequence[Boundary], restored: Container[int]) -> list[Boundary]:
     """What happened to tables but for what took rows that come back, and what made again a table
     that was dropped."""
-    gone, kept = set[tuple[str, str]](), list[Boundary]()
+    gone = set[tuple[str, str]]()
+    kept: list[Boundary] = []
     for event in events:
         if event.seq in restored:
             gone |= {event.name} if event.action == "drop" else set()
