@@ -136,6 +136,29 @@ def test_a_trigger_that_changes_what_is_written(server: Server, tmp_path: Path) 
     assert story.run("SELECT * FROM bare ORDER BY v") == [(1, "x"), (7, "x")]
 
 
+def test_a_trigger_that_writes_elsewhere(server: Server, tmp_path: Path) -> None:
+    """What it does is not undone, and done once more: nothing is kept unless it is asked for."""
+    story = Story(server, tmp_path, "elsewhere")
+    story.run(
+        "CREATE TABLE `o'ld` (id INT PRIMARY KEY, v INT)", "CREATE TABLE seen (v INT)",
+        "CREATE TRIGGER `to``ld` AFTER UPDATE ON `o'ld` FOR EACH ROW "
+        "INSERT INTO seen VALUES (OLD.v)",
+        "CREATE TRIGGER other AFTER INSERT ON `o'ld` FOR EACH ROW INSERT INTO seen VALUES (0)",
+        "INSERT INTO `o'ld` VALUES (1, 1)",
+    )  # fmt: skip
+    story.mark()
+    story.run("UPDATE `o'ld` SET v = 2")
+    verdict = story.undo(table="elsewhere.o'ld")[-1]
+    assert verdict.startswith("rolled back: triggers act on these statements: elsewhere.to`ld;")
+    assert story.run("SELECT v FROM `o'ld`") == [(2,)]
+    plans = story.log().undo(start_position=story.pos, table="elsewhere.o'ld")
+    for line in plans.script(commit=True, despite_triggers=True).splitlines():
+        if not line.startswith("--"):
+            verdict = (story.run(line.rstrip(";")) or [verdict])[0]
+    assert verdict[-1] == "committed"
+    assert story.run("SELECT v FROM seen") == [(0,), (1,), (2,)]
+
+
 FAMILY = (
     "CREATE TABLE p (id INT PRIMARY KEY, v INT)",
     "CREATE TABLE c (id INT PRIMARY KEY, p INT, t TEXT, d DATETIME(3), z DATE, "

@@ -244,10 +244,10 @@ class TestScript:
         plans = [PLAN, PLAN | {"refused": "a reason"}]
         text = "".join(script(plans, SqlOptions(commit=True)))
         assert "SET @bk_despite_refused = 0;\n" in text
-        assert "@bk_same = 1 AND @bk_orphans = 0 AND @bk_despite_refused = 1, 'COMMIT'" in text
+        assert "@bk_despite_triggers = 1) AND @bk_despite_refused = 1, 'COMMIT'" in text
         asked = SqlOptions(commit=True, despite_refused=True)
         assert "SET @bk_despite_refused = 1;\n" in script(plans, asked)
-        assert "@bk_same = 0 AND @bk_orphans = 0 AND FALSE, 'COMMIT'" in "".join(
+        assert "@bk_despite_triggers = 1) AND FALSE, 'COMMIT'" in "".join(
             script(plans[1:], asked)
         )
 

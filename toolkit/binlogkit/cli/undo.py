@@ -26,7 +26,7 @@ def _script(arguments: dict[str, Any], title: str) -> int:
     arrow_without_pandas()
     output, commit = arguments.pop("output"), arguments.pop("commit")
     despite, refused = arguments.pop("despite_gaps"), arguments.pop("despite_refused")
-    whole = arguments.pop("by_transaction")
+    whole, triggers = arguments.pop("by_transaction"), arguments.pop("despite_triggers")
     log = open_input(arguments)
     asked = {name: arguments.pop(name) for name in ("mode", "made_again") if title == "undo"}
     filters = filters_of(arguments)
@@ -39,6 +39,7 @@ def _script(arguments: dict[str, Any], title: str) -> int:
         made_by=" ".join([f"binlogkit {__version__}:", "binlogkit", *sys.argv[1:]]),
         commit=commit,
         despite_refused=refused,
+        despite_triggers=triggers,
     )
     script = Script(plans, options)
     with destination(output) as sink:
@@ -77,6 +78,11 @@ _script_options = (
         "--despite-refused",
         is_flag=True,
         help="Let the script commit the other changes where some are refused.",
+    ),
+    click.option(
+        "--despite-triggers",
+        is_flag=True,
+        help="Let the script commit where triggers act on its statements.",
     ),
 )
 

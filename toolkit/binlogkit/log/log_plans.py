@@ -32,13 +32,25 @@ class LogPlans(Plans):
         self.needs: tuple[str, ...] = ()
         self.references: tuple[Reference, ...] = ()
 
-    def script(self, *, commit: bool = False, despite_refused: bool = False) -> str:
+    def script(
+        self,
+        *,
+        commit: bool = False,
+        despite_refused: bool = False,
+        despite_triggers: bool = False,
+    ) -> str:
         """The SQL script (reports.sql): ``commit``: it commits where every statement did what was
-        meant; ``despite_refused``: also where some changes are refused. Of very many changes
+        meant; ``despite_refused``: also where some changes are refused; ``despite_triggers``: where
+        triggers act on its statements. Of very many changes
         ``reports.sql.script(plans)`` gives the lines one after the other."""
         from binlogkit.reports.sql import SqlOptions, script
 
-        options = SqlOptions(self._title, commit=commit, despite_refused=despite_refused)
+        options = SqlOptions(
+            self._title,
+            commit=commit,
+            despite_refused=despite_refused,
+            despite_triggers=despite_triggers,
+        )
         return "".join(script(self, options))
 
 

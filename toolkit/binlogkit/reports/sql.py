@@ -12,7 +12,8 @@ by line as well as by the ``mysql`` client. It sets the session so that every li
 same everywhere, runs in one transaction, counts each statement that did not change exactly one
 row, reads back each row that was written (triggers may have changed it), and **commits only when
 every statement hit its row, every row holds what was meant and ``@bk_commit`` is 1**, and, where
-changes were refused, ``@bk_despite_refused`` is 1 as well; else it rolls back. Its verdict is
+changes were refused, ``@bk_despite_refused`` is 1 as well, and, where triggers act on its
+statements, ``@bk_despite_triggers``; else it rolls back. Its verdict is
 ``committed`` only where nothing was refused. In the end it restores the session. Its head says
 whose changes were chosen, and names the gaps that plans stand over and what they assume.
 What stands around the statements, and why each setting: ``templates/script.sql``.
@@ -28,6 +29,7 @@ from typing import TYPE_CHECKING
 from binlogkit.reports._literals import comment, identifier, literal
 from binlogkit.reports._references import reference_lines
 from binlogkit.reports._statements import Plan, plan_lines, statement
+from binlogkit.reports._triggers import Acted, trigger_lines
 
 if TYPE_CHECKING:
     from binlogkit.analyses.plans import Chunk
@@ -41,13 +43,15 @@ class SqlOptions:
 
     ``title``: what it does, one line; ``made_by``: tool, version and command, for the head;
     ``commit``: what ``@bk_commit`` is set to; ``despite_refused``: likewise, whether the script
-    may commit although changes were refused.
+    may commit although changes were refused; ``despite_triggers``: although triggers act on its
+    statements.
     """
 
     title: str = "undo"
     made_by: str = "binlogkit"
     commit: bool = False
     despite_refused: bool = False
+    despite_triggers: bool = False
 
 
 def script(plans: Iterable[Plan], options: SqlOptions | None = None) -> Iterator[str]:
@@ -71,6 +75,7 @@ class Script:
         self._plans = plans
         self._options = options or SqlOptions()
         self.statements = self.refused = self.skipped = self.written = 0
+        self._acted = set[Acted]()
 
     def blocks(self) -> Iterator[bytes]:
         """The lines, many at a time where the plans are those of a log."""
@@ -82,7 +87,8 @@ class Script:
         keys = reference_lines(getattr(self._plans, "references", ()))
         yield head.format(
             told=told, commit=int(options.commit), despite_refused=int(options.despite_refused),
-            saved=keys["saved"], checks=keys["checks"], before=keys["before"],
+            despite_triggers=int(options.despite_triggers), saved=keys["saved"],
+            checks=keys["checks"], before=keys["before"],
         ).encode("ascii")  # fmt: skip
         if isinstance(self._plans, Plans):
             for chunk in self._plans.chunks():
@@ -92,6 +98,7 @@ class Script:
         facts = _verdicts(self.statements, self.refused, self.skipped)
         counts = {"count": self.statements, "refused": self.refused, "written": self.written}
         ends = {"after": keys["after"], "restored": keys["restored"]}
+        ends["triggers"] = trigger_lines(self._acted)
         yield tail.format(**counts, **facts, **ends).encode("ascii")
 
     def _plan(self, plan: Plan) -> bytes:
@@ -100,6 +107,8 @@ class Script:
         self.statements, self.skipped = self.statements + said, self.skipped + left
         self.refused += not said and not left
         self.written += said and plan["kind"] != "delete"
+        if said:
+            self._acted.add((plan["db"], plan["table"], plan["kind"]))
         return "".join(f"{line}\n" for line in lines).encode("ascii")
 
     def _number(self) -> int:
@@ -113,6 +122,7 @@ class Script:
         if sum(size_of(plans.changes) for _, plans in chunk) > LARGE:  # one row
             yield from map(self._plan, in_order([chunk]))
             return
+        self._acted |= {(*p.table, p.kind) for _, p in chunk if p.refused.null_count}
         block, refused, skipped, written = chunk_lines(chunk, self._number())
         self.refused, self.written = self.refused + refused, self.written + written
         self.skipped += skipped

@@ -1,0 +1,33 @@
+"""What a script does about triggers: they act on its statements, and no session can do without.
+
+What they write in their own row is read back; what they write elsewhere the script cannot know. The
+log tells neither all of them nor which there are when the script is run, so the server is asked
+(``information_schema.TRIGGERS``, which names those for whose tables the account has the privilege
+TRIGGER; manual, "The INFORMATION_SCHEMA TRIGGERS Table").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from binlogkit.reports._literals import literal, prepared
+
+Acted = tuple[str, str, str]  # database, table, and insert, update or delete
+
+
+def trigger_lines(acted: Collection[Acted]) -> str:
+    """The lines that look for triggers which these statements set off."""
+    if not acted:
+        return ""
+    events = ", ".join(
+        f"({', '.join(literal(text, 'text') for text in (db, table, kind.upper()))})"
+        for db, table, kind in sorted(acted)
+    )
+    name = "CONCAT_WS('.', TRIGGER_SCHEMA, TRIGGER_NAME)"
+    found = (
+        f"SET @bk_triggers = (SELECT GROUP_CONCAT({name} ORDER BY 1 SEPARATOR ', ') FROM "
+        "information_schema.TRIGGERS WHERE (EVENT_OBJECT_SCHEMA, EVENT_OBJECT_TABLE, "
+        f"EVENT_MANIPULATION) IN ({events}))"
+    )
+    lines = "".join(f"{line};\n" for line in prepared(found))
+    return f"-- Triggers that these statements set off\n{lines}"
