@@ -176,6 +176,13 @@ class Server(ABC):
         return target
 
     @abstractmethod
+    def put(self, name: str, source: BinaryIO) -> None:
+        """Write one file of the running server's data folder, over what is there.
+
+        UsageError: no plain file name. ServerError: it cannot be written.
+        """
+
+    @abstractmethod
     def _copy_to(self, name: str, out: BinaryIO) -> None:
         """Write one file of the data folder, whose name was checked, to ``out``."""
 

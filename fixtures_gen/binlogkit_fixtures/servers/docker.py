@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,7 +24,7 @@ from typing import TYPE_CHECKING, BinaryIO, ClassVar
 import pymysql
 
 from binlogkit.errors import ServerError, printable
-from binlogkit_fixtures.servers.base import Server, ServerSpec, last_words
+from binlogkit_fixtures.servers.base import Server, ServerSpec, check_file_name, last_words
 from binlogkit_fixtures.servers.daemon import obtain_image, open_client
 from binlogkit_fixtures.servers.options import arguments
 
@@ -165,6 +166,27 @@ class DockerServer(Server):
         major, minor = (int(part) for part in self.version.split(".")[:2])
         new = (major, minor) >= (8, 2)
         self.query("RESET BINARY LOGS AND GTIDS" if new else "RESET MASTER")
+
+    def put(self, name: str, source: BinaryIO) -> None:
+        """Write one file of the data folder, with the owner of the one that is there."""
+        from docker.errors import DockerException
+
+        assert self._container is not None
+        path = f"{_DATA}/{check_file_name(name)}"
+        try:
+            owner = self._container.exec_run(["stat", "-c", "%u %g", _DATA]).output
+            assert isinstance(owner, bytes)
+            member = tarfile.TarInfo(name)
+            member.uid, member.gid = map(int, owner.split())
+            member.size, member.mode = source.seek(0, io.SEEK_END), 0o600
+            source.seek(0)
+            with tempfile.TemporaryFile() as packed:
+                with tarfile.open(fileobj=packed, mode="w") as tar:
+                    tar.addfile(member, source)
+                packed.seek(0)
+                self._container.put_archive(_DATA, packed)
+        except (DockerException, OSError, ValueError) as exc:
+            raise ServerError(f"{path} cannot be written: {printable(str(exc))}") from exc
 
     def _copy_to(self, name: str, out: BinaryIO) -> None:
         from docker.errors import DockerException

@@ -16,7 +16,7 @@ from typing import BinaryIO, ClassVar
 import pymysql
 
 from binlogkit.errors import ServerError
-from binlogkit_fixtures.servers.base import Server, ServerSpec, last_words
+from binlogkit_fixtures.servers.base import Server, ServerSpec, check_file_name, last_words
 from binlogkit_fixtures.servers.binaries import Mysqld, find_mysqld
 from binlogkit_fixtures.servers.guarded import Guarded, Identity
 from binlogkit_fixtures.servers.options import arguments
@@ -194,6 +194,19 @@ class LocalServer(Server):
         raise ServerError(
             f"mysqld {self._mysqld.version} was not ready after {_READY_SECONDS} s: {_tail(log)}"
         )
+
+    def put(self, name: str, source: BinaryIO) -> None:
+        """Write one file of the data folder, the server user's own."""
+        path = self.data_folder / check_file_name(name)
+        try:
+            path.unlink(missing_ok=True)
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "wb") as out:
+                shutil.copyfileobj(source, out, _CHUNK)
+            if self._identity is not None:
+                os.chown(path, *self._identity)
+        except OSError as exc:
+            raise ServerError(f"{name} cannot be written: {exc.strerror}") from exc
 
     def _copy_to(self, name: str, out: BinaryIO) -> None:
         try:

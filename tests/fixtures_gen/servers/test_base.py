@@ -23,6 +23,9 @@ class FolderServer(Server):
         self.folder = folder
         self.removed = 0
 
+    def put(self, name: str, source: BinaryIO) -> None:
+        (self.folder / name).write_bytes(source.read())
+
     def _copy_to(self, name: str, out: BinaryIO) -> None:
         out.write((self.folder / name).read_bytes())
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,7 +16,11 @@ from binlogkit.cli.options import (
     open_input,
 )
 from binlogkit.cli.startup import arrow_without_pandas
-from binlogkit.cli.status import ENDS, FINDINGS, complain, note, status_of
+from binlogkit.cli.status import ENDS, FINDINGS, WELL, complain, note, status_of
+
+if TYPE_CHECKING:
+    from binlogkit.log.log_plans import Undo
+    from binlogkit.reports.sql import SqlOptions
 
 
 def _script(arguments: dict[str, Any], title: str) -> int:
@@ -27,6 +32,7 @@ def _script(arguments: dict[str, Any], title: str) -> int:
     output, commit = arguments.pop("output"), arguments.pop("commit")
     despite, refused = arguments.pop("despite_gaps"), arguments.pop("despite_refused")
     whole, triggers = arguments.pop("by_transaction"), arguments.pop("despite_triggers")
+    proof = arguments.pop("prove", None)
     log = open_input(arguments)
     asked = {name: arguments.pop(name) for name in ("mode", "made_again") if title == "undo"}
     filters = filters_of(arguments)
@@ -42,21 +48,41 @@ def _script(arguments: dict[str, Any], title: str) -> int:
         despite_triggers=triggers,
     )
     script = Script(plans, options)
-    with destination(output) as sink:
+    shown = proof is None and output == "-"
+    with nullcontext() if proof is not None and output == "-" else destination(output) as sink:
         for block in script.blocks():
-            sink.write(block)
+            if sink is not None:
+                sink.write(block)
     if script.refused:
         complain(f"{script.refused} of {len(plans)} changes have no statement; the script says why")
-    for told in plans.chosen[: output != "-"]:  # a script that is printed says so itself
+    for told in plans.chosen[: not shown]:  # a script that is printed says so itself
         note(f"chosen: {told}")
-    for told in plans.later[: output != "-"]:
+    for told in plans.later[: not shown]:
         note(f"later: {told}")
-    for told in plans.needs[: output != "-"]:
+    for told in plans.needs[: not shown]:
         note(f"needed: {told}")
     return max(
         status_of(log, filters, nothing=not len(plans), notes=ENDS),
         FINDINGS if script.refused else 0,
+        WELL if proof is None else _prove(plans, proof, options),
     )
+
+
+def _prove(plans: Undo, form: str, options: SqlOptions) -> int:
+    """Print what a server shows of the script."""
+    from binlogkit.reports.output import Output, write_records
+    from binlogkit.reports.proof import proof_report
+    from binlogkit.reports.text import write
+
+    note("the log's statements are executed, on a MySQL server that is there for this only")
+    proof = plans.prove(
+        despite_refused=options.despite_refused, despite_triggers=options.despite_triggers
+    )
+    if form == "json":
+        write_records([proof.record()], Output("jsonl"))
+    else:
+        write(proof_report(proof.record()))
+    return WELL if proof.equal else FINDINGS
 
 
 _script_options = (
@@ -95,6 +121,14 @@ def _script_command(command: Callable[..., int]) -> Callable[..., int]:
 
 @click.command("undo")
 @_script_command
+@click.option(
+    "--prove",
+    is_flag=False,
+    flag_value="text",
+    type=click.Choice(["text", "json"]),
+    help="Try it on a MySQL server of its own, on which the log is played first, and print what "
+    "that shows instead of the script.",
+)
 @click.option(
     "--mode",
     type=click.Choice(["refuse", "skip", "cascade", "force"]),

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from binlogkit.analyses.dependents.found import Dependences
 from binlogkit.analyses.plans import Piece, Plans
 from binlogkit.analyses.references import Reference
+
+if TYPE_CHECKING:
+    from binlogkit.log.proof import Proof
+    from binlogkit.log.streams import Streams
+    from binlogkit.sources.server.disposable import Provider
 
 
 class LogPlans(Plans):
@@ -55,9 +61,40 @@ class LogPlans(Plans):
 
 
 class Undo(LogPlans):
-    """Plans that take changes back; ``dependences``: what depends on the chosen changes."""
+    """Plans that take changes back; ``dependences``: what depends on the chosen changes; ``log``:
+    the one that they are of; ``version``: of the newest server that wrote it."""
 
     dependences: Dependences = Dependences.none()
+    log: Streams
+    version: str
+
+    def prove(
+        self,
+        *,
+        despite_refused: bool = False,
+        despite_triggers: bool = False,
+        server: Provider | None = None,
+    ) -> Proof:
+        """Play the whole log on a real server that is there for this only, then the script: what
+        the script says, which rows it changed, and whether these are as they should be.
+
+        **The log's statements are executed**: docs/hostile-input.md says what keeps a crafted log
+        from doing harm, and what does not. The server is of the log's version, else of the nearest
+        that can be had. It begins with the schema file that the log was opened with, which may be a
+        dump with rows, of the moment at which the log begins. The rows afterwards are held against
+        the images of the undone changes; where these are whole transactions, on a second server
+        also against the log without them. All rows are in memory, those of undone tables as
+        records. ``despite_refused``, ``despite_triggers``: see :meth:`script`; ``server``: what
+        starts a server, else an installed package's (entry point ``binlogkit.servers``).
+
+        Errors: ServerError: no server can be had, or it cannot play the log; those of reading.
+        """
+        from binlogkit.log.proving import prove
+
+        script = self.script(
+            commit=True, despite_refused=despite_refused, despite_triggers=despite_triggers
+        )
+        return prove(self.log, self, script.splitlines(), self.version, server)
 
     def dependents(self) -> pa.Table:
         """The changes that depend on those taken back and are not taken back themselves, in the

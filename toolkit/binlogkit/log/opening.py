@@ -54,7 +54,8 @@ def open_log(
     if duplicates not in ("drop", "keep"):
         raise UsageError(f"duplicates is drop or keep, not {duplicates!r}")
     catalog, origin = _catalog(schema, schema_from)
-    options = ReadOptions(on_damage, catalog, origin, charset, name, threads, duplicates)
+    file = str(schema) if isinstance(schema, (str, Path)) else None
+    options = ReadOptions(on_damage, catalog, origin, charset, name, threads, duplicates, file)
     return Log(carriers, options)
 
 

@@ -104,7 +104,8 @@ class Selection:
         self._later = later.finish(folded=reading.folded), later.changes
         self._ledgers = transactions.finish(of_sources), statements.finish()
         self._references = references(reading.series.definitions(sources))
-        self.newest = max(map(version_tuple, versions), default=(0, 0, 0))
+        self.version = max(versions, key=version_tuple, default="")
+        self.newest = version_tuple(self.version)
         self.gaps = tuple(log.gaps)
 
     def references_of(self, tables: set[tuple[str, str]]) -> tuple[Reference, ...]:
@@ -181,7 +182,7 @@ class Selection:
         made = Undo(parts, backwards=True)
         drops = (gone[row["seq"]] for row in mine if row["action"] == "drop")
         made.needs = tuple(line for drop in drops for line in definition_lines(drop, events))
-        made.dependences = found
+        made.dependences, made.log, made.version = found, log, self.version
         made.later = dependent(found, mode, first if mode == "cascade" else None)
         return made
 

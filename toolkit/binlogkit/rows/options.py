@@ -19,7 +19,8 @@ class ReadOptions:
     ``catalog_origin`` which of them; ``charset``: for text whose character set nothing tells;
     ``source``: the name of the logs' server, None where nobody gave one; ``threads``: how many
     decode rows, None for as many as there are processors, up to four; ``duplicates``: what becomes
-    of a transaction whose GTID came before, ``drop`` or ``keep``.
+    of a transaction whose GTID came before, ``drop`` or ``keep``; ``schema``: the schema file's
+    name.
     """
 
     on_damage: str = "stop"
@@ -29,6 +30,7 @@ class ReadOptions:
     source: str | None = None
     threads: int | None = None
     duplicates: str = "drop"
+    schema: str | None = None
 
     def __post_init__(self) -> None:
         if self.charset is not None and self.charset not in (*CHARSETS, "utf8"):
