@@ -22,6 +22,7 @@ from binlogkit.log.doubts import (
 )
 from binlogkit.log.earlier_names import all_names, boundaries_of, definitions_before
 from binlogkit.log.gaps import assumed
+from binlogkit.log.places import among
 from binlogkit.log.reached import reached
 from binlogkit.log.snapshots import bases_of
 from binlogkit.log.state import changes_of, full_name, transactional_of
@@ -246,12 +247,12 @@ class Back:
         """The transactions that the state holds: the base's without those that were taken back."""
         if self._base.gtids is None:
             return None
-        rows = self.reading.transactions.select(["tx", "gtid"]).to_pylist()
-        back = [
-            str(row["gtid"]) for row in rows
-            if row["tx"] in self._base.numbers and row["tx"] not in reach.counted and row["gtid"]
-        ]  # fmt: skip
-        return self._base.gtids.subtract(GtidSet.of(back)) or None
+        import pyarrow as pa
+
+        rows = self.reading.transactions
+        back = among(rows, self._base.numbers) & ~among(rows, reach.counted)
+        gtids = filter(None, rows["gtid"].filter(pa.array(back)).to_pylist())
+        return self._base.gtids.subtract(GtidSet.of(gtids)) or None
 
     def _changes(self, names: set[Name]) -> Iterator[pa.RecordBatch]:
         with self._log.knowing(self._before.catalog):

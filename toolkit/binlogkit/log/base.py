@@ -232,8 +232,11 @@ def _next_name(log: Streams) -> str | None:
 
 def _prepared_before(counts: Callable[[int], bool], transactions: pa.Table) -> Iterator[str]:
     """XA transactions that the logs commit, and that were prepared before them."""
+    import pyarrow.compute as pc
+
     names = ["tx", "file", "pos", "xa", "outcome", "rows", "resolved_file", "resolved_pos"]
-    rows = transactions.select(names).to_pylist()
+    which = pc.or_(transactions["xa"].is_valid(), transactions["resolved_file"].is_valid())
+    rows = transactions.select(names).filter(which).to_pylist()
     deciders = {(row["resolved_file"], row["resolved_pos"]) for row in rows}
     for row in rows:
         commits = row["xa"] is not None and row["outcome"] == "committed" and not row["rows"]
@@ -277,11 +280,11 @@ def check_order(since: Since, transactions: pa.Table, counted: frozenset[int], u
     """UsageError: the base holds changes of after the point."""
     if until is None:
         return
-    rows = transactions.select(["tx", "outcome", "resolved_file"]).to_pylist()
-    for row in rows:
-        ended = row["outcome"] in ("committed", "rolled_back") and row["resolved_file"] is None
-        if ended and row["tx"] in since.numbers and row["tx"] not in counted:
-            raise UsageError("the base is newer than the point that is asked for")
+    from binlogkit.log.places import among, ended
+
+    held = ended(transactions) & among(transactions, since.numbers)
+    if (held & ~among(transactions, counted)).any():
+        raise UsageError("the base is newer than the point that is asked for")
 
 
 def facts_of(base: TableSnapshot) -> TableFacts:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from binlogkit.errors import UsageError
 from binlogkit.log.base import BASE, base_gaps
 from binlogkit.log.gaps import Reach
+from binlogkit.log.places import FilePos, Places, among, ended
 from binlogkit.rows.soundness import Gap
 
 if TYPE_CHECKING:
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
 _ANYWHERE = (1 << 63) - 1  # the place of gaps of which nothing can be said to come later
 _LATER = "the point that is asked for is later than the base: a state back from it is one of before"
 _NO_ROOM = "what stands outside any transaction cannot be placed: the base has no position"
-_NAMES = ["tx", "file", "pos", "end_file", "end_pos", "outcome", "resolved_file"]
-
-FilePos = tuple[int, int]
 
 
 class Between(Reach):
@@ -40,13 +38,11 @@ class Between(Reach):
         self._base = base
         self._last = _last(log, base)
         self.unplaced = False  # whether something outside transactions could not be placed
-        rows = transactions.select(_NAMES).to_pylist()
-        if any(_ended(row) and row["tx"] in counted and row["tx"] not in base.numbers
-               for row in rows):  # fmt: skip
+        later = ended(transactions) & among(transactions, counted)
+        if (later & ~among(transactions, base.numbers)).any():
             raise UsageError(_LATER)
-        end, files = self._end, self._files
-        inside = (r for r in rows if (files[r["end_file"]], r["end_pos"]) <= end)
-        self._begun = max(((files[r["file"]], r["pos"]) for r in inside), default=(-1, 0))
+        inside = Places(transactions, self._files, "end_file", "end_pos").up_to(self._end)
+        self._begun = Places(transactions, self._files, "file", "pos").last(inside, (-1, 0))
 
     def concerns(self, file: str, pos: int | None) -> bool:
         """Whether what is missing at a place of the logs may be missing on the way."""
@@ -94,10 +90,6 @@ class Between(Reach):
     def _after(self, file: str, pos: int | None) -> bool:
         number = self._files.get(file, 0)
         return number > self._last[0] if pos is None else (number, pos) >= self._last
-
-
-def _ended(row: dict[str, Any]) -> bool:
-    return row["outcome"] in ("committed", "rolled_back") and row["resolved_file"] is None
 
 
 def _last(log: Streams, base: Since) -> FilePos:

@@ -68,25 +68,27 @@ class Reach:
     @cached_property
     def _end(self) -> tuple[int, int]:
         """The place, a file's number and a position, from where on none do."""
+        import numpy as np
+        import pyarrow.compute as pc
+
         from binlogkit.analyses.point_in_time import AtPosition, AtTime
+        from binlogkit.log.places import Places, among
 
         until, files, nowhere = self.until, self._files, (len(self._files), 0)
         if until is None:
             return nowhere
         if isinstance(until, AtPosition):
             return (files.get(until.file, len(files)), until.pos)
-        names = ("tx", "file", "pos", "end_file", "end_pos", "commit_timestamp", "end_timestamp")
-        rows = self._transactions.select(names).to_pylist()
+        rows = self._transactions
         if isinstance(until, AtTime):
-            later = (row for row in rows if _moment(row) > until.microseconds)
-            return min(((files[row["file"]], row["pos"] + 1) for row in later), default=nowhere)
-        ends = (row for row in rows if row["tx"] in self.counted)
-        return max(((files[row["end_file"]], row["end_pos"]) for row in ends), default=(0, 0))
-
-
-def _moment(row: dict[str, Any]) -> int:
-    commit = row["commit_timestamp"]
-    return int(row["end_timestamp"]) * _MICROSECONDS if commit is None else int(commit)
+            ends = pc.multiply(rows["end_timestamp"], _MICROSECONDS)
+            late = pc.greater(pc.coalesce(rows["commit_timestamp"], ends), until.microseconds)
+            after = Places(rows, files, "file", "pos").first(
+                np.asarray(late.fill_null(False)), nowhere
+            )
+            return after if after == nowhere else (after[0], after[1] + 1)
+        by_then = among(rows, self.counted)
+        return Places(rows, files, "end_file", "end_pos").last(by_then, (0, 0))
 
 
 def assumed(log: Streams, version: tuple[int, int, int], *, base: bool = False) -> tuple[str, ...]:

@@ -71,7 +71,7 @@ class Point:
             return UpToGtids(str(self.gtids))
         if self.place is None:
             return None if self.time is None else AtTime(self.time)
-        ends = set(transactions.column("end_file").to_pylist())
+        ends = set(transactions.column("end_file").unique().to_pylist())
         file, pos = self.place
         if file in ends or not ends:
             return AtPosition(file, pos) if ends else None

@@ -1,0 +1,58 @@
+"""Places in the logs, by the column: what is asked of every transaction is no loop over them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from binlogkit.analyses.point_in_time.codes import Flags, Integers
+
+FilePos = tuple[int, int]
+
+_ENDED = pa.array(["committed", "rolled_back"])
+
+
+class Places:
+    """Of rows of ``transactions``: the numbers of their files by ``files``, and positions."""
+
+    def __init__(self, rows: pa.Table, files: Mapping[str, int], file: str, pos: str) -> None:
+        names = rows.column(file).dictionary_encode().unify_dictionaries().combine_chunks()
+        known = (files.get(name, len(files)) for name in names.dictionary.to_pylist())
+        numbers = np.fromiter(known, np.int64, len(names.dictionary))
+        self.files: Integers = numbers[names.indices.to_numpy()]
+        self.positions: Integers = rows.column(pos).to_numpy().astype(np.int64)
+
+    def up_to(self, place: FilePos) -> Flags:
+        """Which are at or before a place."""
+        file, pos = place
+        found: Flags = (self.files < file) | ((self.files == file) & (self.positions <= pos))
+        return found
+
+    def last(self, which: Flags, default: FilePos) -> FilePos:
+        """The last of those."""
+        if not which.any():
+            return default
+        file = int(self.files[which].max())
+        return file, int(self.positions[which & (self.files == file)].max())
+
+    def first(self, which: Flags, default: FilePos) -> FilePos:
+        """The first of those."""
+        if not which.any():
+            return default
+        file = int(self.files[which].min())
+        return file, int(self.positions[which & (self.files == file)].min())
+
+
+def among(rows: pa.Table, numbers: Collection[int]) -> Flags:
+    """Which transactions have one of these numbers."""
+    return np.isin(rows.column("tx").to_numpy(), np.fromiter(numbers, np.int64, len(numbers)))
+
+
+def ended(rows: pa.Table) -> Flags:
+    """Which transactions ended by themselves: not by the XA COMMIT or ROLLBACK of another one."""
+    outcome = np.asarray(pc.is_in(rows.column("outcome").cast(pa.string()), _ENDED))
+    found: Flags = outcome & np.asarray(rows.column("resolved_file").is_null())
+    return found
