@@ -186,7 +186,11 @@ def _refused(
             # 9.7.4 logs whole rows of what a foreign key set, MINIMAL or not: a replay without an
             # earlier change of another column would make that change.
             updates = list(log.row_records(table="u.o", op="update"))
-            other = {str(row["gtid"]) for row in updates if row["before"]["p"] == row["after"]["p"]}
+            other = {
+                str(row["gtid"])
+                for row in updates
+                if row["before"].get("p") == row["after"].get("p")
+            }
             changed = [gtid for gtid in changed if gtid not in other]
         chosen = chance.sample(changed, min(len(changed), 1 + chance.randrange(4)))
         plans = log.undo(gtid=",".join(chosen), by_transaction=True, mode=mode)

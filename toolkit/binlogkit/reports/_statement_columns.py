@@ -35,25 +35,27 @@ from binlogkit.reports._statements import (
     sentence,
     unreferred,
 )
+from binlogkit.reports._triggers import Acted
 
 
-def chunk_lines(chunk: Chunk, first: int) -> tuple[bytes, int, int, int]:
+def chunk_lines(chunk: Chunk, first: int) -> tuple[bytes, int, int, int, set[Acted]]:
     """The lines of a chunk, of which the plans have the numbers from ``first`` on; how many plans
-    are refused, how many skipped, and how many statements write a row."""
-    made, refused, skipped, written = [], 0, 0, 0
+    are refused, how many skipped, how many statements write a row, and what they act on."""
+    made, refused, skipped, written, acted = [], 0, 0, 0, set[Acted]()
     for places, plans in chunk:
         reasons = _reasons(plans)
         left = 0 if plans.skipped is None else int(plans.skipped.sum())
         skipped += left
         refused += len(reasons.texts) - reasons.texts.null_count - left
         written += reasons.texts.null_count if plans.kind != "delete" else 0
+        acted |= {(*plans.table, plans.kind)} if reasons.texts.null_count else set()
         made.append(_lines(plans, reasons, pa.array(places + first).cast(pa.string())))
     texts, order = made[0], chunk[0][0]
     if len(made) > 1:
         texts, order = pa.concat_arrays(made), np.concatenate([places for places, _ in chunk])
     if (np.diff(order) < 0).any():
         texts = texts.take(pa.array(np.argsort(order)))
-    return bytes_of(texts).tobytes(), refused, skipped, written
+    return bytes_of(texts).tobytes(), refused, skipped, written, acted
 
 
 def _lines(plans: PlanColumns, reasons: Reasons, number: pa.StringArray) -> pa.StringArray:

@@ -122,8 +122,8 @@ class Script:
         if sum(size_of(plans.changes) for _, plans in chunk) > LARGE:  # one row
             yield from map(self._plan, in_order([chunk]))
             return
-        self._acted |= {(*p.table, p.kind) for _, p in chunk if p.refused.null_count}
-        block, refused, skipped, written = chunk_lines(chunk, self._number())
+        block, refused, skipped, written, acted = chunk_lines(chunk, self._number())
+        self._acted |= acted
         self.refused, self.written = self.refused + refused, self.written + written
         self.skipped += skipped
         self.statements += sum(len(places) for places, _ in chunk) - refused - skipped

@@ -180,7 +180,8 @@ def _batches(
         import pyarrow.parquet as pq
 
         parquet = pq.ParquetFile(io.BytesIO(_held(name, file)))
-        yield parquet.schema_arrow, parquet.iter_batches()
+        # pyarrow 19 cannot iterate over none
+        yield parquet.schema_arrow, parquet.iter_batches() if parquet.num_row_groups else iter(())
     except (pa.ArrowException, OSError, EOFError) as exc:
         raise Misread(f"it is damaged: {str(exc)[:200]}") from exc
 

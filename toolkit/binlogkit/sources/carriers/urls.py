@@ -143,7 +143,7 @@ def _open(fs: Any, path: str) -> BinaryIO:
     """Open a remote file. OSError without the secrets that the library's own may quote."""
     try:
         return cast(BinaryIO, _Remote(fs.open(path, "rb")))
-    except FileNotFoundError:
+    except (FileNotFoundError, KeyError):  # KeyError: an archive's, of fsspec before 2024.3
         raise FileNotFoundError(2, "no such file") from None
     except Exception as exc:  # noqa: BLE001 - every file system has errors of its own
         raise OSError(_reason(exc)) from None
