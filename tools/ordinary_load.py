@@ -129,7 +129,7 @@ class Shop:
         """Web sessions are written over and over."""
         for _ in range(self._random.randint(1, 20)):
             self._do(
-                "REPLACE INTO sessions VALUES (UNHEX(MD5(%s)), REPEAT(%s, %s), %s)",
+                "REPLACE INTO sessions VALUES (UNHEX(LPAD(HEX(%s), 32, '0')), REPEAT(%s, %s), %s)",
                 self._random.randrange(3000), "ab\0c", self._random.randint(0, 700),
                 self._random.randrange(1 << 32),
             )  # fmt: skip
