@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from binlogkit.analyses.plans import ERROR_VALUE
 from tests.reference.binlogkit_reference.records import image_records
 
 Row = dict[str, Any]
@@ -61,12 +62,12 @@ class Table:
             if name.startswith("@") and name[1:].isdecimal():
                 raise Refused(f"the name of column {name} is not known")
         if kind == "insert":
-            return {"set": self.items(self.written(new), new), "limit_one": not self.key}
+            return {"set": self.taken(self.written(new), new), "limit_one": not self.key}
         changed: list[str] = []
         written: list[Row] = []
         if kind == "update":
             changed = self.changed(old, new)
-            written = self.items([c for c in changed if c not in self.generated], new)
+            written = self.taken([c for c in changed if c not in self.generated], new)
             if not written:
                 raise Refused("no column changes")
         wanted, left_out = self.condition(kind, old, changed)
@@ -119,6 +120,14 @@ class Table:
 
     def comparable(self, column: str, value: object) -> bool:
         return not isinstance(value, dict) and (value is None or self.kinds[column] not in INEXACT)
+
+    def taken(self, columns: Sequence[str], row: Row) -> list[Row]:
+        """Items that a server takes."""
+        items = self.items(columns, row)
+        for item in items:
+            if item["type"] == "enum" and item["value"] == 0:
+                raise Refused(f"column {item['column']}{ERROR_VALUE}")
+        return items
 
     def items(self, columns: Sequence[str], row: Row) -> list[Row]:
         return [self.item(column, row.get(column)) for column in columns]

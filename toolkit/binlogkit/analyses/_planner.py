@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +15,9 @@ from binlogkit.analyses._cells import Cells, image_cells
 from binlogkit.analyses._later_ddl import Fate
 from binlogkit.analyses.blocked import Blocked
 from binlogkit.analyses.plans import (
+    ERROR_VALUE,
+    NO_CHANGE,
+    NOT_COMMITTED,
     PLAN_SCHEMA,
     Chosen,
     PlanColumns,
@@ -22,7 +25,7 @@ from binlogkit.analyses.plans import (
     no_texts,
 )
 from binlogkit.analyses.references import Reference
-from binlogkit.errors import UsageError
+from binlogkit.errors import UsageError, printable
 from binlogkit.frames.schema import OPS
 from binlogkit.frames.text_columns import Mask, Part, separated
 from binlogkit.rows.ddl.keys import NO_ACTION
@@ -80,7 +83,8 @@ class Planner:
     """Turns changes of one table into plans; ``outcomes``: of transactions not committed; ``fate``:
     what became of the table afterwards; ``child``: a table of which rows that are not known went
     with deleted ones; ``referring``: the foreign keys that refer to the table, by which rows would
-    be changed, or go, unseen; ``blocked``: the changes that others depend on."""
+    be changed, or go, unseen; ``blocked``: the changes that others depend on;
+    ``unlabelled``: columns of ENUM without an empty label."""
 
     facts: Facts
     schema: pa.Schema
@@ -90,6 +94,7 @@ class Planner:
     child: str | None = None
     referring: Sequence[Reference] = ()
     blocked: Blocked | None = None
+    unlabelled: Container[str] = ()
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The plans of a batch as a frame."""
@@ -121,6 +126,7 @@ class Planner:
             reasons.add(there, why)
             skipped = there & ~reasons.none() & self.blocked.skipped
         draft = _Draft(self.facts, kind, old, new, reasons, every, forced)
+        draft.unlabelled = self.unlabelled
         fate = self.fate
         if fate is not None and fate.refused is not None:
             reasons.add(every, fate.refused)
@@ -132,6 +138,8 @@ class Planner:
             reasons.add(every, f"the name of column {self.facts.unnamed} is not known")
         if self.child is not None and op == "delete":
             reasons.add(every, f"rows of {self.child} went with it, and which is not known")
+        if self.blocked is not None:
+            reasons.add(self.blocked.along(batch), "what it goes with is refused")
         there = reasons.none()
         left = there & _any(draft.left_out.values(), every)
         limit_one = there & (not self.facts.key)
@@ -147,7 +155,7 @@ class Planner:
         """Why changes are refused before they are looked at."""
         if not self.outcomes or "tx" not in batch.schema.names:
             return no_texts(batch.num_rows)
-        texts = [f"its transaction was not committed: {o}" for o in self.outcomes.values()]
+        texts = [f"{NOT_COMMITTED}{o}" for o in self.outcomes.values()]
         numbers = pa.array(list(self.outcomes), pa.int64())
         return pa.array(texts, pa.string()).take(pc.index_in(batch["tx"], numbers))
 
@@ -157,7 +165,8 @@ class _Draft:
     """Plans of one kind in the making: by column the rows in whose statements it stands.
 
     ``old``: the rows as the statements find them; ``new``: as they leave them; ``forced``: which
-    of them are found by their keys alone; ``left_out``: what no condition compares.
+    of them are found by their keys alone; ``left_out``: what no condition compares; ``unlabelled``:
+    columns of ENUM without an empty label, of which an empty text is the error value.
     """
 
     facts: Facts
@@ -171,6 +180,7 @@ class _Draft:
     where: dict[str, Mask] = field(default_factory=dict)
     left_out: dict[str, Mask] = field(default_factory=dict)
     dropped: frozenset[str] = frozenset()
+    unlabelled: Container[str] = ()
 
     def fill(self) -> None:
         """Choose the columns, and refuse the rows for which that cannot be."""
@@ -181,8 +191,8 @@ class _Draft:
         if self.kind == "update":
             changed = self._changed()
             self.set = {c: rows for c, rows in changed.items() if c not in self.facts.generated}
-            self._refuse_unreadable(self.set, self.new)
-            self.reasons.add(~_any(self.set.values(), self.every), "no column changes")
+            self._refuse_unwritable()
+            self.reasons.add(~_any(self.set.values(), self.every), NO_CHANGE)
         self._fill_where(changed)
 
     def refuse_gone(self, fate: Fate) -> None:
@@ -196,7 +206,7 @@ class _Draft:
         self.set = {c: self.every for c in self.new if c not in self.facts.generated}
         missing = {c: self.new[c].missing for c in self.set}
         self._refuse_missing("not in the image", missing)
-        self._refuse_unreadable(self.set, self.new)
+        self._refuse_unwritable()
 
     def _changed(self) -> dict[str, Mask]:
         """Where values differ; an undo needs every value before."""
@@ -239,6 +249,21 @@ class _Draft:
         rows = _any(missing.values(), self.every)
         if rows.any():
             self.reasons.add(rows, f"{what}: ", *_names(missing))
+
+    def _refuse_unwritable(self) -> None:
+        """Refuse values that are not known, and those that no server takes."""
+        self._refuse_unreadable(self.set, self.new)
+        for column, rows in self.set.items():
+            if self.facts.kinds[column] != "enum":
+                continue
+            values, error = self.new[column].array, None
+            if pa.types.is_integer(values.type):
+                error = pc.equal(values, 0)
+            elif column in self.unlabelled:
+                error = pc.equal(values.cast(pa.string()), "")
+            if error is not None:
+                held = rows & np.array(error.fill_null(False), np.bool_)
+                self.reasons.add(held, f"column {printable(column)}{ERROR_VALUE}")
 
     def _refuse_unreadable(self, columns: Mapping[str, Mask], cells: Mapping[str, Cells]) -> None:
         for column, rows in columns.items():

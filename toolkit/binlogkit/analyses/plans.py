@@ -53,6 +53,12 @@ _NESTED = {"list<item>": pa.list_(_ITEM), "list<reference>": pa.list_(_REFERENCE
 PLAN_SCHEMA = pa.schema([(o.name, _NESTED.get(o.type) or arrow_type(o.type)) for o in PLANS])
 
 
+#: Why there is no statement where there is nothing to do; the second is followed by the outcome.
+NO_CHANGE, NOT_COMMITTED = "no column changes", "its transaction was not committed: "
+#: Likewise, behind a column's name (reports/_literals.py says where that was tried).
+ERROR_VALUE = " held ENUM's error value (index 0), which no strict server takes"
+
+
 @dataclass(frozen=True, slots=True)
 class Chosen:
     """A column where it stands in statements; ``rows``: in those of which rows."""

@@ -41,6 +41,7 @@ from binlogkit.analyses.references import Reference
 from binlogkit.errors import UsageError
 from binlogkit.frames.schema import common_types
 from binlogkit.frames.text_columns import Mask
+from binlogkit.rows.schema import TableDefinition
 
 __all__ = ["PLANS", "mappings", "pieces", "redo", "undo"]
 
@@ -98,6 +99,7 @@ def pieces(
     unknown_children: Mapping[tuple[str, str], str] | None = None,
     referring: Iterable[Reference] = (),
     blocked: Blocked | None = None,
+    definitions: Iterable[TableDefinition] = (),
     backwards: bool,
 ) -> list[Piece]:
     """What the plans of a whole log are made of: to take changes back, or to make them again.
@@ -107,20 +109,27 @@ def pieces(
     to tables, also after the changes, whose statements are then for the tables as they are in the
     end; ``unknown_children``: tables of which a deleted row took others' rows along, below the log,
     with such another table whose rows are not known; ``referring``: the foreign keys, where the
-    server acts on them with the statements; ``blocked``: what later changes depend on; the rest as
-    for :func:`undo`.
+    server acts on them with the statements; ``blocked``: what later changes depend on;
+    ``definitions``: of the tables, the last of one counts; the rest as for :func:`undo`.
     """
     outcomes, undone = _outcomes(transactions), undone_mask(undone_ranges(statements))
     later = LaterDDL(read_boundaries(boundaries))
     parents: dict[tuple[str, str], list[Reference]] = {}
     for key in referring:
         parents.setdefault(key.parent, []).append(key)
+    no_empty = {
+        (d.db, d.table): {c.name for c in d.columns if c.labels and "" not in c.labels}
+        for d in definitions
+    }
     found = list[Piece]()
     for batch in batches:
         child = (unknown_children or {}).get(_table(batch))
         for part, fate in later.parts(_happened(batch.select(_NEEDED), undone)):
             facts, keys = Facts.of(part.schema, None), parents.get(_table(part), ())
-            planner = Planner(facts, part.schema, backwards, outcomes, fate, child, keys, blocked)
+            planner = Planner(
+                facts, part.schema, backwards, outcomes, fate, child, keys, blocked,
+                no_empty.get(_table(part), ()),
+            )  # fmt: skip
             found.append(Piece(part, planner.columns))
     found.append(_refused(refused, backwards))
     return found

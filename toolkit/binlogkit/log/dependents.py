@@ -53,10 +53,13 @@ class Others:
         self._gaps = False
 
     def dependences(
-        self, chosen: Sequence[pa.RecordBatch], went: Sequence[pa.RecordBatch]
+        self,
+        chosen: Sequence[pa.RecordBatch],
+        went: Sequence[pa.RecordBatch],
+        stay: Integers | None = None,
     ) -> Dependences:
         """What depends on changes; these are whole, as far as that is known, and among them those
-        that ``went`` below the log."""
+        that ``went`` below the log. ``stay``: by ``seq`` those that are not taken back."""
 
         from binlogkit.analyses.dependents.found import Dependences, dependences
         from binlogkit.analyses.dependents.gathered import Gathered
@@ -70,7 +73,7 @@ class Others:
         if self._read is None:
             self._read = list(self._others(keys, [*own, *went], seqs))
         rest = [_without(batch, seqs) for batch in self._read]
-        if not any(batch.num_rows for batch in rest):
+        if stay is None and not any(batch.num_rows for batch in rest):
             return Dependences.none()
         marked = [self._marked(batch) for batch in went if batch.num_rows]
         given = [self._counted(batch) for batch in (*own, *marked, *rest)]
@@ -80,9 +83,10 @@ class Others:
             for b in self._boundaries
             if b.action == "create" and not b.conditional
         }
-        gone = [np.asarray(batch["seq"]) for batch in went]
+        gone = np.concatenate([seqs, *(np.asarray(batch["seq"]) for batch in went)])
+        back = np.setdiff1d(gone, () if stay is None else stay)
         return dependences(
-            Gathered(named, self._definitions), keys, np.unique(np.concatenate([seqs, *gone])),
+            Gathered(named, self._definitions), keys, back,
             struck=self._struck, complete=frozenset() if self._gaps else frozenset(begun),
             by_transaction=self._whole,
         )  # fmt: skip

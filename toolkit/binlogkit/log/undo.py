@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from binlogkit.errors import GapError, UsageError
@@ -130,7 +131,8 @@ class Selection:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        from binlogkit.analyses.blocked import MODES, Blocked
+        from binlogkit.analyses.blocked import MODES, Blocked, staying
+        from binlogkit.analyses.plans import Plans
         from binlogkit.analyses.point_in_time import read_boundaries
         from binlogkit.analyses.undo import pieces
         from binlogkit.log.log_plans import Undo
@@ -168,18 +170,22 @@ class Selection:
             changes = [*changes, *others.changes(found.dependent)]
         restored = pa.array(sorted(children.restored), pa.int64())
         kept = self._happened.filter(pc.invert(pc.is_in(self._happened["seq"], restored)))
-        parts = pieces(
+        make = partial(
+            pieces,
             children.changes,
-            _refused(kept, wanted),
             transactions=outcomes,
             statements=texts,
             boundaries=_without(events, children.restored),
             backwards=True,
             unknown_children=children.unknown,
             referring=self._references if cascade else (),
-            blocked=Blocked.of(found, mode),
+            definitions=definitions,
         )
-        made = Undo(parts, backwards=True)
+        stay = staying(Plans(make(), backwards=True), whole=self._by_transaction)
+        if len(stay):
+            found = others.dependences(children.changes, children.went, stay)
+        blocked = Blocked.of(found, mode, stay)
+        made = Undo(make(_refused(kept, wanted), blocked=blocked), backwards=True)
         drops = (gone[row["seq"]] for row in mine if row["action"] == "drop")
         made.needs = tuple(line for drop in drops for line in definition_lines(drop, events))
         made.dependences, made.log, made.version = found, log, self.version

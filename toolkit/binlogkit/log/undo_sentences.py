@@ -71,6 +71,12 @@ def dependent(found: Dependences, mode: str, added: Dependences | None) -> tuple
     told = []
     if added is not None and added.dependents.num_rows:
         told += [f"{_sums(added)}: taken back as well", *_each(added.dependents)]
+        if kept := found.conflicts.num_rows:
+            verb = "is" if kept == 1 else "are"
+            told.append(
+                f"{_counted(kept, 'change')} {verb} refused: not all that depends on such a change "
+                "can be taken back"
+            )
     elif found.dependents.num_rows:
         hard = len(set(found.conflicting.tolist()) - set(found.overwritten.tolist()))
         soft = found.conflicts.num_rows - hard

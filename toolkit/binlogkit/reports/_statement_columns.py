@@ -13,13 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from binlogkit.analyses.plans import Chosen, Chunk, PlanColumns, Reasons
-from binlogkit.errors import UsageError, printable
+from binlogkit.errors import UsageError
 from binlogkit.frames.text_columns import Mask, Part, bytes_of, hex_texts, joined, separated, words
 from binlogkit.reports._literal_columns import conditions, literals
 from binlogkit.reports._literals import PREPARED, SAFE, escaped, identifier, quoted
 from binlogkit.reports._statements import (
     COUNTED,
-    ERROR_VALUE,
     FORMS,
     INEXACT,
     LONG_STATEMENT,
@@ -115,10 +114,6 @@ def _reasons(plans: PlanColumns) -> Reasons:
     for key, rows in plans.unreferred:
         for name in names_of([key.record]):
             _refuse_name(name, rows, reasons)
-    for column in plans.set:
-        if column.kind == "enum" and pa.types.is_integer(column.cells.array.type):
-            zero = np.equal(column.cells.array.fill_null(1), 0)
-            reasons.add(column.rows & zero, f"column {printable(column.name)}{ERROR_VALUE}")
     return reasons
 
 

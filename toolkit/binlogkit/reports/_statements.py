@@ -9,6 +9,7 @@ import datetime as dt
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from binlogkit.analyses.plans import ERROR_VALUE
 from binlogkit.errors import UsageError, printable
 from binlogkit.reports._literals import comment, identifier, literal, prepared, quoted, writable
 
@@ -26,7 +27,6 @@ NO_STATEMENT = (": REFUSED, no statement: ", ": SKIPPED, no statement: ")
 TOO_LONG = " bytes: max_allowed_packet of client and server must be larger"
 INEXACT = ("float", "double", "json")  # never compared: docs/traps.md
 NO_VALUE = "no column has a value"  # the row would be made of defaults
-ERROR_VALUE = " held ENUM's error value (index 0), which no strict server takes"
 #: What counts the rows of the statement before, on both sides of its number; ``ROW_COUNT()`` is −1
 #: after an error.
 COUNTED = (

@@ -100,6 +100,13 @@ class Events:
         """The columns that are not written."""
         return self.parts[-1].generated
 
+    def of_layout(self, names: frozenset[str]) -> Flags:
+        """Which changes were made while the table had these columns."""
+        found: Flags = _along(
+            (np.full(p.batch.num_rows, set(p.after) == names) for p in self.parts), bool
+        )
+        return found
+
     def changed(self, name: str) -> Flags:
         """Which updates set a column."""
         found: Flags = _along(

@@ -29,7 +29,8 @@ def of_rows(events: Events, units: Iterable[Sequence[str]]) -> Iterator[Links]:
     number = events.first + every
     update = events.was & events.now
     inserts, deletes = ~events.was & events.now, events.was & ~events.now
-    columns = [(name,) for name in events.columns if name not in events.generated]
+    names = dict.fromkeys(name for part in events.parts for name in part.after)
+    columns = [(name,) for name in names if name not in events.generated]
     finds = changed_unit(events, events.key)
     yield Links.of(SAME_ROW, life, every, number, inserts, update)
     yield Links.of(SAME_ROW, life, every, number, update, finds)
@@ -40,8 +41,10 @@ def of_rows(events: Events, units: Iterable[Sequence[str]]) -> Iterator[Links]:
         if len(which):
             both = np.ones(len(which), bool)
             yield Links.of(SAME_ROW, life[which], which, number[which], both, both)
-    if len({frozenset(part.after) for part in events.parts}) > 1:  # a column may have been renamed
-        yield Links.of(UNKNOWN, life, every, number, update, update)
+    layouts = list(dict.fromkeys(frozenset(part.after) for part in events.parts))
+    for layout in layouts if len(layouts) > 1 else ():  # a column may have been renamed between
+        mine = events.of_layout(layout)
+        yield Links.of(UNKNOWN, life, every, number, update & mine, update & ~mine)
     one, all_of = np.zeros(events.size, np.int64), np.ones(events.size, bool)
     yield Links.of(UNKNOWN, one, every, number, events.unplaced, all_of)
     yield Links.of(UNKNOWN, one, every, number, all_of, events.unplaced)
