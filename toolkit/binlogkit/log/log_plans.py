@@ -25,7 +25,8 @@ class LogPlans(Plans):
     what they stand on that the log does not show; ``needs``: which tables that were dropped have to
     be made again before, and the statements that made them; a sentence each. ``references``: the
     foreign keys of their tables, where the log has what the server does by them, so that it must
-    not do that once more; else none.
+    not do that once more; else none. ``known``: those that are known, for a script that keeps
+    nothing where the server has others by which its statements act; None: it does not ask.
     """
 
     def __init__(self, pieces: Iterable[Piece], *, backwards: bool) -> None:
@@ -37,6 +38,7 @@ class LogPlans(Plans):
         self.assumes: tuple[str, ...] = ()
         self.needs: tuple[str, ...] = ()
         self.references: tuple[Reference, ...] = ()
+        self.known: tuple[Reference, ...] | None = None
 
     def script(
         self,

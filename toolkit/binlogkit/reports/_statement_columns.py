@@ -47,7 +47,11 @@ def chunk_lines(chunk: Chunk, first: int) -> tuple[bytes, int, int, int, set[Act
         skipped += left
         refused += len(reasons.texts) - reasons.texts.null_count - left
         written += reasons.texts.null_count if plans.kind != "delete" else 0
-        acted |= {(*plans.table, plans.kind)} if reasons.texts.null_count else set()
+        if reasons.texts.null_count:
+            there = reasons.none()
+            columns = plans.set if plans.kind == "update" else ()
+            names = ["", *(c.name for c in columns if (c.rows & there).any())]
+            acted |= {(*plans.table, plans.kind, name) for name in names}
         made.append(_lines(plans, reasons, pa.array(places + first).cast(pa.string())))
     texts, order = made[0], chunk[0][0]
     if len(made) > 1:

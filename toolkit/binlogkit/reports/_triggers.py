@@ -12,7 +12,8 @@ from collections.abc import Collection
 
 from binlogkit.reports._literals import literal, prepared
 
-Acted = tuple[str, str, str]  # database, table, and insert, update or delete
+#: Database, table, insert, update or delete, and a column that an update sets, else nothing.
+Acted = tuple[str, str, str, str]
 
 
 def trigger_lines(acted: Collection[Acted]) -> str:
@@ -21,7 +22,7 @@ def trigger_lines(acted: Collection[Acted]) -> str:
         return ""
     events = ", ".join(
         f"({', '.join(literal(text, 'text') for text in (db, table, kind.upper()))})"
-        for db, table, kind in sorted(acted)
+        for db, table, kind in sorted({one[:3] for one in acted})
     )
     name = "CONCAT_WS('.', TRIGGER_SCHEMA, TRIGGER_NAME)"
     found = (

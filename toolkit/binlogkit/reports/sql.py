@@ -13,7 +13,8 @@ same everywhere, runs in one transaction, counts each statement that did not cha
 row, reads back each row that was written (triggers may have changed it), and **commits only when
 every statement hit its row, every row holds what was meant and ``@bk_commit`` is 1**, and, where
 changes were refused, ``@bk_despite_refused`` is 1 as well, and, where triggers act on its
-statements, ``@bk_despite_triggers``; else it rolls back. Its verdict is
+statements, ``@bk_despite_triggers``, and where the server has no foreign key that acts on them and
+that the log does not tell of; else it rolls back. Its verdict is
 ``committed`` only where nothing was refused. In the end it restores the session. Its head says
 whose changes were chosen, and names the gaps that plans stand over and what they assume.
 What stands around the statements, and why each setting: ``templates/script.sql``.
@@ -26,6 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from binlogkit.reports._foreign_keys import foreign_key_lines
 from binlogkit.reports._literals import comment, identifier, literal
 from binlogkit.reports._references import reference_lines
 from binlogkit.reports._statements import Plan, plan_lines, statement
@@ -98,7 +100,11 @@ class Script:
         facts = _verdicts(self.statements, self.refused, self.skipped)
         counts = {"count": self.statements, "refused": self.refused, "written": self.written}
         ends = {"after": keys["after"], "restored": keys["restored"]}
-        ends["triggers"] = trigger_lines(self._acted)
+        ends["triggers"], ends["keys"] = trigger_lines(self._acted), ""
+        known = getattr(self._plans, "known", None)
+        if known is not None:
+            minded = not getattr(self._plans, "references", ())
+            ends["keys"] = foreign_key_lines(self._acted, known, minded=minded)
         yield tail.format(**counts, **facts, **ends).encode("ascii")
 
     def _plan(self, plan: Plan) -> bytes:
@@ -108,7 +114,9 @@ class Script:
         self.refused += not said and not left
         self.written += said and plan["kind"] != "delete"
         if said:
-            self._acted.add((plan["db"], plan["table"], plan["kind"]))
+            names = [i["column"] for i in plan["set"]] if plan["kind"] == "update" else []
+            what = (plan["db"], plan["table"], plan["kind"])
+            self._acted |= {(*what, name) for name in ["", *names]}
         return "".join(f"{line}\n" for line in lines).encode("ascii")
 
     def _number(self) -> int:

@@ -1,0 +1,64 @@
+"""What a script does about foreign keys that it does not know: the server's, asked when it runs.
+
+A log that begins after its tables were made, or a table of another database, may leave foreign keys
+untold. By one of them a DELETE, or an UPDATE of a referenced column, would take rows along or
+change them, which nothing counts. The server tells those of tables on which the account has some
+privilege (manual, "The INFORMATION_SCHEMA KEY_COLUMN_USAGE Table"; 5.7.22, 8.0.31, 9.7.4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING
+
+from binlogkit.reports._literals import literal, prepared
+
+if TYPE_CHECKING:
+    from binlogkit.analyses.references import Reference
+    from binlogkit.reports._triggers import Acted
+
+_NAMES = ("TABLE_SCHEMA", "TABLE_NAME", "COLUMN_NAME")
+_COLUMN, _REFERENCED = (tuple(f"k.{of}{name}" for name in _NAMES) for of in ("", "REFERENCED_"))
+_RULES = ("DELETE_RULE", "UPDATE_RULE")
+_ACTS = "('CASCADE', 'SET NULL')"
+
+
+def foreign_key_lines(acted: Collection[Acted], known: Iterable[Reference], *, minded: bool) -> str:
+    """The lines that look for foreign keys by which statements would change other rows.
+
+    ``acted``: what is done to which tables; ``known``: the keys that the script minds; ``minded``:
+    the server minds others, so that only those count by which it acts; else all that are there.
+    """
+    deleted = sorted({(db, table) for db, table, kind, _ in acted if kind == "delete"})
+    updated = sorted({(db, table, column) for db, table, _, column in acted if column})
+    written = sorted({(db, table) for db, table, kind, _ in acted if kind != "delete"})
+    acts = {rule: f" AND c.{rule} IN {_ACTS}" if minded else "" for rule in _RULES}
+    found = [
+        *([_among(_REFERENCED[:2], deleted) + acts["DELETE_RULE"]] if deleted else []),
+        *([_among(_REFERENCED, updated) + acts["UPDATE_RULE"]] if updated else []),
+        *([_among(_COLUMN[:2], written)] if written and not minded else []),
+    ]
+    if not found:
+        return ""
+    told = sorted(
+        (*key.child, column, *key.parent, referenced, key.on_delete, key.on_update)
+        for key in known
+        for column, referenced in zip(key.columns, key.referenced, strict=True)
+    )
+    rules = (f"IF(c.{rule} IN {_ACTS}, c.{rule}, 'NO ACTION')" for rule in _RULES)
+    unknown = f" AND NOT {_among((*_COLUMN, *_REFERENCED, *rules), told)}" if told else ""
+    sql = (
+        "SET @bk_keys = (SELECT GROUP_CONCAT(DISTINCT CONCAT_WS('.', k.TABLE_SCHEMA, "
+        "k.TABLE_NAME, k.CONSTRAINT_NAME) ORDER BY 1 SEPARATOR ', ') FROM "
+        "information_schema.KEY_COLUMN_USAGE k JOIN information_schema.REFERENTIAL_CONSTRAINTS c "
+        "ON c.CONSTRAINT_SCHEMA = k.CONSTRAINT_SCHEMA AND c.TABLE_NAME = k.TABLE_NAME AND "
+        f"c.CONSTRAINT_NAME = k.CONSTRAINT_NAME WHERE ({' OR '.join(found)}){unknown})"
+    )
+    lines = "".join(f"{line};\n" for line in prepared(sql))
+    return f"-- Foreign keys by which these statements act, and the log does not tell of\n{lines}"
+
+
+def _among(columns: Iterable[str], rows: Iterable[tuple[str, ...]]) -> str:
+    """That columns hold one of some rows."""
+    values = ", ".join(f"({', '.join(literal(text, 'text') for text in row)})" for row in rows)
+    return f"({', '.join(columns)}) IN ({values})"
