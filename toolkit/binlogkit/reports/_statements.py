@@ -9,7 +9,6 @@ import datetime as dt
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from binlogkit.analyses.plans import ERROR_VALUE
 from binlogkit.errors import UsageError, printable
 from binlogkit.reports._literals import comment, identifier, literal, prepared, quoted, writable
 
@@ -207,6 +206,8 @@ def kept(column: str) -> str:
 
 def _assigned(item: Mapping[str, Any]) -> str:
     if not writable(item["value"], item["type"]):
+        from binlogkit.analyses.plans import ERROR_VALUE
+
         raise UsageError(f"column {printable(item['column'])}{ERROR_VALUE}")
     return _in_column(item["column"], item["value"], item["type"])
 
