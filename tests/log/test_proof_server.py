@@ -200,6 +200,7 @@ def test_the_server_is_gone(
     machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also after an error, and when the user stops it."""
+    monkeypatch.setenv("BINLOGKIT_RUNNER", "local")
     path = machine.log(tmp_path, "UPDATE d.t SET v = 5 WHERE id = 1")
     made: list[LocalServer] = []
 

@@ -152,11 +152,14 @@ def test_among_ddl(
 
 
 #: What may be refused among DDL. Impossible: the rows or cells are nowhere. Not supported: what
-#: foreign keys did to a table that was renamed, or to one below a renamed one.
+#: foreign keys did to a table that was renamed, or to one below a renamed one. The last two: what
+#: belongs together with those, or is needed by them.
 LATER = {
     "the table was emptied later",
     "the column was dropped later",
     "rows of a table went with it, and which is not known",
+    "what it goes with is refused",
+    "a later change depends on it",
 }
 
 
