@@ -27,7 +27,15 @@ def written(run: Run, table: str, mark: Any, form: str, path: Path) -> None:
     assert done.status == 0, done.err
 
 
-@pytest.mark.parametrize("form", ["parquet", "arrow", "csv", "jsonl"])
+@pytest.mark.parametrize(
+    "form",
+    [
+        "parquet",
+        pytest.param("arrow", marks=pytest.mark.slow),
+        pytest.param("csv", marks=pytest.mark.slow),
+        "jsonl",
+    ],
+)
 def test_every_form_that_state_writes(form: str, run: Run, tmp_path: Path) -> None:
     """Every type of column; CSV and JSON lines need the position beside them."""
     log, marks = bk.open([str(path) for path in TYPES.binlogs]), TYPES.manifest.marks
