@@ -171,8 +171,11 @@ def _own(plans: PlanColumns) -> list[Part]:
 
 def _reads(plans: PlanColumns) -> tuple[list[Part], list[Part]]:
     """What reads the rows back; see :func:`binlogkit.reports._statements.reads`."""
-    written = {column.name.lower(): column.rows for column in plans.set}
     none = np.zeros(len(plans.limit_one), np.bool_)
+    written: dict[str, Mask] = {}
+    for column in plans.set:  # a crafted log may have two names that are one to a server
+        name = column.name.lower()
+        written[name] = written.get(name, none) | column.rows
     kept = (
         replace(column, rows=column.rows & ~written.get(column.name.lower(), none))
         for column in plans.where
