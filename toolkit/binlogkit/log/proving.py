@@ -6,6 +6,7 @@ import json
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -45,7 +46,7 @@ def prove(
     from binlogkit.analyses.proof import Reversed
     from binlogkit.analyses.references import references
 
-    with Stage(version, provider) as stage:
+    with closing(Stage(version, provider)) as stage:
         played = _play(log, version, stage, ())
         before, definitions = _tables(stage)
         run = stage.run(script)
@@ -68,7 +69,7 @@ def prove(
             trial.notes.append("not held against a replay: not whole transactions are undone")
             trial.hold_against_images(images)
         else:
-            with Stage(version, provider) as stage:
+            with closing(Stage(version, provider)) as stage:
                 _play(log, version, stage, without)
                 there, _ = _tables(stage)
             trial.hold_against_replay(there, images, undone)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
-from binlogkit.reports._literals import literal, prepared
+from binlogkit.reports._literals import among, prepared
 
 if TYPE_CHECKING:
     from binlogkit.analyses.references import Reference
@@ -34,9 +34,9 @@ def foreign_key_lines(acted: Collection[Acted], known: Iterable[Reference], *, m
     written = sorted({(db, table) for db, table, kind, _ in acted if kind != "delete"})
     acts = {rule: f" AND c.{rule} IN {_ACTS}" if minded else "" for rule in _RULES}
     found = [
-        *([_among(_REFERENCED[:2], deleted) + acts["DELETE_RULE"]] if deleted else []),
-        *([_among(_REFERENCED, updated) + acts["UPDATE_RULE"]] if updated else []),
-        *([_among(_COLUMN[:2], written)] if written and not minded else []),
+        *([among(_REFERENCED[:2], deleted) + acts["DELETE_RULE"]] if deleted else []),
+        *([among(_REFERENCED, updated) + acts["UPDATE_RULE"]] if updated else []),
+        *([among(_COLUMN[:2], written)] if written and not minded else []),
     ]
     if not found:
         return ""
@@ -46,7 +46,7 @@ def foreign_key_lines(acted: Collection[Acted], known: Iterable[Reference], *, m
         for column, referenced in zip(key.columns, key.referenced, strict=True)
     )
     rules = (f"IF(c.{rule} IN {_ACTS}, c.{rule}, 'NO ACTION')" for rule in _RULES)
-    unknown = f" AND NOT {_among((*_COLUMN, *_REFERENCED, *rules), told)}" if told else ""
+    unknown = f" AND NOT {among((*_COLUMN, *_REFERENCED, *rules), told)}" if told else ""
     sql = (
         "SET @bk_keys = (SELECT GROUP_CONCAT(DISTINCT CONCAT_WS('.', k.TABLE_SCHEMA, "
         "k.TABLE_NAME, k.CONSTRAINT_NAME) ORDER BY 1 SEPARATOR ', ') FROM "
@@ -56,9 +56,3 @@ def foreign_key_lines(acted: Collection[Acted], known: Iterable[Reference], *, m
     )
     lines = "".join(f"{line};\n" for line in prepared(sql))
     return f"-- Foreign keys by which these statements act, and the log does not tell of\n{lines}"
-
-
-def _among(columns: Iterable[str], rows: Iterable[tuple[str, ...]]) -> str:
-    """That columns hold one of some rows."""
-    values = ", ".join(f"({', '.join(literal(text, 'text') for text in row)})" for row in rows)
-    return f"({', '.join(columns)}) IN ({values})"

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import re
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from binlogkit.errors import UsageError, printable
 
@@ -134,6 +134,12 @@ def quoted(name: str) -> str:
     """``name`` as :func:`identifier` has it, whatever it is."""
     doubled = name.replace("`", "``")
     return f"`{doubled}`"
+
+
+def among(columns: Iterable[str], rows: Iterable[tuple[str, ...]]) -> str:
+    """The condition that columns hold one of some rows of texts."""
+    values = ", ".join(f"({', '.join(literal(text, 'text') for text in row)})" for row in rows)
+    return f"({', '.join(columns)}) IN ({values})"
 
 
 def prepared(statement: str) -> list[str]:

@@ -10,25 +10,22 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from binlogkit.reports._literals import literal, prepared
+from binlogkit.reports._literals import among, prepared
 
 #: Database, table, insert, update or delete, and a column that an update sets, else nothing.
 Acted = tuple[str, str, str, str]
+_EVENT = ("EVENT_OBJECT_SCHEMA", "EVENT_OBJECT_TABLE", "EVENT_MANIPULATION")
 
 
 def trigger_lines(acted: Collection[Acted]) -> str:
     """The lines that look for triggers which these statements set off."""
     if not acted:
         return ""
-    events = ", ".join(
-        f"({', '.join(literal(text, 'text') for text in (db, table, kind.upper()))})"
-        for db, table, kind in sorted({one[:3] for one in acted})
-    )
+    events = ((db, table, kind.upper()) for db, table, kind in sorted({one[:3] for one in acted}))
     name = "CONCAT_WS('.', TRIGGER_SCHEMA, TRIGGER_NAME)"
     found = (
         f"SET @bk_triggers = (SELECT GROUP_CONCAT({name} ORDER BY 1 SEPARATOR ', ') FROM "
-        "information_schema.TRIGGERS WHERE (EVENT_OBJECT_SCHEMA, EVENT_OBJECT_TABLE, "
-        f"EVENT_MANIPULATION) IN ({events}))"
+        f"information_schema.TRIGGERS WHERE {among(_EVENT, events)})"
     )
     lines = "".join(f"{line};\n" for line in prepared(found))
     return f"-- Triggers that these statements set off\n{lines}"

@@ -19,8 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import entry_points
-from types import TracebackType
-from typing import Any, BinaryIO, Protocol, Self, TypeAlias
+from typing import Any, BinaryIO, Protocol, TypeAlias
 
 from binlogkit.errors import ServerError
 from binlogkit.sources.connection import ServerSettings, connect, translated
@@ -258,14 +257,3 @@ class Stage:
             self._admin._force_close()
         finally:
             self._server.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
