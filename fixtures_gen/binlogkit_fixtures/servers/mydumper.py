@@ -7,13 +7,13 @@ have none.
 from __future__ import annotations
 
 import os
-import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from binlogkit.errors import OracleError, ServerError, printable
+from binlogkit.errors import OracleError, ServerError
 from binlogkit_fixtures.servers import apt, cache
 from binlogkit_fixtures.servers.base import Server
+from binlogkit_fixtures.servers.mysqldump import run_client
 
 __all__ = ["MyDumper", "ensure"]
 
@@ -24,7 +24,6 @@ _PACKAGES = [
 ]  # fmt: skip
 _ENTRY = "mydumper-bookworm"
 _SETTING = "BINLOGKIT_MYDUMPER"
-_SECONDS = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,19 +36,8 @@ class MyDumper:
 
     def dump(self, server: Server, folder: Path, *arguments: str) -> None:
         """Dump a server into a new folder; OracleError: it failed."""
-        where = [f"--host={server.host}", f"--port={server.port}", f"--user={server.user}"]
-        password = [f"--password={server.password}"] if server.password else []
-        words = [*self.argv, *where, *password, f"--outputdir={folder}", *arguments]
-        environment = {"PATH": os.environ.get("PATH", os.defpath), **self.environment}
-        try:
-            done = subprocess.run(
-                words, env=environment, capture_output=True, timeout=_SECONDS, check=False
-            )
-        except (OSError, subprocess.TimeoutExpired) as exc:
-            raise OracleError(f"mydumper does not run here: {exc}") from exc
-        if done.returncode != 0:
-            said = printable(done.stderr.decode("utf-8", "replace")[-300:])
-            raise OracleError(f"mydumper failed with status {done.returncode}: {said}")
+        words = [f"--outputdir={folder}", *arguments]
+        run_client("mydumper", self.argv, server, words, self.environment)
 
 
 def ensure() -> MyDumper:

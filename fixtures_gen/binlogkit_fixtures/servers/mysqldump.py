@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from binlogkit.errors import OracleError, ServerError, printable
@@ -35,19 +36,31 @@ class MysqlDump:
 
     def dump(self, server: Server, *arguments: str) -> bytes:
         """What it writes of a server; OracleError: it failed."""
-        where = [f"--host={server.host}", f"--port={server.port}", f"--user={server.user}"]
-        environment = {"PATH": os.environ.get("PATH", os.defpath), "MYSQL_PWD": server.password}
-        words = [*self.argv, *where, "--column-statistics=0", *arguments]
-        try:
-            done = subprocess.run(
-                words, env=environment, capture_output=True, timeout=_SECONDS, check=False
-            )
-        except (OSError, subprocess.TimeoutExpired) as exc:
-            raise OracleError(f"mysqldump does not run here: {exc}") from exc
-        if done.returncode != 0:
-            said = printable(done.stderr.decode("utf-8", "replace")[-300:])
-            raise OracleError(f"mysqldump failed with status {done.returncode}: {said}")
-        return done.stdout
+        return run_client("mysqldump", self.argv, server, ["--column-statistics=0", *arguments])
+
+
+def run_client(
+    name: str,
+    argv: Sequence[str],
+    server: Server,
+    arguments: Sequence[str],
+    environment: Mapping[str, str] | None = None,
+) -> bytes:
+    """What a client of a server prints; ``argv``: the words before its arguments;
+    ``environment``: what it needs besides the server's password. OracleError: it failed."""
+    where = [f"--host={server.host}", f"--port={server.port}", f"--user={server.user}"]
+    own = {"PATH": os.environ.get("PATH", os.defpath), "MYSQL_PWD": server.password}
+    try:
+        done = subprocess.run(
+            [*argv, *where, *arguments], env=own | dict(environment or {}), capture_output=True,
+            timeout=_SECONDS, check=False,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired) as exc:
+        raise OracleError(f"{name} does not run here: {exc}") from exc
+    if done.returncode != 0:
+        said = printable(done.stderr.decode("utf-8", "replace")[-300:])
+        raise OracleError(f"{name} failed with status {done.returncode}: {said}")
+    return done.stdout
 
 
 def ensure() -> MysqlDump:
