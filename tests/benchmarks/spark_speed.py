@@ -41,7 +41,9 @@ def line(name: str, rows: int, seconds: float) -> None:
 def splits_rows(plan: Plan) -> int:
     """Decode every split; how many rows."""
     schema = scan_schema(plan)
-    return sum(batch.num_rows for split in plan.splits for batch in decode(plan, split, schema))
+    return sum(
+        batch.num_rows for split in plan.splits for batch in decode(plan.scan, split, schema)
+    )
 
 
 def in_session(log: str, options: dict[str, str]) -> None:

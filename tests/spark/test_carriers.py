@@ -48,6 +48,6 @@ def test_events_in_any_order_are_all_planned(tmp_path: Path) -> None:
     options = {"paths": f'["{tmp_path}/a", "{tmp_path}/b"]', "records": "events"}
     plan = make_plan(parse_options(options))
     assert [split.stop for split in plan.splits] == [None, None]
-    windows = [window for split in plan.splits for window in plan.reading(split).windows()]
+    windows = [window for split in plan.splits for window in plan.scan.reading(split).windows()]
     stretches = [window.stretch for window in windows if window.stretch is not None]
     assert [int(pos) for s in stretches for pos in s.positions] == [157, 126, 157, 126]

@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyspark.serializers import CloudPickleSerializer
 
 import binlogkit as bk
 from binlogkit.errors import (
@@ -27,6 +28,7 @@ from binlogkit.spark.decode import check_schema, decode, scan_schema
 from binlogkit.spark.options import parse_options
 from binlogkit.spark.plan import Plan, make_plan
 from binlogkit_fixtures import golden
+from tests.answers.binlogkit_answers.inputs import committed
 from tests.answers.binlogkit_answers.series import in_files
 
 TWO_FILES = golden.case("8.0-row-full", "transactions")
@@ -41,7 +43,7 @@ def records(plan: Plan) -> list[dict[str, Any]]:
     return [
         record
         for split in plan.splits
-        for batch in decode(plan, split, schema)
+        for batch in decode(plan.scan, split, schema)
         for record in batch.to_pylist()
     ]
 
@@ -66,7 +68,7 @@ def rows(source: Any, **keywords: Any) -> list[dict[str, Any]]:
 def test_the_splits_together_hold_the_rows_of_the_log(cell: str, scenario: str) -> None:
     case = golden.case(cell, scenario)
     plan = plan_of(case.path)
-    assert [split.file for split in plan.splits] == [str(path) for path in case.binlogs]
+    assert [split.files[0] for split in plan.splits] == [str(path) for path in case.binlogs]
     assert records(plan) == rows(case.path)
 
 
@@ -74,11 +76,12 @@ def test_a_split_knows_the_names_that_ddl_in_earlier_files_gave() -> None:
     plan = plan_of(TWO_FILES.path)
     first, second = plan.splits
     assert (first.known, first.first, first.last) == (None, True, False)
-    assert (second.known, second.first, second.last) == (0, False, True)
-    wanted = [r for r in rows(TWO_FILES.path) if r["file"] == second.file]
+    assert (second.first, second.last) == (False, True)
+    assert second.known is not None and second.known.tracked
+    wanted = [r for r in rows(TWO_FILES.path) if r["file"] == second.files[0]]
     schema = scan_schema(plan)
-    assert [r for b in decode(plan, second, schema) for r in b.to_pylist()] == wanted
-    ignorant = decode(plan, replace(second, known=None), schema)
+    assert [r for b in decode(plan.scan, second, schema) for r in b.to_pylist()] == wanted
+    ignorant = decode(plan.scan, replace(second, known=None), schema)
     names = [r["after"] for b in ignorant for r in b.to_pylist()]
     assert any('"@1"' in name for name in names if name)
     assert not any('"@1"' in (r["after"] or "") for r in wanted)
@@ -185,7 +188,7 @@ def test_every_kind_has_an_option_and_stops_at_damage(tmp_path: Path) -> None:
         plan = plan_of(file, records=kind)
         delivered = []
         with pytest.raises(TruncatedEventError) as caught:
-            for batch in decode(plan, plan.splits[0], scan_schema(plan)):
+            for batch in decode(plan.scan, plan.splits[0], scan_schema(plan)):
                 delivered += batch.to_pylist()
         assert caught.value.file == str(file)
         assert delivered
@@ -197,11 +200,11 @@ def test_a_damaged_file_fails_its_split_and_no_other(tmp_path: Path) -> None:
     data[len(data) // 2] ^= 0xFF
     second.write_bytes(data)
     plan = plan_of(tmp_path)
-    whole = list(decode(plan, plan.splits[0], scan_schema(plan)))
+    whole = list(decode(plan.scan, plan.splits[0], scan_schema(plan)))
     assert sum(b.num_rows for b in whole) == len(rows(first))
     delivered = []
     with pytest.raises(DamageError) as caught:
-        for batch in decode(plan, plan.splits[1], scan_schema(plan)):
+        for batch in decode(plan.scan, plan.splits[1], scan_schema(plan)):
             delivered += batch.to_pylist()
     assert caught.value.file == str(second)
     assert 0 < caught.value.offset <= len(data) // 2
@@ -242,11 +245,11 @@ def test_nothing_behind_damage_is_planned_but_all_behind_an_unreadable_file_is(
     sound = make_plan(parse_options({"paths": paths}))
     (tmp_path / "binlog.000001").write_bytes(b"no log")
     unreadable = make_plan(parse_options({"paths": paths}))
-    assert len(sound.known) == len(unreadable.known) == 1
-    assert [split.known for split in unreadable.splits] == [None, 0, 0]
+    for plan in (sound, unreadable):
+        assert [bool(split.known) for split in plan.splits] == [False, True, True]
     with pytest.raises(InputError, match=r"binlog\.000001: not a binary log"):
-        list(decode(unreadable, unreadable.splits[1], scan_schema(unreadable)))
-    assert list(decode(unreadable, unreadable.splits[2], scan_schema(unreadable)))
+        list(decode(unreadable.scan, unreadable.splits[1], scan_schema(unreadable)))
+    assert list(decode(unreadable.scan, unreadable.splits[2], scan_schema(unreadable)))
 
 
 def test_what_a_live_log_got_after_planning_is_left_for_the_next_plan(tmp_path: Path) -> None:
@@ -272,6 +275,29 @@ def test_what_a_live_log_got_after_planning_is_left_for_the_next_plan(tmp_path: 
     assert len(records(plan_of(live, table=table))) > len(wanted)
 
 
+def test_relay_logs_that_go_on_inside_a_transaction_are_one_split(tmp_path: Path) -> None:
+    """A replica of 5.6 begins a new relay log wherever it stands (docs/traps.md)."""
+    files = committed()["rows/5.6.24-relay"].files()
+    for name, data in files.items():
+        (tmp_path / name).write_bytes(data)
+    names = [str(tmp_path / name) for name in files]
+    plan = make_plan(parse_options({"paths": json.dumps(names), "splitBytes": "1"}))
+    assert [split.files for split in plan.splits] == [tuple(names)]
+    assert records(plan) == rows(names)
+
+
+def test_what_a_task_is_sent_does_not_grow_with_the_logs() -> None:
+    """The scan goes to every task, and a split to its own: with what its log touches."""
+    case = golden.case("8.0-row-full", "ddl")
+    few, many = ([str(path) for path in case.binlogs] * n for n in (1, 20))
+    shipped, sizes = CloudPickleSerializer(), []
+    for names in (few, many):
+        plan = make_plan(parse_options({"paths": json.dumps(names), "duplicates": "keep"}))
+        sizes.append([len(shipped.dumps(x)) for x in (plan.scan, *plan.splits)])
+    assert len(sizes[1]) - 1 == 20 * (len(sizes[0]) - 1)
+    assert max(sizes[1]) < 50_000
+
+
 def test_versions_that_do_not_unite_need_a_schema_from_the_user() -> None:
     case = golden.case("8.0-row-full", "ddl")
     scan = parse_options({"path": str(case.path), "table": "evolve.item"})
@@ -281,7 +307,7 @@ def test_versions_that_do_not_unite_need_a_schema_from_the_user() -> None:
     image = pa.struct({"id": pa.decimal128(20, 0), "price": pa.string()})
     schema = pa.schema({"pos": pa.int64(), "after": image})
     check_schema(plan, schema)
-    got = [r for s in plan.splits for b in decode(plan, s, schema) for r in b.to_pylist()]
+    got = [r for s in plan.splits for b in decode(plan.scan, s, schema) for r in b.to_pylist()]
     wanted = list(bk.open(case.path).row_records(table="evolve.item"))
     assert [r["pos"] for r in got] == [r["pos"] for r in wanted]
     prices = [(r["after"] or {}).get("price") for r in got]
@@ -325,7 +351,7 @@ def test_images_can_only_have_the_tables_columns() -> None:
     schema = pa.schema({"after": pa.struct({"nonesuch": pa.int64()})})
     with pytest.raises(UsageError, match="no column nonesuch; there are"):
         check_schema(plan, schema)
-    check_schema(plan, pa.schema({"after": pa.struct({plan.columns[0]: pa.int64()})}))
+    check_schema(plan, pa.schema({"after": pa.struct({plan.scan.columns[0]: pa.int64()})}))
 
 
 def test_a_server_that_is_not_there_is_an_error_of_the_plan() -> None:

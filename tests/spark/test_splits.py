@@ -50,7 +50,7 @@ def plan_of(source: Any, split_bytes: int = 1, **given: str) -> Plan:
 
 def read(plan: Plan) -> pa.Table:
     schema = scan_schema(plan)
-    batches = [batch for split in plan.splits for batch in decode(plan, split, schema)]
+    batches = [batch for split in plan.splits for batch in decode(plan.scan, split, schema)]
     return pa.Table.from_batches(batches, schema)
 
 
@@ -92,10 +92,10 @@ def test_splits_lie_end_to_end_and_begin_with_a_transaction() -> None:
     plan = plan_of(TWO_FILES.path, 1500)
     assert len(plan.splits) > 5
     for before, split in zip(plan.splits, plan.splits[1:], strict=False):
-        if split.file == before.file:
+        if split.files == before.files:
             assert before.stop == split.start >= before.start + 1500
-            assert split.events == starts[split.file, split.start]
-            assert split.transactions == numbers[split.file, split.start]
+            assert split.events == starts[split.files[0], split.start]
+            assert split.transactions == numbers[split.files[0], split.start]
         else:
             assert split.start == 0
     assert all(split.stop is not None for split in plan.splits[:-1])
@@ -154,7 +154,7 @@ def test_a_damaged_log_is_not_cut(tmp_path: Path, share: float) -> None:
     plan = plan_of(path, 1, onDamage="report")
     (split,) = plan.splits
     assert read(plan).to_pylist() == want.to_pylist()
-    reading = plan.reading(split)
+    reading = plan.scan.reading(split)
     for _ in read_batches(reading, Filters()):
         pass
     assert list(map(str, reading.damages)) == list(map(str, log.damages)) != []
@@ -168,7 +168,7 @@ def test_a_log_that_ends_inside_an_event_is_cut(tmp_path: Path) -> None:
     plan = plan_of(path, 1, onDamage="report")
     assert len(plan.splits) > 10 and plan.splits[-1].stop is None
     assert read(plan).to_pylist() == want.to_pylist()
-    readings = [plan.reading(split) for split in plan.splits]
+    readings = [plan.scan.reading(split) for split in plan.splits]
     for reading in readings:
         for _ in read_batches(reading, Filters()):
             pass
@@ -177,9 +177,9 @@ def test_a_log_that_ends_inside_an_event_is_cut(tmp_path: Path) -> None:
     stops = plan_of(path, 1)
     schema = scan_schema(stops)
     for split in stops.splits[:-1]:
-        list(decode(stops, split, schema))
+        list(decode(stops.scan, split, schema))
     with pytest.raises(TruncatedEventError) as caught:
-        list(decode(stops, stops.splits[-1], schema))
+        list(decode(stops.scan, stops.splits[-1], schema))
     assert caught.value.offset == log.damages[0].offset
 
 
@@ -207,7 +207,7 @@ def test_a_log_that_got_shorter_is_told(tmp_path: Path) -> None:
     split = plan.splits[1]
     path.write_bytes(data[: split.start])
     with pytest.raises(InputError, match=f"had {split.stop} when it was looked at"):
-        list(decode(plan, split, scan_schema(plan)))
+        list(decode(plan.scan, split, scan_schema(plan)))
 
 
 def test_columns_that_are_not_asked_for_are_not_decoded() -> None:
@@ -216,7 +216,7 @@ def test_columns_that_are_not_asked_for_are_not_decoded() -> None:
     whole = carried(bk.open(case.path), "types.integers", scan_schema(plan))
     image = pa.struct({"u64": pa.decimal128(20, 0), "s8": pa.int16()})
     schema = pa.schema({"pos": pa.int64(), "after": image, "after_state": pa.list_(pa.int16())})
-    batches = [b for split in plan.splits for b in decode(plan, split, schema)]
+    batches = [b for split in plan.splits for b in decode(plan.scan, split, schema)]
     found = pa.Table.from_batches(batches, schema).to_pylist()
     assert found == [
         {

@@ -121,6 +121,10 @@ class GtidSet:
         """How many GTIDs are in the set."""
         return sum(end - start + 1 for ranges in self.intervals.values() for start, end in ranges)
 
+    def intersect(self, other: GtidSet) -> GtidSet:
+        """The GTIDs that are in both."""
+        return self.subtract(self.subtract(other))
+
     def subtract(self, other: GtidSet) -> GtidSet:
         """The GTIDs of this set that are not in ``other``."""
         out: dict[str, list[Interval]] = {}

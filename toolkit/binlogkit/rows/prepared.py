@@ -13,10 +13,15 @@ Decision: TypeAlias = tuple[Outcome, str, int]
 
 
 class Prepared:
-    """A view of windows: what was prepared and not decided yet, by source of the logs and XA id."""
+    """A view of windows.
+
+    ``open``: what was prepared and not decided yet, by source of the logs and XA id; ``others``:
+    decisions for what none of these logs prepared, by XA id.
+    """
 
     def __init__(self) -> None:
-        self._open: dict[tuple[str | None, str], int] = {}
+        self.open: dict[tuple[str | None, str], int] = {}
+        self.others: dict[str, Decision] = {}
 
     def take(self, window: Window) -> Iterator[tuple[int, int, Decision]]:
         """Take the next window; the numbers of the transactions that it decides, of those that do,
@@ -29,12 +34,17 @@ class Prepared:
             if told is None or item.number < 0:
                 continue
             if told.outcome == Outcome.PREPARED and told.xa is not None:
-                same = (n for (_, known), n in self._open.items() if known == told.xa)
+                same = (n for (_, known), n in self.open.items() if known == told.xa)
                 number = next(same, item.number) if again else item.number
-                self._open[window.source, told.xa] = number
+                self.open[window.source, told.xa] = number
             elif told.resolves is not None:
-                decided = self._open.pop((window.source, told.resolves), None)
-                if decided is not None and not again:
-                    records = window.transactions
-                    pos = int(records["pos"][records["number"] == item.number][0])
-                    yield decided, item.number, (told.outcome, window.carrier.name, pos)
+                decided = self.open.pop((window.source, told.resolves), None)
+                if again:
+                    continue
+                records = window.transactions
+                pos = int(records["pos"][records["number"] == item.number][0])
+                decision = told.outcome, window.carrier.name, pos
+                if decided is None:
+                    self.others.setdefault(told.resolves, decision)
+                else:
+                    yield decided, item.number, decision

@@ -14,7 +14,7 @@ from binlogkit.rows.filter_args import check_names
 from binlogkit.sources.carriers import resolve
 from binlogkit.spark.carried import carried_schema, carry, fit
 from binlogkit.spark.kinds import KINDS, Kind
-from binlogkit.spark.plan import Plan, Split
+from binlogkit.spark.plan import Plan, Scan, Split
 
 
 def scan_schema(plan: Plan) -> pa.Schema:
@@ -24,28 +24,28 @@ def scan_schema(plan: Plan) -> pa.Schema:
     the log has no change of the table, so its columns are not known. InputError: a file that
     cannot be opened.
     """
-    if not plan.scan.typed:
-        return carried_schema(KINDS[plan.scan.kind].schema())
+    if not plan.scan.asked.typed:
+        return carried_schema(KINDS[plan.scan.asked.kind].schema())
     if plan.changes is None:
         for split in plan.splits:  # one that is not there has no change either
-            with resolve(split.location or split.file, plan.scan.keys)[0].open():
+            with resolve(list(split.locations), plan.scan.asked.keys)[0].open():
                 pass
         raise UsageError(
-            f"these logs have no row change of {plan.scan.table}, so its columns are not known: "
-            "give a schema with .schema(…)"
+            f"these logs have no row change of {plan.scan.asked.table}, so its columns are not "
+            "known: give a schema with .schema(…)"
         )
     return carried_schema(plan.changes)
 
 
 def check_schema(plan: Plan, schema: pa.Schema) -> None:
     """Whether a schema that a user gives names only columns that there are, else UsageError."""
-    if not plan.scan.typed:
-        _no_others(schema.names, KINDS[plan.scan.kind].schema().names)
+    if not plan.scan.asked.typed:
+        _no_others(schema.names, KINDS[plan.scan.asked.kind].schema().names)
         return
     _no_others(schema.names, batch_schema([]).names)
-    for image in ("before", "after") if plan.columns else ():
+    for image in ("before", "after") if plan.scan.columns else ():
         if image in schema.names:
-            _no_others(_image_fields(schema.field(image)), plan.columns)
+            _no_others(_image_fields(schema.field(image)), plan.scan.columns)
 
 
 def _image_fields(field: pa.Field) -> list[str]:
@@ -60,29 +60,29 @@ def _no_others(names: Sequence[str], known: Sequence[str]) -> None:
         raise UsageError(f"there is no column {', '.join(missing)}; there are {', '.join(known)}")
 
 
-def decode(plan: Plan, split: Split, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def decode(scan: Scan, split: Split, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """The batches of a split in log order, with the columns of ``schema``, chosen by name.
 
     What was read before damage is handed over before it is raised. Errors: DamageError with file
     and offset, InputError, SchemaError.
     """
-    if plan.scan.typed:
-        return _typed(plan, split, schema)
-    kind = KINDS[plan.scan.kind]
+    if scan.asked.typed:
+        return _typed(scan, split, schema)
+    kind = KINDS[scan.asked.kind]
     if kind.batches is None:
-        return _generic(kind, plan, split, schema)
-    return (_fitted(batch, schema) for batch in kind.batches(plan, split))
+        return _generic(kind, scan, split, schema)
+    return (_fitted(batch, schema) for batch in kind.batches(scan, split))
 
 
-def _typed(plan: Plan, split: Split, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def _typed(scan: Scan, split: Split, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """One table's changes in the canonical form, as far as Spark carries it."""
-    wanted = plan.scan.wanted()
-    if plan.columns:
-        check_names(sorted(wanted.where.columns), plan.columns, "column")
+    wanted = scan.asked.wanted()
+    if scan.columns:
+        check_names(sorted(wanted.where.columns), scan.columns, "column")
     columns = _columns(schema)
     if columns is not None:
         columns |= wanted.where.columns
-    for window in read_batches(plan.reading(split), wanted, columns=columns):
+    for window in read_batches(scan.reading(split), wanted, columns=columns):
         for _, batch in window:
             yield carry(batch, schema)
 
@@ -94,10 +94,10 @@ def _columns(schema: pa.Schema) -> frozenset[str] | None:
     return frozenset(child.name for name in images for child in schema.field(name).type) or None
 
 
-def _generic(kind: Kind, plan: Plan, split: Split, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def _generic(kind: Kind, scan: Scan, split: Split, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """Every table's changes in the generic form, the images as JSON text."""
     own = pa.schema([kind.schema().field(name) for name in schema.names])
-    for window in read_batches(plan.reading(split), plan.scan.wanted(), to_sort=True):
+    for window in read_batches(scan.reading(split), scan.asked.wanted(), to_sort=True):
         for batch in generic_rows([batch for _, batch in window], own):
             yield _fitted(batch, schema)
 

@@ -21,7 +21,7 @@ from binlogkit.frames.row_batches import read_batches
 from binlogkit.frames.statements import Boundaries, Statements
 from binlogkit.frames.transactions import Transactions
 from binlogkit.log.streams import view
-from binlogkit.spark.plan import Plan, Split
+from binlogkit.spark.plan import Scan, Split
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,64 +30,61 @@ class Kind:
     row changes (spark/decode.py)."""
 
     fields: Fields
-    batches: Callable[[Plan, Split], Iterator[pa.RecordBatch]] | None = None
+    batches: Callable[[Scan, Split], Iterator[pa.RecordBatch]] | None = None
 
     def schema(self) -> pa.Schema:
         """The Arrow schema of the records."""
         return arrow_schema(self.fields)
 
 
-def _events(plan: Plan, split: Split) -> Iterator[pa.RecordBatch]:
+def _events(scan: Scan, split: Split) -> Iterator[pa.RecordBatch]:
     """Every event; ``flags`` and ``fields`` as JSON text."""
-    return event_batches(plan.reading(split), plan.scan.wanted())
+    return event_batches(scan.reading(split), scan.asked.wanted())
 
 
-def _transactions(plan: Plan, split: Split) -> Iterator[pa.RecordBatch]:
+def _transactions(scan: Scan, split: Split) -> Iterator[pa.RecordBatch]:
     """Every transaction; one prepared here and decided in a later file has that outcome."""
-    transactions, reading = Transactions(), plan.reading(split)
+    transactions, reading = Transactions(), scan.reading(split)
     unreadable = view(reading, transactions.take, counting=True)
-    files = plan.splits[0].file, plan.splits[-1].file
-    found = transactions.finish(plan.scan.wanted(), files, plan.decisions)
+    found = transactions.finish(scan.asked.wanted(), scan.files, split.decisions)
     yield from found.to_batches()
     if unreadable is not None:
         raise unreadable
-    if reading.damages and plan.scan.on_damage == "stop":
+    if reading.damages and scan.asked.on_damage == "stop":
         raise reading.damages[0]
 
 
-def _statements(plan: Plan, split: Split) -> Iterator[pa.RecordBatch]:
+def _statements(scan: Scan, split: Split) -> Iterator[pa.RecordBatch]:
     """The statements that the log holds as text."""
-    statements = Statements(plan.scan.wanted())
-    for window in plan.reading(split).windows():
+    statements = Statements(scan.asked.wanted())
+    for window in scan.reading(split).windows():
         statements.take(window)
         yield from statements.fresh().to_batches()
 
 
-def _boundaries(plan: Plan, split: Split) -> Iterator[pa.RecordBatch]:
+def _boundaries(scan: Scan, split: Split) -> Iterator[pa.RecordBatch]:
     """Where tables are created, dropped, emptied, renamed, altered, written by statements."""
-    boundaries = Boundaries(plan.scan.wanted())
-    for window in plan.reading(split).windows():
+    boundaries = Boundaries(scan.asked.wanted())
+    for window in scan.reading(split).windows():
         known = len(boundaries.found)
         boundaries.take(window)
         yield from boundaries.finish(first=known).to_batches()
 
 
-def _damages(plan: Plan, split: Split) -> Iterator[pa.RecordBatch]:
+def _damages(scan: Scan, split: Split) -> Iterator[pa.RecordBatch]:
     """What ``onDamage=report`` goes past, in every row and event; ``error``: the error's class."""
-    options = replace(plan.options, on_damage="report")
-    reading = replace(plan, options=options).reading(split)
-    for _ in read_batches(reading, plan.scan.wanted()):
+    options = replace(scan.options, on_damage="report")
+    reading = replace(scan, options=options).reading(split)
+    for _ in read_batches(reading, scan.asked.wanted()):
         pass
     damages = sorted(reading.damages, key=lambda damage: damage.offset)
     yield from to_table(map(_damage_record, damages), DAMAGE).to_batches()
 
 
-def _gaps(plan: Plan, split: Split) -> Iterator[pa.RecordBatch]:
+def _gaps(_: Scan, split: Split) -> Iterator[pa.RecordBatch]:
     """Where changes may be missing from any frame: the plan knows, the first split has them."""
-    from binlogkit.frames.fields.field import to_table
-
-    gaps = plan.gaps if split == plan.splits[0] else ()
-    records = ((g.code, g.file, g.pos, g.tables and sorted(g.tables), g.found) for g in gaps)
+    told = split.gaps
+    records = ((g.code, g.file, g.pos, g.tables and sorted(g.tables), g.found) for g in told)
     keys = names(GAP)
     yield from to_table((dict(zip(keys, r, strict=True)) for r in records), GAP).to_batches()
 

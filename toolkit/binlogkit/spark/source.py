@@ -9,8 +9,7 @@ implemented: in PySpark 4.3.0 a pushed filter leaks into every other query on th
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
@@ -21,7 +20,7 @@ from binlogkit.errors import GapWarning
 from binlogkit.spark.decode import check_schema, decode, scan_schema
 from binlogkit.spark.installed import Needed
 from binlogkit.spark.options import parse_options
-from binlogkit.spark.plan import Plan, Split, make_plan
+from binlogkit.spark.plan import Plan, Scan, Split, make_plan
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -46,7 +45,7 @@ class BinlogDataSource(DataSource):
     def schema(self) -> StructType:
         """The columns; a typed scan reads the logs for its table's."""
         if not self._scan.typed:
-            return struct_type(scan_schema(Plan(self._scan)))
+            return struct_type(scan_schema(Plan(Scan(self._scan))))
         self._plan = make_plan(self._scan)
         return struct_type(scan_schema(self._plan))
 
@@ -56,9 +55,9 @@ class BinlogDataSource(DataSource):
         if plan is None:
             plan = make_plan(self._scan, unite=False)
             check_schema(plan, to_arrow_schema(schema, timezone="UTC"))
-        if plan.gaps and plan.scan.kind != "gaps":
+        if plan.gaps and plan.scan.asked.kind != "gaps":
             warnings.warn(_told(plan), GapWarning, stacklevel=2)
-        return _Reader(plan, schema)
+        return _Reader(plan.scan, schema, plan.splits)
 
 
 class _Partition(InputPartition):
@@ -70,27 +69,28 @@ class _Partition(InputPartition):
 
 
 class _Reader(DataSourceReader):
-    """Reads splits; it is shipped to the workers with the plan in it."""
+    """Reads splits; the scan in it is shipped to every task, a split to its own."""
 
-    def __init__(self, plan: Plan, schema: StructType) -> None:
-        self._plan = plan if plan.scan.kind == "gaps" else replace(plan, gaps=())
+    def __init__(self, scan: Scan, schema: StructType, splits: Sequence[Split] = ()) -> None:
+        self._scan = scan
         self._schema = schema
+        self._splits = splits
 
     def __reduce__(self) -> tuple[Any, ...]:
-        def made(_: None, kind: type[_Reader], plan: Plan, schema: StructType) -> _Reader:
-            return kind(plan, schema)
+        def made(_: None, kind: type[_Reader], *args: Any) -> _Reader:
+            return kind(*args)
 
-        return made, (Needed(), _Reader, self._plan, self._schema)
+        return made, (Needed(), _Reader, self._scan, self._schema)
 
     def partitions(self) -> list[InputPartition]:
         """One partition per split."""
-        return [_Partition(split) for split in self._plan.splits]
+        return [_Partition(split) for split in self._splits]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The partition's batches."""
         assert isinstance(partition, _Partition)
         schema = to_arrow_schema(self._schema, timezone="UTC")
-        return decode(self._plan, partition.split, schema)
+        return decode(self._scan, partition.split, schema)
 
 
 def _told(plan: Plan) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
 from typing import Any, Self
@@ -41,6 +42,19 @@ class Store:
         twin = copy(self)
         for name, kept in vars(self).items():
             setattr(twin, name, _copied(kept))
+        return twin
+
+    def only(self, wanted: Callable[[Name], bool]) -> Self:
+        """One with the tables whose names are wanted, and all that is known beside tables.
+
+        All of them where two names differ by capitals alone: that tells how names are compared.
+        """
+        twin = self.copy()
+        names = [*self._tables, *self._unknown]
+        if len({_small(name) for name in names}) == len(names):
+            for name in names:
+                if not wanted(name):
+                    twin.forget(name)
         return twin
 
     # -- names

@@ -7,12 +7,13 @@ up to where it was read.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from binlogkit.errors import DamageError, printable
 from binlogkit.rows.losses import Loss
+from binlogkit.rows.series import Series
 from binlogkit.rows.soundness.finding import CODES, Finding, Grade, Role
 from binlogkit.rows.soundness.soundness import Soundness
 from binlogkit.rows.window import SEQ_SHIFT, Met, Window
@@ -76,6 +77,25 @@ class Gaps:
                     behind = int(np.searchsorted(stretch.positions, pos, "right"))
                     ordinal = stretch.ordinal + max(behind - 1, 0)
                 self._findings.append((one, ordinal))
+
+    def join(self, part: Gaps, ordinal: int, series: Series | None) -> None:
+        """Take files that another one read by itself; ``ordinal``: of their first event here;
+        ``series``: which they belong to, None without an event."""
+        found, known = self.soundness.join(part.soundness, series)
+        self._findings += [
+            (one, ordinal + at)
+            for one, at in part._findings
+            if one.code != "xa_unprepared" or one.place not in known
+        ]
+        self._next = ordinal + part._next
+        self._findings += [(one, self._next) for one in found if CODES[one.code].role is not None]
+        self._starts |= {file: ordinal + at for file, at in part._starts.items()}
+        self._rows |= {
+            at: replace(gap, seq=gap.seq + (ordinal << SEQ_SHIFT)) for at, gap in part._rows.items()
+        }
+        self.soundness.losses += [
+            replace(loss, ordinal=ordinal + loss.ordinal) for loss in part.soundness.losses
+        ]
 
     def take_rows(self, window: Window, i: int, error: DamageError) -> None:
         """The rows of entry ``i`` of a window cannot be read."""

@@ -171,11 +171,7 @@ class LogChecks:
             self._losses.append(loss)
             found.append(_lost(loss))
         found += self._file.end(cut=cut)
-        copied = self.facts.copied.to_set()
-        if copied:
-            text = f"{copied} stood in a file before"
-            grade = Grade.WARNING if self._ledger.keeps else None
-            found.append(finding("gtid_copied", Place(self.facts.name), text, grade=grade))
+        found += self._ledger.copied_in(self.facts)
         if cut:
             self._series = None
         given = list(self._limited(found))

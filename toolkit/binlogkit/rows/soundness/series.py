@@ -52,6 +52,14 @@ class SeriesLedger:
         self._files.setdefault(id(series), []).append(facts)
         self._series.append(series)  # so that no other gets its identity
 
+    def copied_in(self, facts: FileFacts) -> Iterator[Finding]:
+        """That a file has transactions of one before it."""
+        copied = facts.copied.to_set()
+        if copied:
+            text = f"{copied} stood in a file before"
+            grade = Grade.WARNING if self.keeps else None
+            yield finding("gtid_copied", Place(facts.name), text, grade=grade)
+
     def end(self) -> Iterator[Finding]:
         """What is wrong with the order of files, and between them."""
         ordered = True

@@ -7,10 +7,12 @@ reading here, too, and say what its own data stand on.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from binlogkit.errors import DamageError
 from binlogkit.rows.gtid_ledger import GtidLedger
 from binlogkit.rows.losses import Loss
+from binlogkit.rows.series import Series
 from binlogkit.rows.soundness.finding import FileFacts, Finding, Place, finding
 from binlogkit.rows.soundness.log_checks import LogChecks
 from binlogkit.rows.soundness.series import Joint, SeriesLedger
@@ -68,6 +70,31 @@ class Soundness:
         if window.ends:
             found += self._end(window.carrier, loose=window.loose)
         return found
+
+    def join(self, part: Soundness, series: Series | None) -> tuple[list[Finding], set[Place]]:
+        """Take files of a series that another one read by itself; None without an event.
+
+        What they show only among the files before them, and the places of what their findings say
+        of XA transactions that those files prepared.
+        """
+        source, ledger = None if series is None else series.source.name, self._ledger
+        found: list[Finding] = []
+        for file in part.files:
+            facts = replace(file, source=source, copied=GtidLedger(), late=GtidLedger())
+            own = facts.gtids.to_set()
+            if facts.previous is not None:
+                ledger.awaited.add_set(facts.previous)
+            copied = own.intersect(ledger.seen.to_set())
+            facts.copied.add_set(copied)
+            facts.late.add_set(own.subtract(copied).intersect(ledger.awaited.to_set()))
+            ledger.copied.add_set(copied)
+            ledger.seen.add_set(own)
+            if facts.events:
+                ledger.add(facts, series)
+            self.files.append(facts)
+            found += ledger.copied_in(facts)
+        ledger.copied.add_set(part._ledger.copied.to_set())
+        return found, self._xa.join(part._xa, source)
 
     def stop(self, carrier: Carrier, error: DamageError, *, loose: bool) -> list[Finding]:
         """Damage ends the reading of a log."""

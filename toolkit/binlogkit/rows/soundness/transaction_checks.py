@@ -40,21 +40,34 @@ _INCIDENT, _REPLACED, _BEGIN, _XA, _LENGTH = 20, 30, 34, 35, 36  # in the order 
 
 
 class XaLedger:
-    """XA transactions that were prepared, over all files read together."""
+    """XA transactions that were prepared, over all files read together.
+
+    ``prepared``: those that nothing decided yet, by source and XA id, and where; ``unprepared``:
+    the XA ids of decisions that none of them was for, by where they stand.
+    """
 
     def __init__(self) -> None:
-        self._prepared: dict[tuple[str | None, str], Place] = {}
+        self.prepared: dict[tuple[str | None, str], Place] = {}
+        self.unprepared: dict[Place, str] = {}
 
     def take(self, source: str | None, told: Transaction, at: Place) -> Iterator[Finding]:
         """Take what an event of a source's logs tells of the transaction that it ended."""
         if told.outcome == Outcome.PREPARED and told.xa is not None:
-            self._prepared[source, told.xa] = at
-        elif told.resolves is not None and not self._prepared.pop((source, told.resolves), None):
+            self.prepared[source, told.xa] = at
+        elif told.resolves is not None and not self.prepared.pop((source, told.resolves), None):
+            self.unprepared[at] = told.resolves
             yield finding("xa_unprepared", at, f"XA {told.resolves}")
+
+    def join(self, later: XaLedger, source: str | None) -> set[Place]:
+        """Take those of a file of a source that was read by itself; which of its decisions were for
+        one of these."""
+        known = [at for at, xa in later.unprepared.items() if self.prepared.pop((source, xa), None)]
+        self.prepared |= {(source, xa): at for (_, xa), at in later.prepared.items()}
+        return set(known)
 
     def end(self) -> Iterator[Finding]:
         """Those that nothing decided."""
-        for (_, xa), at in self._prepared.items():
+        for (_, xa), at in self.prepared.items():
             yield finding("xa_unresolved", at, f"XA {xa} was prepared")
 
 

@@ -1,0 +1,118 @@
+"""Logs read one by one and joined tell what one reading of all tells: order, tables, gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import chdir
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+import binlogkit as bk
+from binlogkit.errors import BinlogKitError
+from binlogkit.log.index import Joined, Part, Position, parts_of
+from binlogkit.rows.reading import Reading
+from binlogkit_fixtures import golden
+from tests.answers.binlogkit_answers.inputs import committed
+
+INPUTS = committed()
+#: Several files, with XA transactions, DDL, copies, relay logs; damage in one of them.
+NAMES = sorted(name for name in INPUTS if not name.startswith(("golden/", "carried/")))
+
+
+def _joined(log: bk.Log, segment: int = 1) -> Joined:
+    return Joined(parts_of(log.carriers, log.options, segment=segment), log.options)
+
+
+@pytest.fixture
+def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
+    """Opens the logs of an input of tests/answers."""
+    item = INPUTS[request.param]
+    files = item.files()
+    for name, data in {**files, **item.beside}.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(data)
+    with chdir(tmp_path):
+        yield lambda **more: bk.open(list(files), **item.options, **more)
+
+
+def _read(log: bk.Log) -> Reading:
+    return log.view()
+
+
+@pytest.mark.sampled(24)
+@pytest.mark.parametrize("opened", NAMES, indirect=True)
+def test_what_is_joined_is_what_one_reading_tells(opened: Any) -> None:
+    log = opened(on_damage="report")
+    reading = _read(log)
+    joined = _joined(log)
+    assert joined.gaps == reading.gaps
+    assert joined.schemas == reading.schemas
+    assert (joined.events, joined.transactions) == (
+        reading.ordinal,
+        reading.scanner.transactions.number,
+    )
+    assert joined.seen.to_set() == reading.seen.to_set()
+
+
+@pytest.mark.sampled(12)
+@pytest.mark.parametrize("opened", NAMES, indirect=True)
+def test_what_ends_a_reading_is_a_gap(opened: Any) -> None:
+    try:
+        log = opened()
+        reading = _read(log)
+    except BinlogKitError:
+        return  # nothing can be read
+    assert bool(_joined(log).gaps) == bool(reading.gaps)
+
+
+def test_parts_are_made_in_any_order_and_joined_in_one() -> None:
+    log = bk.open([case.path for case in golden.cases() if case.scenario == "transactions"])
+    order = list(range(len(log.carriers)))
+    Random(7).shuffle(order)
+    parts: dict[int, Part] = {}
+    for i in order:
+        [parts[i]] = parts_of(log.carriers[i : i + 1], log.options, segment=1)
+    joined = Joined([parts[i] for i in sorted(parts)], log.options)
+    assert len(order) > 10
+    assert list(map(_facts, joined.positions)) == list(map(_facts, _joined(log).positions))
+    assert joined.gaps == _joined(log).gaps
+
+
+def _facts(position: Position) -> tuple[Any, ...]:
+    known = position.known
+    tables = known and (known.catalog.tables(), known.tracked)
+    return tables, replace(position, known=None)
+
+
+def test_a_segment_begins_where_a_reading_counts_as_much() -> None:
+    log = bk.open(golden.case("8.0-row-full", "transactions").path)
+    places = {(r["file"], r["pos"]): n for n, r in enumerate(log.event_records())}
+    numbers = {(t["file"], t["pos"]): t["tx"] for t in log.transaction_records()}
+    joined = _joined(log)
+    found = [(log.files[p.part], p) for p in joined.positions if p.segment.pos]
+    assert len(found) > 20
+    for file, position in found:
+        at = file, position.segment.pos
+        assert (position.events, position.transactions) == (places[at], numbers[at])
+
+
+def test_what_is_known_of_tables_is_what_the_log_touches() -> None:
+    """A task is sent what concerns its log, not all that DDL ever told."""
+    case = golden.case("8.0-row-full", "transactions")
+    tables = "".join(f"CREATE TABLE other{i}.t (a INT, b{i} INT);" for i in range(500))
+    log = bk.open(case.path, schema=_catalog(tables))
+    known = [p.known for p in _joined(log, segment=1 << 30).positions]
+    names = [{t.db for t in k.catalog.tables()} if k else set() for k in known]
+    assert len(names) == 2 and names[0] == set()
+    assert names[1] and not any(db.startswith("other") for db in names[1])
+
+
+def _catalog(tables: str) -> Any:
+    from binlogkit.rows.ddl.dump import load_schema
+
+    made = "".join(f"CREATE DATABASE other{i};" for i in range(500))
+    return load_schema(made + tables)

@@ -1,0 +1,239 @@
+"""Parts in the order of their logs: where each begins among the others, and what is known there.
+
+What one reading of all logs would know at a place follows from the parts before it: numbers of
+events and transactions, the tables as DDL left them, GTIDs that came before, what decides prepared
+transactions, and where changes may be missing. No log is read for it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from binlogkit.errors import DamageError, MalformedEventError
+from binlogkit.events.gtid_set import GtidSet
+from binlogkit.events.query import ExecuteLoadQuery, Query
+from binlogkit.events.table_map import TableMap
+from binlogkit.log.index.part import Part, Said
+from binlogkit.log.index.segments import Segment
+from binlogkit.rows.ddl import Catalog
+from binlogkit.rows.gtid_ledger import GtidLedger
+from binlogkit.rows.options import ReadOptions
+from binlogkit.rows.prepared import Decision
+from binlogkit.rows.series import AllSeries, Series, Source
+from binlogkit.rows.soundness import Gap, Gaps, Soundness
+from binlogkit.rows.table_history import TableHistory
+
+_WORD = re.compile(r"[\w$]+")
+_OF_DATABASES = {"database", "schema"}
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What DDL told of tables up to some point; ``tracked``: the names that it touched."""
+
+    catalog: Catalog
+    tracked: frozenset[tuple[str | None, str | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where a segment begins among all logs.
+
+    ``part``: which of the parts; ``events``, ``transactions``: how many come before; ``known``:
+    what DDL told of the tables that its log touches, None for nothing; ``source``: the name of the
+    server's logs, None where the log alone tells that; ``seen``: the GTIDs of its own transactions
+    that were read before.
+    """
+
+    part: int
+    segment: Segment
+    events: int
+    transactions: int
+    known: Known | None
+    source: str | None
+    seen: GtidSet | None
+
+
+class Joined:
+    """Parts, joined in their order.
+
+    ``events``, ``transactions``: how many there are; ``seen``: the GTIDs of those read intact;
+    ``positions``: of all segments; ``schemas``: every version of each table; ``decisions``: what
+    became of prepared transactions of other logs, by their number; ``gaps``: where changes may be
+    missing; ``size``: bytes, that each segment but a log's last has at least, where parts are cut
+    finer.
+    """
+
+    def __init__(
+        self,
+        parts: Iterable[Part],
+        options: ReadOptions | None = None,
+        *,
+        sources: frozenset[str] = frozenset(),
+        size: int = 1,
+        cuts: bool = True,
+    ) -> None:
+        self._options = options = options or ReadOptions()
+        self._wanted, self._size, self._cuts = sources, size, cuts
+        self._tables = TableHistory(options)
+        self._series = AllSeries(options.catalog)
+        self.seen = GtidLedger()
+        self._gaps = Gaps(Soundness(keeps=options.duplicates == "keep"))
+        self._source: Source | None = None
+        self._prepared: dict[tuple[str | None, str], int] = {}
+        self._stopped: DamageError | None = None
+        self.events = self.transactions = self._stopped_at = 0
+        self._told = False  # whether a statement has told anything of tables
+        self._last: tuple[Part, int, Known] | None = None  # and of which generation
+        self.positions: list[Position] = []
+        self.decisions: dict[int, Decision] = {}
+        self.schemas = self._tables.schemas
+        for i, part in enumerate(parts):
+            self._join(i, part)
+
+    @property
+    def gaps(self) -> list[Gap]:
+        """Where changes may be missing, in log order, to where a reading would come."""
+        return self._gaps.found(self._stopped_at or self.events, self._stopped)
+
+    # ---- one part -----------------------------------------------------------------------------
+
+    def _join(self, i: int, part: Part) -> None:
+        name = None if self._source is None else self._source.name
+        if part.head is None:
+            self._place(i, part, Segment(), name, None)
+            self._take_gaps(part, None)
+            return
+        series = self._begin(part)
+        seen = part.given.intersect(self.seen.to_set()) or None
+        source = series.source.name
+        whole = self._cuts and seen is None
+        segments = self._chosen(part.segments) if whole else [Segment()]
+        said = iter(part.said)
+        following = next(said, None)
+        for segment in segments:
+            while following is not None and following.event < segment.events:
+                self._apply(following, part.names[-1])
+                following = next(said, None)
+            self._place(i, part, segment, source, seen)
+        while following is not None:
+            self._apply(following, part.names[-1])
+            following = next(said, None)
+        self._end(part, series)
+
+    def _chosen(self, segments: Sequence[Segment]) -> Iterator[Segment]:
+        """Those of the wanted size."""
+        at = -self._size
+        for segment in segments:
+            if not segment.pos or segment.pos >= at + self._size:
+                at = segment.pos
+                yield segment
+
+    def _begin(self, part: Part) -> Series:
+        """A log begins: which logs it goes on with, and their tables."""
+        assert part.head is not None
+        head = replace(part.head, source=self._options.source or part.head.source)
+        series = self._series.of(head)
+        before, source = self._source, series.source
+        if source is not before:
+            if before is not None:
+                before.catalog, before.tracked = self._tables.catalog, self._tables.tracked
+            self._source = source
+            self._tables.take_over(source)
+        return series
+
+    def _end(self, part: Part, series: Series) -> None:
+        """The log ends: what those after it must know."""
+        self._take_gaps(part, series)
+        series.gtids.add_set(part.gtids)
+        series.next_name, series.rotated = part.next_name, part.rotated
+        source = series.source.name
+        if not self._wanted or source in self._wanted:
+            self.seen.add_set(part.intact)
+        for xa, decision in part.decided.items():
+            number = self._prepared.pop((source, xa), None)
+            if number is not None:
+                self.decisions[number] = decision
+        for xa, number in part.prepared.items():
+            self._prepared[source, xa] = self.transactions + number
+        self.events += part.events
+        self.transactions += part.transactions
+
+    def _take_gaps(self, part: Part, series: Series | None) -> None:
+        """Take what a log shows of itself, up to the damage that ends a reading."""
+        if self._stopped is None:
+            self._gaps.join(part.gaps, self.events, series)
+            if self._options.on_damage == "stop" and part.damages:
+                self._stopped, self._stopped_at = part.damages[0], self.events + part.events
+
+    def _apply(self, said: Said, file: str) -> None:
+        """Take what changes, or shows, what tables are."""
+        tables, body = self._tables, said.body
+        if isinstance(body, str):
+            if tables.catalog.server_version != body:
+                tables.generation += 1
+            tables.catalog.server_version = body
+        elif isinstance(body, TableMap):
+            with suppress(MalformedEventError):  # whoever reads the rows reports it
+                tables.schema(body, file, said.pos)
+        elif tables.apply(body):
+            self._told = True
+
+    def _place(
+        self, i: int, part: Part, segment: Segment, source: str | None, seen: GtidSet | None
+    ) -> None:
+        events, transactions = self.events, self.transactions
+        place = events + segment.events, transactions + segment.transactions
+        self.positions.append(Position(i, segment, *place, self._known(part), source, seen))
+
+    def _known(self, part: Part) -> Known | None:
+        """What is known here of the tables that a log touches; the same until DDL comes."""
+        tables = self._tables
+        if not self._told and self._options.catalog is None:
+            return None
+        last = self._last
+        if last is None or last[0] is not part or last[1] != tables.generation:
+            touched = _Touched(part)
+            catalog = tables.catalog.only(touched.has)
+            known = Known(catalog, frozenset(filter(touched.may_have, tables.tracked)))
+            last = self._last = part, tables.generation, known
+        return last[2]
+
+
+class _Touched:
+    """The tables that a part's maps and statements may concern: rather too many than too few."""
+
+    def __init__(self, part: Part) -> None:
+        self._mapped: set[tuple[str, str]] = set()
+        words: set[str] = set()
+        for said in part.said:
+            body = said.body
+            if isinstance(body, TableMap):
+                self._mapped.add((body.db.lower(), body.table.lower()))
+            elif isinstance(body, (Query, ExecuteLoadQuery)):
+                words.update(_WORD.findall(body.query.lower()))
+        self._words = words
+        self._of_databases = not words.isdisjoint(_OF_DATABASES)
+
+    def has(self, name: tuple[str, str]) -> bool:
+        """Whether a table may be one of them."""
+        db, table = name[0].lower(), name[1].lower()
+        if (db, table) in self._mapped:
+            return True
+        of_database = self._of_databases and _words(db) <= self._words
+        return bool(self._words) and (of_database or _words(table) <= self._words)
+
+    def may_have(self, name: tuple[str | None, str | None]) -> bool:
+        """The same of a name that may be a database's alone."""
+        db, table = name
+        return not db or not table or self.has((db, table))
+
+
+@lru_cache(maxsize=1 << 16)
+def _words(name: str) -> frozenset[str]:
+    """The words of a name in small letters."""
+    return frozenset(_WORD.findall(name))

@@ -1,0 +1,224 @@
+"""One log, read by itself: what it tells that others, or a reading of some of it, must know.
+
+Nothing in a part depends on other logs: names that DDL in an earlier one gave, what becomes of a
+prepared transaction, whether a file is missing before it are found when parts are joined
+(:mod:`.joined`). So parts are made in any order, anywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+import numpy as np
+
+from binlogkit.constants import EventType
+from binlogkit.errors import DamageError, InputError
+from binlogkit.events.format_description import FormatDescription, StartV3
+from binlogkit.events.gtid_set import GtidSet
+from binlogkit.events.query import ExecuteLoadQuery, Query
+from binlogkit.events.reader import EventParser
+from binlogkit.events.table_map import TableMap
+from binlogkit.log.index.segments import Segment, Segments
+from binlogkit.rows.ddl import StatementKind
+from binlogkit.rows.gtid_ledger import GtidLedger
+from binlogkit.rows.options import ReadOptions
+from binlogkit.rows.prepared import Decision, Prepared
+from binlogkit.rows.reading import Reading
+from binlogkit.rows.series import Head, split_name
+from binlogkit.rows.soundness import Gaps
+from binlogkit.rows.window import NEW_MAP, Stretch, Window
+from binlogkit.sources.carriers import Carrier
+from binlogkit.sources.carriers.carrier import can_seek
+
+#: What changes, or shows, what tables are: a statement, a table map, a server's version.
+Body: TypeAlias = Query | ExecuteLoadQuery | TableMap | str
+#: How many bytes a segment has at least, unless it is told otherwise.
+SEGMENT = 8 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """``body``, and where it stands: how many events of the log are before it, and its offset."""
+
+    event: int
+    pos: int
+    body: Body
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one log tells by itself, or relay logs of which each goes on inside a transaction.
+
+    ``names``: of the logs; ``gaps``: what they show of themselves; ``head``: of the first, None
+    where no event is; ``events``, ``transactions``: how many there are; ``stop``: see
+    :class:`Segments`; ``said``: what tells of tables, in order; ``gtids``: of the transactions that
+    have ended, ``intact`` those that were read intact; ``next_name``, ``rotated``: what ROTATE
+    names, and when; ``prepared``: the numbers of XA transactions that nothing here decides, by XA
+    id, ``decided``: decisions for others; ``goes_on``: whether a relay log ends inside a
+    transaction; ``unreadable``: why a log cannot be read.
+    """
+
+    names: tuple[str, ...]
+    gaps: Gaps
+    head: Head | None = None
+    events: int = 0
+    transactions: int = 0
+    segments: tuple[Segment, ...] = (Segment(),)
+    stop: int | None = None
+    said: tuple[Said, ...] = ()
+    gtids: GtidSet = field(default_factory=GtidSet)
+    intact: GtidSet = field(default_factory=GtidSet)
+    next_name: str | None = None
+    rotated: int = 0
+    prepared: dict[str, int] = field(default_factory=dict)
+    decided: dict[str, Decision] = field(default_factory=dict)
+    damages: tuple[DamageError, ...] = ()
+    goes_on: bool = False
+    unreadable: InputError | None = None
+
+    @property
+    def given(self) -> GtidSet:
+        """The GTIDs of all transactions that it has anything of."""
+        found = GtidLedger()
+        for facts in self.gaps.soundness.files:
+            found.add_set(facts.gtids.to_set())
+        return found.to_set()
+
+
+def parts_of(
+    carriers: Sequence[Carrier], options: ReadOptions | None = None, *, segment: int = SEGMENT
+) -> Iterator[Part]:
+    """The parts of logs in their order; a relay log that goes on in the next is one with it."""
+    at = 0
+    while at < len(carriers):
+        end = at + 1
+        part = part_of(carriers[at:end], options, segment=segment)
+        while part.goes_on and end < len(carriers) and beside(*carriers[end - 1 : end + 1]):
+            end += 1
+            part = part_of(carriers[at:end], options, segment=segment)
+        yield part
+        at = end
+
+
+def beside(carrier: Carrier, following: Carrier) -> bool:
+    """Whether two logs lie beside each other, by their names."""
+    return split_name(carrier.name)[:2] == split_name(following.name)[:2]
+
+
+def part_of(
+    carriers: Sequence[Carrier], options: ReadOptions | None = None, *, segment: int = SEGMENT
+) -> Part:
+    """Read one log by itself, past damage; ``segment``: bytes of a segment at least.
+
+    ``carriers``: the log, or several relay logs that are one part. Rows are not decoded. What
+    cannot be read is in the part, no error.
+    """
+    options = replace(
+        options or ReadOptions(), on_damage="report", catalog=None, source=None, threads=1
+    )  # fmt: skip
+    gaps = Gaps()
+    reading = Reading(carriers, options, gaps=gaps)
+    view = _PartView(_segments(carriers, segment))
+    unreadable = None
+    try:
+        for window in reading.windows():
+            view.take(window)
+    except InputError as error:
+        unreadable = error
+    return view.finish(carriers, reading, gaps, unreadable)
+
+
+def _segments(carriers: Sequence[Carrier], size: int) -> Segments:
+    first, *others = carriers
+    large = not others and (first.size is None or first.size > size)
+    try:
+        return Segments(size, cuts=large and can_seek(first))
+    except (DamageError, InputError):  # the reading tells
+        return Segments(size, cuts=False)
+
+
+class _PartView:
+    """A view of one log's windows."""
+
+    def __init__(self, segments: Segments) -> None:
+        self._segments = segments
+        self._said: list[Said] = []
+        self._prepared = Prepared()
+        self._window: Window | None = None
+        self._head: Head | None = None  # of the first log
+        self._damages: list[DamageError] = []
+
+    def take(self, window: Window) -> None:
+        """Take the next window."""
+        self._window = window
+        if self._head is None and window.series is not None:
+            self._head = window.series.head
+        self._damages += [error for _, error in window.damages]
+        self._segments.take(window)
+        for _ in self._prepared.take(window):
+            pass
+        stretch = window.stretch
+        if stretch is None:
+            return
+        said = [*self._maps(window, stretch), *self._statements(window, stretch)]
+        self._said += sorted(said, key=lambda one: one.event)
+
+    def _statements(self, window: Window, stretch: Stretch) -> list[Said]:
+        found = []
+        for item in window.looked:
+            body, event = item.event.body, stretch.ordinal + item.i
+            if isinstance(body, (FormatDescription, StartV3)):
+                found.append(Said(event, item.event.raw.pos, body.server_version))
+            elif isinstance(body, (Query, ExecuteLoadQuery)) and (
+                item.kind is StatementKind.DDL
+                or any(change.action != "statement_write" for change in item.changes)
+            ):
+                found.append(Said(event, item.event.raw.pos, body))
+        return found
+
+    def _maps(self, window: Window, stretch: Stretch) -> list[Said]:
+        entries, found = stretch.entries, []
+        new = (entries["type"] == EventType.TABLE_MAP_EVENT) & (entries["slot"] >= 0)
+        new &= entries["notes"] & NEW_MAP > 0
+        for i in np.flatnonzero(new).tolist():
+            raw = stretch.raw(i, window.carrier.name)
+            body = EventParser(lambda _: None, window.context).parse(raw).body
+            if isinstance(body, TableMap):
+                found.append(Said(stretch.ordinal + i, raw.pos, body))
+        return found
+
+    def finish(
+        self,
+        carriers: Sequence[Carrier],
+        reading: Reading,
+        gaps: Gaps,
+        unreadable: InputError | None,
+    ) -> Part:
+        """The part of the logs whose windows were taken."""
+        window, names = self._window, tuple(carrier.name for carrier in carriers)
+        damages = (*reading.damages, *self._damages)
+        part = Part(names, gaps, unreadable=unreadable, damages=damages)
+        if window is None or window.series is None:
+            return part
+        series, records = window.series, window.transactions
+        whole = unreadable is None
+        before = self._head.previous if self._head else None
+        ended = series.gtids.to_set()
+        return replace(
+            part,
+            head=self._head and replace(self._head, source=carriers[0].source),
+            events=reading.ordinal,
+            transactions=reading.scanner.transactions.number,
+            segments=self._segments.finish(),
+            stop=self._segments.stop if whole and len(names) == 1 else None,
+            said=tuple(self._said),
+            gtids=ended if before is None else ended.subtract(before),
+            intact=reading.seen.to_set(),
+            next_name=series.next_name,
+            rotated=series.rotated,
+            prepared={xa: number for (_, xa), number in self._prepared.open.items()},
+            decided=self._prepared.others,
+            goes_on=series.head.relay and len(records) > 0 and not records["outcome"][-1],
+        )
