@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from binlogkit.log.explain import Explanation as Explanation
     from binlogkit.log.follow import follow as follow
     from binlogkit.log.opening import explain as explain
+    from binlogkit.log.opening import index as index
     from binlogkit.log.opening import verify as verify
     from binlogkit.log.snapshot import snapshot as snapshot
     from binlogkit.reports import plots as plot
@@ -45,6 +46,7 @@ __all__ = [
     "errors",
     "explain",
     "follow",
+    "index",
     "open",
     "plot",
     "point_in_time",
@@ -66,6 +68,7 @@ _HOMES = {
     "errors": ("binlogkit.errors", None),
     "explain": ("binlogkit.log.opening", "explain"),
     "follow": ("binlogkit.log.follow", "follow"),
+    "index": ("binlogkit.log.opening", "index"),
     "open": ("binlogkit.log", "open_log"),
     "plot": ("binlogkit.reports.plots", None),
     "point_in_time": ("binlogkit.analyses.point_in_time", None),

@@ -16,6 +16,7 @@ from binlogkit.sources.keyring import key_files
 
 if TYPE_CHECKING:
     from binlogkit.log.explain import Explanation, Place
+    from binlogkit.log.index import Updated
     from binlogkit.log.verify import Verification
     from binlogkit.rows.ddl import Catalog
 
@@ -98,6 +99,24 @@ def verify(
 ) -> Verification:
     """Verify logs: ``binlogkit.open(source, …).verify()``; see :meth:`binlogkit.Log.verify`."""
     return open_log(source, on_damage=on_damage, **options).verify(rows=rows, images=images)
+
+
+def index(
+    source: Source,
+    out: str | Path,
+    *,
+    keyring: str | Path | None = None,
+    key_file: str | Path | None = None,
+) -> Updated:
+    """Keep what logs tell in the folder ``out``, as ``binlogkit index`` does (docs/index.md).
+
+    ``source``, ``keyring``, ``key_file``: as for :func:`binlogkit.open`. Only logs that the folder
+    does not know as they lie there are read. Errors: InputError, EmptyInputError, WriteError.
+    """
+    from binlogkit.log.index import Index
+
+    log = open_log(source, keyring=keyring, key_file=key_file)
+    return Index(out).update(log.carriers, log.options)
 
 
 def _catalog(

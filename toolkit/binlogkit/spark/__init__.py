@@ -25,6 +25,9 @@ underscores:
 ``op``, ``gtid``, ``thread``, ``serverId``, ``source``, ``where``, ``excludeTable``, ``startTime``,
 ``stopTime``, ``timezone``, ``startPosition``, ``stopPosition``
     the common filters; several values with commas or as a JSON list
+``index``
+    a folder that ``binlogkit index``, or :func:`index` on the cluster, has made of the logs: the
+    driver then reads only those that it does not know
 ``schema``, ``schemaFrom``, ``charset``, ``onDamage``, ``name``, ``duplicates``, ``keyring``,
 ``keyFile``
     as the arguments of :func:`binlogkit.open`; with ``onDamage=report`` the frame of
@@ -36,6 +39,7 @@ columns of a table whose versions do not unite. Importing this module imports no
 
 from __future__ import annotations
 
+from binlogkit.spark.index import index
 from binlogkit.spark.sessions import register, session, settings
 
-__all__ = ["register", "session", "settings"]
+__all__ = ["index", "register", "session", "settings"]

@@ -37,8 +37,9 @@ class ScanOptions:
 
     ``filters``: keywords of :meth:`Filters.build`; ``schema``: path of a SQL file; ``schema_from``:
     a live server; ``name``: of the logs' server; ``duplicates``: see ReadOptions; ``kind``: one of
-    :data:`KINDS`; ``keyring``, ``key_file``: names of files; ``split_bytes``: of a
-    log, behind which another split of it begins where a transaction does.
+    :data:`KINDS`; ``keyring``, ``key_file``: names of files; ``index``: a folder with
+    what logs tell (log/index), so that the plan is made without reading those; ``split_bytes``: of
+    a log, behind which another split of it begins where a transaction does.
     """
 
     paths: tuple[str, ...]
@@ -53,6 +54,7 @@ class ScanOptions:
     duplicates: str = "drop"
     keyring: str | None = None
     key_file: str | None = None
+    index: str | None = None
     split_bytes: int = SPLIT_BYTES
 
     @property
@@ -178,7 +180,7 @@ _FILTERS: dict[str, Callable[[str, str], Any]] = {
     "where": _conditions,
 }
 # What is asked for by the name of its field.
-_PLAIN = ("table", *READING, "split_bytes")
+_PLAIN = ("table", *READING, "index", "split_bytes")
 # How each option is spelled in Spark's own manner.
 _SPELLED = {
     name: name[0] + name.title().replace("_", "")[1:]

@@ -18,7 +18,7 @@ from binlogkit.events.gtid_set import GtidSet
 from binlogkit.frames.layouts import empty_batch
 from binlogkit.frames.tables import united
 from binlogkit.log import open_log
-from binlogkit.log.index import Joined, Known, Part, parts_of
+from binlogkit.log.index import Index, Joined, Known, Part, parts_of
 from binlogkit.log.index.part import SEGMENT
 from binlogkit.rows.options import ReadOptions, Start
 from binlogkit.rows.prepared import Decision
@@ -120,8 +120,11 @@ def make_plan(asked: ScanOptions, *, unite: bool = True) -> Plan:
     """
     log = open_log(list(asked.paths), **{name: getattr(asked, name) for name in READING})
     wanted, size = asked.wanted(), asked.split_bytes
-    segment = min(size, SEGMENT)
-    parts = list(parts_of(log.carriers, log.options, segment=segment))
+    if asked.index is None:
+        found = parts_of(log.carriers, log.options, segment=min(size, SEGMENT))
+    else:
+        found = Index(asked.index).parts(log.carriers, log.options)
+    parts = list(found)
     joined = Joined(parts, log.options, sources=wanted.sources, size=size, cuts=asked.of_rows)
     splits, gaps = _splits(log.carriers, parts, joined), tuple(joined.gaps)
     if asked.kind == "gaps":

@@ -26,3 +26,16 @@ DAMAGE = fields_of("damage")
 GAP = fields_of("gap")
 #: ``log.loaded_files()``.
 LOADED_FILE = fields_of("loaded_file")
+#: The tables of an index (log/index/stored.py), by the folders that they lie in.
+INDEX = {
+    "logs": fields_of("index_log"),
+    "segments": fields_of("index_segment"),
+    "definitions": fields_of("index_definition"),
+    "findings": fields_of("index_finding"),
+    "losses": fields_of("index_loss"),
+    "unread": fields_of("index_unread"),
+    "damages": (*fields_of("index_part"), *DAMAGE),
+    "xa": fields_of("index_xa"),
+    "transactions": (*fields_of("index_part"), *TRANSACTION),
+    "changes": fields_of("index_change"),
+}

@@ -1,10 +1,12 @@
 """What each log tells by itself, and what all of them tell together once that is known.
 
-:mod:`.part` reads one log; :mod:`.joined` puts parts in order, without reading any.
+:mod:`.part` reads one log; :mod:`.joined` puts parts in order, without reading any; :mod:`.kept`
+keeps them in a folder.
 """
 
 from binlogkit.log.index.joined import Joined, Known, Position
+from binlogkit.log.index.kept import Index, Updated
 from binlogkit.log.index.part import Part, parts_of
 from binlogkit.log.index.segments import Segment
 
-__all__ = ["Joined", "Known", "Part", "Position", "Segment", "parts_of"]
+__all__ = ["Index", "Joined", "Known", "Part", "Position", "Segment", "Updated", "parts_of"]

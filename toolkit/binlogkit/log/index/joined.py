@@ -109,7 +109,7 @@ class Joined:
             self._take_gaps(part, None)
             return
         series = self._begin(part)
-        seen = part.given.intersect(self.seen.to_set()) or None
+        seen = part.alone.gtids.intersect(self.seen.to_set()) or None
         source = series.source.name
         whole = self._cuts and seen is None
         segments = self._chosen(part.segments) if whole else [Segment()]
@@ -166,7 +166,7 @@ class Joined:
     def _take_gaps(self, part: Part, series: Series | None) -> None:
         """Take what a log shows of itself, up to the damage that ends a reading."""
         if self._stopped is None:
-            self._gaps.join(part.gaps, self.events, series)
+            self._gaps.join(part.alone, self.events, series)
             if self._options.on_damage == "stop" and part.damages:
                 self._stopped, self._stopped_at = part.damages[0], self.events + part.events
 
@@ -179,7 +179,7 @@ class Joined:
             tables.catalog.server_version = body
         elif isinstance(body, TableMap):
             with suppress(MalformedEventError):  # whoever reads the rows reports it
-                tables.schema(body, file, said.pos)
+                tables.schema(body, file, said.raw.pos)
         elif tables.apply(body):
             self._told = True
 

@@ -7,11 +7,13 @@ prepared transaction, whether a file is missing before it are found when parts a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+import pyarrow as pa
 
 from binlogkit.constants import EventType
 from binlogkit.errors import DamageError, InputError
@@ -20,17 +22,20 @@ from binlogkit.events.gtid_set import GtidSet
 from binlogkit.events.query import ExecuteLoadQuery, Query
 from binlogkit.events.reader import EventParser
 from binlogkit.events.table_map import TableMap
+from binlogkit.frames.touched import Touched
+from binlogkit.frames.transactions import Transactions
 from binlogkit.log.index.segments import Segment, Segments
+from binlogkit.log.streams import view
 from binlogkit.rows.ddl import StatementKind
-from binlogkit.rows.gtid_ledger import GtidLedger
 from binlogkit.rows.options import ReadOptions
 from binlogkit.rows.prepared import Decision, Prepared
 from binlogkit.rows.reading import Reading
 from binlogkit.rows.series import Head, split_name
-from binlogkit.rows.soundness import Gaps
+from binlogkit.rows.soundness import Alone, Gaps
 from binlogkit.rows.window import NEW_MAP, Stretch, Window
 from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.carriers.carrier import can_seek
+from binlogkit.sources.raw import RawEvent
 
 #: What changes, or shows, what tables are: a statement, a table map, a server's version.
 Body: TypeAlias = Query | ExecuteLoadQuery | TableMap | str
@@ -40,10 +45,10 @@ SEGMENT = 8 << 20
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """``body``, and where it stands: how many events of the log are before it, and its offset."""
+    """``body``, its event, and how many events of the log are before it."""
 
     event: int
-    pos: int
+    raw: RawEvent
     body: Body
 
 
@@ -51,17 +56,18 @@ class Said:
 class Part:
     """What one log tells by itself, or relay logs of which each goes on inside a transaction.
 
-    ``names``: of the logs; ``gaps``: what they show of themselves; ``head``: of the first, None
+    ``names``: of the logs; ``alone``: what they show of themselves; ``head``: of the first, None
     where no event is; ``events``, ``transactions``: how many there are; ``stop``: see
     :class:`Segments`; ``said``: what tells of tables, in order; ``gtids``: of the transactions that
     have ended, ``intact`` those that were read intact; ``next_name``, ``rotated``: what ROTATE
     names, and when; ``prepared``: the numbers of XA transactions that nothing here decides, by XA
     id, ``decided``: decisions for others; ``goes_on``: whether a relay log ends inside a
-    transaction; ``unreadable``: why a log cannot be read.
+    transaction; ``unreadable``: why a log cannot be read; ``ledger``: its transactions, and which
+    tables each changed, where rows were counted.
     """
 
     names: tuple[str, ...]
-    gaps: Gaps
+    alone: Alone = field(default_factory=Alone)
     head: Head | None = None
     events: int = 0
     transactions: int = 0
@@ -77,27 +83,24 @@ class Part:
     damages: tuple[DamageError, ...] = ()
     goes_on: bool = False
     unreadable: InputError | None = None
-
-    @property
-    def given(self) -> GtidSet:
-        """The GTIDs of all transactions that it has anything of."""
-        found = GtidLedger()
-        for facts in self.gaps.soundness.files:
-            found.add_set(facts.gtids.to_set())
-        return found.to_set()
+    ledger: Mapping[str, pa.Table] = field(default_factory=dict)
 
 
 def parts_of(
-    carriers: Sequence[Carrier], options: ReadOptions | None = None, *, segment: int = SEGMENT
+    carriers: Sequence[Carrier],
+    options: ReadOptions | None = None,
+    *,
+    segment: int = SEGMENT,
+    counting: bool = False,
 ) -> Iterator[Part]:
     """The parts of logs in their order; a relay log that goes on in the next is one with it."""
     at = 0
     while at < len(carriers):
         end = at + 1
-        part = part_of(carriers[at:end], options, segment=segment)
+        part = part_of(carriers[at:end], options, segment=segment, counting=counting)
         while part.goes_on and end < len(carriers) and beside(*carriers[end - 1 : end + 1]):
             end += 1
-            part = part_of(carriers[at:end], options, segment=segment)
+            part = part_of(carriers[at:end], options, segment=segment, counting=counting)
         yield part
         at = end
 
@@ -108,26 +111,26 @@ def beside(carrier: Carrier, following: Carrier) -> bool:
 
 
 def part_of(
-    carriers: Sequence[Carrier], options: ReadOptions | None = None, *, segment: int = SEGMENT
+    carriers: Sequence[Carrier],
+    options: ReadOptions | None = None,
+    *,
+    segment: int = SEGMENT,
+    counting: bool = False,
 ) -> Part:
     """Read one log by itself, past damage; ``segment``: bytes of a segment at least.
 
-    ``carriers``: the log, or several relay logs that are one part. Rows are not decoded. What
-    cannot be read is in the part, no error.
+    ``carriers``: the log, or several relay logs that are one part; ``counting``: rows are counted,
+    and the part has a ledger. They are not decoded. What cannot be read is in the part, no error.
     """
     options = replace(
         options or ReadOptions(), on_damage="report", catalog=None, source=None, threads=1
     )  # fmt: skip
     gaps = Gaps()
     reading = Reading(carriers, options, gaps=gaps)
-    view = _PartView(_segments(carriers, segment))
-    unreadable = None
-    try:
-        for window in reading.windows():
-            view.take(window)
-    except InputError as error:
-        unreadable = error
-    return view.finish(carriers, reading, gaps, unreadable)
+    part, ledger = _PartView(_segments(carriers, segment)), _Ledger() if counting else None
+    unreadable = view(reading, part.take, *([ledger.take] if ledger else []), counting=counting)
+    made = part.finish(carriers, reading, gaps, unreadable)
+    return made if ledger is None else replace(made, ledger=ledger.finish())
 
 
 def _segments(carriers: Sequence[Carrier], size: int) -> Segments:
@@ -148,17 +151,14 @@ class _PartView:
         self._prepared = Prepared()
         self._window: Window | None = None
         self._head: Head | None = None  # of the first log
-        self._damages: list[DamageError] = []
 
-    def take(self, window: Window) -> None:
+    def take(self, window: Window, _: np.ndarray[Any, Any] | None = None) -> None:
         """Take the next window."""
         self._window = window
         if self._head is None and window.series is not None:
             self._head = window.series.head
-        self._damages += [error for _, error in window.damages]
         self._segments.take(window)
-        for _ in self._prepared.take(window):
-            pass
+        deque(self._prepared.take(window), maxlen=0)
         stretch = window.stretch
         if stretch is None:
             return
@@ -170,12 +170,12 @@ class _PartView:
         for item in window.looked:
             body, event = item.event.body, stretch.ordinal + item.i
             if isinstance(body, (FormatDescription, StartV3)):
-                found.append(Said(event, item.event.raw.pos, body.server_version))
+                found.append(Said(event, item.event.raw, body.server_version))
             elif isinstance(body, (Query, ExecuteLoadQuery)) and (
                 item.kind is StatementKind.DDL
                 or any(change.action != "statement_write" for change in item.changes)
             ):
-                found.append(Said(event, item.event.raw.pos, body))
+                found.append(Said(event, item.event.raw, body))
         return found
 
     def _maps(self, window: Window, stretch: Stretch) -> list[Said]:
@@ -186,7 +186,7 @@ class _PartView:
             raw = stretch.raw(i, window.carrier.name)
             body = EventParser(lambda _: None, window.context).parse(raw).body
             if isinstance(body, TableMap):
-                found.append(Said(stretch.ordinal + i, raw.pos, body))
+                found.append(Said(stretch.ordinal + i, raw, body))
         return found
 
     def finish(
@@ -198,8 +198,8 @@ class _PartView:
     ) -> Part:
         """The part of the logs whose windows were taken."""
         window, names = self._window, tuple(carrier.name for carrier in carriers)
-        damages = (*reading.damages, *self._damages)
-        part = Part(names, gaps, unreadable=unreadable, damages=damages)
+        damages = tuple(reading.damages)
+        part = Part(names, gaps.alone(), unreadable=unreadable, damages=damages)
         if window is None or window.series is None:
             return part
         series, records = window.series, window.transactions
@@ -222,3 +222,20 @@ class _PartView:
             decided=self._prepared.others,
             goes_on=series.head.relay and len(records) > 0 and not records["outcome"][-1],
         )
+
+
+class _Ledger:
+    """Views of one log's windows with the rows of each entry counted."""
+
+    def __init__(self) -> None:
+        self._transactions, self._touched = Transactions(), Touched()
+
+    def take(self, window: Window, rows: np.ndarray[Any, Any]) -> None:
+        """Take the next window; ``rows``: of each entry."""
+        self._transactions.take(window, rows)
+        self._touched.take(window, rows)
+
+    def finish(self) -> dict[str, pa.Table]:
+        """``transactions`` and ``changes``."""
+        changes = pa.table(self._touched.finish())
+        return {"transactions": self._transactions.finish(), "changes": changes}

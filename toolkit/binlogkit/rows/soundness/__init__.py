@@ -5,9 +5,21 @@ means for the data (:data:`CODES`). By topic: :mod:`.file_checks`, :mod:`.statem
 :mod:`.transaction_checks`, :mod:`.gtid_checks`, :mod:`.series`.
 """
 
+from binlogkit.rows.soundness.alone import Alone
 from binlogkit.rows.soundness.finding import CODES, FileFacts, Finding, Grade, Place
 from binlogkit.rows.soundness.gaps import Gap, Gaps
 from binlogkit.rows.soundness.series import Joint
 from binlogkit.rows.soundness.soundness import Soundness
 
-__all__ = ["CODES", "FileFacts", "Finding", "Gap", "Gaps", "Grade", "Joint", "Place", "Soundness"]
+__all__ = [
+    "CODES",
+    "Alone",
+    "FileFacts",
+    "Finding",
+    "Gap",
+    "Gaps",
+    "Grade",
+    "Joint",
+    "Place",
+    "Soundness",
+]

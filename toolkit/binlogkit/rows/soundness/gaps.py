@@ -14,6 +14,7 @@ import numpy as np
 from binlogkit.errors import DamageError, printable
 from binlogkit.rows.losses import Loss
 from binlogkit.rows.series import Series
+from binlogkit.rows.soundness.alone import Alone, Unread
 from binlogkit.rows.soundness.finding import CODES, Finding, Grade, Role
 from binlogkit.rows.soundness.soundness import Soundness
 from binlogkit.rows.window import SEQ_SHIFT, Met, Window
@@ -78,24 +79,35 @@ class Gaps:
                     ordinal = stretch.ordinal + max(behind - 1, 0)
                 self._findings.append((one, ordinal))
 
-    def join(self, part: Gaps, ordinal: int, series: Series | None) -> None:
-        """Take files that another one read by itself; ``ordinal``: of their first event here;
+    def alone(self) -> Alone:
+        """What was taken of a file, as it can be joined to others."""
+        unread = []
+        for gap in self._rows.values():
+            table = next(iter(gap.tables)) if gap.tables else None
+            unread.append(Unread(gap.file, gap.pos or 0, gap.seq >> SEQ_SHIFT, table, gap.found))
+        return replace(
+            self.soundness.alone(), starts=dict(self._starts), events=self._next,
+            findings=tuple(self._findings), unread=tuple(unread),
+        )  # fmt: skip
+
+    def join(self, part: Alone, ordinal: int, series: Series | None) -> None:
+        """Take files that were read by themselves; ``ordinal``: of their first event here;
         ``series``: which they belong to, None without an event."""
-        found, known = self.soundness.join(part.soundness, series)
+        losses = tuple(replace(loss, ordinal=ordinal + loss.ordinal) for loss in part.losses)
+        found, known = self.soundness.join(replace(part, losses=losses), series)
         self._findings += [
             (one, ordinal + at)
-            for one, at in part._findings
+            for one, at in part.findings
             if one.code != "xa_unprepared" or one.place not in known
         ]
-        self._next = ordinal + part._next
+        self._next = ordinal + part.events
         self._findings += [(one, self._next) for one in found if CODES[one.code].role is not None]
-        self._starts |= {file: ordinal + at for file, at in part._starts.items()}
-        self._rows |= {
-            at: replace(gap, seq=gap.seq + (ordinal << SEQ_SHIFT)) for at, gap in part._rows.items()
-        }
-        self.soundness.losses += [
-            replace(loss, ordinal=ordinal + loss.ordinal) for loss in part.soundness.losses
-        ]
+        self._starts |= {file: ordinal + at for file, at in part.starts.items()}
+        for rows in part.unread:
+            seq = ordinal + rows.event << SEQ_SHIFT
+            tables = None if rows.table is None else frozenset([rows.table])
+            gap = Gap("damage", rows.file, rows.pos, seq, tables, rows.found)
+            self._rows.setdefault((rows.file, rows.pos), gap)
 
     def take_rows(self, window: Window, i: int, error: DamageError) -> None:
         """The rows of entry ``i`` of a window cannot be read."""

@@ -13,6 +13,7 @@ from binlogkit.errors import DamageError
 from binlogkit.rows.gtid_ledger import GtidLedger
 from binlogkit.rows.losses import Loss
 from binlogkit.rows.series import Series
+from binlogkit.rows.soundness.alone import Alone
 from binlogkit.rows.soundness.finding import FileFacts, Finding, Place, finding
 from binlogkit.rows.soundness.log_checks import LogChecks
 from binlogkit.rows.soundness.series import Joint, SeriesLedger
@@ -71,8 +72,8 @@ class Soundness:
             found += self._end(window.carrier, loose=window.loose)
         return found
 
-    def join(self, part: Soundness, series: Series | None) -> tuple[list[Finding], set[Place]]:
-        """Take files of a series that another one read by itself; None without an event.
+    def join(self, part: Alone, series: Series | None) -> tuple[list[Finding], set[Place]]:
+        """Take files of a series that were read by themselves; None without an event.
 
         What they show only among the files before them, and the places of what their findings say
         of XA transactions that those files prepared.
@@ -93,8 +94,18 @@ class Soundness:
                 ledger.add(facts, series)
             self.files.append(facts)
             found += ledger.copied_in(facts)
-        ledger.copied.add_set(part._ledger.copied.to_set())
-        return found, self._xa.join(part._xa, source)
+        ledger.copied.add_set(part.repeated)
+        self.losses += part.losses
+        return found, self._xa.join(source, part.prepared, part.decided)
+
+    def alone(self) -> Alone:
+        """What was taken, as it can be joined to others, but for its findings."""
+        xa = self._xa
+        prepared = {xa_id: at for (_, xa_id), at in xa.prepared.items()}
+        return Alone(
+            tuple(self.files), losses=tuple(self.losses), prepared=prepared,
+            decided=dict(xa.unprepared), repeated=self._ledger.copied.to_set(),
+        )  # fmt: skip
 
     def stop(self, carrier: Carrier, error: DamageError, *, loose: bool) -> list[Finding]:
         """Damage ends the reading of a log."""

@@ -5,7 +5,7 @@ From 8.0.1 on a GTID event knows its transaction's length in bytes; a relay log 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -58,11 +58,13 @@ class XaLedger:
             self.unprepared[at] = told.resolves
             yield finding("xa_unprepared", at, f"XA {told.resolves}")
 
-    def join(self, later: XaLedger, source: str | None) -> set[Place]:
-        """Take those of a file of a source that was read by itself; which of its decisions were for
-        one of these."""
-        known = [at for at, xa in later.unprepared.items() if self.prepared.pop((source, xa), None)]
-        self.prepared |= {(source, xa): at for (_, xa), at in later.prepared.items()}
+    def join(
+        self, source: str | None, prepared: Mapping[str, Place], decided: Mapping[Place, str]
+    ) -> set[Place]:
+        """Take what a file of a source prepared that it did not decide, and decided that it had not
+        prepared; which of its decisions were for one of these."""
+        known = [at for at, xa in decided.items() if self.prepared.pop((source, xa), None)]
+        self.prepared |= {(source, xa): at for xa, at in prepared.items()}
         return set(known)
 
     def end(self) -> Iterator[Finding]:

@@ -1,0 +1,236 @@
+"""An index knows what the logs tell, and reads again what has changed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+import binlogkit as bk
+from binlogkit.errors import WriteError
+from binlogkit.frames.fields.field import arrow_schema
+from binlogkit.frames.fields.ledger import INDEX
+from binlogkit.log.index import Index, Joined, kept, parts_of
+from binlogkit.spark.options import parse_options
+from binlogkit.spark.plan import make_plan
+from binlogkit_fixtures import golden
+from tests.answers.binlogkit_answers.inputs import committed
+
+TWO_FILES = golden.case("8.0-row-full", "transactions")
+INPUTS = committed()
+_IN_USE_AT = 21
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    for path in TWO_FILES.binlogs:
+        shutil.copy(path, folder)
+    return folder
+
+
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
+    """The names of the logs that were read since the last call."""
+    seen: list[str] = []
+
+    def counted(carriers: Any, *args: Any, **keywords: Any) -> Any:
+        seen.extend(carrier.name for carrier in carriers)
+        return parts_of(carriers, *args, **keywords)
+
+    monkeypatch.setattr(kept, "parts_of", counted)
+
+    def told() -> list[str]:
+        found, seen[:] = [Path(name).name for name in seen], []
+        return found
+
+    return told
+
+
+def _facts(joined: Joined) -> list[Any]:
+    places = [
+        (p.part, p.segment, p.events, p.transactions, p.source, p.seen,
+         p.known and (p.known.catalog.tables(), p.known.tracked))
+        for p in joined.positions
+    ]  # fmt: skip
+    return [places, joined.gaps, joined.schemas, joined.decisions, joined.seen.to_set()]
+
+
+@pytest.mark.sampled(16)
+@pytest.mark.parametrize("name", sorted(INPUTS))
+def test_what_is_kept_is_what_was_read(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    item = INPUTS[name]
+    for file, data in {**item.files(), **item.beside}.items():
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).write_bytes(data)
+    monkeypatch.chdir(tmp_path)
+    log = bk.open(list(item.files()), on_damage="report", **item.options)
+    read = Joined(parts_of(log.carriers, log.options, counting=True), log.options)
+    told = Index("index").update(log.carriers, log.options)
+    again = Index("index")
+    assert _facts(Joined(again.parts(log.carriers, log.options), log.options)) == _facts(read)
+    assert told.read + len(told.left) == len(log.carriers)
+    assert again.update(log.carriers, log.options).knew == told.read
+
+
+def test_only_what_is_new_or_has_grown_is_read(
+    logs: Path, tmp_path: Path, reads: Callable[[], list[str]]
+) -> None:
+    first, second = sorted(logs.iterdir())
+    data = second.read_bytes()
+    ends = [r["end_pos"] for r in bk.open(second).event_records()]
+    index = tmp_path / "index"
+    second.write_bytes(data[: ends[len(ends) // 2]])
+    told = Index(index).update(bk.open(logs).carriers)
+    assert (told.knew, told.read, told.left) == (0, 2, {})
+    assert reads() == [first.name, second.name]
+    assert Index(index).update(bk.open(logs).carriers).knew == 2
+    assert reads() == []
+    second.write_bytes(data)
+    shutil.copy(first, logs / "binlog.000009")
+    assert Index(index).update(bk.open(logs).carriers).knew == 1
+    assert reads() == [second.name, "binlog.000009"]
+    table = Index(index).table("logs").to_pylist()
+    assert sorted((Path(r["file"]).name, r["stored_size"]) for r in table) == [
+        (path.name, path.stat().st_size) for path in sorted(logs.iterdir())
+    ]
+
+
+def test_a_log_that_is_closed_since_is_not_read_again_for_its_flag_alone(
+    logs: Path, tmp_path: Path, reads: Callable[[], list[str]]
+) -> None:
+    first = min(logs.iterdir())
+    data = bytearray(first.read_bytes())
+    Index(tmp_path / "index").update(bk.open(first).carriers)
+    reads()
+    data[_IN_USE_AT] ^= 1
+    first.write_bytes(data)
+    assert Index(tmp_path / "index").update(bk.open(first).carriers).knew == 1
+    data[-30] ^= 1
+    first.write_bytes(data)
+    assert Index(tmp_path / "index").unknown(bk.open(first).carriers) == [0]
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda folder: (folder / "index.json").write_text("{"),
+        lambda folder: (folder / "index.json").write_text('{"version": 1, "batches": [1]}'),
+        lambda folder: (folder / "index.json").write_text(
+            (folder / "index.json").read_text().replace('"version": 1', '"version": 0')
+        ),
+        lambda folder: next((folder / "definitions").iterdir()).unlink(),
+        lambda folder: next((folder / "logs").iterdir()).write_bytes(b"PAR1 no more PAR1"),
+    ],
+)
+def test_an_index_that_is_spoilt_knows_nothing(
+    spoil: Callable[[Path], object], logs: Path, tmp_path: Path, reads: Callable[[], list[str]]
+) -> None:
+    carriers, folder = bk.open(logs).carriers, tmp_path / "index"
+    Index(folder).update(carriers)
+    whole = _facts(Joined(Index(folder).parts(carriers)))
+    reads()
+    spoil(folder)
+    assert _facts(Joined(Index(folder).parts(carriers))) == whole
+    assert len(reads()) == 2
+
+
+def test_damaged_logs_are_kept_and_named_each_time(logs: Path, tmp_path: Path) -> None:
+    first = min(logs.iterdir())
+    data = bytearray(first.read_bytes())
+    data[len(data) // 2] ^= 0xFF
+    first.write_bytes(data)
+    carriers = bk.open(logs).carriers
+    for knew in (0, 2):
+        told = Index(tmp_path / "index").update(carriers)
+        assert (told.knew, told.left) == (knew, {})
+        assert list(told.damaged) == [str(first)] and "CRC32" in told.damaged[str(first)]
+    parts = list(Index(tmp_path / "index").parts(carriers))
+    assert [bool(part.damages) for part in parts] == [True, False]
+    assert parts[0].damages[0].offset <= len(data) // 2
+
+
+def test_what_is_no_log_file_is_not_kept(logs: Path, tmp_path: Path) -> None:
+    text = tmp_path / "events.txt"
+    text.write_text("no log")
+    carriers = [*bk.open([logs, text]).carriers]
+    told = Index(tmp_path / "index").update(carriers)
+    assert (told.read, list(told.left)) == (2, [str(text)])
+    assert Index(tmp_path / "index").unknown(carriers) == [2]
+
+
+def test_a_log_is_known_by_its_place_however_it_is_named(
+    logs: Path, tmp_path: Path, reads: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(logs)
+    names = sorted(path.name for path in logs.iterdir())
+    bk.index(names, tmp_path / "index")
+    reads()
+    parts = list(Index(tmp_path / "index").parts(bk.open(logs).carriers))
+    assert reads() == []
+    assert [part.names for part in parts] == [(str(logs / name),) for name in names]
+    assert [file.name for part in parts for file in part.alone.files] == bk.open(logs).files
+
+
+def test_many_updates_are_united(logs: Path, tmp_path: Path) -> None:
+    source, folder = min(logs.iterdir()), tmp_path / "index"
+    for i in range(40):
+        shutil.copy(source, logs / f"other.{i:06}")
+        Index(folder).update(bk.open(logs / f"other.{i:06}").carriers)
+    batches = json.loads((folder / "index.json").read_text())["batches"]
+    assert len(batches) < 33
+    for name in INDEX:
+        assert {path.stem for path in (folder / name).iterdir()} == set(batches)
+    assert Index(folder).table("logs").num_rows == 40
+
+
+def test_other_programs_read_the_tables(logs: Path, tmp_path: Path) -> None:
+    """DuckDB, and Arrow without us: all that lies there counts."""
+    log, folder = bk.open(logs), tmp_path / "index"
+    Index(folder).update(log.carriers)
+    for name in INDEX:
+        found = pq.read_table(folder / name)
+        assert found.schema.equals(arrow_schema(INDEX[name]), check_metadata=False), name
+    with duckdb.connect() as connection:
+        counted = connection.sql(
+            f"select op, sum(rows) from '{folder}/changes/*.parquet' group by op order by op"
+        ).fetchall()
+        (transactions,) = connection.sql(
+            f"select count(*), sum(inserts) from '{folder}/transactions/*.parquet'"
+        ).fetchall()
+    rows = log.rows(engine="pyarrow")
+    counts = rows.group_by("op").aggregate([("op", "count")]).to_pylist()
+    assert counted == sorted((c["op"], c["op_count"]) for c in counts)
+    inserts = pc.sum(pc.equal(rows["op"], "insert")).as_py()
+    assert transactions == (log.transactions(engine="pyarrow").num_rows, inserts)
+
+
+def test_a_plan_through_an_index_reads_no_log(
+    logs: Path, tmp_path: Path, reads: Callable[[], list[str]]
+) -> None:
+    given = {"path": str(logs), "table": "bank.account"}
+    plain = make_plan(parse_options(given))
+    Index(tmp_path / "index").update(bk.open(logs).carriers)
+    reads()
+    plan = make_plan(parse_options({**given, "index": str(tmp_path / "index")}))
+    assert reads() == []
+    assert plan.changes == plain.changes and plan.scan.columns == plain.scan.columns
+    assert [(s.files, s.start, s.stop, s.events) for s in plan.splits] == [
+        (s.files, s.start, s.stop, s.events) for s in plain.splits
+    ]
+
+
+def test_a_folder_that_cannot_be_written(logs: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(WriteError, match="file"):
+        Index(tmp_path / "file" / "index").update(bk.open(logs).carriers)

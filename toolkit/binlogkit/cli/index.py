@@ -1,0 +1,32 @@
+"""``binlogkit index``: what logs tell, kept in a folder, so that they need not be read for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from binlogkit.cli.options import input_options, open_input
+from binlogkit.cli.status import FINDINGS, WELL, complain, note
+from binlogkit.log.index import Index
+
+
+@click.command("index")
+@input_options
+@click.option("--out", required=True, metavar="DIR", help="The index: made, or brought up to date.")
+def command(out: str, **arguments: Any) -> int:
+    """Read logs that DIR does not know as they lie there, and keep what they tell.
+
+    DIR then holds Parquet tables of the logs, their transactions, what each changed, and what tells
+    of tables (docs/index.md). A log is read again where its name, its size or either of its ends
+    has changed. Logs that are damaged, or cannot be
+    kept, are named, and the exit status is 1.
+    """
+    log = open_input(arguments)
+    told = Index(out).update(log.carriers, log.options)
+    note(f"{told.knew} logs known, {told.read} read")
+    for file, reason in told.left.items():
+        complain(f"{file} is not kept: {reason}")
+    for file, damage in told.damaged.items():
+        complain(f"{file} is damaged at {damage}")
+    return FINDINGS if told.left or told.damaged else WELL

@@ -1,0 +1,307 @@
+"""Parts as tables, and tables as parts: what an index keeps of each log.
+
+The tables' columns are declared in ``frames/fields`` (docs/index.md). Statements and table maps are
+kept as their events' bytes, too, and read from those again, so that nothing is lost on the way.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, fields, replace
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+
+from binlogkit import errors
+from binlogkit.errors import DamageError
+from binlogkit.events.format_description import FormatDescription, StartV3
+from binlogkit.events.gtid_set import GtidSet
+from binlogkit.events.query import ExecuteLoadQuery, Query
+from binlogkit.events.reader import EventParser
+from binlogkit.events.table_map import TableMap
+from binlogkit.frames.fields.field import arrow_schema, names, to_table
+from binlogkit.frames.fields.ledger import INDEX
+from binlogkit.log.index.part import Body, Part, Said
+from binlogkit.log.index.segments import Segment
+from binlogkit.rows.gtid_ledger import GtidLedger
+from binlogkit.rows.losses import Loss
+from binlogkit.rows.series import Head
+from binlogkit.rows.soundness import Alone, FileFacts, Finding, Grade, Place
+from binlogkit.rows.soundness.alone import Unread
+from binlogkit.rows.soundness.finding import finding
+from binlogkit.rows.transactions import Outcome
+from binlogkit.sources.raw import EventHeader, RawEvent
+
+#: The tables of an index by name.
+Tables: TypeAlias = dict[str, pa.Table]
+Record: TypeAlias = dict[str, Any]
+
+_PLAIN = (
+    "server_id", "server_version", "version", "relay", "foreign", "in_use", "loose", "events",
+    "size", "first_timestamp", "last_timestamp", "next_name", "ended", "damages", "alone",
+    "anonymous",
+)  # fmt: skip
+_INTERVAL = re.compile(r"(-?\d+)(?:-(-?\d+))?")
+_LOSS = tuple(field.name for field in fields(Loss))
+
+
+def can_be_kept(part: Part) -> bool:
+    """Whether a part can be kept: what has no format description is read each time."""
+    begins = bool(part.said) and isinstance(part.said[0].body, str)
+    return part.head is not None and part.unreadable is None and begins
+
+
+def to_tables(key: str, part: Part, stamps: Iterable[Record]) -> Tables:
+    """The tables of a part; ``key``: its name in the index; ``stamps``: of each of its files what
+    tells whether it has changed, and when it was read."""
+    records = {
+        "logs": list(_logs(part, list(stamps))),
+        "segments": [
+            {"pos": s.pos, "event": s.events, "tx": s.transactions} for s in part.segments
+        ],
+        "definitions": [_definition(said) for said in part.said],
+        "findings": [_finding(one, at) for one, at in part.alone.findings],
+        "losses": [_loss(loss) for loss in part.alone.losses],
+        "unread": [asdict(unread) for unread in part.alone.unread],
+        "damages": [_damage(error) for error in part.damages],
+        "xa": list(_xa(part)),
+    }
+    tables = {
+        name: to_table(({"part": key, **record} for record in found), INDEX[name])
+        for name, found in records.items()
+    }
+    for name, table in part.ledger.items():
+        column = pa.repeat(pa.scalar(key), table.num_rows)
+        tables[name] = table.add_column(0, "part", column).select(names(INDEX[name]))
+        tables[name] = tables[name].cast(arrow_schema(INDEX[name]))
+    return tables
+
+
+def to_parts(tables: Mapping[str, pa.Table], files: Mapping[str, Sequence[str]]) -> dict[str, Part]:
+    """The parts in tables, by their names; their transactions and changes stay where they are.
+
+    ``files``: what the logs of each are called now; a part that has none is left out.
+    """
+    of = {name: _by_part(tables[name]) for name in INDEX if name in tables}
+    found: dict[str, Part] = {}
+    for key, logs in of["logs"].items():
+        if key in files:
+            now = dict(zip((log["file"] for log in logs), files[key], strict=True))
+            own = {name: _renamed(known.get(key, []), now) for name, known in of.items()}
+            found[key] = _part(own["logs"], own)
+    return found
+
+
+def _renamed(records: list[Record], files: Mapping[str, str]) -> list[Record]:
+    """Records with their files called otherwise."""
+    return [r | {"file": files[r["file"]]} if "file" in r else r for r in records]
+
+
+def _by_part(table: pa.Table) -> dict[str, list[Record]]:
+    """A table's records by their part, in the order that they stand in."""
+    pairs = groupby(table.to_pylist(), itemgetter("part"))
+    return {key: list(found) for key, found in pairs}
+
+
+# ---- logs -------------------------------------------------------------------------------------
+
+
+def _logs(part: Part, stamps: list[Record]) -> Iterator[Record]:
+    assert part.head is not None
+    for i, (facts, stamp) in enumerate(zip(part.alone.files, stamps, strict=True)):
+        yield {
+            "number": i,
+            **stamp,
+            **{name: getattr(facts, name) for name in _PLAIN},
+            "file": facts.name,
+            "source": part.head.source,
+            "begun": part.head.begun,
+            "part_events": part.events,
+            "part_transactions": part.transactions,
+            "starts": part.alone.starts.get(facts.name),
+            "stop": part.stop,
+            "checksums": json.dumps(facts.checksums),
+            "previous_gtids": None if facts.previous is None else str(facts.previous),
+            "gtids": str(facts.gtids.to_set()),
+            "ended_gtids": str(part.gtids),
+            "intact_gtids": str(part.intact),
+            "repeated_gtids": str(part.alone.repeated),
+            "rotated": part.rotated,
+            "servers": list(facts.servers),
+            "ends_in": list(facts.ends_in),
+            "goes_on": part.goes_on,
+        }
+
+
+def _facts(record: Record) -> FileFacts:
+    previous = record["previous_gtids"]
+    return FileFacts(
+        record["file"],
+        **{name: record[name] for name in _PLAIN},
+        checksums=Counter(json.loads(record["checksums"])),
+        previous=None if previous is None else _gtids(previous),
+        gtids=GtidLedger(_gtids(record["gtids"])),
+        servers=dict.fromkeys(record["servers"]),
+        ends_in=tuple(record["ends_in"]),
+    )
+
+
+def _gtids(text: str) -> GtidSet:
+    """A set from its text; damaged logs have numbers that no server gives."""
+    intervals: dict[str, list[tuple[int, int]]] = {}
+    for part in filter(None, text.split(",")):
+        sid, *pieces = part.strip().split(":")
+        key = sid
+        for piece in pieces:
+            match = _INTERVAL.fullmatch(piece)
+            if match is None:
+                key = f"{sid}:{piece}"
+            else:
+                first = int(match[1])
+                intervals.setdefault(key, []).append((first, int(match[2] or first)))
+    return GtidSet(intervals)
+
+
+def _part(logs: list[Record], of: Mapping[str, list[Record]]) -> Part:
+    files = tuple(map(_facts, logs))
+    first, last = logs[0], logs[-1]
+    said = tuple(_said(of["definitions"], first["file"]))
+    xa = of["xa"]
+    prepared = [x for x in xa if x["outcome"] == Outcome.PREPARED]
+    decided = [x for x in xa if x["outcome"] != Outcome.PREPARED]
+    alone = Alone(
+        files,
+        {r["file"]: r["starts"] for r in logs if r["starts"] is not None},
+        first["part_events"],
+        tuple((_found(r), r["event"]) for r in of["findings"]),
+        tuple(Unread(**{k: v for k, v in r.items() if k != "part"}) for r in of["unread"]),
+        tuple(_lost(r) for r in of["losses"]),
+        {r["xa"]: _place(r) for r in prepared},
+        {_place(r): r["xa"] for r in decided},
+        _gtids(first["repeated_gtids"]),
+    )
+    head = Head(
+        first["file"], first["source"], first["server_id"], first["relay"], first["begun"],
+        files[0].previous,
+    )  # fmt: skip
+    return Part(
+        tuple(file.name for file in files),
+        alone,
+        head,
+        alone.events,
+        first["part_transactions"],
+        tuple(Segment(r["pos"], r["event"], r["tx"]) for r in of["segments"]),
+        last["stop"],
+        said,
+        _gtids(first["ended_gtids"]),
+        _gtids(first["intact_gtids"]),
+        last["next_name"],
+        last["rotated"],
+        {r["xa"]: r["tx"] for r in prepared},
+        {
+            r["xa"]: (Outcome(r["outcome"]), r["file"], r["transaction_pos"])
+            for r in decided
+            if r["transaction_pos"] is not None
+        },
+        damages=tuple(_error(r) for r in of["damages"]),
+        goes_on=last["goes_on"],
+    )
+
+
+# ---- what was said of tables ------------------------------------------------------------------
+
+
+def _definition(said: Said) -> Record:
+    raw, body = said.raw, said.body
+    record: Record = {
+        "event": said.event, "pos": raw.pos, "inner": raw.inner, "code": raw.header.type_code,
+        "timestamp": raw.header.timestamp, "server_id": raw.header.server_id,
+        "version": raw.version, "body": raw.body,
+    }  # fmt: skip
+    if isinstance(body, TableMap):
+        record |= {"db": body.db, "table": body.table}
+    elif not isinstance(body, str):
+        record |= {"db": body.schema, "statement": body.query}
+    return record
+
+
+def _said(records: Iterable[Record], file: str) -> Iterator[Said]:
+    def failed(error: DamageError) -> None:
+        raise error
+
+    parser = EventParser(failed)
+    for r in records:
+        header = EventHeader(r["timestamp"], r["code"], r["server_id"], 0, 0, 0)
+        raw = RawEvent(file, r["pos"], header, r["body"], inner=r["inner"], version=r["version"])
+        body: object = parser.parse(raw).body
+        if isinstance(body, (FormatDescription, StartV3)):
+            body = body.server_version
+        assert isinstance(body, (str, Query, ExecuteLoadQuery, TableMap))
+        told: Body = body
+        yield Said(r["event"], raw, told)
+
+
+# ---- damage, findings, losses, XA --------------------------------------------------------------
+
+
+def _damage(error: DamageError) -> Record:
+    return {
+        "file": error.file, "pos": error.offset, "error": type(error).__name__,
+        "field": error.field, "reason": error.reason,
+    }  # fmt: skip
+
+
+def _error(record: Record) -> DamageError:
+    kind: type[DamageError] = getattr(errors, record["error"])
+    return kind(record["file"], record["pos"], record["reason"], record["field"])
+
+
+def _finding(one: Finding, at: int) -> Record:
+    place = asdict(one.place)
+    place["number"] = place.pop("event")
+    return {
+        "event": at, "grade": str(one.grade), "code": one.code, "found": one.found, **place,
+        "tables": None if one.tables is None else sorted(one.tables),
+    }  # fmt: skip
+
+
+def _found(record: Record) -> Finding:
+    grade = Grade(record["grade"])
+    told = finding(record["code"], _place(record), record["found"], grade=grade)
+    return replace(told, tables=record["tables"] and frozenset(record["tables"]))
+
+
+def _place(record: Record) -> Place:
+    return Place(
+        record["file"], record["pos"], record["end_pos"], record["inner"], record["number"],
+        record["type"], record["gtid"],
+    )  # fmt: skip
+
+
+def _loss(loss: Loss) -> Record:
+    record = {name: getattr(loss, name) for name in _LOSS}
+    return record | {"type": loss.event, "event": loss.ordinal}
+
+
+def _lost(record: Record) -> Loss:
+    known = {name: record[name] for name in _LOSS if name in record}
+    return Loss(**known | {"event": record["type"], "ordinal": record["event"]})
+
+
+def _xa(part: Part) -> Iterator[Record]:
+    for xa, at in part.alone.prepared.items():
+        yield {"xa": xa, "outcome": str(Outcome.PREPARED), "tx": part.prepared.get(xa), **_at(at)}
+    for at, xa in part.alone.decided.items():
+        outcome, _, pos = part.decided.get(xa, (Outcome.COMMITTED, at.file, None))
+        yield {"xa": xa, "outcome": str(outcome), "transaction_pos": pos, **_at(at)}
+
+
+def _at(place: Place) -> Record:
+    found = asdict(place)
+    found["number"] = found.pop("event")
+    return found

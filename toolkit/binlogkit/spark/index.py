@@ -1,0 +1,143 @@
+"""An index of logs (log/index), made by Spark's tasks: the driver reads none of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from binlogkit.log.index import Index, Updated, parts_of
+from binlogkit.log.index.kept import Stamp, place_of, stamp_of
+from binlogkit.log.index.part import beside
+from binlogkit.log.opening import open_log
+from binlogkit.sources.carriers import Carrier, resolve
+from binlogkit.sources.keyring import KeyFiles, key_files
+from binlogkit.spark.workers import own_interpreter
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
+#: Bytes of logs that one task reads, at least, unless a log alone has more.
+TASK_BYTES = 256 << 20
+_Batches = dict[str, dict[str, list[Stamp]]]
+
+
+def index(
+    spark: SparkSession,
+    paths: str | Path | Iterable[str | Path],
+    out: str | Path,
+    *,
+    keyring: str | Path | None = None,
+    key_file: str | Path | None = None,
+    task_bytes: int = TASK_BYTES,
+) -> Updated:
+    """Bring an index up to date: each task reads some of the logs that it does not know.
+
+    ``paths``: what :func:`binlogkit.open` takes, but for bytes and files that are open; ``out``: a
+    folder that the driver and all workers share, as the logs are; ``task_bytes``: of logs that a
+    task reads at least. The driver looks at the ends of each log only. Relay logs that go on inside
+    a transaction, which belong together, it reads itself. Errors: InputError, EmptyInputError,
+    WriteError.
+    """
+    named = paths if isinstance(paths, (str, Path)) else list(paths)
+    carriers = open_log(named, keyring=keyring, key_file=key_file).carriers
+    kept = Index(out)
+    fresh = kept.unknown(carriers)
+    tasks = list(_tasks([carriers[i] for i in fresh], task_bytes))
+    keys = key_files(keyring, key_file)
+    batches, left, going_on = _run(spark, tasks, str(kept.folder.absolute()), keys)
+    kept.commit(batches, {place_of(carriers[i]) for i in fresh})
+    for first, end in _chains(carriers, going_on):
+        chain = carriers[first:end]
+        kept.commit({}, {place_of(carrier) for carrier in chain})
+        told = kept.update(chain)
+        others = {place_of(carrier) for carrier in chain}
+        left = {file: why for file, why in left.items() if file not in others} | told.left
+    return kept.updated(carriers, len(fresh), left)
+
+
+def _tasks(carriers: Sequence[Carrier], least: int) -> Iterator[list[str]]:
+    """The logs that each task reads, by what opens them."""
+    found: list[str] = []
+    size = 0
+    for carrier in carriers:
+        found.append(place_of(carrier))
+        size += carrier.size or least
+        if size >= least:
+            yield found
+            found, size = [], 0
+    if found:
+        yield found
+
+
+def _run(
+    spark: SparkSession, tasks: Sequence[list[str]], folder: str, keys: KeyFiles
+) -> tuple[_Batches, dict[str, str], set[str]]:
+    """What the tasks wrote; the logs that cannot be kept, and why; and those that go on."""
+    batches: _Batches = {}
+    left: dict[str, str] = {}
+    going_on: set[str] = set()
+    if not tasks:
+        return batches, left, going_on
+    work = _worker(folder, keys)
+    rows = [(json.dumps(task),) for task in tasks]
+    with own_interpreter(spark):
+        frame = spark.createDataFrame(rows, "task string").repartition(len(tasks))
+        done = frame.mapInArrow(work, "told string").collect()
+    for (told,) in done:
+        found: Mapping[str, Any] = json.loads(told)
+        for batch, parts in found["batches"].items():
+            batches[batch] = {part: [Stamp(**s) for s in of] for part, of in parts.items()}
+        left |= found["left"]
+        going_on |= set(found["going_on"])
+    return batches, left, going_on
+
+
+def _worker(folder: str, keys: KeyFiles) -> Any:
+    """What a task does with the texts of its rows."""
+
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        for batch in batches:
+            told = [
+                json.dumps(_read(json.loads(task), folder, keys)) for task in batch[0].to_pylist()
+            ]
+            yield pa.RecordBatch.from_pydict({"told": pa.array(told, pa.string())})
+
+    return work
+
+
+def _read(task: list[str], folder: str, keys: KeyFiles) -> dict[str, Any]:
+    """Read the logs of one task and write a batch of what they tell."""
+    carriers = resolve(list(task), keys)
+    stamps = {carrier.name: stamp_of(carrier) for carrier in carriers}
+    going_on: list[str] = []
+
+    def parts() -> Iterator[Any]:
+        for part in parts_of(carriers, counting=True):
+            if part.goes_on and part.names[-1] == carriers[-1].name:
+                going_on.extend(part.names)
+            yield part
+
+    batches, left = Index(folder).write(parts(), stamps)
+    found = {
+        b: {p: [asdict(s) for s in of] for p, of in parts.items()} for b, parts in batches.items()
+    }
+    return {"batches": found, "left": left, "going_on": going_on}
+
+
+def _chains(carriers: Sequence[Carrier], going_on: set[str]) -> Iterator[tuple[int, int]]:
+    """Logs of which the first goes on in the next: the first, and the one after the last."""
+    at = 0
+    while at < len(carriers):
+        end = at + 1
+        if carriers[at].name in going_on:
+            while end < len(carriers) and beside(*carriers[end - 1 : end + 1]):
+                end += 1
+            if end > at + 1:
+                yield at, end
+        at = end
