@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import zip_longest
+from itertools import compress, zip_longest
 from typing import TYPE_CHECKING
 
 from binlogkit.events.gtid_set import GtidSet
@@ -20,6 +20,7 @@ from binlogkit.frames.tables import united
 from binlogkit.log import open_log
 from binlogkit.log.index import Index, Joined, Known, Part, parts_of
 from binlogkit.log.index.part import SEGMENT
+from binlogkit.log.index.selecting import selected
 from binlogkit.rows.options import ReadOptions, Start
 from binlogkit.rows.prepared import Decision
 from binlogkit.rows.reading import Reading
@@ -123,10 +124,14 @@ def make_plan(asked: ScanOptions, *, unite: bool = True) -> Plan:
     if asked.index is None:
         found = parts_of(log.carriers, log.options, segment=min(size, SEGMENT))
     else:
-        found = Index(asked.index).parts(log.carriers, log.options)
+        found = Index(asked.index).parts(log.carriers, log.options, ledger=["changes"])
     parts = list(found)
     joined = Joined(parts, log.options, sources=wanted.sources, size=size, cuts=asked.of_rows)
     splits, gaps = _splits(log.carriers, parts, joined), tuple(joined.gaps)
+    if asked.of_rows:
+        chosen = selected(joined.positions, parts, wanted)
+        # Spark reads a partition of no split where there is none.
+        splits = tuple(compress(splits, chosen)) or splits[:1]
     if asked.kind == "gaps":
         splits = (replace(splits[0], gaps=gaps), *splits[1:])
     versions = [

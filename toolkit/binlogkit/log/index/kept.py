@@ -21,11 +21,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from binlogkit.errors import InputError, WriteError
+from binlogkit.errors import BinlogKitError, InputError, WriteError
 from binlogkit.frames.fields.field import arrow_schema
 from binlogkit.frames.fields.ledger import INDEX
 from binlogkit.log.index.part import Part, parts_of
-from binlogkit.log.index.stored import Tables, can_be_kept, to_parts, to_tables
+from binlogkit.log.index.stored import TOLD, Tables, can_be_kept, to_parts, to_tables
 from binlogkit.rows.options import ReadOptions
 from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.carriers.carrier import reason_of
@@ -38,8 +38,6 @@ _LOOKED_AT = 4096  # bytes at both ends of a log
 _FLAGS = 4 + 17  # where the first event's flags stand in a log
 _IN_USE = 0x01
 _MOST_BATCHES = 32
-#: The tables that say where logs begin and what is known there.
-_OF_PARTS = tuple(name for name in INDEX if name not in ("transactions", "changes"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,12 +124,18 @@ class Index:
         return [i for first, end, part in known if not part for i in range(first, end)]
 
     def parts(
-        self, carriers: Sequence[Carrier], options: ReadOptions | None = None
+        self,
+        carriers: Sequence[Carrier],
+        options: ReadOptions | None = None,
+        ledger: Sequence[str] = (),
     ) -> Iterator[Part]:
-        """The parts of logs in their order, read where they are not known as they lie there."""
+        """The parts of logs in their order, read where they are not known as they lie there.
+
+        ``ledger``: the tables of it that those which are known have.
+        """
         known = _known_ones(list(map(_stamp_or_none, carriers)), self._known())
         names = [carrier.name for carrier in carriers]
-        stored = self._read({part: names[first:end] for first, end, part in known})
+        stored = self._read({part: names[first:end] for first, end, part in known}, ledger)
         for first, end, key in known:
             part = stored.get(key)
             if part is not None:
@@ -139,7 +143,7 @@ class Index:
             else:
                 yield from parts_of(carriers[first:end], options)
 
-    def _read(self, files: Mapping[str, Sequence[str]]) -> dict[str, Part]:
+    def _read(self, files: Mapping[str, Sequence[str]], ledger: Sequence[str]) -> dict[str, Part]:
         """Parts, whose logs are called otherwise now."""
         found: dict[str, Part] = {}
         for batch, parts in self._batches.items():
@@ -147,11 +151,11 @@ class Index:
             if not wanted:
                 continue
             try:
-                tables = {name: self._table(batch, name) for name in _OF_PARTS}
+                tables = {name: self._table(batch, name) for name in (*TOLD, *ledger)}
                 chosen = pa.array(wanted)
                 own = {name: _those(table, chosen) for name, table in tables.items()}
                 found |= to_parts(own, files)
-            except (OSError, pa.ArrowException, KeyError, ValueError):
+            except (OSError, pa.ArrowException, BinlogKitError, KeyError, ValueError):
                 continue  # its logs are read again
         return found
 

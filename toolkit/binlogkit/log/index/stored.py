@@ -11,11 +11,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields, replace
-from itertools import groupby
+from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import Any, TypeAlias
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from binlogkit import errors
 from binlogkit.errors import DamageError
@@ -37,6 +38,10 @@ from binlogkit.rows.soundness.finding import finding
 from binlogkit.rows.transactions import Outcome
 from binlogkit.sources.raw import EventHeader, RawEvent
 
+#: The tables of what transactions did.
+LEDGER = ("transactions", "changes")
+#: All others.
+TOLD = tuple(name for name in INDEX if name not in LEDGER)
 #: The tables of an index by name.
 Tables: TypeAlias = dict[str, pa.Table]
 Record: TypeAlias = dict[str, Any]
@@ -83,18 +88,29 @@ def to_tables(key: str, part: Part, stamps: Iterable[Record]) -> Tables:
 
 
 def to_parts(tables: Mapping[str, pa.Table], files: Mapping[str, Sequence[str]]) -> dict[str, Part]:
-    """The parts in tables, by their names; their transactions and changes stay where they are.
+    """The parts in tables, by their names; with as much of their ledger as is there.
 
     ``files``: what the logs of each are called now; a part that has none is left out.
     """
-    of = {name: _by_part(tables[name]) for name in INDEX if name in tables}
+    of = {name: _by_part(tables[name]) for name in TOLD}
+    ledgers = {name: _ledgers(tables[name]) for name in LEDGER if name in tables}
     found: dict[str, Part] = {}
     for key, logs in of["logs"].items():
         if key in files:
             now = dict(zip((log["file"] for log in logs), files[key], strict=True))
             own = {name: _renamed(known.get(key, []), now) for name, known in of.items()}
-            found[key] = _part(own["logs"], own)
+            ledger = {name: known.get(key, tables[name][:0]) for name, known in ledgers.items()}
+            found[key] = replace(_part(own["logs"], own), ledger=ledger)
     return found
+
+
+def _ledgers(table: pa.Table) -> dict[str, pa.Table]:
+    """A table's rows by their part, which stand together."""
+    column = table.column("part").combine_chunks()
+    runs = pc.run_end_encode(column)
+    ends = pairwise([0, *runs.run_ends.to_pylist()])
+    keys = runs.values.to_pylist()
+    return {key: table.slice(a, b - a) for key, (a, b) in zip(keys, ends, strict=True)}
 
 
 def _renamed(records: list[Record], files: Mapping[str, str]) -> list[Record]:
