@@ -67,6 +67,18 @@ reading_options = _apply(
         help="A file with one binary log key, 32 bytes or 64 hex digits "
         "(else environment variable BINLOGKIT_KEY_FILE).",
     ),
+    click.option(
+        "--storage-options",
+        metavar="FILE",
+        help="JSON of what opens URLs, credentials among it "
+        "(else environment variable BINLOGKIT_STORAGE_OPTIONS: JSON, or such a file).",
+    ),
+    click.option(
+        "--storage-option",
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="One of them, not a secret: others can read command lines (repeatable).",
+    ),
     click.option("--charset", help="Character set of text whose own nothing tells."),
     click.option(
         "--on-damage",
@@ -186,9 +198,19 @@ def open_input(arguments: dict[str, Any]) -> Any:
         raise UsageError("no file is named")
     log = open_log(
         files if isinstance(files, bytes) else list(files),
+        storage_options=_storage_of(arguments),
         **{name: arguments.pop(name) for name in _READING},
     )
     return with_progress(log)
+
+
+def _storage_of(arguments: dict[str, Any]) -> Any:
+    """Take the options of object stores out: a file's or the environment's, and single ones."""
+    from binlogkit.sources.carriers.storage import from_file, storage_options, with_pairs
+
+    path, pairs = arguments.pop("storage_options"), arguments.pop("storage_option")
+    given = from_file(path) if path is not None else None
+    return with_pairs(storage_options(given), pairs)
 
 
 def filters_of(arguments: dict[str, Any]) -> FilterArgs:

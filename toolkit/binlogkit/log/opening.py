@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,8 @@ from binlogkit.log.log import Log
 from binlogkit.rows.options import ReadOptions
 from binlogkit.rows.schema import Origin
 from binlogkit.sources.carriers import Source, resolve
+from binlogkit.sources.carriers.storage import StorageOptions
+from binlogkit.sources.carriers.storage import storage_options as given_options
 from binlogkit.sources.keyring import key_files
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ def open_log(
     key_file: str | Path | None = None,
     threads: int | None = None,
     duplicates: str = "drop",
+    storage_options: Mapping[str, Any] | StorageOptions | None = None,
 ) -> Log:
     """A log, or several in order.
 
@@ -46,12 +49,15 @@ def open_log(
     ``threads``: that decode row changes, 1 for none beside the caller's (else
     BINLOGKIT_THREADS, else one per processor up to four): what comes, in which order, is the
     same with any number; ``duplicates``: of a transaction whose GTID was read before in another
-    log, or twice in one, ``drop`` or ``keep`` what comes later.
+    log, or twice in one, ``drop`` or ``keep`` what comes later; ``storage_options``: what fsspec
+    opens URLs with, credentials among it (else the environment variable
+    BINLOGKIT_STORAGE_OPTIONS, JSON or the name of a file of it): no value of it is ever shown.
     Errors: InputError, EmptyInputError, UsageError.
     """
     if on_damage not in ("stop", "report"):
         raise UsageError(f"on_damage is stop or report, not {on_damage!r}")
-    carriers = resolve(source, key_files(keyring, key_file))
+    keys = key_files(keyring, key_file)
+    carriers = resolve(source, keys, given_options(storage_options))
     if duplicates not in ("drop", "keep"):
         raise UsageError(f"duplicates is drop or keep, not {duplicates!r}")
     catalog, origin = _catalog(schema, schema_from)

@@ -29,7 +29,7 @@ underscores:
     a folder that ``binlogkit index``, or :func:`index` on the cluster, has made of the logs: the
     driver then reads only those that it does not know
 ``schema``, ``schemaFrom``, ``charset``, ``onDamage``, ``name``, ``duplicates``, ``keyring``,
-``keyFile``
+``keyFile``, ``storageOptions`` (JSON)
     as the arguments of :func:`binlogkit.open`; with ``onDamage=report`` the frame of
     ``records=damages`` holds what was gone past
 

@@ -15,6 +15,7 @@ from typing import Any, cast
 from binlogkit.errors import UsageError
 from binlogkit.rows.filter_args import RowFilterArgs
 from binlogkit.rows.filters import Filters
+from binlogkit.sources.carriers.storage import StorageOptions, parsed
 from binlogkit.sources.keyring import KeyFiles, key_files
 
 # What the source can give; see spark/kinds.py.
@@ -25,6 +26,7 @@ KINDS = (
 #: The arguments of :func:`binlogkit.open` that a scan has.
 READING = (
     "schema", "schema_from", "charset", "on_damage", "name", "duplicates", "keyring", "key_file",
+    "storage_options",
 )  # fmt: skip
 SPLIT_BYTES = 64 << 20
 _LOCAL_URI = re.compile(r"^file:(?://)?(?=/[^/])")
@@ -37,9 +39,10 @@ class ScanOptions:
 
     ``filters``: keywords of :meth:`Filters.build`; ``schema``: path of a SQL file; ``schema_from``:
     a live server; ``name``: of the logs' server; ``duplicates``: see ReadOptions; ``kind``: one of
-    :data:`KINDS`; ``keyring``, ``key_file``: names of files; ``index``: a folder with
-    what logs tell (log/index), so that the plan is made without reading those; ``split_bytes``: of
-    a log, behind which another split of it begins where a transaction does.
+    :data:`KINDS`; ``keyring``, ``key_file``: names of files; ``index``: a folder with what logs
+    tell (log/index), so that the plan is made without reading those; ``storage_options``: what
+    opens URLs; ``split_bytes``: of a log, behind which another split of it begins where a
+    transaction does.
     """
 
     paths: tuple[str, ...]
@@ -55,6 +58,7 @@ class ScanOptions:
     keyring: str | None = None
     key_file: str | None = None
     index: str | None = None
+    storage_options: StorageOptions | None = None
     split_bytes: int = SPLIT_BYTES
 
     @property
@@ -85,6 +89,8 @@ def parse_options(options: Mapping[str, str]) -> ScanOptions:
     plain: dict[str, Any] = {name: given[name] for name in _PLAIN if name in given}
     if "split_bytes" in plain:
         plain["split_bytes"] = _integer("splitBytes", plain["split_bytes"])
+    if "storage_options" in plain:
+        plain["storage_options"] = parsed(plain["storage_options"], "storageOptions")
     scan = ScanOptions(
         paths=_paths(given),
         kind=given.get("records", "rows"),

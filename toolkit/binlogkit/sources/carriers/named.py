@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 import shutil
 import sys
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, BinaryIO, TypeAlias, cast
 
 from binlogkit.errors import EmptyInputError, InputError
 from binlogkit.sources.carriers.carrier import Carrier, is_log, shown
+from binlogkit.sources.carriers.storage import NO_OPTIONS, StorageOptions
 from binlogkit.sources.carriers.urls import GLOB, from_url, index_names, is_url, natural_key, some
 from binlogkit.sources.keyring import KeyFiles
 from binlogkit.sources.layers import Layer, read_into
@@ -32,36 +34,39 @@ _SPOOL_IN_MEMORY = 64 << 20
 Source: TypeAlias = "str | Path | bytes | bytearray | BinaryIO | Iterable[Source]"
 
 
-def resolve(source: Source, keys: KeyFiles | None = None) -> list[Carrier]:
+def resolve(
+    source: Source, keys: KeyFiles | None = None, storage: StorageOptions = NO_OPTIONS
+) -> list[Carrier]:
     """The logs that ``source`` names, in the order they are to be read.
 
-    A folder gives its binary logs, a ``.index`` file the logs beside it that it lists, a glob its
-    matches, each in the order of their names with numbers compared as numbers; ``keys``: where the
-    keys of encrypted ones are. Errors: :class:`InputError`, :class:`EmptyInputError` where there is
-    no log in it.
+    A folder gives its binary logs, or, if it has none, those of all folders below it, one folder
+    after the other; a ``.index`` file the logs beside it that it lists, a glob its matches, each in
+    the order of their names with numbers compared as numbers; ``keys``: where the keys of encrypted
+    ones are; ``storage``: what opens URLs. Errors: :class:`InputError`, :class:`EmptyInputError`
+    where there is no log in it.
     """
-    found = _resolve(source)
+    found = _resolve(source, storage)
     return [replace(carrier, keys=keys) for carrier in found] if keys else found
 
 
-def _resolve(source: Source) -> list[Carrier]:
+def _resolve(source: Source, storage: StorageOptions) -> list[Carrier]:
     if isinstance(source, (bytes, bytearray)):
         data = bytes(source)
         return [Carrier("<bytes>", lambda: io.BytesIO(data), len(data))]
     if isinstance(source, (str, Path)):
-        return _from_name(str(source))
+        return _from_name(source if isinstance(source, str) else str(source), storage)
     if hasattr(source, "read"):
         return [_from_file(cast(BinaryIO, source))]
-    return _several(source)
+    return _several(source, storage)
 
 
-def _several(sources: Iterable[Source]) -> list[Carrier]:
+def _several(sources: Iterable[Source], storage: StorageOptions) -> list[Carrier]:
     """Of several, what names no log is told in its turn, when the others are read."""
     carriers: list[Carrier] = []
     errors: list[InputError] = []
     for item in sources:
         try:
-            carriers += _resolve(item)
+            carriers += _resolve(item, storage)
         except InputError as error:
             errors.append(error)
             carriers.append(Carrier(error.file, partial(_refuse, error)))
@@ -83,13 +88,13 @@ def _refuse(error: InputError) -> BinaryIO:
     raise error
 
 
-def _from_name(name: str) -> list[Carrier]:
+def _from_name(name: str, storage: StorageOptions) -> list[Carrier]:
     if not name:
         raise EmptyInputError("''", "no log is named")
     if name == "-":
         return [_from_file(sys.stdin.buffer)]
     if is_url(name):
-        return from_url(name)
+        return from_url(name, storage)
     path = Path(name)
     if path.is_dir():
         return _from_folder(path)
@@ -120,8 +125,21 @@ def _from_path(path: Path, given: str | None = None) -> Carrier:
 
 def _from_folder(path: Path) -> list[Carrier]:
     files = sorted((p for p in path.iterdir() if p.is_file()), key=natural_key)
-    found = filter(is_log, map(_from_path, files))
+    found = [*filter(is_log, map(_from_path, files))] or _below(path)
     return some(found, str(path), "the folder holds no binary log")
+
+
+def _below(path: Path) -> list[Carrier]:
+    """The logs in the folders of a folder, those of links to folders left out."""
+    folders = [Path(folder) / name for folder, names, _ in os.walk(path) for name in names]
+    files = [
+        file
+        for folder in folders
+        if not folder.is_symlink() and os.access(folder, os.R_OK | os.X_OK)
+        for file in folder.iterdir()
+        if file.is_file()
+    ]
+    return [*filter(is_log, map(_from_path, sorted(files, key=natural_key)))]
 
 
 def _from_index(path: Path) -> list[Carrier]:

@@ -2,20 +2,24 @@
 
 fsspec's caches and archives are URLs as well (``zip://x::https://…``).
 A name never shows a URL's secrets: the password before its host, and what a query holds as a
-signature or token. ``location`` keeps the whole, to open it again.
+signature or token. ``location`` keeps the whole, to open it again, with the options that open it.
+
+A store's objects (S3, Google's, Azure's, HTTP where the server does ranges) have their sizes from
+one listing, and are read in ranges (remote.py); what else fsspec opens is read as a file.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import PurePath, PurePosixPath
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 from binlogkit.errors import EmptyInputError, InputError
-from binlogkit.sources.carriers.carrier import Carrier, is_log, reason_of, shown
-from binlogkit.sources.layers import Layer
+from binlogkit.sources.carriers.carrier import Carrier, is_log, shown
+from binlogkit.sources.carriers.remote import Object, opened, reason
+from binlogkit.sources.carriers.storage import NO_OPTIONS, Located, StorageOptions
 
 GLOB = re.compile(r"[*?\[]")
 _URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.\-]+(?:::|://)")
@@ -27,6 +31,8 @@ _TOKEN = re.compile(
 _HIDDEN = r"\1…"
 _INDEX = ".index"
 _MAX_INDEX = 64 << 20
+# How a server names its logs, and who packs them: in a store these are not looked into.
+_LOG_NAME = re.compile(r"\.\d{6,}(?:\.(?:gz|zst|bz2|xz))?$", re.ASCII)
 
 
 def natural_key(path: PurePath) -> tuple[object, ...]:
@@ -45,36 +51,46 @@ def without_secrets(text: str) -> str:
     return _TOKEN.sub(_HIDDEN, _PASSWORD.sub(rf"{_HIDDEN}@", text))
 
 
-def from_url(url: str) -> list[Carrier]:
+def from_url(url: str, storage: StorageOptions = NO_OPTIONS) -> list[Carrier]:
     """The logs at a URL: one, or those of a folder, a glob or an index file.
 
+    A folder gives the logs directly in it, or, if it has none, those in all folders below it, one
+    folder after the other. ``storage``: what opens it, where the URL brings none of its own.
     Errors: :class:`InputError`, :class:`EmptyInputError`; of a server :class:`ServerError`.
     """
     if url.lower().startswith("mysql://"):
         from binlogkit.sources.server.remote import server_logs
 
         return server_logs(url)
+    options = url.options if isinstance(url, Located) else storage
+    hide = partial(_hidden, options)
     try:
-        return _Place(url).logs()
-    except (OSError, ValueError, ImportError, RuntimeError, KeyError) as exc:
-        raise InputError(without_secrets(url), f"cannot be opened: {_reason(exc)}") from None
+        return _Place(str(url), options).logs()
+    except InputError:
+        raise
+    except Exception as exc:  # noqa: BLE001 - every file system has errors of its own
+        raise InputError(without_secrets(url), f"cannot be opened: {reason(exc, hide)}") from None
 
 
-def _reason(exc: Exception) -> str:
-    """The reason without the secrets that a library may quote; the cause is left out as well."""
-    return without_secrets(reason_of(exc))
+def _hidden(options: StorageOptions, text: str) -> str:
+    return without_secrets(options.hidden(text))
 
 
 class _Place:
     """A URL's file system and the path in it."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, options: StorageOptions) -> None:
         from fsspec.core import url_to_fs
 
-        self._url = url
+        self._url, self._options = url, options
+        self._hide = partial(_hidden, options)
         self._fs: Any
-        self._fs, self._path = url_to_fs(url)
+        self._fs, self._path = url_to_fs(url, **options.values)
+        # The listing is of now, not of what this process saw before.
+        self._fs.invalidate_cache()
         first, *rest = url.split("::")
+        self._over_http = "http" in _protocols(self._fs)
+        self._store = not rest and bool(getattr(self._fs, "async_impl", False))
         if "://" not in first and rest:  # a cache in front: simplecache::https://…
             self._around, first, rest = f"{first}::", rest[0], rest[1:]
         else:
@@ -84,27 +100,58 @@ class _Place:
 
     def logs(self) -> list[Carrier]:
         fs, path, name = self._fs, self._path, without_secrets(self._url)
-        over_http = "http" in _protocols(fs)
         # Over HTTP a question mark begins the query, and only a name with a slash is a folder: to
         # ask means to fetch the file.
-        if GLOB.search(path.partition("?")[0] if over_http else path) and not fs.exists(path):
-            found = [p for p in fs.glob(path) if not fs.isdir(p)]
-            return some(self._in_order(found), name, "no file matches")
-        if path.endswith("/") if over_http else fs.isdir(path):
-            listed = fs.ls(path, detail=True)
-            found = self._in_order([f["name"] for f in listed if f["type"] == "file"])
-            return some(filter(is_log, found), name, "the folder holds no binary log")
-        own = self._carrier(path, self._url)
-        if not path.endswith(_INDEX) or is_log(own):
+        asked = path.partition("?")[0] if self._over_http else path
+        if GLOB.search(asked) and not fs.exists(path):
+            matches = fs.glob(path, detail=True).values()
+            return some(self._in_order(_files(matches)), name, "no file matches")
+        otherwise = "the folder holds no binary log"
+        if self._over_http and path.endswith("/"):
+            listed = _files(fs.ls(path, detail=True))
+            return some(filter(self._is_log, self._in_order(listed)), name, otherwise)
+        info = self._info(path)
+        if info is not None and info["type"] == "directory":
+            return some(self._in_folder(path), name, otherwise)
+        own = self._carrier(path, self._url, info)
+        if not path.endswith(_INDEX) or info is None or is_log(own):
             return [own]
-        with _open(fs, path) as file:
-            names = index_names(file.read(_MAX_INDEX).decode("utf-8", "surrogateescape"))
+        with own.content() as file:
+            names = index_names(file.peek(_MAX_INDEX).decode("utf-8", "surrogateescape"))
         beside = (f"{path.rpartition('/')[0]}/{name}" for name in names)
-        return some((self._carrier(p, self._at(p)) for p in beside), name, "the index lists no log")
+        found = (self._carrier(p, self._at(p), self._info(p)) for p in beside)
+        return some(found, name, "the index lists no log")
 
-    def _in_order(self, paths: Sequence[str]) -> list[Carrier]:
-        ordered = sorted(paths, key=lambda p: natural_key(PurePosixPath(p)))
-        return [self._carrier(path, self._at(path)) for path in ordered]
+    def _info(self, path: str) -> dict[str, Any] | None:
+        """What the file system knows of a path; None where nothing is there, which is told by
+        whoever reads it."""
+        try:
+            return dict(self._fs.info(path))
+        except (FileNotFoundError, KeyError) as exc:
+            if reason(exc, self._hide) == "no such bucket":
+                raise
+            return None
+
+    def _in_folder(self, path: str) -> list[Carrier]:
+        folder = path.strip("/")
+        listed = _files(self._fs.find(path, detail=True).values())
+        direct = [i for i in listed if i["name"].strip("/").rpartition("/")[0] == folder]
+        found = [*filter(self._is_log, self._in_order(direct))]
+        if found or len(direct) == len(listed):
+            return found
+        names = {info["name"] for info in direct}
+        below = [info for info in listed if info["name"] not in names]
+        return [*filter(self._is_log, self._in_order(below))]
+
+    def _is_log(self, carrier: Carrier) -> bool:
+        """Whether it is one, by its content; in a store by its name, where that tells: each look
+        is a request."""
+        named = self._store and _LOG_NAME.search(carrier.name.partition("?")[0])
+        return bool(named and carrier.size) or (carrier.size != 0 and is_log(carrier))
+
+    def _in_order(self, infos: Sequence[Mapping[str, Any]]) -> list[Carrier]:
+        ordered = sorted(infos, key=lambda i: natural_key(PurePosixPath(i["name"])))
+        return [self._carrier(i["name"], self._at(i["name"]), i) for i in ordered]
 
     def _at(self, path: str) -> str:
         """The URL of another path of the same file system."""
@@ -114,9 +161,21 @@ class _Place:
             first = str(self._fs.unstrip_protocol(path))
         return f"{self._around}{first}{self._behind}"
 
-    def _carrier(self, path: str, url: str) -> Carrier:
-        opener = partial(_open, self._fs, path)
-        return Carrier(shown(without_secrets(url)), opener, location=url)
+    def _carrier(self, path: str, url: str, info: Mapping[str, Any] | None) -> Carrier:
+        size = info.get("size") if info is not None else None
+        name, location = shown(without_secrets(url)), Located(url, self._options)
+        ranged = self._store and size is not None
+        # A server that does not say that it does ranges gives the whole file at once.
+        if ranged and (not self._over_http or (info or {}).get("partial") is True):
+            opener: Callable[[], BinaryIO] = Object(self._fs, path, int(size or 0), self._hide).open
+            return Carrier(name, opener, size, location=location)
+        opener = partial(opened, self._fs, path, self._hide, size)
+        plain = not self._behind and not self._around and not self._store
+        return Carrier(name, opener, size if plain else None, location=location)
+
+
+def _files(infos: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    return [info for info in infos if info["type"] == "file"]
 
 
 def some(found: Iterable[Carrier], name: str, otherwise: str) -> list[Carrier]:
@@ -137,23 +196,3 @@ def _protocols(fs: Any) -> tuple[str, ...]:
     inner = getattr(fs, "fs", None)
     own = (fs.protocol,) if isinstance(fs.protocol, str) else tuple(fs.protocol)
     return own + (_protocols(inner) if inner is not None else ())
-
-
-def _open(fs: Any, path: str) -> BinaryIO:
-    """Open a remote file. OSError without the secrets that the library's own may quote."""
-    try:
-        return cast(BinaryIO, _Remote(fs.open(path, "rb")))
-    except (FileNotFoundError, KeyError):  # KeyError: an archive's, of fsspec before 2024.3
-        raise FileNotFoundError(2, "no such file") from None
-    except Exception as exc:  # noqa: BLE001 - every file system has errors of its own
-        raise OSError(_reason(exc)) from None
-
-
-class _Remote(Layer):
-    """A remote file whose library's errors are OSErrors without secrets."""
-
-    def some(self, size: int) -> bytes:
-        try:
-            return bytes(self._inner.read(size))
-        except Exception as exc:  # noqa: BLE001 - every file system has errors of its own
-            raise OSError(_reason(exc)) from None
