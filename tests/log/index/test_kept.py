@@ -239,8 +239,8 @@ def test_a_plan_through_an_index_reads_no_log(
     "options",
     [
         {"table": "Bank.Account"},
-        {"table": "keyed.pk_int", "duplicates": "keep"},
-        {"table": "keyed.pk_int", "op": "delete", "duplicates": "keep"},
+        {"table": "keyed.pk", "duplicates": "keep"},
+        {"table": "keyed.pk", "op": "delete", "duplicates": "keep"},
         {"op": "delete"},
         {"gtid": "80808080-0080-11ee-8080-808080808080:8-12", "duplicates": "keep"},
         {"table": "no.such"},
