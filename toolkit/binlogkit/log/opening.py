@@ -113,15 +113,18 @@ def index(
     *,
     keyring: str | Path | None = None,
     key_file: str | Path | None = None,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> Updated:
     """Keep what logs tell in the folder ``out``, as ``binlogkit index`` does (docs/index.md).
 
-    ``source``, ``keyring``, ``key_file``: as for :func:`binlogkit.open`. Only logs that the folder
-    does not know as they lie there are read. Errors: InputError, EmptyInputError, WriteError.
+    ``source``, ``keyring``, ``key_file``, ``storage_options``: as for :func:`binlogkit.open`. Only
+    logs that the folder does not know as they lie there are read. Errors: InputError,
+    EmptyInputError, WriteError.
     """
     from binlogkit.log.index import Index
 
-    log = open_log(source, keyring=keyring, key_file=key_file)
+    opening: dict[str, Any] = {"keyring": keyring, "key_file": key_file}
+    log = open_log(source, storage_options=storage_options, **opening)
     return Index(out).update(log.carriers, log.options)
 
 

@@ -13,6 +13,8 @@ from binlogkit.log.index.kept import Stamp, place_of, stamp_of
 from binlogkit.log.index.part import beside
 from binlogkit.log.opening import open_log
 from binlogkit.sources.carriers import Carrier, resolve
+from binlogkit.sources.carriers.storage import StorageOptions
+from binlogkit.sources.carriers.storage import storage_options as given_options
 from binlogkit.sources.keyring import KeyFiles, key_files
 from binlogkit.spark.workers import own_interpreter
 
@@ -32,23 +34,27 @@ def index(
     *,
     keyring: str | Path | None = None,
     key_file: str | Path | None = None,
+    storage_options: Mapping[str, Any] | None = None,
     task_bytes: int = TASK_BYTES,
 ) -> Updated:
     """Bring an index up to date: each task reads some of the logs that it does not know.
 
     ``paths``: what :func:`binlogkit.open` takes, but for bytes and files that are open; ``out``: a
     folder that the driver and all workers share, as the logs are; ``task_bytes``: of logs that a
-    task reads at least. The driver looks at the ends of each log only. Relay logs that go on inside
-    a transaction, which belong together, it reads itself. Errors: InputError, EmptyInputError,
+    task reads at least; ``keyring``, ``key_file``, ``storage_options``: as there. The driver looks
+    at the ends of each log only, of a store at its listing. Relay logs that go on inside a
+    transaction, which belong together, it reads itself. Errors: InputError, EmptyInputError,
     WriteError.
     """
     named = paths if isinstance(paths, (str, Path)) else list(paths)
-    carriers = open_log(named, keyring=keyring, key_file=key_file).carriers
+    storage = given_options(storage_options)
+    opening: dict[str, Any] = {"keyring": keyring, "key_file": key_file}
+    carriers = open_log(named, storage_options=storage, **opening).carriers
     kept = Index(out)
     fresh = kept.unknown(carriers)
     tasks = list(_tasks([carriers[i] for i in fresh], task_bytes))
-    keys = key_files(keyring, key_file)
-    batches, left, going_on = _run(spark, tasks, str(kept.folder.absolute()), keys)
+    work = _worker(str(kept.folder.absolute()), key_files(keyring, key_file), storage)
+    batches, left, going_on = _run(spark, tasks, work)
     kept.commit(batches, {place_of(carriers[i]) for i in fresh})
     for first, end in _chains(carriers, going_on):
         chain = carriers[first:end]
@@ -64,7 +70,7 @@ def _tasks(carriers: Sequence[Carrier], least: int) -> Iterator[list[str]]:
     found: list[str] = []
     size = 0
     for carrier in carriers:
-        found.append(place_of(carrier))
+        found.append(str(carrier.location) if carrier.state else place_of(carrier))
         size += carrier.size or least
         if size >= least:
             yield found
@@ -74,7 +80,7 @@ def _tasks(carriers: Sequence[Carrier], least: int) -> Iterator[list[str]]:
 
 
 def _run(
-    spark: SparkSession, tasks: Sequence[list[str]], folder: str, keys: KeyFiles
+    spark: SparkSession, tasks: Sequence[list[str]], work: Any
 ) -> tuple[_Batches, dict[str, str], set[str]]:
     """What the tasks wrote; the logs that cannot be kept, and why; and those that go on."""
     batches: _Batches = {}
@@ -82,7 +88,6 @@ def _run(
     going_on: set[str] = set()
     if not tasks:
         return batches, left, going_on
-    work = _worker(folder, keys)
     rows = [(json.dumps(task),) for task in tasks]
     with own_interpreter(spark):
         frame = spark.createDataFrame(rows, "task string").repartition(len(tasks))
@@ -96,24 +101,24 @@ def _run(
     return batches, left, going_on
 
 
-def _worker(folder: str, keys: KeyFiles) -> Any:
-    """What a task does with the texts of its rows."""
+def _worker(folder: str, keys: KeyFiles, storage: StorageOptions) -> Any:
+    """What a task does with the texts of its rows; options that open a store are in no text."""
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
         for batch in batches:
             told = [
-                json.dumps(_read(json.loads(task), folder, keys)) for task in batch[0].to_pylist()
+                json.dumps(_read(resolve(json.loads(task), keys, storage), folder))
+                for task in batch[0].to_pylist()
             ]
             yield pa.RecordBatch.from_pydict({"told": pa.array(told, pa.string())})
 
     return work
 
 
-def _read(task: list[str], folder: str, keys: KeyFiles) -> dict[str, Any]:
+def _read(carriers: Sequence[Carrier], folder: str) -> dict[str, Any]:
     """Read the logs of one task and write a batch of what they tell."""
-    carriers = resolve(list(task), keys)
     stamps = {carrier.name: stamp_of(carrier) for carrier in carriers}
     going_on: list[str] = []
 

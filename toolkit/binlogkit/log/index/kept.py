@@ -16,6 +16,7 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -43,7 +44,7 @@ _MOST_BATCHES = 32
 @dataclass(frozen=True, slots=True)
 class Stamp:
     """What tells whether a log has changed: where it lies, its size, None where that is not known,
-    and a hash of both its ends."""
+    and a hash of both its ends, or what a store's listing says of it."""
 
     place: str
     size: int | None
@@ -63,26 +64,38 @@ class Updated:
 
 
 def stamp_of(carrier: Carrier) -> Stamp:
-    """The stamp of a log as it lies there; InputError where it cannot be opened."""
+    """The stamp of a log as it lies there, of a store's object what its listing says; InputError
+    where it cannot be opened."""
+    place = place_of(carrier)
+    if carrier.state is not None:
+        return Stamp(place, carrier.size, carrier.state)
     try:
         with carrier.opener() as file:
-            head = bytearray(file.read(_LOOKED_AT))
+            head = bytearray(_some(file))
             if len(head) > _FLAGS:
                 head[_FLAGS] &= ~_IN_USE
             size, tail = carrier.size, b""
             if file.seekable():
                 size = file.seek(0, os.SEEK_END)
                 file.seek(max(size - _LOOKED_AT, len(head)))
-                tail = file.read(_LOOKED_AT)
+                tail = _some(file)
     except (OSError, ValueError, ImportError) as exc:
         raise InputError(carrier.name, f"cannot be opened: {reason_of(exc)}") from exc
-    return Stamp(place_of(carrier), size, hashlib.sha256(bytes(head) + tail).hexdigest())
+    return Stamp(place, size, hashlib.sha256(bytes(head) + tail).hexdigest())
+
+
+def _some(file: BinaryIO) -> bytes:
+    """The next bytes of a file, which may give fewer at a time."""
+    found = b""
+    while len(found) < _LOOKED_AT and (more := file.read(_LOOKED_AT - len(found))):
+        found += more
+    return found
 
 
 def place_of(carrier: Carrier) -> str:
-    """Where a log lies, whatever folder it is named from."""
+    """Where a log lies, whatever folder it is named from; of a URL no secret."""
     place = carrier.location or carrier.name
-    return place if is_url(place) else os.path.abspath(place)  # noqa: PTH100  links are kept
+    return carrier.name if is_url(place) else os.path.abspath(place)  # noqa: PTH100  links are kept
 
 
 class Index:

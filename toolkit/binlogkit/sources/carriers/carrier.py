@@ -35,7 +35,8 @@ class Carrier:
 
     ``keys``: where the keys are, should it be encrypted; ``location``: what opens it again where
     that is not the name, because it has a secret in it, or bytes that are no text; ``source``: the
-    name of the server that wrote it, where the user or a capture gave one.
+    name of the server that wrote it, where the user or a capture gave one; ``state``: what a
+    store's listing says of its bytes, another text where they have changed.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Carrier:
     keys: KeyFiles = NO_KEYS
     location: str | None = field(default=None, repr=False)
     source: str | None = None
+    state: str | None = None
 
     @property
     def encrypted(self) -> bool:
@@ -201,7 +203,13 @@ def up_to(carrier: Carrier, stop: int) -> Carrier:
     Events in a text come all the same. Reading it ends with an InputError where it is shorter.
     """
     return _UpTo(
-        carrier.name, carrier.opener, carrier.size, carrier.keys, carrier.location, stop=stop
+        carrier.name,
+        carrier.opener,
+        carrier.size,
+        carrier.keys,
+        carrier.location,
+        carrier.source,
+        stop=stop,
     )
 
 

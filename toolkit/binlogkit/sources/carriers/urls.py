@@ -168,10 +168,17 @@ class _Place:
         # A server that does not say that it does ranges gives the whole file at once.
         if ranged and (not self._over_http or (info or {}).get("partial") is True):
             opener: Callable[[], BinaryIO] = Object(self._fs, path, int(size or 0), self._hide).open
-            return Carrier(name, opener, size, location=location)
+            return Carrier(name, opener, size, location=location, state=_state(info or {}))
         opener = partial(opened, self._fs, path, self._hide, size)
         plain = not self._behind and not self._around and not self._store
         return Carrier(name, opener, size if plain else None, location=location)
+
+
+def _state(info: Mapping[str, Any]) -> str | None:
+    """What a listing says of an object's bytes: its ETag, and when it was written."""
+    told = [info.get(name) for name in ("ETag", "etag", "LastModified", "last_modified", "updated")]
+    known = [str(one) for one in told if one is not None]
+    return " ".join(known) or None
 
 
 def _files(infos: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
