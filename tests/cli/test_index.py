@@ -3,30 +3,35 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
-from click.testing import CliRunner
-
-from binlogkit.cli import cli
 from binlogkit_fixtures import golden
+from tests.cli.conftest import Ran
 
 CASE = golden.case("8.0-row-full", "transactions")
+Run = Callable[..., Ran]
 
 
-def test_it_says_what_it_knew_and_read(tmp_path: Path) -> None:
+def test_it_says_what_it_knew_and_read(run: Run, tmp_path: Path) -> None:
     for path in CASE.binlogs:
         shutil.copy(path, tmp_path)
-    command = ["index", str(tmp_path / "binlog.0*"), "--out", str(tmp_path / "index")]
-    first, second = (CliRunner().invoke(cli, command, standalone_mode=False) for _ in range(2))
-    assert (first.return_value, second.return_value) == (0, 0)
-    assert "0 logs known, 2 read" in first.output
-    assert "2 logs known, 0 read" in second.output
+    command = ["index", tmp_path / "binlog.0*", "--out", tmp_path / "index"]
+    first, second = (run(*command) for _ in range(2))
+    assert (first.status, second.status, first.out) == (0, 0, b"")
+    assert "0 logs known, 2 read" in first.complaint
+    assert "2 logs known, 0 read" in second.complaint
 
 
-def test_damage_is_a_finding(tmp_path: Path) -> None:
+def test_damage_is_a_finding(run: Run, tmp_path: Path) -> None:
     path = Path(shutil.copy(CASE.binlogs[0], tmp_path))
     path.write_bytes(path.read_bytes()[:-10])
-    command = ["index", str(path), "--out", str(tmp_path / "index")]
-    result = CliRunner().invoke(cli, command, standalone_mode=False)
-    assert result.return_value == 1
-    assert f"{path} is damaged at " in result.output
+    done = run("index", path, "--out", tmp_path / "index")
+    assert done.status == 1
+    assert f"{path} is damaged at " in done.err
+
+
+def test_what_cannot_be_written(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    done = run("index", CASE.binlogs[0], "--out", tmp_path / "file" / "index")
+    assert done.status == 2 and "cannot be written" in done.complaint
