@@ -42,7 +42,7 @@ fuzz: $(VENV)/.kernel ## Feed hostile input to every parser, a minute each (FUZZ
 	$(BIN)/python tools/fuzz.py $(FUZZ_ARGS)
 
 mutate: $(VENV)/.kernel ## Put small faults into a copy of the code: do its tests notice? (MUTATE_ARGS='--most 3')
-	$(BIN)/python tools/mutate.py $(MUTATE_ARGS)
+	$(BIN)/python -m tools.mutate $(MUTATE_ARGS)
 
 kernel: $(VENV)/.kernel ## Compile the kernel again where its sources changed
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from binlogkit.analyses._planner import Facts, Planner
+from binlogkit.analyses.references import Reference
 from binlogkit.analyses.undo import mappings
-from tests.analyses.plan_cases import changes
+from tests.analyses.plan_cases import batch_of, changes
 from tests.analyses.rowwise_plans import plans_of
 
 OUTCOMES = st.dictionaries(st.integers(0, 5), st.sampled_from(["rolled_back", "prepared"]))
@@ -35,6 +38,38 @@ def test_changes_that_do_not_tell_their_transaction(batch: pa.RecordBatch) -> No
     expected = plans_of(batch, {}, backwards=True)
     found = sorted(mappings(planner(bare)), key=lambda plan: plan["pos"] * 2 + plan["row"])
     assert [plan["refused"] for plan in found] == [plan["refused"] for plan in expected]
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "guarded"),
+    [
+        ("update", {"on_update": "SET NULL"}, [True, False]),
+        ("update", {"on_update": "SET NULL", "child": ("shop", "orders")}, []),
+        ("update", {"on_update": "CASCADE", "on_delete": "SET NULL"}, []),
+        ("insert", {"on_delete": "CASCADE"}, [True, True]),
+        ("insert", {"on_update": "SET NULL"}, []),
+        ("delete", {"on_delete": "CASCADE", "on_update": "SET NULL"}, []),
+    ],
+)
+def test_rows_that_others_may_refer_to(kind: str, key: dict[str, Any], guarded: list[bool]) -> None:
+    """An update is guarded where it sets what is referred to."""
+    same, other = {"id": 1, "Code": 5}, {"id": 1, "Code": 6}
+    kinds: dict[str, list[Any]]
+    kinds = {"update": [(same, other), (same | {"n": 0}, same | {"n": 1})],
+             "insert": [(None, same)] * 2, "delete": [(same, None)] * 2}  # fmt: skip
+    fields = [
+        pa.field(name, pa.int64(), metadata={"binlogkit:kind": "integer"})
+        for name in ("id", "Code", "n")
+    ]
+    images = [tuple(row and {"n": 0} | row for row in pair) for pair in kinds[kind]]
+    batch = batch_of(fields, [(kind, *pair) for pair in images])
+    table = json.loads(batch.schema.metadata[b"binlogkit:table"])
+    child = tuple(table) if "child" in key else ("shop", "items")
+    reference = Reference(**({"columns": ("parent",), "parent": tuple(table),
+                              "referenced": ("code",)} | key | {"child": child}))  # fmt: skip
+    planner = Planner(Facts.of(batch.schema, None), batch.schema, True, {}, referring=[reference])
+    ((_, plans),) = planner.columns(batch)
+    assert [rows.tolist() for _, rows in plans.unreferred] == [guarded] * bool(guarded)
 
 
 def comparable(plan: dict[str, Any]) -> dict[str, Any]:

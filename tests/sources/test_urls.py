@@ -24,7 +24,7 @@ FILES = {
     "logs/binlog.999999": LOG,
     "logs/binlog.1000000": LOG,
     "logs/notes.txt": b"not a log",
-    "logs/binlog.index": b"./binlog.999999\n/var/lib/mysql/binlog.1000000\n",
+    "logs/binlog.index": b"./binlog.999999\n/var/lib/%s/binlog.1000000\n" % (b"x" * 200),
 }
 BOTH = ["binlog.999999", "binlog.1000000"]
 
