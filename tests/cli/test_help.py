@@ -33,6 +33,7 @@ CONTRACT = {
     "life": FILES | OUTPUT | {"--table", "--key", "--key-columns", "--source"},
     "undo": FILES | FILTERS | {"--output"},
     "redo": FILES | FILTERS | {"--output"},
+    "index": FILES | {"--out"},
     "snapshot": {"--out", "--table", "--lock"},
     "capture": {
         "--host",

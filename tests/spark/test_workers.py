@@ -111,7 +111,8 @@ def test_what_reads_says_so_too(bare: Path) -> None:
     shipped = cloudpickle.dumps((len, reader))  # type: ignore[no-untyped-call]
     again = cloudpickle.loads(shipped)[1]
     assert type(again) is type(reader)
-    assert len(again.partitions()) == len(reader.partitions()) > 0
+    assert again.partitions() == []  # each task has its own
+    assert reader.partitions()
     libraries = Path(pyspark.__file__).parent / "python" / "lib"
     path = os.pathsep.join(map(str, sorted(libraries.glob("*.zip"))))
     done = subprocess.run(

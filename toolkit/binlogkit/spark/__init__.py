@@ -39,7 +39,19 @@ columns of a table whose versions do not unite. Importing this module imports no
 
 from __future__ import annotations
 
-from binlogkit.spark.index import index
+from typing import TYPE_CHECKING, Any
+
 from binlogkit.spark.sessions import register, session, settings
 
 __all__ = ["index", "register", "session", "settings"]
+
+if TYPE_CHECKING:
+    from binlogkit.spark.indexing import index as index
+
+
+def __getattr__(name: str) -> Any:
+    if name == "index":
+        from binlogkit.spark.indexing import index
+
+        return index
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
