@@ -7,6 +7,8 @@ import pytest
 import binlogkit as bk
 from binlogkit._kernel.cursor import Cursor
 from binlogkit.constants import ColumnType as T
+from binlogkit.events.query import Query
+from binlogkit.events.status_vars import StatusVars
 from binlogkit.events.table_map import OptionalMetadata, TableMap
 from binlogkit.rows.ddl import Catalog
 from binlogkit.rows.options import ReadOptions
@@ -138,3 +140,20 @@ def test_the_same_table_map_of_another_server_has_other_signs() -> None:
         schema = history.schema(year_map("0110"), "binlog.000001", 4)
         found.append([column.unsigned for column in schema.columns])
     assert found == [[False, False, True, True], [False, False, True, False], found[0]]
+
+
+@pytest.mark.parametrize(
+    ("sql", "tracked"),
+    [
+        ("CREATE TABLE t (c INT)", {("d", "t")}),
+        ("DROP TABLE t", {("d", "t")}),
+        ("RENAME TABLE t TO e.u", {("d", "t"), ("e", "u")}),
+        ("TRUNCATE TABLE t", {("d", "t")}),
+        ("INSERT INTO t VALUES (1)", set()),
+    ],
+)
+def test_what_changes_tables_makes_maps_that_come_others(sql: str, tracked: set[object]) -> None:
+    history = TableHistory(ReadOptions())
+    history.apply(Query(1, 0, 0, "d", StatusVars(), sql))
+    assert history.generation == len([name for name in tracked if name != ("e", "u")])
+    assert {name for name in history.tracked if name[1]} == tracked

@@ -251,6 +251,12 @@ def test_positions_that_wrap(tmp_path: Path, shift: int) -> None:
     os.truncate(path, 0)
 
 
+def test_a_servers_version_may_fill_its_fifty_bytes() -> None:
+    name = b"8.0.40-" + b"x" * 43
+    body = struct.pack("<H50sIB", 4, name, 0x61616161, 19) + bytes(40) + b"\x01" + bytes(4)
+    assert format_of("log", 4, bytes(19) + body).server_version == name.decode()
+
+
 def test_headers_are_read_as_their_version_has_them() -> None:
     data = struct.pack("<IBIIIH", 1, 2, 3, 40, 99, 0x8008)
     old, new = parse_header(data, 13), parse_header(data, 19)

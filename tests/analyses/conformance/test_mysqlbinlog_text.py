@@ -174,6 +174,14 @@ def test_a_hint_cannot_swallow_events() -> None:
     assert [e.statement for e in events] == [b"a", b"b", b"c"]
 
 
+def test_a_statement_cannot_forge_an_event_that_is_out_of_turn() -> None:
+    """While every event begins where the one before it ends, one of another place is a text."""
+    forged = b"\n".join(query(500, 600, b"x"))
+    lines = [*query(4, 100, b"a"), *query(100, 200, *forged.split(b"\n")), *query(200, 300, b"c")]
+    events, _ = read(lines)
+    assert [event.pos for event in events] == [4, 100, 200]
+
+
 def test_relay_logs_have_other_positions() -> None:
     """``end_log_pos`` is the source's; seen in bug33029-slave-relay-bin.000001 of the corpus."""
     lines = [b"# at 4", b"#080310 16:42:17 server id 2  end_log_pos 98 \tStart: binlog v 4",

@@ -76,3 +76,9 @@ def test_a_log_is_read_without_what_it_does_not_need() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("text", ["0XaB", "0Xa0", "0B1", "0B10"])
+def test_only_a_lower_case_letter_begins_a_literal(text: str) -> None:
+    found = cut(text, ansi_quotes=False, no_escapes=False)
+    assert found == [Lexeme("word", text, "")]
