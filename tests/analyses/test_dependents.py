@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from binlogkit.analyses.dependents.found import dependences
+from binlogkit.analyses.dependents.found import Dependences, dependences
 from binlogkit.analyses.dependents.gathered import Gathered
 from binlogkit.analyses.references import references
 from binlogkit.rows.schema import ForeignKey, TableDefinition
@@ -262,3 +262,9 @@ def test_the_histories_hold_every_kind() -> None:
         for why in found
     )
     assert set(told) == {"same_row", "deleted", "unique", "child", "parent"}
+
+
+def test_where_nothing_depends() -> None:
+    none = Dependences.none()
+    assert none.dependents.num_rows == none.conflicts.num_rows == 0
+    assert [len(seqs) for seqs in (none.dependent, none.conflicting, none.overwritten)] == [0] * 3

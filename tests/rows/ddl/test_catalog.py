@@ -404,3 +404,21 @@ def test_sql_mode_comes_as_the_events_mask() -> None:
     assert names(tables, "t") == ["a"]
     (change,) = tables.apply('CREATE TABLE "u" ("a" INT)', default_db="d", sql_mode=0)
     assert change.action == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("inside", "action"),
+    [
+        ("a INT, b INT, c INT", "create"),
+        ("a INT, b INT, c INT, d INT", "unknown"),
+        ("a INT PRIMARY KEY, KEY (a)", "create"),
+        ("a INT PRIMARY KEY, KEY (a), FOREIGN KEY (a) REFERENCES u (a)", "unknown"),
+    ],
+)
+def test_no_table_has_more_columns_and_keys_than_a_server_takes(
+    monkeypatch: pytest.MonkeyPatch, inside: str, action: str
+) -> None:
+    monkeypatch.setattr("binlogkit.rows.ddl.create._MAX_COLUMNS", 3)
+    monkeypatch.setattr("binlogkit.rows.ddl.create._MAX_KEYS", 2)
+    changes = Catalog("8.0.31").apply(f"CREATE TABLE t ({inside})", default_db="d")
+    assert [change.action for change in changes] == [action]

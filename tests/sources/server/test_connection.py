@@ -190,6 +190,34 @@ def test_a_servers_key_can_be_named(secure: tuple[Server, Path]) -> None:
     assert settings.server_public_key == (folder / "public_key.pem").read_bytes()
 
 
+@pytest.mark.parametrize(
+    ("code", "password", "terminal", "asked"),
+    [(1045, None, True, 1), (1045, None, False, 0), (1045, "x", True, 0), (1049, None, True, 0)],
+)
+def test_a_terminal_is_asked_for_a_password_that_is_wanted(
+    monkeypatch: pytest.MonkeyPatch, code: int, password: str | None, terminal: bool, asked: int
+) -> None:
+    tried: list[str | None] = []
+    prompts: list[str] = []
+
+    def refuse(settings: ServerSettings, _: object) -> None:
+        tried.append(settings.password)
+        raise ServerError("no", code=code)
+
+    def prompt(text: str) -> str:
+        prompts.append(text)
+        return "typed"
+
+    monkeypatch.setattr(connection, "_connect", refuse)
+    monkeypatch.setattr(connection, "_interactive", lambda: terminal)
+    monkeypatch.setattr(getpass, "getpass", prompt)
+    for _ in range(2):
+        with pytest.raises(ServerError):
+            connect(ServerSettings("127.0.0.1", 1, "nobody", password))
+    assert len(prompts) == 2 * asked
+    assert tried == [password, *["typed"] * asked] * 2
+
+
 @pytest.mark.server
 def test_a_terminal_is_asked_once(
     secure: tuple[Server, Path], monkeypatch: pytest.MonkeyPatch
