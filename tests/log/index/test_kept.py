@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -192,10 +193,47 @@ def test_many_updates_are_united(logs: Path, tmp_path: Path) -> None:
         shutil.copy(source, logs / f"other.{i:06}")
         Index(folder).update(bk.open(logs / f"other.{i:06}").carriers)
     batches = json.loads((folder / "index.json").read_text())["batches"]
-    assert len(batches) < 33
+    assert len(batches) < 20
     for name in INDEX:
-        assert {path.stem for path in (folder / name).iterdir()} == set(batches)
+        assert {path.name for path in (folder / name).iterdir()} == {
+            f"{batch}.parquet" for batch in batches
+        }
     assert Index(folder).table("logs").num_rows == 40
+
+
+def test_updates_beside_each_other_keep_what_both_read(logs: Path, tmp_path: Path) -> None:
+    """Each has looked at the index before the other's update counts."""
+    first, second = sorted(logs.iterdir())
+    one, other = (Index(tmp_path / "index") for _ in range(2))
+    one.update(bk.open(first).carriers)
+    other.update(bk.open([first, second]).carriers)
+    files = Index(tmp_path / "index").table("logs").column("file").to_pylist()
+    assert sorted(files) == [str(first), str(second)]
+    assert pq.read_table(tmp_path / "index" / "logs").num_rows == 2
+
+
+def test_what_was_written_and_never_counted_is_not_seen(logs: Path, tmp_path: Path) -> None:
+    """Another process ended before its update did."""
+    carriers, folder = bk.open(logs).carriers, tmp_path / "index"
+    stamps = {carrier.name: kept.stamp_of(carrier) for carrier in carriers}
+    Index(folder).write(parts_of(carriers, counting=True), stamps)
+    left = list((folder / "logs").iterdir())
+    assert len(left) == 1 and Index(folder).unknown(carriers) == [0, 1]
+    Index(folder).update(carriers)
+    assert Index(folder).table("logs").num_rows == 2
+    assert left[0] in (folder / "logs").iterdir()
+    os.utime(left[0], (0, 0))
+    (folder / "logs" / "of-an-older-update.parquet").write_bytes(b"")
+    Index(folder).commit({}, {"nowhere"})
+    assert len(list((folder / "logs").iterdir())) == 1
+
+
+def test_a_batch_has_a_bounded_size(
+    logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept, "_BATCH_BYTES", 1)
+    told = Index(tmp_path / "index").update(bk.open(logs).carriers)
+    assert told.read == len(list((tmp_path / "index" / "logs").iterdir())) == 2
 
 
 def test_other_programs_read_the_tables(logs: Path, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from binlogkit.log.index import Index, Updated, parts_of
-from binlogkit.log.index.kept import Stamp, place_of, stamp_of
+from binlogkit.log.index.kept import Batches, Stamp, place_of, stamp_of
 from binlogkit.log.index.part import beside
 from binlogkit.log.opening import open_log
 from binlogkit.sources.carriers import Carrier, resolve
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 #: Bytes of logs that one task reads, at least, unless a log alone has more.
 TASK_BYTES = 256 << 20
-_Batches = dict[str, dict[str, list[Stamp]]]
 
 
 def index(
@@ -81,9 +80,9 @@ def _tasks(carriers: Sequence[Carrier], least: int) -> Iterator[list[str]]:
 
 def _run(
     spark: SparkSession, tasks: Sequence[list[str]], work: Any
-) -> tuple[_Batches, dict[str, str], set[str]]:
+) -> tuple[Batches, dict[str, str], set[str]]:
     """What the tasks wrote; the logs that cannot be kept, and why; and those that go on."""
-    batches: _Batches = {}
+    batches: Batches = {}
     left: dict[str, str] = {}
     going_on: set[str] = set()
     if not tasks:

@@ -8,15 +8,16 @@ its ends; where any of that differs, it is read again. Whatever is wrong with th
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import os
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import astuple, dataclass, field
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -38,7 +39,11 @@ _NAMES = "index.json"
 _LOOKED_AT = 4096  # bytes at both ends of a log
 _FLAGS = 4 + 17  # where the first event's flags stand in a log
 _IN_USE = 0x01
-_MOST_BATCHES = 32
+_LOCK = "index.lock"
+_PARTIAL = ".partial"
+_FORGOTTEN = 24 * 3600  # seconds
+_BATCH_BYTES = 256 << 20  # of a batch in memory
+_SMALL_BATCH, _MOST_SMALL = 16 << 20, 16  # bytes, and how many are left apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +54,10 @@ class Stamp:
     place: str
     size: int | None
     ends: str
+
+
+#: By their names their parts, and of each the stamps of its logs.
+Batches: TypeAlias = dict[str, dict[str, list[Stamp]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +112,13 @@ class Index:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
-        self._batches: dict[str, dict[str, list[Stamp]]] = {}  # by name: parts, and their logs
+        self._batches: Batches = {}
         self._load()
 
     # ---- what is known ------------------------------------------------------------------------
 
     def _load(self) -> None:
+        self._batches = {}
         try:
             told = json.loads((self.folder / _NAMES).read_text("utf-8"))
             if told["version"] != VERSION:
@@ -190,7 +200,7 @@ class Index:
         """
         stamps = list(map(_stamp_or_none, carriers))
         known = _known_ones(stamps, self._known())
-        entries: dict[str, dict[str, list[Stamp]]] = {}
+        entries: Batches = {}
         left: dict[str, str] = {}
         read: set[str] = set()
         for first, end, key in known:
@@ -216,12 +226,13 @@ class Index:
 
     def write(
         self, parts: Iterable[Part], stamps: Mapping[str, Stamp | None]
-    ) -> tuple[dict[str, dict[str, list[Stamp]]], dict[str, str]]:
-        """Write parts as a batch, which does not count before it is committed.
+    ) -> tuple[Batches, dict[str, str]]:
+        """Write parts as batches, which do not count before they are committed.
 
-        The batch with its parts, and the logs that cannot be kept, with the reason.
+        The batches, and the logs that cannot be kept, with the reason.
         """
         now, kept = time.time_ns() // 1000, list[Tables]()
+        batches: Batches = {}
         left: dict[str, str] = {}
         found: dict[str, list[Stamp]] = {}
         for part in parts:
@@ -235,47 +246,80 @@ class Index:
                 {"stored_size": stamp.size, "ends": stamp.ends, "read_at": now} for stamp in known
             ]
             kept.append(to_tables(key, part, records))
-        if not kept:
-            return {}, left
-        tables = {name: pa.concat_tables([one[name] for one in kept]) for name in INDEX}
-        return {self._write(tables): found}, left
+            if sum(table.nbytes for one in kept for table in one.values()) > _BATCH_BYTES:
+                batches[self._write(kept)], kept, found = found, [], {}
+        if kept:
+            batches[self._write(kept)] = found
+        return batches, left
 
-    def _write(self, tables: Tables) -> str:
+    def _write(self, parts: Sequence[Tables]) -> str:
+        """Write a batch, which no program takes for one yet."""
         batch = uuid.uuid4().hex
         try:
             for path, name in zip(self._files(batch), INDEX, strict=True):
                 path.parent.mkdir(parents=True, exist_ok=True)
-                pq.write_table(tables[name], path, compression="zstd")
+                table = pa.concat_tables([tables[name] for tables in parts])
+                pq.write_table(table, f"{path}{_PARTIAL}", compression="zstd")
         except OSError as exc:
             raise WriteError(str(self.folder), reason_of(exc)) from exc
         return batch
 
-    def commit(self, entries: Mapping[str, dict[str, list[Stamp]]], places: set[str]) -> None:
-        """Let batches count; what was known before of logs in these places counts no more."""
-        before = set(self._batches)
-        for batch, parts in [*self._batches.items()]:
-            dead = {p for p, stamps in parts.items() if any(s.place in places for s in stamps)}
-            if dead:
-                self._without(batch, dead)
+    def commit(self, entries: Batches, places: Set[str]) -> None:
+        """Let batches count; what was known before of logs in these places counts no more.
+
+        One process at a time does so, and takes up what others did before it.
+        """
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with (self.folder / _LOCK).open("w") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                self._load()
+                self._replace(entries, places)
+                self._save()
+                self._sweep()
+        except OSError as exc:
+            raise WriteError(str(self.folder), reason_of(exc)) from exc
+
+    def _replace(self, entries: Batches, places: Set[str]) -> None:
+        before = dict(self._batches)
+        for batch, parts in before.items():
+            alive = {
+                part: stamps
+                for part, stamps in parts.items()
+                if places.isdisjoint(stamp.place for stamp in stamps)
+            }
+            if len(alive) < len(parts):
+                del self._batches[batch]
+                if alive:
+                    chosen = pa.array(alive)
+                    tables = {name: _those(self._table(batch, name), chosen) for name in INDEX}
+                    self._batches[self._write([tables])] = alive
         self._batches |= entries
-        if len(self._batches) > _MOST_BATCHES:
-            self._unite()
-        self._save()
-        for batch in (before | set(entries)) - set(self._batches):
-            for path in self._files(batch):
-                path.unlink(missing_ok=True)
+        for batch in self._batches.keys() - before.keys():
+            self._name(batch)
+        small = [batch for batch in self._batches if self._size(batch) < _SMALL_BATCH]
+        if len(small) > _MOST_SMALL:
+            whole = [{name: self._table(batch, name) for name in INDEX} for batch in small]
+            united = self._write(whole)
+            parts = {part: s for batch in small for part, s in self._batches.pop(batch).items()}
+            self._batches[united] = parts
+            self._name(united)
 
-    def _without(self, batch: str, dead: set[str]) -> None:
-        parts = self._batches.pop(batch)
-        alive = {part: stamps for part, stamps in parts.items() if part not in dead}
-        if alive:
-            chosen = pa.array(alive)
-            tables = {name: _those(self._table(batch, name), chosen) for name in INDEX}
-            self._batches[self._write(tables)] = alive
+    def _name(self, batch: str) -> None:
+        """Give a batch's files the names by which programs find them."""
+        for path in self._files(batch):
+            Path(f"{path}{_PARTIAL}").replace(path)
 
-    def _unite(self) -> None:
-        parts = {part: s for found in self._batches.values() for part, s in found.items()}
-        self._batches = {self._write({name: self.table(name) for name in INDEX}): parts}
+    def _size(self, batch: str) -> int:
+        return sum(path.stat().st_size for path in self._files(batch))
+
+    def _sweep(self) -> None:
+        """Delete what does not count, and what others began to write and left long ago."""
+        for name in INDEX:
+            for path in (self.folder / name).iterdir():
+                old = time.time() - path.stat().st_mtime > _FORGOTTEN
+                if old if path.suffix == _PARTIAL else path.stem not in self._batches:
+                    path.unlink(missing_ok=True)
 
     def _save(self) -> None:
         batches = {
@@ -283,12 +327,8 @@ class Index:
             for batch, of in self._batches.items()
         }
         path = self.folder / f"{_NAMES}.{uuid.uuid4().hex}"
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps({"version": VERSION, "batches": batches}), "utf-8")
-            path.replace(self.folder / _NAMES)
-        except OSError as exc:
-            raise WriteError(str(self.folder), reason_of(exc)) from exc
+        path.write_text(json.dumps({"version": VERSION, "batches": batches}), "utf-8")
+        path.replace(self.folder / _NAMES)
 
 
 def _those(table: pa.Table, parts: pa.Array) -> pa.Table:
