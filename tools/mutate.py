@@ -40,7 +40,8 @@ def campaign(
     """Judge those of ``asked`` that are not yet, and those that are open; keep all ``trials``."""
     judge = Judge(session, Reach(OUT / "reach"), args.fresh, near=args.beside)
     known = record.explained()
-    waiting = [trial for trial in asked if trial.state(known) in ("", "open")]
+    states = ("open",) if args.open else ("", "open")
+    waiting = [trial for trial in asked if trial.state(known) in states]
     for trial in sorted(waiting, key=lambda trial: trial.first is not None):  # the new ones first
         if spent() > args.cpu:
             break
@@ -75,6 +76,7 @@ def main() -> None:
     parser.add_argument("--allow", type=float, default=0.05, help="part that may be open")
     parser.add_argument("--cpu", type=float, default=1e9, help="seconds after which to stop")
     parser.add_argument("--record", type=Path, help="default: out/mutate/SEED-SAMPLE.json")
+    parser.add_argument("--open", action="store_true", help="only ask again about what is open")
     parser.add_argument("--figures", action="store_true", help="only print what is in the record")
     args = parser.parse_args()
     args.record = args.record or OUT / f"{args.seed}-{args.sample}.json"

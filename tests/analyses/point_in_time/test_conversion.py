@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -96,6 +96,9 @@ def test_blanks_that_the_mode_adds() -> None:
         ("SET('a','b') DEFAULT 'B,a'", "a,b"),
         ("DATE DEFAULT '2020-02-03'", date(2020, 2, 3)),
         ("DATE DEFAULT '0000-00-00'", LOST),
+        ("DATETIME DEFAULT '2020-02-03'", datetime(2020, 2, 3)),
+        ("DATETIME(1) DEFAULT '2020-02-03 04:05:06.70'", datetime(2020, 2, 3, 4, 5, 6, 700_000)),
+        ("DATETIME(1) DEFAULT '2020-02-03 04:05:06.78'", LOST),
         ("DATETIME DEFAULT CURRENT_TIMESTAMP", LOST),
         ("TIMESTAMP DEFAULT '2020-01-01 00:00:00'", LOST),
         ("TIMESTAMP NULL", None),
