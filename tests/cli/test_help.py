@@ -23,7 +23,7 @@ OUTPUT = {"--format", "--output", "--columns", "--csv-raw"}
 CONTRACT = {
     "events": FILES | FILTERS | OUTPUT,
     "rows": FILES | FILTERS | OUTPUT,
-    "transactions": FILES | FILTERS | OUTPUT,
+    "transactions": FILES | FILTERS | OUTPUT | {"--index"},
     "audit": FILES | FILTERS | OUTPUT | {"--html"},
     "state": FILES
     | OUTPUT

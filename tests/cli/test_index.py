@@ -35,3 +35,16 @@ def test_what_cannot_be_written(run: Run, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     done = run("index", CASE.binlogs[0], "--out", tmp_path / "file" / "index")
     assert done.status == 2 and "cannot be written" in done.complaint
+
+
+def test_transactions_say_when_their_logs_were_read(run: Run, tmp_path: Path) -> None:
+    for path in CASE.binlogs:
+        shutil.copy(path, tmp_path)
+    logs = sorted(tmp_path.glob("binlog.0*"))
+    run("index", *logs, "--out", tmp_path / "index")
+    plain = run("transactions", *logs, "--format", "jsonl")
+    known = run("transactions", *logs, "--format", "jsonl", "--index", tmp_path / "index")
+    assert (known.status, known.out) == (plain.status, plain.out)
+    assert "2 logs from the index, read whole since 20" in known.err
+    chosen = ["--where", "id=1", "--index", tmp_path / "index"]
+    assert "from the index" not in run("transactions", *logs, *chosen).err

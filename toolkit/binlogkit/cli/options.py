@@ -199,6 +199,7 @@ def open_input(arguments: dict[str, Any]) -> Any:
     log = open_log(
         files if isinstance(files, bytes) else list(files),
         storage_options=_storage_of(arguments),
+        index=arguments.pop("index", None),
         **{name: arguments.pop(name) for name in _READING},
     )
     return with_progress(log)

@@ -4,6 +4,7 @@ transaction."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 import click
@@ -18,7 +19,7 @@ from binlogkit.cli.options import (
 )
 from binlogkit.cli.progress import ended_by
 from binlogkit.cli.startup import arrow_without_pandas
-from binlogkit.cli.status import status_of
+from binlogkit.cli.status import note, status_of
 from binlogkit.frames.fields.field import Fields, arrow_schema, names
 from binlogkit.frames.fields.ledger import EVENT, TRANSACTION
 from binlogkit.frames.fields.rows import ROW
@@ -38,11 +39,12 @@ def _command(
     declared: Fields,
     view: Sequence[str],
     read: Callable[..., Batches],
+    *options: Callable[[Callable[..., int]], Callable[..., int]],
 ) -> click.Command:
     """A command.
 
     ``declared``: the records' fields; ``view``: the names of those that a table shows; ``read``:
-    gives a log's records as Arrow, filters as keywords.
+    gives a log's records as Arrow, filters as keywords; ``options``: of this command alone.
     """
 
     def command(**arguments: Any) -> int:
@@ -60,9 +62,14 @@ def _command(
             shown = ["file", *view] if len(log.carriers) > 1 and "file" not in view else view
             records = records_of(found, declared)
             count = write_records(records, output, declared=declared, view=shown)
+        if log.read_before:
+            oldest = datetime.fromtimestamp(min(log.read_before) // 1_000_000, UTC)
+            note(f"{len(log.read_before)} logs from the index, read whole since {oldest:%F %TZ}")
         return status_of(log, filters, nothing=not count)
 
     command.__doc__ = meaning
+    for option in options:
+        command = option(command)
     return click.command(name)(input_options(filter_options(output_options(command))))
 
 
@@ -92,4 +99,7 @@ transactions = _command(
     "transactions", "One record per transaction, with its outcome.", TRANSACTION,
     ("file", "pos", "end_pos", "gtid", "thread_id", "timestamp", "outcome", "rows", "tables",
      "size"), _transactions,
+    click.option(
+        "--index", metavar="DIR", help="Read only logs that this index does not know."
+    ),
 )  # fmt: skip

@@ -36,6 +36,7 @@ def open_log(
     threads: int | None = None,
     duplicates: str = "drop",
     storage_options: Mapping[str, Any] | StorageOptions | None = None,
+    index: str | Path | None = None,
 ) -> Log:
     """A log, or several in order.
 
@@ -51,7 +52,9 @@ def open_log(
     same with any number; ``duplicates``: of a transaction whose GTID was read before in another
     log, or twice in one, ``drop`` or ``keep`` what comes later; ``storage_options``: what fsspec
     opens URLs with, credentials among it (else the environment variable
-    BINLOGKIT_STORAGE_OPTIONS, JSON or the name of a file of it): no value of it is ever shown.
+    BINLOGKIT_STORAGE_OPTIONS, JSON or the name of a file of it): no value of it is ever shown;
+    ``index``: a folder that :func:`binlogkit.index` made, from which transactions are told without
+    reading logs that it knows.
     Errors: InputError, EmptyInputError, UsageError.
     """
     if on_damage not in ("stop", "report"):
@@ -63,7 +66,7 @@ def open_log(
     catalog, origin = _catalog(schema, schema_from)
     file = str(schema) if isinstance(schema, (str, Path)) else None
     options = ReadOptions(on_damage, catalog, origin, charset, name, threads, duplicates, file)
-    return Log(carriers, options)
+    return Log(carriers, options, index)
 
 
 def explain(

@@ -24,7 +24,7 @@ from binlogkit.rows.gtid_ledger import GtidLedger
 from binlogkit.rows.options import ReadOptions
 from binlogkit.rows.prepared import Decision
 from binlogkit.rows.series import AllSeries, Series, Source
-from binlogkit.rows.soundness import Gap, Gaps, Soundness
+from binlogkit.rows.soundness import Finding, Gap, Gaps, Soundness
 from binlogkit.rows.table_history import TableHistory
 
 _WORD = re.compile(r"[\w$]+")
@@ -59,8 +59,9 @@ class Position:
 
 
 class Joined:
-    """Parts, joined in their order.
+    """Parts, joined in their order: what one reading of their logs would know at its end.
 
+    ``series``: which logs belong together; ``found``: what they stand on;
     ``events``, ``transactions``: how many there are; ``seen``: the GTIDs of those read intact;
     ``positions``: of all segments; ``schemas``: every version of each table; ``decisions``: what
     became of prepared transactions of other logs, by their number; ``gaps``: where changes may be
@@ -80,9 +81,9 @@ class Joined:
         self._options = options = options or ReadOptions()
         self._wanted, self._size, self._cuts = sources, size, cuts
         self._tables = TableHistory(options)
-        self._series = AllSeries(options.catalog)
+        self.series = AllSeries(options.catalog)
         self.seen = GtidLedger()
-        self._gaps = Gaps(Soundness(keeps=options.duplicates == "keep"))
+        self.found = Gaps(Soundness(keeps=options.duplicates == "keep"))
         self._source: Source | None = None
         self._prepared: dict[tuple[str | None, str], int] = {}
         self._stopped: DamageError | None = None
@@ -91,14 +92,25 @@ class Joined:
         self._last: tuple[Part, int, Known] | None = None  # and of which generation
         self.positions: list[Position] = []
         self.decisions: dict[int, Decision] = {}
-        self.schemas = self._tables.schemas
+        self.undecodable = 0  # no row is decoded
+        self.schemas, self.problems = self._tables.schemas, self._tables.problems
         for i, part in enumerate(parts):
             self._join(i, part)
 
     @property
+    def ordinal(self) -> int:
+        """The number of the event after the last, as a reading has it."""
+        return self._stopped_at or self.events
+
+    @property
+    def notes(self) -> list[Finding]:
+        """What concerns the whole and means no gap: clocks, the logs' ends."""
+        return self.found.notes()
+
+    @property
     def gaps(self) -> list[Gap]:
         """Where changes may be missing, in log order, to where a reading would come."""
-        return self._gaps.found(self._stopped_at or self.events, self._stopped)
+        return self.found.found(self.ordinal, self._stopped)
 
     # ---- one part -----------------------------------------------------------------------------
 
@@ -137,7 +149,7 @@ class Joined:
         """A log begins: which logs it goes on with, and their tables."""
         assert part.head is not None
         head = replace(part.head, source=self._options.source or part.head.source)
-        series = self._series.of(head)
+        series = self.series.of(head)
         before, source = self._source, series.source
         if source is not before:
             if before is not None:
@@ -166,7 +178,7 @@ class Joined:
     def _take_gaps(self, part: Part, series: Series | None) -> None:
         """Take what a log shows of itself, up to the damage that ends a reading."""
         if self._stopped is None:
-            self._gaps.join(part.alone, self.events, series)
+            self.found.join(part.alone, self.events, series)
             if self._options.on_damage == "stop" and part.damages:
                 self._stopped, self._stopped_at = part.damages[0], self.events + part.events
 

@@ -164,7 +164,7 @@ class Index:
             if part is not None:
                 yield part
             else:
-                yield from parts_of(carriers[first:end], options)
+                yield from parts_of(carriers[first:end], options, counting=bool(ledger))
 
     def _read(self, files: Mapping[str, Sequence[str]], ledger: Sequence[str]) -> dict[str, Part]:
         """Parts, whose logs are called otherwise now."""

@@ -63,7 +63,8 @@ class Part:
     names, and when; ``prepared``: the numbers of XA transactions that nothing here decides, by XA
     id, ``decided``: decisions for others; ``goes_on``: whether a relay log ends inside a
     transaction; ``unreadable``: why a log cannot be read; ``ledger``: its transactions, and which
-    tables each changed, where rows were counted.
+    tables each changed, where rows were counted; ``read_at``: when it was read whole, in
+    microseconds, where that is not just now.
     """
 
     names: tuple[str, ...]
@@ -84,6 +85,7 @@ class Part:
     goes_on: bool = False
     unreadable: InputError | None = None
     ledger: Mapping[str, pa.Table] = field(default_factory=dict)
+    read_at: int | None = None
 
 
 def parts_of(

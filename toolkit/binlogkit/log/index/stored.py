@@ -226,6 +226,7 @@ def _part(logs: list[Record], of: Mapping[str, list[Record]]) -> Part:
         },
         damages=tuple(_error(r) for r in of["damages"]),
         goes_on=last["goes_on"],
+        read_at=first["read_at"],
     )
 
 
