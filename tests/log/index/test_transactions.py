@@ -10,7 +10,7 @@ import pytest
 
 import binlogkit as bk
 from binlogkit.errors import BinlogKitError
-from binlogkit.log.index import Index, kept
+from binlogkit.log.index import Index, kept, parts_of
 from binlogkit_fixtures import golden
 from tests.answers.binlogkit_answers.inputs import committed
 
@@ -56,7 +56,6 @@ def test_what_is_known_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         read.extend(carrier.name for carrier in carriers)
         return parts_of(carriers, *args, **keywords)
 
-    parts_of = kept.parts_of
     monkeypatch.setattr(kept, "parts_of", counted)
     log = bk.open([first, second], index=tmp_path / "index")
     assert log.transactions(engine="pyarrow") == bk.open([first, second]).transactions(
