@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, Unpack
 
 from binlogkit.errors import DamageError, InputError, UsageError
 from binlogkit.frames.row_counts import RowCounts
 from binlogkit.log.copies import Differing, differing
 from binlogkit.log.filter_warnings import warn_of_unmet
+from binlogkit.log.viewing import view
 from binlogkit.rows.filter_args import FilterArgs, RowFilterArgs, check_names
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.options import ReadOptions
@@ -431,43 +431,6 @@ class Streams:
             if reading.unreadable is None:
                 raise
             self.unreadable = error
-
-
-def view(
-    reading: Reading, *take: Callable[..., object], counting: bool = False
-) -> InputError | None:
-    """Give the windows of a reading to views; what cannot be read at all.
-
-    ``counting``: rows are counted, and each view is given how many each event has. Damage goes to
-    ``reading.damages``, also that which ends the reading.
-    """
-    stops = reading.options.on_damage == "stop"
-    counts = RowCounts(stops=stops) if counting else None
-    try:
-        for window in reading.windows():
-            damages, counted = window.damages, None
-            if counts is not None:
-                counted, found = counts.of(window)
-                for i, error in found:
-                    reading.unread_rows(window, i, error)
-                if found and stops:
-                    window, counted = window.before(found[0][0]), counted[: found[0][0]]
-                damages = sorted([*window.damages, *found], key=itemgetter(0))
-            for one in take:
-                if counts is None:
-                    one(window)
-                else:
-                    one(window, counted)
-            reading.damages.extend(error for _, error in damages)
-            if counts is not None and stops and found:
-                break
-    except DamageError as error:
-        reading.damages.append(error)
-    except InputError as error:
-        if reading.unreadable is None:
-            raise
-        return error
-    return None
 
 
 def _column_names(columns: Iterable[str] | None) -> frozenset[str] | None:

@@ -20,7 +20,7 @@ from binlogkit.frames.fields.rows import CHANGE, ROW
 from binlogkit.frames.row_batches import read_batches
 from binlogkit.frames.statements import Boundaries, Statements
 from binlogkit.frames.transactions import Transactions
-from binlogkit.log.streams import view
+from binlogkit.log.viewing import view
 from binlogkit.spark.plan import Scan, Split
 
 

@@ -25,7 +25,7 @@ from binlogkit.events.table_map import TableMap
 from binlogkit.frames.touched import Touched
 from binlogkit.frames.transactions import Transactions
 from binlogkit.log.index.segments import Segment, Segments
-from binlogkit.log.streams import view
+from binlogkit.log.viewing import view
 from binlogkit.rows.ddl import StatementKind
 from binlogkit.rows.options import ReadOptions
 from binlogkit.rows.prepared import Decision, Prepared
