@@ -30,6 +30,7 @@ from binlogkit.spark.plan import Plan, make_plan
 from binlogkit_fixtures import golden
 from tests.answers.binlogkit_answers.inputs import committed
 from tests.answers.binlogkit_answers.series import in_files
+from tests.spark.as_written import frame_of, rows_of
 
 TWO_FILES = golden.case("8.0-row-full", "transactions")
 
@@ -50,9 +51,7 @@ def records(plan: Plan) -> list[dict[str, Any]]:
 
 def rows(source: Any, **keywords: Any) -> list[dict[str, Any]]:
     options = {k: keywords.pop(k) for k in ("schema", "on_damage", "charset") if k in keywords}
-    found = bk.open(source, **options).rows(engine="pyarrow", **keywords).to_pylist()
-    assert isinstance(found, list)
-    return found
+    return rows_of(bk.open(source, **options), **keywords).to_pylist()
 
 
 @pytest.mark.parametrize(
@@ -136,7 +135,7 @@ def test_the_other_frames_are_those_of_the_log(kind: str) -> None:
     names = [str(path) for path in paths]
     given = {"paths": json.dumps(names), "name": "db1", "duplicates": "keep"}
     plan = make_plan(parse_options({**given, "records": kind}))
-    frame = getattr(bk.open(names, name="db1", duplicates="keep"), kind)(engine="pyarrow")
+    frame = frame_of(bk.open(names, name="db1", duplicates="keep"), kind)
     got = records(plan)
     assert got == frame.to_pylist()
     assert len({r["file"] for r in got}) > 1
@@ -145,7 +144,7 @@ def test_the_other_frames_are_those_of_the_log(kind: str) -> None:
         {"paths": json.dumps(names), "records": kind, "name": "db1"}
         | {key: str(value) for key, value in wanted.items()}
     )
-    filtered = getattr(bk.open(names, name="db1"), kind)(engine="pyarrow", **wanted)
+    filtered = frame_of(bk.open(names, name="db1"), kind, **wanted)
     assert records(make_plan(scan)) == filtered.to_pylist()
     assert filtered.num_rows < frame.num_rows
 
@@ -211,7 +210,7 @@ def test_a_damaged_file_fails_its_split_and_no_other(tmp_path: Path) -> None:
     assert delivered and all(r["pos"] < caught.value.offset for r in delivered)
 
     log = bk.open(tmp_path, on_damage="report")
-    wanted = log.rows(engine="pyarrow").to_pylist()
+    wanted = rows_of(log).to_pylist()
     assert records(plan_of(tmp_path, onDamage="report")) == wanted
     for mode in ("stop", "report"):
         (damage,) = records(plan_of(tmp_path, onDamage=mode, records="damages"))

@@ -15,6 +15,7 @@ from binlogkit.spark.carried import carried_schema, carry
 from binlogkit.spark.source import BinlogDataSource
 from binlogkit_fixtures import golden
 from tests.answers.binlogkit_answers.series import in_files
+from tests.spark.as_written import rows_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -37,7 +38,7 @@ def collected(frame: DataFrame) -> list[dict[str, Any]]:
 
 def test_every_row_of_the_golden_set_is_the_logs(spark: SparkSession) -> None:
     paths = [path for case in golden.cases() for path in case.binlogs]
-    want = bk.open([str(path) for path in paths]).rows(engine="pyarrow")
+    want = rows_of(bk.open([str(path) for path in paths]))
     frame = load(spark, paths)
     assert frame.columns == want.column_names
     assert frame.rdd.getNumPartitions() == len(paths)
@@ -46,7 +47,7 @@ def test_every_row_of_the_golden_set_is_the_logs(spark: SparkSession) -> None:
 
 def test_large_logs_are_several_partitions(spark: SparkSession) -> None:
     paths = [path for case in golden.cases() for path in case.binlogs][::5]
-    want = bk.open([str(path) for path in paths]).rows(engine="pyarrow")
+    want = rows_of(bk.open([str(path) for path in paths]))
     frame = load(spark, paths, splitBytes="3000")
     assert frame.rdd.getNumPartitions() > 2 * len(paths)
     assert collected(frame) == want.to_pylist()
@@ -97,9 +98,7 @@ def test_filters_are_options(spark: SparkSession) -> None:
     log = bk.open(TWO_FILES.path)
     table = log.table_names()[0]
     options = {"op": "insert", "where": "id=1", "excludeTable": table, "startPosition": "400"}
-    want = log.rows(
-        engine="pyarrow", op="insert", where="id=1", exclude_table=table, start_position=400
-    )
+    want = rows_of(log, op="insert", where="id=1", exclude_table=table, start_position=400)
     assert want.num_rows > 0
     assert collected(load(spark, TWO_FILES.path, **options)) == want.to_pylist()
 

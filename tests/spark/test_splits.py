@@ -21,6 +21,7 @@ from binlogkit.spark.options import parse_options
 from binlogkit.spark.plan import Plan, make_plan
 from binlogkit_fixtures import golden
 from tests.fuzz.binlogkit_fuzz import framing, seeds
+from tests.spark.as_written import rows_of
 
 TWO_FILES = golden.case("8.0-row-full", "transactions")
 KEYS = golden.case("8.0-row-full", "keys").binlogs[0]
@@ -64,7 +65,7 @@ def carried(log: bk.Log, table: str, schema: pa.Schema) -> pa.Table:
 @pytest.mark.parametrize(("cell", "scenario"), SERIES)
 def test_every_table_of_a_log_in_splits_of_any_size(cell: str, scenario: str) -> None:
     case = golden.case(cell, scenario)
-    rows = bk.open(case.path).rows(engine="pyarrow")
+    rows = rows_of(bk.open(case.path))
     counts = []
     for size in (1, 4000):
         plan = plan_of(case.path, size)
@@ -138,7 +139,7 @@ def test_encrypted_logs_are_cut() -> None:
     plan = plan_of(logs, 1, keyring=keyring)
     assert len(plan.splits) > 10
     names = [str(path) for path in logs]
-    want = bk.open(names, keyring=keyring).rows(engine="pyarrow")
+    want = rows_of(bk.open(names, keyring=keyring))
     assert read(plan).to_pylist() == want.to_pylist()
 
 
@@ -150,7 +151,7 @@ def test_a_damaged_log_is_not_cut(tmp_path: Path, share: float) -> None:
     path = tmp_path / "binlog.000001"
     path.write_bytes(data)
     log = bk.open(path, on_damage="report")
-    want = log.rows(engine="pyarrow")
+    want = rows_of(log)
     plan = plan_of(path, 1, onDamage="report")
     (split,) = plan.splits
     assert read(plan).to_pylist() == want.to_pylist()
@@ -164,7 +165,7 @@ def test_a_log_that_ends_inside_an_event_is_cut(tmp_path: Path) -> None:
     path = tmp_path / "binlog.000001"
     path.write_bytes(TWO_FILES.binlogs[0].read_bytes()[:-10])
     log = bk.open(path, on_damage="report")
-    want = log.rows(engine="pyarrow")
+    want = rows_of(log)
     plan = plan_of(path, 1, onDamage="report")
     assert len(plan.splits) > 10 and plan.splits[-1].stop is None
     assert read(plan).to_pylist() == want.to_pylist()
@@ -192,7 +193,7 @@ def test_rows_whose_table_map_is_another_transactions(tmp_path: Path) -> None:
     data = framing.join(replace(parts, parts=parts.parts[:again] + parts.parts[again + 1 :]))
     path = tmp_path / "binlog.000001"
     path.write_bytes(data)
-    want = bk.open(path).rows(engine="pyarrow").to_pylist()
+    want = rows_of(bk.open(path)).to_pylist()
     assert len(want) == len(bk.open(KEYS).rows())
     plan = plan_of(path, 1)
     assert len(plan.splits) == 1 < len(plan_of(KEYS, 1).splits)

@@ -98,7 +98,7 @@ def _generic(kind: Kind, scan: Scan, split: Split, schema: pa.Schema) -> Iterato
     """Every table's changes in the generic form, the images as JSON text."""
     own = pa.schema([kind.schema().field(name) for name in schema.names])
     for window in read_batches(scan.reading(split), scan.asked.wanted(), to_sort=True):
-        for batch in generic_rows([batch for _, batch in window], own):
+        for batch in generic_rows([batch for _, batch in window], own, compact=True):
             yield _fitted(batch, schema)
 
 

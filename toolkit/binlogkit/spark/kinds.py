@@ -39,7 +39,7 @@ class Kind:
 
 def _events(scan: Scan, split: Split) -> Iterator[pa.RecordBatch]:
     """Every event; ``flags`` and ``fields`` as JSON text."""
-    return event_batches(scan.reading(split), scan.asked.wanted())
+    return event_batches(scan.reading(split), scan.asked.wanted(), compact=True)
 
 
 def _transactions(scan: Scan, split: Split) -> Iterator[pa.RecordBatch]:
