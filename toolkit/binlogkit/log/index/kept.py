@@ -316,7 +316,7 @@ class Index:
     def _sweep(self) -> None:
         """Delete what does not count, and what others began to write and left long ago."""
         for name in INDEX:
-            for path in (self.folder / name).iterdir():
+            for path in (self.folder / name).glob("*.*"):
                 old = time.time() - path.stat().st_mtime > _FORGOTTEN
                 if old if path.suffix == _PARTIAL else path.stem not in self._batches:
                     path.unlink(missing_ok=True)

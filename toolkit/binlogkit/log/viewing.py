@@ -1,0 +1,47 @@
+"""One reading for several views: folds over its windows (docs/design.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import itemgetter
+
+from binlogkit.errors import DamageError, InputError
+from binlogkit.frames.row_counts import RowCounts
+from binlogkit.rows.reading import Reading
+
+
+def view(
+    reading: Reading, *take: Callable[..., object], counting: bool = False
+) -> InputError | None:
+    """Give the windows of a reading to views; what cannot be read at all.
+
+    ``counting``: rows are counted, and each view is given how many each event has. Damage goes to
+    ``reading.damages``, also that which ends the reading.
+    """
+    stops = reading.options.on_damage == "stop"
+    counts = RowCounts(stops=stops) if counting else None
+    try:
+        for window in reading.windows():
+            damages, counted = window.damages, None
+            if counts is not None:
+                counted, found = counts.of(window)
+                for i, error in found:
+                    reading.unread_rows(window, i, error)
+                if found and stops:
+                    window, counted = window.before(found[0][0]), counted[: found[0][0]]
+                damages = sorted([*window.damages, *found], key=itemgetter(0))
+            for one in take:
+                if counts is None:
+                    one(window)
+                else:
+                    one(window, counted)
+            reading.damages.extend(error for _, error in damages)
+            if counts is not None and stops and found:
+                break
+    except DamageError as error:
+        reading.damages.append(error)
+    except InputError as error:
+        if reading.unreadable is None:
+            raise
+        return error
+    return None
