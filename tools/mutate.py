@@ -5,7 +5,7 @@
 The faults are those of cosmic-ray: an operator, a number, a condition exchanged; left out are those
 that change nothing. Each is shown to the quick tests beside its module that reach its line, then to
 all beside it, then to those elsewhere that reach it. Which reach it is measured once under
-coverage.py, and again of test files that changed. A fault in a function is put into loaded code;
+coverage, and again of test files that changed. A fault in a function is put into loaded code;
 what only loading shows is put into a copy of ``toolkit/`` and loaded.
 
 What became of each is kept under ``out/mutate``: the same command goes on where it ended, and asks

@@ -15,7 +15,7 @@ from tools.mutants.reach import Reach
 from tools.mutants.session import Session, loaded
 
 _LEAST = 20.0  # seconds of processor time before a fault that makes the tests run on is noticed
-_ELSEWHERE = 40.0  # seconds of processor time, under coverage.py, that are spent on other tests
+_ELSEWHERE = 40.0  # seconds of processor time, under coverage, that are spent on other tests
 
 
 class Judge:

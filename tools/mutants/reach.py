@@ -36,7 +36,7 @@ class _Failed:
 
 @dataclass
 class Reach:
-    """``folder``: for each test file a file of coverage.py with its tests as contexts, and one of
+    """``folder``: for each test file a file of coverage with its tests as contexts, and one of
     its digest, those of the modules as they were, and its tests' processor seconds."""
 
     folder: Path
@@ -44,7 +44,7 @@ class Reach:
     _lines: dict[tuple[str, str], dict[int, list[str]]] = field(default_factory=dict)
 
     def measure(self, session: Session, names: Iterable[str]) -> None:
-        """Run the test files of these tests under coverage.py, if they are new or changed."""
+        """Run the test files of these tests under coverage, if they are new or changed."""
         self.folder.mkdir(parents=True, exist_ok=True)
         for path in dict.fromkeys(session.tests[name].path for name in names):
             if str(path) in self._facts:
@@ -81,7 +81,7 @@ class Reach:
         return any(test in facts["seconds"] for facts in self._facts.values())
 
     def seconds(self, test: str) -> float:
-        """What a test took under coverage.py, seconds of processor time; 1 if not known."""
+        """What a test took under coverage, seconds of processor time; 1 if not known."""
         for facts in self._facts.values():
             if test in facts["seconds"]:
                 return float(facts["seconds"][test])  # type: ignore[arg-type]
