@@ -51,7 +51,8 @@ def records(plan: Plan) -> list[dict[str, Any]]:
 
 def rows(source: Any, **keywords: Any) -> list[dict[str, Any]]:
     options = {k: keywords.pop(k) for k in ("schema", "on_damage", "charset") if k in keywords}
-    return rows_of(bk.open(source, **options), **keywords).to_pylist()
+    found: list[dict[str, Any]] = rows_of(bk.open(source, **options), **keywords).to_pylist()
+    return found
 
 
 @pytest.mark.parametrize(
