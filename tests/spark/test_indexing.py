@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,9 @@ import pytest
 
 import binlogkit as bk
 from binlogkit.log.index import Index
+from binlogkit.sources.carriers import Carrier
 from binlogkit.spark import index
+from binlogkit.spark.indexing import _tasks
 from binlogkit_fixtures import golden
 from tests.answers.binlogkit_answers.inputs import committed
 
@@ -61,3 +64,9 @@ def test_damaged_logs_are_named(spark: SparkSession, tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-10])
     told = index(spark, path, tmp_path / "index")
     assert (told.read, told.left, list(told.damaged)) == (1, {}, [str(path)])
+
+
+def test_a_task_opens_what_a_name_does_not_show() -> None:
+    url = "http://127.0.0.1/binlog.000001?token=hunter2"
+    carrier = Carrier("http://127.0.0.1/binlog.000001?token=…", BytesIO, location=url)
+    assert list(_tasks([carrier], 1)) == [[url]]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import chdir
+from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -16,7 +15,7 @@ from binlogkit.errors import BinlogKitError
 from binlogkit.log.index import Joined, Part, Position, parts_of
 from binlogkit.rows.reading import Reading
 from binlogkit_fixtures import golden
-from tests.answers.binlogkit_answers.inputs import committed
+from tests.answers.binlogkit_answers.inputs import Input, committed
 
 INPUTS = committed()
 #: Several files, with XA transactions, DDL, copies, relay logs; damage in one of them.
@@ -28,15 +27,10 @@ def _joined(log: bk.Log, segment: int = 1) -> Joined:
 
 
 @pytest.fixture
-def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
+def opened(request: pytest.FixtureRequest, written: Callable[[Input], list[str]]) -> Any:
     """Opens the logs of an input of tests/answers."""
     item = INPUTS[request.param]
-    files = item.files()
-    for name, data in {**files, **item.beside}.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_bytes(data)
-    with chdir(tmp_path):
-        yield lambda **more: bk.open(list(files), **item.options, **more)
+    return partial(bk.open, written(item), **item.options)
 
 
 def _read(log: bk.Log) -> Reading:

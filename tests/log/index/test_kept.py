@@ -26,7 +26,7 @@ from binlogkit.spark.kinds import KINDS
 from binlogkit.spark.options import parse_options
 from binlogkit.spark.plan import make_plan
 from binlogkit_fixtures import golden
-from tests.answers.binlogkit_answers.inputs import committed
+from tests.answers.binlogkit_answers.inputs import Input, committed
 
 TWO_FILES = golden.case("8.0-row-full", "transactions")
 INPUTS = committed()
@@ -42,24 +42,6 @@ def logs(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.fixture
-def reads(monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
-    """The names of the logs that were read since the last call."""
-    seen: list[str] = []
-
-    def counted(carriers: Any, *args: Any, **keywords: Any) -> Any:
-        seen.extend(carrier.name for carrier in carriers)
-        return parts_of(carriers, *args, **keywords)
-
-    monkeypatch.setattr(kept, "parts_of", counted)
-
-    def told() -> list[str]:
-        found, seen[:] = [Path(name).name for name in seen], []
-        return found
-
-    return told
-
-
 def _facts(joined: Joined) -> list[Any]:
     places = [
         (p.part, p.segment, p.events, p.transactions, p.source, p.seen,
@@ -71,15 +53,9 @@ def _facts(joined: Joined) -> list[Any]:
 
 @pytest.mark.sampled(16)
 @pytest.mark.parametrize("name", sorted(INPUTS))
-def test_what_is_kept_is_what_was_read(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_kept_is_what_was_read(name: str, written: Callable[[Input], list[str]]) -> None:
     item = INPUTS[name]
-    for file, data in {**item.files(), **item.beside}.items():
-        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / file).write_bytes(data)
-    monkeypatch.chdir(tmp_path)
-    log = bk.open(list(item.files()), on_damage="report", **item.options)
+    log = bk.open(written(item), on_damage="report", **item.options)
     read = Joined(parts_of(log.carriers, log.options, counting=True), log.options)
     told = Index("index").update(log.carriers, log.options)
     again = Index("index")
@@ -185,6 +161,9 @@ def test_a_log_is_known_by_its_place_however_it_is_named(
     assert reads() == []
     assert [part.names for part in parts] == [(str(logs / name),) for name in names]
     assert [file.name for part in parts for file in part.alone.files] == bk.open(logs).files
+    known = bk.open(logs, index=tmp_path / "index").transactions(engine="pyarrow")
+    assert known == bk.open(logs).transactions(engine="pyarrow")
+    assert reads() == []
 
 
 def test_many_updates_are_united(logs: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,9 @@ import pytest
 
 import binlogkit as bk
 from binlogkit.errors import BinlogKitError
-from binlogkit.log.index import Index, kept, parts_of
+from binlogkit.log.index import Index
 from binlogkit_fixtures import golden
-from tests.answers.binlogkit_answers.inputs import committed
+from tests.answers.binlogkit_answers.inputs import Input, committed
 
 INPUTS = committed()
 TWO_FILES = golden.case("8.0-row-full", "transactions")
@@ -29,15 +30,10 @@ def _told(log: bk.Log, **filters: Any) -> list[Any]:
 
 @pytest.mark.sampled(16)
 @pytest.mark.parametrize("name", sorted(INPUTS))
-def test_they_are_those_of_a_reading(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_they_are_those_of_a_reading(name: str, written: Callable[[Input], list[str]]) -> None:
     item = INPUTS[name]
-    for file, data in {**item.files(), **item.beside}.items():
-        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / file).write_bytes(data)
-    monkeypatch.chdir(tmp_path)
-    logs = [bk.open(list(item.files()), index=index, **item.options) for index in (None, "index")]
+    names = written(item)
+    logs = [bk.open(names, index=index, **item.options) for index in (None, "index")]
     Index("index").update(logs[1].carriers)
     plain, known = (_told(log) for log in logs)
     assert known == plain
@@ -45,20 +41,14 @@ def test_they_are_those_of_a_reading(
         assert _told(logs[1], **filters)[0] == _told(logs[0], **filters)[0]
 
 
-def test_what_is_known_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_known_is_not_read(tmp_path: Path, reads: Callable[[], list[str]]) -> None:
     for path in TWO_FILES.binlogs:
         shutil.copy(path, tmp_path)
     first, second = sorted(tmp_path.iterdir())
     bk.index(first, tmp_path / "index")
-    read: list[str] = []
-
-    def counted(carriers: Any, *args: Any, **keywords: Any) -> Any:
-        read.extend(carrier.name for carrier in carriers)
-        return parts_of(carriers, *args, **keywords)
-
-    monkeypatch.setattr(kept, "parts_of", counted)
+    reads()
     log = bk.open([first, second], index=tmp_path / "index")
     assert log.transactions(engine="pyarrow") == bk.open([first, second]).transactions(
         engine="pyarrow"
     )
-    assert read == [str(second)]
+    assert reads() == [second.name]

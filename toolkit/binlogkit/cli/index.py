@@ -19,8 +19,7 @@ def command(out: str, **arguments: Any) -> int:
 
     DIR then holds Parquet tables of the logs, their transactions, what each changed, and what tells
     of tables (docs/index.md). A log is read again where its name, its size or either of its ends
-    has changed. Logs that are damaged, or cannot be
-    kept, are named, and the exit status is 1.
+    has changed. Logs that are damaged, or cannot be kept, are named, and the exit status is 1.
     """
     log = open_input(arguments)
     told = Index(out).update(log.carriers, log.options)

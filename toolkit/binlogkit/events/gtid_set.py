@@ -121,13 +121,6 @@ class GtidSet:
         """How many GTIDs are in the set."""
         return sum(end - start + 1 for ranges in self.intervals.values() for start, end in ranges)
 
-    def union(self, other: GtidSet) -> GtidSet:
-        """The GTIDs that are in either."""
-        both = {origin: [*ranges] for origin, ranges in self.intervals.items()}
-        for origin, ranges in other.intervals.items():
-            both.setdefault(origin, []).extend(ranges)
-        return GtidSet(both)
-
     def intersect(self, other: GtidSet) -> GtidSet:
         """The GTIDs that are in both."""
         return self.subtract(self.subtract(other))

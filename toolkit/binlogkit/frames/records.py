@@ -17,6 +17,7 @@ from binlogkit._kernel.value_text import (
     not_finite,
     time_text,
 )
+from binlogkit.errors import DamageError
 from binlogkit.frames.fields.field import Fields, names
 from binlogkit.frames.schema import CellState
 
@@ -128,3 +129,14 @@ def records_of(batches: Iterable[pa.RecordBatch], declared: Fields) -> Iterator[
         ]
         for values in zip(*columns, strict=True):
             yield dict(zip(keys, values, strict=True))
+
+
+def damage_record(error: DamageError) -> dict[str, Any]:
+    """The record of damage, as ``DAMAGE`` declares it (frames/fields/ledger.py)."""
+    return {
+        "file": error.file,
+        "pos": error.offset,
+        "error": type(error).__name__,
+        "field": error.field,
+        "reason": error.reason,
+    }

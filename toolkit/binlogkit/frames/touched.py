@@ -12,7 +12,6 @@ from binlogkit.frames.wanted import operations
 from binlogkit.rows.filters import OPS
 from binlogkit.rows.window import ROWS_EVENTS, Window
 
-_NAMES = 1 << 32
 _OPS = len(OPS)
 
 

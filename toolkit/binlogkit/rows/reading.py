@@ -28,7 +28,7 @@ from binlogkit.rows.ddl import TableChange
 from binlogkit.rows.gtid_ledger import GtidLedger, by_origin
 from binlogkit.rows.options import ReadOptions, Start
 from binlogkit.rows.scan import LogScan, ScannedPart
-from binlogkit.rows.series import AllSeries, Head, Series, Source, split_name
+from binlogkit.rows.series import AllSeries, Head, Series, Source, beside
 from binlogkit.rows.slots import Slots
 from binlogkit.rows.soundness import Finding, Gap, Gaps
 from binlogkit.rows.table_history import TableHistory
@@ -160,8 +160,7 @@ class Reading:
 
     def _beside(self, i: int) -> bool:
         """Whether the log after log ``i`` lies beside it."""
-        names = [carrier.name for carrier in self.carriers[i : i + 2]]
-        return len({split_name(name)[:2] for name in names}) == 1
+        return beside(*(carrier.name for carrier in self.carriers[i : i + 2]))
 
     def _begin_log(self) -> None:
         """Table ids are a log's own. A relay log may end inside a statement, and the next go on."""

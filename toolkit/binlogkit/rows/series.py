@@ -34,6 +34,11 @@ def split_name(name: str) -> tuple[str, str, int | None]:
     return (folder, match["stem"], int(match["number"])) if match else (folder, base, None)
 
 
+def beside(*names: str) -> bool:
+    """Whether logs lie beside each other: one folder, one stem."""
+    return len({split_name(name)[:2] for name in names}) == 1
+
+
 @dataclass(frozen=True, slots=True)
 class Head:
     """What a log says of itself before its first transaction.

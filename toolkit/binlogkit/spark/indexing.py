@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from binlogkit.log.index import Index, Updated, parts_of
 from binlogkit.log.index.kept import Batches, Stamp, place_of, stamp_of
-from binlogkit.log.index.part import beside
 from binlogkit.log.opening import open_log
+from binlogkit.rows.series import beside
 from binlogkit.sources.carriers import Carrier, resolve
 from binlogkit.sources.carriers.storage import StorageOptions
 from binlogkit.sources.carriers.storage import storage_options as given_options
+from binlogkit.sources.carriers.urls import is_url
 from binlogkit.sources.keyring import KeyFiles, key_files
 from binlogkit.spark.workers import own_interpreter
 
@@ -69,7 +70,8 @@ def _tasks(carriers: Sequence[Carrier], least: int) -> Iterator[list[str]]:
     found: list[str] = []
     size = 0
     for carrier in carriers:
-        found.append(str(carrier.location) if carrier.state else place_of(carrier))
+        place = carrier.location or carrier.name
+        found.append(str(place) if is_url(place) else place_of(carrier))
         size += carrier.size or least
         if size >= least:
             yield found
@@ -140,7 +142,9 @@ def _chains(carriers: Sequence[Carrier], going_on: set[str]) -> Iterator[tuple[i
     while at < len(carriers):
         end = at + 1
         if carriers[at].name in going_on:
-            while end < len(carriers) and beside(*carriers[end - 1 : end + 1]):
+            while end < len(carriers) and beside(
+                *(carrier.name for carrier in carriers[end - 1 : end + 1])
+            ):
                 end += 1
             if end > at + 1:
                 yield at, end

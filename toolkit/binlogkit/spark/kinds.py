@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import pyarrow as pa
 
-from binlogkit.errors import DamageError
 from binlogkit.frames.events import event_batches
 from binlogkit.frames.fields.field import Fields, arrow_schema, names, to_table
 from binlogkit.frames.fields.ledger import BOUNDARY, DAMAGE, EVENT, GAP, STATEMENT, TRANSACTION
 from binlogkit.frames.fields.rows import CHANGE, ROW
+from binlogkit.frames.records import damage_record
 from binlogkit.frames.row_batches import read_batches
 from binlogkit.frames.statements import Boundaries, Statements
 from binlogkit.frames.transactions import Transactions
@@ -78,7 +77,7 @@ def _damages(scan: Scan, split: Split) -> Iterator[pa.RecordBatch]:
     for _ in read_batches(reading, scan.asked.wanted()):
         pass
     damages = sorted(reading.damages, key=lambda damage: damage.offset)
-    yield from to_table(map(_damage_record, damages), DAMAGE).to_batches()
+    yield from to_table(map(damage_record, damages), DAMAGE).to_batches()
 
 
 def _gaps(_: Scan, split: Split) -> Iterator[pa.RecordBatch]:
@@ -87,16 +86,6 @@ def _gaps(_: Scan, split: Split) -> Iterator[pa.RecordBatch]:
     records = ((g.code, g.file, g.pos, g.tables and sorted(g.tables), g.found) for g in told)
     keys = names(GAP)
     yield from to_table((dict(zip(keys, r, strict=True)) for r in records), GAP).to_batches()
-
-
-def _damage_record(error: DamageError) -> dict[str, Any]:
-    return {
-        "file": error.file,
-        "pos": error.offset,
-        "error": type(error).__name__,
-        "field": error.field,
-        "reason": error.reason,
-    }
 
 
 #: By the value of the option ``records``.

@@ -30,7 +30,7 @@ from binlogkit.rows.ddl import StatementKind
 from binlogkit.rows.options import ReadOptions
 from binlogkit.rows.prepared import Decision, Prepared
 from binlogkit.rows.reading import Reading
-from binlogkit.rows.series import Head, split_name
+from binlogkit.rows.series import Head, beside
 from binlogkit.rows.soundness import Alone, Gaps
 from binlogkit.rows.window import NEW_MAP, Stretch, Window
 from binlogkit.sources.carriers import Carrier
@@ -100,16 +100,15 @@ def parts_of(
     while at < len(carriers):
         end = at + 1
         part = part_of(carriers[at:end], options, segment=segment, counting=counting)
-        while part.goes_on and end < len(carriers) and beside(*carriers[end - 1 : end + 1]):
+        while (
+            part.goes_on
+            and end < len(carriers)
+            and beside(*(carrier.name for carrier in carriers[end - 1 : end + 1]))
+        ):
             end += 1
             part = part_of(carriers[at:end], options, segment=segment, counting=counting)
         yield part
         at = end
-
-
-def beside(carrier: Carrier, following: Carrier) -> bool:
-    """Whether two logs lie beside each other, by their names."""
-    return split_name(carrier.name)[:2] == split_name(following.name)[:2]
 
 
 def part_of(

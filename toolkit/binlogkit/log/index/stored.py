@@ -27,6 +27,7 @@ from binlogkit.events.reader import EventParser
 from binlogkit.events.table_map import TableMap
 from binlogkit.frames.fields.field import arrow_schema, names, to_table
 from binlogkit.frames.fields.ledger import INDEX
+from binlogkit.frames.records import damage_record
 from binlogkit.log.index.part import Body, Part, Said
 from binlogkit.log.index.segments import Segment
 from binlogkit.rows.gtid_ledger import GtidLedger
@@ -51,6 +52,7 @@ _PLAIN = (
     "size", "first_timestamp", "last_timestamp", "next_name", "ended", "damages", "alone",
     "anonymous",
 )  # fmt: skip
+_FILES = ("file", "end_file", "resolved_file")
 _INTERVAL = re.compile(r"(-?\d+)(?:-(-?\d+))?")
 _LOSS = tuple(field.name for field in fields(Loss))
 
@@ -73,7 +75,7 @@ def to_tables(key: str, part: Part, stamps: Iterable[Record]) -> Tables:
         "findings": [_finding(one, at) for one, at in part.alone.findings],
         "losses": [_loss(loss) for loss in part.alone.losses],
         "unread": [asdict(unread) for unread in part.alone.unread],
-        "damages": [_damage(error) for error in part.damages],
+        "damages": [damage_record(error) for error in part.damages],
         "xa": list(_xa(part)),
     }
     tables = {
@@ -99,7 +101,10 @@ def to_parts(tables: Mapping[str, pa.Table], files: Mapping[str, Sequence[str]])
         if key in files:
             now = dict(zip((log["file"] for log in logs), files[key], strict=True))
             own = {name: _renamed(known.get(key, []), now) for name, known in of.items()}
-            ledger = {name: known.get(key, tables[name][:0]) for name, known in ledgers.items()}
+            ledger = {
+                name: _called(known.get(key, tables[name][:0]), now)
+                for name, known in ledgers.items()
+            }
             found[key] = replace(_part(own["logs"], own), ledger=ledger)
     return found
 
@@ -111,6 +116,16 @@ def _ledgers(table: pa.Table) -> dict[str, pa.Table]:
     ends = pairwise([0, *runs.run_ends.to_pylist()])
     keys = runs.values.to_pylist()
     return {key: table.slice(a, b - a) for key, (a, b) in zip(keys, ends, strict=True)}
+
+
+def _called(table: pa.Table, files: Mapping[str, str]) -> pa.Table:
+    """A table with its files called otherwise."""
+    known, now = pa.array(files.keys(), pa.string()), pa.array(files.values(), pa.string())
+    for name in _FILES if known != now else ():
+        if name in table.column_names:
+            places = pc.index_in(table.column(name), known).combine_chunks()
+            table = table.set_column(table.column_names.index(name), name, now.take(places))
+    return table
 
 
 def _renamed(records: list[Record], files: Mapping[str, str]) -> list[Record]:
@@ -266,25 +281,15 @@ def _said(records: Iterable[Record], file: str) -> Iterator[Said]:
 # ---- damage, findings, losses, XA --------------------------------------------------------------
 
 
-def _damage(error: DamageError) -> Record:
-    return {
-        "file": error.file, "pos": error.offset, "error": type(error).__name__,
-        "field": error.field, "reason": error.reason,
-    }  # fmt: skip
-
-
 def _error(record: Record) -> DamageError:
     kind: type[DamageError] = getattr(errors, record["error"])
     return kind(record["file"], record["pos"], record["reason"], record["field"])
 
 
 def _finding(one: Finding, at: int) -> Record:
-    place = asdict(one.place)
-    place["number"] = place.pop("event")
-    return {
-        "event": at, "grade": str(one.grade), "code": one.code, "found": one.found, **place,
-        "tables": None if one.tables is None else sorted(one.tables),
-    }  # fmt: skip
+    tables = None if one.tables is None else sorted(one.tables)
+    told = {"event": at, "grade": str(one.grade), "code": one.code, "found": one.found}
+    return told | _at(one.place) | {"tables": tables}
 
 
 def _found(record: Record) -> Finding:

@@ -17,8 +17,6 @@ from binlogkit.log.index.part import Part
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.prepared import Decision
 
-_FILES = ("file", "end_file", "resolved_file")
-
 
 def joined_transactions(
     parts: Sequence[Part], joined: Joined, wanted: Filters, files: Sequence[str]
@@ -39,20 +37,12 @@ def _of(part: Part, position: Position, decisions: Mapping[int, Decision]) -> pa
     columns: dict[str, Any] = {name: table.column(name) for name in table.column_names}
     columns["tx"] = pc.add(columns["tx"], position.transactions)
     columns["source"] = pa.repeat(pa.scalar(position.source, pa.string()), table.num_rows)
-    known = [facts.name for facts in part.alone.files]
-    if known != list(part.names):
-        columns |= {name: _called(columns[name], known, part.names) for name in _FILES}
     first = position.transactions
     own = {n - first: how for n, how in decisions.items() if 0 <= n - first < table.num_rows}
     if own:
         columns |= _decided(columns, own)
     made = pa.table([columns[name] for name in table.column_names], arrow_schema(TRANSACTION))
     return made if position.seen is None else made.filter(_first(made, position.seen))
-
-
-def _called(column: pa.ChunkedArray, known: Sequence[str], now: Sequence[str]) -> pa.ChunkedArray:
-    places = pc.index_in(column, pa.array(known))
-    return pa.array(now).take(places.combine_chunks())
 
 
 def _decided(columns: Mapping[str, Any], decisions: Mapping[int, Decision]) -> dict[str, Any]:

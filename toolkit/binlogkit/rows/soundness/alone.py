@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from binlogkit.events.gtid_set import GtidSet
+from binlogkit.rows.gtid_ledger import GtidLedger
 from binlogkit.rows.losses import Loss
 from binlogkit.rows.soundness.finding import FileFacts, Finding, Place
 
@@ -45,7 +46,7 @@ class Alone:
     @property
     def gtids(self) -> GtidSet:
         """Those of all transactions that the files have anything of."""
-        found = GtidSet()
+        found = GtidLedger()
         for facts in self.files:
-            found = found.union(facts.gtids.to_set())
-        return found
+            found.add_set(facts.gtids.to_set())
+        return found.to_set()
