@@ -118,11 +118,12 @@ def refreshed(text: str, folder: Path) -> str:
     return text
 
 
-#: What docs/records.md has a table of, by the name in the comment around it.
+#: What the documents have a table of, by the name in the comment around it.
 _RECORDS: dict[str, Fields] = {
     "event": ledger.EVENT,
     "explain": ledger.EXPLAIN,
     "row": rows.ROW,
+    "changelog": rows.CHANGELOG,
     "transaction": ledger.TRANSACTION,
     "state": rows.STATE,
     "table_state": rows.TABLE_STATE,
@@ -151,6 +152,7 @@ def _type(field: Field) -> str:
     words = {
         "image": "object",
         "json": "any",
+        "cells": "list of structs: column, state, bytes, text",
         "list<item>": "list of items",
         "list<reference>": "list of references",
     }

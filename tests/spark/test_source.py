@@ -83,6 +83,24 @@ def test_typed_fields_tell_what_mysql_calls_them(spark: SparkSession) -> None:
     assert metadata["name_origin"] == "ddl"
 
 
+def test_a_changelog_merged_by_the_key_is_the_state(spark: SparkSession) -> None:
+    """The last image of each key by ``_sequence``, as Spark's own window finds it."""
+    case, table = golden.case("8.0-row-full", "transactions"), "bank.account"
+    read = spark.read.format("binlog").option("what", "changelog").option("table", table)
+    read.option("splitBytes", "1000").load(str(case.path)).createOrReplaceTempView("changes")
+    found = spark.sql("""
+        select * except (at, _change_type) from (
+          select id, balance, _change_type,
+            row_number() over (partition by id order by _sequence desc) as at from changes)
+        where at = 1 and _change_type in ('insert', 'update_postimage') order by id
+    """).toPandas()
+    state = bk.open(case.path).state(table).frame()[["id", "balance"]]
+    assert len(state) > 1
+    assert found.astype(str).to_dict("records") == (
+        state.sort_values("id").astype(str).to_dict("records")
+    )
+
+
 def test_a_frame_that_is_filtered_stays_whole(spark: SparkSession) -> None:
     """docs/spark.md, Pushed filters: a pushed filter would leak into the other queries."""
     frame = load(spark, TWO_FILES.path)

@@ -19,9 +19,10 @@ underscores:
     structs, their states and ``raw`` cells; without it the columns of ``binlogkit rows``
 ``records``
     another frame of the log: ``changes`` (the rows with ``source``, ``seq`` and ``tx``, by which
-    analyses order), ``events``, ``transactions``, ``statements``, ``boundaries``, ``damages``,
-    ``gaps`` (where changes may be missing: of that a GapWarning stands on the driver's standard
-    error, whatever is read)
+    analyses order), ``changelog`` (committed changes of one table as flat rows, an image each, for
+    change data feeds: docs/spark.md; also as option ``what``), ``events``, ``transactions``,
+    ``statements``, ``boundaries``, ``damages``, ``gaps`` (where changes may be missing: of that a
+    GapWarning stands on the driver's standard error, whatever is read)
 ``op``, ``gtid``, ``thread``, ``serverId``, ``source``, ``where``, ``excludeTable``, ``startTime``,
 ``stopTime``, ``timezone``, ``startPosition``, ``stopPosition``
     the common filters; several values with commas or as a JSON list

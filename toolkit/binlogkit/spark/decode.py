@@ -13,6 +13,8 @@ from binlogkit.frames.schema import batch_schema
 from binlogkit.rows.filter_args import check_names
 from binlogkit.sources.carriers import resolve
 from binlogkit.spark.carried import carried_schema, carry, fit
+from binlogkit.spark.changelog import changelog, changelog_schema
+from binlogkit.spark.commits import Commits, Deciding
 from binlogkit.spark.kinds import KINDS, Kind
 from binlogkit.spark.plan import Plan, Scan, Split
 
@@ -34,6 +36,8 @@ def scan_schema(plan: Plan) -> pa.Schema:
             f"these logs have no row change of {plan.scan.asked.table}, so its columns are not "
             "known: give a schema with .schema(…)"
         )
+    if plan.scan.asked.kind == "changelog":
+        return changelog_schema(plan.changes.field("before").type)
     return carried_schema(plan.changes)
 
 
@@ -41,6 +45,9 @@ def check_schema(plan: Plan, schema: pa.Schema) -> None:
     """Whether a schema that a user gives names only columns that there are, else UsageError."""
     if not plan.scan.asked.typed:
         _no_others(schema.names, KINDS[plan.scan.asked.kind].schema().names)
+        return
+    if plan.scan.asked.kind == "changelog":
+        _no_others(schema.names, [*KINDS["changelog"].schema().names, *plan.scan.columns])
         return
     _no_others(schema.names, batch_schema([]).names)
     for image in ("before", "after") if plan.scan.columns else ():
@@ -66,6 +73,8 @@ def decode(scan: Scan, split: Split, schema: pa.Schema) -> Iterator[pa.RecordBat
     What was read before damage is handed over before it is raised. Errors: DamageError with file
     and offset, InputError, SchemaError.
     """
+    if scan.asked.kind == "changelog":
+        return _changelog(scan, split, schema)
     if scan.asked.typed:
         return _typed(scan, split, schema)
     kind = KINDS[scan.asked.kind]
@@ -85,6 +94,17 @@ def _typed(scan: Scan, split: Split, schema: pa.Schema) -> Iterator[pa.RecordBat
     for window in read_batches(scan.reading(split), wanted, columns=columns):
         for _, batch in window:
             yield carry(batch, schema)
+
+
+def _changelog(scan: Scan, split: Split, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """One table's changes as flat rows, an image each."""
+    wanted, commits = scan.asked.wanted(), Commits(split.deciding or Deciding())
+    check_names(sorted(wanted.where.columns), scan.columns, "column")
+    columns = scan.keys | wanted.where.columns | {n for n in schema.names if n in scan.columns}
+    reading = scan.reading(split)
+    for window in read_batches(reading, wanted, columns=columns, views=[commits.take]):
+        for _, batch in window:
+            yield from changelog(batch, schema, commits)
 
 
 def _columns(schema: pa.Schema) -> frozenset[str] | None:

@@ -14,7 +14,7 @@ import pyarrow as pa
 from binlogkit.frames.events import event_batches
 from binlogkit.frames.fields.field import Fields, arrow_schema, names, to_table
 from binlogkit.frames.fields.ledger import BOUNDARY, DAMAGE, EVENT, GAP, STATEMENT, TRANSACTION
-from binlogkit.frames.fields.rows import CHANGE, ROW
+from binlogkit.frames.fields.rows import CHANGE, CHANGELOG, ROW
 from binlogkit.frames.records import damage_record
 from binlogkit.frames.row_batches import read_batches
 from binlogkit.frames.statements import Boundaries, Statements
@@ -92,6 +92,7 @@ def _gaps(_: Scan, split: Split) -> Iterator[pa.RecordBatch]:
 KINDS = {
     "rows": Kind(ROW),
     "changes": Kind(CHANGE),
+    "changelog": Kind(CHANGELOG),
     "events": Kind(EVENT, _events),
     "transactions": Kind(TRANSACTION, _transactions),
     "statements": Kind(STATEMENT, _statements),

@@ -20,7 +20,8 @@ from binlogkit.sources.keyring import KeyFiles, key_files
 
 # What the source can give; see spark/kinds.py.
 KINDS = (
-    "rows", "changes", "events", "transactions", "statements", "boundaries", "damages", "gaps",
+    "rows", "changes", "changelog", "events", "transactions", "statements", "boundaries", "damages",
+    "gaps",
 )  # fmt: skip
 
 #: The arguments of :func:`binlogkit.open` that a scan has.
@@ -74,7 +75,7 @@ class ScanOptions:
     @property
     def of_rows(self) -> bool:
         """Whether it is row changes that are wanted."""
-        return self.kind in ("rows", "changes")
+        return self.kind in ("rows", "changes", "changelog")
 
     def wanted(self) -> Filters:
         """The filters, with the table; UsageError for what means nothing."""
@@ -105,6 +106,8 @@ def parse_options(options: Mapping[str, str]) -> ScanOptions:
         raise UsageError(f"duplicates is drop or keep, not {scan.duplicates!r}")
     if scan.kind not in KINDS:
         raise UsageError(f"records is one of {', '.join(KINDS)}, not {scan.kind!r}")
+    if scan.kind == "changelog" and scan.table is None:
+        raise UsageError("a changelog is that of one table: name it with the option table")
     if scan.schema is not None and scan.schema_from is not None:
         raise UsageError("give a schema file or a server to take the schema from, not both")
     scan.wanted()
@@ -192,4 +195,4 @@ _SPELLED = {
     name: name[0] + name.title().replace("_", "")[1:]
     for name in ("path", "paths", "records", *_PLAIN, *_FILTERS)
 }
-_NAMES = {_folded(name): name for name in _SPELLED}
+_NAMES = {_folded(name): name for name in _SPELLED} | {"what": "records"}

@@ -28,7 +28,9 @@ from binlogkit.rows.schema import TableSchema
 from binlogkit.rows.soundness import Gap
 from binlogkit.sources.carriers import Carrier, resolve
 from binlogkit.sources.carriers.carrier import up_to
+from binlogkit.spark.commits import Deciding
 from binlogkit.spark.options import READING, ScanOptions
+from binlogkit.spark.outcomes import Outcomes
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -46,7 +48,8 @@ class Split:
     end, whatever that is by then; ``locations``: what opens each file; ``source``: the name of its
     server's logs, None where it alone tells that; ``seen``: those of its GTIDs whose transactions
     were read before; ``decisions``: what became in other files of transactions that it prepared, by
-    their number; ``gaps``: all there are, of the first split where they are asked for.
+    their number; ``gaps``: all there are, of the first split where they are asked for;
+    ``deciding``: what became of its transactions, of a changelog alone.
     """
 
     files: tuple[str, ...]
@@ -62,6 +65,7 @@ class Split:
     seen: GtidSet | None = None
     decisions: Mapping[int, Decision] = field(default_factory=dict)
     gaps: tuple[Gap, ...] = ()
+    deciding: Deciding | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +74,14 @@ class Scan:
 
     ``asked``: what the user asks for, but for the logs' paths; ``options``: how the logs are read;
     ``files``: the first and the last of them; ``columns``: the names of the table's columns over
-    all versions.
+    all versions; ``keys``: of those that were in its key.
     """
 
     asked: ScanOptions
     options: ReadOptions = field(default_factory=ReadOptions)
     files: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
+    keys: frozenset[str] = frozenset()
 
     def reading(self, split: Split) -> Reading:
         """A reading of one split that starts with what is known there."""
@@ -121,13 +126,19 @@ def make_plan(asked: ScanOptions, *, unite: bool = True) -> Plan:
     """
     log = open_log(list(asked.paths), **{name: getattr(asked, name) for name in READING})
     wanted, size = asked.wanted(), asked.split_bytes
+    decided = asked.kind == "changelog"
     if asked.index is None:
-        found = parts_of(log.carriers, log.options, segment=min(size, SEGMENT))
+        found = parts_of(
+            log.carriers, log.options, segment=min(size, SEGMENT), counting=decided
+        )  # fmt: skip
     else:
-        found = Index(asked.index).parts(log.carriers, log.options, ledger=["changes"])
+        ledger = ["changes", *(["transactions"] if decided else [])]
+        found = Index(asked.index).parts(log.carriers, log.options, ledger=ledger)
     parts = list(found)
     joined = Joined(parts, log.options, sources=wanted.sources, size=size, cuts=asked.of_rows)
     splits, gaps = _splits(log.carriers, parts, joined), tuple(joined.gaps)
+    if decided:
+        splits = _decided(splits, parts, joined)
     if asked.of_rows:
         chosen = selected(joined.positions, parts, wanted)
         # Spark reads a partition of no split where there is none.
@@ -144,7 +155,8 @@ def make_plan(asked: ScanOptions, *, unite: bool = True) -> Plan:
     columns = tuple(dict.fromkeys(column.name for schema in versions for column in schema.columns))
     # What is known of tables, and where logs lie, goes with each split.
     options, files = replace(log.options, catalog=None), (log.files[0], log.files[-1])
-    scan = Scan(replace(asked, paths=()), options, files, columns)
+    keys = frozenset(name for schema in versions for name in schema.key)
+    scan = Scan(replace(asked, paths=()), options, files, columns, keys)
     return Plan(scan, splits, changes, gaps)
 
 
@@ -167,6 +179,18 @@ def _splits(
             tuple(of[name] for name in part.names), position.source, position.seen, decisions,
         )  # fmt: skip
         found.append(split)
+    return tuple(found)
+
+
+def _decided(splits: Sequence[Split], parts: Sequence[Part], joined: Joined) -> tuple[Split, ...]:
+    """The splits of all logs with what became of their transactions."""
+    outcomes, found = Outcomes(parts, joined), list[Split]()
+    for split, position, following in zip_longest(splits, joined.positions, joined.positions[1:]):
+        first = position.transactions - position.segment.transactions
+        ends = following is None or following.part != position.part
+        end = first + parts[position.part].transactions if ends else following.transactions
+        numbers = range(position.transactions, end)
+        found.append(replace(split, deciding=outcomes.of(position.part, first, numbers)))
     return tuple(found)
 
 

@@ -8,8 +8,10 @@ Types: those of Arrow by their names, and
 ``image``, ``json``
     an object (of a row, a struct in its batch) or a value of any kind in a record; JSON text in a
     frame
-``raw``
-    the cells of a row that have no plain value; see frames/schema.py
+``timestamp``
+    a time with its zone, UTC, in microseconds
+``raw``, ``cells``
+    the cells of a row that have no plain value; see frames/schema.py, spark/changelog.py
 ``as given``
     the type of a column that the user names
 
@@ -119,6 +121,7 @@ def arrow_type(kind: str) -> pa.DataType:
         "float64": pa.float64(),
         "seconds": pa.int64(),
         "microseconds": pa.int64(),
+        "timestamp": pa.timestamp("us", "UTC"),
         "json": pa.string(),
         "image": pa.string(),
         "raw": pa.list_(
@@ -126,6 +129,16 @@ def arrow_type(kind: str) -> pa.DataType:
                 {
                     "image": pa.uint8(),
                     "column": pa.uint16(),
+                    "bytes": pa.binary(),
+                    "text": pa.string(),
+                }
+            )
+        ),
+        "cells": pa.list_(
+            pa.struct(
+                {
+                    "column": pa.string(),
+                    "state": pa.string(),
                     "bytes": pa.binary(),
                     "text": pa.string(),
                 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from binlogkit.frames.fields.field import Field, chosen, fields_of
 from binlogkit.frames.fields.ledger import EVENT
 
@@ -20,6 +22,16 @@ def _is_image(field: Field) -> bool:
 PROVENANCE = (*_SOURCE, *(f for f in ROW if not _is_image(f)))
 #: A batch of one table's changes; see frames/schema.py.
 BATCH = (*PROVENANCE, *_ORDER, *filter(_is_image, ROW), *fields_of("states"))
+#: What a changelog has beside a table's own columns (spark/changelog.py).
+CHANGELOG = (
+    *fields_of("changelog"),
+    *(
+        replace(field, name=f"_{field.name}")
+        for field in PROVENANCE
+        if field.name not in ("commit_timestamp", "db", "table", "op")
+    ),
+    *fields_of("changelog_cells"),
+)
 #: The generic frame with what analyses order by: what Spark gives of several tables.
 CHANGE = (*_SOURCE, *ROW, *_ORDER)
 
