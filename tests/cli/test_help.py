@@ -34,6 +34,7 @@ CONTRACT = {
     "undo": FILES | FILTERS | {"--output"},
     "redo": FILES | FILTERS | {"--output"},
     "index": FILES | {"--out"},
+    "land": FILES | {"--out", "--table", "--exclude-table", "--mask", "--mask-key", "--master"},
     "snapshot": {"--out", "--table", "--lock"},
     "capture": {
         "--host",

@@ -8,7 +8,7 @@ from binlogkit.spark import options
 
 
 def test_the_front_door_is_what_it_says() -> None:
-    assert binlogkit.spark.__all__ == ["index", "register", "session", "settings"]
+    assert binlogkit.spark.__all__ == ["index", "land", "register", "session", "settings"]
     assert all(hasattr(binlogkit.spark, name) for name in binlogkit.spark.__all__)
 
 

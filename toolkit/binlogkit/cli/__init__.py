@@ -36,8 +36,8 @@ __all__ = ["cli", "main"]
 ENTRY_POINTS = "binlogkit.commands"
 # The name is the module's, but of those that share one.
 _COMMANDS = (
-    "audit", "capture", "conform", "diff", "events", "explain", "index", "life", "redo", "rows",
-    "snapshot", "state", "transactions", "undo", "verify",
+    "audit", "capture", "conform", "diff", "events", "explain", "index", "land", "life", "redo",
+    "rows", "snapshot", "state", "transactions", "undo", "verify",
 )  # fmt: skip
 _SHARED = {"events": "records", "rows": "records", "transactions": "records", "redo": "undo"}
 _INTERRUPTED = 130

@@ -190,19 +190,25 @@ def output_of(arguments: dict[str, Any]) -> Output:
 
 def open_input(arguments: dict[str, Any]) -> Any:
     """Take the input options out of a command's arguments and open the log."""
+    return open_stored(arguments)[0]
+
+
+def open_stored(arguments: dict[str, Any]) -> tuple[Any, Any]:
+    """The same, and what opens its files in an object store."""
     from binlogkit.cli.progress import with_progress
     from binlogkit.log import open_log
 
     files = arguments.pop("files")
     if not files:
         raise UsageError("no file is named")
+    storage = _storage_of(arguments)
     log = open_log(
         files if isinstance(files, bytes) else list(files),
-        storage_options=_storage_of(arguments),
+        storage_options=storage,
         index=arguments.pop("index", None),
         **{name: arguments.pop(name) for name in _READING},
     )
-    return with_progress(log)
+    return with_progress(log), storage
 
 
 def _storage_of(arguments: dict[str, Any]) -> Any:

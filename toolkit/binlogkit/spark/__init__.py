@@ -44,10 +44,11 @@ from typing import TYPE_CHECKING, Any
 
 from binlogkit.spark.sessions import register, session, settings
 
-__all__ = ["index", "register", "session", "settings"]
+__all__ = ["index", "land", "register", "session", "settings"]
 
 if TYPE_CHECKING:
     from binlogkit.spark.indexing import index as index
+    from binlogkit.spark.landing import land as land
 
 
 def __getattr__(name: str) -> Any:
@@ -55,4 +56,8 @@ def __getattr__(name: str) -> Any:
         from binlogkit.spark.indexing import index
 
         return index
+    if name == "land":
+        from binlogkit.spark.landing import land
+
+        return land
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from binlogkit.log.index import Index, Updated, parts_of
-from binlogkit.log.index.kept import Batches, Stamp, place_of, stamp_of
+from binlogkit.log.index.kept import Batches, Stamp, place_of, stamp_or_none
 from binlogkit.log.opening import open_log
 from binlogkit.rows.series import beside
 from binlogkit.sources.carriers import Carrier, resolve
 from binlogkit.sources.carriers.storage import StorageOptions
 from binlogkit.sources.carriers.storage import storage_options as given_options
 from binlogkit.sources.carriers.urls import is_url
-from binlogkit.sources.keyring import KeyFiles, key_files
+from binlogkit.sources.keyring import KeyFiles
 from binlogkit.spark.workers import own_interpreter
 
 if TYPE_CHECKING:
@@ -36,24 +36,38 @@ def index(
     key_file: str | Path | None = None,
     storage_options: Mapping[str, Any] | None = None,
     task_bytes: int = TASK_BYTES,
+    queries: bool = True,
 ) -> Updated:
     """Bring an index up to date: each task reads some of the logs that it does not know.
 
     ``paths``: what :func:`binlogkit.open` takes, but for bytes and files that are open; ``out``: a
     folder that the driver and all workers share, as the logs are; ``task_bytes``: of logs that a
-    task reads at least; ``keyring``, ``key_file``, ``storage_options``: as there. The driver looks
-    at the ends of each log only, of a store at its listing. Relay logs that go on inside a
-    transaction, which belong together, it reads itself. Errors: InputError, EmptyInputError,
-    WriteError.
+    task reads at least; ``queries``: whether what it keeps of transactions has their first
+    statement; ``keyring``, ``key_file``, ``storage_options``: as there. The driver looks at the
+    ends of each log only, of a store at its listing. Relay logs that go on inside a transaction,
+    which belong together, it reads itself. Errors: InputError, EmptyInputError, WriteError.
     """
     named = paths if isinstance(paths, (str, Path)) else list(paths)
     storage = given_options(storage_options)
     opening: dict[str, Any] = {"keyring": keyring, "key_file": key_file}
-    carriers = open_log(named, storage_options=storage, **opening).carriers
-    kept = Index(out)
+    log = open_log(named, storage_options=storage, **opening)
+    return index_logs(spark, log.carriers, out, storage, task_bytes=task_bytes, queries=queries)
+
+
+def index_logs(
+    spark: SparkSession,
+    carriers: Sequence[Carrier],
+    out: str | Path,
+    storage: StorageOptions,
+    *,
+    task_bytes: int = TASK_BYTES,
+    queries: bool = True,
+) -> Updated:
+    """The same of logs that were found; ``storage``: what opens those of a store."""
+    kept = Index(Path(out).absolute(), queries=queries)
     fresh = kept.unknown(carriers)
     tasks = list(_tasks([carriers[i] for i in fresh], task_bytes))
-    work = _worker(str(kept.folder.absolute()), key_files(keyring, key_file), storage)
+    work = _worker(str(kept.folder), queries, carriers[0].keys, storage)
     batches, left, going_on = _run(spark, tasks, work)
     kept.commit(batches, {place_of(carriers[i]) for i in fresh})
     for first, end in _chains(carriers, going_on):
@@ -102,7 +116,7 @@ def _run(
     return batches, left, going_on
 
 
-def _worker(folder: str, keys: KeyFiles, storage: StorageOptions) -> Any:
+def _worker(folder: str, queries: bool, keys: KeyFiles, storage: StorageOptions) -> Any:
     """What a task does with the texts of its rows; options that open a store are in no text."""
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -110,7 +124,9 @@ def _worker(folder: str, keys: KeyFiles, storage: StorageOptions) -> Any:
 
         for batch in batches:
             told = [
-                json.dumps(_read(resolve(json.loads(task), keys, storage), folder))
+                json.dumps(
+                    _read(resolve(json.loads(task), keys, storage), Index(folder, queries=queries))
+                )
                 for task in batch[0].to_pylist()
             ]
             yield pa.RecordBatch.from_pydict({"told": pa.array(told, pa.string())})
@@ -118,9 +134,9 @@ def _worker(folder: str, keys: KeyFiles, storage: StorageOptions) -> Any:
     return work
 
 
-def _read(carriers: Sequence[Carrier], folder: str) -> dict[str, Any]:
+def _read(carriers: Sequence[Carrier], kept: Index) -> dict[str, Any]:
     """Read the logs of one task and write a batch of what they tell."""
-    stamps = {carrier.name: stamp_of(carrier) for carrier in carriers}
+    stamps = {carrier.name: stamp_or_none(carrier) for carrier in carriers}
     going_on: list[str] = []
 
     def parts() -> Iterator[Any]:
@@ -129,7 +145,7 @@ def _read(carriers: Sequence[Carrier], folder: str) -> dict[str, Any]:
                 going_on.extend(part.names)
             yield part
 
-    batches, left = Index(folder).write(parts(), stamps)
+    batches, left = kept.write(parts(), stamps)
     found = {
         b: {p: [asdict(s) for s in of] for p, of in parts.items()} for b, parts in batches.items()
     }

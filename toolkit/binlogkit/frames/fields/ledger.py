@@ -26,6 +26,9 @@ DAMAGE = fields_of("damage")
 GAP = fields_of("gap")
 #: ``log.loaded_files()``.
 LOADED_FILE = fields_of("loaded_file")
+#: The journal of a landing (spark/landing/journal.py).
+LANDING = fields_of("landing")
+LANDED = fields_of("landed")
 #: The tables of an index (log/index/stored.py), by the folders that they lie in.
 INDEX = {
     "logs": fields_of("index_log"),

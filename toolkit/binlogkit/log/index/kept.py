@@ -16,7 +16,7 @@ import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import astuple, dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import BinaryIO, TypeAlias
 
 import pyarrow as pa
@@ -27,11 +27,18 @@ from binlogkit.errors import BinlogKitError, InputError, WriteError
 from binlogkit.frames.fields.field import arrow_schema
 from binlogkit.frames.fields.ledger import INDEX
 from binlogkit.log.index.part import Part, parts_of
-from binlogkit.log.index.stored import TOLD, Tables, can_be_kept, to_parts, to_tables
+from binlogkit.log.index.stored import (
+    TOLD,
+    Tables,
+    can_be_kept,
+    to_parts,
+    to_tables,
+    without_queries,
+)
 from binlogkit.rows.options import ReadOptions
 from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.carriers.carrier import reason_of
-from binlogkit.sources.carriers.urls import is_url
+from binlogkit.sources.carriers.urls import is_url, natural_key
 
 #: Of the tables' columns; an index of another version is made anew.
 VERSION = 1
@@ -41,6 +48,7 @@ _FLAGS = 4 + 17  # where the first event's flags stand in a log
 _IN_USE = 0x01
 _LOCK = "index.lock"
 _PARTIAL = ".partial"
+_ATTEMPTS = 100
 _FORGOTTEN = 24 * 3600  # seconds
 _BATCH_BYTES = 256 << 20  # of a batch in memory
 _SMALL_BATCH, _MOST_SMALL = 16 << 20, 16  # bytes, and how many are left apart
@@ -108,10 +116,15 @@ def place_of(carrier: Carrier) -> str:
 
 
 class Index:
-    """An index in a ``folder``, which need not be there yet."""
+    """An index in a ``folder``, which need not be there yet.
 
-    def __init__(self, folder: str | Path) -> None:
+    ``queries``: whether what it is given to keep has the first statement of each transaction, which
+    may hold values.
+    """
+
+    def __init__(self, folder: str | Path, *, queries: bool = True) -> None:
         self.folder = Path(folder)
+        self._queries = queries
         self._batches: Batches = {}
         self._load()
 
@@ -143,7 +156,7 @@ class Index:
 
     def unknown(self, carriers: Sequence[Carrier]) -> list[int]:
         """Which of the logs it does not know as they lie there."""
-        known = _known_ones(list(map(_stamp_or_none, carriers)), self._known())
+        known = _known_ones(list(map(stamp_or_none, carriers)), self._known())
         return [i for first, end, part in known if not part for i in range(first, end)]
 
     def parts(
@@ -156,7 +169,7 @@ class Index:
 
         ``ledger``: the tables of it that those which are known have.
         """
-        known = _known_ones(list(map(_stamp_or_none, carriers)), self._known())
+        known = _known_ones(list(map(stamp_or_none, carriers)), self._known())
         names = [carrier.name for carrier in carriers]
         stored = self._read({part: names[first:end] for first, end, part in known}, ledger)
         for first, end, key in known:
@@ -165,6 +178,26 @@ class Index:
                 yield part
             else:
                 yield from parts_of(carriers[first:end], options, counting=bool(ledger))
+
+    def besides(self, carriers: Sequence[Carrier], ledger: Sequence[str] = ()) -> list[Part]:
+        """The parts of logs that are known and lie in other places, in their natural order; of such
+        that are gone, too. One that lies beside a log is named as that is."""
+        places = set(map(place_of, carriers))
+        folders = {_folder(place_of(one)): _folder(one.name) for one in carriers}
+        others: dict[str, list[str]] = {}
+        for parts in self._batches.values():
+            for part, stamps in parts.items():
+                where = [stamp.place for stamp in stamps]
+                if places.isdisjoint(where):
+                    others[part] = [
+                        folders.get(_folder(place), _folder(place)) + place[len(_folder(place)) :]
+                        for place in where
+                    ]
+        stored = self._read(others, ledger)
+        return [
+            stored[part]
+            for part in sorted(stored, key=lambda p: natural_key(PurePath(others[p][0])))
+        ]
 
     def _read(self, files: Mapping[str, Sequence[str]], ledger: Sequence[str]) -> dict[str, Part]:
         """Parts, whose logs are called otherwise now."""
@@ -188,8 +221,14 @@ class Index:
 
     def table(self, name: str) -> pa.Table:
         """All there is in one of the tables."""
-        found = [self._table(batch, name) for batch in self._batches]
-        return pa.concat_tables(found) if found else arrow_schema(INDEX[name]).empty_table()
+        for _ in range(_ATTEMPTS):
+            try:
+                found = [self._table(batch, name) for batch in self._batches]
+            except OSError:  # another update put others in their place meanwhile
+                self._load()
+                continue
+            return pa.concat_tables(found) if found else arrow_schema(INDEX[name]).empty_table()
+        raise InputError(str(self.folder), "is updated all the time")
 
     # ---- what becomes known -------------------------------------------------------------------
 
@@ -198,7 +237,7 @@ class Index:
 
         Logs that are known under the same name as something else are forgotten. WriteError.
         """
-        stamps = list(map(_stamp_or_none, carriers))
+        stamps = list(map(stamp_or_none, carriers))
         known = _known_ones(stamps, self._known())
         entries: Batches = {}
         left: dict[str, str] = {}
@@ -245,7 +284,7 @@ class Index:
             records = [
                 {"stored_size": stamp.size, "ends": stamp.ends, "read_at": now} for stamp in known
             ]
-            kept.append(to_tables(key, part, records))
+            kept.append(to_tables(key, part if self._queries else without_queries(part), records))
             if sum(table.nbytes for one in kept for table in one.values()) > _BATCH_BYTES:
                 batches[self._write(kept)], kept, found = found, [], {}
         if kept:
@@ -331,6 +370,11 @@ class Index:
         path.replace(self.folder / _NAMES)
 
 
+def _folder(name: str) -> str:
+    """What stands before the last slash."""
+    return name[: name.rfind("/") + 1]
+
+
 def _those(table: pa.Table, parts: pa.Array) -> pa.Table:
     """The rows of some parts."""
     return table.filter(pc.is_in(table.column("part"), parts))
@@ -342,7 +386,8 @@ def _why(part: Part) -> str:
     return "it is no log file with a format description"
 
 
-def _stamp_or_none(carrier: Carrier) -> Stamp | None:
+def stamp_or_none(carrier: Carrier) -> Stamp | None:
+    """The stamp of a log, None where it cannot be opened."""
     try:
         return stamp_of(carrier)
     except InputError:  # whoever reads it reports it

@@ -89,6 +89,14 @@ def to_tables(key: str, part: Part, stamps: Iterable[Record]) -> Tables:
     return tables
 
 
+def without_queries(part: Part) -> Part:
+    """A part whose transactions do not tell their first statement."""
+    table = part.ledger["transactions"]
+    at = table.column_names.index("first_query")
+    told = table.set_column(at, table.schema.field(at), pa.nulls(table.num_rows, pa.string()))
+    return replace(part, ledger={**part.ledger, "transactions": told})
+
+
 def to_parts(tables: Mapping[str, pa.Table], files: Mapping[str, Sequence[str]]) -> dict[str, Part]:
     """The parts in tables, by their names; with as much of their ledger as is there.
 

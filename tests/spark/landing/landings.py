@@ -1,0 +1,44 @@
+"""Landings whose tasks run here, one after the other, and what is in their tables then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from deltalake import DeltaTable
+
+from binlogkit.log import open_log
+from binlogkit.log.index import Index
+from binlogkit.spark.landing.landing import Arrived, Terms, land_logs
+from binlogkit.spark.landing.writing import Job, Written, write
+from binlogkit.spark.plan import Split
+
+
+def run_here(job: Job, tasks: Sequence[Sequence[Split]]) -> Iterator[list[Written]]:
+    for task in tasks:
+        yield write(job, task)
+
+
+def land(source: Any, out: Path, terms: Terms | None = None, **sizes: Any) -> Arrived:
+    """Land logs, each task and transaction of the index in this process."""
+    options = {name: sizes.pop(name) for name in ("on_damage", "name") if name in sizes}
+    log, terms = open_log(source, **options), terms or Terms()
+    return land_logs(
+        log, out, terms, run=sizes.pop("run", run_here),
+        updated=lambda folder: Index(folder, queries=not terms.masks.masks).update(
+            log.carriers, log.options
+        ),
+        **sizes,
+    )  # fmt: skip
+
+
+def landed(out: Path, table: str = "*/*") -> dict[str, list[dict[str, Any]]]:
+    """The rows of landed tables by the table's folder, in the order of their changes."""
+    found = {}
+    for log in sorted(out.glob(f"tables/{table}/_delta_log")):
+        rows = DeltaTable(log.parent).to_pyarrow_table().to_pylist()
+        found[str(log.parent.relative_to(out / "tables"))] = sorted(
+            rows, key=lambda row: row["_sequence"]
+        )
+    return found

@@ -1,0 +1,328 @@
+"""What lands is the changelog, whatever the order, pieces and folders in which logs come."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable
+
+import binlogkit as bk
+from binlogkit.errors import DamageError, InputError, SchemaError, UsageError
+from binlogkit.frames.fields.rows import CHANGELOG
+from binlogkit.rows.filters import written_table_name
+from binlogkit.spark.landing.landing import Terms
+from binlogkit.spark.landing.masks import parse_masks
+from binlogkit.spark.landing.shape import folder_of
+from binlogkit_fixtures import golden
+from tests.fuzz.binlogkit_fuzz.framing import join, places, split
+from tests.spark.landing.landings import land, landed
+from tests.spark.test_splits import plan_of, read
+
+TRANSACTIONS = golden.case("8.0-row-full", "transactions")
+KEYS = golden.case("8.0-row-minimal", "keys")
+CASES = [
+    golden.case(cell, scenario)
+    for cell, scenario in (
+        ("5.6-row-full", "transactions"),
+        ("5.7-row-full", "types"),
+        ("5.7-row-no-gtid", "transactions"),
+        ("8.0-row-compressed", "transactions"),
+        ("8.0-row-full", "ddl"),
+        ("8.0-row-full", "types"),
+        ("8.0-row-minimal", "keys"),
+        ("8.0-row-partial-json", "json"),
+        ("9-row-full", "modern"),
+    )
+]
+PLACES = ("_file", "_source")
+
+
+def ident(case: golden.GoldenCase) -> str:
+    return f"{case.path.parent.name}/{case.path.name}"
+
+
+def without(rows: list[dict[str, Any]], *names: str) -> list[dict[str, Any]]:
+    return [{k: v for k, v in row.items() if k not in names} for row in rows]
+
+
+def changelog_of(source: Any, table: str) -> list[dict[str, Any]]:
+    """The changelog in the types of landed tables."""
+    rows = read(plan_of(source, 1 << 20, records="changelog", table=table)).to_pylist()
+    for row in rows:
+        for name, value in row.items():
+            if hasattr(value, "total_seconds"):
+                row[name] = round(value.total_seconds() * 1_000_000)
+    return sorted(rows, key=lambda row: row["_sequence"])
+
+
+def folder(table: str) -> str:
+    db, _, name = table.partition(".")
+    return folder_of((db, name.strip("`").replace("``", "`"))).removeprefix("tables/")
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("case", CASES, ids=ident)
+def test_the_rows_of_a_landing_are_the_changelogs(case: golden.GoldenCase, tmp_path: Path) -> None:
+    arrived = land(case.path, tmp_path, task_bytes=3000, batch_bytes=10_000)
+    assert arrived.batches >= len(case.binlogs) - 1
+    found = landed(tmp_path)
+    several = {name for name in found if "-" in name}
+    total = 0
+    for table in bk.open(case.path).table_names():
+        rows = without(found.get(folder(table), []), "_day")
+        try:
+            expected = changelog_of(case.path, table)
+        except SchemaError:  # versions that do not unite are in folders of their own
+            assert f"{folder(table)}-2" in several
+            continue
+        assert [str(sorted(row.items())) for row in rows] == [
+            str(sorted(row.items())) for row in expected
+        ], table
+        assert arrived.rows.get(table, 0) == len(rows)
+        total += len(rows)
+    assert total
+    assert land(case.path, tmp_path).batches == 0
+
+
+def test_versions_that_do_not_unite_lose_no_row(tmp_path: Path) -> None:
+    case = golden.case("8.0-row-full", "ddl")
+    land(case.path, tmp_path)
+    found = landed(tmp_path, "evolve/item*")
+    assert len(found) > 1
+    rows = sorted((r for rows in found.values() for r in rows), key=lambda row: row["_sequence"])
+    own = [
+        r for r in bk.open(case.path).row_records() if (r["db"], r["table"]) == ("evolve", "item")
+    ]
+    assert [(r["_pos"], r["_row"]) for r in rows if r["_change_type"] != "update_preimage"] == [
+        (r["pos"], r["row"]) for r in own
+    ]
+    # What a version calls its columns is what its rows have there.
+    by_place = {(r["pos"], r["row"]): r for r in own}
+    for row in rows:
+        record = by_place[row["_pos"], row["_row"]]
+        image = record[
+            "before" if row["_change_type"] in ("delete", "update_preimage") else "after"
+        ]
+        known = {name for name in row if not name.startswith("_")}
+        assert set(image) <= known
+        assert all(row[name] is None for name in known - set(image))
+
+
+def test_a_log_that_grows_lands_in_pieces(tmp_path: Path) -> None:
+    """Cut after any event, the log lands up to the last transaction that has ended by then; XA
+    transactions land when they are committed."""
+    first, second = TRANSACTIONS.binlogs
+    logs, out = tmp_path / "logs", tmp_path / "out"
+    logs.mkdir()
+    batches = 0
+    for log in (first, second):
+        data = log.read_bytes()
+        ends = [*places(data)[1:], len(data)]
+        for end in [*ends[:: max(1, len(ends) // 25)], len(data)]:
+            (logs / log.name).write_bytes(data[:end])
+            batches += land(logs, out).batches
+    assert batches > 20
+    land(TRANSACTIONS.path, tmp_path / "whole")
+    found, whole = landed(out), landed(tmp_path / "whole")
+    assert found.keys() == whole.keys()
+    for name, rows in found.items():
+        assert without(rows, *PLACES) == without(whole[name], *PLACES)
+
+
+def test_logs_that_come_late_copies_and_other_names(tmp_path: Path) -> None:
+    first, second = TRANSACTIONS.binlogs
+    out, other = tmp_path / "out", tmp_path / "other"
+    other.mkdir()
+    # Without the log before it nothing tells the names of its columns.
+    case = golden.case("8.0-row-full-metadata", "keys")
+    land(case.path, tmp_path / "whole")
+    late, early = land(second, out), land([first, second], out)
+    assert (late.batches, early.batches) == (1, 1)
+    assert [span.file for span in early.spans] == [str(first)]
+    for log in (first, second):
+        shutil.copy(log, other / f"copy-of-{log.name}")
+    assert land(other, out).batches == 0
+
+
+def test_transactions_of_two_sources_land_once(tmp_path: Path) -> None:
+    """A replica's log, as it were: the same GTIDs, begun at another time by another server."""
+    case = golden.case("8.0-row-full", "keys")
+    replica = tmp_path / "replica"
+    replica.mkdir()
+    pieces = split(case.binlogs[0].read_bytes())
+    first = replace(pieces.parts[0], timestamp=pieces.parts[0].timestamp + 7, server_id=99)
+    again = join(replace(pieces, parts=[first, *pieces.parts[1:]]))
+    (replica / "replica-bin.000009").write_bytes(again)
+    both = land([case.binlogs[0], replica / "replica-bin.000009"], tmp_path / "both")
+    alone = land(case.path, tmp_path / "alone")
+    assert both.rows == alone.rows
+    after = tmp_path / "after"
+    land(case.path, after)
+    repeated = land(replica, after)
+    assert repeated.batches == 1 and not repeated.rows
+    keep = ("_sequence", "_gtid", "_pos")
+    for name, rows in landed(after).items():
+        assert [[r[k] for k in keep] for r in rows] == [
+            [r[k] for k in keep] for r in landed(tmp_path / "alone")[name]
+        ]
+
+
+def test_names_outlive_the_logs_that_told_them(tmp_path: Path) -> None:
+    """The log with CREATE TABLE was purged when the next one came."""
+    logs, out = tmp_path / "logs", tmp_path / "out"
+    logs.mkdir()
+    for log in TRANSACTIONS.binlogs:
+        shutil.copy(log, logs)
+        arrived = land(logs, out)
+        assert arrived.rows
+        (logs / log.name).unlink()
+    found = landed(out, "bank/account")["bank/account"]
+    assert not [name for name in found[0] if name.startswith("@")]
+    # One was prepared in the first log and committed in the second: its rows cannot be had.
+    prepared = [
+        t for t in bk.open(TRANSACTIONS.path).transaction_records()
+        if t["outcome"] == "committed" and t["resolved_file"] not in (None, t["file"])
+    ]  # fmt: skip
+    assert arrived.missing == [t["gtid"] for t in prepared] != []
+
+
+# ---- what lands, and how ------------------------------------------------------------------------
+
+
+def test_some_tables(tmp_path: Path) -> None:
+    assert land(TRANSACTIONS.path, tmp_path / "a", Terms(tables=("bank.account",))).rows.keys() == {
+        "bank.account"
+    }
+    every = set(land(TRANSACTIONS.path, tmp_path / "b").rows)
+    others = land(TRANSACTIONS.path, tmp_path / "c", Terms(exclude=("bank.account",))).rows
+    assert others.keys() == every - {"bank.account"}
+    with pytest.raises(UsageError, match=r'begun with tables \["bank.account"\], not none'):
+        land(TRANSACTIONS.path, tmp_path / "a")
+
+
+def test_masked_values_are_in_no_file(tmp_path: Path) -> None:
+    case = golden.case("8.0-row-rows-query", "transactions")
+    key = tmp_path / "key"
+    key.write_bytes(b"0123456789abcdef\n")
+    masks = ["bank.account.owner=hash", "account.balance=drop", "bank.note.body=truncate:2"]
+    columns = {row["column"] for row in bk.open(case.path).tables().to_dict("records")
+               if row["table"] == "note"}  # fmt: skip
+    text = next(name for name in columns if name not in ("id",))
+    masks[2] = f"bank.note.{text}=truncate:2"
+    out = tmp_path / "out"
+    land(case.path, out, Terms(masks=parse_masks(masks, key)))
+    rows = landed(out)
+    account, notes = rows["bank/account"], rows["bank/note"]
+    assert "balance" not in account[0]
+    assert {len(row["owner"]) for row in account} == {64}
+    plain = {r["owner"] for r in changelog_of(case.path, "bank.account")}
+    assert len({row["owner"] for row in account}) == len(plain)
+    assert all(row[text] is None or len(str(row[text])) <= 2 for row in notes)
+    assert all(row["_query"] is None for found in rows.values() for row in found)
+    owners = {owner.encode() for owner in plain if len(owner) > 4}
+    assert owners
+    for path in out.rglob("*.parquet"):
+        if path.parent.name in ("definitions",):  # statements on tables, not on rows
+            continue
+        whole = str(pa.parquet.read_table(path).to_pydict()).encode()
+        assert not [owner for owner in owners if owner in whole], path
+    with pytest.raises(UsageError, match="begun with masks"):
+        land(case.path, out)
+    key.write_bytes(b"another key of 16")
+    with pytest.raises(UsageError, match="begun with key"):
+        land(case.path, out, Terms(masks=parse_masks(masks, key)))
+
+
+@pytest.mark.parametrize(
+    ("mask", "said"),
+    [
+        ("owner=drop", "a mask is"),
+        ("a.b.c.d=drop", "a mask is"),
+        ("t.c=remove", "a mask is"),
+        ("t.c=truncate", "a mask is"),
+        ("t.c=hash", "hash needs a key"),
+    ],
+)
+def test_masks_that_mean_nothing(mask: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        parse_masks([mask])
+
+
+def test_names_with_dots_and_quotes_can_be_masked() -> None:
+    (mask,) = parse_masks(["`a.b`.`c``d`.`E.f`=truncate:3"]).masks
+    assert mask.text == "`a.b`.`c``d`.`e.f`=truncate:3"
+    assert parse_masks([mask.text]).masks == (mask,)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        (("shop", "orders"), "tables/shop/orders"),
+        (("..", "../../etc"), "tables/@002e@002e/@002e@002e@002f@002e@002e@002fetc"),
+        (("_delta_log", "x-2"), "tables/@005fdelta_log/x@002d2"),
+        (("bücher", "a b"), "tables/b@00fccher/a@0020b"),
+    ],
+)
+def test_no_name_leads_out_of_the_folder(name: tuple[str, str], expected: str) -> None:
+    assert folder_of(name) == expected
+    assert folder_of(name, 1) == f"{expected}-2"
+
+
+def test_partitions_and_bounds_are_what_the_rows_say(tmp_path: Path) -> None:
+    land(TRANSACTIONS.path, tmp_path)
+    table = DeltaTable(tmp_path / "tables/bank/account")
+    assert table.metadata().partition_columns == ["_day", "_source"]
+    rows = table.to_pyarrow_table()
+    assert {str(day) for day in rows["_day"].to_pylist()} == {
+        moment.date().isoformat() for moment in rows["_commit_timestamp"].to_pylist()
+    }
+    actions = pa.table(table.get_add_actions(flatten=True))
+    versions = rows["_commit_version"].to_pylist()
+    assert min(actions["min._commit_version"].to_pylist()) == min(versions)
+    assert max(actions["max._commit_version"].to_pylist()) == max(versions)
+    assert sum(actions["num_records"].to_pylist()) == len(versions)
+    own = [field.name for field in CHANGELOG]
+    assert rows.column_names[: len(own)] == own
+
+
+# ---- damage -------------------------------------------------------------------------------------
+
+
+def test_damage_stops_a_landing_before_anything_lands(tmp_path: Path) -> None:
+    logs = tmp_path / "logs"
+    shutil.copytree(TRANSACTIONS.path, logs)
+    data = bytearray((logs / "binlog.000001").read_bytes())
+    data[len(data) // 2] ^= 0xFF
+    (logs / "binlog.000001").write_bytes(data)
+    with pytest.raises(DamageError, match=r"binlog\.000001"):
+        land(logs, tmp_path / "out")
+    assert not landed(tmp_path / "out")
+    arrived = land(logs, tmp_path / "out", on_damage="report")
+    assert arrived.rows and arrived.updated.damaged
+
+
+def test_a_log_that_is_cut_inside_its_last_event_lands_up_to_there(tmp_path: Path) -> None:
+    """As a server's active log is when it is copied."""
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    data = TRANSACTIONS.binlogs[0].read_bytes()
+    (logs / "binlog.000001").write_bytes(data[: places(data)[-3] + 7])
+    assert land(logs, tmp_path / "out").rows
+
+
+def test_a_log_of_a_batch_that_was_begun_is_needed(tmp_path: Path) -> None:
+    def fails(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    out = tmp_path / "out"
+    with pytest.raises(KeyboardInterrupt):
+        land(TRANSACTIONS.path, out, run=fails)
+    with pytest.raises(InputError, match="an earlier landing has begun with it"):
+        land(KEYS.path, out)
+    assert land([*TRANSACTIONS.binlogs, *KEYS.binlogs], out).batches == 2
+    assert written_table_name("keyed", "pk") in bk.open(KEYS.path).table_names()

@@ -1,0 +1,63 @@
+"""``binlogkit land``: logs into Delta tables, on Spark."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from binlogkit.cli.options import input_options, open_stored
+from binlogkit.cli.status import FINDINGS, WELL, complain, note
+
+
+@click.command("land")
+@input_options
+@click.option("--out", required=True, metavar="DIR", help="The landing: made, or gone on with.")
+@click.option("--table", "tables", multiple=True, metavar="NAME", help="A table that lands: all.")
+@click.option(
+    "--exclude-table", "exclude", multiple=True, metavar="NAME", help="One that does not."
+)
+@click.option(
+    "--mask",
+    "masks",
+    multiple=True,
+    metavar="COLUMN=HOW",
+    help="How a column lands, [db.]table.column=drop, =hash or =truncate:N.",
+)
+@click.option("--mask-key", metavar="FILE", help="The key of the hashes, 16 bytes or more.")
+@click.option("--master", default="local[*]", show_default=True, help="The Spark that does it.")
+def command(
+    out: str,
+    tables: tuple[str, ...],
+    exclude: tuple[str, ...],
+    masks: tuple[str, ...],
+    mask_key: str | None,
+    master: str,
+    **arguments: Any,
+) -> int:
+    """Land the committed changes of logs that have not landed in DIR.
+
+    DIR then holds a Delta table for each table, partitioned by the day of the commit and the
+    source, and a ledger of the logs and their transactions (docs/landing.md). Whatever ends a
+    landing, the next one goes on where it was, and no change is there twice. Tables and masks are
+    the same in all landings of a folder.
+    """
+    from binlogkit.spark import session
+    from binlogkit.spark.landing.door import land_on
+    from binlogkit.spark.landing.landing import Terms
+    from binlogkit.spark.landing.masks import parse_masks
+
+    log, storage = open_stored(arguments)
+    terms = Terms(tables, exclude, parse_masks(masks, mask_key))
+    arrived = land_on(session(master=master), log, out, terms, storage)
+    for table, rows in sorted(arrived.rows.items()):
+        note(f"{rows} rows of {table}")
+    note(f"{len(arrived.spans)} logs in {arrived.batches} batches, {arrived.files} files")
+    for gtid in arrived.missing:
+        complain(f"the changes of {gtid}, prepared in a log that is gone, cannot land")
+    for file, reason in arrived.updated.left.items():
+        complain(f"{file} is not in the ledger: {reason}")
+    for file, damage in arrived.updated.damaged.items():
+        complain(f"{file} is damaged at {damage}")
+    failed = arrived.missing or arrived.updated.left or arrived.updated.damaged
+    return FINDINGS if failed else WELL

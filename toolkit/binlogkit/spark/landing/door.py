@@ -1,0 +1,106 @@
+"""``binlogkit.spark.land``: the tasks of a landing on Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from binlogkit.log import Log, open_log
+from binlogkit.sources.carriers.storage import StorageOptions
+from binlogkit.sources.carriers.storage import storage_options as given_options
+from binlogkit.spark.indexing import index_logs
+from binlogkit.spark.landing.format import FORMAT, files_of, source_of
+from binlogkit.spark.landing.landing import (
+    BATCH_BYTES,
+    TASK_BYTES,
+    Arrived,
+    Run,
+    Terms,
+    land_logs,
+)
+from binlogkit.spark.landing.masks import parse_masks
+from binlogkit.spark.landing.writing import FILE_BYTES, Job, Written
+from binlogkit.spark.plan import Split
+from binlogkit.spark.workers import own_interpreter
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def land(
+    spark: SparkSession,
+    paths: str | Path | Iterable[str | Path],
+    out: str | Path,
+    *,
+    tables: str | Iterable[str] = (),
+    exclude: str | Iterable[str] = (),
+    masks: Iterable[str] = (),
+    mask_key_file: str | Path | None = None,
+    batch_bytes: int = BATCH_BYTES,
+    task_bytes: int = TASK_BYTES,
+    file_bytes: int = FILE_BYTES,
+    keyring: str | Path | None = None,
+    key_file: str | Path | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Arrived:
+    """Land the committed changes of logs in ``out``, those that have not landed there.
+
+    ``paths``: what :func:`binlogkit.open` takes, but for bytes and files that are open; ``options``
+    are its others; ``out``: a folder that the driver and all workers share, as the logs are.
+    ``tables``, ``exclude``: ``db.table`` or ``table``; ``masks``: ``db.table.column=drop``,
+    ``=hash`` (by the key in ``mask_key_file``) or ``=truncate:N``: these stay the same over all
+    landings in a folder. ``batch_bytes``: of logs that land together; ``task_bytes``: that a task
+    reads, at least; ``file_bytes``: of a Parquet file, about.
+
+    Errors: UsageError (other tables or masks than before, deltalake is not installed), InputError,
+    EmptyInputError, SchemaError (a column is called as one of ours), WriteError, and DamageError
+    before anything of a damaged log lands, unless ``on_damage`` is ``report``.
+    """
+    named = paths if isinstance(paths, (str, Path)) else list(paths)
+    storage = given_options(storage_options)
+    log = open_log(
+        named, storage_options=storage, keyring=keyring, key_file=key_file, **options
+    )  # fmt: skip
+    terms = Terms(_texts(tables), _texts(exclude), parse_masks(masks, mask_key_file))
+    return land_on(
+        spark, log, out, terms, storage, batch_bytes=batch_bytes, task_bytes=task_bytes,
+        file_bytes=file_bytes,
+    )  # fmt: skip
+
+
+def land_on(
+    spark: SparkSession,
+    log: Log,
+    out: str | Path,
+    terms: Terms,
+    storage: StorageOptions,
+    **sizes: int,
+) -> Arrived:
+    """The same of a log that is open; ``storage``: what opens its files in a store."""
+    return land_logs(
+        log, Path(out).absolute(), terms, run=on_spark(spark),
+        updated=lambda folder: index_logs(
+            spark, log.carriers, folder, storage, queries=not terms.masks.masks
+        ),
+        **sizes,
+    )  # fmt: skip
+
+
+def _texts(given: str | Iterable[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+def on_spark(spark: SparkSession) -> Run:
+    """Runs tasks on Spark, a partition each."""
+
+    def run(job: Job, tasks: Sequence[Sequence[Split]]) -> Iterator[list[Written]]:
+        if not tasks:
+            return
+        with own_interpreter(spark):
+            spark.dataSource.register(source_of(job, tasks))
+            done = spark.read.format(FORMAT).load().collect()
+        yield from files_of(told for (told,) in done)
+
+    return run

@@ -1,0 +1,99 @@
+"""The tasks of a batch as a data source, of which each partition writes, and tells its files.
+
+So Spark ships each task its own splits, as it does with the partitions of any other source, on
+Connect, too; a task that is tried again writes other files, and only those that are told count.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.types import StringType, StructField, StructType
+
+from binlogkit import errors
+from binlogkit.errors import BinlogKitError, DamageError, InputError, WriteError
+from binlogkit.spark.installed import Needed
+from binlogkit.spark.landing.writing import Job, Written, write
+from binlogkit.spark.plan import Split
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: Its name.
+FORMAT = "binlogkit_landing"
+
+
+class _Task(InputPartition):
+    """The splits of a task."""
+
+    def __init__(self, splits: Sequence[Split]) -> None:
+        super().__init__(None)
+        self.splits = splits
+
+
+class _Writer(DataSourceReader):
+    """What writes them; it is shipped to every task, the splits to their own."""
+
+    def __init__(self, job: Job, tasks: Sequence[Sequence[Split]] = ()) -> None:
+        self._job, self._tasks = job, tasks
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        def made(_: None, kind: type[_Writer], job: Job) -> _Writer:
+            return kind(job)
+
+        return made, (Needed(), _Writer, self._job)
+
+    def partitions(self) -> list[InputPartition]:
+        """One for each task."""
+        return [_Task(splits) for splits in self._tasks]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Write a task's splits."""
+        import pyarrow as pa
+
+        assert isinstance(partition, _Task)
+        try:
+            told = json.dumps([asdict(one) for one in write(self._job, partition.splits)])
+        except BinlogKitError as error:
+            told = json.dumps(_said(error))
+        yield pa.RecordBatch.from_pydict({"told": pa.array([told], pa.string())})
+
+
+def _said(error: BinlogKitError) -> dict[str, Any]:
+    """An error, to be raised again where the landing was asked for."""
+    parts: tuple[Any, ...] = (str(error),)
+    if isinstance(error, (InputError, DamageError)):
+        parts = error.args
+    elif isinstance(error, WriteError):
+        parts = error.path, error.reason
+    return {"error": type(error).__name__, "parts": list(parts)}
+
+
+def files_of(told: Iterable[str]) -> list[list[Written]]:
+    """What tasks told; raises the first error that there is."""
+    found = [json.loads(one) for one in told]
+    for one in found:
+        if isinstance(one, dict):
+            raise getattr(errors, one["error"])(*one["parts"])
+    return [[Written(**file) for file in one] for one in found]
+
+
+def source_of(job: Job, tasks: Sequence[Sequence[Split]]) -> type[DataSource]:
+    """A data source for one batch."""
+
+    class Landing(DataSource):
+        @classmethod
+        def name(cls) -> str:
+            return FORMAT
+
+        def schema(self) -> StructType:
+            return StructType([StructField("told", StringType())])
+
+        def reader(self, schema: StructType) -> DataSourceReader:  # noqa: ARG002  by name
+            return _Writer(job, tasks)
+
+    return Landing

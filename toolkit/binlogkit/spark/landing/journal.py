@@ -1,0 +1,104 @@
+"""Which batches of a landing have begun, and which are done.
+
+``landings``, a Delta table, has a row for each span of logs in a batch, committed before anything
+of it lands; ``landed`` has a row for each of its
+files, committed when the batch is in all of
+them. What has begun and is not done is landed again, from the same spans: tables that have the
+batch already do not take it twice.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from binlogkit.errors import UsageError
+from binlogkit.frames.fields.field import arrow_schema
+from binlogkit.frames.fields.ledger import LANDED, LANDING
+from binlogkit.spark.landing.spans import Span
+from binlogkit.spark.landing.tables import commit, last_batch, make, opened
+from binlogkit.spark.landing.writing import Written
+
+
+class Journal:
+    """The journal of the landing in a folder; ``told``: how it lands, which stays what it is.
+
+    UsageError: the landing was begun otherwise.
+    """
+
+    def __init__(self, folder: Path, told: Mapping[str, Any]) -> None:
+        self._begun, self._done = folder / "landings", folder / "landed"
+        text = json.dumps(told, sort_keys=True)
+        make(self._begun, arrow_schema(LANDING), [], text)
+        make(self._done, arrow_schema(LANDED), [])
+        table = opened(self._begun)
+        before = json.loads((table and table.metadata().description) or "{}")
+        for name, value in told.items():
+            if before.get(name) != value:
+                raise UsageError(
+                    f"this landing was begun with {name} {_said(before.get(name))}, not "
+                    f"{_said(value)}: land it elsewhere"
+                )
+
+    def spans(self) -> list[Span]:
+        """Those of all batches that were begun."""
+        table = opened(self._begun)
+        assert table is not None
+        rows = table.to_pyarrow_table().to_pylist()
+        return [Span(**{name: row[name] for name in Span.__slots__}) for row in rows]
+
+    def pending(self) -> int:
+        """The batch that has begun and is not done, 0 for none."""
+        begun = last_batch(self._begun)
+        return begun if begun > last_batch(self._done) else 0
+
+    def begin(self, spans: Sequence[Span]) -> int:
+        """Begin the next batch; its number, 0 where another landing has begun one meanwhile."""
+        number = last_batch(self._begun) + 1
+        now = time.time_ns() // 1000
+        rows = [asdict(replace(span, batch=number)) | {"begun_at": now} for span in spans]
+        table = pa.Table.from_pylist(rows, arrow_schema(LANDING))
+        return number if _append(self._begun, number, table) else 0
+
+    def finish(self, batch: int, written: Sequence[Written]) -> None:
+        """A batch is in all tables; ``written``: its files, or others of the same rows."""
+        now = time.time_ns() // 1000
+        rows = [
+            {
+                "batch": batch, "table": one.table, "path": one.path, "rows": one.rows,
+                "size": one.size, "day": one.partition["_day"],
+                "source": one.partition["_source"], "done_at": now,
+            }
+            for one in written
+        ]  # fmt: skip
+        _append(self._done, batch, pa.Table.from_pylist(rows, arrow_schema(LANDED)))
+
+
+def _append(folder: Path, batch: int, table: pa.Table) -> bool:
+    """Append rows to a table of the journal in the name of a batch."""
+    written = []
+    path = folder / f"{uuid.uuid4().hex}.parquet"
+    if table.num_rows:
+        pq.write_table(table, path, compression="zstd")
+        stats = {"numRecords": table.num_rows}
+        now = time.time_ns() // 1_000_000
+        size = path.stat().st_size
+        written.append(
+            Written("", folder.name, path.name, size, table.num_rows, {}, [], stats, now)
+        )
+    done = commit(folder, batch, written)
+    if not done:
+        path.unlink(missing_ok=True)
+    return done
+
+
+def _said(value: Any) -> str:
+    return json.dumps(value) if value else "none"

@@ -1,0 +1,180 @@
+"""Logs into tables: ``binlogkit land`` and ``binlogkit.spark.land``.
+
+A batch goes through five steps: what the logs tell is brought up to date (log/index), what has not
+landed is begun in the journal, tasks write files, files are committed table by table, the batch is
+done. Whatever ends a landing between two of them, or runs beside it, the next one goes on with the
+batch that was begun, and no row is doubled or lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+
+from binlogkit.log import Log
+from binlogkit.log.index import Index, Joined, Part, Updated
+from binlogkit.rows.filters import Filters
+from binlogkit.spark.landing.journal import Journal
+from binlogkit.spark.landing.masks import Masks
+from binlogkit.spark.landing.shape import Generations, folder_of, landed_schema, types_of
+from binlogkit.spark.landing.spans import Landed, Span, Spans
+from binlogkit.spark.landing.tables import land_files, needed, opened
+from binlogkit.spark.landing.writing import FILE_BYTES, Job, Written, by_folder, tasks_of
+from binlogkit.spark.options import ScanOptions
+from binlogkit.spark.plan import Scan, Split
+
+#: Bytes of logs, about, that land in one batch.
+BATCH_BYTES = 16 << 30
+#: Bytes of logs that a task reads at least.
+TASK_BYTES = 64 << 20
+#: Where what the logs tell is kept.
+LEDGER = "ledger"
+#: Runs tasks: what each does with its splits; their files.
+Run: TypeAlias = Callable[[Job, Sequence[Sequence[Split]]], Iterable[list[Written]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """How a landing lands, always the same: ``tables``, ``exclude``: those that land, all without
+    any; ``masks``: columns that do not land as they are."""
+
+    tables: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    masks: Masks = field(default_factory=Masks)
+
+    @property
+    def told(self) -> Mapping[str, Any]:
+        """What the journal keeps of it."""
+        chosen = {"tables": sorted(self.tables), "exclude": sorted(self.exclude)}
+        return {**chosen, **self.masks.told}
+
+    @property
+    def wanted(self) -> Filters:
+        """The tables, as filters."""
+        return Filters.build(table=self.tables or None, exclude_table=self.exclude or None)
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """What a landing did: ``batches``: how many; ``rows``: by table; ``files``: Parquet files;
+    ``spans``: of logs; ``missing``: the GTIDs of XA transactions, or their ids, that were committed
+    and stand in logs that are gone; ``updated``: what its ledger knew."""
+
+    updated: Updated
+    batches: int = 0
+    rows: dict[str, int] = field(default_factory=dict)
+    files: int = 0
+    spans: list[Span] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+
+
+def land_logs(
+    log: Log,
+    out: Path,
+    terms: Terms,
+    *,
+    run: Run,
+    updated: Callable[[Path], Updated],
+    batch_bytes: int = BATCH_BYTES,
+    task_bytes: int = TASK_BYTES,
+    file_bytes: int = FILE_BYTES,
+) -> Arrived:
+    """Land what has not landed of a log; ``run``: the tasks; ``updated``: brings the ledger in a
+    folder up to date. Errors: those of :func:`binlogkit.spark.land`."""
+    needed()
+    told = updated(out / LEDGER)
+    journal = Journal(out, terms.told)
+    parts, present = _parts(log, out / LEDGER)
+    for part in parts:
+        if part.unreadable is not None and log.options.on_damage == "stop":
+            raise part.unreadable
+    joined = Joined(parts, log.options, size=task_bytes)
+    generations = _generations(joined, terms, out)
+    names = {carrier.name: carrier.location or carrier.name for carrier in log.carriers}
+    asked = ScanOptions((), kind="changelog", on_damage=log.options.on_damage, **_opening(log))
+    scan = Scan(asked, replace(log.options, catalog=None), (log.files[0], log.files[-1]))
+    job = Job(scan, str(out), terms.wanted, terms.masks, generations, file_bytes)
+    arrived, batches = Arrived(told), 0
+    while True:
+        number = journal.pending()
+        known = journal.spans()
+        spans = Spans(parts, joined, Landed(s for s in known if s.batch != number), names, present)
+        if number:
+            batch = [span for span in known if span.batch == number]
+        else:
+            batch = _first(list(spans.fresh()), batch_bytes)
+            if not batch:
+                return replace(arrived, batches=batches)
+            if log.options.on_damage == "stop":
+                spans.check(batch)
+            number = journal.begin(batch)
+            if not number:  # another landing has begun one
+                continue
+        arrived.missing.extend(spans.missing(batch))
+        written = _land(job, run, tasks_of(spans.splits(batch), task_bytes), number)
+        journal.finish(number, written)
+        batches += 1
+        for one in written:
+            arrived.rows[one.table] = arrived.rows.get(one.table, 0) + one.rows
+        arrived.spans.extend(replace(span, batch=number) for span in batch)
+        arrived = replace(arrived, files=arrived.files + len(written))
+
+
+def _land(job: Job, run: Run, tasks: Iterable[Sequence[Split]], number: int) -> list[Written]:
+    """Write a batch and commit it, table by table."""
+    out = Path(job.out)
+    written = [one for found in run(job, list(tasks)) for one in found]
+    for folder, files in by_folder(written).items():
+        if not land_files(out / folder, number, files):  # it is there already
+            for one in files:
+                (out / one.folder / one.path).unlink(missing_ok=True)
+    return written
+
+
+def _first(spans: Sequence[Span], most: int) -> list[Span]:
+    """As many of them as land together."""
+    found: list[Span] = []
+    size = 0
+    for span in spans:
+        if found and size + span.stop > most:
+            break
+        found.append(span)
+        size += span.stop
+    return found
+
+
+def _opening(log: Log) -> dict[str, Any]:
+    """How a task opens the logs again."""
+    keys = log.carriers[0].keys
+    return {"keyring": keys.keyring, "key_file": keys.key_file}
+
+
+# ---- the logs, and what they tell ----------------------------------------------------------------
+
+
+def _parts(log: Log, ledger: Path) -> tuple[list[Part], int]:
+    """The parts of all logs that the ledger knows, and from which on they can be read.
+
+    What was purged tells of tables, and of transactions that were prepared, all the same.
+    """
+    index, tables = Index(ledger), ["transactions"]
+    gone = [part for part in index.besides(log.carriers, tables) if part.head is not None]
+    return [*gone, *index.parts(log.carriers, log.options, tables)], len(gone)
+
+
+def _generations(joined: Joined, terms: Terms, out: Path) -> Generations:
+    """The folders of all versions of the tables that land."""
+    generations, wanted = Generations(), terms.wanted
+    for name, versions in joined.schemas.items():
+        if not wanted.wants_table(*name):
+            continue
+        while table := opened(out / folder_of(name, len(generations.known.get(name, ())))):
+            types = types_of(pa.schema(table.schema()))
+            generations.known.setdefault(name, []).append(types)
+        for schema in versions:
+            generations.add(name, types_of(landed_schema(schema, terms.masks)))
+    return generations

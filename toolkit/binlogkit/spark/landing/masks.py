@@ -1,0 +1,177 @@
+"""Columns that do not land as they are: left out, hashed with a key, or cut short.
+
+Statements, which may hold any value, are then left out everywhere, and of a masked cell its bytes.
+"""
+
+from __future__ import annotations
+
+import hmac
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from binlogkit.errors import InputError, UsageError
+from binlogkit.frames.fields.rows import CHANGELOG
+from binlogkit.rows.filters import TableName, parse_table_name, written_table_name
+
+_HOW = re.compile(r"(?P<how>drop|hash|truncate:(?P<length>\d+))$")
+_LEAST_KEY = 16  # bytes
+#: What holds statements, or values of any column.
+_TEXTS = ("_query",)
+_OURS = frozenset(field.name for field in CHANGELOG)
+
+
+@dataclass(frozen=True, slots=True)
+class Mask:
+    """``table``: that it is about; ``column``: in small letters; ``how``: drop, hash or truncate;
+    ``length``: characters, or bytes, that truncate leaves."""
+
+    table: TableName
+    column: str
+    how: str
+    length: int = 0
+
+    @property
+    def text(self) -> str:
+        """As the user may give it."""
+        how = f"{self.how}:{self.length}" if self.how == "truncate" else self.how
+        names = (self.table.table,) if self.table.db is None else (self.table.db, self.table.table)
+        return f"{written_table_name(*names, self.column)}={how}"
+
+
+@dataclass(frozen=True, slots=True)
+class Masks:
+    """All masks of a landing; ``key``: of the hashes, HMAC with SHA-256."""
+
+    masks: tuple[Mask, ...] = ()
+    key: bytes = field(default=b"", repr=False)
+
+    @property
+    def told(self) -> dict[str, object]:
+        """What a landing keeps of them: none of the key, but by what another one is noticed."""
+        mark = hmac.digest(self.key, b"binlogkit landing", "sha256").hex()[:16] if self.key else ""
+        return {"masks": sorted(mask.text for mask in self.masks), "key": mark}
+
+    def _mask(self, db: str, table: str, column: str) -> Mask | None:
+        for mask in self.masks:
+            if mask.column == column.lower() and _is(mask.table, db, table):
+                return mask
+        return None
+
+    def of(self, db: str, table: str, one: pa.Field) -> pa.Field | None:
+        """The column as it lands, None where it does not."""
+        mask = self._mask(db, table, one.name)
+        if mask is None:
+            return one
+        if mask.how == "drop":
+            return None
+        kind = (
+            pa.binary() if mask.how == "truncate" and pa.types.is_binary(one.type) else pa.string()
+        )
+        return pa.field(one.name, kind)
+
+    def apply(self, db: str, table: str, batch: pa.RecordBatch, plain: pa.Schema) -> pa.RecordBatch:
+        """A batch in the columns ``plain`` with what is masked put into place."""
+        if not self.masks:
+            return batch
+        columns, fields = [], []
+        masked: set[str] = set()
+        for one, column in zip(plain, batch.columns, strict=True):
+            mask = self._mask(db, table, one.name) if one.name not in _OURS else None
+            if one.name in _TEXTS:
+                column = pa.nulls(len(batch), one.type)
+            if mask is not None:
+                masked.add(one.name)
+                if mask.how == "drop":
+                    continue
+                column = self._masked(mask, column)
+            columns.append(column)
+            fields.append(pa.field(one.name, column.type))
+        made = pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
+        return _without_bytes(made, masked) if masked else made
+
+    def _masked(self, mask: Mask, column: pa.Array) -> pa.Array:
+        if mask.how == "truncate":
+            if pa.types.is_binary(column.type):
+                return pc.binary_slice(column, 0, mask.length)
+            return pc.utf8_slice_codeunits(column.cast(pa.string()), 0, mask.length)
+        coded = column.dictionary_encode()
+        texts = [
+            hmac.digest(self.key, _bytes(value), "sha256").hex()
+            for value in coded.dictionary.to_pylist()
+        ]
+        return pa.array(texts, pa.string()).take(coded.indices)
+
+
+def _bytes(value: object) -> bytes:
+    return value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
+
+
+def _is(name: TableName, db: str, table: str) -> bool:
+    same = name.table.lower() == table.lower()
+    return same and (name.db is None or name.db.lower() == db.lower())
+
+
+def _without_bytes(batch: pa.RecordBatch, masked: set[str]) -> pa.RecordBatch:
+    """No bytes or texts of masked cells in ``_cells``."""
+    at = batch.schema.get_field_index("_cells")
+    cells = batch.column(at)
+    if cells.null_count == len(cells):
+        return batch
+    kept = [
+        None if row is None else [
+            cell | {"bytes": None, "text": None} if cell["column"] in masked else cell
+            for cell in row
+        ]
+        for row in cells.to_pylist()
+    ]  # fmt: skip
+    return batch.set_column(at, batch.schema.field(at), pa.array(kept, cells.type))
+
+
+def parse_masks(given: Iterable[str], key_file: str | Path | None = None) -> Masks:
+    """``[DB.]TABLE.COLUMN=drop|hash|truncate:N`` each, names in backquotes where they hold dots.
+
+    ``key_file``: with the key that hashes are made with, 16 bytes or more. UsageError, InputError.
+    """
+    masks = tuple(map(_parsed, given))
+    key = b""
+    if any(mask.how == "hash" for mask in masks):
+        if key_file is None:
+            raise UsageError("hash needs a key: name a file that holds one (mask_key_file)")
+        key = _key_of(Path(key_file))
+    elif key_file is not None:
+        raise UsageError("a key is given, but no column is hashed")
+    return Masks(masks, key)
+
+
+def _key_of(path: Path) -> bytes:
+    try:
+        key = path.read_bytes().strip()
+    except OSError as exc:
+        raise InputError(str(path), f"cannot be read: {exc.strerror}") from exc
+    if len(key) < _LEAST_KEY:
+        raise UsageError(
+            f"the key in {path} has {len(key)} bytes, at least {_LEAST_KEY} are needed"
+        )
+    return key
+
+
+def _parsed(text: str) -> Mask:
+    name, _, how = text.rpartition("=")
+    match = _HOW.match(how)
+    parts: Sequence[str] = _PARTS.findall(name)
+    if match is None or len(parts) not in (2, 3) or ".".join(parts) != name:
+        raise UsageError(f"a mask is [DB.]TABLE.COLUMN=drop, =hash or =truncate:N, not {text!r}")
+    table = parse_table_name(".".join(parts[:-1]))
+    column = parts[-1]
+    if column.startswith("`"):
+        column = column[1:-1].replace("``", "`")
+    length = int(match["length"] or 0)
+    return Mask(table, column.lower(), match["how"].partition(":")[0], length)
+
+
+_PARTS = re.compile(r"`(?:[^`]|``)*`|[^`.]+")

@@ -1,0 +1,266 @@
+"""What a task does: splits -> Parquet files of landed tables, which do not count yet."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from binlogkit.errors import WriteError
+from binlogkit.frames.row_batches import read_batches
+from binlogkit.rows.filters import Filters, written_table_name
+from binlogkit.rows.schema import TableSchema
+from binlogkit.sources.carriers.carrier import reason_of
+from binlogkit.spark.changelog import changelog
+from binlogkit.spark.commits import Commits, Deciding
+from binlogkit.spark.landing.masks import Masks
+from binlogkit.spark.landing.shape import (
+    PARTITIONS,
+    Generations,
+    folder_of,
+    landed_schema,
+    own_fields,
+    plain_schema,
+    types_of,
+)
+from binlogkit.spark.plan import Scan, Split
+
+#: Of a file, about; a task's rows of one table and day go into the next one then.
+FILE_BYTES = 256 << 20
+_GROUP_BYTES = 32 << 20  # of a row group in memory
+_OPEN_FILES = 64
+#: Its smallest and largest values are kept for those who choose files by them.
+_BOUNDED = "_commit_version"
+_NO_SOURCE = "__HIVE_DEFAULT_PARTITION__"
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A Parquet file in the ``folder`` of a landed ``table``; ``partition``: the values of its
+    partitions as text; ``types``: of the table's own columns, in their order; ``stats``: as Delta
+    has them."""
+
+    table: str
+    folder: str
+    path: str
+    size: int
+    rows: int
+    partition: dict[str, str | None]
+    types: list[tuple[str, str]]
+    stats: dict[str, Any]
+    modified: int  # milliseconds
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What all tasks of a batch share: the scan, where they write, what lands and how."""
+
+    scan: Scan
+    out: str
+    wanted: Filters
+    masks: Masks
+    generations: Generations
+    file_bytes: int = FILE_BYTES
+
+
+def write(job: Job, splits: Iterable[Split]) -> list[Written]:
+    """Read splits and write their committed changes; the files that came of it.
+
+    Errors: DamageError and InputError of the logs, SchemaError, WriteError.
+    """
+    files = _Files(job)
+    try:
+        for split in splits:
+            _write_split(job, split, files)
+        return files.finish()
+    except BaseException:
+        files.drop()
+        raise
+
+
+def _write_split(job: Job, split: Split, files: _Files) -> None:
+    commits = Commits(split.deciding or Deciding())
+    reading = job.scan.reading(split)
+    for window in read_batches(reading, job.wanted, views=[commits.take]):
+        for schema, batch in window:
+            shape = files.shape(schema)
+            for flat in changelog(batch, shape.plain, commits):
+                masked = job.masks.apply(schema.db, schema.table, flat, shape.plain)
+                files.add(shape, masked, split.source)
+
+
+@dataclass(slots=True)
+class _Shape:
+    """How one version of a table lands."""
+
+    table: str
+    folder: str
+    plain: pa.Schema  # before masks
+    landed: pa.Schema
+
+
+class _Files:
+    """The files that are being written, by folder, columns, day and source."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._shapes: dict[int, tuple[TableSchema, _Shape]] = {}
+        self._open: OrderedDict[Any, _File] = OrderedDict()
+        self._done: list[Written] = []
+
+    def shape(self, schema: TableSchema) -> _Shape:
+        """Of a version of a table."""
+        known = self._shapes.get(id(schema))
+        if known is None:
+            landed = landed_schema(schema, self._job.masks)
+            name = schema.db, schema.table
+            folder = folder_of(name, self._job.generations.place(name, types_of(landed)))
+            table = written_table_name(*name)
+            known = schema, _Shape(table, folder, plain_schema(schema), landed)
+            self._shapes[id(schema)] = known
+        return known[1]
+
+    def add(self, shape: _Shape, batch: pa.RecordBatch, source: str | None) -> None:
+        """Write flat rows into the files of their days."""
+        days = np.asarray(batch.column("_commit_timestamp").cast(pa.timestamp("us"))).astype(
+            "datetime64[D]"
+        )
+        batch = batch.select([name for name in batch.schema.names if name not in PARTITIONS])
+        for day in np.unique(days):
+            own = days == day
+            rows = batch if own.all() else batch.filter(pa.array(own))
+            self._file(shape, str(day), source).add(rows)
+        while len(self._open) > _OPEN_FILES:
+            self._close(next(iter(self._open)))
+
+    def _file(self, shape: _Shape, day: str, source: str | None) -> _File:
+        key = shape.folder, shape.landed, day, source
+        file = self._open.get(key)
+        if file is not None and file.size > self._job.file_bytes:
+            self._close(key)
+            file = None
+        if file is None:
+            file = _File(Path(self._job.out), shape, day, source)
+            self._open[key] = file
+        self._open.move_to_end(key)
+        return file
+
+    def _close(self, key: Any) -> None:
+        self._done.append(self._open.pop(key).close())
+
+    def finish(self) -> list[Written]:
+        """Close what is open."""
+        while self._open:
+            self._close(next(iter(self._open)))
+        return self._done
+
+    def drop(self) -> None:
+        """Delete what was written."""
+        for file in self._open.values():
+            file.drop()
+        for written in self._done:
+            (Path(self._job.out) / written.folder / written.path).unlink(missing_ok=True)
+
+
+class _File:
+    """One Parquet file, made when its first rows are written."""
+
+    def __init__(self, out: Path, shape: _Shape, day: str, source: str | None) -> None:
+        self._shape = shape
+        self._partition: dict[str, str | None] = {"_day": day, "_source": source}
+        name = quote(_NO_SOURCE if source is None else source, safe="")
+        self._path = f"_day={day}/_source={name}/{uuid.uuid4().hex}.parquet"
+        self._file = out / shape.folder / self._path
+        self._writer: pq.ParquetWriter | None = None
+        self._waiting: list[pa.RecordBatch] = []
+        self._bytes = self._rows = 0
+        self._bounds: list[int] = []
+
+    @property
+    def size(self) -> int:
+        """The bytes that were written."""
+        return self._file.stat().st_size if self._writer is not None else 0
+
+    def add(self, rows: pa.RecordBatch) -> None:
+        """Take rows."""
+        self._waiting.append(rows)
+        self._bytes += rows.nbytes
+        if self._bytes > _GROUP_BYTES:
+            self._flush()
+
+    def _flush(self) -> None:
+        if not self._waiting:
+            return
+        table = pa.Table.from_batches(self._waiting)
+        self._waiting, self._bytes = [], 0
+        try:
+            if self._writer is None:
+                self._file.parent.mkdir(parents=True, exist_ok=True)
+                self._writer = pq.ParquetWriter(self._file, table.schema, compression="zstd")
+            self._writer.write_table(table, row_group_size=len(table))
+        except OSError as exc:
+            raise WriteError(str(self._file), reason_of(exc)) from exc
+        self._rows += len(table)
+        bounds = pc.min_max(table[_BOUNDED]).as_py()
+        self._bounds += [bounds["min"], bounds["max"]]
+
+    def close(self) -> Written:
+        """Write the rest; what the file is."""
+        self._flush()
+        assert self._writer is not None
+        try:
+            self._writer.close()
+            size = self._file.stat().st_size
+        except OSError as exc:
+            raise WriteError(str(self._file), reason_of(exc)) from exc
+        return Written(
+            self._shape.table,
+            self._shape.folder, self._path, size, self._rows, self._partition,
+            [(one.name, str(one.type)) for one in own_fields(self._shape.landed)], self._stats(),
+            time.time_ns() // 1_000_000,
+        )  # fmt: skip
+
+    def _stats(self) -> dict[str, Any]:
+        return {
+            "numRecords": self._rows,
+            "minValues": {_BOUNDED: min(self._bounds)},
+            "maxValues": {_BOUNDED: max(self._bounds)},
+        }
+
+    def drop(self) -> None:
+        """Delete it."""
+        if self._writer is not None:
+            self._writer.close()
+        self._file.unlink(missing_ok=True)
+
+
+def by_folder(written: Iterable[Written]) -> Mapping[str, list[Written]]:
+    """Files by the table that they are of."""
+    found: dict[str, list[Written]] = {}
+    for one in written:
+        found.setdefault(one.folder, []).append(one)
+    return found
+
+
+def tasks_of(splits: Iterable[Split], least: int) -> Iterator[list[Split]]:
+    """Splits, some together so that a task reads at least so many bytes of logs."""
+    found: list[Split] = []
+    size = 0
+    for split in splits:
+        found.append(split)
+        size += least if split.stop is None else split.stop - split.start
+        if size >= least:
+            yield found
+            found, size = [], 0
+    if found:
+        yield found
