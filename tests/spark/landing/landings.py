@@ -6,11 +6,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from deltalake import DeltaTable
-
 from binlogkit.log import open_log
 from binlogkit.log.index import Index
 from binlogkit.spark.landing.landing import Arrived, Terms, land_logs
+from binlogkit.spark.landing.reading import read
 from binlogkit.spark.landing.writing import Job, Written, write
 from binlogkit.spark.plan import Split
 
@@ -37,7 +36,7 @@ def landed(out: Path, table: str = "*/*") -> dict[str, list[dict[str, Any]]]:
     """The rows of landed tables by the table's folder, in the order of their changes."""
     found = {}
     for log in sorted(out.glob(f"tables/{table}/_delta_log")):
-        rows = DeltaTable(log.parent).to_pyarrow_table().to_pylist()
+        rows = read(log.parent).to_pylist()
         found[str(log.parent.relative_to(out / "tables"))] = sorted(
             rows, key=lambda row: row["_sequence"]
         )

@@ -17,11 +17,14 @@ from binlogkit.frames.fields.rows import CHANGELOG
 from binlogkit.rows.filters import written_table_name
 from binlogkit.spark.landing.landing import Terms
 from binlogkit.spark.landing.masks import parse_masks
+from binlogkit.spark.landing.reading import landed as landed_table
+from binlogkit.spark.landing.reading import read
 from binlogkit.spark.landing.shape import folder_of
 from binlogkit_fixtures import golden
 from tests.fuzz.binlogkit_fuzz.framing import join, places, split
 from tests.spark.landing.landings import land, landed
-from tests.spark.test_splits import plan_of, read
+from tests.spark.test_splits import plan_of
+from tests.spark.test_splits import read as read_plan
 
 TRANSACTIONS = golden.case("8.0-row-full", "transactions")
 KEYS = golden.case("8.0-row-minimal", "keys")
@@ -52,7 +55,7 @@ def without(rows: list[dict[str, Any]], *names: str) -> list[dict[str, Any]]:
 
 def changelog_of(source: Any, table: str) -> list[dict[str, Any]]:
     """The changelog in the types of landed tables."""
-    rows = read(plan_of(source, 1 << 20, records="changelog", table=table)).to_pylist()
+    rows = read_plan(plan_of(source, 1 << 20, records="changelog", table=table)).to_pylist()
     for row in rows:
         for name, value in row.items():
             if hasattr(value, "total_seconds"):
@@ -191,7 +194,7 @@ def test_names_outlive_the_logs_that_told_them(tmp_path: Path) -> None:
     assert arrived.missing == [t["gtid"] for t in prepared] != []
 
 
-# ---- what lands, and how ------------------------------------------------------------------------
+# ---- what lands, and how ----------------------------------------------------------------------
 
 
 def test_some_tables(tmp_path: Path) -> None:
@@ -277,7 +280,7 @@ def test_partitions_and_bounds_are_what_the_rows_say(tmp_path: Path) -> None:
     land(TRANSACTIONS.path, tmp_path)
     table = DeltaTable(tmp_path / "tables/bank/account")
     assert table.metadata().partition_columns == ["_day", "_source"]
-    rows = table.to_pyarrow_table()
+    rows = read(tmp_path / "tables/bank/account")
     assert {str(day) for day in rows["_day"].to_pylist()} == {
         moment.date().isoformat() for moment in rows["_commit_timestamp"].to_pylist()
     }
@@ -290,7 +293,7 @@ def test_partitions_and_bounds_are_what_the_rows_say(tmp_path: Path) -> None:
     assert rows.column_names[: len(own)] == own
 
 
-# ---- damage -------------------------------------------------------------------------------------
+# ---- damage -----------------------------------------------------------------------------------
 
 
 def test_damage_stops_a_landing_before_anything_lands(tmp_path: Path) -> None:
@@ -326,3 +329,29 @@ def test_a_log_of_a_batch_that_was_begun_is_needed(tmp_path: Path) -> None:
         land(KEYS.path, out)
     assert land([*TRANSACTIONS.binlogs, *KEYS.binlogs], out).batches == 2
     assert written_table_name("keyed", "pk") in bk.open(KEYS.path).table_names()
+
+
+# ---- read again ---------------------------------------------------------------------------------
+
+
+def test_a_table_whose_versions_do_not_unite_is_read_as_one(tmp_path: Path) -> None:
+    """A column that was a number and then a text is text, exact in both."""
+    case = golden.case("8.0-row-full", "ddl")
+    land(case.path, tmp_path)
+    whole = landed_table(tmp_path, "evolve.item").to_pylist()
+    rows = [row for found in landed(tmp_path, "evolve/item*").values() for row in found]
+    assert len(whole) == len(rows)
+    assert [row["_sequence"] for row in whole] == sorted(row["_sequence"] for row in rows)
+    by_place = {row["_sequence"]: row for row in rows}
+    for row in whole:
+        for name, value in by_place[row["_sequence"]].items():
+            own = row[name]
+            assert own == value or type(value)(own) == value, name
+
+
+def test_what_has_not_landed_is_told(tmp_path: Path) -> None:
+    land(TRANSACTIONS.path, tmp_path)
+    with pytest.raises(InputError, match=r"bank\.nothing has not landed"):
+        landed_table(tmp_path, "bank.nothing")
+    with pytest.raises(UsageError, match="names no database"):
+        landed_table(tmp_path, "account")

@@ -24,7 +24,7 @@ from binlogkit.errors import UsageError
 from binlogkit.frames.fields.field import arrow_schema
 from binlogkit.frames.fields.ledger import LANDED, LANDING
 from binlogkit.spark.landing.spans import Span
-from binlogkit.spark.landing.tables import commit, last_batch, make, opened
+from binlogkit.spark.landing.tables import APPLICATION, commit, last_batch, make, opened
 from binlogkit.spark.landing.writing import Written
 
 
@@ -48,25 +48,23 @@ class Journal:
                     f"{_said(value)}: land it elsewhere"
                 )
 
-    def spans(self) -> list[Span]:
-        """Those of all batches that were begun."""
+    def read(self) -> tuple[int, bool, list[Span]]:
+        """The number of the last batch that was begun, whether it is done, and all spans."""
         table = opened(self._begun)
         assert table is not None
-        rows = table.to_pyarrow_table().to_pylist()
-        return [Span(**{name: row[name] for name in Span.__slots__}) for row in rows]
+        begun = table.transaction_version(APPLICATION) or 0
+        names = arrow_schema(LANDING).names
+        found = [pq.read_table(path, columns=names) for path in table.file_uris()]
+        rows = [row for one in found for row in one.to_pylist()]
+        spans = [Span(**{name: row[name] for name in Span.__slots__}) for row in rows]
+        return begun, last_batch(self._done) >= begun, spans
 
-    def pending(self) -> int:
-        """The batch that has begun and is not done, 0 for none."""
-        begun = last_batch(self._begun)
-        return begun if begun > last_batch(self._done) else 0
-
-    def begin(self, spans: Sequence[Span]) -> int:
-        """Begin the next batch; its number, 0 where another landing has begun one meanwhile."""
-        number = last_batch(self._begun) + 1
+    def begin(self, number: int, spans: Sequence[Span]) -> bool:
+        """Begin a batch; whether that is what was begun, or another landing has taken the number
+        since it was read."""
         now = time.time_ns() // 1000
         rows = [asdict(replace(span, batch=number)) | {"begun_at": now} for span in spans]
-        table = pa.Table.from_pylist(rows, arrow_schema(LANDING))
-        return number if _append(self._begun, number, table) else 0
+        return _append(self._begun, number, pa.Table.from_pylist(rows, arrow_schema(LANDING)))
 
     def finish(self, batch: int, written: Sequence[Written]) -> None:
         """A batch is in all tables; ``written``: its files, or others of the same rows."""

@@ -100,10 +100,10 @@ def land_logs(
     job = Job(scan, str(out), terms.wanted, terms.masks, generations, file_bytes)
     arrived, batches = Arrived(told), 0
     while True:
-        number = journal.pending()
-        known = journal.spans()
-        spans = Spans(parts, joined, Landed(s for s in known if s.batch != number), names, present)
-        if number:
+        last, done, known = journal.read()
+        number = last + 1 if done else last
+        spans = Spans(parts, joined, Landed(s for s in known if s.batch < number), names, present)
+        if not done:
             batch = [span for span in known if span.batch == number]
         else:
             batch = _first(list(spans.fresh()), batch_bytes)
@@ -111,8 +111,7 @@ def land_logs(
                 return replace(arrived, batches=batches)
             if log.options.on_damage == "stop":
                 spans.check(batch)
-            number = journal.begin(batch)
-            if not number:  # another landing has begun one
+            if not journal.begin(number, batch):  # another landing has begun it
                 continue
         arrived.missing.extend(spans.missing(batch))
         written = _land(job, run, tasks_of(spans.splits(batch), task_bytes), number)
