@@ -137,6 +137,8 @@ _RECORDS: dict[str, Fields] = {
     "column": ledger.COLUMN,
     "file": ledger.FILE,
     "loaded_file": ledger.LOADED_FILE,
+    "landing": ledger.LANDING,
+    "landed": ledger.LANDED,
     **{f"index_{name}": declared for name, declared in ledger.INDEX.items()},
 }
 _TABLE = re.compile(r"(?<=<!-- fields: )(?P<name>\w+) -->\n.*?(?=<!-- end -->)", re.S)
