@@ -8,7 +8,7 @@ committed is not in it, and XA transactions stand where they were committed. Spa
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -96,7 +96,9 @@ class _Flat:
             "_commit_version": self._versions,
             "_commit_timestamp": self._timestamps,
             "_sequence": self._sequences,
-            "_cells": self._cells,
+            "_cells": lambda: self._cells(
+                [n for n in schema.names if n not in _OURS and n not in self._fields]
+            ),
         }
         columns = []
         for field in schema:
@@ -197,11 +199,13 @@ class _Flat:
 
     # ---- cells that are no plain value --------------------------------------------------------
 
-    def _cells(self) -> pa.Array:
+    def _cells(self, others: Sequence[str]) -> pa.Array:
+        """``others``: columns of other versions of the table, which no image has here."""
         kind = arrow_schema(CHANGELOG).field("_cells").type
+        absent = [_cell(name, CellState.NOT_IN_IMAGE) for name in others]
         before, after = (self._states(image) for image in ("before", "after"))
         if before is None and after is None:
-            return pa.nulls(len(self.rows), kind)
+            return pa.repeat(pa.scalar(absent or None, kind), len(self.rows))
         none = np.zeros((len(self._batch), len(self._fields)), np.uint8)
         states = np.where(
             self.after[:, None],
@@ -210,18 +214,19 @@ class _Flat:
         )
         states[states == CellState.NULL] = CellState.VALUE
         patterns, which = _patterns(states)
-        raw = self._batch.column("raw")
-        lists: list[list[dict[str, Any]] | None] = [_pattern(p, [*self._fields]) for p in patterns]
+        raw, names = self._batch.column("raw"), [*self._fields]
+        lists = [[*_pattern(pattern, names), *absent] or None for pattern in patterns]
         special: np.ndarray[Any, Any] = np.any(patterns > CellState.NOT_IN_IMAGE, axis=1)
         own = special[which]
         for at in np.flatnonzero(own).tolist():
             given = raw[int(self.rows[at])].as_py() or ()
             cells = {c["column"]: c for c in given if c["image"] == int(self.after[at])}
             which[at] = len(lists)
-            lists.append(_pattern(states[at], [*self._fields], cells))
+            lists.append([*_pattern(states[at], names, cells), *absent])
         return pa.array(lists, kind).take(pa.array(which))
 
 
+_OURS = frozenset(field.name for field in CHANGELOG)
 #: The columns that a batch has under the same name without the underscore.
 _OWN = frozenset(
     field.name for field in CHANGELOG if field.name not in (
@@ -242,13 +247,15 @@ def _patterns(
 
 def _pattern(
     states: np.ndarray[Any, Any], names: Sequence[str], cells: dict[int, Any] | None = None
-) -> list[dict[str, Any]] | None:
-    """The cells of a row that are no plain values, None where there is none."""
-    found = []
+) -> Iterator[dict[str, Any]]:
+    """The cells of a row that are no plain values."""
     for i in np.flatnonzero(states).tolist():
-        cell = (cells or {}).get(i) or {"bytes": None, "text": None}
-        state = STATES[CellState(int(states[i]))]
-        found.append(
-            {"column": names[i], "state": state, "bytes": cell["bytes"], "text": cell["text"]}
-        )
-    return found or None
+        yield _cell(names[i], CellState(int(states[i])), (cells or {}).get(i) or {})
+
+
+def _cell(name: str, state: CellState, told: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    told = told or {}
+    return {
+        "column": name, "state": STATES[state], "bytes": told.get("bytes"),
+        "text": told.get("text"),
+    }  # fmt: skip

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from binlogkit.errors import InputError, UsageError
 from binlogkit.rows.filters import parse_table_name
 from binlogkit.spark.carried import fit
-from binlogkit.spark.landing.shape import PARTITIONS, folder_of
+from binlogkit.spark.landing.shape import PARTITIONS, folder_of, own_fields
 from binlogkit.spark.landing.tables import needed, opened
 
 
@@ -58,6 +58,10 @@ def read(folder: Path) -> pa.Table:
         for name in PARTITIONS:
             value = pa.scalar(action["partition"][name], schema.field(name).type)
             rows = rows.append_column(name, pa.repeat(value, len(rows)))
+        lacking = [one.name for one in own_fields(schema) if one.name not in rows.column_names]
+        if lacking:
+            at = rows.column_names.index("_cells")
+            rows = rows.set_column(at, "_cells", _without(rows["_cells"], lacking))
         columns = [
             rows[one.name].cast(one.type)
             if one.name in rows.column_names
@@ -66,6 +70,17 @@ def read(folder: Path) -> pa.Table:
         ]
         found.append(pa.table(columns, schema=schema))
     return pa.concat_tables(found)
+
+
+def _without(cells: pa.ChunkedArray, names: list[str]) -> pa.ChunkedArray:
+    """The cells of rows written before the table had some columns: no image has these."""
+    absent = [
+        {"column": name, "state": "not_in_image", "bytes": None, "text": None} for name in names
+    ]
+    if cells.null_count < len(cells):
+        lists = [[*(one or ()), *absent] for one in cells.to_pylist()]
+        return pa.chunked_array([pa.array(lists, cells.type)])
+    return pa.chunked_array([pa.repeat(pa.scalar(absent, cells.type), len(cells))])
 
 
 def _united(tables: list[pa.Table]) -> pa.Table:
