@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import random
 import shutil
+import signal
+import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 
 import binlogkit.spark
 from binlogkit.errors import DamageError, InputError, UsageError
@@ -14,7 +21,11 @@ from binlogkit_fixtures import golden
 from tests.spark.landing.landings import land, landed
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pyspark.sql import SparkSession
+
+    from binlogkit.spark.landing.landing import Arrived
 
 pytestmark = pytest.mark.spark
 LOGS = golden.case("8.0-row-full", "transactions").path
@@ -47,3 +58,64 @@ def test_errors_of_tasks_are_ours(spark: SparkSession, tmp_path: Path) -> None:
         binlogkit.spark.land(spark, tmp_path / "nothing", tmp_path / "out")
     with pytest.raises(UsageError, match="a mask is"):
         binlogkit.spark.land(spark, LOGS, tmp_path / "out", masks=["nothing"])
+
+
+def workers() -> list[int]:
+    """The Python processes of Spark's tasks: children of its daemon."""
+    parents = {}
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            with suppress(OSError):
+                stat = (folder / "stat").read_text().rpartition(")")[2].split()
+                command = (folder / "cmdline").read_bytes()
+                parents[int(folder.name)] = int(stat[1]), b"pyspark" in command
+    daemons = {pid for pid, (_, spark) in parents.items() if spark}
+    return [pid for pid, (parent, _) in parents.items() if parent in daemons]
+
+
+def at_last(land: Callable[[], Arrived]) -> Arrived:
+    """What it gives; Spark meets killed processes that it had kept for its next jobs."""
+    for _ in range(5):
+        with suppress(PySparkException, Py4JError):
+            return land()
+    return land()
+
+
+@pytest.mark.slow
+def test_tasks_that_are_killed(spark: SparkSession, tmp_path: Path) -> None:
+    """SIGKILL for all of Spark's Python processes, again and again while logs land."""
+    logs, out = tmp_path / "logs", tmp_path / "out"
+    logs.mkdir()
+    for i, log in enumerate(sorted(LOGS.glob("binlog.0*"))):
+        shutil.copy(log, logs / f"binlog.{i + 1:06}")
+    land(logs, tmp_path / "here")
+    expected = landed(tmp_path / "here")
+    killed = failed = 0
+    for _ in range(15):
+        shutil.rmtree(out, ignore_errors=True)
+        done = threading.Event()
+
+        def kills(done: threading.Event = done) -> None:
+            nonlocal killed
+            while not done.wait(random.uniform(0.05, 0.4)):
+                for pid in workers():
+                    with suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
+                        killed += 1
+
+        killer = threading.Thread(target=kills)
+        killer.start()
+        try:
+            for _ in range(4):
+                try:
+                    binlogkit.spark.land(spark, logs, out, task_bytes=3000, batch_bytes=8000)
+                except Exception:  # noqa: BLE001  whatever Spark says of it
+                    failed += 1
+        finally:
+            done.set()
+            killer.join()
+        at_last(lambda: binlogkit.spark.land(spark, logs, out, task_bytes=3000, batch_bytes=8000))
+        assert at_last(lambda: binlogkit.spark.land(spark, logs, out)).batches == 0
+        assert landed(out) == expected
+    assert killed >= 50
+    assert failed
