@@ -207,6 +207,15 @@ def test_a_lost_block(data: bytes, block: bytes) -> None:
             assert max(d.end or 0 for d in damages) >= at + 4096 - 1
 
 
+@pytest.mark.parametrize("data", [LOG, PLAIN], ids=["checksums", "none"])
+def test_the_last_event_behind_a_lost_one(data: bytes) -> None:
+    """Without checksums there are no three in a row: the log's end is enough."""
+    *before, lost, last = EVENTS[data]
+    found, damages = read(overwrite(data, lost.pos, b"\xee" * lost.header.size))
+    assert [identity(e) for e in found] == [identity(e) for e in (*before, last)]
+    assert [(d.offset, d.end) for d in damages] == [(lost.pos, lost.end_pos)]
+
+
 def test_a_block_of_another_log_in_the_middle() -> None:
     """Whole events of it that say another place are not taken in."""
     piece = OTHER[5000 : 5000 + 4096]

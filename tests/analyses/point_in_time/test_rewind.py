@@ -242,6 +242,31 @@ def test_an_alter_that_converts_values_ends_the_way_back(
     assert doubts(found) == ({"stopped"} if stops else set())
 
 
+def test_rows_from_before_their_key_was_added(
+    make_changes: Make, make_transactions: Make, make_boundaries: Make
+) -> None:
+    """``ADD id … AUTO_INCREMENT PRIMARY KEY``: what changed before it is found by its values."""
+    older = {"name": pa.string(), "note": pa.string()}
+    early = [
+        ("insert", None, {"name": "new", "note": None}, {"seq": 1}),
+        ("delete", {"name": "old", "note": "x"}, None, {"seq": 2}),
+    ]
+    later = [("update", row(7, "kept"), row(7, "now"), {"seq": 30})]
+    alter = "ALTER TABLE orders ADD id INT AUTO_INCREMENT PRIMARY KEY FIRST"
+    batches = [make_changes(older, early, key=()), make_changes(FIELDS, later)]
+    found = rewind(
+        [batch for table in batches for batch in table.to_batches()],
+        make_boundaries([{"seq": 20, "pos": 20, "action": "alter", "statement": alter}]),
+        key=["id"],
+        base=live(row(3, "new"), row(7, "now")),
+        table=("shop", "orders"),
+        transactions=make_transactions([{}] * 3),
+        until=AtPosition("binlog.000001", 0),
+    )
+    assert sorted(values(found)) == [("kept", None), ("old", "x")]
+    assert found.determined
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name",

@@ -326,6 +326,22 @@ def test_a_json_diff_that_does_not_fit_makes_the_value_unknown(
     assert "json_diff" in found.findings["finding"].to_pylist()
 
 
+def test_a_json_diff_is_of_the_value_that_its_change_found(
+    make_changes: Make, odd_cell: Any
+) -> None:
+    """The image before it is later than what was known, and may differ: a write without a log."""
+    (op, before, after), *_ = _json_steps(
+        '[{"op": "replace", "path": "$.a", "value": "2"}]', odd_cell=odd_cell
+    )
+    rows = [
+        ("insert", None, {"id": 1, "doc": '{"a": 1}'}),
+        (op, before | {"doc": '{"a": 1, "b": 7}'}, after),
+    ]
+    fields = {"id": pa.int32(), "doc": pa.string()}
+    assert values(replay(make_changes(fields, rows), key=["id"])) == [(1, '{"a": 2, "b": 7}')]
+    assert values(replay(make_changes(fields, rows[1:]), key=["id"])) == [(1, '{"a": 2, "b": 7}')]
+
+
 # ---- keys -------------------------------------------------------------------------------
 
 
@@ -694,6 +710,49 @@ def test_cascades_make_doubt_when_the_parent_was_changed(
     assert found([{"tables": ["shop.grand"], "updates": 1}]) == {"cascades"}
     assert found([{"tables": ["shop.grand"], "updates": 1}], cascades_logged=True) == set()
     assert found([{"tables": ["shop.x"], "updates": 1}], cascades=["shop.x"]) == {"cascades"}
+
+
+@pytest.mark.parametrize(
+    ("renamed", "followed"), [(None, True), ("other", True), ("parent", False)]
+)
+def test_cascades_are_carried_out_where_the_parents_are_known(
+    make_changes: Make,
+    make_boundaries: Make,
+    make_transactions: Make,
+    renamed: str | None,
+    followed: bool,
+) -> None:
+    """A RENAME of a parent ends that; of any other table it does not matter."""
+    child = (
+        "CREATE TABLE orders (id INT PRIMARY KEY, p INT,"
+        " FOREIGN KEY (p) REFERENCES parent (id) ON DELETE CASCADE)"
+    )
+    parents = "CREATE TABLE parent (id INT PRIMARY KEY)"
+    happened = [at(-2, "create", parents, table="parent"), at(-1, "create", child)]
+    if renamed is not None:
+        happened.append(at(50, "rename", table=renamed, new_db="shop", new_table="later"))
+    parent, rows = ("shop", "parent"), {"id": pa.int32(), "p": pa.int32()}
+    batches = [
+        make_changes({"id": pa.int32()}, [("insert", None, {"id": n}, {"seq": n, "tx": 0})
+                                          for n in (1, 2)], table=parent),
+        make_changes(rows, [("insert", None, {"id": n, "p": n}, {"seq": 10 + n, "tx": 1})
+                            for n in (1, 2)]),
+        make_changes({"id": pa.int32()}, [("delete", {"id": 1}, None, {"seq": 20, "tx": 2})],
+                     table=parent),
+    ]  # fmt: skip
+    ledger = make_transactions(
+        [{"tables": ["shop.parent"]}, {}, {"tables": ["shop.parent"], "deletes": 1}]
+    )
+    found = replay(
+        [batch for table in batches for batch in table.to_batches()],
+        make_boundaries(happened),
+        key=["id"],
+        table=("shop", "orders"),
+        transactions=ledger,
+        unchecked=lambda seqs: seqs < 0,
+    )
+    assert doubts(found) == (set() if followed else {"cascades"})
+    assert values(found) == ([(2, 2)] if followed else [(1, 1), (2, 2)])
 
 
 # ---- base, columns, streams -------------------------------------------------------------

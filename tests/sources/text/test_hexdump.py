@@ -175,6 +175,17 @@ def test_a_bad_digit_is_told_by_line_and_column(
     assert (found[0], found[-1]) == (4, events(LOG)[-1]["pos"])
 
 
+def test_damage_is_told_in_the_order_of_its_places() -> None:
+    """A digit far behind a damaged event does not come before what is wrong with that."""
+    damaged = _changed(_unsqueezed(LOG), 301, 11, "g")
+    log = bk.open(_changed(damaged, 501, 11, "g").encode(), on_damage="report")
+    found = list(log.event_records())
+    offsets = [damage.offset for damage in log.damages]
+    assert offsets == sorted(offsets)
+    assert len(offsets) > 2 and {0x12C0, 0x1F40} <= set(offsets)
+    assert found[-1]["pos"] == events(LOG)[-1]["pos"]
+
+
 def test_a_missing_row() -> None:
     lines = hexdump_c(LOG, squeeze=False).splitlines()
     text = "\n".join([*lines[:300], *lines[301:]])

@@ -31,7 +31,7 @@ class Prepared:
         """
         for item in window.looked:
             told, again = item.told, window.repeats(item.number)
-            if told is None or item.number < 0:
+            if told is None:
                 continue
             if told.outcome == Outcome.PREPARED and told.xa is not None:
                 same = (n for (_, known), n in self.open.items() if known == told.xa)

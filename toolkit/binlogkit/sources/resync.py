@@ -138,7 +138,7 @@ class Resync:
         for count in range(needed):
             head = self.stream.peek(max(form.header_length, HEADER_LENGTH), at)
             if not head:
-                return count >= (_AT_END if shifts is None else 1)
+                return count > 0  # at a shift not seen before 2: see _followed
             header = _header(head, form)
             if header is None:
                 return count >= _AT_END

@@ -93,7 +93,7 @@ class Filler:
             cell, raw = int(begun[chain]), self.chunk.raw(IS, name)
             for i in range(starts[chain], self.chains.ends[chain]):
                 change = int(changes[i])
-                if had[i] and (self.backwards or cell == _UNKNOWN):
+                if had[i]:
                     cell = _UNKNOWN if self.backwards else self._was + change
                 if diffs[i]:
                     diff = {what: stored[change].as_py() for what, stored in raw.items()}

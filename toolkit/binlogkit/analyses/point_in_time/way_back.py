@@ -93,10 +93,9 @@ def way_back(
         stops = boundary.seq in unknown or stops_way(boundary, cascades_logged=cascades_logged)
         if not ended and boundary.action == "alter" and not stops:
             way.engine_changed |= _ENGINE.search(boundary.statement) is not None
-            dropped = _dropped(boundary)
-            if dropped is not None:
-                if boundary.alteration is not None:
-                    way.numbered |= boundary.alteration.added.keys()
+            done, dropped = boundary.alteration, _dropped(boundary)
+            if done is not None and dropped is not None:
+                way.numbered |= done.added.keys()
                 way.steps.append(Step(current, boundary.seq, boundary, dropped))
                 continue
         if boundary.action != "create" or boundary.conditional:

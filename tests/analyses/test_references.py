@@ -1,0 +1,42 @@
+"""Foreign keys as references: which columns of a child name which of its parent."""
+
+from __future__ import annotations
+
+import pytest
+
+from binlogkit.analyses.references import Reference, references
+from binlogkit.rows.schema import ForeignKey, TableDefinition
+
+
+def parent(*key: str) -> TableDefinition:
+    return TableDefinition("shop", "p", (), primary_key=key)
+
+
+def child(
+    *columns: str, referenced: tuple[str, ...] = (), db: str | None = None
+) -> TableDefinition:
+    key = ForeignKey(columns, db, "p", referenced, "CASCADE", "NO ACTION")
+    return TableDefinition("shop", "c", (), foreign=(key,))
+
+
+def found(*tables: TableDefinition) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+    return [(one.columns, one.referenced) for one in references(tables)]
+
+
+def test_the_columns_that_a_key_names() -> None:
+    one = child("a", "b", referenced=("x", "y"))
+    told = Reference(("shop", "c"), ("a", "b"), ("shop", "p"), ("x", "y"), "CASCADE", "NO ACTION")
+    assert references([one]) == references([one, parent("id")]) == (told,)
+    assert told.cascades
+
+
+def test_without_names_they_are_the_parent_s_primary_key() -> None:
+    assert found(parent("id"), child("a")) == [(("a",), ("id",))]
+    assert found(parent("id"), child("a", db="other")) == []
+
+
+@pytest.mark.parametrize("key", [(), ("x", "y")])
+def test_columns_that_do_not_pair_are_no_reference(key: tuple[str, ...]) -> None:
+    """The parent is known from another time, or its key is not known."""
+    assert found(parent(*key), child("a")) == []
+    assert found(child("a")) == []
