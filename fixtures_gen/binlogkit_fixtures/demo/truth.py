@@ -14,7 +14,7 @@ from binlogkit.rows.filters import written_table_name
 from binlogkit_fixtures.demo.logs import Case
 from binlogkit_fixtures.manifest import MarkPoint, Table
 
-__all__ = ["Check", "check_tables"]
+__all__ = ["Check", "check_tables", "compared"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +36,11 @@ def check_tables(case: Case, mark: MarkPoint, tables: Iterable[str]) -> Iterator
     names = {name: tuple(name.split(".", 1)) for name in tables}
     states = log.states((written_table_name(*n) for n in names.values()), at=(file, mark.pos))
     for name, state in zip(names, states, strict=True):
-        yield _check(name, mark, state)
+        yield compared(name, mark, state)
 
 
-def _check(name: str, mark: MarkPoint, state: Any) -> Check:
+def compared(name: str, mark: MarkPoint, state: Any) -> Check:
+    """A table's state, and what the server held at the mark."""
     truth = mark.tables[name]
     ours = Counter(_key(r["values"], truth) for r in state.records())
     theirs = Counter(_key(r, truth) for r in truth.records())

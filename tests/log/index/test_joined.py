@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 
 import binlogkit as bk
-from binlogkit.errors import BinlogKitError
+from binlogkit.errors import BinlogKitError, InputError
+from binlogkit.log.history import History
 from binlogkit.log.index import Joined, Part, Position, parts_of
+from binlogkit.rows.filters import Filters
 from binlogkit.rows.reading import Reading
 from binlogkit_fixtures import golden
 from tests.answers.binlogkit_answers.inputs import Input, committed
@@ -50,6 +52,41 @@ def test_what_is_joined_is_what_one_reading_tells(opened: Any) -> None:
         reading.scanner.transactions.number,
     )
     assert joined.seen.to_set() == reading.seen.to_set()
+
+
+@pytest.mark.sampled(24)
+@pytest.mark.parametrize("opened", INPUTS, indirect=True)
+def test_what_happened_to_tables_is_what_one_reading_tells(opened: Any) -> None:
+    log = opened(on_damage="report")
+    history = History(Filters())
+    parts = list(parts_of(log.carriers, log.options, segment=1))
+    joined = Joined(parts, log.options, happening=True)
+    try:
+        log.viewed(history.take)
+    except InputError:
+        assert any(part.unreadable for part in parts)
+        return
+    assert joined.happened is not None
+    expected = history.table().to_pylist()
+    found = [(one, change) for one in joined.happened for change in one.changes]
+    names = ("file", "pos", "inner", "db", "table", "action", "new_db", "new_table", "reason")
+    assert joined.folded == history.folded
+    if any(position.seen for position in joined.positions):  # those that came before are told, too
+        places = {(row["file"], row["pos"]) for row in expected}
+        found = [(one, change) for one, change in found if (one.file, one.pos) in places]
+    mine: list[tuple[object, ...]] = [
+        (one.file, one.pos, one.inner, change.db, change.table, change.action, change.new_db,
+         change.new_table, change.reason)
+        for one, change in found
+    ]  # fmt: skip
+    if history.folded:
+        mine = [(*m[:3], *(str(name).lower() for name in m[3:5]), *m[5:]) for m in mine]
+    assert mine == [tuple(row[name] for name in names) for row in expected]
+    for (one, change), row in zip(found, expected, strict=True):
+        theirs = history.changes[row["seq"]]
+        assert change == theirs or replace(change, definition=None) == theirs
+        assert one.statement in ("", row["statement"])
+        assert one.statement or row["action"] in ("statement_write", "incident")
 
 
 @pytest.mark.sampled(12)

@@ -106,9 +106,9 @@ def test_a_log_that_is_closed_since_is_not_read_again_for_its_flag_alone(
     "spoil",
     [
         lambda folder: (folder / "index.json").write_text("{"),
-        lambda folder: (folder / "index.json").write_text('{"version": 1, "batches": [1]}'),
+        lambda folder: (folder / "index.json").write_text('{"version": 2, "batches": [1]}'),
         lambda folder: (folder / "index.json").write_text(
-            (folder / "index.json").read_text().replace('"version": 1', '"version": 0')
+            (folder / "index.json").read_text().replace('"version": 2', '"version": 1')
         ),
         lambda folder: next((folder / "definitions").iterdir()).unlink(),
         lambda folder: next((folder / "logs").iterdir()).write_bytes(b"PAR1 no more PAR1"),

@@ -119,3 +119,13 @@ def test_tasks_that_are_killed(spark: SparkSession, tmp_path: Path) -> None:
         assert landed(out) == expected
     assert killed >= 50
     assert failed
+
+
+def test_logs_that_are_named_from_the_working_directory(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which is not that of Spark's processes, if it was another when they began."""
+    shutil.copy(LOGS / "binlog.000001", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    arrived = binlogkit.spark.land(spark, "binlog.000001", "lake")
+    assert arrived.rows and landed(tmp_path / "lake")

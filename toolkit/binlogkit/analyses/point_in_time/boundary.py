@@ -83,7 +83,7 @@ def read_boundaries(frame: Any, changes: Mapping[int, TableChange] | None = None
     rows = sorted(to_arrow(frame).to_pylist(), key=lambda row: row["seq"])
     if changes is None:
         changes = _followed(rows)
-    return [_boundary(row, changes.get(row["seq"])) for row in rows]
+    return [boundary_of(row, changes.get(row["seq"])) for row in rows]
 
 
 def _followed(rows: Sequence[Mapping[str, Any]]) -> dict[int, TableChange]:
@@ -111,7 +111,8 @@ def _place(row: Mapping[str, Any]) -> tuple[Any, ...]:
     return row.get("source"), row["file"], row["pos"], row.get("inner")
 
 
-def _boundary(row: Mapping[str, Any], change: TableChange | None) -> Boundary:
+def boundary_of(row: Mapping[str, Any], change: TableChange | None) -> Boundary:
+    """A boundary from its record, and what it is to tables."""
     statement, definition, altered = row["statement"] or "", None, None
     before = None if change is None else change.before
     if change is not None:

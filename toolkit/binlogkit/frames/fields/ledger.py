@@ -29,11 +29,14 @@ LOADED_FILE = fields_of("loaded_file")
 #: The journal of a landing (spark/landing/journal.py).
 LANDING = fields_of("landing")
 LANDED = fields_of("landed")
+#: Rows events of statements with foreign_key_checks off.
+UNCHECKED = fields_of("unchecked")
 #: The tables of an index (log/index/stored.py), by the folders that they lie in.
 INDEX = {
     "logs": fields_of("index_log"),
     "segments": fields_of("index_segment"),
     "definitions": fields_of("index_definition"),
+    "writes": fields_of("index_write"),
     "findings": fields_of("index_finding"),
     "losses": fields_of("index_loss"),
     "unread": fields_of("index_unread"),
@@ -41,4 +44,5 @@ INDEX = {
     "xa": fields_of("index_xa"),
     "transactions": (*fields_of("index_part"), *TRANSACTION),
     "changes": fields_of("index_change"),
+    "unchecked": (*fields_of("index_part"), *UNCHECKED),
 }

@@ -12,14 +12,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from operator import attrgetter
 
 from binlogkit.errors import DamageError, MalformedEventError
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.events.query import ExecuteLoadQuery, Query
 from binlogkit.events.table_map import TableMap
-from binlogkit.log.index.part import Part, Said
+from binlogkit.log.index.part import Part, Said, Wrote
 from binlogkit.log.index.segments import Segment
-from binlogkit.rows.ddl import Catalog
+from binlogkit.rows.ddl import Catalog, TableChange
 from binlogkit.rows.gtid_ledger import GtidLedger
 from binlogkit.rows.options import ReadOptions
 from binlogkit.rows.prepared import Decision
@@ -58,6 +59,22 @@ class Position:
     seen: GtidSet | None
 
 
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """What an event of a log did to tables, or may have.
+
+    ``changes``: with definitions as they were known there; ``statement``, ``sql_mode``: of one that
+    tells of tables, "" and None of any other.
+    """
+
+    file: str
+    pos: int
+    inner: int | None
+    changes: tuple[TableChange, ...]
+    statement: str = ""
+    sql_mode: int | None = None
+
+
 class Joined:
     """Parts, joined in their order: what one reading of their logs would know at its end.
 
@@ -66,7 +83,8 @@ class Joined:
     ``positions``: of all segments; ``schemas``: every version of each table; ``decisions``: what
     became of prepared transactions of other logs, by their number; ``gaps``: where changes may be
     missing; ``size``: bytes, that each segment but a log's last has at least, where parts are cut
-    finer.
+    finer; ``happened``: what happened to tables, in log order, if ``happening``, also in
+    transactions that came before; ``folded``: names are in small letters, as a server stores them.
     """
 
     def __init__(
@@ -77,6 +95,7 @@ class Joined:
         sources: frozenset[str] = frozenset(),
         size: int = 1,
         cuts: bool = True,
+        happening: bool = False,
     ) -> None:
         self._options = options = options or ReadOptions()
         self._wanted, self._size, self._cuts = sources, size, cuts
@@ -88,10 +107,12 @@ class Joined:
         self._prepared: dict[tuple[str | None, str], int] = {}
         self._stopped: DamageError | None = None
         self.events = self.transactions = self._stopped_at = 0
-        self._told = False  # whether a statement has told anything of tables
+        self._told_of = False  # whether a statement has told anything of tables
         self._last: tuple[Part, int, Known] | None = None  # and of which generation
         self.positions: list[Position] = []
         self.decisions: dict[int, Decision] = {}
+        self.folded = False
+        self.happened: list[Happened] | None = [] if happening else None
         self.undecodable = 0  # no row is decoded
         self.schemas, self.problems = self._tables.schemas, self._tables.problems
         for i, part in enumerate(parts):
@@ -125,7 +146,7 @@ class Joined:
         source = series.source.name
         whole = self._cuts and seen is None
         segments = self._chosen(part.segments) if whole else [Segment()]
-        said = iter(part.said)
+        said = iter(self._told(part))
         following = next(said, None)
         for segment in segments:
             while following is not None and following.event < segment.events:
@@ -136,6 +157,12 @@ class Joined:
             self._apply(following, part.names[-1])
             following = next(said, None)
         self._end(part, series)
+
+    def _told(self, part: Part) -> Sequence[Said | Wrote]:
+        """What matters of a part, in order."""
+        if self.happened is None or not part.wrote:
+            return part.said
+        return sorted([*part.said, *part.wrote], key=attrgetter("event"))
 
     def _chosen(self, segments: Sequence[Segment]) -> Iterator[Segment]:
         """Those of the wanted size."""
@@ -163,6 +190,7 @@ class Joined:
         self._take_gaps(part, series)
         series.gtids.add_set(part.gtids)
         series.next_name, series.rotated = part.next_name, part.rotated
+        self.folded = self.folded or self._tables.catalog.folded
         source = series.source.name
         if not self._wanted or source in self._wanted:
             self.seen.add_set(part.intact)
@@ -182,9 +210,17 @@ class Joined:
             if self._options.on_damage == "stop" and part.damages:
                 self._stopped, self._stopped_at = part.damages[0], self.events + part.events
 
-    def _apply(self, said: Said, file: str) -> None:
+    def _apply(self, said: Said | Wrote, file: str) -> None:
         """Take what changes, or shows, what tables are."""
-        tables, body = self._tables, said.body
+        tables = self._tables
+        if isinstance(said, Wrote):
+            known = tables.catalog.table(said.db, said.table)
+            change = TableChange(
+                said.action, said.db, said.table, definition=known, reason=said.reason
+            )
+            self._note(Happened(said.file, said.pos, said.inner, (change,)))
+            return
+        body = said.body
         if isinstance(body, str):
             if tables.catalog.server_version != body:
                 tables.generation += 1
@@ -192,8 +228,14 @@ class Joined:
         elif isinstance(body, TableMap):
             with suppress(MalformedEventError):  # whoever reads the rows reports it
                 tables.schema(body, file, said.raw.pos)
-        elif tables.apply(body):
-            self._told = True
+        elif changes := tables.apply(body):
+            self._told_of = True
+            raw, mode = said.raw, body.status_vars.sql_mode
+            self._note(Happened(raw.file, raw.pos, raw.inner, tuple(changes), body.query, mode))
+
+    def _note(self, happened: Happened) -> None:
+        if self.happened is not None:
+            self.happened.append(happened)
 
     def _place(
         self, i: int, part: Part, segment: Segment, source: str | None, seen: GtidSet | None
@@ -205,7 +247,7 @@ class Joined:
     def _known(self, part: Part) -> Known | None:
         """What is known here of the tables that a log touches; the same until DDL comes."""
         tables = self._tables
-        if not self._told and self._options.catalog is None:
+        if not self._told_of and self._options.catalog is None:
             return None
         last = self._last
         if last is None or last[0] is not part or last[1] != tables.generation:

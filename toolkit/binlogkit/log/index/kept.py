@@ -41,7 +41,7 @@ from binlogkit.sources.carriers.carrier import reason_of
 from binlogkit.sources.carriers.urls import is_url, natural_key
 
 #: Of the tables' columns; an index of another version is made anew.
-VERSION = 1
+VERSION = 2
 _NAMES = "index.json"
 _LOOKED_AT = 4096  # bytes at both ends of a log
 _FLAGS = 4 + 17  # where the first event's flags stand in a log

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -22,11 +23,13 @@ from binlogkit.events.gtid_set import GtidSet
 from binlogkit.events.query import ExecuteLoadQuery, Query
 from binlogkit.events.reader import EventParser
 from binlogkit.events.table_map import TableMap
+from binlogkit.frames.fields.field import arrow_schema
+from binlogkit.frames.fields.ledger import UNCHECKED
 from binlogkit.frames.touched import Touched
 from binlogkit.frames.transactions import Transactions
 from binlogkit.log.index.segments import Segment, Segments
 from binlogkit.log.viewing import view
-from binlogkit.rows.ddl import StatementKind
+from binlogkit.rows.ddl import StatementKind, TableChange
 from binlogkit.rows.options import ReadOptions
 from binlogkit.rows.prepared import Decision, Prepared
 from binlogkit.rows.reading import Reading
@@ -53,12 +56,29 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
+class Wrote:
+    """A table that an event may have written without row events, or an incident: ``action`` and
+    ``reason`` as a boundary tells them; ``db``, ``table`` empty for any. ``event``: its number in
+    the log."""
+
+    event: int
+    file: str
+    pos: int
+    inner: int | None
+    action: str
+    db: str
+    table: str
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Part:
     """What one log tells by itself, or relay logs of which each goes on inside a transaction.
 
     ``names``: of the logs; ``alone``: what they show of themselves; ``head``: of the first, None
     where no event is; ``events``, ``transactions``: how many there are; ``stop``: see
-    :class:`Segments`; ``said``: what tells of tables, in order; ``gtids``: of the transactions that
+    :class:`Segments`; ``said``: what tells of tables, in order; ``wrote``: what wrote them beside
+    their row events, but for what is said of them; ``gtids``: of the transactions that
     have ended, ``intact`` those that were read intact; ``next_name``, ``rotated``: what ROTATE
     names, and when; ``prepared``: the numbers of XA transactions that nothing here decides, by XA
     id, ``decided``: decisions for others; ``goes_on``: whether a relay log ends inside a
@@ -75,6 +95,7 @@ class Part:
     segments: tuple[Segment, ...] = (Segment(),)
     stop: int | None = None
     said: tuple[Said, ...] = ()
+    wrote: tuple[Wrote, ...] = ()
     gtids: GtidSet = field(default_factory=GtidSet)
     intact: GtidSet = field(default_factory=GtidSet)
     next_name: str | None = None
@@ -149,6 +170,7 @@ class _PartView:
     def __init__(self, segments: Segments) -> None:
         self._segments = segments
         self._said: list[Said] = []
+        self._wrote: list[Wrote] = []
         self._prepared = Prepared()
         self._window: Window | None = None
         self._head: Head | None = None  # of the first log
@@ -177,6 +199,8 @@ class _PartView:
                 or any(change.action != "statement_write" for change in item.changes)
             ):
                 found.append(Said(event, item.event.raw, body))
+            else:
+                self._wrote += map(partial(_wrote, event, item.event.raw), item.changes)
         return found
 
     def _maps(self, window: Window, stretch: Stretch) -> list[Said]:
@@ -215,6 +239,7 @@ class _PartView:
             segments=self._segments.finish(),
             stop=self._segments.stop if whole and len(names) == 1 else None,
             said=tuple(self._said),
+            wrote=tuple(self._wrote),
             gtids=ended if before is None else ended.subtract(before),
             intact=reading.seen.to_set(),
             next_name=series.next_name,
@@ -225,18 +250,38 @@ class _PartView:
         )
 
 
+def _wrote(event: int, raw: RawEvent, change: TableChange) -> Wrote:
+    return Wrote(
+        event, raw.file, raw.pos, raw.inner, change.action, change.db, change.table, change.reason
+    )
+
+
 class _Ledger:
     """Views of one log's windows with the rows of each entry counted."""
 
     def __init__(self) -> None:
         self._transactions, self._touched = Transactions(), Touched()
+        self._unchecked = [arrow_schema(UNCHECKED).empty_table()]
 
     def take(self, window: Window, rows: np.ndarray[Any, Any]) -> None:
         """Take the next window; ``rows``: of each entry."""
         self._transactions.take(window, rows)
         self._touched.take(window, rows)
+        stretch = window.stretch
+        if stretch is None:
+            return
+        here = window.unchecked() - stretch.ordinal
+        if len(here):
+            inner = stretch.inners[here]
+            columns = [
+                pa.repeat(pa.scalar(window.carrier.name), len(here)),
+                pa.array(stretch.positions[here], pa.int64()),
+                pa.array(inner, pa.int64(), mask=inner < 0),
+            ]
+            self._unchecked.append(pa.table(columns, schema=arrow_schema(UNCHECKED)))
 
     def finish(self) -> dict[str, pa.Table]:
-        """``transactions`` and ``changes``."""
-        changes = pa.table(self._touched.finish())
-        return {"transactions": self._transactions.finish(), "changes": changes}
+        """``transactions``, ``changes`` and ``unchecked``."""
+        changes, unchecked = pa.table(self._touched.finish()), pa.concat_tables(self._unchecked)
+        transactions = self._transactions.finish()
+        return {"transactions": transactions, "changes": changes, "unchecked": unchecked}

@@ -28,7 +28,7 @@ from binlogkit.events.table_map import TableMap
 from binlogkit.frames.fields.field import arrow_schema, names, to_table
 from binlogkit.frames.fields.ledger import INDEX
 from binlogkit.frames.records import damage_record
-from binlogkit.log.index.part import Body, Part, Said
+from binlogkit.log.index.part import Body, Part, Said, Wrote
 from binlogkit.log.index.segments import Segment
 from binlogkit.rows.gtid_ledger import GtidLedger
 from binlogkit.rows.losses import Loss
@@ -40,7 +40,7 @@ from binlogkit.rows.transactions import Outcome
 from binlogkit.sources.raw import EventHeader, RawEvent
 
 #: The tables of what transactions did.
-LEDGER = ("transactions", "changes")
+LEDGER = ("transactions", "changes", "unchecked")
 #: All others.
 TOLD = tuple(name for name in INDEX if name not in LEDGER)
 #: The tables of an index by name.
@@ -72,6 +72,7 @@ def to_tables(key: str, part: Part, stamps: Iterable[Record]) -> Tables:
             {"pos": s.pos, "event": s.events, "tx": s.transactions} for s in part.segments
         ],
         "definitions": [_definition(said) for said in part.said],
+        "writes": [asdict(wrote) for wrote in part.wrote],
         "findings": [_finding(one, at) for one, at in part.alone.findings],
         "losses": [_loss(loss) for loss in part.alone.losses],
         "unread": [asdict(unread) for unread in part.alone.unread],
@@ -209,7 +210,8 @@ def _gtids(text: str) -> GtidSet:
 def _part(logs: list[Record], of: Mapping[str, list[Record]]) -> Part:
     files = tuple(map(_facts, logs))
     first, last = logs[0], logs[-1]
-    said = tuple(_said(of["definitions"], first["file"]))
+    said = tuple(_said(of["definitions"]))
+    wrote = tuple(Wrote(**{k: v for k, v in r.items() if k != "part"}) for r in of["writes"])
     xa = of["xa"]
     prepared = [x for x in xa if x["outcome"] == Outcome.PREPARED]
     decided = [x for x in xa if x["outcome"] != Outcome.PREPARED]
@@ -237,6 +239,7 @@ def _part(logs: list[Record], of: Mapping[str, list[Record]]) -> Part:
         tuple(Segment(r["pos"], r["event"], r["tx"]) for r in of["segments"]),
         last["stop"],
         said,
+        wrote,
         _gtids(first["ended_gtids"]),
         _gtids(first["intact_gtids"]),
         last["next_name"],
@@ -259,8 +262,9 @@ def _part(logs: list[Record], of: Mapping[str, list[Record]]) -> Part:
 def _definition(said: Said) -> Record:
     raw, body = said.raw, said.body
     record: Record = {
-        "event": said.event, "pos": raw.pos, "inner": raw.inner, "code": raw.header.type_code,
-        "timestamp": raw.header.timestamp, "server_id": raw.header.server_id,
+        "event": said.event, "file": raw.file, "pos": raw.pos, "inner": raw.inner,
+        "code": raw.header.type_code, "timestamp": raw.header.timestamp,
+        "server_id": raw.header.server_id,
         "version": raw.version, "body": raw.body,
     }  # fmt: skip
     if isinstance(body, TableMap):
@@ -270,14 +274,16 @@ def _definition(said: Said) -> Record:
     return record
 
 
-def _said(records: Iterable[Record], file: str) -> Iterator[Said]:
+def _said(records: Iterable[Record]) -> Iterator[Said]:
     def failed(error: DamageError) -> None:
         raise error
 
     parser = EventParser(failed)
     for r in records:
         header = EventHeader(r["timestamp"], r["code"], r["server_id"], 0, 0, 0)
-        raw = RawEvent(file, r["pos"], header, r["body"], inner=r["inner"], version=r["version"])
+        raw = RawEvent(
+            r["file"], r["pos"], header, r["body"], inner=r["inner"], version=r["version"]
+        )  # fmt: skip
         body: object = parser.parse(raw).body
         if isinstance(body, (FormatDescription, StartV3)):
             body = body.server_version

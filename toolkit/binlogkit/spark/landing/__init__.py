@@ -2,7 +2,8 @@
 
 :mod:`.landing` is the way through; :mod:`.spans` says what lands together, :mod:`.writing` is what
 tasks do, :mod:`.tables` commits, :mod:`.journal` remembers; :mod:`.shape` and :mod:`.masks` say
-with which columns; :mod:`.reading` and :mod:`.restoring` read what has landed.
+with which columns; :mod:`.reading`, :mod:`.restoring` (with :mod:`.ledger`, :mod:`.restored`) and
+:mod:`.states` read what has landed.
 """
 
 from binlogkit.spark.landing.door import land

@@ -20,12 +20,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from binlogkit.errors import UsageError
+from binlogkit.errors import InputError, UsageError
 from binlogkit.frames.fields.field import arrow_schema
 from binlogkit.frames.fields.ledger import LANDED, LANDING
 from binlogkit.spark.landing.spans import Span
 from binlogkit.spark.landing.tables import APPLICATION, commit, last_batch, make, opened
 from binlogkit.spark.landing.writing import Written
+
+_BEGUN, _DONE = "landings", "landed"
 
 
 class Journal:
@@ -35,12 +37,11 @@ class Journal:
     """
 
     def __init__(self, folder: Path, told: Mapping[str, Any]) -> None:
-        self._begun, self._done = folder / "landings", folder / "landed"
+        self._begun, self._done = folder / _BEGUN, folder / _DONE
         text = json.dumps(told, sort_keys=True)
         make(self._begun, arrow_schema(LANDING), [], text)
         make(self._done, arrow_schema(LANDED), [])
-        table = opened(self._begun)
-        before = json.loads((table and table.metadata().description) or "{}")
+        before = read_terms(folder)
         for name, value in told.items():
             if before.get(name) != value:
                 raise UsageError(
@@ -50,14 +51,7 @@ class Journal:
 
     def read(self) -> tuple[int, bool, list[Span]]:
         """The number of the last batch that was begun, whether it is done, and all spans."""
-        table = opened(self._begun)
-        assert table is not None
-        begun = table.transaction_version(APPLICATION) or 0
-        names = arrow_schema(LANDING).names
-        found = [pq.read_table(path, columns=names) for path in table.file_uris()]
-        rows = [row for one in found for row in one.to_pylist()]
-        spans = [Span(**{name: row[name] for name in Span.__slots__}) for row in rows]
-        return begun, last_batch(self._done) >= begun, spans
+        return read_journal(self._begun.parent)
 
     def begin(self, number: int, spans: Sequence[Span]) -> bool:
         """Begin a batch; whether that is what was begun, or another landing has taken the number
@@ -78,6 +72,26 @@ class Journal:
             for one in written
         ]  # fmt: skip
         _append(self._done, batch, pa.Table.from_pylist(rows, arrow_schema(LANDED)))
+
+
+def read_terms(folder: Path) -> dict[str, Any]:
+    """How the landing in a folder lands, empty where none has begun."""
+    table = opened(folder / _BEGUN)
+    told: dict[str, Any] = json.loads((table and table.metadata().description) or "{}")
+    return told
+
+
+def read_journal(folder: Path) -> tuple[int, bool, list[Span]]:
+    """What :meth:`Journal.read` tells. InputError: nothing has landed in the folder."""
+    table = opened(folder / _BEGUN)
+    if table is None:
+        raise InputError(str(folder), "nothing has landed there")
+    begun = table.transaction_version(APPLICATION) or 0
+    names = arrow_schema(LANDING).names
+    found = [pq.read_table(path, columns=names) for path in table.file_uris()]
+    rows = [row for one in found for row in one.to_pylist()]
+    spans = [Span(**{name: row[name] for name in Span.__slots__}) for row in rows]
+    return begun, last_batch(folder / _DONE) >= begun, spans
 
 
 def _append(folder: Path, batch: int, table: pa.Table) -> bool:

@@ -8,6 +8,7 @@ batch that was begun, and no row is doubled or lost.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,6 +19,7 @@ import pyarrow as pa
 from binlogkit.log import Log
 from binlogkit.log.index import Index, Joined, Part, Updated
 from binlogkit.rows.filters import Filters
+from binlogkit.sources.carriers.urls import is_url
 from binlogkit.spark.landing.journal import Journal
 from binlogkit.spark.landing.masks import Masks
 from binlogkit.spark.landing.shape import Generations, folder_of, landed_schema, types_of
@@ -94,7 +96,7 @@ def land_logs(
             raise part.unreadable
     joined = Joined(parts, log.options, size=task_bytes)
     generations = _generations(joined, terms, out)
-    names = {carrier.name: carrier.location or carrier.name for carrier in log.carriers}
+    names = {carrier.name: _place(carrier.location or carrier.name) for carrier in log.carriers}
     asked = ScanOptions((), kind="changelog", on_damage=log.options.on_damage, **_opening(log))
     scan = Scan(asked, replace(log.options, catalog=None), (log.files[0], log.files[-1]))
     job = Job(scan, str(out), terms.wanted, terms.masks, generations, file_bytes)
@@ -144,6 +146,11 @@ def _first(spans: Sequence[Span], most: int) -> list[Span]:
         found.append(span)
         size += span.stop
     return found
+
+
+def _place(location: str) -> str:
+    """What opens a log in a process with another working directory, as Spark's may have."""
+    return location if is_url(location) else os.path.abspath(location)  # noqa: PTH100  links are kept
 
 
 def _opening(log: Log) -> dict[str, Any]:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import hmac
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -61,6 +62,10 @@ class Masks:
             if mask.column == column.lower() and _is(mask.table, db, table):
                 return mask
         return None
+
+    def masks_column(self, db: str, table: str, column: str) -> bool:
+        """Whether a column does not land as it is."""
+        return self._mask(db, table, column) is not None
 
     def of(self, db: str, table: str, one: pa.Field) -> pa.Field | None:
         """The column as it lands, None where it does not."""
@@ -130,6 +135,11 @@ def _without_bytes(batch: pa.RecordBatch, masked: set[str]) -> pa.RecordBatch:
         for row in cells.to_pylist()
     ]  # fmt: skip
     return batch.set_column(at, batch.schema.field(at), pa.array(kept, cells.type))
+
+
+def told_masks(told: Mapping[str, Any]) -> Masks:
+    """The masks that a landing keeps (:attr:`Masks.told`), without their key."""
+    return Masks(tuple(map(_parsed, told.get("masks", ()))))
 
 
 def parse_masks(given: Iterable[str], key_file: str | Path | None = None) -> Masks:

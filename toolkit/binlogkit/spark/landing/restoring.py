@@ -6,185 +6,122 @@ follows from the ledger beside it. The logs are not needed.
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from binlogkit.errors import InputError, SchemaError
-from binlogkit.frames.fields.rows import PROVENANCE
+from binlogkit.analyses.point_in_time.boundary import Boundary
+from binlogkit.errors import InputError, SchemaError, UsageError
 from binlogkit.frames.layouts import empty_batch
-from binlogkit.frames.schema import OPS, CellState
-from binlogkit.frames.tables import united
-from binlogkit.log.index import Index, Joined
-from binlogkit.log.index.transactions import joined_transactions
-from binlogkit.rows.filters import Filters, parse_table_name, written_table_name
-from binlogkit.spark.changelog import STATES
-from binlogkit.spark.landing.landing import LEDGER
-from binlogkit.spark.landing.reading import folders, landed
+from binlogkit.rows.filters import parse_table_name, written_table_name
+from binlogkit.spark.landing.ledger import Ledger
+from binlogkit.spark.landing.reading import folders, read
+from binlogkit.spark.landing.restored import Histories, Restored
+from binlogkit.spark.landing.shape import Generations, landed_schema, types_of
+from binlogkit.spark.landing.states import state_of
 
-_STATES = {word: int(state) for state, word in STATES.items()}
+if TYPE_CHECKING:
+    from binlogkit.log.table_state import TableState
+
+Name: TypeAlias = tuple[str, str]
+#: Rows, and the numbers of their changes.
+_Ordered: TypeAlias = "tuple[Restored, np.ndarray[Any, Any]]"
 
 
 class Landing:
-    """What has landed in a folder: :meth:`transactions`, and the :meth:`changes` of tables."""
+    """What has landed in a folder: :meth:`transactions`, the :meth:`changes` of tables, and a
+    table's :meth:`state`."""
 
     def __init__(self, out: str | Path) -> None:
         self._out = Path(out)
-        index = Index(self._out / LEDGER)
-        self._parts = index.besides([], ["transactions"])
-        self._joined = Joined(self._parts)
-        if not self._parts:
-            raise InputError(str(out), "nothing has landed there")
-
-    def tables(self) -> list[str]:
-        """The tables that have landed, ``db.table``."""
-        names = [n for n in self._joined.schemas if any(True for _ in folders(self._out, n))]
-        return sorted(written_table_name(*name) for name in names)
-
-    @cached_property
-    def _files(self) -> list[str]:
-        return [name for part in self._parts for name in part.names]
-
-    @cached_property
-    def _transactions(self) -> pa.Table:
-        return joined_transactions(self._parts, self._joined, Filters(), self._files)
+        self._ledger = Ledger(self._out)
 
     def transactions(self) -> pa.Table:
         """The transactions of all logs of the ledger, as ``log.transactions()`` has them."""
-        return self._transactions
+        return self._ledger.transactions
+
+    def tables(self) -> list[str]:
+        """The tables that have landed, ``db.table``."""
+        names = [n for n in self._ledger.joined.schemas if any(True for _ in folders(self._out, n))]
+        return sorted(written_table_name(*name) for name in names)
 
     def changes(self, table: str) -> pa.Table:
         """The committed changes of a table as ``log.changes(table)`` has them, in log order.
 
-        ``seq`` counts them. SchemaError: versions of the table have no columns in common;
+        ``seq`` counts them; columns that are masked are left out. SchemaError: versions of the
+        table have no columns in common;
         UsageError, InputError: as of :func:`binlogkit.spark.landing.landed`.
         """
-        rows = landed(self._out, table)
         name = parse_table_name(table)
-        assert name.db is not None
-        if len(list(folders(self._out, (name.db, name.table)))) > 1:
+        if name.db is None:
+            raise UsageError(f"{table} names no database: db.table")
+        own = name.db, name.table
+        (one, seqs), *more = self._ordered([own])[0][own]
+        if more:
             raise SchemaError(f"versions of {table} have types that have nothing in common")
-        versions = self._joined.schemas[name.db, name.table]
-        schema = united([empty_batch(version) for version in versions], table).schema
-        return _Restored(rows, schema, self).table()
+        return one.table(seqs, one.united())
 
-    def places(self, files: pa.ChunkedArray, pos: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """The row in the transactions' table of those that hold events, -1 without one."""
-        found = np.full(len(pos), -1)
-        ledger = self._transactions
-        theirs = np.array(ledger["file"].to_pylist(), object)
-        starts, ends = (np.asarray(ledger[n]) for n in ("pos", "end_pos"))
-        names = np.array(files.to_pylist(), object)
-        for file in dict.fromkeys(names.tolist()):
-            own, rows = np.flatnonzero(names == file), np.flatnonzero(theirs == file)
-            order = rows[np.argsort(starts[rows], kind="stable")]
-            at = np.searchsorted(starts[order], pos[own], side="right") - 1
-            inside = (at >= 0) & (pos[own] < ends[order[np.maximum(at, 0)]])
-            found[own] = np.where(inside, order[np.maximum(at, 0)], -1)
-        return found
+    def state(self, table: str, *, at: tuple[str, int] | None = None) -> TableState:
+        """The table's rows as of a file and position, of all that has landed if None.
 
-    def order(self, files: pa.ChunkedArray) -> np.ndarray[Any, Any]:
-        """The number of each file among all."""
-        numbers = {name: i for i, name in enumerate(self._files)}
-        return np.array([numbers[name] for name in files.to_pylist()])
+        Errors: those of :meth:`changes`; InputError: logs that the ledger knows have not landed,
+        or there is no such file.
+        """
+        return state_of(self._ledger, self.histories, self.tables(), table, at)
 
+    def histories(self, names: Iterable[Name]) -> Histories:
+        """Tables as they changed. Errors: those of :meth:`changes`."""
+        rows, boundaries = self._ordered(names)
+        off = [np.zeros(0, np.int64)]
+        changes = {}
+        for name, several in rows.items():
+            own = [b for b in boundaries if b.concerns(name)]
+            found = []
+            for one, seqs in several:
+                events = zip(*(part.tolist() for part in one.places[:3]), strict=True)
+                off.append(seqs[[event in self._ledger.unchecked for event in events]])
+                found += [batch for batch in one.batches(seqs, own) if batch.num_rows]
+            changes[name] = sorted(found, key=lambda batch: int(batch["seq"][0].as_py()))
+        return Histories(changes, boundaries, np.concatenate(off))
 
-class _Restored:
-    """Flat rows, of which one or two are a change."""
-
-    def __init__(self, rows: pa.Table, schema: pa.Schema, landing: Landing) -> None:
-        self._rows, self._schema, self._landing = rows.combine_chunks(), schema, landing
-        keys = np.array([bytes(key)[:-1] for key in rows["_sequence"].to_pylist()], object)
-        second = np.append(False, keys[1:] == keys[:-1])[: len(keys)]
-        starts = np.flatnonzero(~second)
-        pairs = np.append(second[1:], False)[starts] if len(keys) else second
-        types = np.array(rows["_change_type"].to_pylist(), object)[starts]
-        self._starts = starts
-        self._ops = np.where(pairs, 1, np.where(types == "insert", 0, 2))
-        self._before = np.where(self._ops == 0, -1, starts)
-        self._after = np.where(self._ops == 2, -1, starts + pairs)
-
-    def table(self) -> pa.Table:
-        """The canonical changes."""
-        starts = pa.array(self._starts)
-        files = self._rows["_file"].take(starts)
-        pos = np.asarray(self._rows["_pos"].take(starts))
-        places = self._landing.places(files, pos)
-        own = self._landing.transactions().take(pa.array(places, mask=places < 0))
-        inner = np.asarray(self._rows["_inner"].take(starts).fill_null(-1))
-        row = np.asarray(self._rows["_row"].take(starts))
-        order = np.lexsort([row, inner, pos, self._landing.order(files)])
+    def _ordered(self, names: Iterable[Name]) -> tuple[dict[Name, list[_Ordered]], list[Boundary]]:
+        """The rows of tables and the boundaries of all, with numbers in one order."""
+        restored = {name: self._restored(name) for name in names}
+        own = self._ledger.boundaries
+        inners = [-1 if b.inner is None else b.inner for b in own]
+        files = np.array([self._ledger.numbers[b.file] for b in own], np.int64)
+        places = [one.places for several in restored.values() for one in several]
+        places.append((files, [b.pos for b in own], inners, np.full(len(own), -1)))
+        file, pos, inner, row = (np.concatenate(part) for part in zip(*places, strict=True))
+        order = np.lexsort([row, inner, pos, file])
         ranks = np.empty(len(order), np.int64)
         ranks[order] = np.arange(len(order))
-        columns: dict[str, Any] = {
-            "seq": pa.array(ranks),
-            "tx": own["tx"],
-            "commit_timestamp": own["commit_timestamp"],
-            "op": pa.array(OPS).take(pa.array(self._ops)),
-            "db": self._constant(0),
-            "table": self._constant(1),
-        }
-        for field in PROVENANCE:
-            if field.name not in columns:
-                columns[field.name] = self._rows[f"_{field.name}"].take(starts)
-        raw: list[list[dict[str, Any]]] = [[] for _ in self._starts]
-        for number, (image, places) in enumerate(
-            (("before", self._before), ("after", self._after))
-        ):
-            columns[image] = self._image(places)
-            columns[f"{image}_state"] = self._states(places, columns[image], number, raw)
-        columns["raw"] = pa.array([cells or None for cells in raw], self._schema.field("raw").type)
-        made = [_cast(columns[field.name], field.type) for field in self._schema]
-        return pa.table(made, schema=self._schema).take(pa.array(order))
+        rows: dict[Name, list[_Ordered]] = {}
+        at = 0
+        for name, several in restored.items():
+            for one in several:
+                rows.setdefault(name, []).append((one, ranks[at : at + len(one)]))
+                at += len(one)
+        boundaries = [replace(b, seq=int(seq)) for b, seq in zip(own, ranks[at:], strict=True)]
+        return rows, sorted(boundaries, key=lambda b: b.seq)
 
-    def _constant(self, which: int) -> pa.Array:
-        import json
-
-        names = json.loads(self._schema.metadata[b"binlogkit:table"])
-        return pa.array([names[which]] * len(self._starts), pa.string())
-
-    def _image(self, places: np.ndarray[Any, Any]) -> pa.StructArray:
-        fields = list(self._schema.field("before").type)
-        indices, gone = pa.array(places, mask=places < 0), places < 0
-        children = [
-            _cast(self._rows[one.name].take(indices), one.type)
-            if one.name in self._rows.column_names
-            else pa.nulls(len(places), one.type)
-            for one in fields
+    def _restored(self, name: Name) -> list[Restored]:
+        """The rows of each folder of a table."""
+        table, found = written_table_name(*name), list(folders(self._out, name))
+        if not found:
+            raise InputError(str(self._out), f"{table} has not landed there")
+        rows = [read(folder) for folder in found]
+        generations = Generations({name: [types_of(one.schema) for one in rows]})
+        versions: list[list[pa.RecordBatch]] = [[] for _ in rows]
+        for version in self._ledger.joined.schemas[name]:
+            i = generations.place(name, types_of(landed_schema(version, self._ledger.masks)))
+            versions[i].append(empty_batch(version))
+        return [
+            Restored(name, one.take(pc.sort_indices(one["_sequence"])), own, self._ledger)
+            for one, own in zip(rows, versions, strict=True)
         ]
-        return pa.StructArray.from_arrays(
-            [c.combine_chunks() if isinstance(c, pa.ChunkedArray) else c for c in children],
-            fields=fields, mask=pa.array(gone),
-        )  # fmt: skip
-
-    def _states(
-        self, places: np.ndarray[Any, Any], image: pa.StructArray, number: int,
-        raw: list[list[dict[str, Any]]],
-    ) -> pa.Array:  # fmt: skip
-        names = {one.name: i for i, one in enumerate(image.type)}
-        lists: list[list[int] | None] = [None] * len(places)
-        taken = self._rows["_cells"].take(pa.array(places, mask=places < 0)).to_pylist()
-        for at, cells in enumerate(taken):
-            if cells is None:
-                continue
-            nulls = [not image.field(i)[at].is_valid for i in range(len(names))]
-            states = [int(CellState.NULL) if null else int(CellState.VALUE) for null in nulls]
-            for cell in cells:
-                i = names[cell["column"]]
-                states[i] = _STATES[cell["state"]]
-                if cell["bytes"] is not None or cell["text"] is not None:
-                    told = {"bytes": cell["bytes"], "text": cell["text"]}
-                    raw[at].append({"image": number, "column": i, **told})
-            lists[at] = states
-        return pa.array(lists, pa.list_(pa.uint8()))
-
-
-def _cast(column: Any, kind: pa.DataType) -> Any:
-    if column.type == kind:
-        return column
-    if pa.types.is_dictionary(kind):
-        return column.cast(kind.value_type).dictionary_encode().cast(kind)
-    return column.cast(kind)

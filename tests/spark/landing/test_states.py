@@ -1,0 +1,122 @@
+"""Rows of landed tables at a point are those of the logs, and of the server, without the logs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+import binlogkit as bk
+from binlogkit.errors import InputError, SchemaError, UsageError
+from binlogkit.rows.filters import written_table_name
+from binlogkit.spark.landing import Landing
+from binlogkit.spark.landing.landing import Terms
+from binlogkit.spark.landing.masks import parse_masks
+from binlogkit_fixtures import golden, manifest
+from binlogkit_fixtures.demo.logs import Case
+from binlogkit_fixtures.demo.truth import check_tables, compared
+from tests.spark.landing.landings import land
+
+CELLS = ("5.6-row-full", "5.7-row-full", "8.0-row-minimal", "8.0-row-compressed", "8.0-mixed-full")
+ROWS = [case for case in golden.cases() if case.cell in CELLS or case.cell.startswith("9")]
+NAMES = ("name", "seq")
+
+
+def name_of(case: golden.GoldenCase) -> str:
+    return f"{case.cell}/{case.scenario}"
+
+
+def rows(state: object) -> list[str]:
+    records = ({n: v for n, v in r.items() if n not in NAMES} for r in state.records())  # type: ignore[attr-defined]
+    return [json.dumps(record, sort_keys=True) for record in records]
+
+
+@pytest.mark.sampled(8)
+@pytest.mark.parametrize("case", ROWS, ids=name_of)
+def test_states_are_the_logs_and_the_servers(case: golden.GoldenCase, tmp_path: Path) -> None:
+    land(case.path, tmp_path)
+    landing, log = Landing(tmp_path), bk.open(case.path)
+    for table in log.table_names():
+        mine, theirs = landing.state(table), log.state(table)
+        assert rows(mine) == rows(theirs), table
+        assert mine.determined == theirs.determined, table
+    one = Case(case.cell, case.scenario, case.path, tuple(case.binlogs))
+    for mark in manifest.read(case.path).marks:
+        for table, check in zip(mark.tables, check_tables(one, mark, mark.tables), strict=True):
+            name = written_table_name(*table.split(".", 1))
+            found = compared(table, mark, landing.state(name, at=(mark.file, mark.pos)))
+            assert (found.verdict, found.rows) == (check.verdict, check.rows), (table, mark.name)
+
+
+def test_statements_that_wrote_rows_leave_them_undetermined(tmp_path: Path) -> None:
+    """What a statement logged as text did, DDL aside, stands in the ledger without its text."""
+    case = golden.case("8.0-mixed-full", "statements")
+    land(case.path, tmp_path, Terms(masks=parse_masks(["nowhere.t.c=drop"])))
+    landing, log = Landing(tmp_path), bk.open(case.path)
+    found = [(landing.state(table), log.state(table)) for table in landing.tables()]
+    assert [a.determined for a, _ in found] == [b.determined for _, b in found]
+    told = ["statement_write" in a.findings["finding"].to_pylist() for a, _ in found]
+    assert told == ["statement_write" in b.findings["finding"].to_pylist() for _, b in found]
+    assert any(told)
+
+
+def test_columns_that_are_masked_are_left_out(tmp_path: Path) -> None:
+    case = golden.case("8.0-row-full", "incident")
+    key = tmp_path / "key"
+    key.write_bytes(b"k" * 32)
+    masks = parse_masks(["shop.orders.total=hash", "shop.orders.status=drop"], key)
+    land(case.path, tmp_path / "lake", Terms(masks=masks))
+    state = Landing(tmp_path / "lake").state("shop.orders")
+    plain = bk.open(case.path).state("shop.orders")
+    assert state.determined and len(state.columns or ()) == len(plain.columns or ()) - 2
+    shown, whole = state.frame(), plain.frame()
+    assert len(shown) > 100
+    assert shown.equals(whole.drop(columns=["total", "status"]))
+    land(case.path, tmp_path / "keyless", Terms(masks=parse_masks(["orders.id=drop"])))
+    with pytest.raises(SchemaError, match="its key is masked"):
+        Landing(tmp_path / "keyless").state("shop.orders")
+
+
+def test_cascades_from_a_table_that_does_not_land_are_told(tmp_path: Path) -> None:
+    case = golden.case("8.0-row-full", "keys")
+    land(case.path, tmp_path, Terms(tables=("keyed.child",)))
+    state = Landing(tmp_path).state("keyed.child")
+    assert not state.determined
+    assert "cascades" in state.findings["finding"].to_pylist()
+
+
+def test_what_has_not_landed_is_not_passed_over(tmp_path: Path) -> None:
+    """The ledger is brought up to date first: a landing may end before its logs land."""
+    case = golden.case("8.0-row-full", "transactions")
+    first, *_ = case.binlogs
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    shutil.copy(first, logs)
+    land(logs, tmp_path / "lake")
+    for log in case.binlogs:
+        shutil.copy(log, logs)
+
+    def fails(*_: object) -> list[object]:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        land(logs, tmp_path / "lake", run=fails)
+    with pytest.raises(InputError, match="not all that its ledger knows has landed"):
+        Landing(tmp_path / "lake").state("bank.account")
+    land(logs, tmp_path / "lake")
+    assert rows(Landing(tmp_path / "lake").state("bank.account")) == rows(
+        bk.open(logs).state("bank.account")
+    )
+
+
+def test_what_is_asked_wrongly(tmp_path: Path) -> None:
+    land(golden.case("8.0-row-full", "incident").path, tmp_path)
+    landing = Landing(tmp_path)
+    with pytest.raises(UsageError, match="names no database"):
+        landing.state("orders")
+    with pytest.raises(InputError, match="no log that has landed is called so"):
+        landing.state("shop.orders", at=("binlog.000009", 4))
+    state = landing.state("shop.nothing")
+    assert (state.rows.num_rows, state.determined) == (0, False)

@@ -1,0 +1,143 @@
+"""The ledger beside landed tables: logs, transactions, what happened to tables."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from binlogkit.analyses.point_in_time.boundary import Boundary, boundary_of
+from binlogkit.errors import InputError
+from binlogkit.frames.statements import Record, in_small_letters
+from binlogkit.log.index import Index, Joined
+from binlogkit.log.index.transactions import joined_transactions
+from binlogkit.rows.filters import Filters
+from binlogkit.rows.soundness import FileFacts
+from binlogkit.spark.landing.journal import read_journal, read_terms
+from binlogkit.spark.landing.landing import LEDGER
+from binlogkit.spark.landing.masks import told_masks
+from binlogkit.spark.landing.spans import Landed, Spans
+
+
+class Ledger:
+    """What the logs of the landing in a folder told. InputError: nothing has landed there.
+
+    ``parts``: of each log, ``joined`` in their order; ``masks``: of the landing.
+    """
+
+    def __init__(self, out: str | Path) -> None:
+        self._out = Path(out)
+        index = Index(self._out / LEDGER)
+        self.parts = index.besides([], ["transactions", "unchecked"])
+        self.joined = Joined(self.parts, happening=True)
+        if not self.parts:
+            raise InputError(str(out), "nothing has landed there")
+        self.masks = told_masks(read_terms(self._out))
+
+    @cached_property
+    def files(self) -> list[str]:
+        """The names of all logs, in order."""
+        return [name for part in self.parts for name in part.names]
+
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        """The number of each log."""
+        return {name: i for i, name in enumerate(self.files)}
+
+    @cached_property
+    def transactions(self) -> pa.Table:
+        """The transactions of all logs, as ``log.transactions()`` has them."""
+        return joined_transactions(self.parts, self.joined, Filters(), self.files)
+
+    @cached_property
+    def unchecked(self) -> set[tuple[int, int, int]]:
+        """The places of rows events of statements with foreign_key_checks off."""
+        rows = (row for part in self.parts for row in part.ledger["unchecked"].to_pylist())
+        return {
+            (self.numbers[r["file"]], r["pos"], -1 if r["inner"] is None else r["inner"])
+            for r in rows
+        }
+
+    def _plain(self, boundary: Boundary) -> Boundary:
+        """A boundary that knows nothing of columns that are masked."""
+        altered, name = boundary.alteration, boundary.new_name or boundary.name
+        if not self.masks.masks:
+            return boundary
+
+        def lands(column: str) -> bool:
+            return not any(self.masks.masks_column(*one, column) for one in (name, boundary.name))
+
+        if altered is not None:
+            altered = replace(
+                altered,
+                renamed={a: b for a, b in altered.renamed.items() if lands(a) and lands(b)},
+                dropped={column for column in altered.dropped if lands(column)},
+                changed={n: how for n, how in altered.changed.items() if lands(n)},
+                lost={column for column in altered.lost if lands(column)},
+                added={n: how for n, how in altered.added.items() if lands(n)},
+            )
+        definition, before = (
+            one and replace(one, columns=tuple(c for c in one.columns if lands(c.name)))
+            for one in (boundary.definition, boundary.before)
+        )
+        return replace(boundary, alteration=altered, definition=definition, before=before)
+
+    def check(self) -> None:
+        """InputError: a landing has not ended, or logs that the ledger knows have not landed."""
+        *_, done, known = read_journal(self._out)
+        gone = {name: name for name in self.files}
+        spans = Spans(self.parts, self.joined, Landed(known), gone)
+        if not done or next(spans.fresh(), None) is not None:
+            raise InputError(str(self._out), "not all that its ledger knows has landed: land again")
+
+    @property
+    def file_facts(self) -> list[FileFacts]:
+        """What is known of each log."""
+        return [file for part in self.parts for file in part.alone.files]
+
+    @cached_property
+    def boundaries(self) -> list[Boundary]:
+        """What happened to tables, as far as its transaction counts: their order is not told."""
+        happened = self.joined.happened or []
+        files = pa.chunked_array([[one.file for one in happened]], pa.string())
+        at = self.places(files, np.array([one.pos for one in happened], np.int64))
+        numbers = self.transactions["tx"].to_pylist()
+        found: list[Boundary] = []
+        copied = {self.parts[p.part].names[0] for p in self.joined.positions if p.seen is not None}
+        for one, place in zip(happened, at.tolist(), strict=True):
+            if place < 0 and one.file in copied:  # another log has its transaction
+                continue
+            for change in one.changes:
+                told: Record = {
+                    "seq": len(found), "tx": None if place < 0 else numbers[place],
+                    "file": one.file, "pos": one.pos, "inner": one.inner, "db": change.db,
+                    "table": change.table, "action": change.action, "new_db": change.new_db,
+                    "new_table": change.new_table, "statement": one.statement,
+                    "sql_mode": one.sql_mode,
+                }  # fmt: skip
+                told = in_small_letters(told) if self.joined.folded else told
+                found.append(self._plain(boundary_of(told, change)))
+        return found
+
+    def places(self, files: pa.ChunkedArray, pos: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """The row in the transactions' table of those that hold events, -1 without one."""
+        found = np.full(len(pos), -1)
+        ledger = self.transactions
+        theirs = np.array(ledger["file"].to_pylist(), object)
+        starts, ends = (np.asarray(ledger[n]) for n in ("pos", "end_pos"))
+        names = np.array(files.to_pylist(), object)
+        for file in dict.fromkeys(names.tolist()):
+            own, rows = np.flatnonzero(names == file), np.flatnonzero(theirs == file)
+            order = rows[np.argsort(starts[rows], kind="stable")]
+            at = np.searchsorted(starts[order], pos[own], side="right") - 1
+            inside = (at >= 0) & (pos[own] < ends[order[np.maximum(at, 0)]])
+            found[own] = np.where(inside, order[np.maximum(at, 0)], -1)
+        return found
+
+    def order(self, files: pa.ChunkedArray) -> np.ndarray[Any, Any]:
+        """The number of each file among all."""
+        return np.array([self.numbers[name] for name in files.to_pylist()], np.int64)

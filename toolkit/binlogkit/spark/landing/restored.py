@@ -1,0 +1,191 @@
+"""Flat rows as changes: images, states, provenance, as ``log.changes()`` gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from binlogkit.analyses.point_in_time.boundary import Boundary
+from binlogkit.analyses.point_in_time.conversion import defined_field
+from binlogkit.frames.fields.rows import PROVENANCE
+from binlogkit.frames.schema import OPS, CellState, batch_schema
+from binlogkit.frames.tables import united
+from binlogkit.rows.filters import written_table_name
+from binlogkit.spark.changelog import STATES
+from binlogkit.spark.landing.ledger import Ledger
+
+if TYPE_CHECKING:
+    from binlogkit.rows.schema import TableDefinition
+
+Name = tuple[str, str]
+
+_STATES = {word: int(state) for state, word in STATES.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Histories:
+    """Changes of some tables by their name, each batch with the columns that the table had then,
+    and what happened to any table; ``seq`` counts all of them in log order. ``unchecked``: of the
+    changes that were made with foreign_key_checks off."""
+
+    changes: Mapping[Name, list[pa.RecordBatch]]
+    boundaries: list[Boundary]
+    unchecked: np.ndarray[Any, Any]
+
+
+class Restored:
+    """Flat rows of a landed table, of which one or two are a change; ``versions``: of the table, an
+    empty batch each."""
+
+    def __init__(
+        self, name: Name, rows: pa.Table, versions: list[pa.RecordBatch], ledger: Ledger
+    ) -> None:
+        self._name, self._rows, self._ledger = name, rows.combine_chunks(), ledger
+        self._versions = versions
+        keys = np.array([bytes(key)[:-1] for key in rows["_sequence"].to_pylist()], object)
+        second = np.append(False, keys[1:] == keys[:-1])[: len(keys)]
+        starts = np.flatnonzero(~second)
+        pairs = np.append(second[1:], False)[starts] if len(keys) else second
+        types = np.array(rows["_change_type"].to_pylist(), object)[starts]
+        self._starts = starts
+        self._ops = np.where(pairs, 1, np.where(types == "insert", 0, 2))
+        self._before = np.where(self._ops == 0, -1, starts)
+        self._after = np.where(self._ops == 2, -1, starts + pairs)
+
+    def __len__(self) -> int:
+        return len(self._starts)
+
+    @cached_property
+    def places(self) -> tuple[Any, ...]:
+        """By what changes are ordered: files, positions, numbers in a payload and of rows."""
+        starts = pa.array(self._starts)
+        return (
+            self._ledger.order(self._rows["_file"].take(starts)),
+            np.asarray(self._rows["_pos"].take(starts)),
+            np.asarray(self._rows["_inner"].take(starts).fill_null(-1)),
+            np.asarray(self._rows["_row"].take(starts)),
+        )
+
+    def united(self) -> pa.Schema:
+        """The schema of all versions, without what is masked. SchemaError: their types have nothing
+        in common."""
+        schema = united(self._versions, written_table_name(*self._name)).schema
+        fields = list(schema.field("before").type)
+        masks = self._ledger.masks
+        plain = [one for one in fields if not masks.masks_column(*self._name, one.name)]
+        return schema if len(plain) == len(fields) else batch_schema(plain, schema.metadata)
+
+    def batches(
+        self, seqs: np.ndarray[Any, Any], boundaries: Sequence[Boundary]
+    ) -> Iterator[pa.RecordBatch]:
+        """The changes with the columns that the table had, as far as its ``boundaries`` tell."""
+        order = np.argsort(seqs)
+        edges = np.searchsorted(seqs[order], [b.seq for b in boundaries]).tolist()
+        runs = zip([None, *boundaries], [0, *edges], [*edges, len(seqs)], strict=True)
+        for boundary, start, stop in runs:
+            if start < stop:
+                chosen = order[start:stop]
+                known = None if boundary is None else self._defined(boundary.definition)
+                yield from self._in(seqs, known, chosen).combine_chunks().to_batches()
+
+    def _in(
+        self, seqs: np.ndarray[Any, Any], known: pa.Schema | None, chosen: np.ndarray[Any, Any]
+    ) -> pa.Table:
+        """Changes in the schema that is known, else in that of all versions."""
+        if known is not None:
+            with suppress(pa.ArrowInvalid):  # values that do not fit: rows tell otherwise
+                return self.table(seqs, known, chosen)
+        return self.table(seqs, self.united(), chosen)
+
+    def _defined(self, definition: TableDefinition | None) -> pa.Schema | None:
+        """The schema of a definition, None where the rows have other columns."""
+        if definition is None:
+            return None
+        fields = [defined_field(column) for column in definition.columns]
+        if not {*self._rows.column_names}.issuperset(field.name for field in fields):
+            return None
+        return batch_schema(fields, self._versions[0].schema.metadata)
+
+    def table(
+        self,
+        seqs: np.ndarray[Any, Any],
+        schema: pa.Schema,
+        chosen: np.ndarray[Any, Any] | None = None,
+    ) -> pa.Table:
+        """The canonical changes, in their order; ``seqs``: the number of each; ``chosen``: which of
+        them."""
+        chosen = np.argsort(seqs) if chosen is None else chosen
+        starts = pa.array(self._starts[chosen])
+        files = self._rows["_file"].take(starts)
+        pos = np.asarray(self._rows["_pos"].take(starts))
+        places = self._ledger.places(files, pos)
+        own = self._ledger.transactions.take(pa.array(places, mask=places < 0))
+        db, table = (pa.array([name] * len(starts), pa.string()) for name in self._name)
+        columns: dict[str, Any] = {
+            "seq": pa.array(seqs[chosen]),
+            "tx": own["tx"],
+            "commit_timestamp": own["commit_timestamp"],
+            "op": pa.array(OPS).take(pa.array(self._ops[chosen])),
+            "db": db,
+            "table": table,
+        }
+        for field in PROVENANCE:
+            if field.name not in columns:
+                columns[field.name] = self._rows[f"_{field.name}"].take(starts)
+        raw: list[list[dict[str, Any]]] = [[] for _ in chosen]
+        for number, (image, rows) in enumerate((("before", self._before), ("after", self._after))):
+            columns[image] = self._image(rows[chosen], schema)
+            columns[f"{image}_state"] = self._states(rows[chosen], columns[image], number, raw)
+        columns["raw"] = pa.array([cells or None for cells in raw], schema.field("raw").type)
+        return pa.table([_cast(columns[f.name], f.type) for f in schema], schema=schema)
+
+    def _image(self, places: np.ndarray[Any, Any], schema: pa.Schema) -> pa.StructArray:
+        fields = list(schema.field("before").type)
+        indices, gone = pa.array(places, mask=places < 0), places < 0
+        children = [
+            _cast(self._rows[one.name].take(indices), one.type)
+            if one.name in self._rows.column_names
+            else pa.nulls(len(places), one.type)
+            for one in fields
+        ]
+        return pa.StructArray.from_arrays(
+            [c.combine_chunks() if isinstance(c, pa.ChunkedArray) else c for c in children],
+            fields=fields, mask=pa.array(gone),
+        )  # fmt: skip
+
+    def _states(
+        self, places: np.ndarray[Any, Any], image: pa.StructArray, number: int,
+        raw: list[list[dict[str, Any]]],
+    ) -> pa.Array:  # fmt: skip
+        names = {one.name: i for i, one in enumerate(image.type)}
+        lists: list[list[int] | None] = [None] * len(places)
+        taken = self._rows["_cells"].take(pa.array(places, mask=places < 0)).to_pylist()
+        for at, cells in enumerate(taken):
+            if cells is None:
+                continue
+            nulls = [not image.field(i)[at].is_valid for i in range(len(names))]
+            states = [int(CellState.NULL) if null else int(CellState.VALUE) for null in nulls]
+            for cell in cells:
+                if cell["column"] not in names:
+                    continue
+                i = names[cell["column"]]
+                states[i] = _STATES[cell["state"]]
+                if cell["bytes"] is not None or cell["text"] is not None:
+                    told = {"bytes": cell["bytes"], "text": cell["text"]}
+                    raw[at].append({"image": number, "column": i, **told})
+            lists[at] = states
+        return pa.array(lists, pa.list_(pa.uint8()))
+
+
+def _cast(column: Any, kind: pa.DataType) -> Any:
+    if column.type == kind:
+        return column
+    if pa.types.is_dictionary(kind):
+        return column.cast(kind.value_type).dictionary_encode().cast(kind)
+    return column.cast(kind)

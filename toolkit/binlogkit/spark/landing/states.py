@@ -1,0 +1,126 @@
+"""A landed table's rows as of a point, replayed from what has landed: the logs are not needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from binlogkit.analyses.point_in_time import AtPosition, lineage, replay
+from binlogkit.analyses.point_in_time.boundary import parents
+from binlogkit.analyses.point_in_time.codes import Flags, Integers
+from binlogkit.analyses.point_in_time.findings import Findings
+from binlogkit.analyses.point_in_time.until import Counting
+from binlogkit.errors import InputError, SchemaError, UsageError
+from binlogkit.log.doubts import doubt, of_gaps, with_more
+from binlogkit.log.gaps import Reach
+from binlogkit.log.history import TableFacts
+from binlogkit.log.state import transactional_of
+from binlogkit.log.table_state import TableState
+from binlogkit.rows.filters import parse_table_name, written_table_name
+from binlogkit.rows.resolve import key_of
+from binlogkit.sources.log_format import CASCADES_LOGGED, version_tuple
+
+if TYPE_CHECKING:
+    from binlogkit.analyses.point_in_time.boundary import Boundary
+    from binlogkit.spark.landing.ledger import Ledger
+    from binlogkit.spark.landing.restored import Histories
+
+Name = tuple[str, str]
+_ASSUMED = "All that the logs hold of the table has landed, under the same names."
+
+
+def state_of(
+    ledger: Ledger,
+    histories_of: Callable[[Iterable[Name]], Histories],
+    tables: Sequence[str],
+    table: str,
+    at: tuple[str, int] | None,
+) -> TableState:
+    """See :meth:`Landing.state`; ``tables``: those that have landed; ``histories_of``: some of
+    them."""
+    parsed = parse_table_name(table)
+    if parsed.db is None:
+        raise UsageError(f"{table} names no database: db.table")
+    name = (parsed.db, parsed.table)
+    ledger.check()
+    until = None if at is None else AtPosition(_named(ledger.files, at[0]), at[1])
+    transactions = ledger.transactions
+    counting = Counting(transactions, until, Findings())
+    counted = frozenset([*counting.committed.tolist(), *counting.rolled_back.tolist()])
+    reach = Reach(ledger.files, transactions, counted, until)
+    before = [b for b in ledger.boundaries if reach.counts(b.tx) and reach.holds(b.file, b.pos)]
+    names = lineage(before, name)
+    there = set(tables)
+    facts = _facts(ledger, name, before)
+    if any(ledger.masks.masks_column(*name, column) for column in facts.key):
+        raise SchemaError(f"{table}: its key is masked, so that its rows cannot be told apart")
+    version = max(version_tuple(file.server_version or "") for file in ledger.file_facts)
+    logged = version >= CASCADES_LOGGED
+    above = [] if logged else parents(before, name, facts.parents)
+    stored = {".".join(one): one for one in ledger.joined.schemas}
+    family = {stored[parent] for parent in above if parent in stored}
+    whole = all(written_table_name(*one) in there for one in family)
+    taken = dict.fromkeys([*names, *(family if whole else ())])
+    histories = histories_of(n for n in taken if written_table_name(*n) in there)
+    state = replay(
+        [batch for own in histories.changes.values() for batch in own],
+        histories.boundaries,
+        key=facts.key,
+        transactions=transactions,
+        table=name,
+        until=until,
+        columns=facts.columns,
+        transactional=transactional_of(facts.engine),
+        cascades=facts.parents,
+        cascades_logged=logged,
+        unchecked=partial(_among, histories.unchecked) if whole else None,
+    )
+    told = [".".join(one) for one in names]
+    gaps = [
+        gap
+        for gap in ledger.joined.gaps
+        if gap.concerns([*told, *above]) and reach.holds(gap.file, gap.pos)
+    ]
+    doubts = of_gaps(gaps)
+    if written_table_name(*name) not in there and not any(b.concerns(name) for b in before):
+        doubts.append(doubt("unknown_table", "Nothing that has landed names this table."))
+    determined = state.determined and not doubts
+    return TableState(
+        name, state.rows, with_more(state.findings, doubts), facts.columns, facts.key, determined,
+        (_ASSUMED,), state.rows.num_rows if determined else 0, reach,
+        definition=state.definition,
+    )  # fmt: skip
+
+
+def _among(unchecked: Integers, seqs: Integers) -> Flags:
+    return np.isin(seqs, unchecked)
+
+
+def _named(files: list[str], file: str) -> str:
+    """The log that is meant, by its whole name or its last part."""
+    found = [name for name in files if name == file or Path(name).name == file]
+    if len(found) != 1:
+        several = "several logs have this name" if found else "no log that has landed is called so"
+        raise InputError(file, several)
+    return found[0]
+
+
+def _facts(ledger: Ledger, name: Name, boundaries: list[Boundary]) -> TableFacts:
+    """The table's columns and key at the end of some boundaries."""
+    told = None
+    for boundary in boundaries:
+        if boundary.concerns(name) and name in (boundary.new_name or boundary.name,):
+            told = boundary.definition or told
+    versions = ledger.joined.schemas.get(name, [])
+    if told is not None:
+        columns = tuple(column.name for column in told.columns)
+        return TableFacts(0, None, columns, key_of(told)[0], told.engine, told.cascades)
+    if not versions:
+        return TableFacts(-1, None, None, ())
+    last, masks = versions[-1], ledger.masks
+    columns = tuple(c.name for c in last.columns if not masks.masks_column(*name, c.name))
+    return TableFacts(0, None, columns, last.key, None, last.cascades)
