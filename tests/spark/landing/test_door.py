@@ -61,16 +61,19 @@ def test_errors_of_tasks_are_ours(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def workers() -> list[int]:
-    """The Python processes of Spark's tasks: children of its daemon."""
-    parents = {}
+    """The Python processes of this process's Spark: children of the daemon that its Java began.
+
+    Other tests run beside this one, with a Spark of their own.
+    """
+    children: dict[int, list[int]] = {}
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
             with suppress(OSError):
                 stat = (folder / "stat").read_text().rpartition(")")[2].split()
-                command = (folder / "cmdline").read_bytes()
-                parents[int(folder.name)] = int(stat[1]), b"pyspark" in command
-    daemons = {pid for pid, (_, spark) in parents.items() if spark}
-    return [pid for pid, (parent, _) in parents.items() if parent in daemons]
+                children.setdefault(int(stat[1]), []).append(int(folder.name))
+    java = children.get(os.getpid(), [])
+    daemons = [pid for parent in java for pid in children.get(parent, [])]
+    return [pid for parent in daemons for pid in children.get(parent, [])]
 
 
 def at_last(land: Callable[[], Arrived]) -> Arrived:
