@@ -24,7 +24,7 @@ pipeline: $(VENV)/.demo ## Land real servers' logs as tables on Spark and ask th
 	$(BIN)/python -m binlogkit_fixtures.demo --out out/pipeline --only-pipeline
 
 test: $(VENV)/.kernel check ## Everything that proves the project: lint, types, layers, all tests
-	$(BIN)/python -m pytest -n 2 --dist loadfile $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $$(($$(nproc) + 1)) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 check: $(VENV)/.dev ## Lint, formatting, strict types, direction of dependencies
 	$(BIN)/ruff check .
@@ -33,7 +33,7 @@ check: $(VENV)/.dev ## Lint, formatting, strict types, direction of dependencies
 	$(BIN)/lint-imports --no-cache
 
 unit: $(VENV)/.kernel ## The quick tests only: no servers, no Spark, no notebooks
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not server and not oracle and not spark and not notebook and not slow" $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $$(nproc) --dist loadfile --no-loadscope-reorder -m "not server and not oracle and not spark and not notebook and not slow" $(PYTEST_ARGS)
 
 golden: $(VENV)/.kernel ## Make the golden logs in tests/_data again, with real servers
 	$(BIN)/binlogkit fixtures regenerate-golden

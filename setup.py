@@ -19,6 +19,8 @@ import kernel_build
 ROOM = Path("toolkit/binlogkit/_kernel/native")
 # The stable ABI of Python 3.11: one build serves every later version.
 MACROS = [("Py_LIMITED_API", "0x030B0000"), ("CYTHON_LIMITED_API", "1")]
+# A level that CFLAGS names is the builder's choice.
+LEVEL = [] if "-O" in os.environ.get("CFLAGS", "") else ["-O3"]
 WARNINGS = ["-Wall", "-Wextra", "-Wno-unused-parameter"]
 # Python's own flags let integers wrap around, where the sanitizers should say so.
 SANITIZE = [
@@ -54,7 +56,7 @@ def extensions() -> list[Extension]:
             define_macros=MACROS,
             depends=[str(header) for header in ROOM.glob("*.h")],
             py_limited_api=True,
-            extra_compile_args=["-O3", *WARNINGS, *chosen, *sanitize],
+            extra_compile_args=[*LEVEL, *WARNINGS, *chosen, *sanitize],
             extra_link_args=sanitize,
         )
         for path in sorted(ROOM.glob("*.py"))

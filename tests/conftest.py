@@ -18,6 +18,9 @@ pytest_plugins = ["pytester"]
 
 ROOT = Path(__file__).resolve().parents[1]
 STRICT = "BINLOGKIT_FAIL_ON_SKIP"
+CAMPAIGNS = "BINLOGKIT_CAMPAIGNS"
+MOST = 16
+LONG = ("server", "spark", "notebook", "slow")
 
 # A script's background job starts with SIGINT ignored, and so would all that the tests start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -25,19 +28,33 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of a test marked ``sampled(n)``, n evenly chosen parameters are quick, the others slow."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of a test marked ``sampled(n, most)``, n evenly chosen parameters are quick, and those that
+    are marked so, others slow, and all but ``most`` (by default MOST) a campaign, which runs with
+    BINLOGKIT_CAMPAIGNS set. Files with long tests come first: with several workers, none is left
+    alone with them in the end."""
     tests: dict[str, list[pytest.Item]] = {}
     for item in items:
         if item.get_closest_marker("sampled") and not item.get_closest_marker("slow"):
             tests.setdefault(item.nodeid.partition("[")[0], []).append(item)
     for parameters in tests.values():
         marker = parameters[0].get_closest_marker("sampled")
-        count = marker.args[0] if marker else 0
-        quick = {i * len(parameters) // count for i in range(count)}
+        count, most = (*(marker.args if marker else (0,)), MOST)[:2]
+        quick, slow = (_evenly(number, len(parameters)) for number in (count, most))
         for i, item in enumerate(parameters):
-            if i not in quick:
-                item.add_marker(pytest.mark.slow)
+            if i not in quick and not item.get_closest_marker("quick"):
+                item.add_marker(pytest.mark.slow if i in slow else pytest.mark.campaign)
+    if not os.environ.get(CAMPAIGNS):
+        later = [item for item in items if item.get_closest_marker("campaign")]
+        if later:
+            config.hook.pytest_deselected(items=later)
+            items[:] = [item for item in items if not item.get_closest_marker("campaign")]
+    long = {item.path for item in items if any(item.get_closest_marker(name) for name in LONG)}
+    items.sort(key=lambda item: item.path not in long)
+
+
+def _evenly(count: int, of: int) -> set[int]:
+    return {i * of // count for i in range(count)} if count < of else {*range(of)}
 
 
 @pytest.hookimpl(wrapper=True)

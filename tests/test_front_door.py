@@ -73,6 +73,7 @@ def test_batches_hold_every_row_once() -> None:
     assert seen == counted
 
 
+@pytest.mark.slow
 def test_versions_of_a_schema_are_united_by_name() -> None:
     log = bk.open(DATA / "8.0-row-full" / "ddl" / "binlog.000001")
     tables = log.tables()

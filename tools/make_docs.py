@@ -1,6 +1,8 @@
 """Make again what is generated of the documents: ``python tools/make_docs.py``.
 
-- ``docs/conformance.md``, from the judge's rules, and ``docs/events.md``, from the event types;
+- ``docs/conformance.md``, from the judge's rules, ``docs/events.md``, from the event types,
+  ``docs/coverage.md``, from the golden logs, and ``docs/logging-rules.md``, from the logging rules
+  and what servers gave;
 - the tables of fields in docs/records.md, from ``binlogkit.frames.fields``;
 - the outputs in the ``console`` blocks of README.md and docs/*.md: what stands after a line that
   begins with ``$ `` is what that command prints.
@@ -19,14 +21,20 @@ import sys
 import tempfile
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import get_type_hints
 
+from binlogkit.analyses.conformance.expected_rules import EXPECTED_RULES
 from binlogkit.analyses.conformance.rule import EVENT_RULES, Kind, Rule
 from binlogkit.analyses.conformance.rules import RULES
 from binlogkit.analyses.dependents.found import DEPENDENCES
+from binlogkit.analyses.logging_rules.contradictions import CONTRADICTIONS
+from binlogkit.analyses.logging_rules.document import Sentence, results, sentences
+from binlogkit.analyses.logging_rules.explained import EXPLAINED
+from binlogkit.analyses.logging_rules.reasons import REASONS
+from binlogkit.analyses.logging_rules.references import LISTS
 from binlogkit.analyses.undo import PLANS
 from binlogkit.constants import MARIADB_EVENT_TYPES, EventFlag, EventType
 from binlogkit.events import reader  # noqa: F401  registers the parsers
@@ -34,6 +42,8 @@ from binlogkit.events.base import parser_of
 from binlogkit.frames.event_records import record_keys
 from binlogkit.frames.fields import ledger, rows
 from binlogkit.frames.fields.field import Field, Fields
+from binlogkit.sources.log_format import version_tuple
+from binlogkit_fixtures import coverage_page
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -129,6 +139,7 @@ _RECORDS: dict[str, Fields] = {
     "table_state": rows.TABLE_STATE,
     "difference": rows.DIFFERENCE,
     "life": rows.LIFE,
+    "touched": ledger.TOUCHED,
     "finding": ledger.FINDING,
     "plan": PLANS,
     "dependence": DEPENDENCES,
@@ -139,6 +150,8 @@ _RECORDS: dict[str, Fields] = {
     "loaded_file": ledger.LOADED_FILE,
     "landing": ledger.LANDING,
     "landed": ledger.LANDED,
+    "rule": EXPLAINED,
+    "contradiction": CONTRADICTIONS,
     **{f"index_{name}": declared for name, declared in ledger.INDEX.items()},
 }
 _TABLE = re.compile(r"(?<=<!-- fields: )(?P<name>\w+) -->\n.*?(?=<!-- end -->)", re.S)
@@ -191,6 +204,18 @@ side from the other; what no rule explains is `unexplained`.
 `under_determined` |
 | `incomplete` | 1 | no such, but mysqlbinlog gave up before the log's end |
 
+## As bytes first
+
+Of our own decoding the rows are rendered as mysqlbinlog prints them, a column at a time, and
+compared with its text as bytes; only the rows that differ are read and judged by the rules. What is
+rendered rests on the same rules: a cell that one of them explains is counted for it, and the first
+of each are read, since the records show them. Rows that have no such form are read: a GEOMETRY or a
+VECTOR, partial JSON, a value that Arrow does not hold, and rows whose place, GTID or connection is
+not what the text says of their event. FLOAT, of which the text has six digits, is compared with the
+log's bytes, column by column. So both ways give the same verdict, differences and counts; they are
+compared over all golden logs (`tests/analyses/conformance/test_block_rows.py`). In Python rows come
+so as `RowWindows(log.row_windows())`, and the text as `TextBlocks(mysqlbinlog.read_blocks(…))`.
+
 ## The second judge: the log's own bytes
 
 mysqlbinlog's text does not tell everything: FLOAT and VECTOR are printed with six digits; at a
@@ -218,13 +243,60 @@ What stays unjudged, and counts so: a partial JSON update whose document the log
 labels and character sets that nothing tells, rows that cannot be cut into cells.
 
 The rules are tried from the first to the last; a column's family says which are for it.
+
+## The third judge: expected events and rows
+
+A golden log has beside it the events and rows that a decoder must give (`events.jsonl`,
+`rows.jsonl`), proved by others than the decoder under test. With them no mysqlbinlog is needed and
+nothing stays open:
+
+```sh
+binlogkit fixtures archive --out golden
+tar -xzf golden/*.tar.gz -C golden --strip-components=1
+LOG=golden/8.0-row-full/keys/binlog.000001
+binlogkit conform --against golden $LOG
+binlogkit rows $LOG --format jsonl --output rows.jsonl
+binlogkit conform --against golden --decoded rows.jsonl --as binlogkit --decoder mine \\
+    --junit conform.xml --html conform.html $LOG
+```
+
+Every key of every record is compared, with its type: of events the header, `end_pos`, checksum and
+each field down to the status variables, of rows also the columns' names. A difference shows the
+bytes that the log has there. `--against mysqlbinlog --against golden` asks both. `--html` writes
+one page that needs nothing else: the verdict, and the differences by whose fault they are.
+`--decoder` is what the reasons call the decoder under test, by default what `--as` says; `--golden
+DIR` says where the lines are, if not beside the log. What no record of a type has (a decoder
+without `xid`) is not told and not compared; rows that come without `pos` and `row` are compared in
+their order.
+
+A baseline names logs without their folders, so that one that was written on one machine holds on
+another.
+
+## The fourth judge: the server
+
+`binlogkit conform --against server --server mysql://USER@HOST:PORT LOG…` asks the running server
+that wrote the logs. Of each event it compares what SHOW BINLOG EVENTS says (for relay logs SHOW
+RELAYLOG EVENTS): position, type, server id, end, and the text of Info, which is said again from our
+event to the letter (5.6.24 to 9.7.4; of types that are not known there all but the text). What the
+server has behind the end of the copy came later. Then the tables: as of the server's place now the
+rows of every table that the logs name are compared with SELECT, by key or as a multiset. A row that
+differs is unexplained: either it is decoded wrongly, or something changed it that is not in the log
+(`sql_log_bin=0`; `verify --images` looks for the place). Tables are unjudged, with the reason,
+where the server is at a place that these logs do not reach, or where they do not determine the
+rows: stop writers, or capture again. The account needs REPLICATION SLAVE, and the rights that
+`snapshot` needs.
 """
 
 
 def conformance() -> str:
     """docs/conformance.md."""
     parts = [_INTRODUCTION]
-    for title, rules in (("Cells", RULES), ("Events", tuple(EVENT_RULES.values()))):
+    chapters: tuple[tuple[str, Sequence[Rule]], ...] = (
+        ("Cells", RULES),
+        ("Cells, by what is expected (`--against golden`)", EXPECTED_RULES),
+        ("Events", tuple(EVENT_RULES.values())),
+    )
+    for title, rules in chapters:
         parts.append(f"\n## {title}\n")
         for kind, meaning in _KINDS.items():
             chosen = [rule for rule in rules if rule.kind == kind]
@@ -284,10 +356,95 @@ def event_types() -> str:
     return "".join(parts)
 
 
+_LOGGING = (ROOT / "tools" / "logging_rules.md").read_text("utf-8")
+
+
+def logging_rules() -> str:
+    """docs/logging-rules.md."""
+    versions = sorted(
+        {version for given in results().values() for version in given}, key=version_tuple
+    )
+    parts, topic = [], ""
+    for rule in sentences():
+        if rule.topic != topic:
+            topic = rule.topic
+            heads = " | ".join(versions)
+            parts.append(f"\n### {topic}\n\n| Rule | What the document says | {heads} |\n")
+            parts.append("|---|---|" + "---|" * len(versions) + "\n")
+        parts.append(_sentence(rule, versions))
+    findings = "".join(_finding(rule) for rule in sentences() if rule.finding)
+    played = sum(not rule.not_played for rule in sentences())
+    reasons = "".join(
+        f"| `{reason.name}` | {_versions(reason.since, reason.until)} | "
+        f"{f'`{reason.rule}`' if reason.rule else 'the servers alone'} |\n"
+        for reason in REASONS
+    )
+    words = {
+        "count": str(len(sentences())),
+        "played": str(played),
+        "rules": "".join(parts),
+        "findings": findings,
+        "reasons": reasons,
+        "fields": field_table(EXPLAINED),
+        "contradictions": field_table(CONTRADICTIONS),
+        "functions": ", ".join(sorted(LISTS["others"])),
+        "variables": ", ".join(sorted(LISTS["variables"])),
+    }
+    return re.sub(r"\{(\w+)\}", lambda found: words[found[1]], _LOGGING)
+
+
+def coverage() -> str:
+    """docs/coverage.md."""
+    template = (ROOT / "tools" / "coverage.md").read_text("utf-8")
+    return coverage_page.page(template, CATALOGUE["events"], CATALOGUE["holes"])
+
+
+def _versions(since: int, until: int) -> str:
+    def shown(number: int) -> str:
+        return f"{number // 10000}.{number // 100 % 100}.{number % 100}"
+
+    if until < 10**6:
+        return f"before {shown(until)}"
+    return f"from {shown(since)} on" if since else "all"
+
+
+def _sentence(rule: Sentence, versions: list[str]) -> str:
+    if rule.not_played:
+        cells = ["not played"] * len(versions)
+    else:
+        given = results()[rule.id]
+        cells = ["yes" if given[version] == rule.gives else "**no**" for version in versions]
+    return f"| `{rule.id}` | {_cell(rule.text)} | {' | '.join(cells)} |\n"
+
+
+def _finding(rule: Sentence) -> str:
+    """What servers do otherwise, with the case and what each gave."""
+    given: dict[str, list[str]] = {}
+    in_order = sorted(results()[rule.id].items(), key=lambda one: version_tuple(one[0]))
+    for version, found in in_order:
+        given.setdefault(found, []).append(version)
+    lines = [
+        f"  - {', '.join(named)}: {f'`{found}`' if found else 'nothing'}\n"
+        for found, named in given.items()
+        if found != rule.gives
+    ]
+    said = f"`{rule.gives}`" if rule.gives else "nothing"
+    return (
+        f"- **{rule.id}**: {rule.finding}.\n"
+        f"  - {rule.format}: `{_cell(rule.play)}`; as the document: {said}\n" + "".join(lines)
+    )
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
 def generated() -> Iterator[tuple[Path, str]]:
     """Every generated file with its text; the rules first."""
     yield DOCS / "conformance.md", conformance()
+    yield DOCS / "coverage.md", coverage()
     yield DOCS / "events.md", event_types()
+    yield DOCS / "logging-rules.md", logging_rules()
     for document in documents():
         text = with_tables(document.read_text("utf-8"))
         if any(block.info == "console" for block in blocks(text)):

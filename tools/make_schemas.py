@@ -233,6 +233,7 @@ def generate() -> dict[str, Schema]:
     """Every schema by its name."""
     return {
         "audit": _audit(),
+        "decoded_row": _decoded_row(),
         "difference": _difference(),
         "event": _event(),
         "explain": _explain(),
@@ -369,6 +370,27 @@ def _row() -> Schema:
         allOf=rules,
         **{"$defs": _cells()},
     )
+
+
+def _decoded_row() -> Schema:
+    """The least that another decoder's row must have, to be judged."""
+    declared = {field.name: field for field in ROW}
+    image = {"type": ["object", "null"], "description": "columns by name, or as @1, @2 …"}
+    wanted = ("db", "table", "op")
+    return {
+        "$schema": DIALECT,
+        "title": "binlogkit decoded row",
+        "description": "One line of `conform --as rows`: a row change as any decoder gives it. "
+        "Other keys are compared with those of `row`.",
+        "type": "object",
+        "properties": {
+            **{name: _value(declared[name], {"op": texts(OPS)}) for name in wanted},
+            "before": image,
+            "after": image,
+            **{name: _value(declared[name], {}) for name in ("pos", "inner", "row")},
+        },
+        "required": [*wanted],
+    }
 
 
 def _state() -> Schema:

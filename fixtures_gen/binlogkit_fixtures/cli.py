@@ -4,141 +4,49 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from binlogkit.cli.options import output_of, output_options
 from binlogkit.cli.status import FINDINGS, WELL
+from binlogkit_fixtures import cli_generate
+from binlogkit_fixtures.cli_generate import (
+    SERIES,
+    cell_options,
+    many,
+    server_options,
+    settings_of,
+)
 from binlogkit_fixtures.scenarios import NAMES
 
-if TYPE_CHECKING:
-    from binlogkit_fixtures.matrix import Cell
-
 __all__ = ["fixtures"]
-
-_SERIES = ("5.7", "8.0")
-_FORMATS = ("ROW", "STATEMENT", "MIXED")
-_IMAGES = ("full", "minimal", "noblob")
-
-_runner = click.option(
-    "--runner",
-    type=click.Choice(["auto", "docker", "local"]),
-    default="auto",
-    show_default=True,
-    help="Run servers in containers or as processes of this machine.",
-)
-_servers = click.option(
-    "--servers",
-    type=click.IntRange(1, 64),
-    default=2,
-    show_default=True,
-    help="How many servers run at a time.",
-)
-
-
-def _many(name: str, choices: Sequence[str], text: str) -> Callable[[Any], Any]:
-    return click.option(
-        f"--{name}",
-        f"{name}s",
-        multiple=True,
-        type=click.Choice(choices, case_sensitive=False),
-        help=f"{text} (repeatable; default: all).",
-    )
-
-
-_cells = click.option(
-    "--cell", "cells", multiple=True, metavar="NAME", help="Only this cell, as 8.0-row-minimal."
-)
 
 
 @click.group()
 def fixtures() -> None:
-    """Golden binlogs of real servers: generate, verify, list; write those that no server makes.
+    """Golden binlogs of real servers: generate, verify, diff, list; write what no server makes.
 
     A scenario (SQL with a story) is run in the cells of a matrix of versions and settings; each run
     leaves its binlogs with a manifest beside them: hashes, settings, the server's own list of
-    events, mysqlbinlog's text, and the server's SELECT of every table at marked points.
+    events, mysqlbinlog's text, and the server's SELECT of every table at marked points; and the
+    events and rows that a decoder must give, as JSON lines.
     """
 
 
-@fixtures.command()
-@_many("version", _SERIES, "Only servers of this series")
-@click.option(
-    "--binlog-format",
-    "--format",
-    "formats",
-    multiple=True,
-    type=click.Choice(_FORMATS, case_sensitive=False),
-    help="Only this binlog_format (repeatable; default: all).",
-)
-@_many("image", _IMAGES, "Only this binlog_row_image")
-@_many("scenario", NAMES, "Only this scenario")
-@_cells
-@_runner
-@click.option(
-    "--clock",
-    type=click.Choice(["auto", "story", "real"]),
-    default="auto",
-    show_default=True,
-    help="story: the server's own clock follows the story (local runner; needs Debian's apt).",
-)
-@_servers
-@click.option(
-    "--mysqlbinlog/--no-mysqlbinlog",
-    default=True,
-    show_default=True,
-    help="Keep mysqlbinlog's text of each log beside it.",
-)
-@click.option(
-    "--out",
-    required=True,
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder to write to; a cell's folder in it must not exist yet.",
-)
-def generate(
-    versions: Sequence[str],
-    formats: Sequence[str],
-    images: Sequence[str],
-    scenarios: Sequence[str],
-    cells: Sequence[str],
-    runner: str,
-    clock: str,
-    servers: int,
-    mysqlbinlog: bool,
-    out: Path,
-) -> int:
-    """Run scenarios on servers; print the folder of each one, a line each."""
-    from binlogkit_fixtures import matrix
-    from binlogkit_fixtures.capture import capture_matrix
-    from binlogkit_fixtures.oracle import find_oracle
-    from binlogkit_fixtures.progress import progress_bar
-
-    chosen = matrix.select(cells=cells, versions=versions, formats=formats, images=images)
-    wanted = scenarios or NAMES
-    oracle = find_oracle() if mysqlbinlog else None
-    with progress_bar(len(chosen) * len(wanted)) as progress:
-        folders = capture_matrix(
-            [(cell, wanted) for cell in chosen],
-            out,
-            runner=runner,
-            clock=clock,
-            oracle=oracle,
-            servers=servers,
-            progress=progress,
-        )
-    for folder in folders:
-        click.echo(folder)
-    return WELL
+for _command in (cli_generate.generate, cli_generate.cells, cli_generate.diff):
+    fixtures.add_command(_command)
 
 
 @fixtures.command()
 @click.argument("root", metavar="DIR", type=click.Path(path_type=Path))
 @output_options
 def verify(root: Path, **arguments: Any) -> int:
-    """Check every fixture in DIR against its manifest; print what is wrong.
+    """Check every fixture in DIR against its manifest and index; print what is wrong.
 
-    Files, SHA-256, the structure and checksums of each log, and the server's own list of events.
+    Files, SHA-256, the structure and checksums of each log, the server's own list of events, and
+    anew: the expected events and rows, by mysqlbinlog's text, the log's bytes and the server's
+    tables at marks.
     """
     from binlogkit.reports.output import write_records
     from binlogkit_fixtures import verify as checks
@@ -148,6 +56,8 @@ def verify(root: Path, **arguments: Any) -> int:
     folders = checks.folders(root)
 
     def findings(progress: Callable[[str], None]) -> Iterator[dict[str, str]]:
+        for finding in checks.check_index(root):
+            yield {name: getattr(finding, name) for name in names}
         for folder in folders:
             for finding in checks.verify(folder):
                 yield {name: getattr(finding, name) for name in names}
@@ -161,7 +71,7 @@ def verify(root: Path, **arguments: Any) -> int:
 
 @fixtures.command("list")
 @click.option("--scenario", type=click.Choice(NAMES), help="Only this scenario.")
-@_many("version", _SERIES, "Only servers of this series")
+@many("version", SERIES, "Only servers of this series")
 @output_options
 def list_(scenario: str | None, versions: Sequence[str], **arguments: Any) -> int:
     """List the golden cases that come with this package."""
@@ -169,8 +79,8 @@ def list_(scenario: str | None, versions: Sequence[str], **arguments: Any) -> in
     from binlogkit_fixtures import golden
 
     names = (
-        "cell", "scenario", "server_version", "format", "image", "settings", "binlogs", "bytes",
-        "events", "marks", "path",
+        "cell", "scenario", "server", "server_version", "format", "image", "settings", "binlogs",
+        "bytes", "events", "marks", "path",
     )  # fmt: skip
     records = (
         _describe(case)
@@ -186,10 +96,11 @@ def _describe(case: Any) -> dict[str, object]:
     return {
         "cell": case.cell,
         "scenario": case.scenario,
+        "server": case.server,
         "server_version": manifest.server_version,
         "format": cell.format,
         "image": cell.image,
-        "settings": " ".join(f"{name}={value}" for name, value in cell.settings.items()),
+        "settings": settings_of(cell),
         "binlogs": len(case.binlogs),
         "bytes": sum(log.size for log in manifest.binlogs),
         "events": len(manifest.events),
@@ -198,15 +109,19 @@ def _describe(case: Any) -> dict[str, object]:
     }
 
 
+def _made_logs(command: Callable[..., int]) -> Callable[..., int]:
+    """The options of what writes small logs by their names."""
+    command = click.option(
+        "--out",
+        required=True,
+        type=click.Path(file_okay=False, path_type=Path),
+        help="Folder to write to; nothing in it is replaced.",
+    )(output_options(command))
+    return click.argument("names", nargs=-1, metavar="[NAME]...")(command)
+
+
 @fixtures.command()
-@click.argument("names", nargs=-1, metavar="[NAME]...")
-@click.option(
-    "--out",
-    required=True,
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder to write to; nothing in it is replaced.",
-)
-@output_options
+@_made_logs
 def write(names: Sequence[str], out: Path, **arguments: Any) -> int:
     """Write small logs that no server at hand writes; all, or those that are named.
 
@@ -232,20 +147,85 @@ def write(names: Sequence[str], out: Path, **arguments: Any) -> int:
     return WELL
 
 
+@fixtures.command()
+@click.argument("root", metavar="[DIR]", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--out",
+    required=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder to write to; nothing in it is replaced.",
+)
+@click.option(
+    "--release",
+    metavar="VERSION",
+    help="The version in the archives' names; by default this package's.",
+)
+def archive(root: Path | None, out: Path, release: str | None) -> int:
+    """Pack the golden set, or that of DIR, as .tar.gz and .zip; print their paths.
+
+    Plain data for projects that do not use Python: logs, manifests, expected events and rows as
+    JSON lines, their JSON Schemas, an index, SHA256SUMS. The same set gives the same bytes.
+    """
+    from importlib.metadata import version
+
+    from binlogkit_fixtures import golden
+    from binlogkit_fixtures.expected.archive import write_archives
+
+    for path in write_archives(root or golden.folder(), out, release or version("binlogkit")):
+        click.echo(path)
+    return WELL
+
+
+@fixtures.command()
+@_made_logs
+def damaged(names: Sequence[str], out: Path, **arguments: Any) -> int:
+    """Write damaged logs, made of golden ones; all, or those that are named.
+
+    A record for each says what a reader must make of it: must_read, may_refuse or must_refuse, the
+    error, and the events that must still be delivered. damaged.jsonl in DIR holds them too.
+    """
+    from binlogkit.reports.output import write_records
+    from binlogkit_fixtures.damaged.made import write_files
+
+    fields = ("name", "verdict", "error", "level", "offset", "size", "what", "source", "path")
+    records = (
+        {**{name: getattr(record, name) for name in fields[:-1]}, "path": str(path)}
+        for record, path in write_files(out, names)
+    )
+    write_records(records, output_of(arguments), names=fields, view=fields[:-2])
+    return WELL
+
+
 @fixtures.command("regenerate-golden")
-@_cells
-@_servers
-def regenerate_golden(cells: Sequence[str], servers: int) -> int:
+@cell_options
+@server_options
+@click.option(
+    "--expected-only",
+    is_flag=True,
+    help="Keep the logs: write only the expected events and rows again, and the index.",
+)
+@click.option("--missing", is_flag=True, help="Make only the cases that are not there.")
+def regenerate_golden(
+    cells: Sequence[str], servers: int, expected_only: bool, missing: bool
+) -> int:
     """Make the golden cases of this source tree again; print their folders.
 
-    Servers are processes of this machine with the story's clock (generate --clock story).
+    Which they are, the matrices of the package say. Servers are processes of this machine with the
+    story's clock (generate --clock story).
     """
-    from binlogkit_fixtures import golden, matrix
+    from binlogkit_fixtures import golden, matrices
     from binlogkit_fixtures.progress import progress_bar
 
-    chosen: list[Cell] = [matrix.cell(name) for name in cells] or list(matrix.CELLS.values())
-    with progress_bar(sum(len(cell.golden) + len(cell.apart) for cell in chosen)) as progress:
-        made = golden.regenerate(chosen, servers=servers, progress=progress)
+    chosen = [matrices.cell(name) for name in cells] or list(matrices.cells().values())
+    if expected_only:
+        names = {cell.name for cell in chosen}
+        every = [*golden.cases(), *golden.encrypted()]
+        cases = [case for case in every if case.cell in names]
+        with progress_bar(len(cases)) as progress:
+            click.echo(golden.expect(cases, progress=progress))
+        return WELL
+    with progress_bar(sum(len(cell.scenarios) for cell in chosen)) as progress:
+        made = golden.regenerate(chosen, missing=missing, servers=servers, progress=progress)
     for folder in made:
         click.echo(folder)
     return WELL

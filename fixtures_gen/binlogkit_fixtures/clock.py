@@ -51,19 +51,22 @@ exec {program} "$@"
 
 
 class StoryClock:
-    """The clock of one server that was started with the wrapper."""
+    """The clock of one server that was started with the wrapper.
+
+    ``now``: the system's own time, seconds; clocks that are told the same agree ever after.
+    """
 
     def __init__(self, server: LocalServer) -> None:
         self._file = server.data_folder / _FILE
         self._offset = 0.0
 
-    def begin(self, moment: int) -> None:
+    def begin(self, moment: int, now: float | None = None) -> None:
         """It is ``moment`` now, microseconds since the epoch, whatever it was before."""
-        self._set(moment / 1e6 - time.time())
+        self._set(moment / 1e6 - (now or time.time()))
 
-    def advance(self, moment: int) -> None:
+    def advance(self, moment: int, now: float | None = None) -> None:
         """It is ``moment`` now, unless it is later already."""
-        offset = moment / 1e6 - time.time()
+        offset = moment / 1e6 - (now or time.time())
         if offset > self._offset:
             self._set(offset)
 

@@ -8,15 +8,20 @@ generator, the server or the reader of logs has changed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 import binlogkit as bk
 from binlogkit_fixtures import manifest as mf
+from binlogkit_fixtures.servers.keyring import KEYRING
+from binlogkit_fixtures.verify import folders
 
-__all__ = ["REASONS", "UNEXPLAINED", "Difference", "explain_differences"]
+__all__ = [
+    "REASONS", "UNEXPLAINED", "CaseDifferences", "Difference", "compare_sets",
+    "explain_differences",
+]  # fmt: skip
 
 UNEXPLAINED = "unexplained"
 
@@ -28,6 +33,9 @@ REASONS: Mapping[str, str] = {
     "table-id": "table ids count all tables opened since the server's start",
     "compressed-size": "a compressed payload's length depends on durations and counters in it",
     "created": "when the log was begun, by the server's own clock",
+    "server-clock": "the server of itself began or ended the log, or emptied a table in memory: "
+    "its own clock, not a session's",
+    "applier": "a replica's applier writes the connection's number of the source, or its own",
     "server-version": "the log is from another version of the server",
     UNEXPLAINED: "nothing that cannot be repeated explains it",
 }
@@ -44,7 +52,7 @@ _BY_FIELD: Mapping[str, str] = {
     "created": "created",
 }
 _BY_FIELD_OF_VERSION = {"server_version", "immediate_server_version", "original_server_version"}
-_POSITIONS = {"pos", "end_pos", "log_pos", "size", "transaction_length"}
+_POSITIONS = {"pos", "end_pos", "log_pos", "position", "size", "transaction_length"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +65,34 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
+class CaseDifferences:
+    """One case of two sets: its place in them, and what differs.
+
+    ``result``: ``same`` (its logs byte for byte), ``equal`` (but for what cannot be repeated),
+    ``different``, ``only in A``, ``only in B``.
+    """
+
+    case: str
+    result: str
+    differences: tuple[Difference, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class _Context:
     """What both captures have in common, as far as it decides an explanation."""
 
     other_version: bool
     compressed: bool
+    encrypted: bool  # by another key each time
+    server_wrote: bool = False  # this event, in no session
+    replicated: bool = False  # this event: it began on another server
 
     def kind(self, field: str) -> str:
         name = field.rpartition(".")[2]
+        if name == "timestamp" and self.server_wrote:
+            return "server-clock"
+        if name == "thread_id" and self.replicated:
+            return "applier"
         if name in _BY_FIELD_OF_VERSION and self.other_version:
             return "server-version"
         if name in _POSITIONS and self.compressed:
@@ -77,6 +105,28 @@ class _Context:
         return Difference(kind, text, REASONS[kind])
 
 
+def compare_sets(a: Path, b: Path) -> Iterator[CaseDifferences]:
+    """Every case of two sets of fixtures, by its place; or of two fixtures.
+
+    Errors: InputError, where a folder has no fixture, or as of :func:`explain_differences`.
+    """
+    mine, theirs = (
+        {folder.relative_to(root).as_posix(): folder for folder in folders(root)} for root in (a, b)
+    )
+    for case in sorted(mine | theirs):
+        if case not in theirs or case not in mine:
+            yield CaseDifferences(case, "only in A" if case in mine else "only in B")
+            continue
+        found = tuple(explain_differences(mine[case], theirs[case]))
+        if any(difference.kind == UNEXPLAINED for difference in found):
+            yield CaseDifferences(case, "different", found)
+        else:
+            logs = [
+                {log.name: log.sha256 for log in mf.read(x[case]).binlogs} for x in (mine, theirs)
+            ]
+            yield CaseDifferences(case, "same" if logs[0] == logs[1] else "equal", found)
+
+
 def explain_differences(golden: Path, fresh: Path) -> list[Difference]:
     """Compare two folders of captures, event by event and mark by mark.
 
@@ -87,6 +137,7 @@ def explain_differences(golden: Path, fresh: Path) -> list[Difference]:
     context = _Context(
         other_version=old.server_version != new.server_version,
         compressed=old.settings.get("binlog_transaction_compression") == "ON",
+        encrypted=old.settings.get("binlog_encryption") == "ON",
     )
     return [
         *_compare_logs(golden, fresh, old, new, context),
@@ -102,11 +153,59 @@ def _compare_logs(
         yield context.difference("binlogs", "manifest", names, [log.name for log in new.binlogs])
         return
     for name in names:
-        ours, theirs = _events(golden / name), _events(fresh / name)
+        ours, theirs = list(_events(golden / name)), list(_events(fresh / name))
+        of_server = _of_the_server(ours) & _of_the_server(theirs)
+        differs = False
         for number, (before, after) in enumerate(zip_longest(ours, theirs)):
             place = after if before is None else before
+            assert place is not None
             where = f"{name}, event {number} at {place['pos']}, {place['type']}"
-            yield from _compare(where, before, after, context)
+            known = replace(
+                context,
+                server_wrote=number in of_server,
+                replicated=place["server_id"] != (ours or theirs)[0]["server_id"],
+            )
+            for difference in _compare(where, before, after, known):
+                differs = True
+                yield difference
+        if not differs and not context.encrypted:
+            yield from _compare_bytes(golden / name, fresh / name)
+
+
+_EMPTYING = "/* generated by server, implicitly emptying in-memory table */"
+
+
+def _of_the_server(events: Sequence[Mapping[str, Any]]) -> set[int]:
+    """Which events a server wrote in no session, so that no ``SET timestamp`` is in their headers.
+
+    The beginning of a log that a start of the server began (``created`` says so), the end that its
+    shutdown wrote, and what empties a table in memory after a restart, with its GTID (8.0.31 and
+    9.7.4; 5.7.22 writes it in the session that opens the table first). In a relay log also each
+    ROTATE of the replica's own, or that its source makes up (without a position in its log).
+    """
+    found: set[int] = set()
+    relay = bool(events) and "RELAY_LOG" in events[0]["flags"]
+    for number, event in enumerate(events):
+        kind = event["type"]
+        begins = kind == "FORMAT_DESCRIPTION_EVENT" and event.get("created") is not None
+        follows = kind == "PREVIOUS_GTIDS_LOG_EVENT" and number - 1 in found
+        turns = relay and kind == "ROTATE_EVENT"
+        received = event["log_pos"] and event["server_id"] != events[0]["server_id"]
+        if begins or follows or kind == "STOP_EVENT" or (turns and not received):
+            found.add(number)
+        elif kind == "QUERY_EVENT" and str(event.get("query")).endswith(_EMPTYING):
+            found |= {number, number - 1}
+    return found
+
+
+def _compare_bytes(ours: Path, theirs: Path) -> Iterator[Difference]:
+    """What differs in the bytes of two logs of which every field is the same."""
+    before, after = ours.read_bytes(), theirs.read_bytes()
+    if before != after:
+        pairs = enumerate(zip(before, after, strict=False))
+        at = next((n for n, (x, y) in pairs if x != y), min(len(before), len(after)))
+        where = f"{ours.name}: the bytes differ from {at} on, and no field does"
+        yield Difference(UNEXPLAINED, where, REASONS[UNEXPLAINED])
 
 
 _PLACES = ("source", "file", "fields")  # where the log lies; ``fields`` are made flat
@@ -114,7 +213,9 @@ _PLACES = ("source", "file", "fields")  # where the log lies; ``fields`` are mad
 
 def _events(path: Path) -> Iterator[dict[str, Any]]:
     """The events of a log as flat records; those inside a payload stand after it."""
-    for record in bk.open(str(path)).event_records():
+    keyring = path.with_name(KEYRING)
+    log = bk.open(str(path), keyring=keyring if keyring.is_file() else None)
+    for record in log.event_records():
         flat = {key: value for key, value in record.items() if key not in _PLACES}
         yield {**flat, **_flat("", record["fields"])}
 

@@ -18,10 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from binlogkit.errors import InputError, UsageError, printable
-from binlogkit_fixtures.records import from_json, json_schema, to_json
+from binlogkit_fixtures.records import T, from_json, json_schema, to_json
 
 __all__ = [
     "FORMAT_VERSION",
+    "MANIFEST",
     "NAMES",
     "BinlogFile",
     "Column",
@@ -35,6 +36,9 @@ __all__ = [
     "WarningLine",
     "file_name",
     "find",
+    "find_text",
+    "layout",
+    "packed",
     "read",
     "read_packed",
     "schema",
@@ -106,7 +110,7 @@ class OracleText:
 
 @dataclass(frozen=True, slots=True)
 class EventLine:
-    """A row of SHOW BINLOG EVENTS."""
+    """A row of SHOW BINLOG EVENTS, or SHOW RELAYLOG EVENTS: there ``end_pos`` is the source's."""
 
     file: str
     pos: int
@@ -162,7 +166,8 @@ class MarkPoint:
 
     ``file`` and ``pos``: the log's end there; ``unix_time``: the story's clock, which the events'
     timestamps follow (seconds); ``commit_clock``: the server's own clock, which commit timestamps
-    follow (microseconds); ``tables`` by ``db.table``; ``prepared``: XA RECOVER's identifiers.
+    follow (microseconds); ``tables`` by ``db.table``; ``prepared``: XA RECOVER's identifiers;
+    ``gtid_retrieved``: of relay logs, the GTIDs that the replica says it has received.
     """
 
     name: str
@@ -173,6 +178,7 @@ class MarkPoint:
     commit_clock: int
     prepared: tuple[str, ...]
     tables: Mapping[str, Table]
+    gtid_retrieved: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +210,8 @@ class Manifest:
     events' timestamps did; ``ending``: how the last log ends: ``rotate``, ``stop`` (its STOP came
     too late to be listed in ``events``) or ``kill``; ``settings``: the server's variables that
     bear on the log; ``mysqlbinlog``: version of the program that made ``texts``, null when there
-    was none; ``not_run``: numbers of the steps that this cell leaves out.
+    was none; ``not_run``: numbers of the steps that this cell leaves out; ``server``: whose logs
+    these are, in a story of several servers, else empty; ``relay``: they are its relay logs.
     """
 
     format_version: int
@@ -224,6 +231,8 @@ class Manifest:
     warnings: tuple[WarningLine, ...]
     marks: tuple[MarkPoint, ...]
     events: tuple[EventLine, ...]
+    server: str = ""
+    relay: bool = False
 
     def __post_init__(self) -> None:
         if self.format_version != FORMAT_VERSION:
@@ -266,7 +275,7 @@ def write(manifest: Manifest, folder: Path, *, compress: bool = False) -> Path:
 
     ``compress``: as ``manifest.json.xz``; the same manifest gives the same bytes.
     """
-    text = _layout(to_json(manifest))
+    text = layout(to_json(manifest))
     if compress:
         return write_packed(folder / f"{MANIFEST}.xz", text.encode("utf-8"))
     path = folder / MANIFEST
@@ -274,17 +283,22 @@ def write(manifest: Manifest, folder: Path, *, compress: bool = False) -> Path:
     return path
 
 
-def write_packed(path: Path, data: bytes) -> Path:
-    """Write ``data`` as an xz file, which holds neither a time nor a name.
+def packed(data: bytes) -> bytes:
+    """``data`` as an xz file, which holds neither a time nor a name.
 
     xz rather than gzip: its window is greater than what repeats from mark to mark, and a manifest
     of the ``types`` scenario is a third of the size.
     """
-    path.write_bytes(lzma.compress(data, preset=9 | lzma.PRESET_EXTREME))
+    return lzma.compress(data, preset=9 | lzma.PRESET_EXTREME)
+
+
+def write_packed(path: Path, data: bytes) -> Path:
+    """Write ``data`` as ``packed`` has it."""
+    path.write_bytes(packed(data))
     return path
 
 
-def _layout(record: dict[str, Any]) -> str:
+def layout(record: dict[str, Any]) -> str:
     """JSON with one line for each entry of a top-level list: readable, and small to diff."""
     lines = []
     for key, value in record.items():
@@ -319,6 +333,21 @@ def read_packed(path: Path) -> bytes:
     return data
 
 
+def find_text(folder: Path, name: str) -> Path:
+    """Where a file that the manifest calls ``NAME.xz`` lies: packed, or unpacked as in an archive
+    (``expected/archive.py``)."""
+    plain = folder / name.removesuffix(".xz")
+    return plain if plain.is_file() else folder / name
+
+
+def read_record(kind: type[T], path: Path, what: str) -> T:
+    """The record in a JSON file, as :func:`read_packed`. InputError: it is not ``what``."""
+    try:
+        return from_json(kind, json.loads(read_packed(path)))
+    except (ValueError, RecursionError) as exc:
+        raise InputError(str(path), f"not {what}: {exc}") from exc
+
+
 def read(path: Path) -> Manifest:
     """The manifest in a file or folder.
 
@@ -327,7 +356,4 @@ def read(path: Path) -> Manifest:
     found = find(path) if path.is_dir() else path
     if found is None:
         raise InputError(str(path), "no manifest.json in this folder")
-    try:
-        return from_json(Manifest, json.loads(read_packed(found)))
-    except (ValueError, RecursionError) as exc:
-        raise InputError(str(found), f"not a fixture manifest: {exc}") from exc
+    return read_record(Manifest, found, "a fixture manifest")

@@ -1,65 +1,28 @@
-"""The matrix: which servers with which settings the scenarios are run on.
+"""A cell: one server with its settings, on which scenarios are played.
 
-A cell is one server: 5.7 and 8.0, each with ROW, STATEMENT and MIXED, each with full, minimal and
-noblob images, make eighteen; extra cells add one setting each. Names are like ``8.0-row-minimal``.
+Which cells there are, matrices say (``matrices/*.toml``, and users' own: ``matrix_file``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from binlogkit.errors import UsageError
-from binlogkit_fixtures.scenarios.model import Facts
+from binlogkit_fixtures.scenarios.model import Facts, Scenario
 from binlogkit_fixtures.servers import ServerSpec
 
-__all__ = [
-    "CELLS",
-    "FORMATS",
-    "IMAGES",
-    "SERIES",
-    "Cell",
-    "cell",
-    "select",
-]
+__all__ = ["FORMATS", "IMAGES", "Cell"]
 
-SERIES = ("5.7", "8.0")
 FORMATS = ("ROW", "STATEMENT", "MIXED")
 IMAGES = ("full", "minimal", "noblob")
-
-#: Which scenarios the golden set keeps of the eighteen, so that it stays small. STATEMENT and MIXED
-#: log the same of ``types`` and, whatever the image, the same of all that is logged as statements.
-_ALL = (
-    "types",
-    "transactions",
-    "ddl",
-    "keys",
-    "incident",
-    "statements",
-    "json",
-    "crash",
-    "shutdown",
-)
-_GOLDEN: Mapping[tuple[str, str], tuple[str, ...]] = MappingProxyType(
-    {
-        ("ROW", "full"): _ALL,
-        ("ROW", "minimal"): ("types", "transactions", "ddl", "keys", "statements", "json"),
-        ("ROW", "noblob"): ("transactions", "keys", "statements", "json"),
-        ("STATEMENT", "full"): ("types", "transactions", "ddl", "keys", "incident", "statements"),
-        ("STATEMENT", "minimal"): ("keys",),
-        ("STATEMENT", "noblob"): ("keys",),
-        ("MIXED", "full"): ("transactions", "ddl", "keys", "statements", "json"),
-        ("MIXED", "minimal"): ("keys", "statements"),
-        ("MIXED", "noblob"): ("keys", "statements"),
-    }
-)
 
 #: One identity per series, so that GTIDs repeat and tell at sight where a log is from.
 _IDENTITY: Mapping[str, tuple[str, str]] = {
     "5.6": ("56", "56565656-0056-11ee-8056-565656565656"),
     "5.7": ("57", "57575757-0057-11ee-8057-575757575757"),
     "8.0": ("80", "80808080-0080-11ee-8080-808080808080"),
+    "8.4": ("84", "84848484-0084-11ee-8084-848484848484"),
     "9": ("90", "90909090-0090-11ee-8090-909090909090"),
 }
 
@@ -78,14 +41,26 @@ _EVERYWHERE: Mapping[str, str | None] = MappingProxyType(
     }
 )
 
+#: What a series wants besides.
+_BY_SERIES: Mapping[str, Mapping[str, str]] = {
+    "5.6": {"log-slave-updates": "ON"},  # for gtid-mode
+}
+
+#: Where a story has several servers: relay logs whose names repeat and that stay, and all pass on
+#: what they apply (5.7 does not, by itself).
+_AMONG_SEVERAL: Mapping[str, str] = {
+    "relay-log": "relay",
+    "relay-log-purge": "OFF",
+    "log-slave-updates": "ON",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Cell:
     """One server of the matrix.
 
-    ``series``: 5.7 or 8.0; ``settings``: options that this cell adds or changes; ``golden``: the
-    scenarios that the golden set has of it (the generator runs any); ``apart``: those kept beside
-    that set, because reading them needs their keyring.
+    ``series``: one of ``servers.VERSIONS``; ``settings``: options that this cell adds or changes;
+    ``scenarios``: those that its matrix wants there (the generator runs any).
     """
 
     name: str
@@ -93,8 +68,7 @@ class Cell:
     format: str = "ROW"
     image: str = "full"
     settings: Mapping[str, str] = field(default_factory=dict)
-    golden: tuple[str, ...] = ()
-    apart: tuple[str, ...] = ()
+    scenarios: tuple[str, ...] = ()
 
     @property
     def options(self) -> dict[str, str | None]:
@@ -102,6 +76,7 @@ class Cell:
         server_id, uuid = _IDENTITY[self.series]
         return {
             **_EVERYWHERE,
+            **_BY_SERIES.get(self.series, {}),
             "server-id": server_id,
             "server-uuid": uuid,
             "binlog-format": self.format,
@@ -113,127 +88,27 @@ class Cell:
         """The order for the cell's server."""
         return ServerSpec(version=self.series, options=self.options)
 
+    def members(self, scenario: Scenario) -> dict[str, Cell]:
+        """A cell for each server of a story by its name; one by the empty name, where it has none.
+
+        The first has the cell's identity. Of the second, third … the id and the last digits of the
+        UUID end in 02, 03 …
+        """
+        if not scenario.servers:
+            return {"": self}
+        found = {}
+        for number, server in enumerate(scenario.servers, 1):
+            own = {**_AMONG_SEVERAL, **self.settings}
+            if number > 1:
+                server_id, uuid = (str(self.options[name]) for name in ("server-id", "server-uuid"))
+                own |= {
+                    "server-id": f"{server_id}{number:02}",
+                    "server-uuid": f"{uuid[:-2]}{number:02}",
+                }
+            found[server.name] = replace(self, settings={**own, **server.options})
+        return found
+
     def facts(self, version: tuple[int, int, int]) -> Facts:
         """What conditions may ask, once the server has told its full version."""
-        return Facts(version, self.format, self.image, str(self.options["gtid-mode"]))
-
-
-def _standard() -> list[Cell]:
-    return [
-        Cell(f"{series}-{form.lower()}-{image}", series, form, image, golden=_GOLDEN[form, image])
-        for series in SERIES
-        for form in FORMATS
-        for image in IMAGES
-    ]
-
-
-_NO_GTID = {"gtid-mode": "OFF", "enforce-gtid-consistency": "OFF"}
-_PARTIAL_JSON = {"binlog-row-value-options": "PARTIAL_JSON"}
-_NO_CHECKSUM = {"binlog-checksum": "NONE"}
-_ROWS_QUERY = {"binlog-rows-query-log-events": "ON"}
-
-_EXTRA = [
-    Cell(
-        "8.0-row-full-metadata",
-        "8.0",
-        settings={"binlog-row-metadata": "FULL"},
-        golden=("types", "transactions", "ddl", "keys", "statements"),
-    ),
-    Cell(
-        "8.0-row-compressed",
-        "8.0",
-        settings={"binlog-transaction-compression": "ON"},
-        golden=("types", "transactions", "ddl", "keys", "statements", "json"),
-    ),
-    Cell("8.0-row-partial-json", "8.0", settings=_PARTIAL_JSON, golden=("json",)),
-    Cell(
-        "8.0-row-minimal-partial-json",
-        "8.0",
-        image="minimal",
-        settings=_PARTIAL_JSON,
-        golden=("json",),
-    ),
-    *(
-        Cell(f"{series}-row-no-checksum", series, settings=_NO_CHECKSUM, golden=("keys",))
-        for series in SERIES
-    ),
-    *(
-        Cell(
-            f"{series}-row-no-gtid",
-            series,
-            settings=_NO_GTID,
-            golden=("transactions", "ddl", "statements"),
-        )
-        for series in SERIES
-    ),
-    Cell(
-        "8.0-statement-no-gtid",
-        "8.0",
-        "STATEMENT",
-        settings=_NO_GTID,
-        golden=("transactions", "statements"),
-    ),
-    *(
-        Cell(
-            f"{series}-row-rows-query",
-            series,
-            settings=_ROWS_QUERY,
-            golden=("transactions", "keys"),
-        )
-        for series in SERIES
-    ),
-    Cell(
-        "5.7-row-v1-events",
-        "5.7",
-        settings={"log-bin-use-v1-row-events": "1"},
-        golden=("types", "transactions", "keys"),
-    ),
-    Cell(
-        "5.6-row-full",
-        "5.6",
-        settings={"log-slave-updates": "ON"},  # 5.6 wants it for gtid-mode
-        golden=("types", "transactions", "keys"),
-    ),
-    Cell("9-row-full", "9", golden=("transactions", "keys", "modern")),
-    Cell(
-        "9-row-encrypted",
-        "9",
-        settings={"binlog-encryption": "ON"},
-        apart=("transactions", "keys"),
-    ),
-]
-
-CELLS: Mapping[str, Cell] = MappingProxyType({c.name: c for c in (*_standard(), *_EXTRA)})
-
-
-def cell(name: str) -> Cell:
-    """The cell of that name. UsageError: there is none."""
-    found = CELLS.get(name)
-    if found is None:
-        raise UsageError(f"there is no cell '{name}'; there are {', '.join(CELLS)}")
-    return found
-
-
-def select(
-    *,
-    cells: Sequence[str] = (),
-    versions: Sequence[str] = (),
-    formats: Sequence[str] = (),
-    images: Sequence[str] = (),
-) -> list[Cell]:
-    """The cells that match: those named, or the matrix narrowed by version, format and image.
-
-    Without a name the eighteen are meant. UsageError: an unknown name, or nothing matches.
-    """
-    chosen = [cell(name) for name in cells] or _standard()
-    wanted = [form.upper() for form in formats]
-    found = [
-        c
-        for c in chosen
-        if (not versions or c.series in versions)
-        and (not wanted or c.format in wanted)
-        and (not images or c.image in images)
-    ]
-    if not found:
-        raise UsageError("no cell of the matrix matches")
-    return found
+        options = self.options
+        return Facts(version, self.format, self.image, str(options["gtid-mode"]), options)

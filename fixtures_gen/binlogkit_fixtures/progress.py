@@ -21,13 +21,15 @@ def progress_bar(total: int, console: Console | None = None) -> Iterator[Callabl
 
     Nothing is drawn where standard error is no terminal.
     """
+    console = console or Console(stderr=True)
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
-        console=console or Console(stderr=True),
+        console=console,
         transient=True,
+        disable=not console.is_terminal,
     )
     task = bar.add_task("fixtures", total=total)
     begin, lock = time.monotonic(), threading.Lock()

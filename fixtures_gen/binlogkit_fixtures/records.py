@@ -2,14 +2,15 @@
 
 Understands what the manifest needs: dataclasses, ``str``, ``int``, ``float``, ``bool``, None,
 unions of these, ``tuple[X, ...]`` and ``Mapping[str, X]``. A file is a claim: unknown and missing
-keys, wrong types and deep surprises are a :class:`RecordError` that names the place.
+keys, wrong types and deep surprises are a :class:`RecordError` that names the place. A key whose
+field has a default may be absent.
 """
 
 from __future__ import annotations
 
 import types
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import cache
 from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
@@ -123,20 +124,29 @@ def _field(reader: Reader, name: str, value: Any) -> Any:
 def _record_reader(kind: type[Any]) -> Reader:
     hints = get_type_hints(kind)
     readers = {f.name: _reader(hints[f.name]) for f in fields(kind)}
+    wanted = {f.name for f in fields(kind) if _wanted(f)}
 
     def read(value: Any) -> Any:
         if not isinstance(value, dict):
             raise RecordError("not an object")
-        if odd := sorted(value.keys() ^ readers.keys()):
+        if odd := sorted((value.keys() - readers.keys()) | (wanted - value.keys())):
             state = "missing" if odd[0] in readers else "unknown"
             raise RecordError(f"key {odd[0]!r} is {state}")
-        values = {name: _field(reader, name, value[name]) for name, reader in readers.items()}
+        values = {
+            name: _field(reader, name, value[name])
+            for name, reader in readers.items()
+            if name in value
+        }
         try:
             return kind(**values)
         except ValueError as exc:
             raise RecordError(str(exc)) from exc
 
     return read
+
+
+def _wanted(field: Field[Any]) -> bool:
+    return field.default is MISSING and field.default_factory is MISSING
 
 
 def json_schema(kind: type[Any], title: str) -> dict[str, Any]:
@@ -181,6 +191,6 @@ def _define(kind: type[Any], parts: dict[str, Any]) -> None:
         "type": "object",
         "description": " ".join((kind.__doc__ or "").split()),
         "properties": {name: _schema(hints[name], parts) for name in names},
-        "required": names,
+        "required": [f.name for f in fields(kind) if _wanted(f)],
         "additionalProperties": False,
     }

@@ -1,161 +1,137 @@
-"""One scenario while it runs on a server: its sessions, what it marks, what it meets."""
+"""One scenario while it runs: its sessions on its servers, what it marks, what it meets."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
 
 import pymysql
-from pymysql.connections import Connection
 
 from binlogkit.errors import ServerError, printable
 from binlogkit_fixtures import manifest as mf
-from binlogkit_fixtures.clock import StoryClock
-from binlogkit_fixtures.scenarios.model import Facts, Leave, Mark, Scenario, Sql
-from binlogkit_fixtures.servers import Server
-from binlogkit_fixtures.truth import quote_name, read_tables
-
-__all__ = ["SETTINGS", "Run"]
-
-#: Variables that bear on what stands in a log; none holds a path, a host or a secret.
-SETTINGS = (
-    "autocommit",
-    "binlog_checksum",
-    "binlog_direct_non_transactional_updates",
-    "binlog_encryption",
-    "binlog_format",
-    "binlog_order_commits",
-    "binlog_row_event_max_size",
-    "binlog_row_image",
-    "binlog_row_metadata",
-    "binlog_row_value_options",
-    "binlog_rows_query_log_events",
-    "binlog_transaction_compression",
-    "binlog_transaction_compression_level_zstd",
-    "binlog_transaction_dependency_tracking",
-    "character_set_server",
-    "collation_server",
-    "default_storage_engine",
-    "enforce_gtid_consistency",
-    "explicit_defaults_for_timestamp",
-    "gtid_mode",
-    "log_bin",
-    "log_bin_use_v1_row_events",
-    "log_slave_updates",
-    "lower_case_table_names",
-    "server_id",
-    "server_uuid",
-    "sql_mode",
-    "system_time_zone",
-    "time_zone",
-    "transaction_isolation",
-    "tx_isolation",
-    "version",
+from binlogkit_fixtures.host import OBSERVER, Host, Session, execute, plain, seconds
+from binlogkit_fixtures.scenarios.model import (
+    Await,
+    Follow,
+    Kept,
+    Leave,
+    Mark,
+    Restart,
+    Scenario,
+    Sql,
 )
 
-#: What a scenario's sessions begin with, so that 5.7 and 8.0 agree (their defaults do not).
-_SESSION = "SET sql_mode = 'NO_ENGINE_SUBSTITUTION', time_zone = '+00:00', autocommit = 1"
+__all__ = ["Run"]
+
+#: What a scenario's sessions begin with, so that 5.7 and 8.0 agree (their defaults do not); by the
+#: option that a cell sets where it wants it otherwise.
+_SESSION = dict(zip(("sql-mode", "default-time-zone", "autocommit"), OBSERVER, strict=True))
 _FIRST_THREAD = 101  # pseudo_thread_id of the first session; the next ones count on
 _GONE_SECONDS = 30.0
-
-Session: TypeAlias = "Connection[Any]"
 
 
 @dataclass
 class Run:
-    """One scenario while it runs: its sessions, and what was seen."""
+    """One scenario while it runs: its sessions, and what was seen.
 
-    server: Server
+    ``hosts``: its servers by their names in the story, the first first; ``errors`` and
+    ``warnings`` by these names, ``marks`` by whose logs they are of.
+    """
+
     scenario: Scenario
-    facts: Facts
-    stack: ExitStack
-    clock: StoryClock | None = None
+    hosts: Mapping[str, Host]
     sessions: dict[str, Session] = field(default_factory=dict)
     numbers: set[int] = field(default_factory=set)
-    errors: list[mf.ErrorLine] = field(default_factory=list)
-    warnings: list[mf.WarningLine] = field(default_factory=list)
-    marks: list[mf.MarkPoint] = field(default_factory=list)
+    errors: dict[str, list[mf.ErrorLine]] = field(default_factory=lambda: defaultdict(list))
+    warnings: dict[str, list[mf.WarningLine]] = field(default_factory=lambda: defaultdict(list))
+    marks: dict[Kept, list[mf.MarkPoint]] = field(default_factory=lambda: defaultdict(list))
     threads: int = _FIRST_THREAD
-    _observer: Session | None = None
-
-    @property
-    def observer(self) -> Session:
-        """A session that reads, and writes nothing to the log."""
-        if self._observer is None:
-            self._observer = self._connect()
-            _execute(self._observer, "SET sql_log_bin = 0")
-            _execute(self._observer, _SESSION)
-        return self._observer
 
     def prepare(self) -> None:
-        """An empty server and an empty log, whose first event has the story's first time."""
-        self.clean()
-        if self.clock is not None:
-            self.clock.begin(self.scenario.begin)
-        _execute(self.observer, f"SET timestamp = {_seconds(self.scenario.begin)}")
-        new = self.facts.version >= (8, 4, 0)
-        _execute(self.observer, "RESET BINARY LOGS AND GTIDS" if new else "RESET MASTER")
-
-    def clean(self) -> None:
-        """Resolve what is prepared, end the sessions, drop the scenario's databases."""
-        for name in list(self.sessions):
-            self.leave(name)
-        for xid in self.prepared():
-            _execute(self.observer, f"XA ROLLBACK {xid}")
-        for database in self.scenario.databases:
-            _execute(self.observer, f"DROP DATABASE IF EXISTS {quote_name(database)}")
+        """Empty servers and empty logs, whose first event has the story's first time."""
+        for host in self.hosts.values():
+            host.clean(self.scenario.databases)
+        now = time.time()
+        for host in self.hosts.values():  # their clocks begin together: a reset takes its time
+            host.set_clock(self.scenario.begin, now)
+        for host in self.hosts.values():
+            host.reset(self.scenario.begin)
 
     def steps(self) -> None:
         """Do all that the story has for this cell."""
-        for number, step in self.scenario.steps_for(self.facts):
+        for number, step in self.scenario.steps_for(self._first.facts):
             self.numbers.add(number)
             if isinstance(step, Sql):
                 self.statement(number, step)
             elif isinstance(step, Leave):
                 self.leave(step.session)
+            elif isinstance(step, Restart):
+                self.sessions.clear()
+                self._first.restart(step.how)
+            elif isinstance(step, Follow):
+                self.follow(step)
+            elif isinstance(step, Await):
+                self.hosts[step.server].await_source()
             else:
-                self.marks.append(self.mark(step))
+                self.mark(step)
 
-    def _connect(self) -> Session:
-        session = self.server.connect()
-        self.stack.callback(_close, session)
-        return session
+    @property
+    def _first(self) -> Host:
+        return next(iter(self.hosts.values()))
+
+    def _place(self, session: str) -> str:
+        """The name of the server that a session is on."""
+        return self.scenario.places.get(session, next(iter(self.hosts)))
 
     def session(self, name: str) -> Session:
         """The session of that name, connected when it is first used."""
         if name not in self.sessions:
-            session = self._connect()
-            _execute(session, _SESSION)
-            _execute(session, f"SET pseudo_thread_id = {self.threads}")
+            host = self.hosts[self._place(name)]
+            session = host.connect(autocommit=None)  # the cell's, or set below
+            own = [text for name, text in _SESSION.items() if name not in host.facts.options]
+            for assignment in (*own, f"pseudo_thread_id = {self.threads}"):
+                execute(session, f"SET {assignment}")
             self.threads += 1
             self.sessions[name] = session
         return self.sessions[name]
 
     def leave(self, name: str) -> None:
-        """Disconnect a session and wait until the server has forgotten it."""
+        """Disconnect a session and wait until the server has forgotten it.
+
+        ServerError: it is not connected, in this cell.
+        """
+        if name not in self.sessions:
+            raise ServerError(f"scenario {self.scenario.name}: session {name} is not connected")
         session = self.sessions.pop(name)
-        thread = _execute(session, "SELECT CONNECTION_ID()")[0][0]
+        thread = execute(session, "SELECT CONNECTION_ID()")[0][0]
         session.close()
         deadline = time.monotonic() + _GONE_SECONDS
         gone = f"SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID = {int(thread)}"
-        while _execute(self.observer, gone)[0][0]:
+        while execute(self.hosts[self._place(name)].observer, gone)[0][0]:
             if time.monotonic() > deadline:
                 raise ServerError(f"session {name} is still there after {_GONE_SECONDS} s")
             time.sleep(0.005)
 
+    def follow(self, step: Follow) -> None:
+        """Let one server follow another, or follow no more."""
+        if step.source is None:
+            self.hosts[step.replica].unfollow()
+        else:
+            self.hosts[step.replica].follow(self.hosts[step.source])
+
     def _tick(self, moment: int) -> None:
-        if self.clock is not None:
-            self.clock.advance(moment)
+        now = time.time()
+        for host in self.hosts.values():
+            host.tick(moment, now)
 
     def statement(self, number: int, step: Sql) -> None:
         """Run one statement. ServerError: it ended otherwise than the story says."""
-        session = self.session(step.session)
-        expected = step.expected_error(self.facts)
+        session, place = self.session(step.session), self._place(step.session)
+        expected = step.expected_error(self.hosts[place].facts)
         self._tick(step.time)
-        _execute(session, f"SET timestamp = {_seconds(step.time)}")
+        execute(session, f"SET timestamp = {seconds(step.time)}")
         try:
             with session.cursor() as cursor:
                 cursor.execute(step.text)
@@ -166,120 +142,60 @@ class Run:
         if expected is not None:
             raise self._surprise(number, step, f"error {expected} did not come")
         if warned:
-            self.warnings += [
-                mf.WarningLine(number, str(level), int(code), _plain(message))
-                for level, code, message in _execute(session, "SHOW WARNINGS")
+            self.warnings[place] += [
+                mf.WarningLine(number, str(level), int(code), plain(message))
+                for level, code, message in execute(session, "SHOW WARNINGS")
             ]
 
     def _failed(self, number: int, step: Sql, expected: int | None, exc: pymysql.Error) -> None:
         code, message = exc.args if len(exc.args) == 2 else (0, str(exc))
         if code != expected:
-            raise self._surprise(number, step, f"error {code}: {_plain(message)}") from exc
-        self.errors.append(
-            mf.ErrorLine(number, step.session, step.text, int(code), _plain(message))
+            raise self._surprise(number, step, f"error {code}: {plain(message)}") from exc
+        self.errors[self._place(step.session)].append(
+            mf.ErrorLine(number, step.session, step.text, int(code), plain(message))
         )
 
     def _surprise(self, number: int, step: Sql, what: str) -> ServerError:
+        host = self.hosts[self._place(step.session)]
         return ServerError(
             f"scenario {self.scenario.name}, step {number} in session {step.session}, "
-            f"server {self.server.version} {self.facts.format}: {printable(what)} "
+            f"server {host.server.version} {host.facts.format}: {printable(what)} "
             f"({printable(step.text[:120])})"
         )
 
-    def status(self) -> tuple[str, int, str]:
-        """File, position and executed GTIDs at the log's end."""
-        new = self.facts.version >= (8, 2, 0)
-        line = _execute(self.observer, f"SHOW {'BINARY LOG' if new else 'MASTER'} STATUS")[0]
-        return str(line[0]), int(line[1]), str(line[4]).replace("\n", "")
-
-    def prepared(self) -> tuple[str, ...]:
-        """XA RECOVER's transactions, each as XA COMMIT takes it."""
-        if self.facts.version < (5, 7, 0):
-            lines = _execute(self.observer, "XA RECOVER")
-            return tuple(
-                _xid(f, g, b, f"0x{_bytes(data).hex().upper()}") for f, g, b, data in lines
-            )
-        lines = _execute(self.observer, "XA RECOVER CONVERT XID")
-        return tuple(_xid(*line) for line in lines)
-
-    def mark(self, step: Mark) -> mf.MarkPoint:
-        """Everything that is to be known of this moment."""
+    def mark(self, step: Mark) -> None:
+        """Everything that is to be known of this moment, on each server whose logs are kept."""
         self._tick(step.time)
-        file, pos, gtids = self.status()
-        clock = _execute(self.observer, "SELECT CAST(UNIX_TIMESTAMP(SYSDATE(6)) AS CHAR)")[0][0]
-        return mf.MarkPoint(
-            name=step.name,
-            file=file,
-            pos=pos,
-            gtid_executed=gtids,
-            unix_time=step.time // 1_000_000,
-            commit_clock=int(str(clock).replace(".", "")),
-            prepared=self.prepared(),
-            tables=read_tables(self.observer, self.scenario.databases),
-        )
+        for kept in self.scenario.keeps:
+            host = self.hosts[kept.server]
+            self.marks[kept].append(host.mark(step, self.scenario.databases, kept))
 
-    def close_log(self) -> list[str]:
+    def close_logs(self) -> dict[Kept, list[str]]:
         """Rotate where the story ends so; the logs that are the story's."""
         self._tick(self.scenario.end)
-        if self.scenario.ending == "rotate":
-            _execute(self.observer, f"SET timestamp = {_seconds(self.scenario.end)}")
-            _execute(self.observer, "FLUSH BINARY LOGS")
-        names = [str(line[0]) for line in _execute(self.observer, "SHOW BINARY LOGS")]
-        return names[:-1] if self.scenario.ending == "rotate" else names
+        for host in self.hosts.values():
+            if host.source is not None:
+                host.unfollow()
+        found = {}
+        rotates = self.scenario.ending == "rotate"
+        for kept in self.scenario.keeps:
+            host = self.hosts[kept.server]
+            if rotates:
+                host.rotate(kept, self.scenario.end)
+            names = host.server.relay_log_names() if kept.relay else host.binlogs()
+            found[kept] = names[:-1] if rotates else names
+        return found
 
     def finish(self) -> None:
-        """End the server where the story ends so, else leave it as if nothing had been."""
+        """End the server where the story ends so, else leave it as if nothing had been.
+
+        Several servers are the story's own, and end with it.
+        """
         if self.scenario.ending == "kill":
-            self.server.kill()
+            self._first.server.kill()
         elif self.scenario.ending == "stop":
-            self.server.stop()
-        else:
-            self.clean()
-
-    def show_events(self, logs: Sequence[str]) -> tuple[mf.EventLine, ...]:
-        """SHOW BINLOG EVENTS of these logs."""
-        found = []
-        for log in logs:
-            for line in _execute(self.observer, f"SHOW BINLOG EVENTS IN '{log}'"):
-                file, pos, kind, server_id, end, info = line
-                found.append(
-                    mf.EventLine(file, int(pos), kind, int(server_id), int(end), _plain(info))
-                )
-        return tuple(found)
-
-    def settings(self) -> Mapping[str, str]:
-        """The variables of SETTINGS that this version has."""
-        names = ", ".join(f"'{name}'" for name in SETTINGS)
-        lines = _execute(self.observer, f"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({names})")
-        return {str(name): str(value) for name, value in sorted(lines)}
-
-
-def _close(session: Session) -> None:
-    if session.open:
-        session.close()
-
-
-def _execute(session: Session, sql: str) -> Sequence[tuple[Any, ...]]:
-    with session.cursor() as cursor:
-        cursor.execute(sql)
-        return list(cursor.fetchall())
-
-
-def _seconds(microseconds: int) -> str:
-    return f"{microseconds // 1_000_000}.{microseconds % 1_000_000:06d}"
-
-
-def _plain(text: Any) -> str:
-    """Text of the server, whatever type the client made of it."""
-    return text.decode("utf-8", "backslashreplace") if isinstance(text, bytes) else str(text)
-
-
-def _bytes(data: Any) -> bytes:
-    return data if isinstance(data, bytes) else str(data).encode("utf-8")
-
-
-def _xid(format_id: int, gtrid_length: int, bqual_length: int, data: Any) -> str:
-    """``X'gtrid',X'bqual',formatID`` from XA RECOVER CONVERT XID's ``0x…``."""
-    digits = _plain(data).removeprefix("0x")
-    gtrid, bqual = digits[: 2 * gtrid_length], digits[2 * gtrid_length :][: 2 * bqual_length]
-    return f"X'{gtrid}',X'{bqual}',{format_id}"
+            self._first.server.stop()
+        elif not self.scenario.servers:
+            for name in list(self.sessions):
+                self.leave(name)
+            self._first.clean(self.scenario.databases)

@@ -83,6 +83,7 @@ def ours(charset: str, code: bytes) -> str:
 
 
 @pytest.mark.parametrize("charset", [c for c in CHARSETS if c != "binary"])
+@pytest.mark.sampled(23, 23)
 def test_every_code(server: Server, charset: str, kernel_cells: ModuleType) -> None:
     name = "utf8" if charset == "utf8mb3" and server.version.startswith("5.") else charset
     wanted = units(charset) if charset.startswith(("ucs", "utf16", "utf32")) else codes(charset)

@@ -6,11 +6,10 @@ reason: a log in row format may not hide behind doubt, nor a full image behind u
 
 from __future__ import annotations
 
-import json
-import struct
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 import binlogkit as bk
@@ -21,6 +20,7 @@ from binlogkit.frames.fields.rows import PROVENANCE
 from binlogkit.frames.natural import natural
 from binlogkit.frames.records import struct_records
 from binlogkit_fixtures import golden
+from binlogkit_fixtures.expected.proofs import same_value, unchecked_changes
 from binlogkit_fixtures.manifest import MarkPoint, Table
 
 CASES = golden.cases()
@@ -28,10 +28,18 @@ QUICK = {"8.0-row-minimal/keys", "5.7-row-full/transactions", "8.0-row-minimal-p
 
 # In row format: why a table's state is not determined, from which mark of a scenario on.
 # Partitions are exchanged and dropped; foreign keys cascade below the log (up to 9.5); a session
-# switches to statement format, which may write any table by a trigger; another one logs nothing.
+# switches to statement format, which may write any table by a trigger; another one logs nothing;
+# a statement's changes are lost.
 DOUBTS: dict[tuple[str, str], set[str]] = {
     ("ddl", "evolve.part"): {"rows_moved"},
     ("ddl", "evolve.part_out"): {"rows_moved"},
+    ("lost-events", "lost.safe"): {"incident"},
+    # 5.7 empties a table in memory by a statement.
+    ("restarts", "lives.t"): {"statement_write", "written_elsewhere"},
+    ("restarts", "lives.heap"): {"statement_write", "written_elsewhere"},
+    ("partitions", "parts.byrange"): {"rows_moved"},
+    ("partitions", "parts.bylist"): {"rows_moved"},
+    ("partitions", "parts.swap"): {"rows_moved"},
     ("statements", "stmts.switched"): {"statement_write"},
     ("statements", "stmts.untraced"): {"unseen", "written_elsewhere"},
 }
@@ -41,7 +49,7 @@ OWN_ROW_IMAGE = "stmts.switched"
 
 
 def _parameter(case: golden.GoldenCase) -> Any:
-    marks = [] if str(case) in QUICK else [pytest.mark.slow]
+    marks = [pytest.mark.quick] if str(case) in QUICK else []
     return pytest.param(case, marks=marks, id=str(case))
 
 
@@ -50,7 +58,7 @@ def test_there_are_golden_logs() -> None:
     assert {str(case) for case in CASES} >= QUICK
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(0, len(CASES) // 8)
 @pytest.mark.parametrize("case", [_parameter(case) for case in CASES])
 def test_the_state_at_every_mark(case: golden.GoldenCase) -> None:
     states = 0
@@ -64,7 +72,7 @@ def test_the_state_at_every_mark(case: golden.GoldenCase) -> None:
         if state.determined:
             _same_rows(list(_rows(state)), table, where)
             states += 1
-    assert states or case.settings.format != "ROW"
+    assert states or case.settings.format != "ROW" or _lacks_its_own(case)
 
 
 @pytest.mark.parametrize("engine", ["pyarrow", "pandas"])
@@ -101,6 +109,7 @@ def _states(case: golden.GoldenCase) -> Iterator[tuple[MarkPoint, str, Table, St
     transactions = log.transactions(engine="pyarrow")
     boundaries = read_boundaries(log.boundaries(engine="pyarrow"))
     batches = list(log.batches())
+    unchecked = unchecked_changes(case.events, batches)
     version = tuple(int(n) for n in case.manifest.server_version.split("-")[0].split("."))
     for mark in case.manifest.marks:
         for name, table in mark.tables.items():
@@ -113,7 +122,7 @@ def _states(case: golden.GoldenCase) -> Iterator[tuple[MarkPoint, str, Table, St
                 table=(db, base_name),
                 until=AtPosition(folder[mark.file], mark.pos),
                 cascades_logged=version >= (9, 6),
-                unchecked=lambda seqs: seqs < 0,
+                unchecked=lambda seqs: np.isin(seqs, unchecked),
             )
             yield mark, name, table, state
 
@@ -125,10 +134,17 @@ def _rows(state: State[Any]) -> Iterator[dict[str, Any]]:
         yield from (record for record in records if record is not None)
 
 
+def _lacks_its_own(case: golden.GoldenCase) -> bool:
+    """Whether these are the relay logs of a server that writes, too."""
+    return (case.scenario, case.server) == ("ring", "a-relay")
+
+
 def _may_doubt(case: golden.GoldenCase, name: str, doubts: set[str], where: str) -> None:
     allowed = DOUBTS.get((case.scenario, name), set())
     if case.scenario == "statements":
         allowed = allowed | {"written_elsewhere"}
+    if _lacks_its_own(case):
+        allowed = {"key_missing", "no_beginning"}
     assert doubts <= allowed, where
 
 
@@ -150,19 +166,9 @@ def _same_rows(found: list[dict[str, Any]], table: Table, where: str) -> None:
             (
                 i
                 for i, wanted in enumerate(rest)
-                if all(_same(types[c], row[c], v) for c, v in wanted.items() if c in row)
+                if all(same_value(types[c], row[c], v) for c, v in wanted.items() if c in row)
             ),
             None,
         )
         assert match is not None, (where, row, rest[:3])
         del rest[match]
-
-
-def _same(mysql_type: str, found: Any, wanted: Any) -> bool:
-    if found == wanted or found is None or wanted is None:
-        return bool(found == wanted)
-    if mysql_type.startswith("float"):  # the manifest has the double of the 4 bytes
-        return struct.pack("<f", found) == struct.pack("<f", wanted)
-    if mysql_type == "json":  # 5.7 prints a double without a fraction as an integer
-        return bool(json.loads(found) == json.loads(wanted))
-    return False

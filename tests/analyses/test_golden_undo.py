@@ -6,8 +6,6 @@ redo's the other way round; every plan must find its row. SQL is proved in tests
 
 from __future__ import annotations
 
-import json
-import struct
 from itertools import pairwise
 from typing import Any
 
@@ -22,6 +20,7 @@ from binlogkit.analyses.point_in_time.until import Counting
 from binlogkit.analyses.undo import mappings, redo, undo
 from binlogkit.errors import SchemaError
 from binlogkit_fixtures import golden
+from binlogkit_fixtures.expected.proofs import same_value
 from binlogkit_fixtures.manifest import Table
 
 Row = dict[str, Any]
@@ -116,7 +115,7 @@ def _carry_out(plan: Plan, rows: list[Row], types: dict[str, str], where: str) -
         rows.append(written)
         return
     wanted = {i["column"]: i["value"] for i in plan["where"] if not i["generated"]}
-    found = [r for r in rows if all(_same(types[c], r[c], v) for c, v in wanted.items())]
+    found = [r for r in rows if all(same_value(types[c], r[c], v) for c, v in wanted.items())]
     assert found and (len(found) == 1 or plan["limit_one"]), (where, plan, rows[:3])
     if plan["kind"] == "delete":
         rows.remove(found[0])
@@ -128,18 +127,8 @@ def _same_rows(found: list[Row], wanted: list[Row], types: dict[str, str], where
     rest = list(wanted)
     for row in found:
         match = next(
-            (r for r in rest if all(_same(types[c], row[c], v) for c, v in r.items())), None
+            (r for r in rest if all(same_value(types[c], row[c], v) for c, v in r.items())), None
         )
         assert match is not None, (where, row, rest[:2])
         rest.remove(match)
     assert not rest, (where, rest)
-
-
-def _same(mysql_type: str, one: Any, other: Any) -> bool:
-    if one == other or one is None or other is None:
-        return bool(one == other)
-    if mysql_type.startswith("float"):  # the manifest has the double of the 4 bytes
-        return struct.pack("<f", one) == struct.pack("<f", other)
-    if mysql_type == "json":  # 5.7 prints a double without a fraction as an integer
-        return bool(json.loads(one) == json.loads(other))
-    return False

@@ -22,6 +22,7 @@ def texts(state: TableState) -> Counter[str]:
     ("cell", "scenario"),
     [("5.7-row-full", "keys"), ("8.0-row-minimal", "keys"), ("8.0-row-full", "types")],
 )
+@pytest.mark.slow
 def test_without_what_came_last_the_tables_are_what_they_were(cell: str, scenario: str) -> None:
     """Held against the states of the log, which know nothing of undo."""
     log = bk.open([str(file) for file in golden.case(cell, scenario).binlogs])

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import pytest
 
-from binlogkit.analyses.row_image import (
-    ImageColumns,
-    image_columns,
-    images_of,
-    primary_key_equivalent,
-)
+from binlogkit.analyses.row_image import ImageColumns, image_columns, primary_key_equivalent
 from binlogkit.errors import UsageError
-from binlogkit.rows.schema import ColumnDefinition, TableDefinition
+from binlogkit.rows.ddl.catalog import Catalog
+from binlogkit.rows.schema import TableDefinition
 
 COLUMNS = ("id", "name", "body", "seen")
-BLOBS = ("body",)
+
+
+def table(columns: str, version: str = "8.0.31") -> TableDefinition:
+    """A table as the server makes it."""
+    catalog = Catalog(version)
+    catalog.apply(f"CREATE TABLE t ({columns})", default_db="d")
+    found = catalog.table("d", "t")
+    assert found is not None
+    return found
+
+
+DOCUMENT = table("id INT PRIMARY KEY AUTO_INCREMENT, name CHAR(9), body TEXT, seen DATE")
 
 # "The set of columns included in the BI and AI are defined as in the following tables": the event,
 # binlog_row_image, before image and after image of each line, for a statement that gives name a
@@ -39,69 +46,78 @@ TABLES = [
 def test_the_documents_tables(
     op: str, setting: str, before: tuple[str, ...] | None, after: tuple[str, ...] | None
 ) -> None:
-    found = image_columns(setting, op, COLUMNS, ("id",), ("name",), blobs=BLOBS, autoincrement="id")
-    assert found == ImageColumns(before, after)
+    assert image_columns(DOCUMENT, setting, op, ("name",)) == ImageColumns(before, after)
 
 
 def test_a_blob_is_in_the_after_image_when_it_is_written() -> None:
     """ "All columns where a value was specified, and all non-blob columns" """
-    found = image_columns("noblob", "update", COLUMNS, ("id",), ("body",), blobs=BLOBS)
+    found = image_columns(DOCUMENT, "noblob", "update", ("BODY",))
     assert found == ImageColumns(("id", "name", "seen"), COLUMNS)
 
 
 def test_a_blob_in_the_key_is_in_the_before_image() -> None:
     """ "PKE + all non-blob columns" """
-    found = image_columns("noblob", "delete", COLUMNS, ("body",), blobs=BLOBS)
-    assert found.before == COLUMNS
+    keyed = table("id INT, body TEXT NOT NULL, PRIMARY KEY (body(5))")
+    assert image_columns(keyed, "noblob", "delete").before == ("id", "body")
 
 
 @pytest.mark.parametrize(
-    ("primary_key", "unique_keys", "expected"),
+    ("columns", "expected"),
     [
-        (("id",), [("name",)], ("id",)),  # "If a PK exists, the PKE is equal to the PK."
+        # "If a PK exists, the PKE is equal to the PK."
+        ("a INT NOT NULL, b INT, UNIQUE (a), PRIMARY KEY (b)", ("b",)),
         # "Otherwise, if there exists a UK where all columns have the NOT NULL attribute, then
         # that is the PKE"
-        ((), [("body", "id"), ("name", "id")], ("name", "id")),
-        ((), [("body",)], COLUMNS),  # "Otherwise, the PKE is equal to the set of all columns."
-        ((), [], COLUMNS),
+        ("a INT NOT NULL, b INT NOT NULL, c INT, UNIQUE (c), UNIQUE (b, a)", ("b", "a")),
+        # "Otherwise, the PKE is equal to the set of all columns."
+        ("a INT, b INT, UNIQUE (a)", ("a", "b")),
+        ("a INT, b INT", ("a", "b")),
+        # Not in the document: a key of a column's beginning, or of a virtual column, is none.
+        ("a CHAR(9) NOT NULL, b INT, UNIQUE (a(5))", ("a", "b")),
+        ("a CHAR(9) NOT NULL, b INT NOT NULL, UNIQUE (a(5)), UNIQUE (b)", ("b",)),
+        ("a CHAR(9) NOT NULL, b INT, PRIMARY KEY (a(5))", ("a",)),
+        ("a INT, b INT AS (a) VIRTUAL NOT NULL, UNIQUE (b)", ("a", "b")),
+        ("a INT, b INT AS (a) STORED NOT NULL, UNIQUE (b)", ("b",)),
     ],
 )
-def test_primary_key_equivalent(
-    primary_key: tuple[str, ...], unique_keys: list[tuple[str, ...]], expected: tuple[str, ...]
-) -> None:
-    assert primary_key_equivalent(COLUMNS, primary_key, unique_keys, {"body"}) == expected
-
-
-def test_a_tables_definition_says_all_of_it() -> None:
-    table = TableDefinition(
-        "d",
-        "t",
-        (
-            ColumnDefinition("k", "int", nullable=False),
-            ColumnDefinition("n", "int", auto_increment=True, nullable=False),
-            ColumnDefinition("t", "mediumtext"),
-            ColumnDefinition("j", "json"),
-            ColumnDefinition("g", "geometry"),
-        ),
-        unique_keys=(("t",), ("k",)),
-    )
-    assert images_of(table, "MINIMAL", "insert", ["j"]).after == ("n", "j")
-    assert images_of(table, "NOBLOB", "update", ["j"]) == ImageColumns(
-        ("k", "n", "j", "g"), ("k", "n", "j", "g")
-    )
-    assert images_of(table, "MINIMAL", "delete").before == ("k",)
+def test_primary_key_equivalent(columns: str, expected: tuple[str, ...]) -> None:
+    assert primary_key_equivalent(table(columns)) == expected
 
 
 @pytest.mark.parametrize(
-    ("setting", "op", "pke", "message"),
+    ("columns", "op", "specified", "after"),
     [
-        ("most", "insert", ("id",), "binlog_row_image"),
-        ("full", "replace", ("id",), "insert, update or delete"),
-        ("full", "insert", ("nope",), "no column nope"),
+        ("a INT, b INT DEFAULT 3, c INT DEFAULT (b)", "insert", "a", "a c"),
+        ("a INT, b TIMESTAMP DEFAULT NOW(), c DATE DEFAULT '2020-01-01'", "insert", "a", "a b"),
+        ("a INT, b DATETIME ON UPDATE NOW(), c DATETIME AS (b)", "update", "a", "a b c"),
+        ("a INT, b INT AS (concat(a)), c INT AS (b + 1) STORED, d INT", "update", "a", "a b c"),
+        ("a INT, b INT AS (concat(a)), c INT AS (b + 1) STORED, d INT", "update", "d", "d"),
+        ("a INT, b INT, c INT AS (`a` + 1), KEY (c)", "update", "b", "b c"),
+        ("a INT, concat INT, c INT AS (concat(a))", "update", "concat", "concat"),
+    ],
+)
+def test_values_that_the_server_gives(columns: str, op: str, specified: str, after: str) -> None:
+    found = image_columns(table(columns), "minimal", op, specified.split()).after
+    assert found == tuple(after.split())
+
+
+def test_a_first_timestamp_of_old_servers() -> None:
+    """Without explicit_defaults_for_timestamp it takes the current time (manual 5.7)."""
+    old = table("a INT, t TIMESTAMP, u TIMESTAMP DEFAULT '2020-01-01'", "5.7.22")
+    assert image_columns(old, "minimal", "insert", ["a"]).after == ("a", "t")
+    assert image_columns(old, "minimal", "update", ["a"]).after == ("a", "t")
+
+
+@pytest.mark.parametrize(
+    ("setting", "op", "specified", "message"),
+    [
+        ("most", "insert", "id", "binlog_row_image"),
+        ("full", "replace", "id", "insert, update or delete"),
+        ("full", "insert", "nope", "no column nope"),
     ],
 )
 def test_what_does_not_exist_is_refused(
-    setting: str, op: str, pke: tuple[str, ...], message: str
+    setting: str, op: str, specified: str, message: str
 ) -> None:
     with pytest.raises(UsageError, match=message):
-        image_columns(setting, op, COLUMNS, pke)
+        image_columns(DOCUMENT, setting, op, [specified])

@@ -1,8 +1,8 @@
 """The other decoders of the benchmark: where they come from, how each is built and run.
 
-Each program in peers/ decodes every value of one log and prints ``{"changes": n, "values": n}``;
-``values`` counts the cells of all images, NULLs as the library tells them. What cannot be built on
-a machine is told and left out of the table.
+Each program (in peers/, python-mysql-replication's in examples/) decodes every value of one log
+and prints ``{"changes": n, "values": n}``; ``values`` counts the cells of all images, NULLs as
+the library tells them. What cannot be built on a machine is told and left out of the table.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import IO
 
 SOURCES = Path(__file__).parent / "peers"
+EXAMPLE = Path(__file__).parents[2] / "examples" / "python_mysql_replication"
 _CHANGES = ("### INSERT INTO ", "### UPDATE ", "### DELETE FROM ")
 
 
@@ -100,12 +101,12 @@ def _java(out: Path) -> list[Peer]:
 def _python(out: Path) -> list[Peer]:
     home = out / "python"
     python = home / "bin" / "python"
-    wanted = SOURCES / "python" / "requirements.txt"
+    wanted = EXAMPLE / "requirements.txt"
     if not python.exists():
         venv.create(home, with_pip=True)
     _run(python, "-m", "pip", "install", "--quiet", "--requirement", wanted)
     version = wanted.read_text().strip().split("==")[1]
-    command = (str(python), str(SOURCES / "python" / "peer.py"))
+    command = (str(python), str(EXAMPLE / "decode.py"), "--count")
     return [Peer("python-mysql-replication", version, command)]
 
 

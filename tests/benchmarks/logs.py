@@ -3,9 +3,9 @@
 ``oltp``: 1.7 M changes of 4 columns as sysbench's table has them; ``wide``: 540,000 changes of 26
 columns of every type; ``wide-plain``: the same without its GEOMETRY column, behind which
 mysqlbinlog skips the rest of an event; ``smalltx``: 90,000 transactions of one row;
-``compressed`` and ``compressed-plain``: both with ``binlog_transaction_compression``. The data is
-arithmetic on row
-numbers, so every run makes the same rows.
+``compressed``, ``compressed-plain`` and ``smalltx-compressed``: those with
+``binlog_transaction_compression``. The data is arithmetic on row numbers, so every run makes the
+same rows.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from pathlib import Path
 
 from binlogkit_fixtures.servers import ServerSpec, start
 
-NAMES = ("oltp", "smalltx", "wide", "wide-plain", "compressed", "compressed-plain")
+NAMES = (
+    "oltp", "smalltx", "wide", "wide-plain", "compressed", "compressed-plain", "smalltx-compressed",
+)  # fmt: skip
 _OPTIONS = {
     "binlog-format": "ROW",
     "gtid-mode": "ON",
@@ -128,6 +130,7 @@ _STATEMENTS = {
     "smalltx": _smalltx,
     "compressed": _wide,
     "compressed-plain": _wide_plain,
+    "smalltx-compressed": _smalltx,
 }
 
 
@@ -146,7 +149,7 @@ def make(name: str, folder: Path, share: float = 1.0) -> Path:
         return path
     folder.mkdir(parents=True, exist_ok=True)
     options = dict(_OPTIONS)
-    if name.startswith("compressed"):
+    if "compressed" in name:
         options["binlog-transaction-compression"] = "ON"
     with start(ServerSpec("8.0", options)) as server:
         server.query("CREATE DATABASE bench")

@@ -1,11 +1,13 @@
-"""`make bench`: every decoder over the same logs, side by side in one run, then the answers.
+"""`make bench`: every decoder over the same logs, side by side in one run, then the answers, and
+live state.
 
 For each log a table: user CPU, user and system CPU, and wall seconds of whole processes (medians of
 several rounds, the decoders taking turns), peak memory, and how many times the user CPU of
 binlogkit's decode call that is. What each decoder counted stands beside it. The decode call is
 measured in a process that has loaded what is loaded once; as a fresh process binlogkit has a row of
 its own, imports included. The floors are what any decoder must do at least (floors.py).
-The second table is that of whole commands beside mysqlbinlog (answers.py).
+The second table is that of whole commands beside mysqlbinlog (answers.py); the third, of live state
+(live.py), comes where no log is named.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from tests.benchmarks import answers, decoders, logs
+from tests.benchmarks import answers, decoders, live, logs
 from tests.benchmarks.processes import Figures, last_line, once, passed
 
 HERE = Path(__file__).parent
@@ -108,6 +110,8 @@ def main() -> None:
         found[_ONE].counts = {k: int(counted[k]) for k in ("changes", "values")}
         _report(log, found, _floors(log, wanted.rounds))
         answers.measure(name, log, [d for d in built if d.counts], wanted.rounds)
+    if not wanted.names:
+        live.measure(20_000, 10, 500)
 
 
 if __name__ == "__main__":

@@ -136,8 +136,9 @@ def test_its_progress_is_shown(
 
 
 @pytest.mark.slow
-def test_twenty_kills_lose_and_double_nothing(
-    arguments: list[str], server: Server, tmp_path: Path
+@pytest.mark.parametrize("kills", [6, pytest.param(20, marks=pytest.mark.campaign)])
+def test_kills_lose_and_double_nothing(
+    arguments: list[str], server: Server, kills: int, tmp_path: Path
 ) -> None:
     """SIGKILL at random moments, while the server writes, rotates and flushes."""
     seed = random.randrange(1 << 32)
@@ -147,7 +148,7 @@ def test_twenty_kills_lose_and_double_nothing(
     writer.start()
     killed = 0
     try:
-        while killed < 20:
+        while killed < kills:
             running = subprocess.Popen([*arguments, "--follow"], stderr=subprocess.DEVNULL)
             # Most of the first 0.4 s are the interpreter's own.
             time.sleep(moments.uniform(0.3, 1.2))

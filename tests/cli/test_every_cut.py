@@ -55,7 +55,7 @@ def cuts(data: bytes, frames_of: Any) -> tuple[list[int], range]:
     [
         "5.7-row-full/crash/binlog.000001",
         pytest.param("5.7-statement-full/transactions/binlog.000002", marks=pytest.mark.slow),
-        pytest.param("8.0-row-compressed/transactions/binlog.000002", marks=pytest.mark.slow),
+        pytest.param("8.0-row-compressed/transactions/binlog.000002", marks=pytest.mark.campaign),
     ],
 )
 def test_events(golden_log: Callable[[str], Path], frames_of: Any, name: str) -> None:

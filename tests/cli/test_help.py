@@ -22,19 +22,31 @@ FILTERS = {
 OUTPUT = {"--format", "--output", "--columns", "--csv-raw"}
 CONTRACT = {
     "events": FILES | FILTERS | OUTPUT,
-    "rows": FILES | FILTERS | OUTPUT,
+    "rows": FILES | FILTERS | OUTPUT | {"--index"},
     "transactions": FILES | FILTERS | OUTPUT | {"--index"},
     "audit": FILES | FILTERS | OUTPUT | {"--html"},
     "state": FILES
     | OUTPUT
     | {"--table", "--at", "--until-gtid", "--until-time", "--timezone"}
-    | {"--base", "--base-at", "--base-gtid"},
+    | {"--base", "--base-at", "--base-gtid", "--index"},
     "diff": FILES | OUTPUT | {"--table", "--from", "--to", "--timezone"},
-    "life": FILES | OUTPUT | {"--table", "--key", "--key-columns", "--source"},
+    "life": FILES | OUTPUT | {"--table", "--key", "--key-columns", "--source", "--index"},
+    "live": {
+        "--query",
+        "--table",
+        "--base",
+        "--base-at",
+        "--base-gtid",
+        "--checkpoint",
+        "--no-wait",
+        "--show",
+    },
+    "touched": OUTPUT | {"--table", "--op", "--where", "--minutes"},
     "undo": FILES | FILTERS | {"--output"},
     "redo": FILES | FILTERS | {"--output"},
     "index": FILES | {"--out"},
     "land": FILES | {"--out", "--table", "--exclude-table", "--mask", "--mask-key", "--master"},
+    "rules": OUTPUT | {"--schema", "--database", "--set", "--server", "--all"},
     "snapshot": {"--out", "--table", "--lock"},
     "capture": {
         "--host",
@@ -53,7 +65,7 @@ CONTRACT = {
     },
     "conform": FILES
     | OUTPUT
-    | {"--against", "--decoded", "--as", "--baseline", "--allow-unjudged"},
+    | {"--against", "--decoded", "--as", "--baseline", "--rules", "--set", "--allow-unjudged"},
     "explain": FILES | OUTPUT | {"--at", "--text", "--html"},
     "verify": FILES | OUTPUT,
     "fixtures": set(),

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from binlogkit.cli.progress import _Meter
+
 Run = Callable[..., Any]
 
 HIDE, SHOW = "\x1b[?25l", "\x1b[?25h"
@@ -57,6 +59,26 @@ def test_damage_ends_it_before_its_words(
     assert "reading" in drawn and "reading" not in words
     assert f"binlogkit: {damaged} " in words  # in one line, however narrow the terminal is
     assert "\n" not in words.split("binlogkit: ")[1].rstrip("\n")
+
+
+@pytest.mark.oracle
+def test_it_follows_the_judge(
+    run: Run, terminal: Any, log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither tables nor rows, which are read ahead, nor the log's bytes count."""
+    reached: list[int] = []
+    note = _Meter.reached
+
+    def noted(meter: _Meter, number: int, offset: int) -> None:
+        reached.append(offset)
+        note(meter, number, offset)
+
+    monkeypatch.setattr(_Meter, "reached", noted)
+    terminal("stderr")
+    done = run("conform", log)
+    assert done.status == 0
+    assert done.err.count(HIDE) == done.err.count(SHOW) == 1
+    assert reached == sorted(reached) and reached[-1] == log.stat().st_size
 
 
 def test_an_interruption_ends_it(

@@ -30,12 +30,13 @@ def written(run: Run, table: str, mark: Any, form: str, path: Path) -> None:
 @pytest.mark.parametrize(
     "form",
     [
-        "parquet",
-        pytest.param("arrow", marks=pytest.mark.slow),
-        pytest.param("csv", marks=pytest.mark.slow),
+        pytest.param("parquet", marks=pytest.mark.slow),
+        pytest.param("arrow", marks=pytest.mark.campaign),
+        pytest.param("csv", marks=pytest.mark.campaign),
         "jsonl",
     ],
 )
+@pytest.mark.slow
 def test_every_form_that_state_writes(form: str, run: Run, tmp_path: Path) -> None:
     """Every type of column; CSV and JSON lines need the position beside them."""
     log, marks = bk.open([str(path) for path in TYPES.binlogs]), TYPES.manifest.marks
@@ -100,6 +101,7 @@ def test_what_is_missing_before_the_base_is_in_it(run: Run, tmp_path: Path) -> N
     assert newer.status == 2 and "newer than the point" in newer.err
 
 
+@pytest.mark.slow
 def test_the_difference_from_a_base(run: Run, tmp_path: Path) -> None:
     """Every type's rows, without the log that made them, as with it."""
     base, marks = tmp_path / "base.parquet", KEYS.manifest.marks

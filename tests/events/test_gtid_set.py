@@ -14,6 +14,7 @@ from binlogkit.events.gtid_set import GtidSet
 
 A = "3e11fa47-71ca-11e1-9e33-c80aa9429562"
 B = "7950f91c-2f13-11ed-b2a8-52540099600c"
+END = (1 << 63) - 1  # servers refuse it (5.7.22, 8.0.31)
 
 intervals = st.lists(st.tuples(st.integers(1, 60), st.integers(0, 9)), max_size=8)
 
@@ -35,13 +36,17 @@ def numbers(ranges: list[tuple[int, int]]) -> set[int]:
         (f"{B}:7,\n{A}:1-3:11:47-49", f"{A}:1-3:11:47-49,{B}:7"),
         (f"{A}:1-3:mytag:1-2", f"{A}:1-3:mytag:1-2"),
         (f"{A}:9-3", ""),
+        (f"{A}:{END - 1}", f"{A}:{END - 1}"),
     ],
 )
 def test_text(text: str, normal: str) -> None:
     assert str(GtidSet.parse(text)) == normal
 
 
-@pytest.mark.parametrize("text", ["x", f"{A}", f"{A}:", f"{A}:0", f"{A}:1-", "1-5", f"{A}:1;2"])
+@pytest.mark.parametrize(
+    "text",
+    ["x", f"{A}", f"{A}:", f"{A}:0", f"{A}:1-", "1-5", f"{A}:1;2", f"{A}:{END}", f"{A}:1-{END}"],
+)
 def test_what_is_no_set(text: str) -> None:
     with pytest.raises(UsageError):
         GtidSet.parse(text)

@@ -10,28 +10,38 @@ import pytest
 from binlogkit.errors import ServerError, UsageError
 from binlogkit_fixtures import golden
 from binlogkit_fixtures import manifest as mf
-from binlogkit_fixtures.capture import capture_matrix, capture_scenario
+from binlogkit_fixtures.capture import How, capture_scenario
 from binlogkit_fixtures.differences import UNEXPLAINED, explain_differences
-from binlogkit_fixtures.matrix import CELLS
+from binlogkit_fixtures.matrices import cell as cell_of
+from binlogkit_fixtures.matrix import Cell
+from binlogkit_fixtures.scenarios import load
 from binlogkit_fixtures.scenarios.model import Failure, Mark, Scenario, Sql
-from binlogkit_fixtures.servers import start
+from binlogkit_fixtures.servers import Server, start
 from binlogkit_fixtures.verify import verify
+from binlogkit_fixtures.workers import capture_matrix
 
 pytestmark = pytest.mark.server
 
 NOON = 1_714_564_800_000_000  # 2024-05-01T12:00:00Z
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["5.7-mixed-full", "8.0-row-minimal", "8.0-row-compressed"])
+@pytest.mark.sampled(0, 1)
+@pytest.mark.parametrize(
+    "name", ["5.7-mixed-full", "8.0-row-minimal", "8.0-row-compressed", "8.0-row-durable"]
+)
 def test_a_cell_comes_again_as_it_was(name: str, tmp_path: Path) -> None:
     """Every difference from the golden logs has a reason, and none is in what was written."""
-    cell = CELLS[name]
+    cell = cell_of(name)
     heard: list[str] = []
-    folders = capture_matrix([(cell, cell.golden)], tmp_path, progress=heard.append)
-    assert heard == [f"{name}/{scenario}" for scenario in cell.golden]
-    for folder in folders:
-        old = golden.case(name, folder.name)
+    scenarios = [load(scenario) for scenario in cell.scenarios]
+    made = capture_matrix(
+        [(cell, scenarios)], tmp_path, How(), done=lambda captured: heard.append(captured.name)
+    )
+    folders = [captured.folder for captured in made if captured.folder is not None]
+    assert [folder.name for folder in folders] == list(cell.scenarios)
+    assert heard == [f"{name}/{scenario}" for scenario in cell.scenarios]
+    for old in golden.cases(cell=name):
+        folder = tmp_path / str(old)
         fresh = mf.read(folder)
         if fresh.server_version != old.manifest.server_version:
             pytest.skip(f"the golden logs are of {old.manifest.server_version}")
@@ -42,6 +52,10 @@ def test_a_cell_comes_again_as_it_was(name: str, tmp_path: Path) -> None:
         assert list(verify(folder)) == []
 
 
+def _captured(server: Server, cell: Cell, scenario: Scenario, folder: Path) -> mf.Manifest:
+    return capture_scenario({"": (server, None)}, cell, scenario, folder)[folder]
+
+
 def _scenario(*texts: str, fails: tuple[Failure, ...] = ()) -> Scenario:
     steps = [Sql(text, "main", NOON) for text in texts[:-1]]
     last = Sql(texts[-1], "main", NOON, fails)
@@ -49,19 +63,19 @@ def _scenario(*texts: str, fails: tuple[Failure, ...] = ()) -> Scenario:
 
 
 def test_a_statement_that_goes_otherwise_stops_the_story(tmp_path: Path) -> None:
-    cell = CELLS["5.7-row-full"]
+    cell = cell_of("5.7-row-full")
     make = "CREATE DATABASE small"
     wrong = _scenario(make, "SELEC 1")
     unmet = _scenario(make, "SELECT 1", fails=(Failure(1064),))
     right = _scenario(make, "SELEC 1", fails=(Failure(1064),))
     with start(cell.spec()) as server:
         with pytest.raises(ServerError, match=r"step 1 in session main.*error 1064"):
-            capture_scenario(server, cell, wrong, tmp_path / "a", None)
+            _captured(server, cell, wrong, tmp_path / "a")
         with pytest.raises(ServerError, match="error 1064 did not come"):
-            capture_scenario(server, cell, unmet, tmp_path / "b", None)
-        found = capture_scenario(server, cell, right, tmp_path / "c", None)
+            _captured(server, cell, unmet, tmp_path / "b")
+        found = _captured(server, cell, right, tmp_path / "c")
         with pytest.raises(UsageError, match="is not empty"):
-            capture_scenario(server, cell, right, tmp_path / "c", None)
+            _captured(server, cell, right, tmp_path / "c")
     assert [(e.step, e.code, e.sql) for e in found.errors] == [(1, 1064, "SELEC 1")]
     assert found.mysqlbinlog is None
     assert found.texts == ()
@@ -70,7 +84,7 @@ def test_a_statement_that_goes_otherwise_stops_the_story(tmp_path: Path) -> None
 
 def test_one_capture_leaves_nothing_for_the_next(tmp_path: Path) -> None:
     """A transaction prepared, a database and a session are gone; the log begins anew."""
-    cell = CELLS["8.0-row-full"]
+    cell = cell_of("8.0-row-full")
     story = _scenario(
         "CREATE DATABASE small",
         "CREATE TABLE small.t (id INT PRIMARY KEY)",
@@ -80,10 +94,10 @@ def test_one_capture_leaves_nothing_for_the_next(tmp_path: Path) -> None:
         "XA PREPARE 'left'",
     )
     with start(cell.spec()) as server:
-        first = capture_scenario(server, cell, story, tmp_path / "first", None)
+        first = _captured(server, cell, story, tmp_path / "first")
         assert server.query("XA RECOVER") == []
         assert server.query("SHOW DATABASES LIKE 'small'") == []
-        second = capture_scenario(server, cell, story, tmp_path / "second", None)
+        second = _captured(server, cell, story, tmp_path / "second")
     assert first.mark("end").prepared == ("X'6C656674',X'',1",)
     assert first.mark("end").gtid_executed == second.mark("end").gtid_executed
     assert [b.size for b in first.binlogs] == [b.size for b in second.binlogs]
@@ -94,15 +108,16 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     mine = tmp_path / "5.7-row-minimal" / "keys" / "mine"
     mine.parent.mkdir(parents=True)
     mine.write_text("not to be lost")
-    cells = [CELLS["5.7-row-full"], CELLS["5.7-row-minimal"]]
+    cells = [cell_of("5.7-row-full"), cell_of("5.7-row-minimal")]
     with pytest.raises(UsageError, match="is not empty"):
-        capture_matrix([(cell, ["keys"]) for cell in cells], tmp_path)
+        capture_matrix([(cell, [load("keys")]) for cell in cells], tmp_path, How())
     assert mine.read_text() == "not to be lost"
     assert not (tmp_path / "5.7-row-full").exists()
 
 
 def test_the_first_error_stops_the_matrix(tmp_path: Path) -> None:
-    cells = [CELLS["5.7-row-full"], CELLS["5.7-row-minimal"]]
-    with pytest.raises(UsageError, match="no scenario 'nothing'"):
-        capture_matrix([(cells[0], ["nothing"]), (cells[1], ["keys"])], tmp_path, servers=1)
-    assert not (tmp_path / "5.7-row-minimal").exists()
+    cells = [cell_of("5.7-row-full"), cell_of("5.7-row-minimal")]
+    jobs = [(cells[0], [_scenario("SELEC 1")]), (cells[1], [load("keys")])]
+    with pytest.raises(ServerError, match="error 1064"):
+        capture_matrix(jobs, tmp_path, How(), servers=1)
+    assert list(tmp_path.iterdir()) == []

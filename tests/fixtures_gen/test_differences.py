@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
+import struct
+import zlib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import binlogkit as bk
 from binlogkit_fixtures import golden
 from binlogkit_fixtures import manifest as mf
 from binlogkit_fixtures.differences import REASONS, UNEXPLAINED, Difference, explain_differences
@@ -92,3 +95,30 @@ def test_a_log_that_ends_early_is_not_explained(copy: Path) -> None:
     found = explain_differences(CASE.path, copy)
     assert [d.kind for d in found] == [UNEXPLAINED]
     assert "the fresh log has fewer" in found[0].where
+
+
+def test_the_clock_of_a_server_that_starts_is_explained_and_no_session_s(tmp_path: Path) -> None:
+    """A log that a start began, its end, and a table in memory that the server emptied."""
+    case = golden.case("8.0-row-durable", "restarts")
+    copy = Path(shutil.copytree(case.path, tmp_path / "copy"))
+    log = copy / "binlog.000002"
+    data = bytearray(log.read_bytes())
+    records = list(bk.open(str(log)).event_records())
+    for record in records:
+        start, end = record["pos"], record["end_pos"]
+        struct.pack_into("<I", data, start, 1795627799)
+        struct.pack_into("<I", data, end - 4, zlib.crc32(data[start : end - 4]))
+    log.write_bytes(data)
+    found = [d for d in explain_differences(case.path, copy) if " timestamp: " in d.where]
+    kinds = dict(zip((record["pos"] for record in records), (d.kind for d in found), strict=True))
+    emptied = next(r["pos"] for r in records if "in-memory" in str(r["fields"].get("query")))
+    gtid = max(pos for pos in kinds if pos < emptied)
+    stop = records[-1]["pos"]
+    assert [p for p, kind in kinds.items() if kind == "server-clock"] == [
+        4,
+        126,
+        gtid,
+        emptied,
+        stop,
+    ]
+    assert set(kinds.values()) == {"server-clock", UNEXPLAINED}

@@ -10,6 +10,7 @@ import pytest
 
 from binlogkit.cli import run
 from binlogkit_fixtures import golden
+from binlogkit_fixtures import manifest as mf
 from binlogkit_fixtures.writer.rare import RARE
 
 
@@ -58,6 +59,39 @@ def test_verify_tells_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixtur
     }
 
 
+def test_cells_of_the_example(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["fixtures", "cells", "--example"]) == 0
+    path = tmp_path / "matrix.toml"
+    path.write_text(capsys.readouterr().out, "utf-8")
+    assert run(["fixtures", "cells", str(path), "--format", "jsonl"]) == 0
+    records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert {record["server"] for record in records} == {"5.6", "5.7", "8.0", "9"}
+    assert {record["format"] for record in records} == {"ROW", "MIXED", "STATEMENT"}
+    assert len({record["cell"] for record in records}) == len(records) < 40
+
+
+def test_a_set_compared_with_itself_and_another(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = (golden.case("5.7-row-no-checksum", "keys").path.parent for _ in range(2))
+    words = ["fixtures", "diff", "--format", "jsonl"]
+    assert run([*words, str(first), str(second)]) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "case": "keys", "result": "same", "kind": None, "count": None, "first": None,
+        "reason": None,
+    }  # fmt: skip
+    copy = shutil.copytree(first, tmp_path / "copy")
+    log = copy / "keys" / "binlog.000001"
+    data = bytearray(log.read_bytes())
+    data[-60] ^= 1  # without checksums nothing but the fields can show it
+    log.write_bytes(data)
+    shutil.copytree(first / "keys", copy / "more")
+    assert run([*words, "--each", str(first), str(copy)]) == 1
+    records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert {record["result"] for record in records} == {"different", "only in B"}
+    assert {record["kind"] for record in records} == {"unexplained", None}
+
+
 def test_write_names_the_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["fixtures", "write", "--out", str(tmp_path / "rare"), "--format", "jsonl"]
     assert run([*words, "4.1-v3", "3.23-v1"]) == 0
@@ -77,6 +111,12 @@ def test_write_names_the_files(tmp_path: Path, capsys: pytest.CaptureFixture[str
         (["generate", "--out", "x", "--cell", "nowhere"], "there is no cell 'nowhere'"),
         (["generate", "--out", "x", "--version", "3.23"], "Invalid value for '--version'"),
         (["generate", "--out", "x", "--scenario", "none"], "Invalid value for '--scenario'"),
+        (["generate", "--out", "x", "--scenario", "none.sql"], "none.sql: unreadable"),
+        (["generate", "--out", "x", "--matrix", "none.toml"], "none.toml: unreadable"),
+        (["generate", "--out", "x", "--matrix", "m", "--image", "full"], "is narrowed in the file"),
+        (["cells"], "a matrix file is wanted"),
+        (["cells", "none.toml"], "none.toml: unreadable"),
+        (["diff", "a", "b"], "not a folder"),
         (["write"], "Missing option '--out'"),
         (["write", "--out", "x", "3.23-v1", "2.0"], "there is no rare log '2.0'"),
         (["regenerate-golden", "--cell", "nowhere"], "there is no cell 'nowhere'"),
@@ -100,12 +140,14 @@ def test_wrong_use_has_status_two(
 @pytest.mark.server
 def test_generate_prints_the_folders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["--cell", "5.7-row-minimal", "--scenario", "shutdown", "--scenario", "json"]
-    out = ["--out", str(tmp_path / "out"), "--no-mysqlbinlog"]
+    out = ["--out", str(tmp_path / "out"), "--no-mysqlbinlog", "--mark-each"]
     assert run(["fixtures", "generate", *words, *out]) == 0
     folders = [Path(line) for line in capsys.readouterr().out.splitlines()]
     cell = tmp_path / "out" / "5.7-row-minimal"
-    assert folders == [cell / "json", cell / "shutdown"]
+    assert folders == [cell / "shutdown", cell / "json"]
     assert run(["fixtures", "verify", str(tmp_path), "--format", "jsonl"]) == 0
     assert capsys.readouterr().out == ""
+    few = golden.case(cell.name, "json").manifest.marks
+    assert len(mf.read(cell / "json").marks) > 3 * len(few)
     assert run(["fixtures", "generate", *words, *out]) == 2
-    assert "is not empty" in capsys.readouterr().err
+    assert "a run was begun in" in capsys.readouterr().err

@@ -29,6 +29,7 @@ class Tree:
     cells: tuple[tuple[str | int | float | None, ...], ...]
     ratio: float
     green: bool
+    since: int = 0
 
 
 TREE = Tree(
@@ -43,6 +44,14 @@ TREE = Tree(
 
 def test_a_record_survives_json() -> None:
     assert from_json(Tree, json.loads(json.dumps(to_json(TREE)))) == TREE
+
+
+def test_a_key_with_a_default_may_be_absent() -> None:
+    written = to_json(TREE)
+    del written["since"]
+    assert from_json(Tree, written) == TREE
+    schema = json_schema(Tree, "a tree")["$defs"]["Tree"]
+    assert set(schema["properties"]) - set(schema["required"]) == {"since"}
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from binlogkit_fixtures.records import to_json
 from binlogkit_fixtures.verify import folders, verify
 
 LOG = "binlog.000001"
+RING = golden.case("8.0-row-full", "ring", "a-relay")
 TEXT = f"{LOG}.mysqlbinlog.txt.xz"
 
 
@@ -29,13 +30,13 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     "case",
     [
-        "8.0-row-compressed/transactions",
         "5.7-row-v1-events/transactions",
-        "8.0-row-no-gtid/transactions",
         "8.0-row-full/crash",
         "8.0-row-full/shutdown",
         "9-row-full/modern",
-        "5.6-row-full/keys",
+        "8.0-row-compressed/chain/replica-relay",
+        "8.0-row-full/ring/a-relay",
+        "5.7-row-no-gtid/ring/a-relay",
     ],
 )
 def test_golden_logs_are_well(case: str) -> None:
@@ -109,6 +110,37 @@ def test_a_log_that_is_not_what_the_server_listed(folder: Path) -> None:
     assert [finding.problem for finding in verify(folder)] == [
         "an event at (126, 157) where SHOW BINLOG EVENTS has one at (126, 158)"
     ]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "there"), [("end_pos", 1057, 1057), ("server_id", 80, 1056)]
+)
+def test_relay_logs_that_are_not_what_the_replica_listed(
+    key: str, value: int, there: int, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(RING.path, tmp_path / "a-relay"))
+    record = to_json(mf.read(folder))
+    (folder / "manifest.json.xz").unlink()
+    (event,) = [e for e in record["events"] if (e["file"], e["pos"]) == ("relay.000002", 367)]
+    assert event[key] != value
+    event[key] = value
+    (folder / "manifest.json").write_text(json.dumps(record), "utf-8")
+    problem = f"an event at (367, 1056) where SHOW BINLOG EVENTS has one at (367, {there})"
+    assert [(f.file, f.problem) for f in verify(folder)] == [("relay.000002", problem)]
+
+
+def test_what_a_replica_says_it_received_is_proved(tmp_path: Path) -> None:
+    """What it executed is more: in a ring it has its own transactions, too."""
+    folder = Path(shutil.copytree(RING.path, tmp_path / "a-relay"))
+    record = to_json(mf.read(folder))
+    (folder / "manifest.json.xz").unlink()
+    mark = record["marks"][0]
+    assert mark["gtid_executed"] != mark["gtid_retrieved"]
+    mark["gtid_retrieved"] = mark["gtid_executed"]
+    (folder / "manifest.json").write_text(json.dumps(record), "utf-8")
+    problems = [finding.problem for finding in verify(folder)]
+    assert problems[0].startswith("mark closed: gtid_retrieved is 80808080-")
+    assert len(problems) == 1
 
 
 def test_a_bad_checksum_is_found_whatever_the_manifest_says(folder: Path) -> None:

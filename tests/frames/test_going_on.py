@@ -45,13 +45,13 @@ def ways(source: Any) -> str:
     """How a log is read: F from the file as it lies, p in packs."""
     stretches = [w.stretch for w in bk.open(source, on_damage="report").reading().windows()]
     outer = [s for s in stretches if s is not None and s.outer is None]
-    return "".join(k for k, _ in groupby("F" if s.spots is None else "p" for s in outer))
+    return "".join(k for k, _ in groupby("F" if s.raws is None else "p" for s in outer))
 
 
 def packed(source: Any) -> list[int]:
     """The offsets of the events that came in packs."""
     stretches = [w.stretch for w in bk.open(source, on_damage="report").reading().windows()]
-    found = [s.positions.tolist() for s in stretches if s is not None and s.spots is not None]
+    found = [s.positions.tolist() for s in stretches if s is not None and s.raws is not None]
     return [pos for positions in found for pos in positions]
 
 

@@ -237,7 +237,7 @@ def test_there_are_fifty_calls() -> None:
 # What numpy says of a column without a value, and of the largest doubles; and pandas of itself.
 @pytest.mark.filterwarnings("ignore:.*(Mean of empty slice|encountered in):RuntimeWarning")
 @pytest.mark.filterwarnings("ignore:(Datetime|Timedelta)Array.__init__:FutureWarning")
-@pytest.mark.slow
+@pytest.mark.sampled(0, 1)
 @pytest.mark.parametrize(("cell", "scenario"), CASES)
 def test_everyday_calls(cell: str, scenario: str) -> None:
     failed = []

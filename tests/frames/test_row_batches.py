@@ -43,7 +43,7 @@ def series() -> Iterator[tuple[str, list[str]]]:
 ALL = dict(series())
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(3, 24)
 @pytest.mark.parametrize("name", ALL)
 def test_every_log(name: str) -> None:
     for mode in MODES:

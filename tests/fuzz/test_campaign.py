@@ -50,6 +50,7 @@ def with_xid(data: bytes) -> None:
 
 
 @pytest.mark.parametrize("name", ["log_audit", "log_undo", "log_state", "log_explain"])
+@pytest.mark.slow
 def test_a_slice(name: str, make: Make) -> None:
     campaign = make(TARGETS[name])
     assert campaign.run(runs=120) == 0, campaign.record.faults

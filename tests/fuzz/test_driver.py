@@ -78,6 +78,7 @@ def test_an_input_that_takes_too_long_is_told(tmp_path: Path) -> None:
     assert list((tmp_path / "metadata").glob("crash-*"))
 
 
+@pytest.mark.slow
 def test_targets_are_listed() -> None:
     done = run("--list")
     assert done.returncode == 0 and "query" in done.stdout.split()

@@ -120,7 +120,7 @@ def plain(name: str) -> bytes:
     return join(Pieces(parts, HEADER, checksums=False))
 
 
-@pytest.mark.slow
+@pytest.mark.sampled(0, 1)
 @pytest.mark.parametrize(
     "name", ["5.7-row-full/crash/binlog.000002", "8.0-row-full/crash/binlog.000002"]
 )

@@ -72,7 +72,7 @@ def _loaded() -> None:
     read_all(seeds.logs()["8.0-row-full/crash/binlog.000002"])
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.sampled(1, 6)
 @pytest.mark.parametrize("code", TYPES, ids=event_type_name)
 def test_no_field_of_an_event_allocates(code: int) -> None:
     """The event is the smallest of its type, behind the table maps of its log."""

@@ -20,7 +20,7 @@ LOGS = sorted(
 )[::4]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(2, 4)
 @pytest.mark.filterwarnings("ignore::binlogkit.errors.UnmetWarning")  # not every log has the table
 @pytest.mark.parametrize("on_damage", ["stop", "report"])
 @pytest.mark.parametrize("broken", [False, True])
@@ -46,7 +46,7 @@ def _broken(path: Path, share: float) -> bytes:
     return bytes(data)
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.sampled(0, 6)
 @pytest.mark.parametrize("path", LOGS[::3], ids=lambda path: path.parent.parent.name)
 @pytest.mark.parametrize("on_damage", ["stop", "report"])
 def test_audit_and_verify_agree(on_damage: str, path: Path) -> None:

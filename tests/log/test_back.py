@@ -31,7 +31,7 @@ def agree(one: list[dict[str, str]], other: list[dict[str, str]]) -> bool:
     return not left
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(0, 2)
 @pytest.mark.parametrize("cell, scenario", CASES)
 def test_back_is_where_forth_was(cell: str, scenario: str) -> None:
     """By position, by GTIDs and by time, from the end and from the middle."""

@@ -65,6 +65,7 @@ def logs(server: Server, first: str, folder: Path) -> bk.Log:
 
 
 @pytest.mark.parametrize("how", DUMPS)
+@pytest.mark.sampled(6, 6)
 def test_a_dump_and_what_came_after_and_before_it(
     server: Server, how: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -94,6 +95,7 @@ def test_a_dump_and_what_came_after_and_before_it(
 
 
 @pytest.mark.parametrize("how", DUMPS)
+@pytest.mark.sampled(3, 3)
 def test_every_type(server: Server, how: str, tmp_path: Path) -> None:
     """The story of the golden logs, dumped in its middle."""
     run(server, (f"DROP DATABASE IF EXISTS {DATABASE}",))

@@ -118,6 +118,7 @@ def complaints(server: Server, log: bk.Log, notes: Counter[str], **base: object)
 
 @pytest.mark.parametrize("image", ["FULL", "MINIMAL"])
 @pytest.mark.parametrize("how", [(), ("--hex-blob", "--skip-extended-insert")])
+@pytest.mark.sampled(7, 7)
 def test_a_dump_and_what_came_after_it(
     server: Server, how: tuple[str, ...], image: str, tmp_path: Path
 ) -> None:

@@ -24,7 +24,7 @@ from tests.truth.truth_checks import judge_state
 
 pytestmark = pytest.mark.server
 
-HISTORIES = int(os.environ.get("BINLOGKIT_HISTORIES", "3"))
+HISTORIES = int(os.environ.get("BINLOGKIT_HISTORIES", "1"))
 STATEMENTS = 60
 TABLES = (
     "CREATE TABLE u.p (id INT PRIMARY KEY, code CHAR(4) CHARSET ascii, n INT, UNIQUE (code, n))",

@@ -78,6 +78,7 @@ def server() -> Iterator[Server]:
 
 @pytest.mark.parametrize("image", ["FULL", "MINIMAL"])
 @pytest.mark.parametrize("case", range(len(CASES)))
+@pytest.mark.sampled(17, 17)
 def test_what_was_done_since_is_told_with_why(
     server: Server, tmp_path: Path, image: str, case: int
 ) -> None:

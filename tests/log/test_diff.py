@@ -50,7 +50,7 @@ def told(found: Any) -> Counter[Any]:
     return rows
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(0)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_the_difference_of_two_selects(case: golden.GoldenCase) -> None:
     log = bk.open([str(path) for path in case.binlogs])

@@ -21,14 +21,18 @@ def unlogged(found: bk.Verification) -> list[str]:
     return [f.found for f in found.findings if f.code == "unlogged_change"]
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(12, 24)
 @pytest.mark.parametrize("story", STORIES, ids=lambda path: "/".join(path.parts[-2:]))
 def test_golden_logs(story: Path) -> None:
     """One story has a row that was inserted with sql_log_bin=0, and is deleted later."""
     found = bk.open(story, on_damage="report").verify(images=True)
     row = "stmts.untraced id=2: it is there, although it was never inserted"
     planted = story.name == "statements" and "row" in story.parent.name
-    assert unlogged(found) == [row] * planted
+    told = unlogged(found)
+    if story.name == "cascades" and not story.parent.name.startswith("9-"):
+        assert told and all("a foreign key's cascade may have done it" in text for text in told)
+        return
+    assert told == [row] * planted
 
 
 def test_what_was_compared_is_told() -> None:

@@ -89,6 +89,7 @@ def unlogged(found: bk.Verification) -> list[Any]:
 
 
 @pytest.mark.parametrize("name", STORIES)
+@pytest.mark.sampled(17, 17)
 def test_a_change_outside_the_log(server: Server, name: str, tmp_path: Path) -> None:
     """Found with row and values; the state is what SELECT shows, and is not determined."""
     before, shows, columns = STORIES[name]
@@ -175,6 +176,7 @@ KEYLESS: dict[str, tuple[str, str, bool]] = {
 
 @pytest.mark.parametrize("image", ["FULL", "MINIMAL", "NOBLOB"])
 @pytest.mark.parametrize("name", KEYLESS)
+@pytest.mark.sampled(31, 31)
 def test_a_table_without_a_key(server: Server, name: str, image: str, tmp_path: Path) -> None:
     """How many equal rows there are is counted, so that one too many shows."""
     before, shows, shown = KEYLESS[name]

@@ -50,7 +50,7 @@ def places(records: Any) -> list[tuple[Any, ...]]:
     return [(r["pos"], r["row"], r["op"], r["before"], r["after"]) for r in records]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(0)
 @pytest.mark.parametrize(
     "table", ["pk", "pk_auto", "pk_text", "pk_bytes", "composite", "unique_nn"]
 )
@@ -77,6 +77,7 @@ def test_every_key_of_a_table(table: str) -> None:
 
 
 @pytest.mark.parametrize("table", ["pk", "pk_auto", "pk_text", "composite", "unique_nn"])
+@pytest.mark.slow
 def test_minimal_images_are_completed(table: str) -> None:
     """The same story in both: what an image leaves out is as the change before left it."""
     full, minimal = (bk.open(case.binlogs[0]) for case in (FULL, MINIMAL))
@@ -123,6 +124,7 @@ def test_tables_without_a_key() -> None:
         log.life("keyed.pk", 1, key_columns=["nothing"])
 
 
+@pytest.mark.slow
 def test_what_passed_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """With more changes than are kept, a row that had another key before is looked for again."""
     log = bk.open(FULL.binlogs[0])
@@ -138,6 +140,7 @@ def test_what_passed_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
                 assert places(log.life(name, key).records()) == expected, key
 
 
+@pytest.mark.slow
 def test_ddl_between() -> None:
     """What happened to the table from the row's first change on."""
     case = golden.case("8.0-row-full", "ddl")
@@ -173,7 +176,7 @@ def test_a_renamed_table_is_the_same_in_a_reading_of_its_own() -> None:
     assert {r["db"] for r in life.records()} == {"evolve", "evolve2"}
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(0, 4)
 @pytest.mark.parametrize("cell", ["8.0-row-full", "5.7-row-minimal", "8.0-row-compressed"])
 @pytest.mark.parametrize("scenario", ["ddl", "keys", "transactions"])
 def test_a_life_ends_where_the_state_is(cell: str, scenario: str) -> None:

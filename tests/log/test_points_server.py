@@ -113,6 +113,7 @@ def test_a_life_is_what_selects_saw(server: Server, image: str, tmp_path: Path) 
     assert other.count(("insert", 2)) == 1 and other.count(("insert", 1)) == 1
 
 
+@pytest.mark.sampled(4, 4)
 @pytest.mark.parametrize("image", ["FULL", "MINIMAL"])
 def test_a_diff_is_that_of_two_selects(server: Server, image: str, tmp_path: Path) -> None:
     log, seen = run(server, image, tmp_path)

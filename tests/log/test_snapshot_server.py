@@ -99,6 +99,7 @@ def all_character_sets(server: Server) -> str:
     return "u.cs"
 
 
+@pytest.mark.sampled(4, 4)
 @pytest.mark.parametrize("image", ["FULL", "MINIMAL"])
 def test_every_type_and_what_came_after(
     server: Server, url: str, image: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -171,6 +172,7 @@ def writing(server: Server, writers: int) -> Iterator[None]:
     assert not errors
 
 
+@pytest.mark.sampled(4, 4)
 @pytest.mark.parametrize("lock", ["tables", "global"])
 def test_while_writers_write(server: Server, url: str, lock: str, tmp_path: Path) -> None:
     """Transactions that are in the log and not yet committed by their engine, as a slow disk has

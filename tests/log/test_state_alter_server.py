@@ -169,6 +169,7 @@ def _differences(
 
 
 @pytest.mark.parametrize("story", STORIES)
+@pytest.mark.sampled(17, 17)
 def test_rows_after_an_alter(server: Server, story: str, tmp_path: Path) -> None:
     notes: Counter[str] = Counter()
     assert _differences(server, STORIES[story], tmp_path, notes) == []

@@ -19,11 +19,12 @@ DATA = Path(__file__).parents[1] / "_data"
 STORIES = (
     "5.7-row-no-gtid/transactions",
     "8.0-row-minimal/keys",
+    pytest.param("8.0-row-full/ddl", marks=pytest.mark.slow),
     *(
-        pytest.param(story, marks=pytest.mark.slow)
+        pytest.param(story, marks=[pytest.mark.slow, pytest.mark.campaign])
         for story in (
             "8.0-row-full/transactions", "8.0-row-compressed/statements",
-            "5.7-mixed-full/statements", "8.0-row-full/ddl",
+            "5.7-mixed-full/statements",
         )
     ),
 )  # fmt: skip
@@ -57,7 +58,7 @@ def points(log: bk.Log, count: int) -> list[dict[str, Any]]:
     return found
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.sampled(0)
 @pytest.mark.parametrize("story", STORIES)
 def test_of_one_reading_as_of_two(story: str, monkeypatch: pytest.MonkeyPatch) -> None:
     log = bk.open(files(story), on_damage="report")

@@ -45,6 +45,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[Server]:
 
 
 @pytest.mark.parametrize("number", range(len(CASES)))
+@pytest.mark.sampled(11, 11)
 def test_keys_that_the_log_does_not_tell_of(server: Server, number: int, tmp_path: Path) -> None:
     child, done, acts = CASES[number]
     story = Story(server, tmp_path, f"keys{number}")

@@ -4,7 +4,7 @@ A generated history is undone in part on the server that ran it. Against that st
 real mysqlbinlog reads the log of the same history without the transactions that the script took
 back, and the server applies the rest. The replay has MINIMAL images, so that an update sets nothing
 but what it changed. ``BINLOGKIT_HISTORIES`` says how many histories of each kind; a campaign is
-``BINLOGKIT_HISTORIES=90 pytest -m "" tests/log/test_undo_replay_server.py``.
+``BINLOGKIT_CAMPAIGNS=1 BINLOGKIT_HISTORIES=90 pytest tests/log/test_undo_replay_server.py``.
 """
 
 from __future__ import annotations
@@ -124,6 +124,7 @@ def replayed(cursor: Any, log: Path, without: list[str], *, logged: bool) -> dic
 @pytest.mark.parametrize("mode", ["skip", "cascade"])
 @pytest.mark.parametrize("image", ["FULL", "MINIMAL"])
 @pytest.mark.parametrize("seed", range(HISTORIES))
+@pytest.mark.sampled(7, 7)
 def test_some_transactions(
     server: Server, image: str, mode: str, seed: int, tmp_path: Path
 ) -> None:
@@ -134,6 +135,7 @@ def test_some_transactions(
 @pytest.mark.parametrize("mode", ["skip", "cascade"])
 @pytest.mark.parametrize("image", ["FULL", "MINIMAL"])
 @pytest.mark.parametrize("seed", range(HISTORIES))
+@pytest.mark.sampled(7, 7)
 def test_among_triggers(server: Server, image: str, mode: str, seed: int, tmp_path: Path) -> None:
     """What triggers wrote is in the log, as of the transactions that set them off."""
     assert _refused(server, image, mode, seed, tmp_path, "triggers") == set()
@@ -142,6 +144,7 @@ def test_among_triggers(server: Server, image: str, mode: str, seed: int, tmp_pa
 @pytest.mark.parametrize("mode", ["skip", "cascade"])
 @pytest.mark.parametrize("image", ["FULL", "MINIMAL"])
 @pytest.mark.parametrize("seed", range(HISTORIES))
+@pytest.mark.sampled(7, 7)
 def test_among_ddl(
     server: Server, image: str, mode: str, seed: int, tmp_path: Path, refusals: Counter[str]
 ) -> None:

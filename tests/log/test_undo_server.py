@@ -324,6 +324,7 @@ GUARDED = (
         ("UPDATE p SET id = 5 WHERE id = 4", "INSERT INTO o VALUES (1, 5)"),
     ],
 )
+@pytest.mark.sampled(13, 13)
 def test_later_rows_that_would_go_along(
     server: Server, tmp_path: Path, chosen: str, later: str, logged: bool
 ) -> None:

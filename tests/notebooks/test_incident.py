@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
-import os
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,17 +10,14 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import pytest
-from nbclient import NotebookClient
 
-import binlogkit
-import binlogkit_fixtures
 from binlogkit_fixtures import golden
 from binlogkit_fixtures.manifest import MarkPoint, Table
 from binlogkit_fixtures.scenarios.incident import BAD_STATEMENT
 from binlogkit_fixtures.servers import ServerSpec, start
 from binlogkit_fixtures.truth import read_tables
+from tests.notebooks.executing import Run, executed
 
 pytestmark = pytest.mark.notebook
 
@@ -31,8 +26,6 @@ NOTEBOOK = ROOT / "notebooks" / "incident.ipynb"
 TABLE = "shop.orders"
 CELLS = ["8.0-row-full", "5.7-row-full"]
 PNG = b"\x89PNG\r\n\x1a\n"
-_SOURCES = {str(Path(p.__path__[0]).parent) for p in (binlogkit, binlogkit_fixtures)}
-_nbformat: Any = nbformat  # its functions have no types
 _PER_CELL = 60  # seconds; the whole notebook takes a few
 
 #: Run behind the notebook's own cells: what these left behind, as JSON.
@@ -70,19 +63,6 @@ print(json.dumps({
     "text only": len(text_dml),
 }))
 """
-
-
-@dataclass(frozen=True)
-class Run:
-    """An executed notebook: ``found`` is what its cells left behind (the probe's keys)."""
-
-    notebook: nbformat.NotebookNode
-    found: dict[str, Any]
-
-    def outputs(self, kind: str) -> list[Any]:
-        """The outputs of all cells that have data of a MIME type, or are a stream of a name."""
-        outputs = [o for cell in self.notebook.cells for o in cell.get("outputs", [])]
-        return [o for o in outputs if kind in o.get("data", {}) or o.get("name") == kind]
 
 
 @dataclass(frozen=True)
@@ -128,20 +108,8 @@ def execute(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Run]:
     """Execute the notebook with environment variables, in an empty folder."""
 
     def run(**variables: str) -> Run:
-        notebook = _nbformat.read(NOTEBOOK, as_version=4)
-        notebook.cells.append(_nbformat.v4.new_code_cell(_PROBE))
         folder = tmp_path_factory.mktemp("notebook")
-        path = [*_SOURCES, *filter(None, [os.environ.get("PYTHONPATH")])]
-        own = {"PYTHONPATH": os.pathsep.join(path), "IPYTHONDIR": str(folder / ".ipython")}
-        client = NotebookClient(
-            notebook,
-            timeout=_PER_CELL,
-            kernel_name="python3",
-            resources={"metadata": {"path": str(folder)}},
-        )
-        client.execute(env={**os.environ, **own, **variables})
-        probe = notebook.cells.pop()
-        return Run(notebook, json.loads("".join(o.text for o in probe.outputs)))
+        return executed(NOTEBOOK, folder, _PROBE, _PER_CELL, **variables)
 
     return run
 

@@ -31,7 +31,7 @@ def notebook(request: pytest.FixtureRequest) -> Path:
 
 
 def test_there_is_a_notebook() -> None:
-    assert [path.name for path in NOTEBOOKS] == ["incident.ipynb"]
+    assert [path.name for path in NOTEBOOKS] == ["cache.ipynb", "incident.ipynb", "platform.ipynb"]
 
 
 def test_it_is_committed_as_written_not_as_run(notebook: Path) -> None:
@@ -62,10 +62,12 @@ def test_its_prose_states_no_numbers(notebook: Path) -> None:
 
 
 def test_the_how_to_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its Python blocks, one after another, on the incident's log."""
+    """Its Python blocks, one after another, on the incident's log, beside the golden ones."""
     case = golden.case("8.0-row-full", "incident")
     for log in case.binlogs:
         shutil.copy(log, tmp_path)
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "_data").symlink_to(golden.case("8.0-row-full", "keys").path.parents[1])
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", HOW_TO.read_text("utf-8"), re.DOTALL)
     assert len(blocks) > 5

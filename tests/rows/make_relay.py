@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from binlogkit_fixtures.servers import ServerSpec, start
+from binlogkit_fixtures.servers.replication import follow
 
 HERE = Path(__file__).parent / "_data" / "5.6.24-relay"
 COMMON = {
@@ -24,14 +25,7 @@ REPLICA = {
 def main() -> None:
     spec = ServerSpec("5.6", COMMON)
     with start(spec) as source, start(ServerSpec("5.6", COMMON | REPLICA)) as replica:
-        source.query("CREATE USER 'r'@'%' IDENTIFIED BY 'pw'")
-        source.query("GRANT REPLICATION SLAVE ON *.* TO 'r'@'%'")
-        replica.query(
-            f"CHANGE MASTER TO MASTER_HOST = '127.0.0.1', MASTER_PORT = {source.port}, "
-            "MASTER_USER = 'r', MASTER_PASSWORD = 'pw', MASTER_LOG_POS = 4, "
-            f"MASTER_LOG_FILE = '{source.binlog_names()[0]}'"
-        )
-        replica.query("START SLAVE")
+        follow(replica, source, at=(source.binlog_names()[0], 4))
         source.query("CREATE DATABASE truth")
         source.query("CREATE TABLE truth.t (id INT PRIMARY KEY, s VARCHAR(200))")
         for k in range(2):
@@ -41,8 +35,8 @@ def main() -> None:
         replica.query(f"SELECT MASTER_POS_WAIT('{file}', {pos}, 30)")
         replica.query("STOP SLAVE")
         HERE.mkdir(parents=True, exist_ok=True)
-        for name in replica.read_file("relay.index").decode().split()[1:6]:
-            replica.copy_binlog(name.removeprefix("./"), HERE).chmod(0o644)
+        for name in replica.relay_log_names()[1:6]:
+            replica.copy_binlog(name, HERE).chmod(0o644)
 
 
 if __name__ == "__main__":

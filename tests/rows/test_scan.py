@@ -68,7 +68,7 @@ class Scanned:
             self.stretches += 1
             self.largest = max(self.largest, len(stretch.data))
             self.places += events_of(stretch)
-            self.packed += stretch.positions.tolist() if stretch.spots is not None else []
+            self.packed += stretch.positions.tolist() if stretch.raws is not None else []
 
 
 def events_of(stretch: Stretch) -> list[tuple[int, int, int]]:

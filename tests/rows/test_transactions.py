@@ -18,19 +18,22 @@ def case_id(case: GoldenCase) -> str:
     return f"{case.cell}-{case.scenario}"
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(4, 24)
 @pytest.mark.parametrize("case", CASES, ids=case_id)
 def test_every_gtid_is_one_transaction(case: GoldenCase) -> None:
     records = list(bk.open([str(p) for p in case.binlogs]).transaction_records())
     gtids = [r["gtid"] for r in records if r["gtid"]]
     assert len(gtids) == len(set(gtids))
-    executed = GtidSet.parse(case.manifest.marks[-1].gtid_executed)
+    told = case.manifest.marks[
+        -1
+    ].gtid_retrieved  # of relay logs: they lack what their server did itself
+    executed = GtidSet.parse(case.manifest.marks[-1].gtid_executed if told is None else told)
     marked = {g for g in gtids if g in executed}
     assert len(marked) == executed.count()
     assert [r["tx"] for r in records] == list(range(len(records)))
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(8, 24)
 @pytest.mark.parametrize("case", CASES, ids=case_id)
 def test_row_counts_are_those_of_the_rows(case: GoldenCase) -> None:
     log = bk.open([str(p) for p in case.binlogs])

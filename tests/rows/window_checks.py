@@ -99,7 +99,7 @@ def _take(window: Window, seen: Seen) -> None:
         return
     entries, looked = stretch.entries, {item.i: item for item in window.looked}
     assert list(looked) == sorted(looked) and max(looked, default=0) < len(entries) > 0
-    if stretch.spots is not None:
+    if stretch.raws is not None:
         seen.packed += stretch.positions.tolist()
     places = zip(stretch.positions, stretch.ends, stretch.inners, stretch.sizes, strict=True)
     for i, (pos, end_pos, inner, size) in enumerate(places):
@@ -190,5 +190,5 @@ def ways(source: Any, **options: Any) -> str:
     reading = bk.open(source, on_damage="report", **options).reading()
     outer = [w.stretch for w in reading.windows() if w.stretch is not None]
     return "".join(
-        k for k, _ in groupby("F" if s.spots is None else "p" for s in outer if s.outer is None)
+        k for k, _ in groupby("F" if s.raws is None else "p" for s in outer if s.outer is None)
     )

@@ -11,7 +11,7 @@ import pytest
 import binlogkit as bk
 from binlogkit.errors import InputError
 from binlogkit_fixtures.clock import start_server
-from binlogkit_fixtures.matrix import cell
+from binlogkit_fixtures.matrices import cell
 from binlogkit_fixtures.servers import Server
 from binlogkit_fixtures.servers.mysqlbinlog import ensure
 

@@ -47,6 +47,7 @@ def test_positions_join(log: bytes) -> None:
     assert {e.checksum for e in events} == {"ok"}
 
 
+@pytest.mark.slow
 def test_a_log_cut_at_every_byte_delivers_what_is_whole(log: bytes) -> None:
     log = log[: boundaries(log)[40]]
     whole = read(log)

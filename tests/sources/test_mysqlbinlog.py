@@ -16,7 +16,7 @@ import pytest
 
 from binlogkit.errors import OracleError
 from binlogkit.sources import mysqlbinlog
-from binlogkit.sources.mysqlbinlog import SETTING, Mysqlbinlog, find, read
+from binlogkit.sources.mysqlbinlog import SETTING, Mysqlbinlog, find, read, read_blocks
 
 DATA = Path(__file__).parents[1] / "_data"
 LOG = DATA / "8.0-row-full" / "transactions" / "binlog.000002"
@@ -98,6 +98,16 @@ def test_lines_come_as_they_are_printed() -> None:
     assert next(lines) == b"first\n"
     lines.close()  # type: ignore[attr-defined]
     assert time.monotonic() - started < 30
+
+
+def test_blocks_are_the_same_text() -> None:
+    script = "import sys; sys.stdout.buffer.write(b'a' * 300000 + b'\\n' + b'b'); sys.exit(3)"
+    blocks = read_blocks("log", using=python(script))
+    found = b""
+    with pytest.raises(OracleError, match="exit status 3"):
+        for block in blocks:
+            found += block
+    assert found == b"a" * 300000 + b"\nb"
 
 
 def test_what_is_passed() -> None:

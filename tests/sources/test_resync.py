@@ -400,6 +400,7 @@ def test_every_sound_event_is_delivered_and_nothing_else(
 @example([("garbage", 71, random.Random(4).randbytes(64), 4)])
 @example([("garbage", 71, random.Random(4).randbytes(512), 4)])
 @example([("garbage", 71, random.Random(4).randbytes(4096), 4)])
+@example([("flip", 8, b"\xd8", 4), ("copy", 67, bytes(90), 467)])  # a START_EVENT_V3 is made up
 def test_several_damages(many: list[tuple[str, int, bytes, int]]) -> None:
     """Nothing is invented, and all bytes are either delivered or quarantined."""
     damaged = LOG

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import binlogkit as bk
+from binlogkit.frames.fields.ledger import INDEX
 from binlogkit.log.index import Index
 from binlogkit.sources.carriers import Carrier
 from binlogkit.spark import index
@@ -46,6 +47,11 @@ def test_tasks_make_the_index_and_the_driver_reads_through_it(
     ).sort_by(order)
     frame = spark.read.format("binlog").option("index", str(out)).load(logs)
     assert frame.count() == bk.open(logs).rows(engine="pyarrow").num_rows
+    for name in INDEX:
+        assert spark.read.parquet(str(out / name)).count() == Index(out).table(name).num_rows
+    read = spark.read.format("binlog").options(index=str(out), table="keyed.pk", where="id=1")
+    rows = bk.open(logs).rows("keyed.pk", where="id=1", engine="pyarrow")
+    assert read.load(logs).count() == rows.num_rows > 0
 
 
 def test_relay_logs_that_go_on_belong_together(spark: SparkSession, tmp_path: Path) -> None:

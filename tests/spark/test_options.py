@@ -84,7 +84,7 @@ def test_paths_arrive_alone_or_as_a_json_list(
     ("options", "message"),
     [
         ({}, "no log is named"),
-        ({"tabel": "a.b"}, "no option 'tabel'; it has charset, duplicates, excludeTable"),
+        ({"tabel": "a.b"}, "no option 'tabel'; it has base, charset, duplicates, excludeTable"),
         ({"pathGlobFilter": "*.0"}, "no option 'pathGlobFilter'"),
         ({"start_time": "2024-01-01", "starttime": "2024-01-01"}, "startTime is given twice"),
         ({"op": "upsert"}, "op is one of insert, update, delete, not upsert"),

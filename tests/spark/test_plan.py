@@ -287,6 +287,7 @@ def test_relay_logs_that_go_on_inside_a_transaction_are_one_split(tmp_path: Path
     assert records(plan) == rows(names)
 
 
+@pytest.mark.slow
 def test_what_a_task_is_sent_does_not_grow_with_the_logs() -> None:
     """The scan goes to every task, and a split to its own: with what its log touches."""
     case = golden.case("8.0-row-full", "ddl")

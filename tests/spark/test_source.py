@@ -36,8 +36,9 @@ def collected(frame: DataFrame) -> list[dict[str, Any]]:
     return [row.asDict(recursive=True) for row in frame.collect()]
 
 
-def test_every_row_of_the_golden_set_is_the_logs(spark: SparkSession) -> None:
-    paths = [path for case in golden.cases() for path in case.binlogs]
+@pytest.mark.parametrize("each", [3, pytest.param(1, marks=pytest.mark.campaign)])
+def test_every_row_of_the_golden_set_is_the_logs(spark: SparkSession, each: int) -> None:
+    paths = [path for case in golden.cases() for path in case.binlogs][::each]
     want = rows_of(bk.open([str(path) for path in paths]))
     frame = load(spark, paths)
     assert frame.columns == want.column_names
@@ -45,11 +46,13 @@ def test_every_row_of_the_golden_set_is_the_logs(spark: SparkSession) -> None:
     assert collected(frame) == want.to_pylist()
 
 
-def test_large_logs_are_several_partitions(spark: SparkSession) -> None:
-    paths = [path for case in golden.cases() for path in case.binlogs][::5]
+@pytest.mark.parametrize("each", [5, pytest.param(2, marks=pytest.mark.campaign)])
+def test_large_logs_are_several_partitions(spark: SparkSession, each: int) -> None:
+    logs = (path for case in golden.cases() for path in case.binlogs)
+    paths = [path for path in logs if path.stat().st_size > 9000][::each]
     want = rows_of(bk.open([str(path) for path in paths]))
     frame = load(spark, paths, splitBytes="3000")
-    assert frame.rdd.getNumPartitions() > 2 * len(paths)
+    assert frame.rdd.getNumPartitions() > 1.5 * len(paths)  # some are one large transaction
     assert collected(frame) == want.to_pylist()
 
 

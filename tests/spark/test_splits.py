@@ -61,7 +61,7 @@ def carried(log: bk.Log, table: str, schema: pa.Schema) -> pa.Table:
     return pa.Table.from_batches(batches, schema)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(3, 6)
 @pytest.mark.parametrize(("cell", "scenario"), SERIES)
 def test_every_table_of_a_log_in_splits_of_any_size(cell: str, scenario: str) -> None:
     case = golden.case(cell, scenario)

@@ -45,7 +45,7 @@ def flushed(server: Any, folder: Path) -> Path:
 def kernel_alone(log: bk.Log) -> list[bk.Batch]:
     """The batches of a log, every event and cell of which the kernel must read itself."""
     for window in log.reading().windows():
-        assert window.stretch is None or window.stretch.spots is None, "not read as it lies"
+        assert window.stretch is None or window.stretch.raws is None, "not read as it lies"
         for schema in filter(None, window.schemas):
             for column in table_plan(schema, window.server_version).columns:
                 assert column.kind != "bad"

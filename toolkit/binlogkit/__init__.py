@@ -15,15 +15,19 @@ if TYPE_CHECKING:
     from binlogkit import errors as errors
     from binlogkit.analyses import audit as audit
     from binlogkit.analyses import conformance as conformance
+    from binlogkit.analyses import logging_rules as logging_rules
     from binlogkit.analyses import point_in_time as point_in_time
+    from binlogkit.analyses import row_image as row_image
     from binlogkit.analyses import undo as undo
     from binlogkit.events.gtid_set import GtidSet as GtidSet
+    from binlogkit.livestate.live import live as live
     from binlogkit.log import Batch as Batch
     from binlogkit.log import Log as Log
     from binlogkit.log import open_log as open
     from binlogkit.log.capture import capture as capture
     from binlogkit.log.explain import Explanation as Explanation
     from binlogkit.log.follow import follow as follow
+    from binlogkit.log.index.touched import touched as touched
     from binlogkit.log.opening import explain as explain
     from binlogkit.log.opening import index as index
     from binlogkit.log.opening import verify as verify
@@ -47,11 +51,15 @@ __all__ = [
     "explain",
     "follow",
     "index",
+    "live",
+    "logging_rules",
     "open",
     "plot",
     "point_in_time",
+    "row_image",
     "snapshot",
     "sql",
+    "touched",
     "undo",
     "verify",
 ]
@@ -69,11 +77,15 @@ _HOMES = {
     "explain": ("binlogkit.log.opening", "explain"),
     "follow": ("binlogkit.log.follow", "follow"),
     "index": ("binlogkit.log.opening", "index"),
+    "live": ("binlogkit.livestate.live", "live"),
+    "logging_rules": ("binlogkit.analyses.logging_rules", None),
     "open": ("binlogkit.log", "open_log"),
     "plot": ("binlogkit.reports.plots", None),
     "point_in_time": ("binlogkit.analyses.point_in_time", None),
+    "row_image": ("binlogkit.analyses.row_image", None),
     "snapshot": ("binlogkit.log.snapshot", "snapshot"),
     "sql": ("binlogkit.reports.sql", None),
+    "touched": ("binlogkit.log.index.touched", "touched"),
     "undo": ("binlogkit.analyses.undo", None),
     "verify": ("binlogkit.log.opening", "verify"),
 }

@@ -13,6 +13,7 @@
     │   └── MalformedEventError     a field claims what its event cannot hold
     │       └── ZeroTailError       nothing but zero bytes up to the end of the file
     ├── GapError                    an answer would stand over gaps in the log (exit status 1)
+    ├── UndeterminedError           rows kept up to date that the log does not determine (status 1)
     ├── SchemaError                 a table's schema is unknown, ambiguous or contradicts the log
     ├── LimitError                  a documented limit against hostile input was reached
     ├── ServerError                 a MySQL server refused, failed or went away
@@ -50,6 +51,7 @@ __all__ = [
     "SchemaError",
     "ServerError",
     "TruncatedEventError",
+    "UndeterminedError",
     "UnmetWarning",
     "UsageError",
     "WriteError",
@@ -199,6 +201,17 @@ class GapError(BinlogKitError):
 
     def __str__(self) -> str:
         return "; ".join(self.lines())
+
+
+class UndeterminedError(BinlogKitError):
+    """A table or a query kept up to date whose rows what was read does not determine.
+
+    ``what``: which one; ``reasons``: why, a sentence each.
+    """
+
+    def __init__(self, what: str, reasons: tuple[str, ...]) -> None:
+        self.what, self.reasons = what, reasons
+        super().__init__(f"{printable(what)}: {'; '.join(map(printable, reasons))}")
 
 
 class SchemaError(BinlogKitError):

@@ -1,1 +1,5 @@
-"""Golden binlogs of real servers as pytest fixtures; see plugin.py."""
+"""Golden binlogs of real servers for pytest; see plugin.py."""
+
+from binlogkit_pytest.same_rows import RowsDiffer, assert_same_rows
+
+__all__ = ["RowsDiffer", "assert_same_rows"]

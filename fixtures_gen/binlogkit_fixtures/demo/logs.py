@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from binlogkit.errors import BinlogKitError, OracleError
-from binlogkit_fixtures import golden, matrix
+from binlogkit_fixtures import golden, matrices
 from binlogkit_fixtures import manifest as mf
-from binlogkit_fixtures.capture import capture_matrix
+from binlogkit_fixtures.capture import How
 from binlogkit_fixtures.oracle import Oracle, find_oracle
 from binlogkit_fixtures.progress import progress_bar
+from binlogkit_fixtures.scenarios import load
 from binlogkit_fixtures.servers import choose_runner
+from binlogkit_fixtures.workers import capture_matrix
 
 __all__ = ["SCENARIOS", "Case", "Logs", "find_judge", "make_logs"]
 
@@ -64,25 +66,24 @@ def make_logs(out: Path, oracle: Oracle | None, runner: str) -> Logs:
     The golden logs are taken instead only where no server can be had at all: a runner that the
     user names must work.
     """
-    cells = matrix.select()
+    cells = matrices.select()
     asked = runner != "auto" or bool(os.environ.get("BINLOGKIT_RUNNER"))
     try:
         chosen = choose_runner(cells[0].spec(), runner)
         if out.exists():
             shutil.rmtree(out)
         with progress_bar(len(cells) * len(SCENARIOS)) as progress:
-            folders = capture_matrix(
-                [(cell, SCENARIOS) for cell in cells],
+            made = capture_matrix(
+                [(cell, [load(name) for name in SCENARIOS]) for cell in cells],
                 out,
-                runner=chosen,
-                oracle=oracle,
-                progress=progress,
+                How(chosen, oracle=oracle),
+                done=lambda captured: progress(captured.name),
             )
     except BinlogKitError as error:
         if asked:
             raise
         return Logs(tuple(_golden()), None, str(error))
-    return Logs(tuple(_case(folder) for folder in folders), chosen)
+    return Logs(tuple(_case(one.folder) for one in made if one.folder), chosen)
 
 
 def _case(folder: Path) -> Case:
@@ -92,7 +93,7 @@ def _case(folder: Path) -> Case:
 
 def _golden() -> Sequence[Case]:
     """The golden cases of the matrix that the demo plays."""
-    cells = {cell.name for cell in matrix.select()}
+    cells = {cell.name for cell in matrices.select()}
     return [
         Case(case.cell, case.scenario, case.path, case.binlogs)
         for case in golden.cases()

@@ -64,7 +64,8 @@ def _arrival(case: Case, landing: Any) -> Arrival:
     counted = transactions["tx"].filter(committed).combine_chunks()
     for table in tables:
         name = parse_table_name(table)
-        mine = landing.histories([(name.db, name.table)]).changes[name.db, name.table]
+        own = name.db, name.table
+        mine = landing.histories([own], whole=True).changes[own]
         read = [one.batch for one in log.batches(table=table)]
         theirs = [batch.filter(pc.is_in(batch["tx"], counted)) for batch in read]
         counts["changes"] += sum(batch.num_rows for batch in mine)

@@ -1,9 +1,9 @@
---@ story Tables with every kind of key: primary, composite, unique not null, unique nullable, none
---@ story with duplicate rows, on text, on bytes, on a prefix. Updates that change the key, swap two
---@ story keys, shift all of them; REPLACE, INSERT IGNORE, ON DUPLICATE KEY; foreign keys that
---@ story cascade below the log; columns of BLOB kind beside keys, which noblob images leave out.
---@ databases keyed
---@ start 2024-05-03T08:00:00
+-- @ story Tables with every kind of key: primary, composite, unique not null, unique nullable, none
+-- @ story with duplicate rows, on text, on bytes, on a prefix. Updates that change the key, swap two
+-- @ story keys, shift all of them; REPLACE, INSERT IGNORE, ON DUPLICATE KEY; foreign keys that
+-- @ story cascade below the log; columns of BLOB kind beside keys, which noblob images leave out.
+-- @ databases keyed
+-- @ start 2024-05-03T08:00:00
 CREATE DATABASE keyed CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci;
 CREATE TABLE keyed.pk (id INT PRIMARY KEY, name VARCHAR(20), body TEXT, data BLOB);
 CREATE TABLE keyed.pk_auto (id INT UNSIGNED AUTO_INCREMENT PRIMARY KEY, name VARCHAR(20) DEFAULT 'none', body TEXT);
@@ -21,7 +21,7 @@ CREATE TABLE keyed.pk_odd (`a ``key``` INT, `ключ` VARCHAR(10), `select` INT
 CREATE TABLE keyed.parent (id INT PRIMARY KEY, name VARCHAR(20));
 CREATE TABLE keyed.child (id INT PRIMARY KEY, parent_id INT, val INT, FOREIGN KEY (parent_id) REFERENCES keyed.parent (id) ON DELETE CASCADE ON UPDATE CASCADE);
 CREATE TABLE keyed.orphan (id INT PRIMARY KEY, parent_id INT, FOREIGN KEY (parent_id) REFERENCES keyed.parent (id) ON DELETE SET NULL ON UPDATE SET NULL);
---@ mark created
+-- @ mark created
 
 INSERT INTO keyed.pk VALUES (1, 'one', 'first', x'01'), (2, 'two', 'second', x'0200'), (3, 'three', NULL, NULL), (4, NULL, '', '');
 INSERT INTO keyed.pk (id) VALUES (5);
@@ -43,7 +43,7 @@ INSERT INTO keyed.pk_odd VALUES (1, 'один', 1), (2, 'один', 2), (1, 'д�
 INSERT INTO keyed.parent VALUES (1, 'p1'), (2, 'p2'), (3, 'p3'), (4, 'p4');
 INSERT INTO keyed.child VALUES (1, 1, 10), (2, 1, 11), (3, 2, 20), (4, 3, 30);
 INSERT INTO keyed.orphan VALUES (1, 1), (2, 2), (3, 4);
---@ mark inserted
+-- @ mark inserted
 
 UPDATE keyed.pk SET name = 'uno' WHERE id = 1;
 UPDATE keyed.pk SET body = 'longer now', data = NULL WHERE id = 2;
@@ -62,7 +62,7 @@ UPDATE keyed.only_index SET name = 'X' WHERE val = 1;
 UPDATE keyed.pk_bytes SET v = x'FF00' WHERE k = x'620000000000';
 UPDATE keyed.pk_prefix SET val = 11 WHERE val = 1;
 UPDATE keyed.pk_odd SET `select` = `select` + 100 WHERE `ключ` = 'один';
---@ mark updated
+-- @ mark updated
 
 -- The key itself changes.
 UPDATE keyed.pk SET id = 10 WHERE id = 1;
@@ -73,17 +73,17 @@ UPDATE keyed.pk_text SET name = 'APPLE' WHERE name = 'apple';
 UPDATE keyed.pk_bytes SET k = x'0000000000FF' WHERE val = 3;
 UPDATE keyed.pk_prefix SET body = 'gamma' WHERE val = 2;
 UPDATE keyed.pk_odd SET `ключ` = 'три' WHERE `ключ` = 'два';
---@ mark key-changed
+-- @ mark key-changed
 -- Two keys are swapped.
 BEGIN;
 UPDATE keyed.pk SET id = -1 WHERE id = 2;
 UPDATE keyed.pk SET id = 2 WHERE id = 3;
 UPDATE keyed.pk SET id = 3 WHERE id = -1;
 COMMIT;
---@ mark key-swapped
+-- @ mark key-swapped
 -- All keys move on by one, from the last to the first.
 UPDATE keyed.pk SET id = id + 1 ORDER BY id DESC;
---@ mark keys-shifted
+-- @ mark keys-shifted
 
 REPLACE INTO keyed.pk VALUES (3, 'replaced', 'new body', x'FF');
 REPLACE INTO keyed.pk (id, name) VALUES (30, 'replace that inserts');
@@ -91,15 +91,15 @@ REPLACE INTO keyed.unique_two VALUES (1, 2, 1, 99);
 INSERT IGNORE INTO keyed.pk (id, name) VALUES (3, 'ignored'), (31, 'taken');
 INSERT INTO keyed.pk (id, name) VALUES (3, 'x'), (32, 'y') ON DUPLICATE KEY UPDATE name = CONCAT('again ', VALUES(name));
 INSERT INTO keyed.pk (id, name) VALUES (32, 'y') ON DUPLICATE KEY UPDATE name = name;
---@ mark replaced
+-- @ mark replaced
 
 -- Foreign keys: the children change below the log (up to 9.5).
 DELETE FROM keyed.parent WHERE id = 1;
 UPDATE keyed.parent SET id = 22 WHERE id = 2;
---@ fails 1452
+-- @ fails 1452
 INSERT INTO keyed.child VALUES (9, 999, 0);
 DELETE FROM keyed.parent WHERE id = 4;
---@ mark cascaded
+-- @ mark cascaded
 
 DELETE FROM keyed.pk WHERE id IN (4, 5);
 DELETE FROM keyed.composite WHERE tenant = 2;
@@ -110,14 +110,14 @@ DELETE FROM keyed.nokey WHERE val = 1 AND name = 'dup' LIMIT 1;
 DELETE FROM keyed.nokey WHERE val IS NULL;
 DELETE FROM keyed.pk_last;
 DELETE keyed.pk_text, keyed.pk_bytes FROM keyed.pk_text JOIN keyed.pk_bytes ON pk_text.val = pk_bytes.val WHERE pk_text.val = 2;
---@ mark deleted
+-- @ mark deleted
 
---@ if version>=8.0.30
+-- @ if version>=8.0.30
 SET sql_generate_invisible_primary_key = ON;
 CREATE TABLE keyed.generated_key (val INT, name VARCHAR(20));
 SET sql_generate_invisible_primary_key = OFF;
 INSERT INTO keyed.generated_key VALUES (1, 'a'), (1, 'a'), (2, 'b');
 UPDATE keyed.generated_key SET name = 'c' WHERE val = 2;
 DELETE FROM keyed.generated_key WHERE val = 1 ORDER BY my_row_id LIMIT 1;
---@ mark generated-key
---@ end
+-- @ mark generated-key
+-- @ end

@@ -10,25 +10,31 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from binlogkit.errors import UsageError, printable
 
 __all__ = [
     "ALWAYS",
+    "Await",
     "Condition",
     "Facts",
     "Failure",
+    "Follow",
+    "Kept",
     "Leave",
     "Mark",
+    "Restart",
     "Scenario",
     "Sql",
     "Step",
+    "StoryServer",
     "Term",
 ]
 
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,62}")
-_TERM = re.compile(r"([a-z][a-z-]*)(>=|<|=)([A-Za-z0-9_.|-]+)")
+_TERM = re.compile(r"([a-z][a-z0-9-]*)(>=|<|=)([A-Za-z0-9_.|-]+)")
+_SHORT = ("format", "image", "gtid")
 _VERSION = re.compile(r"\d+(\.\d+){0,2}")
 
 
@@ -45,17 +51,19 @@ class Facts:
     """What conditions can ask of a cell and its server.
 
     ``version``: of the running server; ``format``: ROW, STATEMENT or MIXED; ``image``: full,
-    minimal or noblob; ``gtid``: ON or OFF.
+    minimal or noblob; ``gtid``: ON or OFF; ``options``: mysqld's that the cell sets.
     """
 
     version: tuple[int, int, int]
     format: str
     image: str
     gtid: str
+    options: Mapping[str, str | None] = field(default_factory=dict)
 
-    def __getitem__(self, name: str) -> str:
-        values: Mapping[str, str] = {"format": self.format, "image": self.image, "gtid": self.gtid}
-        return values[name]
+    def __getitem__(self, name: str) -> str | None:
+        """A fact by its short name or an option's; None where the cell does not set it."""
+        values = {"format": self.format, "image": self.image, "gtid": self.gtid}
+        return values[name] if name in values else self.options.get(name)
 
 
 _OPERATORS: Mapping[str, Callable[[tuple[int, int, int], tuple[int, int, int]], bool]] = {
@@ -67,7 +75,10 @@ _OPERATORS: Mapping[str, Callable[[tuple[int, int, int], tuple[int, int, int]], 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One comparison: ``version>=8.0.21``, ``version<8.4``, ``format=ROW|MIXED``, ``gtid=ON``."""
+    """One comparison: ``version>=8.0.21``, ``format=ROW|MIXED``, ``binlog-checksum=NONE``.
+
+    Of an option the name has a ``-``.
+    """
 
     name: str
     operator: str
@@ -76,7 +87,7 @@ class Term:
     def __post_init__(self) -> None:
         if self.name == "version":
             parse_version(self.value)
-        elif self.name not in ("format", "image", "gtid") or self.operator != "=":
+        elif (self.name not in _SHORT and "-" not in self.name) or self.operator != "=":
             raise UsageError(f"'{self.name}{self.operator}{self.value}' is no condition on a cell")
 
     def holds(self, facts: Facts) -> bool:
@@ -165,7 +176,63 @@ class Leave:
     when: Condition = ALWAYS
 
 
-Step = Sql | Mark | Leave
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """The server ends, ``stop`` in good order or ``kill`` without warning, and starts again.
+
+    Its sessions are gone; the next statement of one connects it anew.
+    """
+
+    how: str
+    when: Condition = ALWAYS
+
+    def __post_init__(self) -> None:
+        if self.how not in ("stop", "kill"):
+            raise UsageError("a server is restarted with stop or kill")
+
+
+@dataclass(frozen=True, slots=True)
+class Follow:
+    """``replica`` replicates from ``source`` from here on, or no more where that is None."""
+
+    replica: str
+    source: str | None
+    when: Condition = ALWAYS
+
+
+@dataclass(frozen=True, slots=True)
+class Await:
+    """The next step waits until the server has applied all that stands in its source's log."""
+
+    server: str
+    when: Condition = ALWAYS
+
+
+Step = Sql | Mark | Leave | Restart | Follow | Await
+
+
+@dataclass(frozen=True, slots=True)
+class StoryServer:
+    """A server of a story that has several; ``options``: mysqld's, beside those of the cell."""
+
+    name: str
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Logs that become a fixture: a server's binary logs, or with ``relay`` its relay logs.
+
+    ``server`` is empty in a story of one server, which has one fixture, and no folder for it.
+    """
+
+    server: str = ""
+    relay: bool = False
+
+    @property
+    def folder(self) -> str:
+        """The fixture's folder within the scenario's."""
+        return f"{self.server}-relay" if self.relay else self.server
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +241,8 @@ class Scenario:
 
     ``name``: also its folder's; ``story``: what happens, in prose; ``databases``: those it makes,
     which marks look at and which are dropped afterwards; ``when``: where it can run at all;
-    ``ending``: one of ENDINGS.
+    ``ending``: one of ENDINGS; ``servers``: where there are several; ``keeps``: whose logs;
+    ``places``: the servers of sessions that are not on the first.
     """
 
     name: str
@@ -183,8 +251,12 @@ class Scenario:
     steps: tuple[Step, ...]
     when: Condition = ALWAYS
     ending: str = "rotate"
+    servers: tuple[StoryServer, ...] = ()
+    keeps: tuple[Kept, ...] = (Kept(),)
+    places: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self._check_servers()
         if self.ending not in ENDINGS:
             raise UsageError(f"a story ends with one of {', '.join(ENDINGS)}")
         for name in (self.name, *(s.name for s in self.steps if isinstance(s, Mark))):
@@ -194,15 +266,60 @@ class Scenario:
         if len(set(marks)) != len(marks):
             raise UsageError(f"scenario {self.name} uses the name of a mark twice")
 
+    def _check_servers(self) -> None:
+        names = [server.name for server in self.servers]
+        if len(set(names)) != len(names):
+            raise UsageError("two servers have one name")
+        named = [kept.server for kept in self.keeps if kept.server]
+        named += self.places.values()
+        for step in self.steps:
+            if isinstance(step, Follow):
+                named += filter(None, [step.replica, step.source])
+            elif isinstance(step, Await):
+                named.append(step.server)
+        for name in named:
+            if name not in names:
+                raise UsageError(f"there is no server '{printable(name)}'")
+        folders = [kept.folder for kept in self.keeps]
+        if not folders or len(set(folders)) != len(folders):
+            raise UsageError("each server's logs are kept once, and those of one at least")
+        ends = self.ending != "rotate" or any(isinstance(step, Restart) for step in self.steps)
+        if names and ends:
+            raise UsageError("a story of several servers neither restarts nor ends one")
+
+    def watched(self) -> Scenario:
+        """The same story with a mark after each statement, ``after-N``, where none of its own is;
+        the logs are the same ones."""
+        steps: list[Step] = []
+        for number, step in enumerate(self.steps):
+            steps.append(step)
+            followed = isinstance(next(iter(self.steps[number + 1 :]), None), Mark)
+            if isinstance(step, Sql) and not followed:
+                steps.append(Mark(f"after-{number}", step.time, when=step.when))
+        return replace(self, steps=tuple(steps))
+
     @property
     def begin(self) -> int:
         """The story's first time, microseconds since the epoch."""
-        return min(step.time for step in self.steps if not isinstance(step, Leave))
+        return min(self._times)
 
     @property
     def end(self) -> int:
         """The story's last time, microseconds since the epoch."""
-        return max(step.time for step in self.steps if not isinstance(step, Leave))
+        return max(self._times)
+
+    @property
+    def _times(self) -> list[int]:
+        return [step.time for step in self.steps if isinstance(step, Sql | Mark)]
+
+    @property
+    def asked(self) -> frozenset[str]:
+        """The options that its conditions ask for."""
+        conditions = [self.when, *(step.when for step in self.steps)]
+        for step in self.steps:
+            if isinstance(step, Sql):
+                conditions += [failure.when for failure in step.fails]
+        return frozenset(t.name for c in conditions for t in c.terms if "-" in t.name)
 
     def steps_for(self, facts: Facts) -> tuple[tuple[int, Step], ...]:
         """The steps that such a cell runs, each with its number in the whole scenario."""

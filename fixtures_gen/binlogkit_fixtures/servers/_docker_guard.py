@@ -1,7 +1,7 @@
 """Remove a container when the process that started it dies without doing so.
 
-Standard input: the container's id, then nothing until the caller is gone. ``released`` as the next
-line means that the caller removed it.
+Standard input: the container's name, then nothing until the caller is gone. ``released`` as the
+next line means that the caller removed it. One that the daemon was still making comes later.
 """
 
 from __future__ import annotations
@@ -9,6 +9,9 @@ from __future__ import annotations
 import contextlib
 import signal
 import sys
+import time
+
+_LATE = 5.0  # seconds in which a container may still come
 
 
 def main() -> int:
@@ -22,8 +25,13 @@ def main() -> int:
 
     import docker
 
-    with contextlib.closing(docker.from_env()) as client, contextlib.suppress(NotFound):
-        client.api.remove_container(container, v=True, force=True)
+    deadline = time.monotonic() + _LATE
+    with contextlib.closing(docker.from_env()) as client:
+        while time.monotonic() < deadline:
+            with contextlib.suppress(NotFound):
+                client.api.remove_container(container, v=True, force=True)
+                break
+            time.sleep(0.2)
     return 0
 
 

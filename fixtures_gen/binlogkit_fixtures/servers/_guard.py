@@ -10,7 +10,6 @@ ends that started the child, and is no help in removing files (prctl(2)).
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import json
 import os
@@ -53,8 +52,10 @@ def _start(order: dict[str, Any]) -> subprocess.Popen[bytes]:
 
 
 def _say(text: str) -> None:
-    with contextlib.suppress(OSError):  # the caller is gone; the end of standard input says so
+    try:
         print(text, flush=True)
+    except OSError:  # the caller is gone; the end of standard input says so
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _follow(child: subprocess.Popen[bytes]) -> bool:

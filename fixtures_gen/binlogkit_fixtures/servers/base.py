@@ -108,6 +108,11 @@ class Server(ABC):
         return self._password
 
     @property
+    def peer_address(self) -> tuple[str, int]:
+        """Host and port at which other servers of the same runner reach this one."""
+        return self.host, self.port
+
+    @property
     def version(self) -> str:
         """The full version, as ``5.7.22``, asked from the server; kept once it is known."""
         if self._version is None:
@@ -150,7 +155,13 @@ class Server(ABC):
 
     def binlog_names(self) -> list[str]:
         """The binlogs of the index file, oldest first; works on a dead server too."""
-        base = self.spec.option("log-bin") or "binlog"
+        return self._indexed(self.spec.option("log-bin") or "binlog")
+
+    def relay_log_names(self) -> list[str]:
+        """The same of relay logs, of a server with the option ``relay-log``."""
+        return self._indexed(self.spec.option("relay-log") or "relay")
+
+    def _indexed(self, base: str) -> list[str]:
         lines = self.read_file(f"{base}.index").decode("utf-8").splitlines()
         return [check_file_name(line.removeprefix("./")) for line in lines if line]
 
@@ -193,6 +204,11 @@ class Server(ABC):
     @abstractmethod
     def stop(self) -> None:
         """Clean shutdown, which closes the log; its files stay until ``close``."""
+
+    @abstractmethod
+    def start_again(self) -> None:
+        """Start it with the files that it left when it was killed or stopped; ``port`` may be
+        another one. ServerError: it does not start."""
 
     @abstractmethod
     def _remove(self) -> None:

@@ -108,14 +108,28 @@ class DockerServer(Server):
         assert self._container is not None
         return str(self._container.id)
 
+    @property
+    def peer_address(self) -> tuple[str, int]:
+        """Its address in Docker's own network: 127.0.0.1 in a container is the container."""
+        assert self._container is not None
+        self._container.reload()
+        networks = self._container.attrs["NetworkSettings"]["Networks"].values()
+        address = next((str(one["IPAddress"]) for one in networks if one["IPAddress"]), None)
+        if address is None:
+            raise ServerError(f"{self!r} is in no network of Docker's")
+        return address, 3306
+
     def _at_exit(self) -> None:
         if os.getpid() == self._owner:  # not in a fork of the process that made it
             self.close()
 
     def _start(self, image: str) -> None:
         """Create the container, put the secret in, start it and wait until root can log in."""
+        name = f"binlogkit-{secrets.token_hex(8)}"
+        self._guard = _start_guard(name)  # first: who is interrupted here knows no container
         container = self._container = self._client.containers.create(
             image,
+            name=name,
             command=arguments(self.spec.options),
             environment={
                 "MYSQL_ROOT_PASSWORD_FILE": f"/{_PASSWORD_FILE}",
@@ -124,7 +138,6 @@ class DockerServer(Server):
             labels=_LABELS,
             ports={"3306/tcp": (self.host, 0)},
         )
-        self._guard = _start_guard(str(container.id))
         # The daemon keeps no copy of what is put in: `docker inspect` shows only the file's name.
         container.put_archive("/", _archive(_PASSWORD_FILE, self._password, 0o400))
         uuid = self.spec.option("server-uuid")
@@ -229,6 +242,17 @@ class DockerServer(Server):
         except DockerException as exc:
             raise ServerError(f"the container did not stop: {printable(str(exc))}") from exc
 
+    def start_again(self) -> None:
+        """Start the container, which has kept its files."""
+        from docker.errors import DockerException
+
+        assert self._container is not None
+        try:
+            self._container.start()
+            self._await_ready(self._container, "the server's image")
+        except DockerException as exc:
+            raise ServerError(f"the container did not start: {printable(str(exc))}") from exc
+
     @staticmethod
     def _runs(container: Container) -> bool:
         container.reload()
@@ -239,6 +263,9 @@ class DockerServer(Server):
 
         atexit.unregister(self._at_exit)
         container, self._container = self._container, None
+        if container is None and self._guard is not None:
+            self._guard.communicate()  # it looks for one that the daemon makes yet
+            self._guard = None
         try:
             if container is not None:
                 container.remove(v=True, force=True)
@@ -252,7 +279,7 @@ class DockerServer(Server):
 
 
 def _start_guard(container: str) -> subprocess.Popen[bytes]:
-    """A process that removes ``container`` when this one dies."""
+    """A process that removes the container of that name when this one dies."""
     guard = subprocess.Popen(
         [sys.executable, "-P", str(_GUARD)],
         stdin=subprocess.PIPE,

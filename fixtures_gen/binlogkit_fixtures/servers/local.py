@@ -142,16 +142,31 @@ class LocalServer(Server):
         run = self._folder / "run"
         return [
             *base_arguments(self._mysqld),
+            # A server that starts deletes the temporary tables of others in the same folder.
+            f"--tmpdir={run}",
             *arguments(self.spec.options),
             f"--datadir={self.data_folder}",
             f"--socket={run / 'mysqld.sock'}",
             f"--pid-file={run / 'mysqld.pid'}",
-            f"--init-file={run / 'init.sql'}",
+            *([f"--init-file={run / 'init.sql'}"] if (run / "init.sql").exists() else []),
             f"--bind-address={self.host}",
             f"--port={port}",
         ]
 
     def _start(self) -> None:
+        """Start mysqld for the first time."""
+        self._run()
+        (self._folder / "run" / "init.sql").unlink()
+        for statement in self.spec.init_sql:
+            self.query(statement)
+
+    def start_again(self) -> None:
+        """Start mysqld on its data folder, below a guard of its own."""
+        if self._child is not None:
+            self._child.end(keep=True)
+        self._run()
+
+    def _run(self) -> None:
         """Start mysqld, on another port when somebody took the first, and wait until it answers."""
         for attempt in range(_PORT_ATTEMPTS):
             self.port = _free_port()
@@ -165,9 +180,6 @@ class LocalServer(Server):
             self._child.end(keep=True)
         else:
             raise ServerError(f"no free port on {self.host} after {_PORT_ATTEMPTS} attempts")
-        (self._folder / "run" / "init.sql").unlink()
-        for statement in self.spec.init_sql:
-            self.query(statement)
 
     def _await_ready(self, log: Path) -> bool:
         """True when root can log in; False when the port was taken.

@@ -76,9 +76,10 @@ def _checked(options: Mapping[str, str | None]) -> dict[str, tuple[str, str | No
 
 
 def _check_own(options: Mapping[str, tuple[str, str | None]]) -> None:
-    """UsageError unless ``log-bin`` is a plain base name and ``server-uuid`` a UUID."""
-    if "log-bin" in options and not _BASENAME.fullmatch(options["log-bin"][1] or ""):
-        raise UsageError("log-bin must be a base name such as binlog: no folder, no extension")
+    """UsageError unless logs have plain base names and ``server-uuid`` is a UUID."""
+    for log in ("log-bin", "relay-log"):
+        if log in options and not _BASENAME.fullmatch(options[log][1] or ""):
+            raise UsageError(f"{log} must be a base name such as binlog: no folder, no extension")
     if "server-uuid" in options and not _UUID.fullmatch(options["server-uuid"][1] or ""):
         raise UsageError("server-uuid must be a UUID such as 3e11fa47-71ca-11e1-9e33-c80aa9429562")
 

@@ -3,8 +3,9 @@
 ``--compare``: every input also through the reference decoder, and both must say the same. Without
 it, for a build with sanitizers (`tools/sanitized_kernel.sh`): each event in an allocation of its
 own of exactly its size, freed behind it. ``--scan``: damaged logs through the scan, and what it
-finds through the decoder. ``--logs``: whole logs with damaged events whose checksums hold, read
-through the kernel and event by event: the same rows, and the same errors at the same offsets.
+finds through the decoder; events to be spliced. ``--logs``: whole logs with damaged events whose
+checksums hold, read through the kernel and event by event: the same rows, and the same errors at
+the same offsets.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from binlogkit._kernel.native import continuity
 from binlogkit._kernel.native.batch import RowsPass
 from binlogkit._kernel.native.index import Index
 from binlogkit._kernel.native.scan import Scanner
+from binlogkit._kernel.native.splice import spliced
 from binlogkit.constants import EventType
 from binlogkit.errors import DamageError
 from binlogkit.events.base import ParseContext, parser_of
@@ -38,6 +40,7 @@ from binlogkit.sources.raw import RawEvent, parse_header
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[2]))
+from tests._kernel.native import splices  # noqa: E402  (of that path)
 from tests._kernel.native.row_passes import rows_event, rows_pass  # noqa: E402  (of that path)
 
 GOLDEN = HERE.parents[1] / "_data"
@@ -176,6 +179,10 @@ def scan(seed: int, inputs: int) -> int:
         data = events.mutated(source, log[start:stop])
         place = Allocation(data)
         found += _scan_one(source, place.buffer, len(data))
+        place.free()
+        data = splices.made(source)
+        place = Allocation(data)
+        spliced(place.buffer, 0, len(data), 4, 1 << 16, 100, splices.unpack)
         place.free()
     return found
 

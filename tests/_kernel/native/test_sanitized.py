@@ -22,7 +22,7 @@ FUZZ = "tests/_kernel/native/fuzz.py"
 def test_no_sanitizer_has_anything_to_say(tmp_path: Path) -> None:
     if shutil.which("gcc") is None:
         pytest.skip("no gcc to build the kernel with sanitizers")
-    for arguments in (["--inputs", "40000"], ["--inputs", "3000", "--scan"]):
+    for arguments in (["--inputs", "10000"], ["--inputs", "1000", "--scan"]):
         done = subprocess.run(
             [str(TOOL), str(tmp_path), FUZZ, "--seed", "20261121", *arguments],
             env={**os.environ, "PYTHON": sys.executable},

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from binlogkit.analyses.conformance import charsets
 
 
@@ -28,3 +30,16 @@ def test_only_what_has_a_character_is_text() -> None:
     assert charsets.says("geostd8", b"a\x7f\x80", "a\x7f€")
     assert not charsets.is_known("of tomorrow")
     assert all(map(charsets.is_known, ("dec8", "utf8mb4", "eucjpms", "armscii8")))
+
+
+@pytest.mark.parametrize(
+    "charset", ["latin1", "koi8r", "cp866", "sjis", "ucs2", "swe7", "nonesuch"]
+)
+def test_many_texts_are_encoded_as_one_by_one(charset: str) -> None:
+    texts = ["Été", "два", "", "a\nb", "\x81", "№ ₤", "plain"]
+    for some in (texts, texts[:1], texts[1:2], texts[2:4], texts[4:]):
+        expected = [charsets.encode(charset, text) for text in some]
+        assert charsets.encode_all(charset, some) == [
+            data if data is not None and charsets.says(charset, data, text) else None
+            for data, text in zip(expected, some, strict=True)
+        ]

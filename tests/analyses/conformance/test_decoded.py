@@ -6,12 +6,15 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import jsonschema
 import pytest
 
 from binlogkit.analyses import conformance
 from binlogkit.analyses.conformance import decoded
 from binlogkit.errors import UsageError
+from binlogkit.schemas import load
 
+FORMATS = ["binlogkit", "canal", "debezium", "maxwell", "mysqlbinlog", "rows"]
 LOGS = ["hostile", "absent", "vector"]
 GOLDEN = [
     ("8.0-row-full", "types"),
@@ -139,12 +142,45 @@ def test_a_line_that_is_no_record_is_named(line: str) -> None:
 
 
 def test_formats_are_a_registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert conformance.formats() == ["binlogkit", "mysqlbinlog"]
-    with pytest.raises(UsageError, match="there are binlogkit, mysqlbinlog"):
+    assert conformance.formats() == FORMATS
+    with pytest.raises(UsageError, match="there are binlogkit, canal, debezium, "):
         conformance.parse_decoded([], "what")
     with pytest.raises(UsageError, match="already"):
         conformance.register("mysqlbinlog", lambda lines: conformance.Decoded(None, None))
     monkeypatch.setattr(decoded, "_FORMATS", dict(decoded._FORMATS))
     conformance.register("new", lambda lines: conformance.Decoded(None, [{"pos": 1}]))
-    assert conformance.formats() == ["binlogkit", "mysqlbinlog", "new"]
+    assert conformance.formats() == sorted([*FORMATS, "new"])
     assert list(conformance.parse_decoded([], "new").rows or ()) == [{"pos": 1}]
+
+
+def test_rows_of_any_decoder() -> None:
+    """The least that a row must have; -0 keeps its sign, though JSON's reader has it as 0."""
+    lines = [
+        '{"db": "d", "table": "t", "op": "insert", "after": {"@1": -0, "@2": 9223372036854775808}}',
+        "",
+        '{"db": "d", "table": "t", "op": "delete", "before": {"@1": 1}, "pos": 4}',
+    ]
+    rows = list(decoded.parse_decoded(lines, "rows").rows or ())
+    assert [repr(value) for value in rows[0]["after"].values()] == ["-0.0", "9223372036854775808"]
+    assert (rows[0]["before"], rows[1]["after"], rows[1]["pos"]) == (None, None, 4)
+    validator = jsonschema.Draft202012Validator(load("decoded_row"))
+    for line in filter(None, lines):
+        validator.validate(json.loads(line))
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("[]", "line 1 is no row: not an object"),
+        ("null", "line 1 is no row: not an object"),
+        ("{", "line 1 is no JSON"),
+        ('{"db": "d", "table": "t"}', "it has no op"),
+        ('{"db": "d", "table": 1, "op": "insert"}', "it has no table"),
+        ('{"db": "d", "table": "t", "op": "truncate"}', "op is none of insert, update, delete"),
+        ('{"db": "d", "table": "t", "op": "insert"}', "line 1 is no insert: after"),
+        ('{"db": "d", "table": "t", "op": "insert", "before": {}, "after": {}}', "before"),
+    ],
+)  # fmt: skip
+def test_what_is_no_row_is_an_error(line: str, problem: str) -> None:
+    with pytest.raises(UsageError, match=problem):
+        list(decoded.parse_decoded([line], "rows").rows or ())

@@ -8,12 +8,15 @@ import pytest
 
 from binlogkit.analyses.conformance.printed import PrintedCell, PrintedRow
 from binlogkit.analyses.conformance.row_pair import as_printed, fits
-from binlogkit.analyses.conformance.stored import StoredCell, StoredRow, StoredType
+from binlogkit.analyses.conformance.stored import stored_rows
 from binlogkit.constants import ColumnType
+from binlogkit.events.rows import RowsEvent
+from binlogkit.events.table_map import TableMap
 
-INT = StoredType(ColumnType.LONG, 4)
-ONE, NULL = StoredCell(INT, b"\1\0\0\0"), StoredCell(INT, None)
-STORED = StoredRow((4, -1), "shop", "t", "update", {0: ONE, 1: NULL}, {0: ONE, 1: ONE})
+TABLE = TableMap(1, 0, "shop", "t", bytes([ColumnType.LONG, ColumnType.LONG]), b"", b"\3", None)
+ONE = b"\1\0\0\0"
+EVENT = RowsEvent(1, 0, "update", 2, b"\3", b"\3", None, b"\2" + ONE + b"\0" + ONE + ONE)
+(STORED,) = stored_rows((4, -1), EVENT, TABLE)
 
 
 def printed(op: str = "update", fault: str | None = None, **images: dict[int, bytes]) -> PrintedRow:
@@ -55,5 +58,5 @@ def test_of_a_row_that_was_given_up_only_what_is_printed_counts() -> None:
     assert fits(printed(fault=gone, before={0: b"1"}), STORED)
     assert not fits(printed(fault=gone, before={0: b"NULL"}), STORED)
     assert not fits(printed(fault=gone, before={5: b"1"}), STORED)
-    inserted = replace(STORED, op="insert", before=None)
+    inserted = replace(STORED, op="insert", old=None)
     assert fits(as_printed(inserted), inserted)

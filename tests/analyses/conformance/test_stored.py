@@ -151,7 +151,7 @@ def test_a_statement_is_lost_to_its_end(absent: Any) -> None:
     statement.lose("why")
     assert told() == (None, "why")
     statement.take()
-    statement.end()
+    statement.end(keys[1])
     assert told() == (None, "")
     statement.event(keys[2])
     assert told() == (keys[2], "")

@@ -272,9 +272,9 @@ def test_rows_from_before_their_key_was_added(
     "name",
     [
         "8.0-row-full/keys",
-        pytest.param("5.7-row-full/transactions", marks=pytest.mark.slow),
+        pytest.param("5.7-row-full/transactions", marks=pytest.mark.campaign),
         pytest.param("8.0-row-minimal/keys", marks=pytest.mark.slow),
-        pytest.param("8.0-row-noblob/keys", marks=pytest.mark.slow),
+        pytest.param("8.0-row-noblob/keys", marks=pytest.mark.campaign),
         pytest.param("8.0-row-partial-json/json", marks=pytest.mark.slow),
         pytest.param("8.0-row-full/types", marks=pytest.mark.slow),
     ],

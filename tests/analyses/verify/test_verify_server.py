@@ -14,6 +14,7 @@ import pytest
 import binlogkit as bk
 from binlogkit_fixtures.servers import Server, ServerSpec, start
 from binlogkit_fixtures.servers.local import LocalServer
+from binlogkit_fixtures.servers.replication import follow
 
 pytestmark = pytest.mark.server
 
@@ -109,14 +110,9 @@ def test_the_logs_of_a_replica(version: str, tmp_path: Path, codes: Codes) -> No
         start(ServerSpec(version, {**LOGGED, "server-id": "11"}), "local") as source,
         start(ServerSpec(version, replica_options), "local") as replica,
     ):
-        source.query("CREATE USER 'r'@'%' IDENTIFIED WITH mysql_native_password BY 'pw'")
-        source.query("GRANT REPLICATION SLAVE ON *.* TO 'r'@'%'")
         source.query("CREATE DATABASE truth")
         replica.query("RESET MASTER")
-        replica.query(
-            f"CHANGE MASTER TO MASTER_HOST = '127.0.0.1', MASTER_PORT = {source.port}, "
-            "MASTER_USER = 'r', MASTER_PASSWORD = 'pw', MASTER_AUTO_POSITION = 1"
-        )
+        follow(replica, source)
         for n in range(3):
             replica.query("START SLAVE")
             source.query(f"CREATE TABLE truth.t{n} (id INT PRIMARY KEY)")
@@ -127,8 +123,7 @@ def test_the_logs_of_a_replica(version: str, tmp_path: Path, codes: Codes) -> No
             waited = replica.query(f"SELECT WAIT_FOR_EXECUTED_GTID_SET('{done}', 60)")[0][0]
             assert waited == 0, replica.query("SHOW SLAVE STATUS")
             replica.query("STOP SLAVE")
-        index = replica.read_file("relay.index").decode().split()
-        relay = [name.removeprefix("./") for name in index]
+        relay = replica.relay_log_names()
         paths = copies(source, source.binlog_names(), tmp_path / "source")
         paths += copies(replica, replica.binlog_names(), tmp_path / "replica")
         paths += copies(replica, relay, tmp_path / "relay")

@@ -94,8 +94,14 @@ def _folder(name: str, folder: Path) -> Iterator[Input]:
 
 
 def _golden() -> Iterator[Input]:
+    """The golden cases that were answered before there was one reading; those made since are held
+    to their expected events and rows."""
+    lines = (TESTS / "answers" / "digests.txt").read_text("ascii").splitlines()
+    answered = {line.partition(" ")[0] for line in lines}
     for folder in sorted(DATA.glob("*/*")):
-        yield from _folder(f"golden/{folder.relative_to(DATA).as_posix()}", folder)
+        name = f"golden/{folder.relative_to(DATA).as_posix()}"
+        if name in answered:
+            yield from _folder(name, folder)
 
 
 def _others() -> Iterator[Input]:

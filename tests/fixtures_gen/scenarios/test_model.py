@@ -41,6 +41,17 @@ def test_conditions(text: str, old: bool, new: bool) -> None:
     assert (condition & Condition.parse("gtid=ON")).holds(NEW) is new
 
 
+def test_conditions_ask_for_options() -> None:
+    facts = Facts((8, 0, 31), "ROW", "full", "ON", {"binlog-checksum": "NONE"})
+    assert Condition.parse("binlog-checksum=CRC32|NONE").holds(facts)
+    assert not Condition.parse("binlog-checksum=CRC32").holds(facts)
+    assert not Condition.parse("sql-mode=ANSI").holds(facts)  # which the cell does not set
+    step = Sql("x", "main", 0, (Failure(1, Condition.parse("sql-mode=A format=ROW")),))
+    mark = Mark("m", 0, Condition.parse("binlog-checksum=NONE"))
+    scenario = Scenario("s", "", ("d",), (step, mark), Condition.parse("version>=8"))
+    assert scenario.asked == {"sql-mode", "binlog-checksum"}
+
+
 @pytest.mark.parametrize(
     "text", ["version", "version>8", "version>=eight", "format<ROW", "colour=red", "format=ROW;x"]
 )
@@ -72,6 +83,18 @@ def test_steps_keep_their_numbers() -> None:
     assert [number for number, _ in scenario.steps_for(NEW)] == [0, 2]
     assert [number for number, _ in scenario.steps_for(OLD)] == [0, 1, 2]
     assert (scenario.begin, scenario.end) == (5, 7)
+
+
+def test_a_watched_story_has_a_mark_after_each_statement() -> None:
+    old = Condition.parse("version<8")
+    steps: tuple[Step, ...] = (
+        Sql("SELECT 1", "main", 5), Sql("SELECT 2", "main", 7, when=old), Mark("end", 8),
+        Sql("SELECT 3", "main", 9),
+    )  # fmt: skip
+    found = Scenario("s", "", ("d",), steps).watched().steps
+    assert [step for step in found if isinstance(step, Sql)] == [steps[0], steps[1], steps[3]]
+    assert found[1] == Mark("after-0", 5)
+    assert found[3:] == (Mark("end", 8), steps[3], Mark("after-3", 9))
 
 
 @pytest.mark.parametrize("name", ["", "Upper", "../x", "a b", "9lives"])

@@ -18,7 +18,7 @@ def test_each_scenario_loads_and_is_repeatable(name: str) -> None:
     assert len(scenario.story) > 100
     assert scenario.steps
     for step in scenario.steps:
-        if isinstance(step, Sql):
+        if isinstance(step, Sql) and not step.text.startswith("DO SLEEP("):  # which logs nothing
             assert step.time > 1_700_000_000_000_000
             for word in ("UUID()", "SYSDATE(", "SLEEP(", "CONNECTION_ID(", "RAND() *"):
                 assert word not in step.text.upper(), f"{name} cannot repeat: {step.text}"

@@ -33,6 +33,8 @@ class FolderServer(Server):
 
     def stop(self) -> None: ...
 
+    def start_again(self) -> None: ...
+
     def _remove(self) -> None:
         self.removed += 1
 

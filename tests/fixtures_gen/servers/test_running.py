@@ -20,6 +20,7 @@ from binlogkit_fixtures.servers import Server, ServerSpec, start
 from binlogkit_fixtures.servers.daemon import docker_available, image_at_hand
 from binlogkit_fixtures.servers.docker import DockerServer
 from binlogkit_fixtures.servers.local import LocalServer
+from tests.fixtures_gen.runners import runners
 
 pytestmark = pytest.mark.server
 
@@ -30,7 +31,7 @@ _IN_USE = 0x01  # LOG_EVENT_BINLOG_IN_USE_F, in the flags at byte 17 of the firs
 _FLAGS_AT = 4 + 17
 
 
-@pytest.fixture(params=["local", "docker"])
+@pytest.fixture(params=runners())
 def runner(request: pytest.FixtureRequest, series: str) -> str:
     """Each runner; Docker only where it answers and has an image."""
     if request.param == "docker":
@@ -131,6 +132,17 @@ def test_a_killed_server_leaves_its_log_open(server: Server) -> None:
     assert b"CREATE DATABASE shop" in data
     server.kill()
     server.stop()
+
+
+def test_a_killed_server_starts_again_with_its_files(server: Server) -> None:
+    server.query("CREATE DATABASE again")
+    server.kill()
+    server.start_again()
+    assert server.query("SHOW DATABASES LIKE 'again'") == [("again",)]
+    assert len(server.binlog_names()) > 1  # each life begins a file
+    server.stop()
+    server.start_again()
+    assert server.query("SELECT 1") == [(1,)]
 
 
 def test_an_option_the_server_refuses(series: str, runner: str) -> None:

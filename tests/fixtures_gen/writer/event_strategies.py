@@ -29,7 +29,7 @@ from binlogkit.events.control import (
 from binlogkit.events.early import EarlyRows
 from binlogkit.events.group import TransactionContext, ViewChange
 from binlogkit.events.gtid import Gtid, PreviousGtids
-from binlogkit.events.gtid_set import GtidSet
+from binlogkit.events.gtid_set import LAST_GNO, GtidSet
 from binlogkit.events.load import CreateFile, DeleteFile, ExecLoad, Load
 from binlogkit.events.query import ExecuteLoadQuery, LoadBlock, Query, RowsQuery, statement_text
 from binlogkit.events.rows import ExtraRowInfo, RowsEvent
@@ -222,6 +222,9 @@ def early_rows(draw: Callable[[Strategy], Any], op: str) -> EarlyRows:
     return EarlyRows(draw(uint(6)), draw(uint(2)), op, count, draw(sized(count)), draw(data))
 
 
+gnos = st.integers(1, LAST_GNO)
+
+
 @st.composite
 def gtids(draw: Callable[[Strategy], Any], anonymous: bool) -> Gtid:
     """With the fields of some version: each later field needs all before it."""
@@ -240,7 +243,8 @@ def gtids(draw: Callable[[Strategy], Any], anonymous: bool) -> Gtid:
         if not draw(st.integers(0, 3)):
             break
         fields |= {name: draw(strategy) for name, strategy in part.items()}
-    return Gtid(draw(uint(1)), draw(uuids), draw(sint(8)), **fields, anonymous=anonymous)
+    number = draw(sint(8) if anonymous else gnos)
+    return Gtid(draw(uint(1)), draw(uuids), number, **fields, anonymous=anonymous)
 
 
 tags = st.from_regex(r"[a-z_][a-z0-9_]{0,31}", fullmatch=True)
@@ -248,7 +252,7 @@ tagged_gtids = st.builds(
     Gtid,
     flags=uint(8),
     sid=uuids,
-    gno=sint(8),
+    gno=gnos,
     tag=tags,
     last_committed=sint(8),
     sequence_number=sint(8),

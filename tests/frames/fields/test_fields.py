@@ -62,7 +62,7 @@ def hold(declared: Fields, records: Iterable[Mapping[str, Any]]) -> int:
     return count
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(0)
 @pytest.mark.parametrize("case", CASES)
 def test_what_logs_give(case: golden.GoldenCase) -> None:
     log = bk.open(list(case.binlogs))

@@ -39,7 +39,7 @@ def _read(log: bk.Log) -> Reading:
     return log.view()
 
 
-@pytest.mark.sampled(24)
+@pytest.mark.sampled(16, 24)
 @pytest.mark.parametrize("opened", NAMES, indirect=True)
 def test_what_is_joined_is_what_one_reading_tells(opened: Any) -> None:
     log = opened(on_damage="report")
@@ -54,7 +54,7 @@ def test_what_is_joined_is_what_one_reading_tells(opened: Any) -> None:
     assert joined.seen.to_set() == reading.seen.to_set()
 
 
-@pytest.mark.sampled(24)
+@pytest.mark.sampled(16, 24)
 @pytest.mark.parametrize("opened", INPUTS, indirect=True)
 def test_what_happened_to_tables_is_what_one_reading_tells(opened: Any) -> None:
     log = opened(on_damage="report")
@@ -89,7 +89,7 @@ def test_what_happened_to_tables_is_what_one_reading_tells(opened: Any) -> None:
         assert one.statement or row["action"] in ("statement_write", "incident")
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(8, 24)
 @pytest.mark.parametrize("opened", NAMES, indirect=True)
 def test_what_ends_a_reading_is_a_gap(opened: Any) -> None:
     try:

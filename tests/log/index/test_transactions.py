@@ -12,6 +12,7 @@ import pytest
 import binlogkit as bk
 from binlogkit.errors import BinlogKitError
 from binlogkit.log.index import Index
+from binlogkit.rows.filters import Filters
 from binlogkit_fixtures import golden
 from tests.answers.binlogkit_answers.inputs import Input, committed
 
@@ -19,36 +20,62 @@ INPUTS = committed()
 TWO_FILES = golden.case("8.0-row-full", "transactions")
 
 
-def _told(log: bk.Log, **filters: Any) -> list[Any]:
+KINDS = ("transactions", "statements", "boundaries")
+
+
+def _told(log: bk.Log, kind: str, **filters: Any) -> list[Any]:
     try:
-        table = log.transaction_table(**filters)
+        table = getattr(log, kind)(engine="pyarrow", **filters)
     except BinlogKitError as error:
         return [type(error), str(error)]
     notes = [(note.code, note.place, note.found) for note in log.notes]
     return [table.to_pylist(), log.gaps, notes, [str(d) for d in log.damages], log.times]
 
 
-@pytest.mark.sampled(16)
+@pytest.mark.sampled(10, 24)
 @pytest.mark.parametrize("name", sorted(INPUTS))
 def test_they_are_those_of_a_reading(name: str, written: Callable[[Input], list[str]]) -> None:
     item = INPUTS[name]
     names = written(item)
     logs = [bk.open(names, index=index, **item.options) for index in (None, "index")]
     Index("index").update(logs[1].carriers)
-    plain, known = (_told(log) for log in logs)
-    assert known == plain
+    for kind in KINDS:
+        plain, known = (_told(log, kind) for log in logs)
+        assert known == plain
     for filters in ({"op": "delete"}, {"start_position": 2000}, {"table": "bank.account"}):
-        assert _told(logs[1], **filters)[0] == _told(logs[0], **filters)[0]
+        plain, known = (_table(log.transaction_table, **filters) for log in logs)
+        assert known == plain
+    late = Filters.build(start_position=2000)
+    for tables in ([log.statement_table for log in logs], [log.boundary_table for log in logs]):
+        plain, known = (_table(table, late) for table in tables)
+        assert known == plain
 
 
-def test_what_is_known_is_not_read(tmp_path: Path, reads: Callable[[], list[str]]) -> None:
+def _table(made: Callable[..., Any], *args: Any, **filters: Any) -> Any:
+    try:
+        return made(*args, **filters).to_pylist()
+    except BinlogKitError as error:
+        return type(error), str(error)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_known_is_not_read(
+    kind: str, tmp_path: Path, reads: Callable[[], list[str]]
+) -> None:
     for path in TWO_FILES.binlogs:
         shutil.copy(path, tmp_path)
     first, second = sorted(tmp_path.iterdir())
     bk.index(first, tmp_path / "index")
     reads()
     log = bk.open([first, second], index=tmp_path / "index")
-    assert log.transactions(engine="pyarrow") == bk.open([first, second]).transactions(
-        engine="pyarrow"
-    )
+    found = getattr(log, kind)(engine="pyarrow")
     assert reads() == [second.name]
+    assert found == getattr(bk.open([first, second]), kind)(engine="pyarrow")
+
+
+def test_an_index_without_texts_is_read_past(tmp_path: Path) -> None:
+    log = bk.open(TWO_FILES.binlogs, index=tmp_path / "index")
+    Index(tmp_path / "index", queries=False).update(log.carriers)
+    for kind in KINDS[1:]:
+        plain = getattr(bk.open(TWO_FILES.binlogs), kind)(engine="pyarrow")
+        assert getattr(log, kind)(engine="pyarrow") == plain

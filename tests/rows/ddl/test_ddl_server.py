@@ -22,7 +22,7 @@ from binlogkit_fixtures.clock import start_server
 from binlogkit_fixtures.servers import Server
 from tests.rows.ddl import information_schema
 
-pytestmark = [pytest.mark.server, pytest.mark.slow]
+pytestmark = pytest.mark.server
 
 #: What a log in statement format cannot tell: columns that a SELECT gave.
 SELECTED = {"ddl.selected", "ddl.selected2", "ddl.selected3", "ddl.selected4"}
@@ -67,6 +67,7 @@ def insert_everywhere(server: Server) -> None:
             cursor.execute(f"INSERT IGNORE INTO {name} ({columns}) VALUES ({values})")
 
 
+@pytest.mark.sampled(0, 4)
 @pytest.mark.parametrize("logged", ["ROW", "STATEMENT"], indirect=True)
 def test_tracked_schema_follows_the_server(
     logged: tuple[str, Server, list[tuple[int, Any]], Path], recorder: ModuleType
@@ -97,6 +98,7 @@ def test_tracked_schema_follows_the_server(
         assert "SELECT" in str(catalog.is_unknown(*name.split(".")))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("logged", ["ROW"], indirect=True)
 def test_definitions_agree_with_real_table_maps(
     logged: tuple[str, Server, list[tuple[int, Any]], Path], recorder: ModuleType
@@ -124,6 +126,7 @@ def test_definitions_agree_with_real_table_maps(
     assert disagreeing > len(seen) * len(seen) * 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("logged", ["ROW"], indirect=True)
 def test_what_the_server_shows_is_what_information_schema_has(
     logged: tuple[str, Server, list[tuple[int, Any]], Path], recorder: ModuleType

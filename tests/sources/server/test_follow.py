@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -91,3 +92,67 @@ def test_a_follower_survives_its_connection(by_gtid: bool) -> None:
 def test_a_place_or_gtids() -> None:
     with pytest.raises(UsageError, match="not both"):
         next(bk.follow("mysql://h", start_log="a.000001", gtid_set=""))
+
+
+@pytest.mark.parametrize("start", ["log", "place", "gtids"])
+@pytest.mark.parametrize("series", ["5.7", "8.0"])
+def test_rows_survive_their_connection(series: str, start: str, tmp_path: Path) -> None:
+    """Killed again and again, over rotation: whole transactions, each once, as the captured logs
+    have them."""
+    with start_series(series, {}) as server:
+        server.query("CREATE DATABASE one")
+        server.query("CREATE TABLE one.t (a INT PRIMARY KEY, b TEXT)")
+        server.query("INSERT INTO one.t VALUES (-1, 'before')")
+        before = server.query("SELECT @@GLOBAL.gtid_executed")[0][0]
+        place = server.query("SHOW MASTER STATUS")[0][:2]
+        server.query("INSERT INTO one.t VALUES (0, 'after')")
+        stop = Stop()
+        told: list[Exception] = []
+
+        def write() -> None:
+            killer = "SELECT id FROM information_schema.processlist WHERE command LIKE 'Binlog D%'"
+            with server.connect() as session, session.cursor() as cursor:
+                for number in range(1, 61):
+                    cursor.execute("BEGIN")
+                    cursor.execute(f"INSERT INTO one.t VALUES ({number}, REPEAT('x', 5000))")
+                    cursor.execute(f"UPDATE one.t SET b = '{number}' WHERE a = {number}")
+                    cursor.execute("COMMIT")
+                    if number % 15 == 7:
+                        cursor.execute(killer)
+                        for (thread,) in cursor.fetchall():
+                            cursor.execute(f"KILL {thread}")
+                    if number % 20 == 10:
+                        cursor.execute("FLUSH BINARY LOGS")
+                    stop.sleep(0.01)
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        how: dict[str, Any] = {
+            "log": {"start_log": "binlog.000001"},
+            "place": {"start_log": place[0], "start_position": place[1]},
+            "gtids": {"gtid_set": before},
+        }
+        found = []
+        following = bk.follow(
+            settings_of(server), stop=stop, lost=told.append, heartbeat=0.2, **how[start]
+        )
+        for step in following.steps():
+            rows = {n for one in step.batches for n in one.batch["tx"].to_pylist()}
+            assert rows <= set(step.numbers)
+            found += [row for one in step.batches for row in one.batch.to_pylist()]
+            last = found[-1]["after"].values() if found else ()
+            if 60 in last and found[-1]["op"] == "update":
+                stop.now()
+        writer.join()
+        executed = server.query("SELECT @@GLOBAL.gtid_executed")[0][0]
+        following.close()
+        bk.capture(settings_of(server), tmp_path)
+    assert told and all(isinstance(error, LostConnectionError) for error in told)
+    expected = bk.open(tmp_path).rows("one.t", engine="pyarrow").to_pylist()
+    expected = expected if start == "log" else expected[1:]
+    places = [(row["file"].rpartition("/")[2], row["pos"], row["row"]) for row in found]
+    assert places == [(Path(r["file"]).name, r["pos"], r["row"]) for r in expected]
+    assert [row["gtid"] for row in found] == [row["gtid"] for row in expected]
+    if start != "place":
+        assert str(following.gtids) == executed.replace("\n", "")
+    assert not following.gaps

@@ -13,6 +13,7 @@ import pytest
 from binlogkit.constants import EventType
 from binlogkit.errors import LogGapError, LostConnectionError, ReplicationError, UsageError
 from binlogkit.events.gtid_set import GtidSet
+from binlogkit.sources.server import resume
 from binlogkit.sources.server.client import Identity, ReplicationClient, ServerFacts
 from binlogkit.sources.server.resume import Anchor, ResumePoint, SteadyStream, Stop
 from binlogkit.sources.server.stream import StreamEvent
@@ -213,6 +214,27 @@ def test_a_server_that_may_not_list_its_logs_tells_by_its_answer() -> None:
         pytest.raises(ReplicationError, match=r"Could not find .*\(a\.000003 at 900\)"),
     ):
         list(steady(server, ResumePoint("a.000003", 900, Anchor(900, 20, b""))))
+
+
+def test_logs_that_are_reset_while_nothing_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server says that there is nothing; the list of its logs says why."""
+    monkeypatch.setattr(resume, "_FIRST_IDLE", 0.05)
+    idle = b"\0" + event(EventType.HEARTBEAT_LOG_EVENT, b"a.000001", log_pos=FIRST + 6 * STEP)
+
+    def script(dump: Dump) -> Iterable[bytes]:
+        yield from served(dump, "a.000001")
+        for number in range(500):
+            if number == 20:
+                server.logs = [("a.000001", 157)]
+            time.sleep(0.02)
+            yield idle
+
+    with FakeServer(script, SIZES[:1]).running() as server:
+        stream, found = steady(server, wait=True), []
+        with pytest.raises(ReplicationError, match="has only 157 bytes: its logs were reset"):
+            for item in stream:
+                found += taken([item])
+    assert found == ALL[:7] and len(server.dumps) == 1
 
 
 def test_an_end_before_the_end_is_not_believed() -> None:

@@ -71,6 +71,7 @@ def test_a_carrier_of_a_store_can_seek_and_has_a_size(carrier: Carrier, large: b
         assert file.read(10) == large[:10]
 
 
+@pytest.mark.slow
 def test_a_whole_reading_takes_each_byte_once(carrier: Carrier, gate: Gate, large: bytes) -> None:
     assert can_seek(carrier)
     assert sum(1 for _ in numbers(carrier)) > 100
@@ -82,6 +83,7 @@ def test_a_whole_reading_takes_each_byte_once(carrier: Carrier, gate: Gate, larg
     assert not [r for r in gate.requests if r.method == "GET" and r.range is None]
 
 
+@pytest.mark.slow
 def test_a_part_reads_its_own_bytes(carrier: Carrier, gate: Gate, large: bytes) -> None:
     begin = FIRST + len(BODY) * (len(large) // len(BODY) // 2)
     stop = begin + len(BODY) * ((4 << 20) // len(BODY))

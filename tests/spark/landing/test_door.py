@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import random
 import shutil
-import signal
-import threading
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +14,7 @@ from pyspark.errors import PySparkException
 import binlogkit.spark
 from binlogkit.errors import DamageError, InputError, UsageError
 from binlogkit_fixtures import golden
+from tests.spark.killing import killed
 from tests.spark.landing.landings import land, landed
 
 if TYPE_CHECKING:
@@ -60,22 +57,6 @@ def test_errors_of_tasks_are_ours(spark: SparkSession, tmp_path: Path) -> None:
         binlogkit.spark.land(spark, LOGS, tmp_path / "out", masks=["nothing"])
 
 
-def workers() -> list[int]:
-    """The Python processes of this process's Spark: children of the daemon that its Java began.
-
-    Other tests run beside this one, with a Spark of their own.
-    """
-    children: dict[int, list[int]] = {}
-    for folder in Path("/proc").iterdir():
-        if folder.name.isdigit():
-            with suppress(OSError):
-                stat = (folder / "stat").read_text().rpartition(")")[2].split()
-                children.setdefault(int(stat[1]), []).append(int(folder.name))
-    java = children.get(os.getpid(), [])
-    daemons = [pid for parent in java for pid in children.get(parent, [])]
-    return [pid for parent in daemons for pid in children.get(parent, [])]
-
-
 def at_last(land: Callable[[], Arrived]) -> Arrived:
     """What it gives; Spark meets killed processes that it had kept for its next jobs."""
     for _ in range(5):
@@ -85,7 +66,8 @@ def at_last(land: Callable[[], Arrived]) -> Arrived:
 
 
 @pytest.mark.slow
-def test_tasks_that_are_killed(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize("rounds", [4, pytest.param(15, marks=pytest.mark.campaign)])
+def test_tasks_that_are_killed(spark: SparkSession, rounds: int, tmp_path: Path) -> None:
     """SIGKILL for all of Spark's Python processes, again and again while logs land."""
     logs, out = tmp_path / "logs", tmp_path / "out"
     logs.mkdir()
@@ -93,34 +75,20 @@ def test_tasks_that_are_killed(spark: SparkSession, tmp_path: Path) -> None:
         shutil.copy(log, logs / f"binlog.{i + 1:06}")
     land(logs, tmp_path / "here")
     expected = landed(tmp_path / "here")
-    killed = failed = 0
-    for _ in range(15):
+    count = failed = 0
+    for _ in range(rounds):
         shutil.rmtree(out, ignore_errors=True)
-        done = threading.Event()
-
-        def kills(done: threading.Event = done) -> None:
-            nonlocal killed
-            while not done.wait(random.uniform(0.05, 0.4)):
-                for pid in workers():
-                    with suppress(ProcessLookupError):
-                        os.kill(pid, signal.SIGKILL)
-                        killed += 1
-
-        killer = threading.Thread(target=kills)
-        killer.start()
-        try:
+        with killed(0.05, 0.4) as those:
             for _ in range(4):
                 try:
                     binlogkit.spark.land(spark, logs, out, task_bytes=3000, batch_bytes=8000)
                 except Exception:  # noqa: BLE001  whatever Spark says of it
                     failed += 1
-        finally:
-            done.set()
-            killer.join()
+        count += len(those)
         at_last(lambda: binlogkit.spark.land(spark, logs, out, task_bytes=3000, batch_bytes=8000))
         assert at_last(lambda: binlogkit.spark.land(spark, logs, out)).batches == 0
         assert landed(out) == expected
-    assert killed >= 50
+    assert count >= 50 * rounds // 15
     assert failed
 
 

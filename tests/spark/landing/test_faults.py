@@ -1,6 +1,7 @@
 """Whatever ends a landing, and wherever another one runs beside it: no row twice, torn or missing.
 
-``python -m pytest tests/spark/landing/test_faults.py -m slow`` dies at every step."""
+``BINLOGKIT_CAMPAIGNS=1 python -m pytest tests/spark/landing/test_faults.py`` dies at every step.
+"""
 
 from __future__ import annotations
 
@@ -56,15 +57,16 @@ def dies_and_goes_on(out: Path, number: int, when: str, expected: dict[str, Any]
     check(out, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_landing_that_ends_at_a_step(when: str, tmp_path: Path, expected: dict[str, Any]) -> None:
     count = len(steps_of(tmp_path / "counted"))
     assert count > 40
-    for number in range(1, count + 1, 6):
+    for number in range(1, count + 1, 11):
         dies_and_goes_on(tmp_path / str(number), number, when, expected)
 
 
-@pytest.mark.slow
+@pytest.mark.campaign
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_landing_that_ends_at_any_step_and_again_on_its_way_back(
     when: str, tmp_path: Path, expected: dict[str, Any]
@@ -84,16 +86,17 @@ def test_a_landing_that_ends_at_any_step_and_again_on_its_way_back(
         check(out, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_another_landing_beside_it_at_a_step(
     when: str, tmp_path: Path, expected: dict[str, Any]
 ) -> None:
     count = len(steps_of(tmp_path / "counted", steps=UNLOCKED))
-    for number in range(2, count + 1, 7):
+    for number in range(2, count + 1, 13):
         beside(tmp_path / str(number), number, when, expected)
 
 
-@pytest.mark.slow
+@pytest.mark.campaign
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_another_landing_beside_it_at_any_step(
     when: str, tmp_path: Path, expected: dict[str, Any]
@@ -128,7 +131,7 @@ def test_columns_that_are_added_while_another_landing_adds_them(tmp_path: Path) 
         assert landed(out) == landed(whole)
 
 
-@pytest.mark.slow
+@pytest.mark.campaign
 def test_programs_that_are_killed(tmp_path: Path, expected: dict[str, Any]) -> None:
     """A process that dies at a step, with no time to clean up; 50 of them."""
     count = len(steps_of(tmp_path / "counted"))
@@ -157,9 +160,12 @@ def killed(out: Path, number: int, when: str) -> int:
 
 
 @pytest.mark.slow
-def test_programs_that_land_at_the_same_time(tmp_path: Path, expected: dict[str, Any]) -> None:
+@pytest.mark.parametrize("times", [3, pytest.param(10, marks=pytest.mark.campaign)])
+def test_programs_that_land_at_the_same_time(
+    times: int, tmp_path: Path, expected: dict[str, Any]
+) -> None:
     program = [sys.executable, "-m", "tests.spark.landing.steps", str(LOGS)]
-    for i in range(10):
+    for i in range(times):
         out = tmp_path / str(i)
         running = [
             subprocess.Popen([*program, str(out), "0", "before"], cwd=Path(__file__).parents[3])

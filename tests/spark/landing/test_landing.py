@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,9 @@ from deltalake import DeltaTable
 import binlogkit as bk
 from binlogkit.errors import DamageError, InputError, SchemaError, UsageError
 from binlogkit.frames.fields.rows import CHANGELOG
+from binlogkit.log.index import Joined
 from binlogkit.rows.filters import written_table_name
+from binlogkit.spark.landing import landing
 from binlogkit.spark.landing.landing import Terms
 from binlogkit.spark.landing.masks import parse_masks
 from binlogkit.spark.landing.reading import landed as landed_table
@@ -42,6 +45,7 @@ CASES = [
         ("9-row-full", "modern"),
     )
 ]
+NO_GTIDS = golden.case("5.7-row-no-gtid", "transactions")
 PLACES = ("_file", "_source")
 
 
@@ -68,7 +72,7 @@ def folder(table: str) -> str:
     return folder_of((db, name.strip("`").replace("``", "`"))).removeprefix("tables/")
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(0, 3)
 @pytest.mark.parametrize("case", CASES, ids=ident)
 def test_the_rows_of_a_landing_are_the_changelogs(case: golden.GoldenCase, tmp_path: Path) -> None:
     arrived = land(case.path, tmp_path, task_bytes=3000, batch_bytes=10_000)
@@ -116,6 +120,7 @@ def test_versions_that_do_not_unite_lose_no_row(tmp_path: Path) -> None:
         assert all(row[name] is None for name in known - set(image))
 
 
+@pytest.mark.slow
 def test_a_log_that_grows_lands_in_pieces(tmp_path: Path) -> None:
     """Cut after any event, the log lands up to the last transaction that has ended by then; XA
     transactions land when they are committed."""
@@ -152,6 +157,7 @@ def test_logs_that_come_late_copies_and_other_names(tmp_path: Path) -> None:
     assert land(other, out).batches == 0
 
 
+@pytest.mark.slow
 def test_transactions_of_two_sources_land_once(tmp_path: Path) -> None:
     """A replica's log, as it were: the same GTIDs, begun at another time by another server."""
     case = golden.case("8.0-row-full", "keys")
@@ -239,6 +245,70 @@ def test_masked_values_are_in_no_file(tmp_path: Path) -> None:
     key.write_bytes(b"another key of 16")
     with pytest.raises(UsageError, match="begun with key"):
         land(case.path, out, Terms(masks=parse_masks(masks, key)))
+
+
+def test_where_all_has_landed_nothing_of_the_ledger_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until a log comes or grows, others are named, or damage is taken otherwise."""
+    logs, out, read = tmp_path / "logs", tmp_path / "out", list[int]()
+    logs.mkdir()
+    first, *others = TRANSACTIONS.binlogs
+    shutil.copy(first, logs)
+
+    def noted(*given: Any, **options: Any) -> Joined:
+        read.append(1)
+        return Joined(*given, **options)
+
+    monkeypatch.setattr(landing, "Joined", noted)
+
+    def again(**options: Any) -> tuple[int, int]:
+        read.clear()
+        return land(logs, out, **options).batches, len(read)
+
+    assert again() == (1, 1)
+    assert again() == (0, 0)
+    assert again(on_damage="report") == (0, 1)
+    assert again() == (0, 1)
+    assert again() == (0, 0)
+    for log in others:
+        shutil.copy(log, logs)
+    assert again() == (1, 1)
+    assert again() == (0, 0)
+    data = others[-1].read_bytes()
+    (logs / others[-1].name).write_bytes(data[: len(data) // 2])
+    assert again(on_damage="report")[1] == 1
+    (logs / others[-1].name).write_bytes(data)
+    assert again()[1] == 1
+    assert again() == (0, 0)
+    (out / "ledger" / "complete").write_bytes(b"\xff")
+    assert again() == (0, 1)
+    expected = tmp_path / "expected"
+    land(TRANSACTIONS.path, expected)
+    assert without_places(landed(out)) == without_places(landed(expected))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", [TRANSACTIONS, NO_GTIDS], ids=ident)
+def test_a_log_that_is_cut_short_after_it_landed(case: golden.GoldenCase, tmp_path: Path) -> None:
+    """Also one that commits an XA transaction of the log before it."""
+    logs, out, expected = tmp_path / "logs", tmp_path / "out", tmp_path / "expected"
+    shutil.copytree(case.path, logs)
+    land(logs, out)
+    land(logs, expected)
+    for log in sorted(logs.glob("binlog.0*")):
+        whole = log.read_bytes()
+        for cut in range(len(whole) // 7, len(whole), len(whole) // 7):
+            log.write_bytes(whole[:cut])
+            with suppress(InputError) if case is NO_GTIDS else nullcontext():
+                land(logs, out, on_damage="report")
+        log.write_bytes(whole)
+        land(logs, out)
+        assert landed(out) == landed(expected)
+
+
+def without_places(found: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[str, Any]]]:
+    return {name: without(rows, *PLACES) for name, rows in found.items()}
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ CASES = [
 ]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(0)
 @pytest.mark.parametrize("case", CASES, ids=lambda c: f"{c.cell}/{c.scenario}")
 def test_restored_changes_are_the_logs(case: golden.GoldenCase, tmp_path: Path) -> None:
     log = bk.open(case.path)

@@ -205,6 +205,36 @@ def _spark_type(dtype: Any) -> Any:
     return dtype
 
 
+def carried(schema: pa.Schema) -> pa.Schema:
+    """The schema in types that Spark carries."""
+    return pa.schema([pa.field(f.name, _spark_type(f.type)) for f in schema])
+
+
+def canonical_schema(frame: Any) -> pa.Schema:
+    """The Arrow schema of a Spark frame of changes, the columns of images in the types that they
+    have in a log, where the data source ``binlog`` says what they are."""
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    schema = to_arrow_schema(frame.schema, timezone="UTC")
+    for image in ("before", "after"):
+        told = {one.name: one.metadata for one in frame.schema[image].dataType}
+        children = [_canonical(one, told[one.name] or {}) for one in schema.field(image).type]
+        at = schema.get_field_index(image)
+        schema = schema.set(at, pa.field(image, pa.struct(children)))
+    return schema
+
+
+def _canonical(field: pa.Field, facts: dict[str, str]) -> pa.Field:
+    from binlogkit.frames.arrow_types import column_field
+    from binlogkit.rows.defined import column_of, described
+
+    known = described(field.name, facts) if facts else None
+    if known is None:
+        return field
+    own = {f"binlogkit:{name}".encode(): text.encode() for name, text in facts.items()}
+    return pa.field(field.name, column_field(column_of(known)).type, metadata=own)
+
+
 def map_arrow(
     frame: Any,
     function: Callable[[pa.RecordBatch], pa.RecordBatch],

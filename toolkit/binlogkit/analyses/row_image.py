@@ -1,18 +1,20 @@
 """Which columns stand in the images of a row event, by ``binlog_row_image``.
 
 Source: the MySQL internals manual on the binary log, "The sets of columns recorded in the
-BI and AI". BLOB columns are those whose ``Field::type()`` is ``MYSQL_TYPE_BLOB``: every BLOB and
-TEXT, but neither JSON nor GEOMETRY (``TABLE::mark_columns_per_binlog_row_image``, 8.0).
+BI and AI", and what 5.7.22, 8.0.31 and 9.7.4 log (docs/logging-rules.md). BLOB columns are those
+whose ``Field::type()`` is ``MYSQL_TYPE_BLOB``: every BLOB and TEXT, but neither JSON nor GEOMETRY
+(``TABLE::mark_columns_per_binlog_row_image``, 8.0).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
 from binlogkit.errors import UsageError
-from binlogkit.rows.schema import TableDefinition
+from binlogkit.rows.resolve import key_of
+from binlogkit.rows.schema import ColumnDefinition, TableDefinition
 
 BLOB_TYPES = frozenset(
     f"{size}{kind}" for size in ("tiny", "", "medium", "long") for kind in ("blob", "text")
@@ -35,29 +37,11 @@ class ImageColumns:
     after: tuple[str, ...] | None
 
 
-def primary_key_equivalent(
-    columns: Sequence[str],
-    primary_key: Sequence[str],
-    unique_keys: Sequence[Sequence[str]],
-    nullable: Collection[str],
-) -> tuple[str, ...]:
-    """The columns that identify a row: the PKE.
-
-    The primary key; else the first unique key whose columns are all NOT NULL; else all columns.
-    """
-    if primary_key:
-        return tuple(primary_key)
-    for key in unique_keys:
-        if not any(name in nullable for name in key):
-            return tuple(key)
-    return tuple(columns)
-
-
 # What the document's three tables say: event, row image -> (before, after); None: no such image.
 # Each word is one of the sets that image_columns adds up.
 _RULES: Mapping[tuple[str, RowImage], tuple[str | None, str | None]] = {
-    ("insert", RowImage.MINIMAL): (None, "specified autoincrement"),
-    ("insert", RowImage.NOBLOB): (None, "specified autoincrement nonblob"),
+    ("insert", RowImage.MINIMAL): (None, "specified"),
+    ("insert", RowImage.NOBLOB): (None, "specified nonblob"),
     ("insert", RowImage.FULL): (None, "all"),
     ("update", RowImage.MINIMAL): ("pke", "specified"),
     ("update", RowImage.NOBLOB): ("pke nonblob", "specified nonblob"),
@@ -68,35 +52,46 @@ _RULES: Mapping[tuple[str, RowImage], tuple[str | None, str | None]] = {
 }
 
 
+def primary_key_equivalent(table: TableDefinition) -> tuple[str, ...]:
+    """The columns that identify a row, the PKE: those of its key, else all columns.
+
+    The key is :func:`binlogkit.rows.resolve.key_of`'s.
+    """
+    return key_of(table)[0] or tuple(column.name for column in table.columns)
+
+
 def image_columns(
+    table: TableDefinition,
     row_image: RowImage | str,
     op: str,
-    columns: Sequence[str],
-    pke: Collection[str],
     specified: Collection[str] = (),
     *,
-    blobs: Collection[str] = (),
-    autoincrement: str | None = None,
+    triggers: Collection[str] = (),
+    after_duplicate: bool = False,
 ) -> ImageColumns:
-    """The columns of both images of one change.
+    """The columns of both images of one change of ``table``.
 
-    ``op``: insert, update or delete; ``pke``: see :func:`primary_key_equivalent`; ``specified``:
-    the columns that the statement gives a value; ``blobs``: the table's BLOB and TEXT columns.
+    ``op``: insert, update or delete, as it is logged; ``specified``: the columns that the statement
+    gives a value, DEFAULT too; ``triggers``: those that a BEFORE trigger of the statement names as
+    ``NEW.…``, set or only read; ``after_duplicate``: the row is written because REPLACE or
+    ON DUPLICATE KEY UPDATE met a duplicate key, or inserted by that statement after it made an
+    update of another row.
     UsageError for an unknown setting, operation or column.
     """
     rule = _RULES.get((op, _setting(row_image)))
     if rule is None:
         raise UsageError(f"an operation is insert, update or delete, not {op!r}")
+    columns = [column.name for column in table.columns]
+    spelled = {name.lower(): name for name in columns}
+    given = {spelled.get(name.lower(), name) for name in (*specified, *triggers)}
+    if unknown := given.difference(columns):
+        raise UsageError(f"the table has no column {', '.join(sorted(unknown))}")
     sets = {
         "all": set(columns),
-        "pke": set(pke),
-        "specified": set(specified),
-        "autoincrement": {autoincrement} if autoincrement else set(),
-        "nonblob": set(columns) - set(blobs),
+        "pke": set(primary_key_equivalent(table)),
+        "specified": set(columns) if after_duplicate else _valued(table, op, given),
+        "nonblob": {column.name for column in table.columns if column.type not in BLOB_TYPES},
     }
-    unknown = set().union(*sets.values(), blobs) - set(columns)
-    if unknown:
-        raise UsageError(f"the table has no column {', '.join(sorted(unknown))}")
     before, after = (
         None
         if words is None
@@ -106,21 +101,26 @@ def image_columns(
     return ImageColumns(before, after)
 
 
-def images_of(
-    table: TableDefinition, row_image: RowImage | str, op: str, specified: Collection[str] = ()
-) -> ImageColumns:
-    """The columns of both images of a change of ``table``."""
-    names = [column.name for column in table.columns]
-    nullable = [column.name for column in table.columns if column.nullable]
-    return image_columns(
-        row_image,
-        op,
-        names,
-        primary_key_equivalent(names, table.primary_key, table.unique_keys, nullable),
-        specified,
-        blobs=[column.name for column in table.columns if column.type in BLOB_TYPES],
-        autoincrement=next((c.name for c in table.columns if c.auto_increment), None),
-    )
+def _valued(table: TableDefinition, op: str, given: set[str]) -> set[str]:
+    """The document's "all columns where a value was specified".
+
+    By the statement and its triggers (``given``), or by the server: of a new row the
+    AUTO_INCREMENT column, defaults that are evaluated, generated columns; of a changed one
+    ON UPDATE CURRENT_TIMESTAMP, and generated columns over a column that is written, virtual ones
+    that a key holds always.
+    """
+    if op == "insert":
+        return given | {column.name for column in table.columns if _of_a_new_row(column)}
+    found = given | {column.name for column in table.columns if column.on_update_now}
+    for column in table.columns:  # generated columns read those before them only
+        indexed = column.generated == "virtual" and column.name in table.indexed
+        if column.generated and (indexed or not found.isdisjoint(column.reads)):
+            found.add(column.name)
+    return found
+
+
+def _of_a_new_row(column: ColumnDefinition) -> bool:
+    return column.auto_increment or column.evaluated or column.generated is not None
 
 
 def _setting(row_image: RowImage | str) -> RowImage:

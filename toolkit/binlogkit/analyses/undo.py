@@ -27,6 +27,7 @@ from binlogkit.analyses._frames import (
 from binlogkit.analyses._later_ddl import LaterDDL
 from binlogkit.analyses._planner import Facts, Planner
 from binlogkit.analyses._savepoints import undone_mask, undone_ranges
+from binlogkit.analyses._tasks import arriving
 from binlogkit.analyses.blocked import Blocked
 from binlogkit.analyses.plans import (
     PLAN_SCHEMA,
@@ -85,7 +86,7 @@ def redo(
 
 def mappings(plans: Any) -> Iterator[dict[str, Any]]:
     """Plans as reports/sql.py takes them: one mapping each, values in the contract's JSON form."""
-    for batch in to_arrow(plans).to_batches():
+    for batch in arriving(plans) if is_spark(plans) else to_arrow(plans).to_batches():
         yield from batch_mappings(batch)
 
 

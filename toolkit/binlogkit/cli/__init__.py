@@ -24,6 +24,7 @@ from binlogkit.errors import (
     InputError,
     LimitError,
     SchemaError,
+    UndeterminedError,
     UnmetWarning,
     UsageError,
 )
@@ -36,8 +37,8 @@ __all__ = ["cli", "main"]
 ENTRY_POINTS = "binlogkit.commands"
 # The name is the module's, but of those that share one.
 _COMMANDS = (
-    "audit", "capture", "conform", "diff", "events", "explain", "index", "land", "life", "redo",
-    "rows", "snapshot", "state", "transactions", "undo", "verify",
+    "audit", "capture", "conform", "diff", "events", "explain", "index", "land", "life", "live",
+    "redo", "rows", "rules", "snapshot", "state", "touched", "transactions", "undo", "verify",
 )  # fmt: skip
 _SHARED = {"events": "records", "rows": "records", "transactions": "records", "redo": "undo"}
 _INTERRUPTED = 130
@@ -116,7 +117,7 @@ def _run(argv: list[str] | None) -> int:
     except (click.Abort, KeyboardInterrupt):
         complain("interrupted")
         return _INTERRUPTED
-    except (DamageError, SchemaError, LimitError) as exc:
+    except (DamageError, SchemaError, LimitError, UndeterminedError) as exc:
         complain(str(exc))
         return FINDINGS
     except GapError as exc:

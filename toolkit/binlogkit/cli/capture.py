@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 import time
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ import click
 from binlogkit.cli.connection_options import connection_options, settings_of
 from binlogkit.cli.progress import PATIENCE
 from binlogkit.cli.status import FINDINGS, WELL, complain, note
+from binlogkit.signals import on_signals
 
 if TYPE_CHECKING:
     from binlogkit.sources.server.capture import Captured, Progress
@@ -105,18 +105,13 @@ def _signals() -> Iterator[Stop]:
 
     stop = Stop()
 
-    def ask(number: int, frame: object) -> None:
-        del number, frame
+    def ask() -> None:
         if stop:
             raise KeyboardInterrupt
         stop.now()
 
-    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
+    with on_signals(ask):
         yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 @contextmanager

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from binlogkit.cli.options import input_options, open_input, output_of, output_options
-from binlogkit.cli.status import complain, note, status_of
+from binlogkit.cli.status import FINDINGS, WELL, complain, note, status_of
 from binlogkit.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -20,18 +21,45 @@ if TYPE_CHECKING:
     from binlogkit.sources.carriers import Carrier
 
 
+#: What has no meaning with --rules.
+_COMPARING = (
+    "program", "golden", "server", "decoded", "decoded_format", "decoder", "junit", "html",
+    "baseline", "write_baseline",
+)  # fmt: skip
+
+
 @click.command("conform")
 @input_options
 @click.option(
     "--against",
-    type=click.Choice(["mysqlbinlog"]),
-    default="mysqlbinlog",
+    "judges",
+    type=click.Choice(["mysqlbinlog", "golden", "server"]),
+    multiple=True,
+    default=["mysqlbinlog"],
     show_default=True,
-    help="The judge.",
+    help="The judge; several when it is given again.",
+)
+@click.option(
+    "--server",
+    metavar="DSN",
+    help="The server of --against server: mysql://user@host:port (password: environment variable "
+    "BINLOGKIT_PASSWORD).",
+)
+@click.option(
+    "--golden",
+    "golden",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Where events.jsonl and rows.jsonl of --against golden are; by default beside FILE.",
 )
 @click.option("--mysqlbinlog", "program", metavar="PROGRAM", help="Which mysqlbinlog.")
 @click.option("--decoded", metavar="OUT", help="Another decoder's output for the one FILE.")
 @click.option("--as", "decoded_format", metavar="FORMAT", help="What --decoded is.")
+@click.option(
+    "--decoder", metavar="NAME", help="What the reasons call --decoded's maker; by default --as."
+)
+@click.option("--junit", metavar="FILE", help="Write the result as JUnit XML, too.")
+@click.option("--html", metavar="OUT", help="Write it as a report, one HTML file, too.")
 @click.option("--baseline", metavar="FILE", help="Known differences to leave out (JSON lines).")
 @click.option(
     "--allow-unjudged",
@@ -39,13 +67,40 @@ if TYPE_CHECKING:
     help="Status 0 although neither mysqlbinlog nor the log's bytes decide something.",
 )
 @click.option("--write-baseline", metavar="FILE", help="Write the differences found as a baseline.")
+@click.option(
+    "--rules",
+    "by_rules",
+    is_flag=True,
+    help="Instead: the events that contradict the logging rules (docs/logging-rules.md).",
+)
+@click.option(
+    "--set",
+    "declared",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="With --rules: the server's binlog_format and binlog_row_image (repeatable).",
+)
 @output_options
 def command(**arguments: Any) -> int:
     """One record per difference: event structure first, values second; each classified.
 
+    The judge is mysqlbinlog with the log's own bytes; or the expected events and rows of a golden
+    log, of which every key is compared; or the running server that wrote the log, by SHOW BINLOG
+    EVENTS, and by SELECT of its tables beside the log's states at the server's position. Several
+    judge one after the other.
+
     Kinds: ours, theirs, representation, under_determined, unexplained. The verdict goes to
     standard error. Status 1: a difference is ours or unexplained, or nobody judged something.
+
+    With --rules one record per event that no server could have written under what --set declares:
+    images with other columns than the tables' keys allow, changes in another format. Status 1:
+    there is one.
     """
+    declared = arguments.pop("declared")
+    if arguments.pop("by_rules"):
+        return _by_rules(arguments, declared)
+    if declared:
+        raise UsageError("--set goes with --rules")
     from binlogkit.analyses.conformance import (
         COLUMNS,
         Verdict,
@@ -53,11 +108,15 @@ def command(**arguments: Any) -> int:
         merge,
         read_baseline,
     )
+    from binlogkit.reports.junit import write_junit
     from binlogkit.reports.output import write_records
     from binlogkit.sources.mysqlbinlog import find
 
     output = output_of(arguments)
-    oracle = find(arguments.pop("program"))
+    program, judges = arguments.pop("program"), arguments.pop("judges")
+    oracle = find(program) if "mysqlbinlog" in judges else None
+    golden, junit, html = (arguments.pop(option) for option in ("golden", "junit", "html"))
+    named, server = arguments.pop("decoder"), arguments.pop("server")
     baseline = arguments.pop("baseline")
     known = (
         []
@@ -71,53 +130,207 @@ def command(**arguments: Any) -> int:
         raise UsageError("--decoded and --as go together")
     if decoded is not None and len(log.carriers) != 1:
         raise UsageError("--decoded goes with one FILE")
-    result = merge(compare(log, carrier, oracle, known, decoded, kind) for carrier in log.carriers)
-    differences = result.differences
-    write_records(differences.to_pylist(), output, names=COLUMNS)
+    name = named or kind or "ours"
+    if ("server" in judges) != (server is not None):
+        raise UsageError("--against server and --server go together")
+    if server is not None and decoded is not None:
+        raise UsageError("a server judges no --decoded: it has no rows of its log")
+    judged = [
+        against(log, carrier, known, decoded, kind, name)
+        for against in _judges(judges, oracle, golden, server)
+        for carrier in log.carriers
+    ]
+    result = merge(judged)
+    differences = result.differences.to_pylist()
+    judge = " and ".join(_called(judge, oracle) for judge in judges)
+    write_records(differences, output, names=COLUMNS)
     if write_to is not None:
         Path(write_to).write_text("\n".join([*baseline_lines(result), ""]), "utf-8")
-    tell(result, oracle.version)
+    if junit is not None:
+        write_junit(Path(junit), name, differences, result.summary)
+    if html is not None:
+        from binlogkit.reports.conformance import conformance_report
+        from binlogkit.reports.html import render
+        from binlogkit.reports.output import write_text
+
+        who = named or kind or "binlogkit"
+        write_text(html, [render(conformance_report(who, judge, differences, result.summary))])
+        if html != "-":
+            note(f"the report is {html}")
+    tell(result, judge)
     passes = allowed and result.summary.verdict is Verdict.UNJUDGED
     return max(
         0 if passes else result.summary.exit_status, 0 if decoded is not None else status_of(log)
     )
 
 
+def _by_rules(arguments: dict[str, Any], declared: tuple[str, ...]) -> int:
+    """The events that contradict the logging rules."""
+    from binlogkit.analyses.logging_rules.contradictions import CONTRADICTIONS, Judgement, judgement
+    from binlogkit.cli.rules import settings_in
+    from binlogkit.reports.output import write_records
+
+    output = output_of(arguments)
+    arguments.pop("judges")
+    for name in _COMPARING:
+        if arguments.pop(name) is not None:
+            raise UsageError("--rules compares with no other decoder")
+    schema = arguments["schema"]
+    tables = None if schema is None else b"".join(_lines(schema)).decode("utf-8", "replace")
+    log = open_input(arguments)
+    judge: Judgement = judgement(settings_in(declared), tables)
+    count = write_records(judge.of(log.event_records()), output, declared=CONTRADICTIONS)
+    verdict = f"{count} events contradict the rules; rows events judged: {judge.judged}"
+    if judge.unjudged:
+        verdict += f", not judged, since nothing tells their tables' keys: {judge.unjudged}"
+    (complain if count else note)(verdict)
+    return max(FINDINGS if count else WELL, status_of(log))
+
+
+_Judge = Callable[..., "ConformanceResult"]
+
+
+def _judges(
+    names: Sequence[str], oracle: Any, golden: Path | None, server: str | None
+) -> Iterator[_Judge]:
+    for name in dict.fromkeys(names):
+        if name == "golden":
+            yield partial(compare_golden, golden)
+        elif name == "server":
+            assert server is not None
+            yield ServerJudge(server)
+        else:
+            yield partial(compare, oracle)
+
+
+def _called(judge: str, oracle: Any) -> str:
+    if judge == "server":
+        return "the server"
+    return "the expected lines" if judge == "golden" else f"mysqlbinlog {oracle.version or ''}"
+
+
+def _records(
+    log: Log, carrier: Carrier, decoded: str | None, kind: str | None
+) -> tuple[Any, Any, list[Any]]:
+    """The events, rows and schemas to judge: another decoder's, else ours, whose rows are batches.
+
+    Progress is that of the events, which are read as the judge goes on.
+    """
+    from binlogkit.analyses.conformance import RowWindows, parse_decoded
+    from binlogkit.cli.progress import unwatched
+    from binlogkit.log import Log
+
+    aside = unwatched(carrier)
+    schemas: list[Any] = list(Log([aside], log.options).table_schemas())
+    if decoded is None or kind is None:
+        rows = RowWindows(Log([aside], log.options).row_windows())
+        return Log([carrier], log.options).event_records(), rows, schemas
+    theirs = parse_decoded(_lines(decoded), kind)
+    return theirs.events, theirs.rows, list(theirs.schemas) or schemas
+
+
 def compare(
+    oracle: Any,
     log: Log,
     carrier: Carrier,
-    oracle: Any,
     known: list[dict[str, Any]],
     decoded: str | None = None,
     kind: str | None = None,
+    name: str = "ours",
 ) -> ConformanceResult:
-    """One log's comparison."""
-    from binlogkit.analyses.conformance import against_mysqlbinlog, parse_decoded
-    from binlogkit.log import Log
+    """One log's comparison with mysqlbinlog."""
+    from binlogkit.analyses.conformance import TextBlocks, against_mysqlbinlog
+    from binlogkit.cli.progress import unwatched
     from binlogkit.log.stored_events import stored_events
-    from binlogkit.sources.mysqlbinlog import read
+    from binlogkit.sources.mysqlbinlog import read_blocks
 
-    alone = Log([carrier], log.options)
-    schemas: list[Any] = list(alone.table_schemas())
-    events: Any = alone.event_records()
-    rows: Any = alone.row_records()
-    if decoded is not None and kind is not None:
-        theirs = parse_decoded(_lines(decoded), kind)
-        events, rows, schemas = theirs.events, theirs.rows, list(theirs.schemas) or schemas
-    with _as_file(carrier) as path:
+    events, rows, schemas = _records(log, carrier, decoded, kind)
+    aside = unwatched(carrier)
+    with _as_file(aside) as path:
         return against_mysqlbinlog(
-            events, rows, schemas, read(path, using=oracle), file=carrier.name, baseline=known,
-            stored=stored_events(carrier),
+            events, rows, schemas, TextBlocks(read_blocks(path, using=oracle)), file=carrier.name,
+            baseline=known, stored=stored_events(aside), decoder=name,
         )  # fmt: skip
 
 
-def tell(result: ConformanceResult, version: str | None) -> None:
+def compare_golden(
+    folder: Path | None,
+    log: Log,
+    carrier: Carrier,
+    known: list[dict[str, Any]],
+    decoded: str | None = None,
+    kind: str | None = None,
+    name: str = "ours",
+) -> ConformanceResult:
+    """One log's comparison with its expected lines.
+
+    A golden log's tables and XA transactions may begin in an earlier log, so all are read together.
+    """
+    from binlogkit.analyses.conformance import against_golden
+    from binlogkit.log.stored_events import field_bytes
+    from binlogkit.sources.expected import expected_lines
+
+    place = Path(carrier.name)
+    where = place.parent if folder is None else folder
+    schemas: list[Any] = list(log.table_schemas())
+    if decoded is None or kind is None:
+        events: Any = (e for e in log.event_records() if e["file"] == carrier.name)
+        rows: Any = (r for r in log.row_records() if r["file"] == carrier.name)
+    else:
+        events, rows, own = _records(log, carrier, decoded, kind)
+        schemas = own or schemas
+    return against_golden(
+        events, rows, schemas, expected_lines(where, "events", place.name),
+        expected_lines(where, "rows", place.name), file=carrier.name, baseline=known,
+        decoder=name, field_bytes=partial(field_bytes, log, carrier),
+    )  # fmt: skip
+
+
+class ServerJudge:
+    """Compares logs with the server that wrote them; behind the last one, their tables."""
+
+    def __init__(self, server: str) -> None:
+        self._server = server
+        self._ends: dict[str, int] = {}
+
+    def __call__(
+        self, log: Log, carrier: Carrier, known: list[dict[str, Any]], *_: Any
+    ) -> ConformanceResult:
+        """One log's comparison."""
+        from binlogkit.analyses.conformance.against_server import against_server
+        from binlogkit.analyses.conformance.server_lines import Line, lines_of
+        from binlogkit.cli.progress import unwatched
+        from binlogkit.constants import EventFlag
+        from binlogkit.log.served import served_tables
+        from binlogkit.log.stored_events import stored_events
+        from binlogkit.rows.series import split_name
+        from binlogkit.sources.server.listed import listed_events
+
+        stem, number = split_name(carrier.name)[1:]
+        if number is None:
+            raise UsageError(f"{carrier.name} has no number, by which its server would know it")
+        aside = unwatched(carrier)
+        with _as_file(aside) as path:
+            size = self._ends[carrier.name] = Path(path).stat().st_size
+        first = next(stored_events(aside), None)
+        relay = first is not None and bool(first.raw.header.flags & EventFlag.RELAY_LOG)
+        listed = listed_events(self._server, f"{stem}.{number:06}", relay=relay)
+        last = len(self._ends) == len(log.carriers) and not relay
+        return against_server(
+            lines_of(stored_events(carrier), relay=relay),
+            (Line.shown(*one) for one in listed),
+            served_tables(log, self._server, self._ends) if last else (),
+            file=carrier.name, end=size, baseline=known,
+        )  # fmt: skip
+
+
+def tell(result: ConformanceResult, judge: str) -> None:
     """The verdict, on standard error."""
     summary = result.summary
     kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(summary.kinds.items()))
     verdict = (
         f"{summary.verdict}: {summary.events} events, {summary.rows} rows, {summary.cells} cells "
-        f"compared with mysqlbinlog {version or ''}; differences: {kinds or 'none'}"
+        f"compared with {judge}; differences: {kinds or 'none'}"
     )
     if summary.cells_by_bytes:
         verdict += f"; {summary.cells_by_bytes} cells decided by the log's bytes"

@@ -25,6 +25,8 @@ from binlogkit.cli.status import FINDINGS, WELL, complain, note
     help="How a column lands, [db.]table.column=drop, =hash or =truncate:N.",
 )
 @click.option("--mask-key", metavar="FILE", help="The key of the hashes, 16 bytes or more.")
+@click.option("--current", is_flag=True, help="Keep tables of the rows that there are now, too.")
+@click.option("--compact", is_flag=True, help="Make few files of many small ones, too.")
 @click.option("--master", default="local[*]", show_default=True, help="The Spark that does it.")
 def command(
     out: str,
@@ -32,6 +34,8 @@ def command(
     exclude: tuple[str, ...],
     masks: tuple[str, ...],
     mask_key: str | None,
+    current: bool,
+    compact: bool,
     master: str,
     **arguments: Any,
 ) -> int:
@@ -49,15 +53,27 @@ def command(
 
     log, storage = open_stored(arguments)
     terms = Terms(tables, exclude, parse_masks(masks, mask_key))
-    arrived = land_on(session(master=master), log, out, terms, storage)
+    arrived = land_on(
+        session(master=master), log, out, terms, storage, current=current, compact=compact
+    )
     for table, rows in sorted(arrived.rows.items()):
         note(f"{rows} rows of {table}")
     note(f"{len(arrived.spans)} logs in {arrived.batches} batches, {arrived.files} files")
+    for one in arrived.current:
+        if one.how in ("merged", "replayed"):
+            note(f"{one.table}: {one.how}, {one.written} rows written, {one.deleted} deleted")
+    for done in arrived.compacted:
+        note(f"{done.folder}: {done.after} files of {done.before}")
+    doubtful = [one for one in arrived.current if not one.determined]
+    for one in doubtful:
+        why = one.reason or ", ".join(sorted({f["finding"] for f in one.findings}))
+        told = "has no current state" if one.how == "refused" else "is not determined"
+        complain(f"{one.table} {told}: {why}")
     for gtid in arrived.missing:
         complain(f"the changes of {gtid}, prepared in a log that is gone, cannot land")
     for file, reason in arrived.updated.left.items():
         complain(f"{file} is not in the ledger: {reason}")
     for file, damage in arrived.updated.damaged.items():
         complain(f"{file} is damaged at {damage}")
-    failed = arrived.missing or arrived.updated.left or arrived.updated.damaged
+    failed = arrived.missing or arrived.updated.left or arrived.updated.damaged or doubtful
     return FINDINGS if failed else WELL

@@ -7,10 +7,16 @@ from typing import Any
 
 import click
 
-from binlogkit.cli.options import input_options, open_input, output_of, output_options
+from binlogkit.cli.options import (
+    index_option,
+    input_options,
+    open_input,
+    output_of,
+    output_options,
+)
 from binlogkit.cli.startup import arrow_without_pandas
 from binlogkit.cli.state import tell_findings
-from binlogkit.cli.status import ENDS, FINDINGS, complain, status_of
+from binlogkit.cli.status import ENDS, FINDINGS, complain, note_index, status_of
 from binlogkit.frames.fields.rows import LIFE
 from binlogkit.rows.filters import written_table_name
 
@@ -33,6 +39,7 @@ _VIEW = (
     "--key-columns", metavar="A,B", help="Its key's columns, where the log and --schema tell none."
 )
 @click.option("--source", metavar="NAME", help="Whose logs, where several servers have the table.")
+@index_option
 @output_options
 def command(**arguments: Any) -> int:
     """One record per change of a row, in log order, and per DDL of its table between.
@@ -53,6 +60,7 @@ def command(**arguments: Any) -> int:
     view = ["file"] * (len(log.carriers) > 1) + [*_VIEW] + ["unknown"] * bool(found.unknown_cells)
     write_records(found.records(), output, declared=LIFE, view=view)
     status = status_of(log, notes=ENDS)
+    note_index(log)
     tell_findings(name, found.findings.to_pylist())
     if found.unknown_cells:
         complain(f"{name}: {found.unknown_cells} columns of these changes are not known")

@@ -17,7 +17,9 @@ from binlogkit.rows.filter_args import FilterArgs
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def _apply(*decorators: Callable[[F], F]) -> Callable[[F], F]:
+def apply(*decorators: Callable[[F], F]) -> Callable[[F], F]:
+    """Several decorators as one."""
+
     def wrap(function: F) -> F:
         for decorator in reversed(decorators):
             function = decorator(function)
@@ -45,7 +47,11 @@ def _listen(context: click.Context, _: click.Parameter, verbose: bool) -> None:
     context.call_on_close(partial(logger.removeHandler, handler))
 
 
-reading_options = _apply(
+index_option = click.option(
+    "--index", metavar="DIR", help="Read of the logs that this index knows only what matters."
+)
+
+reading_options = apply(
     click.option(
         "--schema", metavar="FILE.sql", help="Table definitions as they were before the log."
     ),
@@ -104,7 +110,7 @@ reading_options = _apply(
     ),
 )
 
-input_options = _apply(
+input_options = apply(
     click.argument("files", nargs=-1, required=True, metavar="FILE..."), reading_options
 )
 
@@ -113,7 +119,7 @@ _READING = (
 )  # fmt: skip
 _COUNT = click.IntRange(min=0)
 
-base_options = _apply(
+base_options = apply(
     click.option(
         "--base",
         metavar="BASE",
@@ -130,7 +136,7 @@ base_options = _apply(
     click.option("--base-gtid", metavar="SET", help="The transactions in the base, likewise."),
 )
 
-filter_options = _apply(
+filter_options = apply(
     click.option("--table", multiple=True, metavar="DB.T", help="Only these tables (repeatable)."),
     click.option("--exclude-table", multiple=True, metavar="DB.T", help="Not these tables."),
     click.option(
@@ -162,7 +168,7 @@ filter_options = _apply(
 
 FILTERS = tuple(FilterArgs.__annotations__)
 
-output_options = _apply(
+output_options = apply(
     click.option(
         "--format",
         "output_format",

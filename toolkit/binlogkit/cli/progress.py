@@ -11,12 +11,13 @@ import math
 import os
 import sys
 import time
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 
 if TYPE_CHECKING:
     from binlogkit.log import Log
+    from binlogkit.sources.carriers import Carrier
 
 T = TypeVar("T")
 PATIENCE = 2.0
@@ -114,12 +115,26 @@ def with_progress(log: Log) -> Log:
         return log
     meter = _Meter(sum(size or 0 for size in sizes))
     _meters.append(meter)
-
-    def watched(number: int, opener: Any) -> Any:
-        return lambda: cast(BinaryIO, _Counted(opener(), meter, number))
-
     log.carriers = [
-        replace(carrier, opener=watched(number, carrier.opener))
+        replace(carrier, opener=_Watched(carrier.opener, meter, number))
         for number, carrier in enumerate(log.carriers)
     ]
     return log
+
+
+@dataclass(frozen=True, slots=True)
+class _Watched:
+    """An opener whose files tell a meter how far they are read."""
+
+    opener: Callable[[], BinaryIO]
+    meter: _Meter
+    log: int
+
+    def __call__(self) -> BinaryIO:
+        return cast(BinaryIO, _Counted(self.opener(), self.meter, self.log))
+
+
+def unwatched(carrier: Carrier) -> Carrier:
+    """A log for reading that is not what takes the time."""
+    opener = carrier.opener
+    return replace(carrier, opener=opener.opener) if isinstance(opener, _Watched) else carrier

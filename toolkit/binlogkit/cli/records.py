@@ -4,7 +4,6 @@ transaction."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 import click
@@ -12,6 +11,7 @@ import click
 from binlogkit.cli.options import (
     filter_options,
     filters_of,
+    index_option,
     input_options,
     open_input,
     output_of,
@@ -19,7 +19,7 @@ from binlogkit.cli.options import (
 )
 from binlogkit.cli.progress import ended_by
 from binlogkit.cli.startup import arrow_without_pandas
-from binlogkit.cli.status import note, status_of
+from binlogkit.cli.status import note_index, status_of
 from binlogkit.frames.fields.field import Fields, arrow_schema, names
 from binlogkit.frames.fields.ledger import EVENT, TRANSACTION
 from binlogkit.frames.fields.rows import ROW
@@ -62,9 +62,7 @@ def _command(
             shown = ["file", *view] if len(log.carriers) > 1 and "file" not in view else view
             records = records_of(found, declared)
             count = write_records(records, output, declared=declared, view=shown)
-        if log.read_before:
-            oldest = datetime.fromtimestamp(min(log.read_before) // 1_000_000, UTC)
-            note(f"{len(log.read_before)} logs from the index, read whole since {oldest:%F %TZ}")
+        note_index(log)
         return status_of(log, filters, nothing=not count)
 
     command.__doc__ = meaning
@@ -94,12 +92,10 @@ events = _command(
 rows = _command(
     "rows", "One record per row change.", ROW,
     ("pos", "inner", "timestamp", "gtid", "db", "table", "op", "before", "after"), _rows,
+    index_option,
 )  # fmt: skip
 transactions = _command(
     "transactions", "One record per transaction, with its outcome.", TRANSACTION,
     ("file", "pos", "end_pos", "gtid", "thread_id", "timestamp", "outcome", "rows", "tables",
-     "size"), _transactions,
-    click.option(
-        "--index", metavar="DIR", help="Read only logs that this index does not know."
-    ),
+     "size"), _transactions, index_option,
 )  # fmt: skip

@@ -19,17 +19,27 @@ from binlogkit.cli.status import WELL, note
     help="Who waits: tables: who writes them, for a moment; held: the same until they are read "
     "(MyISAM); global: all who write, for a moment.",
 )
-def command(server: str, out: str, table: tuple[str, ...], lock: str) -> int:
+@click.option(
+    "--chunk-rows",
+    type=int,
+    metavar="N",
+    help="Read so many rows at a time, with no transaction open in between.",
+)
+def command(
+    server: str, out: str, table: tuple[str, ...], lock: str, chunk_rows: int | None
+) -> int:
     """Write a running server's tables as of one moment, with their place in its logs.
 
     The folder is a base for `state --base`. Memory is bounded. Tables from which foreign keys
-    change the wanted ones are taken along up to 9.5. DDL on the tables waits until they are read.
-    The account needs SELECT, LOCK TABLES, REPLICATION CLIENT, and RELOAD for --lock global; its
-    password is in the environment variable BINLOGKIT_PASSWORD.
+    change the wanted ones are taken along up to 9.5. DDL on the tables waits until they are read;
+    with --chunk-rows it does not, and ends the command: try again. Then the tables are made those
+    of one moment with the log, in memory. The account needs SELECT, LOCK TABLES, REPLICATION
+    CLIENT, RELOAD for --lock global, and REPLICATION SLAVE for --chunk-rows; its password is in the
+    environment variable BINLOGKIT_PASSWORD.
     """
     from binlogkit.log.snapshot import snapshot
 
-    taken = snapshot(server, out, tables=list(table) or None, lock=lock)
+    taken = snapshot(server, out, tables=list(table) or None, lock=lock, chunk_rows=chunk_rows)
     for name, rows in taken.tables.items():
         note(f"{name}: {rows} rows")
     if taken.file is not None:

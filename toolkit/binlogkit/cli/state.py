@@ -9,19 +9,24 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from binlogkit.cli.engine import engine_options, landing_of, only, position, spark_of
 from binlogkit.cli.options import (
     base_options,
+    index_option,
     input_options,
     open_input,
     output_of,
     output_options,
 )
 from binlogkit.cli.startup import arrow_without_pandas
-from binlogkit.cli.status import ENDS, FINDINGS, complain, note, status_of
+from binlogkit.cli.status import ENDS, FINDINGS, WELL, complain, note, note_index, status_of
+from binlogkit.errors import UsageError
 from binlogkit.rows.filters import written_table_name
 
 if TYPE_CHECKING:
     from binlogkit.log.table_state import TableState
+    from binlogkit.reports.output import Output
+    from binlogkit.spark.landing import Landing
 
 _LOG = logging.getLogger(__name__)
 
@@ -35,18 +40,28 @@ _LOG = logging.getLogger(__name__)
 @click.option("--timezone", metavar="ZONE", help="Zone of a time without an offset.")
 @base_options
 @click.option("--source", metavar="NAME", help="Whose logs, where several servers have the table.")
+@index_option
+@engine_options
 @output_options
 def command(**arguments: Any) -> int:
     """One record per row that the table held: its values, and the columns that are not known.
 
     Without --at, --until-gtid and --until-time: at the end of the log. With several tables, or
     without --table (all that the log names and that may be there at the point), each record begins
-    with its db and table.
+    with its db and table. FILE may be the folder of a landing (`binlogkit land`), for one --table
+    and --at; --engine spark is for landings.
     """
     from binlogkit.reports.text import write_state, write_states
 
-    arrow_without_pandas()
+    landing = landing_of(arguments)
+    spark = spark_of(arguments)
+    if landing is None:
+        arrow_without_pandas()
     output = output_of(arguments)
+    if landing is not None:
+        return _landed(landing, spark, output, arguments)
+    if spark is not None:
+        raise UsageError("--engine spark takes the folder of a landing: land the logs first")
     log = open_input(arguments)
     tables = list(arguments.pop("table"))
     point = {k: v for k, v in arguments.items() if v is not None}
@@ -60,13 +75,44 @@ def command(**arguments: Any) -> int:
         whole = chain(first, passing)
         write_states(((state.table, state.batches()) for state in whole), output)
     if states.last is not None:
-        status = status_of(log, notes=ENDS, concerns=states.last.reach.concerns)
+        met = status_of(log, notes=ENDS, concerns=states.last.reach.concerns)
     else:
-        status = status_of(log, notes=ENDS)
+        met = status_of(log, notes=ENDS)
         note("the log names no table that may be there at the point")
+    note_index(log)
     for told in states.told:
         told.tell()
-    return status if all(told.determined for told in states.told) else FINDINGS
+    return met if all(told.determined for told in states.told) else FINDINGS
+
+
+def _landed(landing: Landing, spark: Any, output: Output, arguments: dict[str, Any]) -> int:
+    """A landed table's state, folded here or by Spark's tasks."""
+    from binlogkit.reports.text import write_state
+
+    only(arguments, "table", "at")
+    tables, at = arguments["table"], position(arguments["at"])
+    if len(tables) != 1:
+        raise UsageError("of a landing one --table is asked for")
+    if spark is None:
+        state = landing.state(*tables, at=at)
+        write_state(state.batches(), output, state.facts().metadata())
+        told = Told(written_table_name(*state.table), state)
+        told.tell()
+        return status(determined=told.determined)
+    from binlogkit.spark.landing.shared import shared_state
+
+    shared = shared_state(spark, landing, tables[0], at)
+    write_state(shared.batches(), output, shared.facts.metadata())
+    name = written_table_name(*shared.table)
+    tell_findings(name, shared.findings.to_pylist())
+    if shared.unknown_cells:
+        complain(f"{name}: {shared.unknown_cells} cells are not determined by the log")
+    return status(determined=shared.determined)
+
+
+def status(*, determined: bool) -> int:
+    """The exit status of a state."""
+    return WELL if determined else FINDINGS
 
 
 class _States:

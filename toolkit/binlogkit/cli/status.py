@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from binlogkit.cli.progress import end_progress
@@ -28,6 +29,13 @@ def complain(text: str) -> None:
 def note(text: str) -> None:
     """One line that is no finding."""
     _say(f"note: {printable(text)}")
+
+
+def note_index(log: Log) -> None:
+    """When logs were read whole of which an index told, if one did."""
+    if log.read_before:
+        oldest = datetime.fromtimestamp(min(log.read_before) // 1_000_000, UTC)
+        note(f"{len(log.read_before)} logs from the index, read whole since {oldest:%F %TZ}")
 
 
 def _say(line: str) -> None:

@@ -25,7 +25,14 @@ from typing import Any
 from binlogkit._kernel.cursor import Cursor
 from binlogkit.constants import EventType
 from binlogkit.events.base import OpaqueEvent, ParseContext, hidden, reads
-from binlogkit.events.gtid_set import Interval, format_uuid, read_entries, read_tag, set_of
+from binlogkit.events.gtid_set import (
+    LAST_GNO,
+    Interval,
+    format_uuid,
+    read_entries,
+    read_tag,
+    set_of,
+)
 from binlogkit.sources.raw import RawEvent
 
 _LOGICAL_CLOCK = 2
@@ -93,6 +100,8 @@ def _gtid(cursor: Cursor, raw: RawEvent, context: ParseContext) -> Gtid:
     flags = cursor.uint(1, "flags")
     sid = format_uuid(cursor.read(16, "sid"))
     gno = cursor.sint(8, "gno")
+    if not anonymous:
+        _check(cursor, gno)
     commit = original = length = version = first_version = ticket = None
     if not cursor.left or cursor.data[cursor.pos] != _LOGICAL_CLOCK:
         return Gtid(flags, sid, gno, anonymous=anonymous)
@@ -122,6 +131,11 @@ def _gtid(cursor: Cursor, raw: RawEvent, context: ParseContext) -> Gtid:
 def _previous(cursor: Cursor, raw: RawEvent, context: ParseContext) -> PreviousGtids:
     tagged, entries = read_entries(cursor)
     return PreviousGtids(str(set_of(entries)), tagged, entries)
+
+
+def _check(cursor: Cursor, gno: int) -> None:
+    if not 0 < gno <= LAST_GNO:
+        raise cursor.fail("gno", f"{gno} is no transaction's number")
 
 
 def _unsigned(cursor: Cursor, field: str) -> int:
@@ -183,6 +197,7 @@ def _tagged(cursor: Cursor, raw: RawEvent, context: ParseContext) -> Gtid:
         values[name] = read(cursor, name)
     if not values["sid"]:
         raise cursor.fail("sid", "the event has none")
+    _check(cursor, values["gno"])
     for what in ("commit_timestamp", "server_version"):
         values.setdefault(f"original_{what}", values.get(f"immediate_{what}"))
     return Gtid(

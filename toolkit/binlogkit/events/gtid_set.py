@@ -1,7 +1,8 @@
 """Sets of GTIDs: text, the wire form, membership.
 
 Text (manual, "GTID Sets"): ``uuid[:tag]:interval[:interval]…[,…]``, an interval being ``n`` or
-``n-m``, tags from 8.3.0 on. Wire: ``n_sids:8``, then per UUID ``sid:16 n_intervals:8`` and per
+``n-m``, tags from 8.3.0 on. Numbers are 1 to 2^63 - 2: servers refuse others (5.7.22, 8.0.31).
+Wire: ``n_sids:8``, then per UUID ``sid:16 n_intervals:8`` and per
 interval ``start:8 end:8``, the end exclusive (docs/document-errors.md).
 """
 
@@ -19,7 +20,7 @@ _UUID = re.compile(r"^[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}$", re.IGNORECA
 _TAG = re.compile(r"[a-z_][a-z0-9_]{0,31}")
 _INTERVAL = re.compile(r"([0-9]{1,19})(?:-([0-9]{1,19}))?")
 _TAGGED_FORMAT = 1
-_LAST = 1 << 64  # behind every number of a transaction
+LAST_GNO = (1 << 63) - 2
 
 Interval = tuple[int, int]  # start, end inclusive
 
@@ -58,10 +59,10 @@ class GtidSet:
                 if match is None and _TAG.fullmatch(piece):
                     key = f"{sid}:{piece}"
                     continue
-                if match is None or int(match[1]) == 0:
+                start, end = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
+                if not 0 < start <= LAST_GNO or end > LAST_GNO:
                     raise UsageError(f"not a GTID set: {text!r}")
-                start = int(match[1])
-                intervals.setdefault(key, []).append((start, int(match[2] or start)))
+                intervals.setdefault(key, []).append((start, end))
         return cls(intervals)
 
     @classmethod
@@ -94,7 +95,7 @@ class GtidSet:
         if not _INTERVAL.fullmatch(number) or "-" in number:
             return False
         ranges = self.intervals.get(key.lower(), ())
-        at = bisect_right(ranges, (int(number), _LAST)) - 1
+        at = bisect_right(ranges, (int(number), LAST_GNO)) - 1
         return at >= 0 and int(number) <= ranges[at][1]
 
     def __str__(self) -> str:

@@ -197,7 +197,7 @@ def _checksums(events: WindowEvents, places: _Numbers, codes: _Numbers) -> pa.Ar
     if stretch.raws is not None:
         found = np.array([_CHECKSUMS.index(stretch.raws[i].checksum) for i in places.tolist()])
         return integers(found)
-    found = np.full(len(places), 1 if stretch.tail else 0)
+    found = stretch.sealed[places].astype(np.int64)
     looked = stretch.entries["notes"][places] & LOOK > 0
     for k in np.flatnonzero(looked | (codes == EventType.FORMAT_DESCRIPTION_EVENT)).tolist():
         found[k] = _CHECKSUMS.index(events[int(places[k])].raw.checksum)

@@ -198,7 +198,7 @@ def _made(make: Callable[[Any], str], text: str) -> str:
         return text
 
 
-def _members(value: Any) -> str:
+def members(value: Any) -> str:
     """A SET's labels in an order of their own."""
     if not isinstance(value, str):
         raise Misfit("labels joined by commas")
@@ -227,6 +227,6 @@ _BY_KIND: dict[str, Callable[[Any, Any], Pair]] = {
     "time": _duration,
     "seconds": _since(1_000_000),
     "microseconds": _since(1),
-    "set": _by_distinct(_members),
+    "set": _by_distinct(members),
     "json": _by_distinct(_json),
 }

@@ -147,6 +147,11 @@ class RowChanges:
         self._log: tuple[Carrier, int] | None = None  # and its first transaction
         self._stretch: Stretch | None = None  # the last one
 
+    @property
+    def waits_for_nothing(self) -> bool:
+        """Whether all that was taken has been handed over."""
+        return not self._windows and not self._shares
+
     # ---- windows of the reading ---------------------------------------------------------------
 
     def take(self, window: Window) -> Iterator[Batches]:
@@ -264,6 +269,11 @@ class RowChanges:
         if len(window.transactions):
             self._known.forget(int(window.transactions["number"][-1]))
         self._provenance.forget(stretch.ordinal + len(stretch.entries))
+
+    def flush(self) -> Iterator[Batches]:
+        """The batches of all transactions that have ended, without waiting for a full share."""
+        yield from self._finish_all()
+        yield from self._release()
 
     def finish(self) -> Iterator[Batches]:
         """The batches of all that waits: the logs end, or an error ends them."""

@@ -14,6 +14,7 @@ from binlogkit.rows.window import ROWS_EVENTS, SEQ_SHIFT, Stretch, Window
 
 if TYPE_CHECKING:
     from binlogkit._kernel.native.builder import TableBuilder
+    from binlogkit.frames.key_filters import KeyFilters
     from binlogkit.rows.schema import TableSchema
 
 _RUN = np.dtype(list(RUN))
@@ -21,10 +22,12 @@ _MAX_ROWS, _MAX_BYTES = 1 << 20, 1 << 30
 
 
 class RowCounts:
-    """Counts the rows of windows; ``stops``: whether rows that cannot be read end the reading."""
+    """Counts the rows of windows; ``stops``: whether rows that cannot be read end the reading;
+    ``keys``: what takes the values of their keys, which alone are decoded then."""
 
-    def __init__(self, *, stops: bool) -> None:
+    def __init__(self, *, stops: bool, keys: KeyFilters | None = None) -> None:
         self._stops = stops
+        self._keys = keys
         # By the schema's identity, which a reading keeps one of, and the server's version.
         self._builders: dict[tuple[int, str], tuple[TableSchema, TableBuilder]] = {}
 
@@ -46,35 +49,46 @@ class RowCounts:
             schema = window.schemas[slot] if slot < len(window.schemas) else None
             if schema is not None:
                 builders[slot] = self._builder(schema, window.server_version)
+        if self._keys is not None:
+            self._keys.begin(stretch.ordinal, stretch.ordinal + len(entries))
         damages: list[tuple[int, DamageError]] = []
         rows = stretch.rows_pass()
         while (said := rows.run(builders, len(entries))) is not None:
             if len(said) == 1:
-                _take(builders, stretch, counts)
+                self._take(stretch, counts)
                 continue
             i = rows.entry - 1
             damages.append((i, rows_fault(window, builders, i, said)))
             if self._stops:
                 break
-        _take(builders, stretch, counts)
+        self._take(stretch, counts)
         return counts, damages
 
     def _builder(self, schema: TableSchema, version: str) -> TableBuilder:
         known = self._builders.get((id(schema), version))
         if known is None:
-            builder = table_plan(schema, version, []).builder(_MAX_ROWS, _MAX_BYTES)
+            wanted = [] if self._keys is None else [c.position for c in self._keys.columns(schema)]
+            builder = table_plan(schema, version, wanted).builder(_MAX_ROWS, _MAX_BYTES)
             known = self._builders[id(schema), version] = schema, builder
         return known[1]
 
+    def _take(self, stretch: Stretch, counts: np.ndarray[Any, Any]) -> None:
+        """Take what the builders hold."""
+        for schema, builder in self._builders.values():
+            rows = builder.rows
+            if not rows:
+                continue
+            if self._keys is None:
+                told = builder.take()[1]
+            else:
+                from binlogkit.frames.kernel_columns import Taken
 
-def _take(
-    builders: list[TableBuilder | None], stretch: Stretch, counts: np.ndarray[Any, Any]
-) -> None:
-    for builder in {id(b): b for b in builders if b is not None and b.rows}.values():
-        rows = builder.rows
-        runs = np.frombuffer(builder.take()[1].tobytes(), _RUN)
-        events = (runs["seq"] >> SEQ_SHIFT) - stretch.ordinal
-        np.add.at(counts, events, np.diff(runs["first"], append=rows))
+                taken = Taken(schema, builder)
+                told = taken.runs
+                self._keys.take(taken)
+            runs = np.frombuffer(told.tobytes(), _RUN)
+            events = (runs["seq"] >> SEQ_SHIFT) - stretch.ordinal
+            np.add.at(counts, events, np.diff(runs["first"], append=rows))
 
 
 def rows_fault(

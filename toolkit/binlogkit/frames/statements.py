@@ -5,13 +5,14 @@ BEGIN and COMMIT, which the scan takes without Python, are read from the buffers
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
 from binlogkit.constants import HEADER_LENGTH, EventType
+from binlogkit.events.base import Event
 from binlogkit.events.query import ExecuteLoadQuery, Query
 from binlogkit.frames.event_layouts import little_endian
 from binlogkit.frames.fields.field import arrow_schema, to_table
@@ -185,21 +186,36 @@ def _statement(item: Looked, source: str | None, gtid: str | None) -> Record:
 def _boundaries(item: Looked, seq: int) -> Iterator[Record]:
     """What an event does to tables, but for its transaction's facts; ``seq``: its place."""
     raw, body = item.event.raw, item.event.body
-    text, mode = "", None
-    if isinstance(body, (Query, ExecuteLoadQuery)):
-        text, mode = body.query, body.status_vars.sql_mode
-        if mode is not None and mode >> _SIGNED:  # bits that no server has, nor this column
-            mode = None
-    for i, change in enumerate(item.changes):
+    text = body.query if isinstance(body, (Query, ExecuteLoadQuery)) else ""
+    told: Record = {
+        "file": raw.file, "pos": raw.pos, "end_pos": raw.end_pos, "inner": raw.inner,
+        "tx": None if item.number < 0 else item.number, "timestamp": raw.header.timestamp,
+    }  # fmt: skip
+    return boundary_records(told, seq, item.changes, text, sql_mode_of(item.event))
+
+
+def sql_mode_of(event: Event) -> int | None:
+    """The session's sql_mode of a statement, None where its event does not tell it."""
+    if not isinstance(event.body, (Query, ExecuteLoadQuery)):
+        return None
+    mode = event.body.status_vars.sql_mode
+    # Bits that no server has, nor the columns for it.
+    return None if mode is None or mode >> _SIGNED else mode
+
+
+def boundary_records(
+    told: Record, seq: int, changes: Sequence[TableChange], statement: str, sql_mode: int | None
+) -> Iterator[Record]:
+    """The boundaries that an event makes: ``told`` of the event and its transaction, each with what
+    a change does; ``seq``: of the first."""
+    for i, change in enumerate(changes):
         known = change.definition
-        yield {
-            "file": raw.file, "pos": raw.pos, "end_pos": raw.end_pos, "inner": raw.inner,
-            "seq": seq + i, "tx": None if item.number < 0 else item.number,
-            "timestamp": raw.header.timestamp, "db": change.db, "table": change.table,
+        yield told | {
+            "seq": seq + i, "db": change.db, "table": change.table,
             "action": change.action, "new_db": change.new_db, "new_table": change.new_table,
             "columns": None if known is None else tuple(c.name for c in known.columns),
             "key": None if known is None else key_of(known)[0],
-            "reason": change.reason, "statement": text, "sql_mode": mode,
+            "reason": change.reason, "statement": statement, "sql_mode": sql_mode,
         }  # fmt: skip
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from binlogkit.frames.arrays import integers, text_array
+from binlogkit.frames.keyed_sums import grouped, table_numbers
 from binlogkit.frames.wanted import operations
 from binlogkit.rows.filters import OPS
 from binlogkit.rows.window import ROWS_EVENTS, Window
@@ -19,7 +20,7 @@ class Touched:
     """A view of a reading's windows with the rows of each entry counted (frames/row_counts.py)."""
 
     def __init__(self) -> None:
-        self._tables: dict[tuple[str, str], int] = {}
+        self._tables: dict[tuple[str, ...], int] = {}
         self._keys: list[np.ndarray[Any, Any]] = []
         self._sums: list[np.ndarray[Any, Any]] = []
 
@@ -34,25 +35,18 @@ class Touched:
         if not len(here):
             return
         found = entries[here]
-        slots = found["slot"]
-        numbers = np.zeros(int(slots.max()) + 1, np.int64)
-        for slot in np.unique(slots).tolist():
-            schema = window.schemas[slot] if slot < len(window.schemas) else None
-            name = ("", "") if schema is None else schema.name
-            numbers[slot] = self._tables.setdefault(name, len(self._tables))
+        numbers = table_numbers(window, found["slot"], self._tables)
         keys = np.empty((len(here), 2), np.int64)
         keys[:, 0] = found["tx"]
-        keys[:, 1] = numbers[slots] * _OPS + operations(found["type"])
+        keys[:, 1] = numbers * _OPS + operations(found["type"])
         ones = np.ones(len(here), np.int64)
         self._add(keys, np.column_stack([rows[here], ones, found["size"].astype(np.int64)]))
 
     def _add(self, keys: np.ndarray[Any, Any], counts: np.ndarray[Any, Any]) -> None:
         """Sum what has one key."""
-        order = np.lexsort((keys[:, 1], keys[:, 0]))
-        keys, counts = keys[order], counts[order]
-        firsts = np.flatnonzero(np.append(True, (keys[1:] != keys[:-1]).any(axis=1)))
-        self._keys.append(keys[firsts])
-        self._sums.append(np.add.reduceat(counts, firsts, axis=0))
+        order, firsts = grouped(keys)
+        self._keys.append(keys[order][firsts])
+        self._sums.append(np.add.reduceat(counts[order], firsts, axis=0))
 
     def finish(self) -> dict[str, pa.Array]:
         """``tx``, ``db``, ``table``, ``op``, ``rows``, ``events``, ``bytes``, in that order."""

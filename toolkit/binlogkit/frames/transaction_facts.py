@@ -29,7 +29,7 @@ class TransactionFacts:
     """What is known of transactions, by number."""
 
     def __init__(self) -> None:
-        self._records = np.zeros(0, TRANSACTIONS)  # in order, without gaps
+        self._records = np.zeros(0, TRANSACTIONS)  # in order
         self._ends: dict[int, tuple[int, int]] = {}  # number -> (has, xid) that was read ahead
         self._facts = Facts()
         self._open = _NONE  # the last transaction, where it is open
@@ -40,7 +40,7 @@ class TransactionFacts:
         self._facts.xa.update(facts.xa)
         if not len(records):
             return
-        kept = self._records[: max(int(records["number"][0]) - self._first, 0)]
+        kept = self._records[: self._at(int(records["number"][0]))]
         self._records = joined([kept, records]) if len(kept) else records
         self._open = self.last if records["open"][-1] else _NONE
 
@@ -50,12 +50,20 @@ class TransactionFacts:
 
     def record(self, number: int) -> np.void:
         """What the kernel knows of a transaction."""
-        record: np.void = self._records[number - self._first]
+        record: np.void = self._records[self._at(number)]
         return record
 
-    @property
-    def _first(self) -> int:
-        return int(self._records["number"][0]) if len(self._records) else 0
+    def _at(self, number: int) -> int:
+        """Where a transaction's record stands, or would stand."""
+        return int(self._places(np.array([number]))[0])
+
+    def _places(self, numbers: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """The same of several; a reading that leaves parts of logs out has gaps."""
+        known, count = self._records["number"], len(self._records)
+        if count and int(known[-1]) - int(known[0]) == count - 1:
+            near: np.ndarray[Any, Any] = np.clip(numbers - int(known[0]), 0, count)
+            return near
+        return np.searchsorted(known, numbers)
 
     @property
     def last(self) -> int:
@@ -83,7 +91,7 @@ class TransactionFacts:
         if not len(self._records):
             return
         number = min(number, self.last)
-        self._records = self._records[max(number - self._first, 0) :]
+        self._records = self._records[self._at(number) :]
         for old in [n for n in self._ends if n < number]:
             del self._ends[old]
         self._facts.forget(number)
@@ -93,9 +101,10 @@ class TransactionFacts:
         sorted by number."""
         if not len(numbers):
             return {name: PerTransaction.of([]) for name in _JOINED}
-        first, last = (int(numbers[i]) - self._first for i in (0, -1))
+        places = self._places(numbers)
+        first, last = int(places[0]), int(places[-1])
         whole = last - first == len(numbers) - 1
-        records = self._records[slice(first, last + 1) if whole else numbers - self._first]
+        records = self._records[slice(first, last + 1) if whole else places]
         has = records["has"]
         columns = {
             "gtid": _gtids(records),

@@ -22,7 +22,14 @@ from binlogkit.rows.prepared import Decision, Prepared
 from binlogkit.rows.settling import OUTCOMES
 from binlogkit.rows.slots import table_name
 from binlogkit.rows.transactions import Transaction
-from binlogkit.rows.window import BAD_CHECKSUM, ROWS_EVENTS, TRANSACTIONS, Stretch, Window
+from binlogkit.rows.window import (
+    BAD_CHECKSUM,
+    COMPRESSED,
+    ROWS_EVENTS,
+    TRANSACTIONS,
+    Stretch,
+    Window,
+)
 
 _CLOCK = 2
 _NAME_BITS = 32
@@ -60,7 +67,6 @@ class _Told:
                 setattr(known, name, value)
         for name in ("statements", "dml_statements", "row_events"):
             setattr(known, name, getattr(known, name) + getattr(told, name))
-        known.compressed |= told.compressed
         self.add_query(told.first_query, at)
 
     def add_query(self, query: str | None, at: int) -> None:
@@ -278,7 +284,7 @@ class Transactions:
             "tables": self._tables.lists(own),
             "statements": numbers(statements),
             "format": formats.take(numbers(format_of)),
-            "compressed": flags(np.isin(own, [n for n, t in told.items() if t.known.compressed])),
+            "compressed": flags(records["notes"] & COMPRESSED > 0),
             "first_query": _sparse(
                 own,
                 {n: t.first_query[1] for n, t in told.items() if t.first_query is not None},

@@ -184,7 +184,7 @@ class Back:
             assumed(log, history.version, base=True),
             found.rows.num_rows if determined and not missing else 0,
             reach,
-            reached(log, point, history, transactions, reach.counted, None)[0],
+            reached(log, point.place, history.ends, transactions, reach.counted, None)[0],
             self._gtids(reach),
             base.definition if base is not None and not altered else None,
         )

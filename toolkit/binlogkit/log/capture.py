@@ -72,8 +72,8 @@ def capture(
 def _not_following(ended: Path, head: Sequence[StreamEvent], facts: ServerFacts) -> str | None:
     """Why a log that begins with ``head`` does not follow the captured one ``ended``, None where
     nothing speaks against it: RESET MASTER TO gives a new log any number."""
-    from binlogkit.log.follow import raw_events
     from binlogkit.log.opening import open_log
+    from binlogkit.sources.server.raw_events import raw_events
 
     before = open_log(ended, on_damage="report").verify().files[0]
     bodies = [event.body for event in read_events(raw_events(head), on_damage="report")]

@@ -1,33 +1,25 @@
-"""Events of a running server as they are written."""
+"""A running server's events, rows and transactions as they are written."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Unpack
 
-from binlogkit.constants import CHECKSUM_LENGTH, HEADER_LENGTH, EventType
 from binlogkit.errors import UsageError
-from binlogkit.events.base import Event
 from binlogkit.events.gtid_set import GtidSet
-from binlogkit.events.reader import read_events
-from binlogkit.sources.carriers import shown
-from binlogkit.sources.connection import ServerSettings, parse_url
-from binlogkit.sources.raw import RawEvent
-from binlogkit.sources.server.stream import FIRST_POSITION, Item, StreamEvent
+from binlogkit.log.server_following import FollowArgs, ServerFollowing
+from binlogkit.log.several import FollowingSeveral
+from binlogkit.rows.options import Start
+from binlogkit.sources.connection import Servers, ServerSettings, servers_of
+from binlogkit.sources.server.resume import Stop
+from binlogkit.sources.server.stream import FIRST_POSITION
 
 if TYPE_CHECKING:
     from binlogkit.errors import LostConnectionError
-    from binlogkit.sources.server.client import ReplicationClient
-    from binlogkit.sources.server.resume import Stop
-
-_TOGETHER = 10_000
-_GTID_EVENTS = (EventType.GTID_LOG_EVENT, EventType.GTID_TAGGED_LOG_EVENT)
 
 
 def follow(
-    server: str | ServerSettings,
+    server: Servers,
     *,
     start_log: str | None = None,
     start_position: int = FIRST_POSITION,
@@ -38,95 +30,38 @@ def follow(
     silence: float = 120.0,
     stop: Stop | None = None,
     lost: Callable[[LostConnectionError], None] | None = None,
-) -> Iterator[Event]:
-    """A server's events from a place on, or those of the transactions outside a GTID set.
+    **reading: Unpack[FollowArgs],
+) -> ServerFollowing | FollowingSeveral:
+    """What a server writes from a place on, or the transactions outside a GTID set.
 
     ``server``: ``mysql://user@host:port`` or settings; ``start_log``, ``start_position``: the place
-    (the first log, 4); ``gtid_set``: what is not to be sent (needs gtid_mode=ON; a lost connection
-    is taken up by GTID on the same server); ``wait``: for what will be written, until
-    ``stop.now()``; without it up to the end of the last log; ``heartbeat``: seconds after which an
-    idle server sends one; ``patience``, ``silence``: as :func:`capture`. Each event comes once,
-    with the log's name as ``raw.file`` and its 64-bit offset there as ``raw.pos``; what the server
-    makes up is left out. Errors: as :func:`capture`; DamageError.
+    (the first log, 4); ``gtid_set``: what is not to be given (needs gtid_mode=ON; rows go on
+    by GTID where another server answers at the address, log/several.py); ``wait``: for what will be
+    written, until ``stop.now()``; without it up to the end of the last log; ``heartbeat``: seconds
+    after which an idle server sends one; ``patience``, ``silence``: as :func:`capture`;
+    ``reading``: ``schema``, ``charset``, ``on_damage`` as :func:`binlogkit.open`, for rows.
+
+    Of several servers (``mysql://user@one:3306,two:3306``, or a list) the first that answers is
+    followed from a ``gtid_set``, and when it is lost the next one that has all transactions that
+    were read (log/several.py); these give no events.
+
+    Gone through itself it gives events; its ``rows()``, ``batches()``, ``transactions()`` and
+    ``steps()`` whole transactions (log/following.py). Errors: as :func:`capture`; DamageError.
     """
-    from binlogkit.sources.server.client import Identity, ReplicationClient
-    from binlogkit.sources.server.resume import ResumePoint, SteadyStream
+    servers, stop = servers_of(server), Stop() if stop is None else stop
+    place = start_log, start_position
 
-    if gtid_set is not None and (start_log is not None or start_position != FIRST_POSITION):
-        raise UsageError("events are followed from a place or by GTIDs, not both")
-    settings = parse_url(server)[0] if isinstance(server, str) else server
-    connect: Callable[[], ReplicationClient] = partial(
-        ReplicationClient, settings, Identity(), heartbeat=heartbeat, silence=silence
-    )
-    seen = _Seen(GtidSet.parse(gtid_set) if isinstance(gtid_set, str) else gtid_set or GtidSet())
-    stream = SteadyStream(
-        connect,
-        ResumePoint(start_log or "", start_position),
-        gtids=None if gtid_set is None else seen.wire,
-        wait=wait,
-        patience=patience,
-        stop=stop,
-        lost=lost,
-    )
-    for event in read_events(raw_events(stream)):
-        header = event.raw.header
-        if header.type_code == EventType.FORMAT_DESCRIPTION_EVENT and not header.log_pos:
-            continue
-        seen.take(event)
-        yield event
+    def one(settings: ServerSettings, start: Start, patience: float) -> ServerFollowing:
+        times, seen = (heartbeat, silence, patience), start.seen
+        if gtid_set is not None:
+            seen = seen or GtidSet()
+        return ServerFollowing(settings, place, seen, wait, times, stop, lost, reading, start)
 
-
-class _Seen:
-    """The transactions that came whole: one has ended when the next one, or a log, begins."""
-
-    def __init__(self, known: GtidSet) -> None:
-        self._known = known
-        self._new: list[str] = []
-        self._open: str | None = None
-
-    def take(self, event: Event) -> None:
-        """Note what an event says of the transaction before it."""
-        code = event.raw.header.type_code
-        if code in _GTID_EVENTS:
-            self._end()
-            self._open = getattr(event.body, "gtid", None)
-        elif code == EventType.ROTATE_EVENT:
-            self._end()
-
-    def _end(self) -> None:
-        if self._open is not None:
-            self._new.append(self._open)
-        self._open = None
-        if len(self._new) >= _TOGETHER:
-            self._merge()
-
-    def _merge(self) -> None:
-        self._known = GtidSet.parse(",".join(filter(None, (str(self._known), *self._new))))
-        self._new.clear()
-
-    def wire(self) -> bytes:
-        """What a server need not send again."""
-        self._merge()
-        return self._known.wire()
-
-
-def raw_events(stream: Iterable[Item]) -> Iterator[RawEvent]:
-    """The events of a dump as the rooms above take them.
-
-    What is made up is needed to read what follows; its ``log_pos`` is 0.
-    """
-    for item in stream:
-        if not isinstance(item, StreamEvent):
-            continue
-        header = replace(item.header, log_pos=0) if item.made_up else item.header
-        checksummed = item.format.checksummed(header.type_code)
-        yield RawEvent(
-            file=shown(item.file),
-            pos=item.pos,
-            header=header,
-            body=item.body,
-            checksum=item.checksum,
-            version=item.format.version,
-            extra_header=item.data[HEADER_LENGTH : header.length],
-            stored_checksum=item.data[-CHECKSUM_LENGTH:] if checksummed else b"",
+    if gtid_set is None and len(servers) == 1:
+        return one(servers[0], Start(), patience)
+    if gtid_set is None or place != (None, FIRST_POSITION):
+        raise UsageError(
+            "a server is followed from a place or by GTIDs, not both; several by GTIDs (gtid_set)"
         )
+    given = GtidSet.parse(gtid_set) if isinstance(gtid_set, str) else gtid_set
+    return FollowingSeveral(servers, one, Start(seen=given), patience, stop)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -18,6 +18,8 @@ from binlogkit.sources.log_format import version_tuple
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from binlogkit.rows.soundness import FileFacts
 
 #: The engine of tables whose rows are those of others (manual, "The MERGE Storage Engine").
 MERGE = "MRG_MYISAM"
@@ -112,6 +114,17 @@ class History:
             self._take_rows(window, i, slot, number)
         for i, boundary in told[at:]:
             self._take_boundary(boundary, next(changes[i]))
+
+    def take_files(self, files: Iterable[FileFacts]) -> None:
+        """Add what is known of logs, of which only some parts were taken."""
+        for file in files:
+            if self._wanted.sources and file.source not in self._wanted.sources:
+                continue
+            self.ends[file.name] = file.size
+            self.latest = max(self.latest, file.last_timestamp or 0)
+            version = version_tuple(file.server_version or "")
+            self.version = max(self.version, version)
+            self._oldest = version if self._oldest is None else min(self._oldest, version)
 
     @property
     def changes(self) -> dict[int, TableChange]:

@@ -20,17 +20,20 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
+    from binlogkit.events.gtid_set import GtidSet
     from binlogkit.frames.fields.field import Fields
     from binlogkit.frames.natural import Decimals
     from binlogkit.log.audit import Audit
     from binlogkit.log.diff import TableDifference
     from binlogkit.log.explain import Explanation, Place
+    from binlogkit.log.following import Following
     from binlogkit.log.life import RowLife
     from binlogkit.log.log_plans import LogPlans, Undo
     from binlogkit.log.point import PointArg, PointArgs, TableArgs
     from binlogkit.log.table_state import TableState
     from binlogkit.log.verify import Verification
     from binlogkit.rows.schema import TableSchema
+    from binlogkit.sources.server.resume import Stop
 
 Engine: TypeAlias = Literal["pandas", "pyarrow"]
 Frame: TypeAlias = "pd.DataFrame | pa.Table"
@@ -342,6 +345,26 @@ class Log(Streams):
 
         return write_loaded_files(self.reading(), Path(directory))
 
+    def follow(
+        self,
+        *,
+        at: str | tuple[str, int] | None = None,
+        gtid_set: str | GtidSet | None = None,
+        wait: bool = True,
+        stop: Stop | None = None,
+    ) -> Following:
+        """What is written to the log's files, whole transactions in order, from its beginning, from
+        a place on, or those outside a GTID set: ``rows()``, ``batches()``, ``transactions()`` or
+        ``steps()`` of what it gives.
+
+        ``at``: ``FILE:POS`` at a transaction's end; ``wait``: for what will be written, until
+        ``stop.now()``, else up to the end of the last log. Local files only; a server is followed
+        by :func:`binlogkit.follow`. Errors: UsageError.
+        """
+        from binlogkit.log.follow_logs import follow_logs
+
+        return follow_logs(self, at=at, gtid_set=gtid_set, wait=wait, stop=stop)
+
     def undo(
         self,
         *,
@@ -371,16 +394,21 @@ class Log(Streams):
         """
         from binlogkit.log.undo import undo_of
 
+        log = self._whole()
         plans = undo_of(
-            self,
+            log,
             mode=mode,
             made_again=made_again,
             despite_gaps=despite_gaps,
             by_transaction=by_transaction,
             **filters,
         )
-        warn_of_unmet(self, filters, nothing=not len(plans))
+        warn_of_unmet(log, filters, nothing=not len(plans))
         return plans
+
+    def _whole(self) -> Log:
+        """Itself, without an index: what is to be undone is read."""
+        return self if self.index is None else Log(self.carriers, self.options)
 
     def redo(
         self,
@@ -392,8 +420,9 @@ class Log(Streams):
         """Plans that make the chosen changes again, first first; see :meth:`undo`."""
         from binlogkit.log.undo import redo_of
 
-        plans = redo_of(self, despite_gaps=despite_gaps, by_transaction=by_transaction, **filters)
-        warn_of_unmet(self, filters, nothing=not len(plans))
+        log = self._whole()
+        plans = redo_of(log, despite_gaps=despite_gaps, by_transaction=by_transaction, **filters)
+        warn_of_unmet(log, filters, nothing=not len(plans))
         return plans
 
     def audit(self, **filters: Unpack[FilterArgs]) -> Audit:

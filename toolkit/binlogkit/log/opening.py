@@ -63,7 +63,7 @@ def open_log(
     carriers = resolve(source, keys, given_options(storage_options))
     if duplicates not in ("drop", "keep"):
         raise UsageError(f"duplicates is drop or keep, not {duplicates!r}")
-    catalog, origin = _catalog(schema, schema_from)
+    catalog, origin = catalog_of(schema, schema_from)
     file = str(schema) if isinstance(schema, (str, Path)) else None
     options = ReadOptions(on_damage, catalog, origin, charset, name, threads, duplicates, file)
     return Log(carriers, options, index)
@@ -131,7 +131,7 @@ def index(
     return Index(out).update(log.carriers, log.options)
 
 
-def _catalog(
+def catalog_of(
     schema: str | Path | Catalog | None, schema_from: str | None
 ) -> tuple[Catalog | None, Origin]:
     """What is known of tables before the logs, and from where."""

@@ -42,6 +42,11 @@ class Outcomes:
         }
         self._meaning = np.array([meaning.get(o, LEFT_OUT) for o in OUTCOMES], np.uint8)
 
+    @property
+    def by_gtid(self) -> bool:
+        """Whether the point is a set of GTIDs, whose last member is looked for in all logs."""
+        return self._gtids is not None
+
     def take(self, window: Window, held: np.ndarray[Any, Any] | None = None) -> None:
         """Add what a window tells; ``held``: which of its transactions a base holds, which do not
         count."""
@@ -62,7 +67,8 @@ class Outcomes:
         self._count = at + len(known)
         if self._count > len(self._known):
             grown = np.zeros(2 * self._count, np.uint8)
-            grown[:at] = self._known[:at]
+            kept = self._known[:at]
+            grown[: len(kept)] = kept
             self._known = grown
         self._known[at : self._count] = known
         if self._gtids is not None:

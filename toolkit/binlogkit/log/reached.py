@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -15,9 +16,7 @@ from binlogkit.rows.series import split_name
 
 if TYPE_CHECKING:
     from binlogkit.log.base import Since
-    from binlogkit.log.history import History
-    from binlogkit.log.point import Point
-    from binlogkit.log.streams import Streams
+    from binlogkit.rows.soundness import FileFacts
 
 _START = 4  # of a log's first event
 _ENDED = ("committed", "rolled_back")
@@ -25,51 +24,64 @@ _ENDED = ("committed", "rolled_back")
 FilePos = tuple[str, int]
 
 
+class Logs(Protocol):
+    """Logs in order, and what is known of each."""
+
+    @property
+    def files(self) -> Sequence[str]:
+        """Their names."""
+
+    @property
+    def file_facts(self) -> Sequence[FileFacts]:
+        """Of those that were read."""
+
+
 def reached(
-    log: Streams,
-    point: Point,
-    history: History,
+    log: Logs,
+    at: FilePos | None,
+    ends: Mapping[str, int],
     transactions: pa.Table,
     counted: frozenset[int],
-    since: Since | None,
+    since: Since | None = None,
 ) -> tuple[FilePos | None, GtidSet | None]:
     """The place after everything that is in the state, and the GTIDs that are; None where the logs
     do not tell.
 
+    ``at``: the place that was asked for, if one was; ``ends``: where the logs end that were read;
     ``counted``: the transactions that have ended by the point, in a base or not.
     """
     inside = np.isin(transactions.column("tx").to_numpy(), np.fromiter(counted, np.int64))
     place = None
     if len(pc.unique(transactions.column("source"))) <= 1:
-        place = _place(log, point, history, transactions, inside, since)
+        place = _place(log, at, ends, transactions, inside, since)
     return place, _gtids(log, transactions.column("gtid").filter(pa.array(inside)), since)
 
 
 def _place(
-    log: Streams,
-    point: Point,
-    history: History,
+    log: Logs,
+    at: FilePos | None,
+    ends: Mapping[str, int],
     transactions: pa.Table,
     inside: Flags,
     since: Since | None,
 ) -> FilePos | None:
     ended = np.asarray(pc.is_in(transactions.column("outcome"), pa.array(_ENDED)))
     counts = inside[ended]
-    files = [name for name in log.files if name in history.ends]
+    files = [name for name in log.files if name in ends]
     if not files:
         return None
-    if point.place is not None:
-        file, pos = point.place
-        return _named(file, min(pos, history.ends.get(file, pos)))
+    if at is not None:
+        file, pos = at
+        return _named(file, min(pos, ends.get(file, pos)))
     if counts.all():
         if since is not None and since.place is not None and since.place.file >= len(log.files) - 1:
-            beyond = not since.place.given or (since.pos or 0) > history.ends[files[-1]]
+            beyond = not since.place.given or (since.pos or 0) > ends[files[-1]]
             if beyond and since.file is not None and since.pos is not None:
                 return since.file, since.pos
         following = log.file_facts[-1].next_name if log.file_facts else None
         if following is not None and split_name(following)[2] is not None:
             return _named(following, _START)
-        return _named(files[-1], history.ends[files[-1]])
+        return _named(files[-1], ends[files[-1]])
     number = int(counts.sum())
     if not counts[:number].all():
         return None  # those that count are not the first ones
@@ -88,7 +100,7 @@ def _named(file: str, pos: int) -> FilePos | None:
     return f"{stem}.{number:06}", pos
 
 
-def _gtids(log: Streams, found: pa.ChunkedArray, since: Since | None) -> GtidSet | None:
+def _gtids(log: Logs, found: pa.ChunkedArray, since: Since | None) -> GtidSet | None:
     first = log.file_facts[0].previous if log.file_facts else None
     held = None if since is None else since.gtids
     if (first is None and held is None) or found.null_count:

@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,6 +46,7 @@ def snapshot(
     *,
     tables: str | Iterable[str] | None = None,
     lock: Lock | str = "tables",
+    chunk_rows: int | None = None,
 ) -> Taken:
     """Write a server's tables as of one moment into the new folder ``out``, a Parquet file each,
     with their place in the server's logs: a base for states.
@@ -55,8 +56,11 @@ def snapshot(
     foreign keys change them. ``lock``: who waits for the moment of the snapshot: ``tables``: who
     writes these tables; ``held``: the same until they are read, which tables of engines without
     transactions need; ``global``: all who write, by FLUSH TABLES WITH READ LOCK, where transactions
-    on the tables do not end. DDL on the tables waits until they are read. Rights: SELECT, LOCK
-    TABLES, REPLICATION CLIENT, and RELOAD for ``global``. Memory is bounded.
+    on the tables do not end. DDL on the tables waits until they are read, unless ``chunk_rows``: so
+    many rows are read at a time, no transaction stays open for long, and the tables are made those
+    of one moment with the log (log/chunked.py); they are in memory then. Rights: SELECT, LOCK
+    TABLES, REPLICATION CLIENT, RELOAD for ``global``, and REPLICATION SLAVE for ``chunk_rows``.
+    Memory is bounded, apart from that.
     Errors: UsageError, WriteError, ServerError and its kinds.
     """
     from binlogkit.frames.snapshots.server import ServerTables
@@ -78,16 +82,50 @@ def snapshot(
             raise UsageError(f"the server has no table {told}" if told else "it has no tables")
         try:
             partial.mkdir(0o700)
-            counts = {
-                written_table_name(*name): _write(found, name, partial / _file(i, name))
-                for i, name in enumerate(there, 1)
-            }
+            if chunk_rows is None:
+                batches = ((name, found.batches(name, {})) for name in there)
+                taken = written(found, batches, partial)
+            else:
+                taken = _in_chunks(server, found, partial, chunk_rows)
             partial.rename(folder)
         except OSError as exc:
             raise WriteError(str(folder), exc.strerror or str(exc)) from exc
         finally:
             shutil.rmtree(partial, ignore_errors=True)
-        return Taken(folder, counts, found.file, found.pos, found.gtids)
+        return replace(taken, folder=folder)
+
+
+def written(
+    found: ServerTables, tables: Iterable[tuple[Name, Iterator[pa.RecordBatch]]], folder: Path
+) -> Taken:
+    """Write tables as they come."""
+    counts = {
+        written_table_name(*name): _write(found, name, batches, folder / _file(i, name))
+        for i, (name, batches) in enumerate(tables, 1)
+    }
+    return Taken(folder, counts, found.file, found.pos, found.gtids)
+
+
+def _in_chunks(server: str | ServerSettings, found: ServerTables, folder: Path, rows: int) -> Taken:
+    """Write tables that are read so many rows at a time. Errors: see :func:`snapshot`."""
+    from binlogkit.log.chunked import batches_in_order, made_one
+
+    if rows < 1:
+        raise UsageError("chunk_rows is a number of rows")
+    if found.file is None:
+        raise UsageError("the server writes no binary log: without it there are no chunks")
+    read, logs = folder / "read", folder / "logs"
+    read.mkdir(0o700)
+    written(found, batches_in_order(found, rows), read)
+    taken = Taken(folder, {}, found.file, found.pos, found.gtids)
+    for i, state in enumerate(made_one(server, found, read, logs), 1):
+        state.to_parquet(folder / _file(i, state.table))
+        file, pos = state.position or (None, None)
+        counts = taken.tables | {written_table_name(*state.table): state.rows.num_rows}
+        taken = Taken(folder, counts, file, pos, state.gtids)
+    for done in (read, logs):
+        shutil.rmtree(done)
+    return taken
 
 
 def _is(name: Name, given: TableName) -> bool:
@@ -99,17 +137,17 @@ def _file(number: int, name: Name) -> str:
     return f"{number:04}-{_ODD.sub('_', '.'.join(name))[:_LONGEST]}.parquet"
 
 
-def _write(found: ServerTables, name: Name, path: Path) -> int:
+def _write(found: ServerTables, name: Name, batches: Iterator[pa.RecordBatch], path: Path) -> int:
     from binlogkit.reports.output import Output
     from binlogkit.reports.text import write_state
 
-    return write_state(_batches(found, name), Output("parquet", path), found.facts(name).metadata())
+    return write_state(_state_rows(batches), Output("parquet", path), found.facts(name).metadata())
 
 
-def _batches(found: ServerTables, name: Name) -> Iterator[pa.RecordBatch]:
+def _state_rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
     from binlogkit.frames.generic import state_rows
 
-    for batch in found.batches(name, {}):
+    for batch in batches:
         yield from state_rows(pa.Table.from_batches([batch]))

@@ -216,7 +216,7 @@ class States:
             assumed(log, history.version, base=bool(begins)),
             certain,
             reach,
-            *reached(log, point, history, transactions, reach.counted, self._held),
+            *reached(log, point.place, history.ends, transactions, reach.counted, self._held),
             state.definition,
         )
 
@@ -257,7 +257,7 @@ def changes_of(
 ) -> Iterator[pa.RecordBatch]:
     """The tables' changes, read again, up to damage, which is kept in ``log.damages``."""
     wanted = Filters(tables=tuple(TableName(*name) for name in names), sources=sources)
-    for batch in log.batches_to_damage(log.reading(), wanted):
+    for batch in log.batches_to_damage(log.reading_of(wanted), wanted):
         yield batch.batch
     if log.unreadable is not None:
         raise log.unreadable

@@ -17,6 +17,7 @@ from binlogkit.frames.statements import Statements
 from binlogkit.frames.transactions import Transactions
 from binlogkit.log.history import History
 from binlogkit.log.images import ImageChecks
+from binlogkit.log.index.choosing import ChosenReading
 from binlogkit.log.outcomes import Outcomes
 from binlogkit.rows.ddl import StatementKind
 from binlogkit.rows.filters import Filters
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from binlogkit.log.base import Bases, Since
     from binlogkit.log.streams import Streams
+    from binlogkit.rows.reading import Reading
     from binlogkit.rows.window import Window
 
 Name = tuple[str, str]
@@ -73,8 +75,13 @@ class StateReading:
         self._unchecked = [np.zeros(0, np.int64)]
         read = Filters.build(table=tables, source=sources)
         self.images = ImageChecks(log, read)
-        self._read(log, read)
-        self.transactions = self._ledger.finish(wanted)
+        reading = self._chosen(log, read)
+        self._read(log, read, reading)
+        if isinstance(reading, ChosenReading):
+            self.history.take_files(log.file_facts)
+            self.transactions = reading.transactions(wanted)
+        else:
+            self.transactions = self._ledger.finish(wanted)
         self.statements = self._texts.finish()
 
     def table(self, name: Name, point: int = 0) -> Forward:
@@ -95,9 +102,17 @@ class StateReading:
         """Which changes were made with foreign_key_checks off, by their ``seq``."""
         return np.isin(seqs >> SEQ_SHIFT, np.concatenate(self._unchecked))
 
-    def _read(self, log: Streams, wanted: Filters) -> None:
+    def _chosen(self, log: Streams, wanted: Filters) -> Reading:
+        """A reading of what concerns the tables, where only some are asked for and an index is
+        given; a base, and a GTID set, are looked for in all."""
+        some = wanted.tables and self._since is None and self._bases is None
+        if some and all(outcomes.by_gtid is False for outcomes in self._outcomes):
+            return log.reading_of(wanted, statements=True)
+        return log.reading()
+
+    def _read(self, log: Streams, wanted: Filters, reading: Reading) -> None:
         for found in log.batches_to_damage(
-            log.reading(), wanted, views=(self._take,), images=self.images
+            reading, wanted, views=(self._take,), images=self.images
         ):
             self._change(found.table, found.batch)
         if log.unreadable is not None:

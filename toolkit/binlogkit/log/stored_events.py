@@ -1,4 +1,4 @@
-"""A log's events with their bytes, for the judge (analyses/conformance)."""
+"""A log's events and fields with their bytes, for the judge (analyses/conformance)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from binlogkit.events.reader import read_events
 from binlogkit.sources.log_reader import LogReader
 
 if TYPE_CHECKING:
+    from binlogkit.log.streams import Streams
     from binlogkit.sources.carriers import Carrier
 
 
@@ -23,3 +24,20 @@ def stored_events(carrier: Carrier) -> Iterator[Event]:
     with carrier.open() as file:
         reader = LogReader(carrier.name, file, on_damage="report", sink=ignore)
         yield from read_events(reader, on_damage="report", sink=ignore)
+
+
+def field_bytes(log: Streams, carrier: Carrier, pos: int, inner: int | None) -> dict[str, str]:
+    """The bytes of an event's fields as ``"0x…"`` by their names, the whole event's by ``""``.
+
+    Of fields of one name the first counts. UsageError: there is no event at ``pos``.
+    """
+    from binlogkit.log import Log
+
+    found: dict[str, str] = {}
+    whole = []
+    place = pos if inner is None else (pos, inner)
+    for record in Log([carrier], log.options).explain(place).records():
+        if isinstance(record["raw"], str):
+            found.setdefault(str(record["field"]), record["raw"])
+            whole.append(record["raw"][2:])
+    return {**found, "": "0x" + "".join(whole)}

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from binlogkit.frames.transactions import Transactions
     from binlogkit.log.index import Joined
+    from binlogkit.log.index.part import Part
     from binlogkit.rows.ddl import Catalog
     from binlogkit.rows.losses import Loss
     from binlogkit.rows.schema import TableSchema
@@ -187,6 +188,24 @@ class Streams:
         self.loose, self.met = reading.loose, reading.schemas
         return reading
 
+    def reading_of(self, wanted: Filters, *, statements: bool = False) -> Reading:
+        """A new reading of what may have row changes that are wanted: of all, or, where an index
+        is given, of those parts of the logs.
+
+        ``statements``: also of what may have done something to tables otherwise.
+        """
+        if self.index is None:
+            return self.reading()
+        from binlogkit.log.index.choosing import choose
+
+        reading = choose(self.index, self.carriers, self.options, wanted, statements=statements)
+        if reading is None:
+            return self.reading()
+        self._reading, self._gaps, self._copies = reading, reading.joined.found, None
+        self.damages, self.problems, self.loose = reading.damages, reading.problems, reading.loose
+        self.met, self.read_before = reading.schemas, reading.read_before
+        return reading
+
     # ---- streams of records -------------------------------------------------------------
 
     def event_records(self, **filters: Unpack[FilterArgs]) -> Iterator[dict[str, Any]]:
@@ -236,16 +255,20 @@ class Streams:
         from binlogkit.frames.tables import generic_schema
 
         schema = generic_schema()
-        windows = self._windows(Filters.build(**filters))
+        windows = self.row_windows(**filters)
         return (
             batch for window in windows for batch in generic_rows(window, schema, compact=compact)
         )
 
+    def row_windows(self, **filters: Unpack[RowFilterArgs]) -> Iterator[list[pa.RecordBatch]]:
+        """Row changes as batches (frames/schema.py), in the log's order from one list to the next;
+        within a list by ``seq``."""
+        return self._windows(Filters.build(**filters))
+
     def _windows(self, wanted: Filters) -> Iterator[list[pa.RecordBatch]]:
-        """The batches of each window."""
         from binlogkit.frames.row_batches import read_batches
 
-        reading = self.reading()
+        reading = self.reading_of(wanted)
         for window in read_batches(reading, wanted, to_sort=True):
             yield [batch for _, batch in window]
         _no_others(reading, wanted, frozenset())
@@ -269,31 +292,35 @@ class Streams:
         from binlogkit.frames.transactions import Transactions, those
 
         wanted, transactions = Filters.build(**filters), Transactions()
-        if self.index is not None and not wanted.where:
-            kept = self._kept_transactions(self.index, wanted)
-            if kept is not None:
-                return kept
+        kept = None if wanted.where else self._kept(wanted.sources, "transactions")
+        if kept is not None:
+            from binlogkit.log.index.transactions import joined_transactions
+
+            return joined_transactions(*kept, wanted, self.files)
         if not wanted.where:
             self.view(transactions.take, counting=True, sources=wanted.sources)
             return transactions.finish(wanted, self.files)
         touching = self._touching(wanted, transactions)
         return those(transactions.finish(wanted, self.files), touching)
 
-    def _kept_transactions(self, index: str | Path, wanted: Filters) -> pa.Table | None:
-        """The transactions as an index has them, None where the logs must be read: for damage."""
+    def _kept(
+        self, sources: frozenset[str], *ledger: str, happening: bool = False
+    ) -> tuple[list[Part], Joined] | None:
+        """What the index has of the logs, with these tables; None where there is none, or the logs
+        must be read: for damage. What is told of a reading is that of all of it."""
         from binlogkit.log.index import Index, Joined
-        from binlogkit.log.index.transactions import joined_transactions
 
-        ledger = ["transactions"]
-        parts = list(Index(index).parts(self.carriers, self.options, ledger))
+        if self.index is None:
+            return None
+        parts = list(Index(self.index).parts(self.carriers, self.options, ledger))
         if any(part.damages or part.unreadable is not None for part in parts):
             return None
-        joined = Joined(parts, self.options, sources=wanted.sources, cuts=False)
+        joined = Joined(parts, self.options, sources=sources, cuts=False, happening=happening)
         self._reading, self._gaps, self._copies = joined, joined.found, None
         self.damages, self.problems, self.loose = [], joined.problems, {}
         self.met, self.unreadable = joined.schemas, None
         self.read_before = [part.read_at for part in parts if part.read_at is not None]
-        return joined_transactions(parts, joined, wanted, self.files)
+        return parts, joined
 
     def _touching(self, wanted: Filters, transactions: Transactions) -> set[int | None]:
         """The numbers of the transactions with row changes that are wanted, of the reading that
@@ -333,6 +360,13 @@ class Streams:
         """The statements that the log holds as text, in Arrow."""
         from binlogkit.frames.statements import Statements
 
+        if self.index is not None and wanted == Filters(sources=wanted.sources):
+            from binlogkit.log.index.transactions import joined_statements
+
+            kept = self._kept(wanted.sources, "statements")
+            found = None if kept is None else joined_statements(*kept, wanted.sources)
+            if found is not None:
+                return found
         statements = Statements(wanted)
         self.viewed(statements.take, sources=wanted.sources)
         return statements.finish()
@@ -341,6 +375,13 @@ class Streams:
         """The boundaries in Arrow."""
         from binlogkit.frames.statements import Boundaries
 
+        if self.index is not None and wanted == Filters(sources=wanted.sources):
+            from binlogkit.log.index.transactions import joined_boundaries
+
+            kept = self._kept(wanted.sources, "transactions", "statements", happening=True)
+            found = None if kept is None else joined_boundaries(*kept, wanted.sources, self.files)
+            if found is not None:
+                return found
         boundaries = Boundaries(wanted)
         reading = self.viewed(boundaries.take, sources=wanted.sources)
         return boundaries.finish(folded=reading.folded)
@@ -385,7 +426,7 @@ class Streams:
         filters: RowFilterArgs,
     ) -> Iterator[Batch]:
         wanted = Filters.build(table=table, **filters)
-        return self.read_batches(self.reading(), wanted, _column_names(columns))
+        return self.read_batches(self.reading_of(wanted), wanted, _column_names(columns))
 
     def read_batches(
         self,

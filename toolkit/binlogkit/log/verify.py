@@ -194,7 +194,7 @@ class FindingStream:
         if stretch.outer is not None:
             return np.full(count, self._vouched)
         if stretch.raws is None:
-            self._vouched = stretch.tail > 0
+            self._vouched = stretch.checked
             return np.full(count, self._vouched)
         found = np.zeros(count, bool)
         for i, raw in enumerate(stretch.raws[:count]):

@@ -4,22 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from operator import itemgetter
+from typing import TYPE_CHECKING
 
 from binlogkit.errors import DamageError, InputError
 from binlogkit.frames.row_counts import RowCounts
 from binlogkit.rows.reading import Reading
 
+if TYPE_CHECKING:
+    from binlogkit.frames.key_filters import KeyFilters
+
 
 def view(
-    reading: Reading, *take: Callable[..., object], counting: bool = False
+    reading: Reading,
+    *take: Callable[..., object],
+    counting: bool = False,
+    keys: KeyFilters | None = None,
 ) -> InputError | None:
     """Give the windows of a reading to views; what cannot be read at all.
 
-    ``counting``: rows are counted, and each view is given how many each event has. Damage goes to
-    ``reading.damages``, also that which ends the reading.
+    ``counting``: rows are counted, and each view is given how many each event has; ``keys``: what
+    takes the values of their keys. Damage goes to ``reading.damages``, also that which ends the
+    reading.
     """
     stops = reading.options.on_damage == "stop"
-    counts = RowCounts(stops=stops) if counting else None
+    counts = RowCounts(stops=stops, keys=keys) if counting else None
     try:
         for window in reading.windows():
             damages, counted = window.damages, None

@@ -63,6 +63,11 @@ class GtidLedger:
     def __bool__(self) -> bool:
         return any(self._ranges.values())
 
+    def common(self, gtids: GtidSet) -> GtidSet:
+        """Those of a set that are here, too."""
+        origins = gtids.intervals.keys() & self._ranges.keys()
+        return GtidSet({origin: self._ranges[origin] for origin in origins}).intersect(gtids)
+
     def to_set(self) -> GtidSet:
         """The GTIDs as a set."""
         return GtidSet({origin: [*ranges] for origin, ranges in self._ranges.items()})

@@ -16,10 +16,12 @@ class Prepared:
     """A view of windows.
 
     ``open``: what was prepared and not decided yet, by source of the logs and XA id; ``others``:
-    decisions for what none of these logs prepared, by XA id.
+    decisions for what none of these logs prepared, by XA id; ``carried``: what another server's
+    logs prepared, which these go on with, by XA id.
     """
 
     def __init__(self) -> None:
+        self.carried: dict[str, int] = {}
         self.open: dict[tuple[str | None, str], int] = {}
         self.others: dict[str, Decision] = {}
 
@@ -39,6 +41,8 @@ class Prepared:
                 self.open[window.source, told.xa] = number
             elif told.resolves is not None:
                 decided = self.open.pop((window.source, told.resolves), None)
+                if decided is None:
+                    decided = self.carried.pop(told.resolves, None)
                 if again:
                     continue
                 records = window.transactions

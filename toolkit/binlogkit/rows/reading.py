@@ -89,6 +89,7 @@ class Reading:
         self._server_version = ""
         self._series: Series | None = None  # of the log that is read
         self._source: Source | None = None  # whose tables are known just now
+        self._scan: LogScan | None = None
 
     @property
     def folded(self) -> bool:
@@ -108,6 +109,11 @@ class Reading:
     def notes(self) -> list[Finding]:
         """What concerns the whole of what was read and means no gap: clocks, the logs' ends."""
         return [] if self._gaps is None else self._gaps.notes()
+
+    def holds_more(self) -> bool:
+        """Whether another window comes without waiting for bytes that are not there yet, as far as
+        that is known."""
+        return self._scan is not None and self._scan.holds_more()
 
     def unread_rows(self, window: Window, i: int, error: DamageError) -> None:
         """The rows of entry ``i`` of a window cannot be read."""
@@ -138,6 +144,7 @@ class Reading:
             carrier, self.scanner, self._look, stops=self.options.on_damage == "stop",
             ordinal=self.ordinal, begin=self.start.begin if i == 0 else 0, submit=submit,
         )  # fmt: skip
+        self._scan = scan
         first = i == 0 and self.start.first
         last = i == len(self.carriers) - 1 and self.start.last
         self._series = None

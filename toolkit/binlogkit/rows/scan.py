@@ -30,22 +30,30 @@ from binlogkit.events.payload import (
 )
 from binlogkit.events.reader import EventParser, Variable, payload_limit
 from binlogkit.events.rows import RowsEvent
+from binlogkit.rows.blocks import (
+    DOUBTED,
+    REACH,
+    Block,
+    absurd,
+    chunks_of,
+    claims,
+    following,
+)
 from binlogkit.rows.settling import Settled, settle
+from binlogkit.rows.splice import Splice, splice
 from binlogkit.rows.window import ENTRIES, TRANSACTIONS, Stretch
 from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.chunks import SIZE, Chunks
 from binlogkit.sources.crc import ends_in_crc
+from binlogkit.sources.growing import is_growing
 from binlogkit.sources.log_format import LogFormat, format_of, refuse_encrypted
 from binlogkit.sources.log_reader import LogReader
 from binlogkit.sources.loose_events import LooseEvents, ShownFile
-from binlogkit.sources.plausible import sane_header, shift_of
-from binlogkit.sources.raw import EventHeader, RawEvent, parse_header
+from binlogkit.sources.plausible import shift_of
+from binlogkit.sources.raw import RawEvent, parse_header
 from binlogkit.sources.tasks import Submit
 
 _PAYLOAD = EventType.TRANSACTION_PAYLOAD_EVENT
-_MODULUS = 1 << 32
-_REACH = 16 << 20  # bytes up to which an event's size is believed that nothing else supports
-_DOUBTED = 4  # events in which a format description without checksums can be wrong
 _MOST_LOOKED = 4096  # events of a stretch that Python reads, which take some hundred bytes each
 _ENOUGH = 32  # intact events after damage before the scan goes on with the file
 
@@ -70,41 +78,6 @@ class _CannotGoOn(Exception):
     def __init__(self, offset: int) -> None:
         super().__init__(offset)
         self.offset = offset
-
-
-@dataclass(slots=True)
-class _Block:
-    """Bytes that the scan goes through: ``chunks`` of the file, or of a payload, or a ``pack``."""
-
-    chunks: Chunks | None = None
-    pack: Pack | None = None
-    spots: np.ndarray[Any, Any] | None = None
-    start: int = 0
-    given: int = 0  # events of the pack, or payload, that were handed over
-    behind: int = 0  # the offset in the payload behind those
-    outer: RawEvent | None = None
-
-    @property
-    def data(self) -> Any:
-        return self.chunks.buffer if self.chunks is not None else _pack_of(self).data
-
-    @property
-    def end(self) -> int:
-        return self.chunks.end if self.chunks is not None else len(_pack_of(self).data)
-
-    @property
-    def origin(self) -> int:
-        return self.chunks.origin if self.chunks is not None and self.outer is None else 0
-
-
-def _pack_of(block: _Block) -> Pack:
-    assert block.pack is not None
-    return block.pack
-
-
-def _chunks_of(block: _Block) -> Chunks:
-    assert block.chunks is not None
-    return block.chunks
 
 
 class LogScan:
@@ -140,15 +113,16 @@ class LogScan:
         self.stops = stops
         self._begin = begin
         self._submit = submit
-        self._block = _Block()
+        self._block = self._of_file = Block()
         self._damages: list[tuple[int, DamageError]] = []
         self._payload_chunks: Chunks | None = None
         self._unchecked: int | None = None  # the first event that no checksum vouches for
         self._shift = 0  # how far the last one stood from its log_pos
-        self._doubts = _DOUBTED  # events to come before the format is taken for certain
+        self._doubts = DOUBTED  # events to come before the format is taken for certain
         self._seekable = False
         self._parsed_at = -1  # the place of the last event that Python read
         self._looked_at = 0  # how many of the stretch it has read
+        self._splices = False  # whether the last payload may be followed by others to be spliced
 
     def __iter__(self) -> Iterator[ScannedPart]:
         with self.carrier.open() as file:
@@ -157,13 +131,18 @@ class LogScan:
                 yield from self._packed(file)
                 return
             self._seekable = file.seekable()
-            submit = self._submit if self._seekable else None
+            submit = self._submit if self._seekable and not is_growing(file) else None
             size = self.carrier.size
             chunks = Chunks(file, ahead=submit, size=size, head=self._begin > 0)
             try:
                 yield from self._file(chunks)
             finally:
                 chunks.close()
+
+    def holds_more(self) -> bool:
+        """Whether the file's next event is in hand, so that another part comes without waiting."""
+        block, chunks = self._of_file, self._of_file.chunks
+        return chunks is not None and any(following(chunks, block.start - chunks.start))
 
     def transactions(self) -> np.ndarray[Any, Any]:
         """The transactions since the last call; one that is open comes again."""
@@ -201,14 +180,14 @@ class LogScan:
         if first:
             self._check_start(chunks)
             chunks.start = len(BINLOG_MAGIC)
-        block = self._block = _Block(chunks, start=chunks.start)
+        block = self._block = self._of_file = Block(chunks, start=chunks.start)
         while True:
             block.start = chunks.start
             stop = yield from self._scanned(block)
             chunks.start = block.start
             if stop == "format":
                 yield from self._closed()
-                while _claims(chunks) > chunks.end - chunks.start:
+                while claims(chunks) > chunks.end - chunks.start:
                     if not chunks.more():
                         raise _CannotGoOn(chunks.origin + chunks.start)
                 self._check_format(chunks)
@@ -223,7 +202,7 @@ class LogScan:
                 raise _CannotGoOn(chunks.origin + chunks.start)
             else:
                 yield from self._closed()
-                if _absurd(chunks) or not chunks.more():
+                if absurd(chunks) or not chunks.more():
                     if chunks.end > chunks.start or chunks.failure is not None:
                         raise _CannotGoOn(chunks.origin + chunks.start)
                     return
@@ -239,7 +218,7 @@ class LogScan:
     def _check_format(self, chunks: Chunks) -> None:
         """The format description that comes must be whole, and not be in doubt."""
         pos = chunks.origin + chunks.start
-        data = bytes(chunks.buffer[chunks.start : chunks.start + _claims(chunks)])
+        data = bytes(chunks.buffer[chunks.start : chunks.start + claims(chunks)])
         if len(data) < HEADER_LENGTH:
             raise _CannotGoOn(pos)
         header = parse_header(data, HEADER_LENGTH)
@@ -251,9 +230,9 @@ class LogScan:
             if not ends_in_crc(header, data):
                 raise _CannotGoOn(pos)
             return
-        while len(found := [*_following(chunks, header.size)]) < _DOUBTED:
+        while len(found := [*following(chunks, header.size)]) < DOUBTED:
             held = chunks.end - chunks.start
-            if held > _REACH or not chunks.more() or chunks.end - chunks.start == held:
+            if held > REACH or not chunks.more() or chunks.end - chunks.start == held:
                 break
         if any(ends_in_crc(*event) for event in found):
             raise _CannotGoOn(pos)
@@ -299,7 +278,7 @@ class LogScan:
             self._damages += [(0, error) for error in pack.damages]
         if pack.raws:
             self._begin_log(pack.raws[0].header.flags)
-        block = self._block = _Block(pack=pack, spots=pack.spots())
+        block = self._block = Block(pack=pack, spots=pack.spots())
         while (yield from self._scanned(block)) == "format":
             if len(self.index):  # else damage that was met stands before it, or in it
                 yield from self._closed()
@@ -308,9 +287,11 @@ class LogScan:
 
     # ---- the scan -----------------------------------------------------------------------------
 
-    def _scanned(self, block: _Block) -> Any:
+    def _scanned(self, block: Block) -> Any:
         """Scan a block on; parts come where a stretch must end. Returns why the scan stopped."""
         while True:
+            if self._splices and block is self._of_file:
+                yield from self._spliced(block)
             found = self.scanner.scan(
                 self.index, block.data, block.start, block.end, block.origin, False,
                 self._spots(block),
@@ -329,17 +310,39 @@ class LogScan:
             except InputError:
                 yield from self._closed()
                 raise
-            if isinstance(event.body, TransactionPayload) and raw.inner is None:
+            body = event.body
+            if isinstance(body, TransactionPayload) and raw.inner is None:
                 yield from self._closed()
-                yield from self._payload(raw, event.body)
+                yield from self._payload(raw, body)
                 self._block = block
+                self._splices = block is self._of_file and raw.checksum == "ok"
             elif changed or self._looked_at >= _MOST_LOOKED:
                 yield from self._closed()
 
-    def _spots(self, block: _Block) -> Any:
+    def _spliced(self, block: Block) -> Iterator[ScannedPart]:
+        """The parts of what a file goes on with, as far as that can be spliced."""
+        self._splices, chunks, scanner = False, chunks_of(block), self.scanner
+        chunks.start = block.start
+        found = splice(chunks)
+        if found is None:
+            return
+        yield from self._closed()
+        before = scanner.checksums, scanner.format_checksum
+        scanner.checksums = scanner.format_checksum = False
+        block.start = found.behind
+        self._block = Block(pack=found, spots=found.spots)
+        try:
+            yield from self._scanned(self._block)
+            yield from self._closed()
+        finally:
+            scanner.checksums, scanner.format_checksum = before
+        self._block, self._splices = block, True
+        self._shift = shift_of(found.last, found.pos, 4) or 0
+
+    def _spots(self, block: Block) -> Any:
         return None if block.spots is None else block.spots[block.given :].data
 
-    def _format(self, block: _Block) -> Iterator[ScannedPart]:
+    def _format(self, block: Block) -> Iterator[ScannedPart]:
         """Take the format description at the block's start."""
         raw = self._format_event(block)
         size = int.from_bytes(bytes(block.data[block.start + 9 : block.start + 13]), "little")
@@ -363,9 +366,9 @@ class LogScan:
         if block.pack is None and not usual:
             raise _CannotGoOn(block.origin + block.start)
 
-    def _format_event(self, block: _Block) -> RawEvent:
+    def _format_event(self, block: Block) -> RawEvent:
         """The format description at the block's start, by which the scan is set."""
-        if block.pack is not None:
+        if isinstance(block.pack, Pack):
             return block.pack.raws[block.given]
         pos = block.origin + block.start
         size = int.from_bytes(block.data[block.start + 9 : block.start + 13], "little")
@@ -374,7 +377,7 @@ class LogScan:
         sealed = known.checksummed(EventType.FORMAT_DESCRIPTION_EVENT)
         self.scanner.format_checksum = sealed
         self.scanner.checksums = known.checksummed(EventType.QUERY_EVENT)
-        self._doubts = 0 if sealed else _DOUBTED
+        self._doubts = 0 if sealed else DOUBTED
         header, end = parse_header(data, HEADER_LENGTH), size - (CHECKSUM_LENGTH if sealed else 0)
         checksum = "ok" if sealed else "none"
         return RawEvent.framed(self.carrier.name, pos, header, data, end, checksum, 4)
@@ -386,28 +389,26 @@ class LogScan:
     def following(self) -> Event | None:
         """The event after a format description that is looked at, where it is in hand."""
         block, raws = self._block, list[RawEvent]()
-        if block.pack is not None:
+        if isinstance(block.pack, Pack):
             raws = block.pack.raws[block.given + len(self.index) :]
         elif block.chunks is not None:
             tail = CHECKSUM_LENGTH if self.scanner.checksums else 0
-            for header, data in _following(block.chunks, block.start - block.chunks.start):
+            for header, data in following(block.chunks, block.start - block.chunks.start):
                 at, end = block.origin + block.start, len(data) - tail
                 raws.append(RawEvent.framed(self.carrier.name, at, header, data, end, "none", 4))
                 break
         parser = EventParser(lambda _: None, replace(self.parser.context))
         return parser.parse(raws[0]) if raws else None
 
-    def _last_raw(self, block: _Block) -> RawEvent:
+    def _last_raw(self, block: Block) -> RawEvent:
         """The event after which the scan stopped."""
         i = len(self.index) - 1
-        if block.pack is not None:
+        if isinstance(block.pack, Pack):
             return block.pack.raws[block.given + i]
         entries = np.frombuffer(self.index.copied(i), ENTRIES)
-        return replace(self._stretch(block, entries), inner=block.given + i).raw(
-            0, self.carrier.name
-        )
+        return self._stretch(block, entries, i).raw(0, self.carrier.name)
 
-    def _looked(self, block: _Block, raw: RawEvent) -> tuple[Event, bool]:
+    def _looked(self, block: Block, raw: RawEvent) -> tuple[Event, bool]:
         event = self._parsed(raw)
         if isinstance(event.body, RowsEvent):
             reason = "what stands before its rows contradicts itself"
@@ -436,7 +437,7 @@ class LogScan:
             if not self.relay:
                 self.scanner.finish()
 
-    def _settle(self, block: _Block, event: Event) -> None:
+    def _settle(self, block: Block, event: Event) -> None:
         self.settled = settle(self.scanner, self.index, block.origin, event, self._spots(block))
 
     def _failed(self, error: DamageError) -> None:
@@ -458,7 +459,7 @@ class LogScan:
             block.given += count
             if block.outer is not None:
                 last = stretch.entries[-1]
-                block.behind = _chunks_of(block).origin + int(last["offset"]) + int(last["size"])
+                block.behind = chunks_of(block).origin + int(last["offset"]) + int(last["size"])
                 self.scanner.most_events -= count
             self.ordinal += count
             self._looked_at = 0
@@ -468,16 +469,19 @@ class LogScan:
         if left_out:
             self.index = Index()
 
-    def _stretch(self, block: _Block, entries: np.ndarray[Any, Any]) -> Stretch:
-        outer, spots = block.outer, None if block.spots is None else block.spots[block.given :]
+    def _stretch(self, block: Block, entries: np.ndarray[Any, Any], begin: int = 0) -> Stretch:
+        """Entries of the index from ``begin`` on."""
+        outer, pack, given = block.outer, block.pack, block.given + begin
         return Stretch(
             self.scanner, self.index, block.data, entries, self.ordinal, block.origin,
-            None if outer is None else (outer.pos, outer.end_pos), block.given, block.chunks,
-            CHECKSUM_LENGTH if self.scanner.checksums else 0, spots,
-            None if block.pack is None else block.pack.raws[block.given :],
+            None if outer is None else (outer.pos, outer.end_pos), given, block.chunks,
+            CHECKSUM_LENGTH if self.scanner.checksums else 0,
+            None if block.spots is None else block.spots[given:],
+            pack.raws[given:] if isinstance(pack, Pack) else None,
+            pack.seals[given * CHECKSUM_LENGTH :] if isinstance(pack, Splice) else None,
         )  # fmt: skip
 
-    def _note_end(self, block: _Block, stretch: Stretch) -> None:
+    def _note_end(self, block: Block, stretch: Stretch) -> None:
         """Note what framing events one by one from here on needs to know."""
         if block.chunks is None or block.outer is not None:
             return
@@ -504,7 +508,7 @@ class LogScan:
         most, scanner.most_events = scanner.most_events, most_events(payload)
         scanner.checksums = scanner.format_checksum = False
         scanner.outer_pos, scanner.outer_end = outer.pos, outer.end_pos
-        block = self._block = _Block(outer=outer)
+        block = self._block = Block(outer=outer)
         try:
             whole = yield from self._inside(payload, block)
         except (DamageError, LimitError, ZstdError, _CannotGoOn):
@@ -517,7 +521,7 @@ class LogScan:
             yield from self._one_by_one(outer, payload, block)
         scanner.checksums, scanner.format_checksum = before
 
-    def _inside(self, payload: TransactionPayload, block: _Block) -> Any:
+    def _inside(self, payload: TransactionPayload, block: Block) -> Any:
         """The stretches of a payload; returns whether all of it could be taken."""
         expected = SIZE if payload.uncompressed_size is None else payload.uncompressed_size
         assert block.outer is not None
@@ -530,14 +534,14 @@ class LogScan:
             stop = yield from self._scanned(block)
             chunks.start = block.start
             yield from self._closed()
-            if stop not in ("end", "cut") or _claims(chunks) > most or not chunks.more():
+            if stop not in ("end", "cut") or claims(chunks) > most or not chunks.more():
                 break
         size = chunks.origin + chunks.end
         whole = chunks.end == chunks.start and chunks.failure is None
         return whole and payload.uncompressed_size in (None, size)
 
     def _one_by_one(
-        self, outer: RawEvent, payload: TransactionPayload, inside: _Block
+        self, outer: RawEvent, payload: TransactionPayload, inside: Block
     ) -> Iterator[ScannedPart]:
         """What is left of a payload after the events that were handed over, and its damage."""
         pack, found = Pack(), None
@@ -556,37 +560,3 @@ class LogScan:
             self.scanner.lost()
             self._failed(found)
             yield from self._closed()
-
-
-def _claims(chunks: Chunks) -> int:
-    head = _head(chunks)
-    return head.size if head else 0
-
-
-def _head(chunks: Chunks) -> EventHeader | None:
-    """Of the event that is not there to its end, as far as it is known."""
-    head = bytes(chunks.buffer[chunks.start : min(chunks.end, chunks.start + HEADER_LENGTH)])
-    return parse_header(head, HEADER_LENGTH) if len(head) == HEADER_LENGTH else None
-
-
-def _absurd(chunks: Chunks) -> bool:
-    """Whether an event claims more than is worth reading ahead to see whether it is there."""
-    head = _head(chunks)
-    if head is None or head.size <= _REACH:
-        return False
-    end = chunks.origin + chunks.start + head.size
-    return end % _MODULUS != head.log_pos or not sane_header(head)
-
-
-def _following(chunks: Chunks, ahead: int) -> Iterator[tuple[EventHeader, bytes]]:
-    """The first events after the one of ``ahead`` bytes that comes."""
-    at = chunks.start + ahead
-    for _ in range(_DOUBTED):
-        head = bytes(chunks.buffer[at : min(chunks.end, at + HEADER_LENGTH)])
-        if len(head) < HEADER_LENGTH:
-            return
-        header = parse_header(head, HEADER_LENGTH)
-        if header.size < HEADER_LENGTH or at + header.size > chunks.end:
-            return
-        yield header, bytes(chunks.buffer[at : at + header.size])
-        at += header.size

@@ -42,7 +42,9 @@ class ColumnDefinition:
     (``binary`` for byte strings), None for a type that has none; ``labels``: of ENUM and SET, in
     order; ``generated``: ``stored``, ``virtual`` or None; ``default``: the text of a constant,
     bytes where it is written as x'…' or b'…', None for NULL or without one; ``computed``: the
-    default is a function, an expression, or a constant that is not understood.
+    default is a function, an expression, or a constant that is not understood; ``evaluated``: it
+    is one of the first two; ``on_update_now``: ON UPDATE CURRENT_TIMESTAMP; ``reads``: the table's
+    columns that a generated column's expression names.
     """
 
     name: str
@@ -59,6 +61,9 @@ class ColumnDefinition:
     invisible: bool = False
     default: str | bytes | None = None
     computed: bool = False
+    evaluated: bool = False
+    on_update_now: bool = False
+    reads: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +95,9 @@ class TableDefinition:
     """A table as SQL defines it, columns in the server's order.
 
     ``primary_key``: column names, empty without one; ``unique_keys``: each unique key's column
-    names in order, in the order the server keeps them; ``foreign``: each with its parent's ``db``.
+    names in order, in the order the server keeps them; ``foreign``: each with its parent's ``db``;
+    ``partial_keys``: the places in ``unique_keys`` of those that hold only a column's beginning;
+    ``indexed``: the columns of any key.
     """
 
     db: str
@@ -102,6 +109,8 @@ class TableDefinition:
     collation: str | None = None
     engine: str | None = None
     foreign: tuple[ForeignKey, ...] = ()
+    partial_keys: tuple[int, ...] = ()
+    indexed: tuple[str, ...] = ()
 
     @property
     def cascades(self) -> tuple[str, ...]:

@@ -34,6 +34,12 @@ def split_name(name: str) -> tuple[str, str, int | None]:
     return (folder, match["stem"], int(match["number"])) if match else (folder, base, None)
 
 
+def in_order(place: tuple[str, int]) -> tuple[str, int, int]:
+    """What places in one server's logs are compared by: binlog.1000000 follows binlog.999999."""
+    _, stem, number = split_name(place[0])
+    return stem, -1 if number is None else number, place[1]
+
+
 def beside(*names: str) -> bool:
     """Whether logs lie beside each other: one folder, one stem."""
     return len({split_name(name)[:2] for name in names}) == 1
@@ -122,12 +128,14 @@ class Series:
 class AllSeries:
     """The series of the logs that were read.
 
-    ``catalog``, ``tracked``: the tables before each, and of which of them the logs told.
+    ``catalog``, ``tracked``: the tables before each, and of which of them the logs told; ``began``:
+    the first log's name, and the GTIDs before it where it says so.
     """
 
     def __init__(self, catalog: Catalog | None, tracked: Names = frozenset()) -> None:
         self._catalog, self._tracked = catalog or Catalog(), tracked
         self._series: list[Series] = []
+        self.began: tuple[str, GtidSet | None] = ("", None)
         self._sources: dict[str, Source] = {}
 
     def of(self, head: Head) -> Series:
@@ -140,6 +148,8 @@ class AllSeries:
             source = self._sources[name]
             found = Series(source, head)
             self._series.append(found)
+        if not self.began[0]:
+            self.began = head.name, head.previous
         found.add(head)
         return found
 

@@ -8,6 +8,7 @@ from binlogkit._kernel.native.index import Index
 from binlogkit._kernel.native.scan import Scanner
 from binlogkit.events.base import Event
 from binlogkit.events.gtid import Gtid, opens_transaction
+from binlogkit.events.payload import TransactionPayload
 from binlogkit.events.query import Query
 from binlogkit.rows.ddl import StatementKind, statement_kind
 from binlogkit.rows.transactions import GTID_TYPES, Outcome, Transaction, transaction_of
@@ -70,6 +71,7 @@ def _effect(
         "explicit": known.explicit,
         "thread_id": -1 if known.thread_id is None else known.thread_id,
         "xid": known.xid,
+        "compressed": isinstance(body, TransactionPayload),
         "ends": ends,
         "outcome": OUTCOMES.index(known.outcome),
     }, known

@@ -41,6 +41,13 @@ class TableHistory:
         self.catalog, self.tracked, self._source = source.catalog, source.tracked, source.name
         self._interned.clear()
 
+    def take_versions(self, schemas: dict[tuple[str, str], list[TableSchema]]) -> None:
+        """Take what another walk met for the versions of the tables: the same maps are the same
+        versions here."""
+        self.schemas = schemas
+        for versions in schemas.values():
+            self._versions |= {replace(schema, version=0): schema for schema in versions}
+
     def apply(self, body: Query | ExecuteLoadQuery) -> list[TableChange]:
         """Take a statement; what it does to tables."""
         status = body.status_vars

@@ -68,7 +68,6 @@ class Transaction:
     statements: int = 0
     dml_statements: int = 0
     row_events: int = 0
-    compressed: bool = False
     first_query: str | None = None
     tables: dict[tuple[str, str], None] = field(default_factory=dict)
     explicit: bool = False
@@ -88,8 +87,6 @@ class Transaction:
             self.xa = body.xa
             self.outcome = Outcome.COMMITTED if body.one_phase else Outcome.PREPARED
             return True
-        elif isinstance(body, TransactionPayload):
-            self.compressed = True
         elif isinstance(body, TableMap):
             self.tables.setdefault((body.db, body.table))
         elif isinstance(body, (RowsEvent, EarlyRows)):

@@ -22,7 +22,7 @@ from binlogkit.rows.series import Series
 from binlogkit.rows.transactions import GTID_TYPES, Transaction
 from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.chunks import Chunks
-from binlogkit.sources.raw import RawEvent, parse_header
+from binlogkit.sources.raw import EventHeader, RawEvent, parse_header
 
 #: The kernel's records as numpy reads them.
 ENTRIES = np.dtype(list(ENTRY))
@@ -37,7 +37,7 @@ GTIDS[[int(code) for code in GTID_TYPES]] = True
 LOOK, BAD_CHECKSUM, NEW_MAP, NO_MAP = 1, 2, 4, 8
 STRAY, MAP_CHANGED, STATEMENT_END = 16, 32, 64
 #: Bits of a transaction's notes.
-ALONE, IN_STATEMENT, REPLACED = 1, 2, 4
+ALONE, IN_STATEMENT, REPLACED, COMPRESSED = 1, 2, 4, 8
 _XID = 16  # of what it has
 #: An event's place in the reading, shifted so that its rows follow.
 SEQ_SHIFT = 32
@@ -93,7 +93,8 @@ class Stretch:
     ``entries``: as the kernel's ENTRY; ``ordinal``: of the first in the reading; ``origin``: offset
     of the buffer's first byte; ``outer``: (pos, end_pos) of the payload; ``inner``: of the first
     entry in it; ``spots``: of packed events, where they stood; ``raws``: those, as they were read;
-    ``tail``: bytes of each event's checksum.
+    ``seals``: instead of these the checksums of spliced ones (``rows/splice.py``); ``tail``: bytes
+    of each event's checksum.
     """
 
     scanner: Scanner
@@ -108,6 +109,20 @@ class Stretch:
     tail: int
     spots: Array | None = None
     raws: list[RawEvent] | None = None
+    seals: memoryview | None = None
+
+    @property
+    def checked(self) -> bool:
+        """Whether checksums that hold vouch for the events, of those that have no ``raws``; inside
+        a payload of the buffer's own, its."""
+        return self.tail > 0 or self.seals is not None
+
+    @property
+    def sealed(self) -> Array:
+        """Which events have such a checksum of their own."""
+        if self.seals is not None:
+            return self.inners < 0
+        return np.full(len(self.entries), self.checked)
 
     @property
     def positions(self) -> Array:
@@ -221,6 +236,8 @@ class Stretch:
             header = parse_header(bytes(whole[start : start + HEADER_LENGTH]), HEADER_LENGTH)
             body = bytes(whole[start + HEADER_LENGTH : end - tail])
             stored = bytes(whole[end - tail : end])
+        if self.seals is not None:
+            return self._spliced(i, file, header, body)
         if self.outer is not None:
             pos, end_pos = self.outer
             return RawEvent(file, pos, header, body, "none", self.inner + i, end_pos)
@@ -228,6 +245,14 @@ class Stretch:
             file, self.origin + start, header, body, "ok" if tail else "none",
             stored_checksum=stored,
         )  # fmt: skip
+
+    def _spliced(self, i: int, file: str, header: EventHeader, body: bytes) -> RawEvent:
+        assert self.spots is not None and self.seals is not None
+        pos, end_pos, inner, size, _ = self.spots[i].tolist()
+        if inner >= 0:
+            return RawEvent(file, pos, header, body, "none", inner, end_pos)
+        seal = bytes(self.seals[i * CHECKSUM_LENGTH : (i + 1) * CHECKSUM_LENGTH])
+        return RawEvent(file, pos, replace(header, size=size), body, "ok", stored_checksum=seal)
 
 
 @dataclass(slots=True)
@@ -308,6 +333,8 @@ def _until(transactions: Array, stretch: Stretch, i: int) -> Array:
     last["size"] -= stretch.sizes[i:][after & outer].sum()
     last["row_events"] -= np.count_nonzero(ROWS_EVENTS[entries["type"][i:]] & after)
     last["end_pos"], last["end_timestamp"] = stretch.ends[i - 1], entries["timestamp"][i - 1]
+    if (after & (entries["type"][i:] == EventType.TRANSACTION_PAYLOAD_EVENT)).any():
+        last["notes"] &= 0xFF ^ COMPRESSED
     last["has"] &= 0xFF ^ _XID
     last["outcome"], last["open"] = 0, 1
     return known

@@ -6,10 +6,10 @@
 
 ``audit``, ``event``, ``explain``, ``life``, ``row``, ``transaction`` and ``state``: one line of
 ``--format jsonl`` of the command of that name; ``difference``: of ``diff``; ``finding``: of
-``verify``; ``table_state``: of ``state`` of several tables; ``plan``: one element of
-:meth:`binlogkit.Log.undo` and ``redo``. The files are written by ``tools/make_schemas.py`` from the
-dataclasses and declarations of the code. The fixtures' manifest has its own,
-``binlogkit_fixtures/manifest.schema.json``.
+``verify``; ``table_state``: of ``state`` of several tables; ``decoded_row``: what ``conform --as
+rows`` takes; ``plan``: one element of :meth:`binlogkit.Log.undo` and ``redo``. The files are
+written by ``tools/make_schemas.py`` from the dataclasses and declarations of the code. The
+fixtures' manifest has its own, ``binlogkit_fixtures/manifest.schema.json``.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from binlogkit.errors import UsageError, printable
 __all__ = ["NAMES", "load"]
 
 NAMES = (
-    "audit", "difference", "event", "explain", "finding", "life", "plan", "row", "state",
-    "table_state", "transaction",
+    "audit", "decoded_row", "difference", "event", "explain", "finding", "life", "plan",
+    "row", "state", "table_state", "transaction",
 )  # fmt: skip
 
 

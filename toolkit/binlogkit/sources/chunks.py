@@ -13,6 +13,7 @@ from functools import partial
 from typing import BinaryIO, TypeAlias, cast
 
 from binlogkit.errors import DamageError, LimitError
+from binlogkit.sources.growing import is_growing
 from binlogkit.sources.layers import Lookahead, read_into
 from binlogkit.sources.tasks import Submit, Task
 
@@ -33,7 +34,8 @@ class Chunks:
 
     The buffer grows only where one event fills it, by bytes that are there and up to what the event
     claims, and is of its usual size again behind it. ``failure``: what ended the bytes before the
-    file's end (a damaged compression); those before it are given.
+    file's end (a damaged compression); those before it are given. Of a file that is ``growing``
+    what is there is taken, without waiting for more (sources/growing.py).
     """
 
     def __init__(
@@ -53,6 +55,7 @@ class Chunks:
         self._submit = ahead
         self._coming: tuple[Buffer, Task[int]] | None = None
         self._begun = self._ended = False
+        self._growing = is_growing(file)
         self.failure: DamageError | LimitError | None = None
         self._most = _FIRST if head else None  # bytes to read next; None: as many as there is room
         self._spare: list[Buffer] = []
@@ -148,7 +151,11 @@ class Chunks:
         self._begun = True
         self.end += self._fill(self.end)
         most = min(SIZE, self._most or SIZE)
-        while not self._ended and isinstance(self.buffer, bytearray) and len(self.buffer) < most:
+        while (
+            not (self._ended or self._growing)
+            and isinstance(self.buffer, bytearray)
+            and len(self.buffer) < most
+        ):
             self.buffer += bytes(min(len(self.buffer), most - len(self.buffer)))
             self.end += self._fill(self.end)
 
@@ -201,6 +208,8 @@ class Chunks:
                 self.failure, count = error, 0
             done += count
             self._ended = not count
+            if self._growing:
+                break
         return done
 
 

@@ -1,8 +1,9 @@
 """Connections to MySQL servers: whom to ask, who asks, and how the line is kept private.
 
 A server is written ``mysql://user@host:port/`` with settings behind a ``?``, or is given by
-keywords (:func:`server_settings`). A password comes from the option file, from the environment
-variable BINLOGKIT_PASSWORD, or from a prompt on a terminal when the server asks for one; it is
+keywords (:func:`server_settings`); several that stand in for each other are hosts with commas
+between them. A password comes from the option file, from the environment variable
+BINLOGKIT_PASSWORD, or from a prompt on a terminal when the server asks for one; it is
 never an argument and stands in no repr and no message.
 
 TLS (manual, "Configuring MySQL to Use Encrypted Connections"): ``ssl_mode`` is disabled, preferred
@@ -18,21 +19,22 @@ import os
 import ssl
 import struct
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from binlogkit.errors import InputError, LostConnectionError, ServerError, UsageError, printable
 from binlogkit.sources.option_file import read_option_file
 
+#: The server's own databases.
+SYSTEM_DATABASES = ("information_schema", "mysql", "performance_schema", "sys")
 #: Database and name of each table that is not the server's own.
 USER_TABLES = (
     "SELECT table_schema, table_name FROM information_schema.tables "
-    "WHERE table_type = 'BASE TABLE' AND table_schema NOT IN "
-    "('information_schema', 'mysql', 'performance_schema', 'sys')"
+    f"WHERE table_type = 'BASE TABLE' AND table_schema NOT IN {SYSTEM_DATABASES}"
 )
 
 PASSWORD_VARIABLE = "BINLOGKIT_PASSWORD"  # noqa: S105  the name of a variable, not a password
@@ -159,6 +161,27 @@ def parse_url(url: str) -> tuple[ServerSettings, str]:
     user = unquote(parts.username) if parts.username else None
     found = server_settings(unquote(host) if host else None, port, user, **options)
     return found, unquote(parts.path.lstrip("/"), errors="surrogateescape")
+
+
+#: A server, or several that stand in for each other: see :func:`servers_of`.
+Servers: TypeAlias = "str | ServerSettings | Sequence[str | ServerSettings]"
+
+
+def servers_of(given: Servers) -> list[ServerSettings]:
+    """One server, or several: a list, or ``mysql://user@one:3306,two:3306``. UsageError."""
+    if isinstance(given, ServerSettings):
+        return [given]
+    if not isinstance(given, str):
+        found = [one for item in given for one in servers_of(item)]
+        if not found:
+            raise UsageError("name a server")
+        return found
+    scheme, mark, rest = given.partition("://")
+    address, slash, path = rest.partition("/")
+    address, question, options = address.partition("?")
+    user, at, hosts = address.rpartition("@")
+    tail = f"{slash}{path}{question}{options}"
+    return [parse_url(f"{scheme}{mark}{user}{at}{host}{tail}")[0] for host in hosts.split(",")]
 
 
 def connect(server: ServerSettings | str, **more: Any) -> Any:

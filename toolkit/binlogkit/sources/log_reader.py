@@ -32,8 +32,8 @@ from binlogkit.sources.crc import checksum_error, ends_in_crc
 from binlogkit.sources.layers import ByteStream
 from binlogkit.sources.log_format import LogFormat, format_of, refuse_encrypted
 from binlogkit.sources.loose_events import LooseEvents, ShownFile
-from binlogkit.sources.plausible import first_format, start_format
-from binlogkit.sources.raw import V1_HEADER_LENGTH, EventHeader, RawEvent, parse_header
+from binlogkit.sources.plausible import first_format, whole_start
+from binlogkit.sources.raw import EventHeader, RawEvent, parse_header
 from binlogkit.sources.recovery import Recovery, with_checksums
 
 _ZEROS = bytes(1 << 20)
@@ -172,9 +172,8 @@ class LogReader:
                 failure, stream.failure = stream.failure, None
                 raise failure
             return None
-        starts = len(head) >= V1_HEADER_LENGTH and head[4] == EventType.START_EVENT_V3
-        if starts and not self.format.server_version:  # behind a format description stands none
-            self.format = start_format(head)
+        if not self.format.server_version:  # behind a format description stands no other start
+            self.format = whole_start(head) or self.format
         is_format = len(head) > 4 and head[4] == EventType.FORMAT_DESCRIPTION_EVENT
         header_length = HEADER_LENGTH if is_format else self.format.header_length
         if not any(head):

@@ -33,6 +33,11 @@ underscores:
 ``keyFile``, ``storageOptions`` (JSON)
     as the arguments of :func:`binlogkit.open`; with ``onDamage=report`` the frame of
     ``records=damages`` holds what was gone past
+``startingOffset`` (``earliest``, ``latest``), ``base``, ``maxFilesPerTrigger``,
+``maxBytesPerTrigger``
+    of ``spark.readStream``, which follows logs that are being written (docs/spark.md): where a
+    stream without a checkpoint begins, the snapshot whose rows begin a changelog, and what a batch
+    takes at most
 
 Columns, fields of the images and other types for them are chosen with ``.schema("…")``; so are the
 columns of a table whose versions do not unite. Importing this module imports no PySpark.

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from binlogkit.log.index import Index, Updated, parts_of
-from binlogkit.log.index.kept import Batches, Stamp, place_of, stamp_or_none
+from binlogkit.log.index.batches import Batches
+from binlogkit.log.index.stamps import Stamp, place_of, stamp_or_none
 from binlogkit.log.opening import open_log
 from binlogkit.rows.series import beside
 from binlogkit.sources.carriers import Carrier, resolve

@@ -29,6 +29,8 @@ READING = (
     "schema", "schema_from", "charset", "on_damage", "name", "duplicates", "keyring", "key_file",
     "storage_options",
 )  # fmt: skip
+#: Those that a stream alone has.
+STREAMING = ("base", "starting_offset", "max_files_per_trigger", "max_bytes_per_trigger")
 SPLIT_BYTES = 64 << 20
 _LOCAL_URI = re.compile(r"^file:(?://)?(?=/[^/])")
 _QUOTED_LIST = re.compile(r"(?:`(?:[^`]|``)*`|[^,`])+")
@@ -43,7 +45,9 @@ class ScanOptions:
     :data:`KINDS`; ``keyring``, ``key_file``: names of files; ``index``: a folder with what logs
     tell (log/index), so that the plan is made without reading those; ``storage_options``: what
     opens URLs; ``split_bytes``: of a log, behind which another split of it begins where a
-    transaction does.
+    transaction does. Of streams alone: ``base``: a snapshot of the table, whose rows come first;
+    ``starting_offset``: ``earliest`` or ``latest``, where one without a checkpoint begins;
+    ``max_files_per_trigger``, ``max_bytes_per_trigger``: what a batch takes at most.
     """
 
     paths: tuple[str, ...]
@@ -61,6 +65,10 @@ class ScanOptions:
     index: str | None = None
     storage_options: StorageOptions | None = None
     split_bytes: int = SPLIT_BYTES
+    base: str | None = None
+    starting_offset: str | None = None
+    max_files_per_trigger: int | None = None
+    max_bytes_per_trigger: int | None = None
 
     @property
     def keys(self) -> KeyFiles:
@@ -88,8 +96,11 @@ def parse_options(options: Mapping[str, str]) -> ScanOptions:
     given = _recognised(options)
     filters = {name: _value(name, parse, given) for name, parse in _FILTERS.items()}
     plain: dict[str, Any] = {name: given[name] for name in _PLAIN if name in given}
-    if "split_bytes" in plain:
-        plain["split_bytes"] = _integer("splitBytes", plain["split_bytes"])
+    for name in _SIZES:
+        if name in plain:
+            plain[name] = _integer(_SPELLED[name], plain[name])
+            if plain[name] < 1:
+                raise UsageError(f"{_SPELLED[name]} is 1 or more, not {plain[name]}")
     if "storage_options" in plain:
         plain["storage_options"] = parsed(plain["storage_options"], "storageOptions")
     scan = ScanOptions(
@@ -98,8 +109,10 @@ def parse_options(options: Mapping[str, str]) -> ScanOptions:
         filters=cast("RowFilterArgs", {n: v for n, v in filters.items() if v is not None}),
         **plain,
     )
-    if scan.split_bytes < 1:
-        raise UsageError(f"splitBytes is 1 or more, not {scan.split_bytes}")
+    if scan.starting_offset not in (None, "earliest", "latest"):
+        raise UsageError(f"startingOffset is earliest or latest, not {scan.starting_offset!r}")
+    if scan.base is not None:
+        _check_base(scan)
     if scan.on_damage not in ("stop", "report"):
         raise UsageError(f"onDamage is stop or report, not {scan.on_damage!r}")
     if scan.duplicates not in ("drop", "keep"):
@@ -112,6 +125,19 @@ def parse_options(options: Mapping[str, str]) -> ScanOptions:
         raise UsageError("give a schema file or a server to take the schema from, not both")
     scan.wanted()
     return scan
+
+
+def _check_base(scan: ScanOptions) -> None:
+    if scan.kind != "changelog" or scan.starting_offset is not None or scan.duplicates == "keep":
+        raise UsageError(
+            "base is of streams of records=changelog, begins them itself (no startingOffset), and "
+            "what it holds does not come again (no duplicates=keep)"
+        )
+    if scan.base is not None and scan.base.lower().startswith("mysql://"):
+        raise UsageError(
+            "a stream that is begun again needs the same base: keep the server's first, with "
+            "binlogkit snapshot"
+        )
 
 
 def _recognised(options: Mapping[str, str]) -> dict[str, str]:
@@ -189,7 +215,8 @@ _FILTERS: dict[str, Callable[[str, str], Any]] = {
     "where": _conditions,
 }
 # What is asked for by the name of its field.
-_PLAIN = ("table", *READING, "index", "split_bytes")
+_SIZES = ("split_bytes", "max_files_per_trigger", "max_bytes_per_trigger")
+_PLAIN = ("table", *READING, "index", "base", "starting_offset", *_SIZES)
 # How each option is spelled in Spark's own manner.
 _SPELLED = {
     name: name[0] + name.title().replace("_", "")[1:]

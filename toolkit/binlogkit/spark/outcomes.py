@@ -49,6 +49,9 @@ class Outcomes:
 
     def left(self, i: int, first: int, numbers: range) -> frozenset[int]:
         """Those that the part itself does not know to be committed."""
+        extent = self._parts[i].extent
+        if extent.plain:
+            return frozenset(range(max(numbers.start, first + extent.ended), numbers.stop))
         outcomes = self._own(i, first, numbers)["outcome"]
         places = np.flatnonzero(~np.asarray(pc.equal(outcomes, str(Outcome.COMMITTED))))
         return frozenset((places + numbers.start).tolist())
@@ -56,6 +59,8 @@ class Outcomes:
     def moved(self, i: int, first: int, numbers: range) -> dict[int, Moved]:
         """The XA transactions that were committed, here or in another part."""
         found: dict[int, Moved] = {}
+        if self._parts[i].extent.plain:
+            return found
         own = self._own(i, first, numbers)
         for at in np.flatnonzero(np.asarray(own["resolved_file"].is_valid())).tolist():
             row = own.slice(at, 1).to_pylist()[0]

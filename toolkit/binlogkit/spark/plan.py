@@ -20,7 +20,7 @@ from binlogkit.frames.tables import united
 from binlogkit.log import open_log
 from binlogkit.log.index import Index, Joined, Known, Part, parts_of
 from binlogkit.log.index.part import SEGMENT
-from binlogkit.log.index.selecting import selected
+from binlogkit.log.index.selecting import LEDGER, selected
 from binlogkit.rows.options import ReadOptions, Start
 from binlogkit.rows.prepared import Decision
 from binlogkit.rows.reading import Reading
@@ -34,6 +34,9 @@ from binlogkit.spark.outcomes import Outcomes
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from binlogkit.log.log import Log
+    from binlogkit.rows.ddl import Catalog
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,14 +120,20 @@ class Plan:
     gaps: tuple[Gap, ...] = ()
 
 
-def make_plan(asked: ScanOptions, *, unite: bool = True) -> Plan:
+def make_plan(asked: ScanOptions, *, unite: bool = True, catalog: Catalog | None = None) -> Plan:
     """The splits of a scan; with a table its columns are learned on the way.
 
-    ``unite``: whether one schema for all versions of the table is wanted. Damage and unreadable
+    ``unite``: whether one schema for all versions of the table is wanted; ``catalog``: what a base
+    says of tables. Damage and unreadable
     files are left to whoever reads the split. Errors: InputError, EmptyInputError (nothing is
     there), SchemaError (versions of the table that do not unite), ServerError, UsageError.
     """
     log = open_log(list(asked.paths), **{name: getattr(asked, name) for name in READING})
+    with log.knowing(catalog):
+        return _planned(asked, log, unite=unite)
+
+
+def _planned(asked: ScanOptions, log: Log, *, unite: bool) -> Plan:
     wanted, size = asked.wanted(), asked.split_bytes
     decided = asked.kind == "changelog"
     if asked.index is None:
@@ -132,15 +141,15 @@ def make_plan(asked: ScanOptions, *, unite: bool = True) -> Plan:
             log.carriers, log.options, segment=min(size, SEGMENT), counting=decided
         )  # fmt: skip
     else:
-        ledger = ["changes", *(["transactions"] if decided else [])]
-        found = Index(asked.index).parts(log.carriers, log.options, ledger=ledger)
+        ledger = LEDGER if asked.of_rows or decided else ()
+        found = Index(asked.index).parts(log.carriers, log.options, ledger, wanted)
     parts = list(found)
     joined = Joined(parts, log.options, sources=wanted.sources, size=size, cuts=asked.of_rows)
     splits, gaps = _splits(log.carriers, parts, joined), tuple(joined.gaps)
     if decided:
         splits = _decided(splits, parts, joined)
     if asked.of_rows:
-        chosen = selected(joined.positions, parts, wanted)
+        chosen = selected(joined.positions, parts, wanted, joined.schemas)
         # Spark reads a partition of no split where there is none.
         splits = tuple(compress(splits, chosen)) or splits[:1]
     if asked.kind == "gaps":

@@ -1,4 +1,4 @@
-"""The batch data source ``binlog``: ``spark.read.format("binlog").load(…)``.
+"""The data source ``binlog``: ``spark.read.format("binlog").load(…)``, and ``readStream``.
 
 Without options it gives the generic rows, with ``table`` that table's typed changes, with
 ``records`` another of spark/kinds.py's. Filters are options, and ``pushFilters`` is not
@@ -12,14 +12,20 @@ import warnings
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
-from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    InputPartition,
+)
+from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import DataType, StructField, StructType
 
-from binlogkit.errors import GapWarning
+from binlogkit.errors import GapWarning, UsageError
+from binlogkit.spark.arrow_types import wanted_schema
 from binlogkit.spark.decode import check_schema, decode, scan_schema
 from binlogkit.spark.installed import Needed
-from binlogkit.spark.options import parse_options
+from binlogkit.spark.options import STREAMING, parse_options
 from binlogkit.spark.plan import Plan, Scan, Split, make_plan
 
 if TYPE_CHECKING:
@@ -46,15 +52,28 @@ class BinlogDataSource(DataSource):
         """The columns; a typed scan reads the logs for its table's."""
         if not self._scan.typed:
             return struct_type(scan_schema(Plan(Scan(self._scan))))
+        if self._scan.base is not None:
+            from binlogkit.spark.stream.beginning import stream_schema
+
+            return struct_type(stream_schema(self._scan))
         self._plan = make_plan(self._scan)
         return struct_type(scan_schema(self._plan))
 
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        """A reader of logs as they are written (docs/spark.md, "Streams"), of these columns."""
+        from binlogkit.spark.stream.reader import BinlogStreamReader
+
+        return BinlogStreamReader(self._scan, schema)
+
     def reader(self, schema: StructType) -> DataSourceReader:
         """A reader of the columns in ``schema``, which may be the user's own choice."""
+        for name in STREAMING:
+            if getattr(self._scan, name) is not None:
+                raise UsageError(f"{name.replace('_', ' ')} is an option of streams alone")
         plan = self._plan
         if plan is None:
             plan = make_plan(self._scan, unite=False)
-            check_schema(plan, to_arrow_schema(schema, timezone="UTC"))
+            check_schema(plan, wanted_schema(schema))
         if plan.gaps and plan.scan.asked.kind != "gaps":
             warnings.warn(_told(plan), GapWarning, stacklevel=2)
         return _Reader(plan.scan, schema, plan.splits)
@@ -89,7 +108,7 @@ class _Reader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The partition's batches."""
         assert isinstance(partition, _Partition)
-        schema = to_arrow_schema(self._schema, timezone="UTC")
+        schema = wanted_schema(self._schema)
         return decode(self._scan, partition.split, schema)
 
 

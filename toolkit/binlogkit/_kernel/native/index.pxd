@@ -19,12 +19,14 @@ cdef enum Note:
 cdef enum SpotFlag:
     SPOT_BAD = 1  # the event's checksum is wrong
     SPOT_LOOK = 2  # Python must look: the layout is not that of a server since 5.1.18
+    SPOT_SPLICED = 4  # what a payload holds stands behind it
 
 # Bits of Transaction.notes.
 cdef enum TransactionNote:
     T_ALONE = 1  # rows that stand without GTID, BEGIN and end
     T_IN_STATEMENT = 2  # it ended inside a statement
     T_REPLACED = 4  # another one began before its end
+    T_COMPRESSED = 8  # it has a payload
 
 ctypedef struct Entry:
     int64_t offset  # in the buffer

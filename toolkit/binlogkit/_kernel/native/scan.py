@@ -24,7 +24,9 @@ _XID = cython.declare(cython.int, 16)
 _TABLE_MAP = cython.declare(cython.int, 19)
 _ROWS_QUERY = cython.declare(cython.int, 29)
 _GTID = cython.declare(cython.int, 33)
+_END_GNO = cython.declare(int64_t, 0x7FFFFFFFFFFFFFFF)
 _ANONYMOUS = cython.declare(cython.int, 34)
+_PAYLOAD = cython.declare(cython.int, 40)
 
 
 @cython.cfunc
@@ -158,7 +160,7 @@ class Scanner:
             e.notes = 0
             e.slot = -1
             e.tx = -1
-            if spot is not cython.NULL and spot.flags:
+            if spot is not cython.NULL and spot.flags & (SPOT_BAD | SPOT_LOOK):
                 e.notes = N_LOOK | (N_BAD_CHECKSUM if spot.flags & SPOT_BAD else 0)
             elif not self.take_event(e, p + header, p + (size - tail), origin + at, spot):
                 return STOP_MEMORY
@@ -268,9 +270,11 @@ class Scanner:
             and rows_head(code, width, p, end, cython.address(columns)) is not cython.NULL
         ):
             self.take_rows(e, p)
-        elif code == _XID and size >= 8:
-            pass
-        elif code != _ROWS_QUERY or not size:
+        elif not (
+            (code == _XID and size >= 8)
+            or (code == _ROWS_QUERY and size)
+            or (code == _PAYLOAD and spot is not cython.NULL and spot.flags & SPOT_SPLICED)
+        ):
             e.notes |= N_LOOK
             return True
         if t is cython.NULL:
@@ -282,6 +286,8 @@ class Scanner:
             t.xid = little(p, 8)
             t.has |= HAS_XID
             self.end(t, O_COMMITTED)
+        elif code == _PAYLOAD:
+            t.notes |= T_COMPRESSED
         elif _is_rows(code):
             t.row_events += 1
             if p[width] & 1 and not t.explicit and not t.has & HAS_GTID:
@@ -314,9 +320,13 @@ class Scanner:
         if end - p < 25:
             e.notes |= N_LOOK
             return True
+        sid: octets = p + 1
         if e.type == _GTID:
             has = HAS_GTID
-        sid: octets = p + 1
+            # No transaction has such a number: the event's reader says so.
+            if not 0 < cython.cast(int64_t, little(sid + 16, 8)) < _END_GNO:
+                e.notes |= N_LOOK
+                return True
         p += 25
         if p == end or p[0] != 2:
             p = end  # another clock, or none: what is behind it is not known
@@ -420,13 +430,14 @@ class Scanner:
 
     def settle(
         self, index: Index, origin, start=False, join=True, explicit=False, thread_id=-1,
-        tagged=False, ends=False, outcome=0, spots=None, length=-1, xid=None,
+        tagged=False, ends=False, outcome=0, spots=None, length=-1, xid=None, compressed=False,
     ):  # fmt: skip
         """Say what the event behind which the scan stopped does to transactions; its number or -1.
 
         ``start``: it begins one whatever is open; ``join``: it belongs to the open one, or begins
         one; ``explicit``: as BEGIN does; ``tagged``: it gives a GTID; ``length``, ``xid``: that
-        it gives; ``ends``: with ``outcome``; ``spots``: as in :meth:`scan`.
+        it gives; ``ends``: with ``outcome``; ``spots``: as in :meth:`scan`; ``compressed``: it is a
+        payload.
         """
         t: transaction_p
         e: entry_p
@@ -455,6 +466,8 @@ class Scanner:
             t.explicit = 1
         if tagged:
             t.has |= HAS_GTID
+        if compressed:
+            t.notes |= T_COMPRESSED
         if length >= 0:
             t.length = length
         if xid is not None:

@@ -1,10 +1,12 @@
 """Who changed what and when, and what this log cannot show.
 
 By topic: :mod:`.activity` (from row changes), :mod:`.ledger` (from transactions and statements),
-:mod:`.rhythm` (bursts, silences, holes), :mod:`.limits`.
+:mod:`.hops` (transactions through several servers), :mod:`.rhythm` (bursts, silences, holes),
+:mod:`.limits`.
 """
 
 from binlogkit.analyses.audit.activity import by_key, by_minute, by_statement, by_table
+from binlogkit.analyses.audit.hops import hops
 from binlogkit.analyses.audit.ledger import (
     by_gtid_source,
     by_thread,
@@ -29,6 +31,7 @@ __all__ = [
     "by_thread",
     "format_changes",
     "formats",
+    "hops",
     "largest",
     "limits",
     "longest",

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from binlogkit.analyses.conformance.against_golden import against_golden, wrong_rows
 from binlogkit.analyses.conformance.compare import against_mysqlbinlog
 from binlogkit.analyses.conformance.decoded import Decoded, formats, parse_decoded, register
+from binlogkit.analyses.conformance.expected_rules import EXPECTED_RULES
+from binlogkit.analyses.conformance.our_records import RowWindows
+from binlogkit.analyses.conformance.printed import TextBlocks
 from binlogkit.analyses.conformance.result import (
     COLUMNS,
     ConformanceResult,
@@ -20,13 +24,17 @@ from binlogkit.analyses.conformance.rules import RULES
 __all__ = [
     "COLUMNS",
     "EVENT_RULES",
+    "EXPECTED_RULES",
     "RULES",
     "ConformanceResult",
     "ConformanceSummary",
     "Decoded",
     "Kind",
+    "RowWindows",
     "Rule",
+    "TextBlocks",
     "Verdict",
+    "against_golden",
     "against_mysqlbinlog",
     "baseline_lines",
     "differences_schema",
@@ -35,4 +43,5 @@ __all__ = [
     "parse_decoded",
     "read_baseline",
     "register",
+    "wrong_rows",
 ]

@@ -123,6 +123,11 @@ class Tables:
         order = [*range(start, len(versions)), *range(start)]
         return [versions[n] for n in order if all(name in versions[n].index for name in wanted)]
 
+    def current(self, db: str, table: str) -> TableFacts | None:
+        """The version that is tried first."""
+        versions = self._versions.get((db, table))
+        return versions[self._last.get((db, table), 0)] if versions else None
+
     def use(self, facts: TableFacts) -> None:
         """From here on the rows of this table are of this version."""
         name = (facts.db, facts.table)

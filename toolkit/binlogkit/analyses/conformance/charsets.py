@@ -7,6 +7,8 @@ answered. What is stored in any other cannot be judged and is reported so.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 _CODECS = {
     "ascii": "ascii",
     "big5": "cp950",
@@ -89,7 +91,15 @@ _TABLES: dict[str, tuple[int, str]] = {
     ),
 }
 
+# Of these a byte is a character, and ASCII's are ASCII.
+_BY_BYTES = frozenset(
+    ("cp1250", "cp1251", "cp1256", "cp1257", "cp850", "cp852", "cp866", "koi8r", "latin1", "latin2",
+     "latin5", "latin7", "macce", "macroman")
+)  # fmt: skip
 _FREE = "\x81\x8d\x8f\x90\x9d"
+
+
+CHARSETS = (*_CODECS, *_TABLES)
 
 
 def is_known(charset: str) -> bool:
@@ -109,6 +119,22 @@ def encode(charset: str, text: str) -> bytes | None:
     except UnicodeEncodeError:
         # MySQL's latin1 is cp1252 with the five free places as C1 controls (manual, 12.10.2).
         return _latin1(text) if charset == "latin1" else None
+
+
+def encode_all(charset: str, texts: Sequence[str]) -> list[bytes | None]:
+    """:func:`encode` of each text, None also where the bytes do not read as the text."""
+    if charset in _BY_BYTES and charset not in _MYSQLS_OWN:
+        try:
+            whole = "\n".join(texts).encode(_CODECS[charset]).split(b"\n")
+        except UnicodeEncodeError:
+            whole = []
+        if len(whole) == len(texts):
+            return [*whole]
+    found = [encode(charset, text) for text in texts]
+    return [
+        data if data is not None and says(charset, data, text) else None
+        for data, text in zip(found, texts, strict=True)
+    ]
 
 
 def says(charset: str, data: bytes, text: str) -> bool:

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, tzinfo
-from typing import Any
+from functools import lru_cache
+from typing import Any, TypeVar
 
 from binlogkit.analyses.conformance.cell import Tables
 from binlogkit.analyses.conformance.event_fields import TYPES, fields_of, our_statement
 from binlogkit.analyses.conformance.mysqlbinlog_text import read_text
-from binlogkit.analyses.conformance.our_records import Key, OurEvents, OurRows, Record, key_of
-from binlogkit.analyses.conformance.printed import PrintedEvent
+from binlogkit.analyses.conformance.our_records import (
+    Key,
+    OurEvents,
+    OurRows,
+    Record,
+    RowWindows,
+    key_of,
+)
+from binlogkit.analyses.conformance.printed import PrintedEvent, TextBlocks
 from binlogkit.analyses.conformance.result import ConformanceResult, Findings
 from binlogkit.analyses.conformance.row_groups import RowEventFacts, RowGroups
 from binlogkit.analyses.conformance.rule import (
@@ -27,37 +35,43 @@ from binlogkit.errors import OracleError
 from binlogkit.events.base import Event
 from binlogkit.rows.schema import TableSchema
 
+_T = TypeVar("_T")
 _UINT32 = 0xFFFF_FFFF
+_OF_TRANSACTIONS = frozenset(("GTID", "Anonymous_GTID", "Query", "Execute_load_query"))
 
 
 def against_mysqlbinlog(
     events: Iterable[Record] | None,
-    rows: Iterable[Record] | None,
+    rows: Iterable[Record] | RowWindows | None,
     schemas: Iterable[TableSchema | Mapping[str, Any]],
-    text_lines: Iterable[bytes | str],
+    text_lines: Iterable[bytes | str] | TextBlocks,
     *,
     file: str = "",
     baseline: Iterable[Mapping[str, Any]] = (),
     keep: int = 1000,
     zone: tzinfo = UTC,
     stored: Iterable[Event] = (),
+    decoder: str = "ours",
 ) -> ConformanceResult:
     """Compare one log's records with what ``mysqlbinlog -vv --base64-output=decode-rows`` prints.
 
     ``events``, ``rows``: records of the contract's ``events`` and ``rows`` forms in the log's
-    order, None for what the decoder does not tell (it is then not compared); ``schemas``: the
+    order, None for what the decoder does not tell (it is then not compared); rows may come as
+    batches, and are then compared as bytes before any is read; ``schemas``: the
     tables' versions in order, as :class:`TableSchema` or ``{"db", "table", "columns":
     [{"name", "type", "unsigned", "charset", "labels", "length"}]}``; ``text_lines``: the text of
-    the same one log, from :func:`binlogkit.sources.mysqlbinlog.read` or a file; ``zone``: the time
-    zone that mysqlbinlog ran in; ``keep``: how many differences of a kind and rule the frame
-    holds; ``stored``: the log's own events, from :func:`binlogkit.events.reader.read_events`, whose
-    bytes decide what the text does not tell (the verdict is ``unjudged`` where nothing does). All
-    is streamed; memory depends on the longest line, statement and event.
+    the same one log, from :func:`binlogkit.sources.mysqlbinlog.read` or a file, or in blocks;
+    ``zone``: the time zone that mysqlbinlog ran in; ``keep``: how many differences of a kind and
+    rule the frame holds; ``stored``: the log's own events, from
+    :func:`binlogkit.events.reader.read_events`, whose bytes decide what the text does not tell (the
+    verdict is ``unjudged`` where nothing does); ``decoder``: what the records' maker is called in
+    the reasons. All is streamed; memory depends on the longest line, statement and event, and on
+    what a window of batches holds.
 
     When ``text_lines`` raises :class:`OracleError` (mysqlbinlog gave up), what came before is
     compared and the verdict is ``incomplete``.
     """
-    findings = Findings(file, keep=keep, baseline=baseline)
+    findings = Findings(file, keep=keep, baseline=baseline, decoder=decoder)
     log = StoredLog(stored)
     return _Comparison(events, rows, schemas, findings, zone, log).run(text_lines)
 
@@ -66,7 +80,7 @@ class _Comparison:
     def __init__(
         self,
         events: Iterable[Record] | None,
-        rows: Iterable[Record] | None,
+        rows: Iterable[Record] | RowWindows | None,
         schemas: Iterable[TableSchema | Mapping[str, Any]],
         findings: Findings,
         zone: tzinfo,
@@ -80,13 +94,27 @@ class _Comparison:
         self.last: Key = (-1, -1)
         self.ours = None if events is None else OurEvents(events)
         self.groups = None
-        if rows is not None:
-            statement = StoredStatement(stored)
-            self.groups = RowGroups(OurRows(rows), Tables(schemas), self.report, statement)
+        self.blocks = None
+        tables, statement = Tables(schemas), StoredStatement(stored)
+        if isinstance(rows, RowWindows):
+            from binlogkit.analyses.conformance.block_rows import BlockRows
+            from binlogkit.analyses.conformance.our_batches import OurBatches
+
+            ours = OurBatches(rows.windows)
+            self.groups = RowGroups(ours, tables, self.report, statement)
+            self.blocks = BlockRows(ours, self.groups, findings)
+        elif rows is not None:
+            self.groups = RowGroups(OurRows(rows), tables, self.report, statement)
         self.context: dict[str, Any] = {}
 
-    def run(self, lines: Iterable[bytes | str]) -> ConformanceResult:
-        for item in read_text(self._guarded(lines), self.ours):
+    def run(self, text: Iterable[bytes | str] | TextBlocks) -> ConformanceResult:
+        take = None if self.blocks is None else self.blocks.take
+        lines: Iterable[bytes | str] | TextBlocks
+        if isinstance(text, TextBlocks):
+            lines = TextBlocks(self._guarded(text.blocks))
+        else:
+            lines = self._guarded(text)
+        for item in read_text(lines, self.ours, take):
             if isinstance(item, PrintedEvent):
                 self._event(item)
             elif self.groups is not None:
@@ -104,7 +132,7 @@ class _Comparison:
             rows_not_judged=groups.not_judged if groups else 0,
         )
 
-    def _guarded(self, lines: Iterable[bytes | str]) -> Iterator[bytes | str]:
+    def _guarded(self, lines: Iterable[_T]) -> Iterator[_T]:
         try:
             yield from lines
         except OracleError as error:
@@ -116,26 +144,15 @@ class _Comparison:
         if not self.findings.wants(kind, rule):
             self.findings.count(kind, rule)
             return
-        self.findings.add(
-            {
-                "pos": None if key[0] < 0 else key[0],
-                "inner": None if key[1] < 0 else key[1],
-                "row": row,
-                "column": difference.column,
-                "kind": str(kind),
-                "rule": rule,
-                "ours": difference.ours,
-                "theirs": difference.theirs,
-                "reason": difference.reason,
-                "proof": difference.proof,
-            }
-        )
+        self.findings.add_difference(key, row, difference)
 
     # Events
 
     def _event(self, printed: PrintedEvent) -> None:
         key, ours = printed.key, None
         self.last = max(self.last, key)
+        if self.groups is not None:
+            self.groups.next_event()
         if self.ours is not None:
             for record in self.ours.before(key):
                 self._not_printed(record)
@@ -151,11 +168,9 @@ class _Comparison:
             if self.groups is not None:
                 self.groups.event(self._row_facts(key, printed))
             return
-        if self.groups is not None:
-            self.groups.other_event()
-            if printed.kind == "Start":
-                said = {name: theirs for name, _, theirs in fields_of(printed)}
-                self.groups.server = str(said.get("server_version", ""))
+        if self.groups is not None and printed.kind == "Start":
+            said = {name: theirs for name, _, theirs in fields_of(printed)}
+            self.groups.server = str(said.get("server_version", ""))
         self._remember(printed)
         if printed.kind == "Rows_query" and ours is not None:
             self.context["query"] = (ours.get("fields") or {}).get("query")
@@ -163,19 +178,14 @@ class _Comparison:
     def _compare(self, key: Key, ours: Record, printed: PrintedEvent) -> None:
         self._type(key, ours, printed)
         self._field(key, "server_id", ours.get("server_id"), printed.server_id)
-        moment = self._moment(ours.get("timestamp"))
+        timestamp = ours.get("timestamp")
+        moment = _moment(timestamp, self.zone) if isinstance(timestamp, int) else None
         self._field(key, "timestamp", moment, printed.time)
         self._end_position(key, ours, printed)
         self._checksum(key, ours, printed)
         for name, mine, theirs in fields_of(printed, ours):
             if mine != theirs and not self._load_file(key, printed, ours):
                 self._field(key, name, mine, theirs)
-
-    def _moment(self, timestamp: Any) -> str | None:
-        if not isinstance(timestamp, int):
-            return None
-        moment = datetime.fromtimestamp(timestamp, self.zone)
-        return f"{moment:%y%m%d} {moment.hour:2d}:{moment:%M:%S}"
 
     def _type(self, key: Key, ours: Record, printed: PrintedEvent) -> None:
         names = TYPES.get(printed.kind)
@@ -267,7 +277,7 @@ class _Comparison:
         # Two servers' events can alternate only between transactions: a GTID event starts anew.
         if printed.kind in ("GTID", "Anonymous_GTID"):
             self.context = {}
-        for name, _, theirs in fields_of(printed):
+        for name, _, theirs in fields_of(printed) if printed.kind in _OF_TRANSACTIONS else ():
             if name == "gtid":
                 self.context["gtid"] = None if theirs == "ANONYMOUS" else theirs
             elif name == "thread_id":
@@ -279,3 +289,10 @@ class _Comparison:
         ends = b"STMT_END_F" in printed.head
         values = {**self.context, "server_id": printed.server_id}
         return RowEventFacts(key, ends, values)
+
+
+@lru_cache(256)
+def _moment(timestamp: int, zone: tzinfo) -> str:
+    """A timestamp as mysqlbinlog prints it."""
+    moment = datetime.fromtimestamp(timestamp, zone)
+    return f"{moment:%y%m%d} {moment.hour:2d}:{moment:%M:%S}"

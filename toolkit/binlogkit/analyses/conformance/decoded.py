@@ -19,6 +19,7 @@ from datetime import UTC, datetime
 from itertools import chain, tee
 from typing import Any
 
+from binlogkit.analyses.conformance.decoded_rows import FORMATS
 from binlogkit.analyses.conformance.event_fields import TYPES, fields_of
 from binlogkit.analyses.conformance.json_rules import PathError, applied, dump
 from binlogkit.analyses.conformance.mysqlbinlog_text import read_text
@@ -93,6 +94,11 @@ def _json_lines(lines: Iterable[bytes | str]) -> Iterator[Record]:
         if not isinstance(record, dict) or not isinstance(record.get("pos"), int):
             raise UsageError(f"line {number} is no record of events or rows: it has no pos")
         yield record
+
+
+def _rows_only(read: Callable[[Iterable[bytes | str]], Iterator[Record]]) -> Format:
+    """A format that has rows and no events."""
+    return lambda lines: Decoded(None, read(lines))
 
 
 def _mysqlbinlog(lines: Iterable[bytes | str]) -> Decoded:
@@ -249,3 +255,5 @@ _BY_TYPE: dict[str, Callable[[Printed], Any]] = {
 
 register("binlogkit", _binlogkit)
 register("mysqlbinlog", _mysqlbinlog)
+for _name, _read in FORMATS.items():
+    register(_name, _rows_only(_read))

@@ -19,11 +19,17 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from heapq import heappop, heappush
 
 from binlogkit.analyses.conformance.our_records import OurEvents
-from binlogkit.analyses.conformance.printed import LineSource, PrintedEvent, PrintedRow, read_rows
+from binlogkit.analyses.conformance.printed import (
+    LineSource,
+    PrintedEvent,
+    PrintedRow,
+    TextBlocks,
+    read_rows,
+)
 
 _AT = re.compile(rb"# at (0|[1-9]\d{0,19}(?!\d))")
 _HEADER = re.compile(
@@ -33,7 +39,7 @@ _HEADER = re.compile(
 )
 _KIND = re.compile(rb"\t([A-Za-z_-]+)")
 # These stand on a line of their own below the header.
-_LATE_KIND = re.compile(rb"# ?(Begin_load_query|Append_block|Incident|Unknown event)\b")
+_LATE_KIND = re.compile(rb"# ?(Begin_load_query|Append_block|Delete_file|Incident|Unknown event)\b")
 _ROWS_KINDS = frozenset(
     f"{verb}_rows{suffix}"
     for verb in ("Write", "Update", "Delete")
@@ -62,13 +68,16 @@ _NAME_LINES = 130
 
 
 def read_text(
-    lines: Iterable[bytes | str], hints: OurEvents | None = None
+    lines: Iterable[bytes | str] | TextBlocks,
+    hints: OurEvents | None = None,
+    take_rows: Callable[[LineSource], object] | None = None,
 ) -> Iterator[PrintedEvent | PrintedRow]:
     """Events in the order of their positions; a statement's rows behind its last rows event.
 
-    ``hints``: what another decoder knows of the log; it decides only where the text alone cannot.
+    ``hints``: what another decoder knows of the log; it decides only where the text alone cannot;
+    ``take_rows`` may take whole rows where the next line begins one, which then are not read.
     """
-    return _Reader(LineSource(lines), OurEvents(()) if hints is None else hints).read()
+    return _Reader(LineSource(lines), OurEvents(()) if hints is None else hints, take_rows).read()
 
 
 class _Reader:
@@ -79,9 +88,15 @@ class _Reader:
     the payload at ``outer``.
     """
 
-    def __init__(self, lines: LineSource, hints: OurEvents) -> None:
+    def __init__(
+        self,
+        lines: LineSource,
+        hints: OurEvents,
+        take_rows: Callable[[LineSource], object] | None,
+    ) -> None:
         self.lines = lines
         self.hints = hints
+        self.take_rows = take_rows
         self.positions: deque[tuple[int, int]] = deque()
         self.seen = 0
         self.chained = True
@@ -121,9 +136,19 @@ class _Reader:
         heappush(self.waiting, (number, event))
         yield from self._due()
         if event.kind in _ROWS_KINDS:
-            yield from read_rows(self.lines)
+            yield from self._rows()
         elif event.kind == "Transaction_Payload":
             self.outer, self.first_inner = event.pos, self.seen
+
+    def _rows(self) -> Iterator[PrintedRow]:
+        # Who takes rows goes by the events before them, so none of those may be held back.
+        take = self.take_rows if not self.waiting else None
+        if take is not None:
+            take(self.lines)
+        for row in read_rows(self.lines):
+            yield row
+            if take is not None:
+                take(self.lines)
 
     def _due(self) -> Iterator[PrintedEvent]:
         """The events read, as far as none before them is still held back."""

@@ -3,15 +3,31 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
+from binlogkit.analyses.conformance.cell import TableFacts
 from binlogkit.analyses.conformance.event_fields import our_statement
+from binlogkit.analyses.conformance.printed import PrintedRow
+from binlogkit.errors import UsageError
+
+if TYPE_CHECKING:
+    import pyarrow as pa  # a test's comparison needs none
 
 Key = tuple[int, int]
 Record = Mapping[str, Any]
+Window = Sequence["pa.RecordBatch"]
 
 _LOOKAHEAD = 64
+
+
+@dataclass(frozen=True, slots=True)
+class RowWindows:
+    """``windows``: row changes as batches (frames/schema.py), in the log's order from one to the
+    next, as ``Streams.row_windows`` gives them."""
+
+    windows: Iterable[Window]
 
 
 def key_of(record: Record) -> Key:
@@ -31,13 +47,22 @@ class _Stream:
             record = next(self._records, None)
             if record is None:
                 return False
+            if not isinstance(record.get("pos"), int):
+                raise UsageError(
+                    "mysqlbinlog judges rows by their places, and a row has no pos: "
+                    "without one only expected rows judge it (--against golden)"
+                )
             self._ahead.append((key_of(record), record))
         return True
 
     def rest(self) -> Iterator[Record]:
         """Take what is left."""
         while self._fill(1):
-            yield self._ahead.popleft()[1]
+            yield self.take_first()
+
+    def take_first(self) -> Record:
+        """Take the next record, which must be held."""
+        return self._ahead.popleft()[1]
 
 
 class OurEvents(_Stream):
@@ -67,17 +92,20 @@ class OurEvents(_Stream):
     def before(self, key: Key) -> Iterator[Record]:
         """Take the events that stand before ``key``."""
         while self._fill(1) and self._ahead[0][0] < key:
-            yield self._ahead.popleft()[1]
+            yield self.take_first()
 
     def take(self, key: Key) -> Record | None:
         """Take the event at ``key``, None where there is none; call :meth:`before` first."""
         if self._fill(1) and self._ahead[0][0] == key:
-            return self._ahead.popleft()[1]
+            return self.take_first()
         return None
 
 
 class OurRows(_Stream):
     """Our rows, taken in order up to a key."""
+
+    def learn(self, row: PrintedRow, facts: TableFacts | None) -> None:
+        """Look at a printed row that agrees with ours, which is of the version ``facts``."""
 
     def peek(self, last: Key, distance: int = 0) -> Record | None:
         """The row ``distance`` ahead if it stands at or before ``last``."""
@@ -88,4 +116,4 @@ class OurRows(_Stream):
 
     def take(self) -> Record:
         """Take the next row; call :meth:`peek` first."""
-        return self._ahead.popleft()[1]
+        return self.take_first()

@@ -56,14 +56,16 @@ class PrintedEvent:
 class PrintedCell:
     """One ``@n=value`` line.
 
-    ``index``: 0-based; ``token``: the bytes of the value; ``type``: the SQL type of the ``-vv``
-    comment (empty with ``-v``), ``meta`` from the same place.
+    ``index``: 0-based; ``token``: the bytes of the value; ``comment``: what ``-vv`` prints behind
+    them, with the blank in front (empty with ``-v``); ``type``: the SQL type in it, ``meta`` from
+    the same place.
     """
 
     index: int
     token: bytes
     type: str = ""
     meta: int | None = None
+    comment: bytes = b""
 
 
 @dataclass(slots=True)
@@ -95,36 +97,85 @@ _CELL = re.compile(rb"###   @(\d{1,20})=")
 _COMMENT = re.compile(rb"(.*) meta=(-?\d{1,20}) nullable=[01] is_null=[01]")
 _UNKNOWN_TABLE = re.compile(rb"### Row event for unknown table #(\d{1,20})(.*)", re.DOTALL)
 _JSON_LINE = b"###      "
+# Lines of the row before: cells, operations of JSON, an image more, words of failure.
+_GOES_ON = (b"###   ", b"### SET", b"### WHERE", b"*** ")
+_LONGEST_START = max(map(len, _GOES_ON))
 _GIVEN_UP = (b"!! ", b"***Corrupted", b"*** Error")
 _NAME_LINES = 130  # a name has at most 64 characters; two names, each of them line ends
+
+
+@dataclass(frozen=True, slots=True)
+class TextBlocks:
+    """A text as blocks of bytes that end anywhere."""
+
+    blocks: Iterable[bytes]
 
 
 class LineSource:
     """The lines of a text, as bytes without line ends, read no further ahead than asked.
 
-    ``number``: how many lines were taken. Text lines are read as UTF-8 with surrogate escapes, so
-    that text which was decoded that way gives its bytes back.
+    ``text``: its lines, or blocks; ``number``: how many lines were taken. Text lines are read as
+    UTF-8 with surrogate escapes, so that text which was decoded that way gives its bytes back.
     """
 
-    def __init__(self, lines: Iterable[bytes | str]) -> None:
-        self._lines: Iterator[bytes | str] = iter(lines)
+    def __init__(self, text: Iterable[bytes | str] | TextBlocks) -> None:
+        given = text.blocks if isinstance(text, TextBlocks) else map(_whole, text)
+        self._blocks: Iterator[bytes] = iter(given)
         self._ahead: deque[bytes] = deque()
+        self._block, self._at = b"", 0  # what follows them
         self.number = 0
 
     def peek(self, distance: int = 0) -> bytes | None:
         """The line ``distance`` lines ahead (0: the next one), None behind the end."""
         while len(self._ahead) <= distance:
-            line = next(self._lines, None)
-            if line is None:
+            end = self._block.find(b"\n", self._at)
+            if end < 0 and self._read(len(self._block) - self._at + 1):
+                continue
+            if end < 0 and self._at == len(self._block):
                 return None
-            self._ahead.append(_clean(line))
+            end = len(self._block) if end < 0 else end
+            self._ahead.append(self._block[self._at : end])
+            self._at = min(end + 1, len(self._block))
         return self._ahead[distance]
 
+    def _read(self, size: int) -> bool:
+        """Hold so many bytes behind the lines ahead; whether there are so many."""
+        held = len(self._block) - self._at
+        if held >= size:
+            return True
+        parts = [self._block[self._at :]]
+        while held < size and (block := next(self._blocks, None)) is not None:
+            parts.append(block)
+            held += len(block)
+        self._block, self._at = b"".join(parts), 0
+        return held >= size
+
     def take(self) -> bytes:
-        """The next line; ``StopIteration`` never: call it only after ``peek``."""
-        line = self._ahead.popleft() if self._ahead else _clean(next(self._lines))
+        """The next line; call it only after ``peek``."""
+        line = self._ahead.popleft()
         self.number += 1
         return line
+
+    def take_rows(self, text: bytes) -> bool:
+        """Take the next lines if they are ``text``, which ends with the end of a row: whether they
+        are, and the row ends there."""
+        ahead = b"".join(line + b"\n" for line in self._ahead)
+        if len(ahead) > len(text):
+            self._block, self._at, ahead = ahead + self._block[self._at :], 0, b""
+            self._ahead.clear()
+        if not text.startswith(ahead):
+            return False
+        size = len(text) - len(ahead)
+        self._read(size + _LONGEST_START)
+        end = self._at + size
+        if self._block[self._at : end] != text[len(ahead) :]:
+            return False
+        if self._block.startswith(_GOES_ON, end):
+            return False
+        self._ahead.clear()
+        self._at = end
+        self.number += text.count(b"\n")
+        return True
 
     def give_back(self, line: bytes) -> None:
         """Put a line in front of the rest: the tail of the line just taken."""
@@ -132,13 +183,16 @@ class LineSource:
         self.number -= 1
 
 
-def _clean(line: bytes | str) -> bytes:
+def _whole(line: bytes | str) -> bytes:
     raw = line.encode("utf-8", "surrogateescape") if isinstance(line, str) else line
-    return raw[:-1] if raw.endswith(b"\n") else raw
+    return raw if raw.endswith(b"\n") else raw + b"\n"
 
 
 def read_rows(lines: LineSource) -> Iterator[PrintedRow]:
-    """The row changes that start at the next line, up to the first line that is none of theirs."""
+    """The row changes that start at the next line, up to the first line that is none of theirs.
+
+    Who takes a row may then take lines of further ones.
+    """
     row: PrintedRow | None = None
     while (line := lines.peek()) is not None and line.startswith(b"#"):
         if line == b"### SET" or line == b"### WHERE":
@@ -154,6 +208,8 @@ def read_rows(lines: LineSource) -> Iterator[PrintedRow]:
         elif _START.match(line):
             if row is not None:
                 yield row
+                row = None
+                continue
             row = _read_start(lines)
         elif line.startswith(b"### Extra row "):
             lines.take()
@@ -227,5 +283,5 @@ def _cell(index: int, text: bytes) -> PrintedCell:
         found = _COMMENT.fullmatch(text, at + 4, len(text) - 3)
         if found:
             kind = found[1].decode("ascii", "backslashreplace")
-            return PrintedCell(index, text[:at], kind, int(found[2]))
+            return PrintedCell(index, text[:at], kind, int(found[2]), text[at:])
     return PrintedCell(index, text)

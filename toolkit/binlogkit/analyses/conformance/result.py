@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
-from binlogkit.analyses.conformance.rule import Kind
+from binlogkit.analyses.conformance.rule import Difference, Kind
 from binlogkit.errors import UsageError
+
+if TYPE_CHECKING:
+    import pyarrow as pa  # loaded for frames only: a test's comparison needs none
 
 # `column` names a table's column where `row` is not null, else an event's field; `kind` is one of
 # rules.Kind; `rule` is empty where none explains; `ours` and `theirs` are texts, null where that
@@ -22,6 +24,8 @@ COLUMNS = (
     "file", "pos", "inner", "row", "column", "kind", "rule", "ours", "theirs", "reason", "proof",
 )  # fmt: skip
 
+OURS = "ours"  # what the decoder under test is called, unless it has a name
+_OURS_WORD = re.compile(r"\bours\b")
 _FAILING = (Kind.OURS, Kind.UNEXPLAINED)
 _BASELINE_KEYS = COLUMNS[:-2]  # all but why
 _COUNTS = ("events", "rows", "cells", "cells_by_bytes", "rows_not_judged", "baselined")
@@ -39,6 +43,8 @@ class Verdict(StrEnum):
 
 def differences_schema() -> pa.Schema:
     """The Arrow schema of the differences; see :data:`COLUMNS`."""
+    import pyarrow as pa
+
     numbers = {"pos": pa.int64(), "inner": pa.int32(), "row": pa.int32()}
     return pa.schema([pa.field(name, numbers.get(name, pa.string())) for name in COLUMNS])
 
@@ -83,13 +89,19 @@ class Findings:
     """Collects differences: counts all, keeps up to ``keep`` per kind and rule.
 
     ``baseline``: known differences, each a part of a record; what matches one in all that it names
-    is counted and left out.
+    is counted and left out. ``decoder``: what reasons call the decoder under test.
     """
 
     def __init__(
-        self, file: str, *, keep: int = 1000, baseline: Iterable[Mapping[str, Any]] = ()
+        self,
+        file: str,
+        *,
+        keep: int = 1000,
+        baseline: Iterable[Mapping[str, Any]] = (),
+        decoder: str = OURS,
     ) -> None:
         self.file = file
+        self.decoder = decoder
         self.keep = keep
         self.records: list[dict[str, Any]] = []
         self.kinds: Counter[str] = Counter()
@@ -97,27 +109,50 @@ class Findings:
         self.baselined = 0
         self._kept: Counter[tuple[str, str]] = Counter()
         self._baseline: dict[tuple[str, ...], set[str]] = {}
+        self._known_kinds: set[str | None] = set()  # None: of any
         for known in baseline:
+            kind = known.get("kind")
+            self._known_kinds.add(kind if isinstance(kind, str) else None)
             names = tuple(sorted(known))
             self._baseline.setdefault(names, set()).add(_key(known, names))
 
     def wants(self, kind: str, rule: str) -> bool:
         """Whether the frame still keeps differences of this kind and rule."""
-        return bool(self._baseline) or self._has_room(kind, rule)
+        known = None in self._known_kinds or kind in self._known_kinds
+        return known or self._has_room(kind, rule)
 
     def _has_room(self, kind: str, rule: str) -> bool:
         limit = min(self.keep, 5) if kind == Kind.REPRESENTATION else self.keep
         return self._kept[(kind, rule)] < limit
 
-    def count(self, kind: str, rule: str) -> None:
-        """Count a difference that the frame does not keep."""
-        self.kinds[kind] += 1
+    def count(self, kind: str, rule: str, times: int = 1) -> None:
+        """Count differences that the frame does not keep."""
+        self.kinds[kind] += times
         if rule:
-            self.rules[rule] += 1
+            self.rules[rule] += times
+
+    def add_difference(self, key: tuple[int, int], row: int | None, difference: Difference) -> None:
+        """:meth:`add` of a difference at (pos, inner), -1 where there is none."""
+        self.add(
+            {
+                "pos": None if key[0] < 0 else key[0],
+                "inner": None if key[1] < 0 else key[1],
+                "row": row,
+                "column": difference.column,
+                "kind": str(difference.kind),
+                "rule": difference.rule,
+                "ours": difference.ours,
+                "theirs": difference.theirs,
+                "reason": difference.reason,
+                "proof": difference.proof,
+            }
+        )
 
     def add(self, record: Mapping[str, Any]) -> None:
         """Count a difference and keep it where :meth:`wants` says so."""
         full = {name: record.get(name) for name in COLUMNS} | {"file": self.file}
+        if self.decoder != OURS:
+            full["reason"] = _OURS_WORD.sub(lambda _: self.decoder, full["reason"] or "")
         for names, known in self._baseline.items():
             if _key(full, names) in known:
                 self.baselined += 1
@@ -128,8 +163,15 @@ class Findings:
             self._kept[(kind, rule)] += 1
             self.records.append(full)
 
+    @property
+    def failing(self) -> list[dict[str, Any]]:
+        """The kept differences that make the comparison fail, as records of :data:`COLUMNS`."""
+        return [record for record in self.records if record["kind"] in _FAILING]
+
     def result(self, problem: str | None = None, **counts: int) -> ConformanceResult:
         """The frame and the summary."""
+        import pyarrow as pa
+
         table = pa.Table.from_pylist(self.records, schema=differences_schema())
         summary = ConformanceSummary(
             verdict=_verdict(self.kinds, problem),
@@ -143,7 +185,16 @@ class Findings:
 
 
 def _key(record: Mapping[str, Any], names: tuple[str, ...]) -> str:
-    return json.dumps([record.get(name) for name in names], ensure_ascii=False)
+    """The values as text; a file by its bare name, since logs lie elsewhere on another machine."""
+    values = [record.get(name) for name in names]
+    if "file" in names:
+        values[names.index("file")] = bare_name(str(record["file"]))
+    return json.dumps(values, ensure_ascii=False)
+
+
+def bare_name(file: str) -> str:
+    """A file's name without its folder or URL."""
+    return file.replace("\\", "/").rpartition("/")[2]
 
 
 def _verdict(kinds: Mapping[str, int], problem: str | None) -> Verdict:
@@ -158,6 +209,8 @@ def _verdict(kinds: Mapping[str, int], problem: str | None) -> Verdict:
 
 def merge(results: Iterable[ConformanceResult]) -> ConformanceResult:
     """The results of several files as one."""
+    import pyarrow as pa
+
     parts = list(results)
     kinds: Counter[str] = Counter()
     rules: Counter[str] = Counter()
@@ -202,7 +255,10 @@ def read_baseline(lines: Iterable[str]) -> list[dict[str, Any]]:
 def baseline_lines(result: ConformanceResult) -> list[str]:
     """The kept differences that are not of writing only, as a baseline's lines."""
     return [
-        json.dumps({name: record[name] for name in _BASELINE_KEYS}, ensure_ascii=False)
+        json.dumps(
+            {name: record[name] for name in _BASELINE_KEYS} | {"file": bare_name(record["file"])},
+            ensure_ascii=False,
+        )
         for record in result.differences.to_pylist()
         if record["kind"] != Kind.REPRESENTATION
     ]

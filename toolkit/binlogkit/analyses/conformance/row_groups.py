@@ -6,12 +6,14 @@ get out of step, a few rows ahead on either side tell which one is missing.
 
 The log's own bytes, where they are at hand, are cut into the same rows and go along: they decide
 what the text does not tell, and the rows that mysqlbinlog does not print.
+
+Rows that are at hand as batches are first compared as bytes (block_rows.py).
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,16 +76,14 @@ class RowGroups:
         self._fruitless = 0
 
     def event(self, facts: RowEventFacts) -> None:
-        """A rows event's header."""
-        if self._ended:
-            self.close()
+        """A rows event's header; call :meth:`next_event` first."""
         self._events[facts.key] = facts
         self.stored.event(facts.key)
         self._last = max(self._last, facts.key)
         self._ended = facts.ends_statement
 
-    def other_event(self) -> None:
-        """Any other event: it ends a statement that has had its last rows event."""
+    def next_event(self) -> None:
+        """An event begins: it ends a statement that has had its last rows event."""
         if self._ended:
             self.close()
 
@@ -93,6 +93,42 @@ class RowGroups:
         if len(self._theirs) > _AHEAD:
             self._step()
 
+    def settled(self) -> bool:
+        """Compare what waits as long as it agrees; whether nothing waits in a statement that has
+        had its last rows event."""
+        while self._theirs and self._theirs[0].fault is None and self._ended:
+            ours = self._ours()
+            if ours is None:
+                return False
+            pair = self._compare(ours, self._theirs[0], self._stored_as(self._theirs[0]))
+            if not pair.reads_alike:
+                return False
+            self._both(pair)
+        return self._ended and not self._theirs
+
+    def judged(self, keys: Sequence[Key], cells: int, by_bytes: int) -> None:
+        """So many rows of ours, which are taken, were compared as bytes; the numbers of all are
+        what they must be."""
+        self.stored.take(len(keys))
+        self.rows += len(keys)
+        self.cells += cells
+        self.by_bytes += by_bytes
+        for key in keys:
+            self._number = (key, self.next_number(key))
+
+    @property
+    def last(self) -> Key:
+        """The last rows event of the statement."""
+        return self._last
+
+    def event_at(self, key: Key) -> RowEventFacts | None:
+        """The rows event at ``key``, if it is the statement's."""
+        return self._events.get(key)
+
+    def next_number(self, key: Key) -> int:
+        """The number that the next row has if it is of the event at ``key``."""
+        return self._number[1] + 1 if self._number[0] == key else 0
+
     def close(self) -> None:
         """The statement is over: what is left on our side was not printed."""
         while self._theirs:
@@ -100,7 +136,7 @@ class RowGroups:
         while self._ours() is not None:
             self._extra()
         self._events.clear()
-        self.stored.end()
+        self.stored.end(self._last)
         self._last = _NOWHERE
         self._ended = False
 
@@ -139,9 +175,16 @@ class RowGroups:
                         self._extra()
                 return
             self._fruitless += 1
-        self._theirs.popleft()
+        self._both(pair)
+
+    def _both(self, pair: Pair) -> None:
+        theirs = self._theirs.popleft()
         self.stored.take()
-        self._commit(self.ours.take(), pair)
+        ours = self.ours.take()
+        if pair.agrees:
+            facts = self.tables.current(str(ours.get("db")), str(ours.get("table")))
+            self.ours.learn(theirs, facts)
+        self._commit(ours, pair)
 
     def _compare(self, ours: Record, theirs: PrintedRow, stored: StoredRow | None = None) -> Pair:
         return compare_rows(ours, theirs, self.tables, self.server, stored)
@@ -182,7 +225,7 @@ class RowGroups:
             where = ", ".join(str(k[0]) for k in self._events)
             reason = "no rows event of this statement stands there"
             return [unexplained("pos", key[0], where, reason, f"# at {where}")]
-        number = self._number[1] + 1 if self._number[0] == key else 0
+        number = self.next_number(key)
         self._number = (key, number)
         found = []
         if ours.get("row", number) != number:

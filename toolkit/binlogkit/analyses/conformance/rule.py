@@ -10,14 +10,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from binlogkit.analyses.conformance.cell import Cell
-
 _PRINT = "log_event_print_value, sql/log_event.cc (8.0); seen with mysqlbinlog 9.7.4"
 _CONTRACT = "docs/records.md, row"
 _SEEN = "seen with mysqlbinlog 9.7.4"
 _SHOWN = 300
 
-Explains = Callable[[Cell], bool]
+Explains = Callable[[Any], bool]  # of a Cell, or of an ExpectedCell (expected_cell.py)
 
 
 class Kind(StrEnum):
@@ -96,7 +94,9 @@ def shown(value: Any) -> str | None:
     """A value as text for the frame, cut to 300 characters."""
     if value is None:
         return None
-    text = value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
+    # A decoder may write half of a surrogate pair.
+    data = value if isinstance(value, bytes) else str(value).encode("utf-8", "backslashreplace")
+    text = data.decode("utf-8", "backslashreplace")
     return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
 
 

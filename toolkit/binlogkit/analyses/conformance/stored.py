@@ -51,16 +51,58 @@ class StoredCell:
     diff: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
+class StoredImage:
+    """An image whose cells were passed over: it begins at ``at`` of an event's images.
+
+    ``digits``: the bytes of its FLOAT cells, one after the other; ``diffs``: columns whose cells
+    are a partial JSON update's operations.
+    """
+
+    data: bytes
+    at: int
+    cut: _Cut
+    digits: bytes
+    diffs: tuple[int, ...] = ()
+
+    @property
+    def form(self) -> bytes:
+        """Which columns are in the image and which of those are NULL: a bit for each column, lowest
+        first, twice."""
+        return self.cut.form
+
+    def cells(self) -> Image:
+        """The cells by 0-based column."""
+        data, found = _Bytes(self.data, self.at), Image()
+        for column, kind, is_null in self.cut.columns:
+            if is_null:
+                found[column] = StoredCell(kind, None)
+                continue
+            length = int.from_bytes(data.take(kind.size), "little") if kind.prefixed else kind.size
+            found[column] = StoredCell(kind, data.take(length), column in self.diffs)
+        return found
+
+
+@dataclass(slots=True)
 class StoredRow:
-    """One row change: ``before``, ``after`` by 0-based column, None without that image."""
+    """One row change: ``old`` and ``new`` as they were passed over, None without that image."""
 
     key: Key
     db: str
     table: str
     op: str
-    before: Image | None
-    after: Image | None
+    old: StoredImage | None
+    new: StoredImage | None
+
+    @property
+    def before(self) -> Image | None:
+        """The cells before the change by 0-based column."""
+        return None if self.old is None else self.old.cells()
+
+    @property
+    def after(self) -> Image | None:
+        """The cells after the change by 0-based column."""
+        return None if self.new is None else self.new.cells()
 
 
 _FIXED = {
@@ -70,6 +112,7 @@ _FIXED = {
 _PREFIXED = {T.TINY_BLOB: 1, T.MEDIUM_BLOB: 3, T.LONG_BLOB: 4}
 _TIMES = {T.TIME2: 3, T.TIMESTAMP2: 4, T.DATETIME2: 5}
 # Bytes of metadata; other types have none.
+_SINGLE = 4  # bytes of a FLOAT
 _METADATA = {
     **dict.fromkeys((T.FLOAT, T.DOUBLE, *_PREFIXED, T.BLOB, T.JSON, T.GEOMETRY, T.VECTOR), 1),
     **dict.fromkeys(_TIMES, 1),
@@ -79,6 +122,8 @@ _DIGIT_BYTES = (0, 1, 1, 2, 2, 3, 3, 4, 4, 4)  # of 0 to 9 decimal digits
 # CHAR of more than 255 bytes: two bits of its length stand inverted in the real type.
 _LENGTH_BITS = 0x30
 _PARTIAL_JSON = 1
+_MOST_COLUMNS = 1 << 16  # of the cuts kept of one form of images, one for each set of NULLs
+_MOST_TABLES = 16
 
 
 def stored_types(table: TableMap) -> tuple[StoredType, ...]:
@@ -137,9 +182,9 @@ def decimal_bytes(precision: int, scale: int) -> int:
 
 
 class _Bytes:
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, at: int = 0) -> None:
         self.data = data
-        self.at = 0
+        self.at = at
 
     def take(self, count: int) -> bytes:
         found = self.data[self.at : self.at + count]
@@ -153,31 +198,35 @@ class _Bytes:
         return self.at < len(self.data)
 
 
-def stored_rows(key: Key, event: RowsEvent, table: TableMap) -> Iterator[StoredRow]:
+def stored_rows(
+    key: Key, event: RowsEvent, table: TableMap, known: KnownCuts | None = None
+) -> Iterator[StoredRow]:
     """The row changes of an event. :class:`StoredError` where the bytes do not go on as they must.
 
     An event without a byte of images is one row without columns: ``INSERT … VALUES ()`` with a
-    minimal image.
+    minimal image. ``known``: what events before were cut by.
     """
-    types = stored_types(table)
+    known = KnownCuts() if known is None else known
+    types = known.types(table)
     if event.column_count != len(types):
         raise StoredError(f"{event.column_count} columns, the table map has {len(types)}")
     before, after = (
-        _there(bits, len(types)) for bits in (event.before_columns, event.after_columns)
+        None if bits is None else known.cuts(table, bits)
+        for bits in (event.before_columns, event.after_columns)
     )
     data = _Bytes(event.data)
     first = True
-    while data.left or (first and before is None and after == []):
+    while data.left or (first and before is None and after is not None and not after.there):
         start, first = data.at, False
-        old = None if before is None else _image(data, types, before, ())
-        new = None if after is None else _image(data, types, after, _diffs(data, types, event))
+        old = None if before is None else before.image(data, ())
+        new = None if after is None else after.image(data, _diffs(data, types, event))
         yield StoredRow(key, table.db, table.table, event.op, old, new)
         if data.left and data.at == start:
             raise StoredError("a row of no bytes")
 
 
-def _there(bitmap: bytes | None, count: int) -> list[int] | None:
-    return None if bitmap is None else [i for i in range(count) if bitmap[i // 8] >> i % 8 & 1]
+def _there(bitmap: bytes, count: int) -> list[int]:
+    return [i for i in range(count) if bitmap[i // 8] >> i % 8 & 1]
 
 
 def _diffs(data: _Bytes, types: tuple[StoredType, ...], event: RowsEvent) -> tuple[int, ...]:
@@ -189,19 +238,97 @@ def _diffs(data: _Bytes, types: tuple[StoredType, ...], event: RowsEvent) -> tup
     return tuple(column for i, column in enumerate(columns) if bits[i // 8] >> i % 8 & 1)
 
 
-def _image(
-    data: _Bytes, types: tuple[StoredType, ...], there: list[int], diffs: tuple[int, ...]
-) -> Image:
-    nulls = data.take((len(there) + 7) // 8)
-    found: Image = {}
-    for place, column in enumerate(there):
-        kind = types[column]
-        if nulls[place // 8] >> place % 8 & 1:
-            found[column] = StoredCell(kind, None)
-            continue
-        length = int.from_bytes(data.take(kind.size), "little") if kind.prefixed else kind.size
-        found[column] = StoredCell(kind, data.take(length), column in diffs)
-    return found
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """How to pass over an image with these NULLs.
+
+    ``columns``: each with its type and whether it is NULL; ``steps``: bytes of fixed size to pass
+    over, bytes of the length that follows (0: none), and where in the former FLOATs begin.
+    """
+
+    columns: tuple[tuple[int, StoredType, bool], ...]
+    steps: tuple[tuple[int, int, tuple[int, ...]], ...]
+    form: bytes
+
+
+class _Cuts:
+    """The cuts of an event's images that have the columns ``there``."""
+
+    def __init__(self, types: tuple[StoredType, ...], there: list[int]) -> None:
+        self.there = there
+        self._types = types
+        self._bytes = (len(there) + 7) // 8
+        self._known: dict[bytes, _Cut] = {}
+
+    def image(self, data: _Bytes, diffs: tuple[int, ...]) -> StoredImage:
+        """Pass over an image."""
+        nulls, start = data.take(self._bytes), data.at
+        cut = self._known.get(nulls) or self._cut(nulls)
+        whole, at, digits = data.data, start, b""
+        for fixed, length, floats in cut.steps:
+            for place in floats:
+                digits += whole[at + place : at + place + _SINGLE]
+            at += fixed
+            if length == 1:
+                at += 1 + (whole[at] if at < len(whole) else 1)
+            elif length:
+                at += length + int.from_bytes(whole[at : at + length], "little")
+        data.take(at - start)
+        return StoredImage(whole, start, cut, digits, diffs)
+
+    def _cut(self, nulls: bytes) -> _Cut:
+        columns, steps = [], list[tuple[int, int, tuple[int, ...]]]()
+        fixed, floats = 0, list[int]()
+        bits = (len(self._types) + 7) // 8
+        form = bytearray(2 * bits)
+        for place, column in enumerate(self.there):
+            kind, is_null = self._types[column], bool(nulls[place // 8] >> place % 8 & 1)
+            columns.append((column, kind, is_null))
+            form[column // 8] |= 1 << column % 8
+            form[bits + column // 8] |= is_null << column % 8
+            if is_null:
+                continue
+            if kind.prefixed:
+                steps.append((fixed, kind.size, tuple(floats)))
+                fixed, floats = 0, []
+                continue
+            if kind.type is T.FLOAT:
+                floats.append(fixed)
+            fixed += kind.size
+        steps.append((fixed, 0, tuple(floats)))
+        if len(self._known) * len(columns) > _MOST_COLUMNS:
+            self._known.clear()
+        found = self._known[nulls] = _Cut(tuple(columns), tuple(steps), bytes(form))
+        return found
+
+
+class KnownCuts:
+    """How the images of the tables met last are cut."""
+
+    def __init__(self) -> None:
+        self._types: dict[tuple[bytes, bytes], tuple[StoredType, ...]] = {}
+        self._cuts: dict[tuple[bytes, bytes, bytes], _Cuts] = {}
+
+    def types(self, table: TableMap) -> tuple[StoredType, ...]:
+        """The columns of a table map."""
+        key = (table.types, table.metadata)
+        found = self._types.get(key)
+        if found is None:
+            if len(self._types) >= _MOST_TABLES:
+                self._types.clear()
+            found = self._types[key] = stored_types(table)
+        return found
+
+    def cuts(self, table: TableMap, bitmap: bytes) -> _Cuts:
+        """The cuts of images that have the columns of a bitmap."""
+        key = (table.types, table.metadata, bitmap)
+        found = self._cuts.get(key)
+        if found is None:
+            if len(self._cuts) >= _MOST_TABLES:
+                self._cuts.clear()
+            types = self.types(table)
+            found = self._cuts[key] = _Cuts(types, _there(bitmap, len(types)))
+        return found
 
 
 class StoredLog:
@@ -214,6 +341,20 @@ class StoredLog:
         self._events = iter(events)
         self._ahead: deque[tuple[Key, Event]] = deque()
         self._maps: dict[int, TableMap] = {}
+        self._known = KnownCuts()
+        self._passed: Key = (-1, -1)
+
+    def pass_over(self, key: Key) -> None:
+        """Events up to ``key`` are asked for no more."""
+        self._passed = max(self._passed, key)
+        while self._ahead and self._ahead[0][0] <= self._passed:
+            self._take()
+
+    def _take(self) -> tuple[Key, Event]:
+        key, event = self._ahead.popleft()
+        if isinstance(event.body, TableMap):
+            self._maps[event.body.table_id] = event.body
+        return key, event
 
     def find(self, key: Key) -> Event | None:
         """The event at ``key``, which is not taken."""
@@ -224,6 +365,8 @@ class StoredLog:
             self._ahead.append(held)
             if held[0] >= key:
                 return held[1] if held[0] == key else None
+            if held[0] <= self._passed:
+                self._take()
         return None
 
     def rows(self, key: Key) -> Iterator[StoredRow]:
@@ -232,14 +375,12 @@ class StoredLog:
         :class:`StoredError`, also while they are read: there is no such event, or no table map.
         """
         while self.find(key) is not None:
-            place, event = self._ahead.popleft()
+            place, event = self._take()
             body = event.body
-            if isinstance(body, TableMap):
-                self._maps[body.table_id] = body
             if place == key:
                 if not isinstance(body, RowsEvent) or body.table_id not in self._maps:
                     raise StoredError("no rows event with its table map")
-                return stored_rows(key, body, self._maps[body.table_id])
+                return stored_rows(key, body, self._maps[body.table_id], self._known)
         raise StoredError("no event at this position")
 
     def _read(self) -> tuple[Key, Event] | None:

@@ -57,8 +57,13 @@ def counted_batches(
 
 def needed(batch: pa.RecordBatch, *more: str) -> pa.RecordBatch:
     """The columns of changes that a state needs, and others."""
+    return batch.select(needed_columns(batch.schema.names, *more))
+
+
+def needed_columns(names: Iterable[str], *more: str) -> list[str]:
+    """Those of a frame's columns that a state needs, and others."""
     wanted = _NEEDED.union(more)
-    return batch.select([name for name in batch.schema.names if name in wanted])
+    return [name for name in names if name in wanted]
 
 
 def _in_order(changes: Any, names: Sequence[Name], key: Sequence[str]) -> Iterator[pa.RecordBatch]:

@@ -21,7 +21,10 @@ STORED_PARTS = ("bytes", "text")
 
 def cells_of(parts: Mapping[str, Any], known: Flags | None = None) -> pa.ChunkedArray:
     """The cells that have these parts; ``known``: which of them are, all if None."""
-    cells, at = pa.table(dict(parts)).to_struct_array(), 0
+    table, at = pa.table(dict(parts)), 0
+    if not table.num_rows:  # pyarrow 19 cannot make them of no chunks
+        return pa.chunked_array([], pa.struct(list(table.schema)))
+    cells = table.to_struct_array()
     if known is None or known.all():
         return cells
     found = []

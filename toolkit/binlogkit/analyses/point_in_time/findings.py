@@ -28,7 +28,8 @@ KINDS: dict[str, str] = tomllib.loads(Path(__file__).with_suffix(".toml").read_t
 class Finding:
     """What was met: how often, where first, and whether the state is determined nevertheless.
 
-    ``at``: a number that rises in the order in which findings of one table were first met.
+    ``at``: a number that rises in the order in which findings of one table were first met;
+    ``places``: that of each time.
     """
 
     count: int
@@ -36,6 +37,7 @@ class Finding:
     file: str | None
     pos: int | None
     at: int
+    places: list[int] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -57,9 +59,10 @@ class Findings:
         """Count more of a kind."""
         known = self.found.get(kind)
         if known is None:
-            self.found[kind] = Finding(times, determined, file, pos, at)
+            self.found[kind] = Finding(times, determined, file, pos, at, [at])
         else:
             known.count += times
+            known.places.append(at)
 
     def clear(self, kinds: Iterable[str]) -> None:
         """Forget what a later event made irrelevant."""

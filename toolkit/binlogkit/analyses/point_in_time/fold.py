@@ -90,7 +90,7 @@ class Fold:
     def empty(self) -> None:
         """The table is known to have no rows: what was doubtful about them is over."""
         self._settle()
-        self._rows = Rows()
+        self._rows = Rows(self._rows.deltas)
         self.rejected = 0
         self.complete = True
         self.numbered = False

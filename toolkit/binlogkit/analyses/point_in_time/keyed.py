@@ -38,7 +38,7 @@ class _Keys:
     told: Flags
 
 
-def _read_keys(chunk: Chunk, key: Sequence[str], *, backwards: bool) -> _Keys:
+def read_keys(chunk: Chunk, key: Sequence[str], *, backwards: bool) -> _Keys:
     """The keys of all changes.
 
     ``backwards``: an image after a change that lacks the key did not change it.
@@ -120,7 +120,7 @@ def fold_keyed(
 
     Returns the changes that contradict what is known, by kind, and how many JSON diffs did not fit.
     """
-    keys = _read_keys(chunk, key, backwards=backwards)
+    keys = read_keys(chunk, key, backwards=backwards)
     there = chunk.there[WAS] | chunk.there[IS]
     problems = {"no_image": ~there, "key_missing": there & ~keys.told}
     rejected = 0
@@ -205,10 +205,16 @@ class _Events:
         source[self.change[self.removes]] = np.flatnonzero(self.removes)
         comes = np.flatnonzero(self.comes)
         left = source[self.change[comes]]
+        arrived = base[comes]
         before[comes], base[comes] = before[left], base[left]
         alone = self.begins | whole[self.change]
         starts = self.removes | alone | (before < 0)
         root = roots(np.where(starts, at, before))
+        # A row that was read after it moved (log/chunked.py) is at its new key only, where nothing
+        # can have been before it.
+        begun = root[comes]
+        lost = (base[begun] < 0) & ~alone[begun] & (arrived >= 0)
+        base[begun[lost]] = arrived[lost]
         chosen = np.zeros(len(at), bool)
         chosen[root[wanted | concerned]] = True
         mine = np.flatnonzero(chosen[root] & ~self.removes)

@@ -99,6 +99,13 @@ class Replay:
                 else:
                     self._waiting.append((first, name, piece))
 
+    def meet(self, at: int, name: Name, empty: pa.RecordBatch) -> None:
+        """Take that changes of a table have the columns of ``empty`` from a place on."""
+        if len(self.names) == 1 and self.cascades is None:
+            self._changes(at, name, empty)
+        else:
+            self._waiting.append((at, name, empty))
+
     def finish(self) -> Fold | None:
         """The wanted table after everything that was taken and every boundary; None if dropped."""
         waiting, self._waiting = self._waiting, []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -29,16 +29,22 @@ _KEY = HIDDEN + "key"  # and a number
 _MANY = 256  # chunks
 
 
+#: Rows that went, and tables of those that came.
+Delta: TypeAlias = "tuple[pa.Table, list[pa.Table]]"
+
+
 class Rows:
     """The rows so far.
 
     ``fields``: the columns, in the order in which they were first seen, each with its newest field;
     ``table``: the rows' cells (cells.py), their places, :data:`ORDER` and, with a key, the values
     that a change must name to mean the row: an ALTER TABLE that makes a cell unknown does not touch
-    those. ``seen``: how many changes were taken.
+    those. ``seen``: how many changes were taken; ``deltas``: where it is a list, what each
+    :meth:`replace` takes away and adds.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, deltas: list[Delta] | None = None) -> None:
+        self.deltas = deltas
         self.fields: dict[str, pa.Field] = {}
         self.table = pa.table({})
         self.seen = 0
@@ -50,6 +56,12 @@ class Rows:
     def nbytes(self) -> int:
         """The memory that they take."""
         return int(self.table.nbytes)
+
+    def copied(self) -> Rows:
+        """These rows as they are now, whatever comes."""
+        found = Rows()
+        found.fields, found.table, found.seen = dict(self.fields), self.table, self.seen
+        return found
 
     def hidden(self, name: str) -> Integers:
         """A column of numbers: :data:`ORDER` or :data:`WRITTEN`."""
@@ -91,7 +103,10 @@ class Rows:
 
     def replace(self, stay: Flags, more: Iterable[pa.Table]) -> None:
         """Keep these rows and add others; a column that they lack is unknown in them."""
-        self.table = joined([kept(self.table, stay), *map(self.widened, more)])
+        fresh = [*map(self.widened, more)]
+        if self.deltas is not None:
+            self.deltas.append((kept(self.table, ~stay) if len(stay) else pa.table({}), fresh))
+        self.table = joined([kept(self.table, stay), *fresh])
         if len(self) and self.table.column(0).num_chunks > _MANY:
             self.table = self.table.combine_chunks()
 

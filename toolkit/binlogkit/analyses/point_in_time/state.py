@@ -9,9 +9,16 @@ from typing import Any, Generic
 
 import pyarrow as pa
 
-from binlogkit.analyses._frames import FrameT, from_arrow, is_frame, lazy, records, to_arrow
+from binlogkit.analyses._frames import (
+    FrameT,
+    from_arrow,
+    is_frame,
+    is_spark,
+    lazy,
+    records,
+    to_arrow,
+)
 from binlogkit.analyses._savepoints import undone_ranges
-from binlogkit.analyses.point_in_time.batches import counted_batches
 from binlogkit.analyses.point_in_time.before import Before
 from binlogkit.analyses.point_in_time.boundary import (
     Boundary,
@@ -23,10 +30,10 @@ from binlogkit.analyses.point_in_time.boundary import (
 from binlogkit.analyses.point_in_time.cascades import Cascaded
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
 from binlogkit.analyses.point_in_time.findings import FINDINGS, Findings
-from binlogkit.analyses.point_in_time.fold import Fold
+from binlogkit.analyses.point_in_time.folding import Folding
 from binlogkit.analyses.point_in_time.forward import Forward
-from binlogkit.analyses.point_in_time.replay import Replay
-from binlogkit.analyses.point_in_time.result import STATE, base_changes, state_table
+from binlogkit.analyses.point_in_time.result import STATE
+from binlogkit.analyses.point_in_time.shared import Folded, Shared, fold_shared
 from binlogkit.analyses.point_in_time.until import Contained, Counting, Until
 from binlogkit.errors import UsageError
 from binlogkit.rows.resolve import key_of
@@ -40,7 +47,7 @@ class State(Generic[FrameT]):
     ``determined``: whether the log determines the rows, apart from the cells listed as unknown: a
     state of a log (``log.state``) is determined without any. ``cascaded``: what foreign keys did,
     where that was asked for. ``definition``: the table's then, where statements or what was given
-    tell it.
+    tell it. ``folded``: the state as it lies with Spark's tasks, where they have folded it.
     """
 
     rows: FrameT
@@ -48,6 +55,7 @@ class State(Generic[FrameT]):
     determined: bool
     cascaded: tuple[Cascaded, ...] = ()
     definition: TableDefinition | None = None
+    folded: Folded | None = None
 
 
 def state(changes: FrameT, boundaries: FrameT | None = None, **how: Any) -> FrameT:
@@ -101,7 +109,8 @@ def replay(
     and told with ``keep_cascaded``. ``before``: keeps rows as some changes find them.
 
     Rows come by key, text by code point (the server's order depends on the collation), else as
-    first seen. Batches are taken one after the other, in memory for twice the rows and 64 MB.
+    first seen. Batches are taken one after the other, in memory for twice the rows and 64 MB. Of a
+    Spark frame tasks fold the changes and keep the rows (docs/spark.md, "Analyses").
     UsageError where the arguments contradict each other or the frames.
     """
     findings = Findings()
@@ -130,34 +139,26 @@ def replay(
     if counts is not None and struck and (family is None or len(names) > 1):
         counts.note_cascades(above, findings)
         family = None
+    known = dict(bases or {})
+    if base is not None:
+        known[name] = to_arrow(base, ())
+    folding = Folding(
+        tuple(key), tuple(names), happened, given or {}, family, numbers, undone,
+        since.seq if isinstance(since, Contained) else -1, unchecked, known,
+        None if columns is None else tuple(columns), keep_cascaded,
+    )  # fmt: skip
+    if is_spark(changes) or isinstance(changes, Shared):
+        return _shared(changes, folding, findings)
     if forward is not None and family is None:
         run = forward.confirmed(key, names, happened, numbers, undone)
     if run is None:
-        followed = [*names, *(family or ())]
-        run = Replay(key, names, happened, given or {}, family)
-        run.before = before
-        if family is not None and unchecked is not None:
-            run.follow(unchecked, keep=keep_cascaded)
-        known = dict(bases or {})
-        if base is not None:
-            known[name] = to_arrow(base, ())
-        for one in followed:
-            if one in known:
-                run.begin(base_changes(known[one]), one)
-        outside = since.seq if isinstance(since, Contained) else -1
-        for batch in counted_batches(changes, followed, key, numbers, undone, outside):
-            run.take(batch)
-    found = run.finish()
-    if not (found.complete if found is not None else run.wanted in run.absent):
-        findings.add("no_beginning")
-    found = Fold(key) if found is None else found
-    rows = state_table(found.settled(), columns, found.key)
-    if found.rejected:
-        findings.add("json_diff", determined=True, times=found.rejected)
-    findings.update(found.findings)
+        run = folding.run(changes, before)
+    outcome = folding.outcome(run)
     told = run.cascades.done if run.cascades is not None else None
+    outcome.tell(findings)
+    rows, definition = outcome.rows, outcome.definition
     done = as_state(rows, findings, changes)
-    return replace(done, cascaded=tuple(told or ()), definition=found.definition)
+    return replace(done, cascaded=tuple(told or ()), definition=definition)
 
 
 def _family(
@@ -176,6 +177,20 @@ def _family(
     if any(table not in named for table in above):
         return None
     return {named[table]: key_of(definitions[named[table]])[0] for table in above}
+
+
+def _shared(changes: Any, folding: Folding, findings: Findings) -> State[Any]:
+    """A state of changes that lie with Spark's tasks, where its rows stay."""
+    if folding.keep_cascaded:
+        raise UsageError("what foreign keys did is not kept on Spark")
+    folded = fold_shared(changes, folding)
+    folded.tell(findings)
+    told = findings.table()
+    if is_spark(changes):
+        told = from_arrow(told, changes, FINDINGS)
+    determined = all(finding.determined for finding in findings.found.values())
+    definition = folding.definition() if folded.told.met else None
+    return State(folded.rows(), told, determined, definition=definition, folded=folded)
 
 
 def as_state(rows: pa.Table, findings: Findings, changes: Any) -> State[Any]:

@@ -199,6 +199,7 @@ class Counting:
         self.rolled_back = np.sort(ledger.tx[self._between & rolled_back])
         self._before = np.sort(ledger.tx[earlier & (committed | rolled_back)])
         self._outside = since.seq if isinstance(since, Contained) else None
+        self._end = until if isinstance(until, AtPosition) else None
 
     @property
     def numbers(self) -> Integers:
@@ -247,6 +248,9 @@ class Counting:
     def happened(self, boundary: Boundary) -> bool:
         """Whether a boundary counts; a rolled back write stays in a non-transactional table."""
         if boundary.tx is None:
+            end = self._end
+            if end is not None and boundary.file == end.file and boundary.pos >= end.pos:
+                return False
             return self._outside is None or boundary.seq >= self._outside
         if _in(boundary.tx, self.committed):
             return True

@@ -31,6 +31,8 @@ LANDING = fields_of("landing")
 LANDED = fields_of("landed")
 #: Rows events of statements with foreign_key_checks off.
 UNCHECKED = fields_of("unchecked")
+#: What an index tells of which logs changed what.
+TOUCHED = fields_of("touched")
 #: The tables of an index (log/index/stored.py), by the folders that they lie in.
 INDEX = {
     "logs": fields_of("index_log"),
@@ -43,6 +45,9 @@ INDEX = {
     "damages": (*fields_of("index_part"), *DAMAGE),
     "xa": fields_of("index_xa"),
     "transactions": (*fields_of("index_part"), *TRANSACTION),
+    "statements": (*fields_of("index_part"), *STATEMENT),
     "changes": fields_of("index_change"),
+    "totals": fields_of("index_total"),
+    "filters": fields_of("index_filter"),
     "unchecked": (*fields_of("index_part"), *UNCHECKED),
 }

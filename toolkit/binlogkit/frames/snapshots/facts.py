@@ -109,7 +109,8 @@ def _definition(told: dict[str, Any]) -> TableDefinition:
         if isinstance(default, dict):
             default = bytes.fromhex(default["hex"])
         labels = tuple(map(str, column["labels"]))
-        made = ColumnDefinition(**{**column, "default": default, "labels": labels})
+        reads = tuple(map(str, column.get("reads", ())))
+        made = ColumnDefinition(**{**column, "default": default, "labels": labels, "reads": reads})
         column_of(made)  # KeyError: no type of MySQL
         columns.append(made)
     unique = tuple(tuple(map(str, names)) for names in told["unique_keys"])
@@ -120,4 +121,5 @@ def _definition(told: dict[str, Any]) -> TableDefinition:
     return TableDefinition(
         str(told["db"]), str(told["table"]), tuple(columns), tuple(map(str, told["primary_key"])),
         unique, told["charset"], told["collation"], told["engine"], tuple(foreign),
+        tuple(map(int, told.get("partial_keys", ()))), tuple(map(str, told.get("indexed", ()))),
     )  # fmt: skip

@@ -6,7 +6,8 @@ column's character set, and numbers with all their digits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -91,9 +92,70 @@ class ServerTables:
                     f"{name} was altered meanwhile; try again", server=self._tables.server
                 )
 
+    @property
+    def has_gtids(self) -> bool:
+        """Whether all that the server logs has GTIDs."""
+        mode = self._query("SHOW GLOBAL VARIABLES LIKE 'gtid_mode'")
+        return bool(mode) and mode[0][1] == "ON"
+
     def batches(self, name: Name, doubts: dict[str, int]) -> Iterator[pa.RecordBatch]:
         """A table's rows in the order of its primary key, as batches like those of a state;
         ``doubts`` get why cells are unknown, and how many."""
+        return self._batches(name, doubts, self._tables.rows(_select(self.definitions[name])))
+
+    def in_chunks(self, name: Name, key: Sequence[str]) -> bool:
+        """Whether a table can be read in chunks, and what was written meanwhile be carried out on
+        them: its rows are told apart and put in order by a ``key`` of such types, and changed by
+        what is logged only, whole values of it (no foreign keys below the log, no partial JSON)."""
+        definition, follows = self.definitions[name], self._tables.follows_parents
+        kinds = {c.name: c for c in definition.columns}
+        if not key or any(not _is_bound(kinds[column]) for column in key):
+            return False
+        above = {parent for one in self.definitions.values() for parent in one.cascades}
+        if follows and (definition.cascades or ".".join(name) in above):
+            return False
+        has_json = any(column.type == "json" for column in definition.columns)
+        return not (has_json and self._partial_json)
+
+    @cached_property
+    def _partial_json(self) -> bool:
+        """Whether the server logs differences of JSON values (8.0.3)."""
+        found = self._query("SHOW GLOBAL VARIABLES LIKE 'binlog_row_value_options'")
+        return bool(found and found[0][1])
+
+    def release(self) -> None:
+        """End the moment: DDL may go on; what is read from here on is as it is then."""
+        self._query("COMMIT")
+
+    def end(self) -> tuple[str, int]:
+        """Where the log ends now. ServerError: it is written no more."""
+        file, pos = self._tables.end()
+        if file is None or pos is None:
+            raise ServerError("it has no binary log any more", server=self._tables.server)
+        return file, pos
+
+    def chunks(
+        self, name: Name, key: Sequence[str], rows: int, doubts: dict[str, int]
+    ) -> Iterator[pa.RecordBatch]:
+        """A table's rows, so many at a time: each chunk as it is when it is read, behind the key
+        with which the one before ended."""
+        definition = self.definitions[name]
+        kinds = {column.name: column for column in definition.columns}
+        places = [list(kinds).index(column) for column in key]
+        last: list[str] | None = None
+        count = rows
+        while count == rows:
+            sql = _select(definition, key, _behind(key, last), rows)
+            found = list(self._tables.rows(sql))
+            count = len(found)
+            yield from self._batches(name, doubts, iter(found))
+            if found:
+                values = [found[-1][place] for place in places]
+                last = [_bound(kinds[c], v or b"") for c, v in zip(key, values, strict=True)]
+
+    def _batches(
+        self, name: Name, doubts: dict[str, int], rows: Iterator[tuple[bytes | None, ...]]
+    ) -> Iterator[pa.RecordBatch]:
         definition = self.definitions[name]
         columns = Columns([column_field(column_of(c)) for c in definition.columns])
         dialect = Dialect("binary", 0, doubts, exact=True)
@@ -103,7 +165,7 @@ class ServerTables:
         ]
         size = 0
         try:
-            for row in self._tables.rows(_select(definition)):
+            for row in rows:
                 columns.append([
                     read(_NULL if value is None else (STRING, value))
                     for read, value in zip(reads, row, strict=True)
@@ -152,11 +214,47 @@ class ServerTables:
         self.close()
 
 
-def _select(table: TableDefinition) -> str:
+def _select(
+    table: TableDefinition, key: Sequence[str] | None = None, where: str = "", rows: int = 0
+) -> str:
     wanted = ", ".join(_expression(column) for column in table.columns)
-    order = ", ".join(quoted([name]) for name in table.primary_key)
-    sql = f"SELECT {wanted} FROM {quoted((table.db, table.table))}"
-    return f"{sql} ORDER BY {order}" if order else sql
+    order = ", ".join(quoted([name]) for name in (table.primary_key if key is None else key))
+    sql = f"SELECT {wanted} FROM {quoted((table.db, table.table))}{where}"
+    sql += f" ORDER BY {order}" if order else ""
+    return f"{sql} LIMIT {rows}" if rows else sql
+
+
+def _behind(key: Sequence[str], last: Sequence[str] | None) -> str:
+    """The rows behind a key, in a form of which servers use the index."""
+    if last is None:
+        return ""
+    names = [quoted([name]) for name in key]
+    parts = []
+    for i in reversed(range(len(key))):
+        same = [f"{n} = {v}" for n, v in zip(names[:i], last, strict=False)]
+        parts.append(f"({' AND '.join([*same, f'{names[i]} > {last[i]}'])})")
+    return f" WHERE {names[0]} >= {last[0]} AND ({' OR '.join(parts)})"
+
+
+def _is_bound(column: ColumnDefinition) -> bool:
+    """Whether a chunk can begin behind a column's value."""
+    known = column.type in _NUMBERS or column.type in _TIMES or column.type in _BINARIES
+    return known or (column.type in _TEXTS and bool(column.charset))
+
+
+def _bound(column: ColumnDefinition, value: bytes) -> str:
+    """A key's value in SQL, as it was sent."""
+    if column.type in _NUMBERS:
+        return value.decode("ascii")
+    if column.type in _TIMES:
+        return f"'{value.decode('ascii')}'"
+    text = f"x'{value.hex()}'"
+    return f"_{column.charset} {text}" if column.type in _TEXTS else text
+
+
+_NUMBERS = frozenset({"tinyint", "smallint", "mediumint", "int", "bigint", "decimal"})
+_TIMES = frozenset({"date", "datetime", "timestamp"})
+_TEXTS, _BINARIES = frozenset({"char", "varchar"}), frozenset({"binary", "varbinary"})
 
 
 def _expression(column: ColumnDefinition) -> str:

@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from operator import attrgetter
+from typing import Any
 
 from binlogkit.errors import DamageError, MalformedEventError
 from binlogkit.events.gtid_set import GtidSet
@@ -63,16 +64,22 @@ class Position:
 class Happened:
     """What an event of a log did to tables, or may have.
 
-    ``changes``: with definitions as they were known there; ``statement``, ``sql_mode``: of one that
-    tells of tables, "" and None of any other.
+    ``event``, ``tx``: the numbers of it and its transaction among all; ``source``: whose log it is
+    in; ``changes``: with definitions as they were known there; ``sql_mode``: None where it is no
+    statement; ``statement``: its text, if it tells of tables, "" of any other.
     """
 
+    event: int
+    tx: int | None
+    source: str | None
     file: str
     pos: int
+    end_pos: int
     inner: int | None
+    timestamp: int
     changes: tuple[TableChange, ...]
+    sql_mode: int | None
     statement: str = ""
-    sql_mode: int | None = None
 
 
 class Joined:
@@ -142,7 +149,7 @@ class Joined:
             self._take_gaps(part, None)
             return
         series = self._begin(part)
-        seen = part.alone.gtids.intersect(self.seen.to_set()) or None
+        seen = self.seen.common(part.alone.gtids) or None
         source = series.source.name
         whole = self._cuts and seen is None
         segments = self._chosen(part.segments) if whole else [Segment()]
@@ -218,7 +225,8 @@ class Joined:
             change = TableChange(
                 said.action, said.db, said.table, definition=known, reason=said.reason
             )
-            self._note(Happened(said.file, said.pos, said.inner, (change,)))
+            place = (said.file, said.pos, said.end_pos, said.inner, said.timestamp)
+            self._note(said, *place, (change,), said.sql_mode)
             return
         body = said.body
         if isinstance(body, str):
@@ -231,11 +239,15 @@ class Joined:
         elif changes := tables.apply(body):
             self._told_of = True
             raw, mode = said.raw, body.status_vars.sql_mode
-            self._note(Happened(raw.file, raw.pos, raw.inner, tuple(changes), body.query, mode))
+            place = (raw.file, raw.pos, raw.end_pos, raw.inner, raw.header.timestamp)
+            self._note(said, *place, tuple(changes), mode, body.query)
 
-    def _note(self, happened: Happened) -> None:
-        if self.happened is not None:
-            self.happened.append(happened)
+    def _note(self, said: Said | Wrote, *told: Any) -> None:
+        if self.happened is None:
+            return
+        source = None if self._source is None else self._source.name
+        tx = None if said.tx is None else self.transactions + said.tx
+        self.happened.append(Happened(self.events + said.event, tx, source, *told))
 
     def _place(
         self, i: int, part: Part, segment: Segment, source: str | None, seen: GtidSet | None

@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from binlogkit.constants import EventType
 from binlogkit.errors import DamageError, InputError
+from binlogkit.events.base import Event
 from binlogkit.events.format_description import FormatDescription, StartV3
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.events.query import ExecuteLoadQuery, Query
@@ -25,11 +26,16 @@ from binlogkit.events.reader import EventParser
 from binlogkit.events.table_map import TableMap
 from binlogkit.frames.fields.field import arrow_schema
 from binlogkit.frames.fields.ledger import UNCHECKED
+from binlogkit.frames.key_filters import KeyFilters
+from binlogkit.frames.statements import Statements, sql_mode_of
+from binlogkit.frames.totals import Totals
 from binlogkit.frames.touched import Touched
 from binlogkit.frames.transactions import Transactions
+from binlogkit.log.index.extent import Extent, extent_of
 from binlogkit.log.index.segments import Segment, Segments
 from binlogkit.log.viewing import view
 from binlogkit.rows.ddl import StatementKind, TableChange
+from binlogkit.rows.filters import Filters
 from binlogkit.rows.options import ReadOptions
 from binlogkit.rows.prepared import Decision, Prepared
 from binlogkit.rows.reading import Reading
@@ -48,18 +54,20 @@ SEGMENT = 8 << 20
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """``body``, its event, and how many events of the log are before it."""
+    """``body``, its event, how many events of the log are before it, and the number of its
+    transaction in the log, None outside any."""
 
     event: int
     raw: RawEvent
     body: Body
+    tx: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Wrote:
     """A table that an event may have written without row events, or an incident: ``action`` and
-    ``reason`` as a boundary tells them; ``db``, ``table`` empty for any. ``event``: its number in
-    the log."""
+    ``reason`` as a boundary tells them; ``db``, ``table`` empty for any. ``event``, ``tx``: the
+    numbers of it and its transaction in the log."""
 
     event: int
     file: str
@@ -69,6 +77,10 @@ class Wrote:
     db: str
     table: str
     reason: str | None
+    end_pos: int
+    timestamp: int
+    tx: int | None
+    sql_mode: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +95,8 @@ class Part:
     names, and when; ``prepared``: the numbers of XA transactions that nothing here decides, by XA
     id, ``decided``: decisions for others; ``goes_on``: whether a relay log ends inside a
     transaction; ``unreadable``: why a log cannot be read; ``ledger``: its transactions, and which
-    tables each changed, where rows were counted; ``read_at``: when it was read whole, in
-    microseconds, where that is not just now.
+    tables each changed, where rows were counted, and ``extent``, how far these reach; ``read_at``:
+    when it was read whole, in microseconds, where that is not just now.
     """
 
     names: tuple[str, ...]
@@ -106,6 +118,7 @@ class Part:
     goes_on: bool = False
     unreadable: InputError | None = None
     ledger: Mapping[str, pa.Table] = field(default_factory=dict)
+    extent: Extent = field(default_factory=Extent)
     read_at: int | None = None
 
 
@@ -150,9 +163,13 @@ def part_of(
     gaps = Gaps()
     reading = Reading(carriers, options, gaps=gaps)
     part, ledger = _PartView(_segments(carriers, segment)), _Ledger() if counting else None
-    unreadable = view(reading, part.take, *([ledger.take] if ledger else []), counting=counting)
+    views, keys = ([ledger.take], ledger.keys) if ledger else ([], None)
+    unreadable = view(reading, part.take, *views, counting=counting, keys=keys)
     made = part.finish(carriers, reading, gaps, unreadable)
-    return made if ledger is None else replace(made, ledger=ledger.finish())
+    if ledger is None:
+        return made
+    tables = ledger.finish()
+    return replace(made, ledger=tables, extent=extent_of(tables["transactions"]))
 
 
 def _segments(carriers: Sequence[Carrier], size: int) -> Segments:
@@ -192,15 +209,16 @@ class _PartView:
         found = []
         for item in window.looked:
             body, event = item.event.body, stretch.ordinal + item.i
+            tx = None if item.number < 0 else item.number
             if isinstance(body, (FormatDescription, StartV3)):
                 found.append(Said(event, item.event.raw, body.server_version))
             elif isinstance(body, (Query, ExecuteLoadQuery)) and (
                 item.kind is StatementKind.DDL
                 or any(change.action != "statement_write" for change in item.changes)
             ):
-                found.append(Said(event, item.event.raw, body))
+                found.append(Said(event, item.event.raw, body, tx))
             else:
-                self._wrote += map(partial(_wrote, event, item.event.raw), item.changes)
+                self._wrote += map(partial(_wrote, event, item.event, tx), item.changes)
         return found
 
     def _maps(self, window: Window, stretch: Stretch) -> list[Said]:
@@ -250,23 +268,29 @@ class _PartView:
         )
 
 
-def _wrote(event: int, raw: RawEvent, change: TableChange) -> Wrote:
+def _wrote(number: int, event: Event, tx: int | None, change: TableChange) -> Wrote:
+    raw = event.raw
     return Wrote(
-        event, raw.file, raw.pos, raw.inner, change.action, change.db, change.table, change.reason
-    )
+        number, raw.file, raw.pos, raw.inner, change.action, change.db, change.table, change.reason,
+        raw.end_pos, raw.header.timestamp, tx, sql_mode_of(event),
+    )  # fmt: skip
 
 
 class _Ledger:
     """Views of one log's windows with the rows of each entry counted."""
 
     def __init__(self) -> None:
-        self._transactions, self._touched = Transactions(), Touched()
+        self._transactions, self._touched, self._totals = Transactions(), Touched(), Totals()
+        self._statements = Statements(Filters())
+        self.keys = KeyFilters()
         self._unchecked = [arrow_schema(UNCHECKED).empty_table()]
 
     def take(self, window: Window, rows: np.ndarray[Any, Any]) -> None:
         """Take the next window; ``rows``: of each entry."""
         self._transactions.take(window, rows)
         self._touched.take(window, rows)
+        self._totals.take(window, rows)
+        self._statements.take(window)
         stretch = window.stretch
         if stretch is None:
             return
@@ -281,7 +305,10 @@ class _Ledger:
             self._unchecked.append(pa.table(columns, schema=arrow_schema(UNCHECKED)))
 
     def finish(self) -> dict[str, pa.Table]:
-        """``transactions``, ``changes`` and ``unchecked``."""
+        """What a ledger consists of, by name."""
         changes, unchecked = pa.table(self._touched.finish()), pa.concat_tables(self._unchecked)
-        transactions = self._transactions.finish()
-        return {"transactions": transactions, "changes": changes, "unchecked": unchecked}
+        transactions, filters = self._transactions.finish(), self.keys.finish()
+        return {
+            "transactions": transactions, "changes": changes, "totals": self._totals.finish(),
+            "filters": filters, "unchecked": unchecked, "statements": self._statements.finish(),
+        }  # fmt: skip

@@ -12,6 +12,7 @@ from binlogkit.rows.window import ROWS_EVENTS, Stretch, Window
 
 _SLOT_BITS = 32
 _SLOTS = (1 << _SLOT_BITS) - 1
+_NONE = np.iinfo(np.int64).min
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class Segments:
             self._ordered = False
         if stretch is None or not len(stretch.entries):
             return
-        plain = stretch.spots is None
+        plain = stretch.raws is None
         self._ordered = plain if not self._end else self._ordered and plain
         self._cuts = self._cuts and plain and self._alone.still(stretch)
         if stretch.outer is None:
@@ -99,17 +100,27 @@ class _Alone:
         """Whether that holds up to the stretch's end."""
         entries = stretch.entries
         self._formats += int((entries["type"] == EventType.FORMAT_DESCRIPTION_EVENT).sum())
-        rows = entries[ROWS_EVENTS[entries["type"]]]
-        maps = entries[entries["type"] == EventType.TABLE_MAP_EVENT]
         going_on = entries["tx"] == self._tx
-        mapped = np.unique(_table_in_transaction(maps))
-        needed = np.setdiff1d(_table_in_transaction(rows), mapped)
+        rows, read = _firsts(entries, ROWS_EVENTS[entries["type"]])
+        mapped, told = _firsts(entries, entries["type"] == EventType.TABLE_MAP_EVENT)
+        places = np.searchsorted(mapped, rows)
+        there = np.append(mapped, _NONE)[places] == rows
+        needed = rows[~there | (np.append(told, 0)[places] > read)]
         known = self._mapped if going_on.any() else set()
         last = int(entries["tx"][-1])
         own = set(mapped[mapped >> _SLOT_BITS == last].tolist())
         self._mapped = own | known if last == self._tx else own
         self._tx = last
         return self._formats == 1 and known.issuperset(needed.tolist())
+
+
+def _firsts(
+    entries: np.ndarray[Any, Any], which: np.ndarray[Any, Any]
+) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """The tables in transactions of some entries, and where each comes first."""
+    here = np.flatnonzero(which)
+    tables, firsts = np.unique(_table_in_transaction(entries[here]), return_index=True)
+    return tables, here[firsts]
 
 
 def _table_in_transaction(entries: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

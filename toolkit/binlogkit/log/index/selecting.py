@@ -2,63 +2,178 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import zip_longest
-from typing import TypeAlias
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from binlogkit.frames.arrays import flags
 from binlogkit.log.index.joined import Position
+from binlogkit.log.index.keys import may_have_keys
 from binlogkit.log.index.part import Part
-from binlogkit.rows.filters import Filters, TableName
+from binlogkit.log.index.tables import of_tables
+from binlogkit.rows.filters import Filters
 
+if TYPE_CHECKING:
+    from binlogkit.rows.schema import TableSchema
+
+#: The tables of an index that tell it.
+LEDGER = ("transactions", "changes", "filters")
+_MICROSECOND = 1_000_000
 #: Numbers of transactions in a log.
 _Numbers: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.int64]]"
 
 
-def selected(positions: Sequence[Position], parts: Sequence[Part], wanted: Filters) -> list[bool]:
+def selected(
+    positions: Sequence[Position],
+    parts: Sequence[Part],
+    wanted: Filters,
+    schemas: Mapping[tuple[str, str], Sequence[TableSchema]],
+) -> list[bool]:
     """Of each segment whether it matters: rather too often than too seldom.
 
     A log with damage does, since that is reported whatever is wanted, and so does one of which it
-    is not known what its transactions changed.
+    is not known what its transactions changed. ``schemas``: the tables' versions.
     """
-    changed = [_changed(part, wanted) for part in parts]
+    keyed = may_have_keys(parts, wanted, schemas)
+    changed = [_changed(part, wanted, may) for part, may in zip(parts, keyed, strict=True)]
     found = []
-    for position, following in zip_longest(positions, positions[1:]):
+    for position, following in _pairs(positions):
         numbers = changed[position.part]
-        if numbers is not None:
+        may = numbers is None
+        if numbers is not None and _in_place(position, following, len(parts), wanted):
             here = numbers >= position.segment.transactions
-            if following is not None and following.part == position.part:
+            if following is not None:
                 here &= numbers < following.segment.transactions
-        found.append(numbers is None or bool(here.any()))
+            may = bool(here.any())
+        found.append(may)
     return found
 
 
-def _changed(part: Part, wanted: Filters) -> _Numbers | None:
-    """The transactions of a part that changed what is wanted, None where that is not known."""
-    changes = part.ledger.get("changes")
-    if changes is None or part.damages or part.unreadable is not None:
+def with_statements(
+    positions: Sequence[Position], parts: Sequence[Part], chosen: Sequence[bool]
+) -> list[bool]:
+    """The segments that matter, and those with statements that do something to tables, or may:
+    all of a log with XA transactions, and the last one of all."""
+    found = list(chosen)
+    for i, (position, following) in enumerate(_pairs(positions)):
+        part = parts[position.part]
+        end = part.events if following is None else following.segment.events
+        told = (event for event in _statements(part) if position.segment.events <= event < end)
+        xa = bool(part.alone.prepared or part.alone.decided)
+        found[i] = found[i] or xa or next(told, None) is not None
+    return [*found[:-1], True] if found else found
+
+
+def _statements(part: Part) -> Iterator[int]:
+    yield from (one.event for one in part.said if not hasattr(one.body, "table_id"))
+    yield from (one.event for one in part.wrote)
+
+
+def _pairs(positions: Sequence[Position]) -> Iterator[tuple[Position, Position | None]]:
+    """Each segment with the one that follows in its log."""
+    for i, position in enumerate(positions):
+        following = positions[i + 1] if i + 1 < len(positions) else None
+        same = following is not None and following.part == position.part
+        yield position, following if same else None
+
+
+def _in_place(position: Position, following: Position | None, parts: int, wanted: Filters) -> bool:
+    """Whether a segment is of a wanted source, and between the positions that are wanted."""
+    if wanted.sources and position.source is not None and position.source not in wanted.sources:
+        return False
+    start, stop = wanted.start_position, wanted.stop_position
+    begun = position.part > 0 or following is None or start is None
+    if not begun and following is not None and following.segment.pos <= (start or 0):
+        return False
+    last = position.part == parts - 1
+    return stop is None or not last or position.segment.pos < stop
+
+
+def _changed(part: Part, wanted: Filters, may: Sequence[bool] | None) -> _Numbers | None:
+    """The transactions of a part that changed what is wanted, None where that is not known.
+
+    ``may``: of each table of ``part.ledger["filters"]`` whether it may have a key that is wanted.
+    """
+    changes, transactions = part.ledger.get("changes"), part.ledger.get("transactions")
+    if (
+        changes is None
+        or "filters" not in part.ledger
+        or part.damages
+        or part.unreadable is not None
+    ):
+        return None
+    if wanted.tables:
+        changes = changes.filter(of_tables(changes, wanted.tables))
+    if _outside(part, changes, wanted):
         return None
     if wanted.gtids is not None and not wanted.gtids.intersect(part.alone.gtids):
         return np.zeros(0, np.int64)
-    if wanted.tables:
-        changes = changes.filter(_of_tables(changes, wanted.tables))
+    if not _in_time(part, wanted):
+        return np.zeros(0, np.int64)
     if wanted.ops:
         changes = changes.filter(pc.is_in(changes["op"], pa.array(sorted(wanted.ops))))
-    numbers: _Numbers = changes["tx"].to_numpy()
+    if may is not None:
+        changes = changes.filter(_of_keys(changes, part.ledger["filters"], may))
+    numbers: _Numbers = np.asarray(changes["tx"])
+    if transactions is not None and wanted.of_transactions:
+        numbers = numbers[np.isin(numbers, np.flatnonzero(_wanted(transactions, wanted)))]
     return numbers
 
 
-def _of_tables(changes: pa.Table, tables: Sequence[TableName]) -> pa.ChunkedArray:
-    """Which changes are of one of the tables, by names in small letters, as some servers have."""
-    dbs, names = (pc.utf8_lower(changes[column]) for column in ("db", "table"))
-    found = pa.array(np.zeros(changes.num_rows, bool))
-    for name in tables:
-        same = pc.equal(names, name.table.lower())
-        if name.db is not None:
-            same = pc.and_(same, pc.equal(dbs, name.db.lower()))
-        found = pc.or_(found, same)
-    # Of a map that could not be read only the rows were counted.
-    return pc.or_(found, pc.equal(names, ""))
+def _outside(part: Part, changes: pa.Table, wanted: Filters) -> bool:
+    """Whether a log has rows of the tables outside of any transaction: no change tells them."""
+    filters = part.ledger["filters"]
+    if wanted.tables:
+        filters = filters.filter(of_tables(filters, wanted.tables))
+    rows, counted = (pc.sum(table["rows"]).as_py() or 0 for table in (filters, changes))
+    return bool(rows > counted)
+
+
+def _in_time(part: Part, wanted: Filters) -> bool:
+    """Whether a log's events, or the commits of its transactions, may be of the wanted time."""
+    transactions = part.ledger.get("transactions")
+    seconds = [
+        second
+        for file in part.alone.files
+        for second in (file.first_timestamp, file.last_timestamp)
+        if second is not None
+    ]
+    if transactions is None or not seconds:
+        return True
+    commits = pc.min_max(transactions["commit_timestamp"]).as_py()
+    first = min([min(seconds) * _MICROSECOND, *filter(None, [commits["min"]])])
+    last = max([(max(seconds) + 1) * _MICROSECOND, *filter(None, [commits["max"]])])
+    return not (
+        (wanted.stop_time is not None and first >= wanted.stop_time)
+        or (wanted.start_time is not None and last < wanted.start_time)
+    )
+
+
+def _wanted(transactions: pa.Table, wanted: Filters) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Which transactions may be wanted: one without a commit time is, at any time."""
+    found = np.ones(transactions.num_rows, bool)
+    if wanted.threads:
+        threads = np.asarray(pc.fill_null(transactions["thread_id"], -1))
+        found &= np.isin(threads, list(wanted.threads))
+    commits = np.asarray(pc.fill_null(transactions["commit_timestamp"], -1))
+    if wanted.start_time is not None:
+        found &= (commits < 0) | (commits >= wanted.start_time)
+    if wanted.stop_time is not None:
+        found &= (commits < 0) | (commits < wanted.stop_time)
+    if wanted.gtids is not None:
+        texts = transactions["gtid"].to_pylist()
+        found &= [text is not None and text in wanted.gtids for text in texts]
+    return found
+
+
+def _of_keys(changes: pa.Table, filters: pa.Table, may: Sequence[bool]) -> pa.Array:
+    """Which changes are of a table that may have a key that is wanted, or has no filter."""
+    tables = zip(filters["db"].to_pylist(), filters["table"].to_pylist(), strict=True)
+    told: dict[tuple[str, str], bool] = {}
+    for name, maybe in zip(tables, may, strict=True):
+        told[name] = told.get(name, False) or maybe
+    names = zip(changes["db"].to_pylist(), changes["table"].to_pylist(), strict=True)
+    return flags(np.array([told.get(name, True) for name in names], bool))

@@ -28,6 +28,7 @@ from binlogkit.events.table_map import TableMap
 from binlogkit.frames.fields.field import arrow_schema, names, to_table
 from binlogkit.frames.fields.ledger import INDEX
 from binlogkit.frames.records import damage_record
+from binlogkit.log.index.extent import Extent
 from binlogkit.log.index.part import Body, Part, Said, Wrote
 from binlogkit.log.index.segments import Segment
 from binlogkit.rows.gtid_ledger import GtidLedger
@@ -40,7 +41,7 @@ from binlogkit.rows.transactions import Outcome
 from binlogkit.sources.raw import EventHeader, RawEvent
 
 #: The tables of what transactions did.
-LEDGER = ("transactions", "changes", "unchecked")
+LEDGER = ("transactions", "statements", "changes", "totals", "filters", "unchecked")
 #: All others.
 TOLD = tuple(name for name in INDEX if name not in LEDGER)
 #: The tables of an index by name.
@@ -54,6 +55,7 @@ _PLAIN = (
 )  # fmt: skip
 _FILES = ("file", "end_file", "resolved_file")
 _INTERVAL = re.compile(r"(-?\d+)(?:-(-?\d+))?")
+_VALUES = (("transactions", "first_query"), ("statements", "query"), ("filters", "filter"))
 _LOSS = tuple(field.name for field in fields(Loss))
 
 
@@ -90,12 +92,16 @@ def to_tables(key: str, part: Part, stamps: Iterable[Record]) -> Tables:
     return tables
 
 
-def without_queries(part: Part) -> Part:
-    """A part whose transactions do not tell their first statement."""
-    table = part.ledger["transactions"]
-    at = table.column_names.index("first_query")
-    told = table.set_column(at, table.schema.field(at), pa.nulls(table.num_rows, pa.string()))
-    return replace(part, ledger={**part.ledger, "transactions": told})
+def without_values(part: Part) -> Part:
+    """A part without what tells values: the texts of statements, filters of keys."""
+    emptied = {name: _emptied(part.ledger[name], column) for name, column in _VALUES}
+    return replace(part, ledger={**part.ledger, **emptied})
+
+
+def _emptied(table: pa.Table, column: str) -> pa.Table:
+    at = table.column_names.index(column)
+    field = table.schema.field(at)
+    return table.set_column(at, field, pa.nulls(table.num_rows, field.type))
 
 
 def to_parts(tables: Mapping[str, pa.Table], files: Mapping[str, Sequence[str]]) -> dict[str, Part]:
@@ -104,21 +110,20 @@ def to_parts(tables: Mapping[str, pa.Table], files: Mapping[str, Sequence[str]])
     ``files``: what the logs of each are called now; a part that has none is left out.
     """
     of = {name: _by_part(tables[name]) for name in TOLD}
-    ledgers = {name: _ledgers(tables[name]) for name in LEDGER if name in tables}
+    kept = {name: ledgers(tables[name]) for name in LEDGER if name in tables}
     found: dict[str, Part] = {}
     for key, logs in of["logs"].items():
         if key in files:
             now = dict(zip((log["file"] for log in logs), files[key], strict=True))
             own = {name: _renamed(known.get(key, []), now) for name, known in of.items()}
             ledger = {
-                name: _called(known.get(key, tables[name][:0]), now)
-                for name, known in ledgers.items()
+                name: called(known.get(key, tables[name][:0]), now) for name, known in kept.items()
             }
             found[key] = replace(_part(own["logs"], own), ledger=ledger)
     return found
 
 
-def _ledgers(table: pa.Table) -> dict[str, pa.Table]:
+def ledgers(table: pa.Table) -> dict[str, pa.Table]:
     """A table's rows by their part, which stand together."""
     column = table.column("part").combine_chunks()
     runs = pc.run_end_encode(column)
@@ -127,7 +132,7 @@ def _ledgers(table: pa.Table) -> dict[str, pa.Table]:
     return {key: table.slice(a, b - a) for key, (a, b) in zip(keys, ends, strict=True)}
 
 
-def _called(table: pa.Table, files: Mapping[str, str]) -> pa.Table:
+def called(table: pa.Table, files: Mapping[str, str]) -> pa.Table:
     """A table with its files called otherwise."""
     known, now = pa.array(files.keys(), pa.string()), pa.array(files.values(), pa.string())
     for name in _FILES if known != now else ():
@@ -175,6 +180,10 @@ def _logs(part: Part, stamps: list[Record]) -> Iterator[Record]:
             "servers": list(facts.servers),
             "ends_in": list(facts.ends_in),
             "goes_on": part.goes_on,
+            "ended_transactions": part.extent.ended,
+            "ended_pos": part.extent.end,
+            "mark": part.extent.mark,
+            "plain": part.extent.plain,
         }
 
 
@@ -252,6 +261,9 @@ def _part(logs: list[Record], of: Mapping[str, list[Record]]) -> Part:
         },
         damages=tuple(_error(r) for r in of["damages"]),
         goes_on=last["goes_on"],
+        extent=Extent(
+            first["ended_transactions"], first["ended_pos"], first["mark"], first["plain"]
+        ),
         read_at=first["read_at"],
     )
 
@@ -265,7 +277,7 @@ def _definition(said: Said) -> Record:
         "event": said.event, "file": raw.file, "pos": raw.pos, "inner": raw.inner,
         "code": raw.header.type_code, "timestamp": raw.header.timestamp,
         "server_id": raw.header.server_id,
-        "version": raw.version, "body": raw.body,
+        "version": raw.version, "body": raw.body, "end_pos": raw.end_pos, "tx": said.tx,
     }  # fmt: skip
     if isinstance(body, TableMap):
         record |= {"db": body.db, "table": body.table}
@@ -280,16 +292,18 @@ def _said(records: Iterable[Record]) -> Iterator[Said]:
 
     parser = EventParser(failed)
     for r in records:
-        header = EventHeader(r["timestamp"], r["code"], r["server_id"], 0, 0, 0)
+        inner, end = r["inner"], r["end_pos"]
+        header = EventHeader(r["timestamp"], r["code"], r["server_id"], end - r["pos"], 0, 0)
         raw = RawEvent(
-            r["file"], r["pos"], header, r["body"], inner=r["inner"], version=r["version"]
+            r["file"], r["pos"], header, r["body"], inner=inner,
+            outer_end=None if inner is None else end, version=r["version"],
         )  # fmt: skip
         body: object = parser.parse(raw).body
         if isinstance(body, (FormatDescription, StartV3)):
             body = body.server_version
         assert isinstance(body, (str, Query, ExecuteLoadQuery, TableMap))
         told: Body = body
-        yield Said(r["event"], raw, told)
+        yield Said(r["event"], raw, told, r["tx"])
 
 
 # ---- damage, findings, losses, XA --------------------------------------------------------------

@@ -1,21 +1,24 @@
-"""The transactions of logs, from what an index keeps of each: as one reading of all tells them."""
+"""The transactions, statements and boundaries of logs, from what an index keeps of each: as one
+reading of all tells them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from binlogkit.events.gtid_set import GtidSet
-from binlogkit.frames.fields.field import arrow_schema
-from binlogkit.frames.fields.ledger import TRANSACTION
+from binlogkit.frames.fields.field import arrow_schema, to_table
+from binlogkit.frames.fields.ledger import BOUNDARY, STATEMENT, TRANSACTION
+from binlogkit.frames.statements import Record, boundary_records, in_small_letters
 from binlogkit.frames.wanted import wanted_transactions
 from binlogkit.log.index.joined import Joined, Position
 from binlogkit.log.index.part import Part
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.prepared import Decision
+from binlogkit.rows.window import SEQ_SHIFT
 
 
 def joined_transactions(
@@ -29,6 +32,60 @@ def joined_transactions(
     found = [_of(parts[p.part], p, joined.decisions) for p in joined.positions]
     table = pa.concat_tables([schema.empty_table(), *found])
     return table if wanted == Filters() else table.filter(wanted_transactions(table, wanted, files))
+
+
+def joined_statements(parts: Sequence[Part], joined: Joined, sources: Set[str]) -> pa.Table | None:
+    """The statements of these servers' logs, of all where none is named, in log order; None: the
+    index has not their texts."""
+    schema = arrow_schema(STATEMENT)
+    found = [schema.empty_table()]
+    for position in joined.positions:
+        if sources and position.source not in sources:
+            continue
+        table = parts[position.part].ledger["statements"].select(schema.names)
+        if table.column("query").null_count:
+            return None
+        source = pa.repeat(pa.scalar(position.source, pa.string()), table.num_rows)
+        table = table.set_column(0, schema.field("source"), source).cast(schema)
+        found.append(table if position.seen is None else table.filter(_first(table, position.seen)))
+    return pa.concat_tables(found)
+
+
+def joined_boundaries(
+    parts: Sequence[Part], joined: Joined, sources: Set[str], files: Sequence[str]
+) -> pa.Table | None:
+    """The boundaries in these servers' logs, of all where none is named, in log order; None: the
+    index has not the texts of statements.
+
+    ``joined`` with what happened; ``files``: the names of all logs.
+    """
+    statements = joined_statements(parts, joined, frozenset())
+    if statements is None:
+        return None
+    places = zip(*(statements.column(n).to_pylist() for n in ("file", "pos", "inner")), strict=True)
+    texts = dict(zip(places, statements.column("query").to_pylist(), strict=True))
+    table = joined_transactions(parts, joined, Filters(), files)
+    facts = zip(*(table.column(n).to_pylist() for n in ("gtid", "commit_timestamp")), strict=True)
+    of = dict(zip(table.column("tx").to_pylist(), facts, strict=True))
+    found: list[Record] = []
+    last, number = -1, 0
+    for one in joined.happened or ():
+        number = number + len(one.changes) if one.event == last else 0
+        first, last = number, one.event
+        if (sources and one.source not in sources) or (one.tx is not None and one.tx not in of):
+            continue  # of another server, or another log has its transaction
+        gtid, commit = (None, None) if one.tx is None else of[one.tx]
+        told: Record = {
+            "source": one.source, "file": one.file, "pos": one.pos, "end_pos": one.end_pos,
+            "inner": one.inner, "tx": one.tx, "timestamp": one.timestamp,
+            "commit_timestamp": commit, "gtid": gtid,
+        }  # fmt: skip
+        text = one.statement or texts.get((one.file, one.pos, one.inner), "")
+        seq = (one.event << SEQ_SHIFT) + first
+        found += boundary_records(told, seq, one.changes, text, one.sql_mode)
+    if joined.folded:
+        found = [in_small_letters(boundary) for boundary in found]
+    return to_table(found, BOUNDARY)
 
 
 def _of(part: Part, position: Position, decisions: Mapping[int, Decision]) -> pa.Table:

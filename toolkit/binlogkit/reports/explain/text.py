@@ -38,12 +38,17 @@ def render(walk: EventWalk, width: int | None = None) -> Iterator[str]:
     yield "\n"
     if not walk.data:
         return
-    rows = list(_rows(walk, 4 if (width or _WIDTH) < _NARROW else 8))
+    yield from render_part(walk.data, walk.root, width)
+    yield "\n"
+
+
+def render_part(data: bytes, root: FieldPart, width: int | None = None) -> Iterator[str]:
+    """The table of the parts below ``root``; ``data``: the event's bytes."""
+    rows = list(_rows(data, root, 4 if (width or _WIDTH) < _NARROW else 8))
     widths = _widths(rows, width or _WIDTH)
     yield _line(_HEADS, widths)
     for row in rows:
         yield from _lines(row, widths)
-    yield "\n"
 
 
 def heading(walk: EventWalk) -> list[str]:
@@ -78,13 +83,13 @@ def hex_lines(data: bytes, per_line: int = 8, most: int = _MOST_LINES) -> list[s
     return lines or [""]
 
 
-def _rows(walk: EventWalk, per_line: int) -> Iterator[tuple[str, ...]]:
+def _rows(data: bytes, root: FieldPart, per_line: int) -> Iterator[tuple[str, ...]]:
     """The cells of each line: a part, a bit of it, what is wrong with it."""
-    for depth, part in walk.root.walk():
+    for depth, part in root.walk():
         if not depth:
             continue
         indent = "  " * (depth - 1)
-        own = b"" if part.parts else walk.data[part.start : part.end]
+        own = b"" if part.parts else data[part.start : part.end]
         lines = "\n".join(hex_lines(own, per_line))
         meaning = printable(part.meaning)
         yield (

@@ -48,6 +48,8 @@ class ColumnSpec:
     unique: bool = False
     foreign: ForeignKey | None = None
     default: tuple[Lexeme, ...] | None = None
+    on_update_now: bool = False
+    reads: tuple[str, ...] = ()
 
 
 def column(reader: Reader) -> ColumnSpec:
@@ -95,10 +97,11 @@ def _attribute(reader: Reader, spec: ColumnSpec) -> ColumnSpec | None:
         return replace(spec, default=reader.moved_over(skip_default))
     if reader.accept("ON", "UPDATE"):
         skip_default(reader)
-    elif reader.accept("GENERATED", "ALWAYS", "AS") or reader.accept("AS"):
-        reader.skip_parentheses()
-        return replace(spec, generated=spec.generated or "virtual")
-    elif reader.accept_any(*_VALUED):
+        return replace(spec, on_update_now=True)
+    if reader.accept("GENERATED", "ALWAYS", "AS") or reader.accept("AS"):
+        reads = _names(reader.moved_over(Reader.skip_parentheses))
+        return replace(spec, generated=spec.generated or "virtual", reads=reads)
+    if reader.accept_any(*_VALUED):
         reader.accept("=")
         reader.take()
     elif reader.sees("CONSTRAINT") or reader.sees("CHECK"):  # [CONSTRAINT [name]] CHECK (expr)
@@ -113,6 +116,32 @@ def _attribute(reader: Reader, spec: ColumnSpec) -> ColumnSpec | None:
     else:
         return None
     return spec
+
+
+def promoted(specs: Sequence[ColumnSpec], session: Session) -> list[ColumnSpec]:
+    """The columns of a statement; without explicit_defaults_for_timestamp its first TIMESTAMP gets
+    the current time as default and at updates, if nothing else is said of it."""
+    found = list(specs)
+    first = next((i for i, spec in enumerate(found) if spec.type.type == "timestamp"), None)
+    if session.explicit_timestamp or first is None:
+        return found
+    spec = found[first]
+    if not (spec.nullable or spec.default is not None or spec.on_update_now or spec.generated):
+        now = Lexeme("word", "CURRENT_TIMESTAMP", "CURRENT_TIMESTAMP")
+        found[first] = replace(spec, default=(now,), on_update_now=True)
+    return found
+
+
+def _names(expression: Sequence[Lexeme]) -> tuple[str, ...]:
+    """What may be a column in an expression: names that no parenthesis follows."""
+    following = [*expression[1:], None]
+    pairs = zip(expression, following, strict=True)
+    found = (
+        token.text
+        for token, after in pairs
+        if token.kind == "name" or (token.kind == "word" and (after is None or after.word != "("))
+    )
+    return tuple(dict.fromkeys(found))
 
 
 def skip_default(reader: Reader) -> None:
@@ -138,6 +167,7 @@ class Default(TypedDict):
 
     default: str | bytes | None
     computed: bool
+    evaluated: bool
 
 
 def constant(tokens: Sequence[Lexeme] | None) -> Default:
@@ -147,7 +177,7 @@ def constant(tokens: Sequence[Lexeme] | None) -> Default:
     first = tokens[0] if tokens else None
     found: str | bytes | None = None
     if first is None or (len(tokens) == 1 and first.word == "NULL"):
-        return Default(default=None, computed=False)
+        return Default(default=None, computed=False, evaluated=False)
     if kinds == {"string"}:
         found = "".join(token.text for token in tokens)
     elif kinds in ({"hex"}, {"bits"}) and len(tokens) == 1:
@@ -156,10 +186,13 @@ def constant(tokens: Sequence[Lexeme] | None) -> Default:
         found = _BOOLEANS[first.word]
     elif "number" in kinds and all(t.kind == "number" or t.word in _NUMERIC for t in tokens):
         found = "".join(token.text for token in tokens)
-    return Default(default=found, computed=found is None)
+    evaluated = first.word == "(" or first.word in _NOW
+    return Default(default=found, computed=found is None, evaluated=evaluated)
 
 
 _BOOLEANS = {"TRUE": "1", "FALSE": "0"}
+#: Functions that a default may be without parentheses around it (manual, "Data Type Defaults").
+_NOW = ("CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP")
 _NUMERIC = ("+", "-", ".")
 
 
@@ -195,6 +228,8 @@ def resolve(
         auto_increment=spec.auto_increment,
         generated=spec.generated,
         invisible=spec.invisible,
+        on_update_now=spec.on_update_now,
+        reads=spec.reads,
         **constant(spec.default),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from binlogkit.rows.ddl.charsets import Collated
-from binlogkit.rows.ddl.columns import ColumnSpec, column, resolve
+from binlogkit.rows.ddl.columns import ColumnSpec, column, promoted, resolve
 from binlogkit.rows.ddl.keys import KEY_WORDS, Key, KeyPart, key_or_foreign
 from binlogkit.rows.ddl.keywords import words
 from binlogkit.rows.ddl.session import Session
@@ -185,7 +185,10 @@ def build(parsed: CreateTable, db: str, database: Collated, session: Session) ->
         Tracked(
             db,
             parsed.table,
-            tuple(resolve(spec, default, session) for spec in parsed.elements.columns),
+            tuple(
+                resolve(spec, default, session)
+                for spec in promoted(parsed.elements.columns, session)
+            ),
             tuple(parsed.elements.keys),
             tuple(parsed.elements.foreign),
             default,

@@ -46,6 +46,11 @@ class Key:
         return self.kind in ("primary", "unique")
 
     @property
+    def partial(self) -> bool:
+        """Whether it holds only the beginning of a column."""
+        return any(part.length is not None for part in self.parts)
+
+    @property
     def functional(self) -> bool:
         """Whether a part is an expression (8.0.13)."""
         return any(part.column is None for part in self.parts)
@@ -208,7 +213,7 @@ def sort_keys(keys: Iterable[Key], columns: Mapping[str, ColumnDefinition]) -> t
             not key.unique,
             key.unique and nullable,
             key.unique and key.kind != "primary",
-            key.unique and any(part.length is not None for part in key.parts),
+            key.unique and key.partial,
             key.kind == "fulltext",
         )
 

@@ -19,6 +19,8 @@ _ENGINES = {
     "ndb": "ndbcluster",
     "ndbcluster": "ndbcluster",
 }
+#: The length of a key's part of which only is known that it is not the whole column.
+_SOME = 1
 #: Engines that read foreign keys and forget them (manual, "FOREIGN KEY Constraints").
 _NO_FOREIGN_KEYS = frozenset(
     ("MyISAM", "MEMORY", "MRG_MYISAM", "CSV", "ARCHIVE", "BLACKHOLE", "FEDERATED", "EXAMPLE")
@@ -45,7 +47,7 @@ class Tracked:
     def definition(self) -> TableDefinition:
         """What crosses the doorstep; no unique keys over expressions: they name no columns."""
         primary = next((key.columns for key in self.keys if key.kind == "primary"), ())
-        unique = (key for key in self.keys if key.kind == "unique" and not key.functional)
+        unique = [key for key in self.keys if key.kind == "unique" and not key.functional]
         return TableDefinition(
             db=self.db,
             table=self.table,
@@ -56,6 +58,8 @@ class Tracked:
             collation=self.collated.collation,
             engine=self.engine,
             foreign=tuple(replace(fk, db=fk.db or self.db) for fk in self.foreign),
+            partial_keys=tuple(i for i, key in enumerate(unique) if key.partial),
+            indexed=tuple(dict.fromkeys(column for key in self.keys for column in key.columns)),
         )
 
 
@@ -67,10 +71,7 @@ def finish(table: Tracked) -> Tracked:
     by_name = {column.name.lower(): column for column in table.columns}
     keys = name_keys(_stored(key, by_name) for key in table.keys)
     primary = {column.lower() for key in keys if key.kind == "primary" for column in key.columns}
-    columns = tuple(
-        replace(c, nullable=False) if c.name.lower() in primary and c.nullable else c
-        for c in table.columns
-    )
+    columns = tuple(_finished(c, by_name, primary) for c in table.columns)
     by_name = {column.name.lower(): column for column in columns}
     if table.engine in _NO_FOREIGN_KEYS:
         table = replace(table, foreign=())
@@ -80,6 +81,18 @@ def finish(table: Tracked) -> Tracked:
         keys=sort_keys(_supported(keys, table.foreign), by_name),
         foreign=_named_foreign(table),
     )
+
+
+def _finished(
+    column: ColumnDefinition, columns: dict[str, ColumnDefinition], primary: set[str]
+) -> ColumnDefinition:
+    """``column`` with what its table says of it."""
+    if column.name.lower() in primary and column.nullable:
+        column = replace(column, nullable=False)
+    if column.reads:
+        known = (columns.get(name.lower()) for name in column.reads)
+        column = replace(column, reads=tuple(dict.fromkeys(c.name for c in known if c)))
+    return column
 
 
 def _named_foreign(table: Tracked) -> tuple[ForeignKey, ...]:
@@ -138,7 +151,10 @@ def _supported(keys: list[Key], foreign: Iterable[ForeignKey]) -> list[Key]:
 def tracked_as(definition: TableDefinition) -> Tracked:
     """A table of which only a definition is known: not the keys that are neither primary nor
     unique."""
-    keys = [Key("unique", tuple(map(KeyPart, names))) for names in definition.unique_keys]
+    keys = []
+    for index, names in enumerate(definition.unique_keys):
+        length = _SOME if index in definition.partial_keys else None
+        keys.append(Key("unique", tuple(KeyPart(name, length) for name in names)))
     if definition.primary_key:
         keys.insert(0, Key("primary", tuple(map(KeyPart, definition.primary_key)), "PRIMARY"))
     default = Collated(definition.charset, definition.collation)

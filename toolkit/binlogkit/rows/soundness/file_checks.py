@@ -136,12 +136,12 @@ class FileChecks:
         if events.raws is not None:
             facts.checksums.update(raw.checksum for raw in events.raws[a:b] if raw.inner is None)
             return
-        usual = "ok" if events.stretch.tail else "none"
+        usual = "ok" if events.stretch.checked else "none"
         facts.checksums[usual] += count
-        for item in items:
-            if item.event.raw.checksum != usual:  # a format description, which has its own way
+        for raw in (item.event.raw for item in items):
+            if raw.inner is None and raw.checksum != usual:  # a format description has its own way
                 facts.checksums[usual] -= 1
-                facts.checksums[item.event.raw.checksum] += 1
+                facts.checksums[raw.checksum] += 1
 
     def _note(self, events: Events, a: int, b: int, items: list[Looked]) -> None:
         """What single events say."""

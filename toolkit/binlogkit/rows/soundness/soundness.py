@@ -85,9 +85,9 @@ class Soundness:
             own = facts.gtids.to_set()
             if facts.previous is not None:
                 ledger.awaited.add_set(facts.previous)
-            copied = own.intersect(ledger.seen.to_set())
+            copied = ledger.seen.common(own)
             facts.copied.add_set(copied)
-            facts.late.add_set(own.subtract(copied).intersect(ledger.awaited.to_set()))
+            facts.late.add_set(ledger.awaited.common(own.subtract(copied)))
             ledger.copied.add_set(copied)
             ledger.seen.add_set(own)
             if facts.events:

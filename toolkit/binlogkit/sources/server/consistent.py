@@ -112,8 +112,12 @@ class ConsistentTables:
         self.query("SET SESSION character_set_results = NULL")
         with translated(self.server):
             cursor = self._reader.cursor(SSCursor)
-            cursor.execute(sql)
-            yield from cursor.fetchall_unbuffered()
+            try:
+                cursor.execute(sql)
+                yield from cursor.fetchall_unbuffered()
+            except BaseException:
+                _abandon(self._reader, cursor)
+                raise
             cursor.close()
         self.query("SET SESSION character_set_results = utf8mb4")
 
@@ -176,13 +180,17 @@ class ConsistentTables:
         self.query("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")
         for name in self.names:  # whose metadata locks stay to the transaction's end
             self.query(f"SELECT 1 FROM {quoted(name)} LIMIT 0")
-        new = version_tuple(self.version) >= _NEW_STATUS
-        found = self.query(f"SHOW {'BINARY LOG' if new else 'MASTER'} STATUS")
+        file, pos = self.end()
         gtids = self.query("SELECT @@GLOBAL.gtid_executed")[0][0] or ""
         if self._lock is not Lock.HELD:
             self._ask(self._locker, "UNLOCK TABLES")
-        file, pos = (found[0][0], int(found[0][1] or 0)) if found else (None, None)
         return file, pos, gtids
+
+    def end(self) -> tuple[str | None, int | None]:
+        """Where the log ends now; None where the server has none."""
+        new = version_tuple(self.version) >= _NEW_STATUS
+        found = self.query(f"SHOW {'BINARY LOG' if new else 'MASTER'} STATUS")
+        return (found[0][0], int(found[0][1] or 0)) if found else (None, None)
 
 
 def shown(name: Name) -> str:
@@ -205,3 +213,11 @@ def _name(row: tuple[str | None, ...]) -> Name:
 
 def _text(value: Any) -> str | None:
     return None if value is None else bytes(value).decode("utf-8", "surrogateescape")
+
+
+def _abandon(session: Any, cursor: Any) -> None:
+    """End a session in the middle of a result, whose rest PyMySQL would read when it is deleted."""
+    session._force_close()
+    result, cursor.connection = session._result, None
+    if result is not None:
+        result.unbuffered_active, result.connection = False, None

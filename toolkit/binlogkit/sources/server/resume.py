@@ -8,6 +8,9 @@ below 4 GiB, and goes over what it has.
 An event whose checksum is wrong when it arrives is asked for again: what the line changed comes
 right, and what stands so in the server's own log comes again as it is, and is given.
 
+A server whose logs are reset while it has nothing to send goes on saying so (5.7, 8.0, 9.7): it is
+asked for its list of logs now and then meanwhile.
+
 A server that shuts down, or whose administrator kills a dump, ends it as if the log were at its end
 (``Binlog_sender::run``). So an end counts when it lies where the list of logs said, or when a
 second connection comes to the same one.
@@ -20,11 +23,12 @@ import re
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from binlogkit.constants import CHECKSUM_LENGTH, HEADER_LENGTH, EventType
-from binlogkit.errors import LogGapError, LostConnectionError, ReplicationError
+from binlogkit.errors import LogGapError, LostConnectionError, ReplicationError, ServerError
 from binlogkit.sources.server.client import ReplicationClient, ServerFacts
 from binlogkit.sources.server.stream import (
     FIRST_POSITION,
@@ -37,6 +41,7 @@ from binlogkit.sources.server.stream import (
 #: A dump command's positions end here.
 REACH = 1 << 32
 _FIRST_WAIT, _LONGEST_WAIT = 0.2, 15.0
+_FIRST_IDLE, _LONGEST_IDLE = 2.0, 60.0  # seconds without an event before the logs are looked at
 _OFTEN = 10  # wrong checksums at one place before it is given up
 _HEAD = 3  # items with which a log begins: its name, its format description, PREVIOUS_GTIDS
 _NUMBERED = re.compile(r"(.*\.)(\d+)", re.DOTALL)
@@ -127,6 +132,10 @@ class _WrongChecksum(LostConnectionError):
 Follows: TypeAlias = Callable[[str, Sequence[StreamEvent], ServerFacts], str | None]
 
 
+class OtherServerError(ReplicationError):
+    """Another server answers at an address than the one that was read there."""
+
+
 class SteadyStream:
     """The items behind ``place``, or the transactions outside ``gtids()`` (wire form).
 
@@ -163,6 +172,7 @@ class SteadyStream:
         self._lost = lost
         self._last_end: ResumePoint | None = None
         self._ended = ""  # a log that is gone, while the next one is not proved to follow it
+        self._idle, self._look_at = _FIRST_IDLE, 0.0
         self._wrong: tuple[str, Anchor] | None = None  # what came last with a wrong checksum
         self._wrong_at: tuple[str, int, int] = ("", 0, 0)  # its place, and how often one came there
 
@@ -171,6 +181,7 @@ class SteadyStream:
         while not self._stop:
             try:
                 for item in self._once():
+                    self._look(item)
                     yield item
                     pause, deadline = _FIRST_WAIT, None
                     if self._stop:
@@ -192,6 +203,21 @@ class SteadyStream:
                     self._lost(error)
             self._stop.sleep(pause)
             pause = min(2 * pause, _LONGEST_WAIT)
+
+    def _look(self, item: Item) -> None:
+        """See whether the place is still there, while nothing comes. Errors: those of a stream."""
+        now = time.monotonic()
+        if not isinstance(item, Heartbeat):
+            self._idle, self._look_at = _FIRST_IDLE, now + _FIRST_IDLE
+        elif now >= self._look_at:
+            self._idle = min(2 * self._idle, _LONGEST_IDLE)
+            self._look_at = now + self._idle
+            try:
+                client = self._connect()
+            except ServerError:  # the stream itself tells whether the server can be reached
+                return
+            with closing(client):
+                self._reachable(client)
 
     def _at_end(self) -> bool:
         """Whether the end that came is the log's, and not that of the server's life."""
@@ -229,7 +255,10 @@ class SteadyStream:
 
     def _check_server(self, client: ReplicationClient) -> None:
         if self._uuid is not None and client.facts.uuid != self._uuid:
-            raise self._differs(client, f"it is server {client.facts.uuid}, not {self._uuid}")
+            raise OtherServerError(
+                f"it is server {client.facts.uuid}, not {self._uuid}", server=client.server,
+                file=self.place.file, position=self.place.position,
+            )  # fmt: skip
         self._uuid = client.facts.uuid
 
     def _reachable(self, client: ReplicationClient) -> ResumePoint:

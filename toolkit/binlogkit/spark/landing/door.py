@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,10 @@ from binlogkit.log import Log, open_log
 from binlogkit.sources.carriers.storage import StorageOptions
 from binlogkit.sources.carriers.storage import storage_options as given_options
 from binlogkit.spark.indexing import index_logs
+from binlogkit.spark.landing.compaction import compact as compacted
+from binlogkit.spark.landing.current_tables import keep_current
 from binlogkit.spark.landing.format import FORMAT, files_of, source_of
+from binlogkit.spark.landing.journal import last_begun
 from binlogkit.spark.landing.landing import (
     BATCH_BYTES,
     TASK_BYTES,
@@ -20,6 +24,7 @@ from binlogkit.spark.landing.landing import (
     land_logs,
 )
 from binlogkit.spark.landing.masks import parse_masks
+from binlogkit.spark.landing.merging import merge_here, merge_on, merges
 from binlogkit.spark.landing.writing import FILE_BYTES, Job, Written
 from binlogkit.spark.plan import Split
 from binlogkit.spark.workers import own_interpreter
@@ -40,6 +45,8 @@ def land(
     batch_bytes: int = BATCH_BYTES,
     task_bytes: int = TASK_BYTES,
     file_bytes: int = FILE_BYTES,
+    current: bool = False,
+    compact: bool = False,
     keyring: str | Path | None = None,
     key_file: str | Path | None = None,
     storage_options: Mapping[str, Any] | None = None,
@@ -52,7 +59,8 @@ def land(
     ``tables``, ``exclude``: ``db.table`` or ``table``; ``masks``: ``db.table.column=drop``,
     ``=hash`` (by the key in ``mask_key_file``) or ``=truncate:N``: these stay the same over all
     landings in a folder. ``batch_bytes``: of logs that land together; ``task_bytes``: that a task
-    reads, at least; ``file_bytes``: of a Parquet file, about.
+    reads, at least; ``file_bytes``: of a Parquet file, about. ``current``: tables of the rows that
+    there are now are kept, too; ``compact``: small files then become few.
 
     Errors: UsageError (other tables or masks than before, deltalake is not installed), InputError,
     EmptyInputError, SchemaError (a column is called as one of ours), WriteError, and DamageError
@@ -65,8 +73,8 @@ def land(
     )  # fmt: skip
     terms = Terms(_texts(tables), _texts(exclude), parse_masks(masks, mask_key_file))
     return land_on(
-        spark, log, out, terms, storage, batch_bytes=batch_bytes, task_bytes=task_bytes,
-        file_bytes=file_bytes,
+        spark, log, out, terms, storage, current=current, compact=compact,
+        batch_bytes=batch_bytes, task_bytes=task_bytes, file_bytes=file_bytes,
     )  # fmt: skip
 
 
@@ -76,16 +84,31 @@ def land_on(
     out: str | Path,
     terms: Terms,
     storage: StorageOptions,
+    *,
+    current: bool = False,
+    compact: bool = False,
     **sizes: int,
 ) -> Arrived:
     """The same of a log that is open; ``storage``: what opens its files in a store."""
-    return land_logs(
-        log, Path(out).absolute(), terms, run=on_spark(spark),
-        updated=lambda folder: index_logs(
-            spark, log.carriers, folder, storage, queries=not terms.masks.masks
-        ),
-        **sizes,
-    )  # fmt: skip
+    folder = Path(out).absolute()
+
+    def lands() -> Arrived:
+        return land_logs(
+            log, folder, terms, run=on_spark(spark),
+            updated=lambda ledger: index_logs(
+                spark, log.carriers, ledger, storage, queries=not terms.masks.masks
+            ),
+            **sizes,
+        )  # fmt: skip
+
+    arrived = lands()
+    if current and last_begun(folder):
+        merge = merge_on(spark) if merges(spark) else merge_here
+        arrived = replace(arrived, current=keep_current(folder, merge=merge, again=lands))
+    if compact:
+        made = sizes.get("file_bytes", FILE_BYTES)
+        arrived = replace(arrived, compacted=compacted(folder, file_bytes=made))
+    return arrived
 
 
 def _texts(given: str | Iterable[str]) -> tuple[str, ...]:

@@ -94,6 +94,19 @@ def read_journal(folder: Path) -> tuple[int, bool, list[Span]]:
     return begun, last_batch(folder / _DONE) >= begun, spans
 
 
+def last_begun(folder: Path) -> int:
+    """The number of the last batch that was begun."""
+    return last_batch(folder / _BEGUN)
+
+
+def read_landed(folder: Path) -> pa.Table:
+    """The files that landed, a row each (docs/landing.md)."""
+    table, schema = opened(folder / _DONE), arrow_schema(LANDED)
+    paths = [] if table is None else table.file_uris()
+    found = [pq.read_table(path, columns=schema.names).cast(schema) for path in paths]
+    return pa.concat_tables([schema.empty_table(), *found])
+
+
 def _append(folder: Path, batch: int, table: pa.Table) -> bool:
     """Append rows to a table of the journal in the name of a batch."""
     written = []

@@ -8,7 +8,9 @@ batch that was begun, and no row is doubled or lost.
 
 from __future__ import annotations
 
+import hashlib
 import os
+import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,11 +18,16 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
+from binlogkit.errors import WriteError
 from binlogkit.log import Log
 from binlogkit.log.index import Index, Joined, Part, Updated
+from binlogkit.log.index.stamps import place_of
 from binlogkit.rows.filters import Filters
+from binlogkit.sources.carriers.carrier import reason_of
 from binlogkit.sources.carriers.urls import is_url
+from binlogkit.spark.landing.compaction import Compacted
 from binlogkit.spark.landing.journal import Journal
+from binlogkit.spark.landing.kept import Kept
 from binlogkit.spark.landing.masks import Masks
 from binlogkit.spark.landing.shape import Generations, folder_of, landed_schema, types_of
 from binlogkit.spark.landing.spans import Landed, Span, Spans
@@ -35,6 +42,7 @@ BATCH_BYTES = 16 << 30
 TASK_BYTES = 64 << 20
 #: Where what the logs tell is kept.
 LEDGER = "ledger"
+_COMPLETE = "complete"  # beside it: that all of it has landed
 #: Runs tasks: what each does with its splits; their files.
 Run: TypeAlias = Callable[[Job, Sequence[Sequence[Split]]], Iterable[list[Written]]]
 
@@ -64,7 +72,8 @@ class Terms:
 class Arrived:
     """What a landing did: ``batches``: how many; ``rows``: by table; ``files``: Parquet files;
     ``spans``: of logs; ``missing``: the GTIDs of XA transactions, or their ids, that were committed
-    and stand in logs that are gone; ``updated``: what its ledger knew."""
+    and stand in logs that are gone; ``updated``: what its ledger knew; ``current``, ``compacted``:
+    what became of current-state tables and small files, where that was asked for."""
 
     updated: Updated
     batches: int = 0
@@ -72,6 +81,8 @@ class Arrived:
     files: int = 0
     spans: list[Span] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
+    current: list[Kept] = field(default_factory=list)
+    compacted: list[Compacted] = field(default_factory=list)
 
 
 def land_logs(
@@ -90,7 +101,10 @@ def land_logs(
     needed()
     told = updated(out / LEDGER)
     journal = Journal(out, terms.told)
-    parts, present = _parts(log, out / LEDGER)
+    complete = _Complete(out, log)
+    if complete.noted and not told.left:
+        return Arrived(told)
+    parts = _parts(log, out / LEDGER)
     for part in parts:
         if part.unreadable is not None and log.options.on_damage == "stop":
             raise part.unreadable
@@ -104,18 +118,20 @@ def land_logs(
     while True:
         last, done, known = journal.read()
         number = last + 1 if done else last
-        spans = Spans(parts, joined, Landed(s for s in known if s.batch < number), names, present)
+        spans = Spans(parts, joined, Landed(s for s in known if s.batch < number), names)
         if not done:
             batch = [span for span in known if span.batch == number]
         else:
             batch = _first(list(spans.fresh()), batch_bytes)
             if not batch:
+                if not told.left:
+                    complete.note()
                 return replace(arrived, batches=batches)
             if log.options.on_damage == "stop":
                 spans.check(batch)
             if not journal.begin(number, batch):  # another landing has begun it
                 continue
-        arrived.missing.extend(spans.missing(batch))
+        arrived.missing.extend(spans.left_out(batch))
         written = _land(job, run, tasks_of(spans.splits(batch), task_bytes), number)
         journal.finish(number, written)
         batches += 1
@@ -123,6 +139,33 @@ def land_logs(
             arrived.rows[one.table] = arrived.rows.get(one.table, 0) + one.rows
         arrived.spans.extend(replace(span, batch=number) for span in batch)
         arrived = replace(arrived, files=arrived.files + len(written))
+
+
+class _Complete:
+    """Whether all that the ledger knows of some logs has landed, noted by an earlier landing: then
+    nothing of it need be read. What it knows now counts; whatever changes it undoes the note."""
+
+    def __init__(self, out: Path, log: Log) -> None:
+        self._path = out / LEDGER / _COMPLETE
+        told = [Index(out / LEDGER).mark, log.options.on_damage, *map(place_of, log.carriers)]
+        self._now = hashlib.sha256("\0".join(map(str, told)).encode("utf-8", "replace")).hexdigest()
+
+    @property
+    def noted(self) -> bool:
+        """Whether it was."""
+        try:
+            return self._path.read_text("ascii") == self._now
+        except (OSError, ValueError):
+            return False
+
+    def note(self) -> None:
+        """Note it. WriteError."""
+        made = self._path.with_name(f"{_COMPLETE}.{uuid.uuid4().hex}")
+        try:
+            made.write_text(self._now, "ascii")
+            made.replace(self._path)
+        except OSError as exc:
+            raise WriteError(str(self._path.parent), reason_of(exc)) from exc
 
 
 def _land(job: Job, run: Run, tasks: Iterable[Sequence[Split]], number: int) -> list[Written]:
@@ -162,14 +205,15 @@ def _opening(log: Log) -> dict[str, Any]:
 # ---- the logs, and what they tell ----------------------------------------------------------------
 
 
-def _parts(log: Log, ledger: Path) -> tuple[list[Part], int]:
-    """The parts of all logs that the ledger knows, and from which on they can be read.
+def _parts(log: Log, ledger: Path) -> list[Part]:
+    """The parts of all logs that the ledger knows.
 
     What was purged tells of tables, and of transactions that were prepared, all the same.
     """
     index, tables = Index(ledger), ["transactions"]
-    gone = [part for part in index.besides(log.carriers, tables) if part.head is not None]
-    return [*gone, *index.parts(log.carriers, log.options, tables)], len(gone)
+    gone = index.besides(log.carriers, tables, later=True)
+    there = index.parts(log.carriers, log.options, tables, later=True)
+    return [*(part for part in gone if part.head is not None), *there]
 
 
 def _generations(joined: Joined, terms: Terms, out: Path) -> Generations:

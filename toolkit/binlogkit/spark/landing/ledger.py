@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +19,7 @@ from binlogkit.rows.soundness import FileFacts
 from binlogkit.spark.landing.journal import read_journal, read_terms
 from binlogkit.spark.landing.landing import LEDGER
 from binlogkit.spark.landing.masks import told_masks
+from binlogkit.spark.landing.numbering import Numbering, cuts_of
 from binlogkit.spark.landing.spans import Landed, Spans
 
 
@@ -101,11 +101,10 @@ class Ledger:
 
     @cached_property
     def boundaries(self) -> list[Boundary]:
-        """What happened to tables, as far as its transaction counts: their order is not told."""
+        """What happened to tables, in log order, as far as its transaction counts."""
         happened = self.joined.happened or []
-        files = pa.chunked_array([[one.file for one in happened]], pa.string())
-        at = self.places(files, np.array([one.pos for one in happened], np.int64))
-        numbers = self.transactions["tx"].to_pylist()
+        files = np.array([self.numbers[one.file] for one in happened], np.int64)
+        at = self._begun.transactions(files, np.array([one.pos for one in happened], np.int64))
         found: list[Boundary] = []
         copied = {self.parts[p.part].names[0] for p in self.joined.positions if p.seen is not None}
         for one, place in zip(happened, at.tolist(), strict=True):
@@ -113,7 +112,7 @@ class Ledger:
                 continue
             for change in one.changes:
                 told: Record = {
-                    "seq": len(found), "tx": None if place < 0 else numbers[place],
+                    "seq": len(found), "tx": None if place < 0 else int(self._begun.tx[place]),
                     "file": one.file, "pos": one.pos, "inner": one.inner, "db": change.db,
                     "table": change.table, "action": change.action, "new_db": change.new_db,
                     "new_table": change.new_table, "statement": one.statement,
@@ -121,23 +120,23 @@ class Ledger:
                 }  # fmt: skip
                 told = in_small_letters(told) if self.joined.folded else told
                 found.append(self._plain(boundary_of(told, change)))
-        return found
+        cuts = [(self.numbers[b.file], b.pos, -1 if b.inner is None else b.inner) for b in found]
+        numbers = replace(self._begun, cuts=cuts_of(cuts)).happenings().tolist()
+        placed = [replace(b, seq=number) for b, number in zip(found, numbers, strict=True)]
+        return sorted(placed, key=lambda boundary: boundary.seq)
 
-    def places(self, files: pa.ChunkedArray, pos: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """The row in the transactions' table of those that hold events, -1 without one."""
-        found = np.full(len(pos), -1)
-        ledger = self.transactions
-        theirs = np.array(ledger["file"].to_pylist(), object)
-        starts, ends = (np.asarray(ledger[n]) for n in ("pos", "end_pos"))
-        names = np.array(files.to_pylist(), object)
-        for file in dict.fromkeys(names.tolist()):
-            own, rows = np.flatnonzero(names == file), np.flatnonzero(theirs == file)
-            order = rows[np.argsort(starts[rows], kind="stable")]
-            at = np.searchsorted(starts[order], pos[own], side="right") - 1
-            inside = (at >= 0) & (pos[own] < ends[order[np.maximum(at, 0)]])
-            found[own] = np.where(inside, order[np.maximum(at, 0)], -1)
-        return found
+    def boundaries_of(self, name: tuple[str, str]) -> list[Boundary]:
+        """Those of one table."""
+        return [boundary for boundary in self.boundaries if boundary.concerns(name)]
 
-    def order(self, files: pa.ChunkedArray) -> np.ndarray[Any, Any]:
-        """The number of each file among all."""
-        return np.array([self.numbers[name] for name in files.to_pylist()], np.int64)
+    @cached_property
+    def _begun(self) -> Numbering:
+        """Of the transactions alone."""
+        return Numbering.of(self.numbers, self.transactions)
+
+    @cached_property
+    def numbering(self) -> Numbering:
+        """What orders changes and boundaries."""
+        happened = self.boundaries
+        cuts = [(self.numbers[b.file], b.pos, -1 if b.inner is None else b.inner) for b in happened]
+        return replace(self._begun, cuts=cuts_of(cuts))

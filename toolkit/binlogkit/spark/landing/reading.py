@@ -6,8 +6,12 @@ pyarrow 26: its files are read by threads that call Python); here it names the f
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import attrgetter
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -17,8 +21,13 @@ import pyarrow.parquet as pq
 from binlogkit.errors import InputError, UsageError
 from binlogkit.rows.filters import parse_table_name
 from binlogkit.spark.carried import fit
-from binlogkit.spark.landing.shape import PARTITIONS, folder_of, own_fields
+from binlogkit.spark.landing.shape import BOUNDED, folder_of, own_fields
 from binlogkit.spark.landing.tables import needed, opened
+
+#: The columns of all tables that a state needs.
+_LEAN = frozenset(("_change_type", "_sequence", "_file", "_pos", "_inner", "_row", "_cells"))
+_ALIKE = ("_change_type", "_file")  # texts that many rows have in common
+_LARGEST = (1 << 63) - 1
 
 
 def landed(out: str | Path, table: str) -> pa.Table:
@@ -47,29 +56,97 @@ def folders(out: Path, name: tuple[str, str]) -> Iterator[Path]:
         generation += 1
 
 
-def read(folder: Path) -> pa.Table:
-    """The rows that count of one folder."""
+@dataclass(frozen=True, slots=True)
+class File:
+    """One Parquet file of a landed table: what partition it is of, and between which
+    ``_commit_version`` its rows are, (0, the largest) where nothing tells."""
+
+    path: str
+    partition: dict[str, Any]
+    first: int
+    last: int
+
+
+def files(folder: Path) -> tuple[pa.Schema, list[File]]:
+    """The schema of a folder's rows, and the files that count."""
     table = opened(folder)
     assert table is not None
-    schema = pa.schema(table.schema())
-    found = [schema.empty_table()]
+    found = []
     for action in pa.table(table.get_add_actions(flatten=False)).to_pylist():
-        rows = pq.read_table(folder / unquote(action["path"]), partitioning=None)
-        for name in PARTITIONS:
-            value = pa.scalar(action["partition"][name], schema.field(name).type)
-            rows = rows.append_column(name, pa.repeat(value, len(rows)))
-        lacking = [one.name for one in own_fields(schema) if one.name not in rows.column_names]
-        if lacking:
-            at = rows.column_names.index("_cells")
-            rows = rows.set_column(at, "_cells", _without(rows["_cells"], lacking))
-        columns = [
-            rows[one.name].cast(one.type)
-            if one.name in rows.column_names
-            else pa.nulls(len(rows), one.type)
-            for one in schema
-        ]
-        found.append(pa.table(columns, schema=schema))
-    return pa.concat_tables(found)
+        low, high = ((action.get(end) or {}).get(BOUNDED) for end in ("min", "max"))
+        bounds = (0, _LARGEST) if low is None or high is None else (low, high)
+        path = str(folder / unquote(action["path"]))
+        found.append(File(path, action.get("partition") or {}, *bounds))
+    return pa.schema(table.schema()), sorted(found, key=attrgetter("first", "last", "path"))
+
+
+def schema_of(folder: Path) -> pa.Schema:
+    """Of a folder's rows."""
+    table = opened(folder)
+    assert table is not None
+    return pa.schema(table.schema())
+
+
+def lean(schema: pa.Schema) -> pa.Schema:
+    """What a state needs of a folder's columns: not all that is told of each change."""
+    own = {one.name for one in own_fields(schema)}
+    return pa.schema([one for one in schema if one.name in own or one.name in _LEAN])
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """Changes from one place to before another: of ``_sequence``, and of ``_commit_version``."""
+
+    low: bytes
+    high: bytes
+    first: int
+    end: int
+
+    def may_hold(self, file: File) -> bool:
+        """Whether a file may have some."""
+        return file.first < self.end and file.last >= self.first
+
+    def rows(self, rows: pa.Table) -> pa.Array:
+        """Which rows these are."""
+        after = pc.greater_equal(rows["_sequence"], pa.scalar(self.low, pa.binary()))
+        return pc.and_(after, pc.less(rows["_sequence"], pa.scalar(self.high, pa.binary())))
+
+
+def read(folder: Path, within: Sequence[Within] | None = None, *, whole: bool = True) -> pa.Table:
+    """The rows that count of one folder; ``within``: those in any of these places alone; not
+    ``whole``: :func:`lean`."""
+    schema, found = files(folder)
+    schema = schema if whole else lean(schema)
+    rows = [schema.empty_table()]
+    for file in found:
+        if within is None:
+            rows.append(read_file(file, schema))
+        elif any(one.may_hold(file) for one in within):
+            own = read_file(file, schema)
+            rows.append(own.filter(reduce(pc.or_, (one.rows(own) for one in within))))
+    return pa.concat_tables(rows)
+
+
+def read_file(file: File, schema: pa.Schema) -> pa.Table:
+    """The rows of a file in the schema of its folder, or in some columns of that."""
+    names = {*pq.read_schema(file.path).names}.intersection(schema.names)
+    rows = pq.read_table(
+        file.path, columns=[*names], partitioning=None, read_dictionary=[*_ALIKE]
+    )  # fmt: skip
+    for name in file.partition.keys() & schema.names:
+        value = pa.scalar(file.partition[name], schema.field(name).type)
+        rows = rows.append_column(name, pa.repeat(value, len(rows)))
+    lacking = [one.name for one in own_fields(schema) if one.name not in rows.column_names]
+    if lacking:
+        at = rows.column_names.index("_cells")
+        rows = rows.set_column(at, "_cells", _without(rows["_cells"], lacking))
+    columns = [
+        rows[one.name].cast(one.type)
+        if one.name in rows.column_names
+        else pa.nulls(len(rows), one.type)
+        for one in schema
+    ]
+    return pa.table(columns, schema=schema)
 
 
 def _without(cells: pa.ChunkedArray, names: list[str]) -> pa.ChunkedArray:

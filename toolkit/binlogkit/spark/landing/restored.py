@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from binlogkit.analyses.point_in_time.boundary import Boundary
 from binlogkit.analyses.point_in_time.conversion import defined_field
@@ -17,25 +18,26 @@ from binlogkit.frames.fields.rows import PROVENANCE
 from binlogkit.frames.schema import OPS, CellState, batch_schema
 from binlogkit.frames.tables import united
 from binlogkit.rows.filters import written_table_name
-from binlogkit.spark.changelog import STATES
-from binlogkit.spark.landing.ledger import Ledger
+from binlogkit.spark.changelog import SEQUENCE_BYTES, STATES
+from binlogkit.spark.landing.masks import Masks
+from binlogkit.spark.landing.numbering import PLACES, Numbering, Places, places_of
 
 if TYPE_CHECKING:
     from binlogkit.rows.schema import TableDefinition
 
 Name = tuple[str, str]
 
+_ROWS = 1 << 16  # of a batch
 _STATES = {word: int(state) for state, word in STATES.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class Histories:
-    """Changes of some tables by their name, each batch with the columns that the table had then,
-    and what happened to any table; ``seq`` counts all of them in log order. ``unchecked``: of the
-    changes that were made with foreign_key_checks off."""
+    """Changes of some tables by their name, each batch with the columns that the table had then;
+    ``seq`` orders all of them. ``unchecked``: of those that were made with foreign_key_checks
+    off."""
 
     changes: Mapping[Name, list[pa.RecordBatch]]
-    boundaries: list[Boundary]
     unchecked: np.ndarray[Any, Any]
 
 
@@ -44,17 +46,25 @@ class Restored:
     empty batch each."""
 
     def __init__(
-        self, name: Name, rows: pa.Table, versions: list[pa.RecordBatch], ledger: Ledger
+        self,
+        name: Name,
+        rows: pa.Table,
+        versions: list[pa.RecordBatch],
+        numbering: Numbering,
+        masks: Masks,
     ) -> None:
-        self._name, self._rows, self._ledger = name, rows.combine_chunks(), ledger
+        self._name, self._numbering, self._masks = name, numbering, masks
+        order = pc.sort_indices(rows["_sequence"])
+        if not pc.all(pc.equal(order, pa.array(np.arange(len(order))))).as_py():
+            rows = rows.take(order)
+        self._rows = rows = rows.combine_chunks()
         self._versions = versions
-        keys = np.array([bytes(key)[:-1] for key in rows["_sequence"].to_pylist()], object)
-        second = np.append(False, keys[1:] == keys[:-1])[: len(keys)]
+        second = _same_change(rows["_sequence"])
         starts = np.flatnonzero(~second)
-        pairs = np.append(second[1:], False)[starts] if len(keys) else second
-        types = np.array(rows["_change_type"].to_pylist(), object)[starts]
+        pairs = np.append(second[1:], False)[starts] if len(second) else second
+        inserts = np.asarray(pc.equal(rows["_change_type"], "insert"))[starts]
         self._starts = starts
-        self._ops = np.where(pairs, 1, np.where(types == "insert", 0, 2))
+        self._ops = np.where(pairs, 1, np.where(inserts, 0, 2))
         self._before = np.where(self._ops == 0, -1, starts)
         self._after = np.where(self._ops == 2, -1, starts + pairs)
 
@@ -62,23 +72,23 @@ class Restored:
         return len(self._starts)
 
     @cached_property
-    def places(self) -> tuple[Any, ...]:
-        """By what changes are ordered: files, positions, numbers in a payload and of rows."""
+    def places(self) -> Places:
+        """By what changes are ordered."""
         starts = pa.array(self._starts)
-        return (
-            self._ledger.order(self._rows["_file"].take(starts)),
-            np.asarray(self._rows["_pos"].take(starts)),
-            np.asarray(self._rows["_inner"].take(starts).fill_null(-1)),
-            np.asarray(self._rows["_row"].take(starts)),
-        )
+        own = {name: self._rows[name].take(starts) for name in PLACES}
+        return places_of(own, self._numbering.files)
+
+    def left(self, chosen: np.ndarray[Any, Any]) -> pa.Table:
+        """The flat rows of changes, in their order: what each left, else what it deleted."""
+        after = self._after[chosen]
+        return self._rows.take(pa.array(np.where(after < 0, self._starts[chosen], after)))
 
     def united(self) -> pa.Schema:
         """The schema of all versions, without what is masked. SchemaError: their types have nothing
         in common."""
         schema = united(self._versions, written_table_name(*self._name)).schema
         fields = list(schema.field("before").type)
-        masks = self._ledger.masks
-        plain = [one for one in fields if not masks.masks_column(*self._name, one.name)]
+        plain = [one for one in fields if not self._masks.masks_column(*self._name, one.name)]
         return schema if len(plain) == len(fields) else batch_schema(plain, schema.metadata)
 
     def batches(
@@ -89,10 +99,10 @@ class Restored:
         edges = np.searchsorted(seqs[order], [b.seq for b in boundaries]).tolist()
         runs = zip([None, *boundaries], [0, *edges], [*edges, len(seqs)], strict=True)
         for boundary, start, stop in runs:
-            if start < stop:
-                chosen = order[start:stop]
-                known = None if boundary is None else self._defined(boundary.definition)
-                yield from self._in(seqs, known, chosen).combine_chunks().to_batches()
+            known = None if boundary is None else self._defined(boundary.definition)
+            for at in range(start, stop, _ROWS):
+                table = self._in(seqs, known, order[at : min(at + _ROWS, stop)])
+                yield from table.combine_chunks().to_batches()
 
     def _in(
         self, seqs: np.ndarray[Any, Any], known: pa.Schema | None, chosen: np.ndarray[Any, Any]
@@ -118,38 +128,38 @@ class Restored:
         schema: pa.Schema,
         chosen: np.ndarray[Any, Any] | None = None,
     ) -> pa.Table:
-        """The canonical changes, in their order; ``seqs``: the number of each; ``chosen``: which of
-        them."""
+        """The canonical changes, in their order, as far as their columns were read; ``seqs``: the
+        number of each; ``chosen``: which of them."""
         chosen = np.argsort(seqs) if chosen is None else chosen
         starts = pa.array(self._starts[chosen])
-        files = self._rows["_file"].take(starts)
-        pos = np.asarray(self._rows["_pos"].take(starts))
-        places = self._ledger.places(files, pos)
-        own = self._ledger.transactions.take(pa.array(places, mask=places < 0))
+        known = self._numbering
+        at = known.transactions(*(part[chosen] for part in self.places[:2]))
+        commits = np.append(known.commits, -1)[at]
         db, table = (pa.array([name] * len(starts), pa.string()) for name in self._name)
         columns: dict[str, Any] = {
             "seq": pa.array(seqs[chosen]),
-            "tx": own["tx"],
-            "commit_timestamp": own["commit_timestamp"],
+            "tx": pa.array(np.append(known.tx, -1)[at], mask=at < 0),
+            "commit_timestamp": pa.array(commits, mask=commits < 0),
             "op": pa.array(OPS).take(pa.array(self._ops[chosen])),
             "db": db,
             "table": table,
         }
         for field in PROVENANCE:
-            if field.name not in columns:
-                columns[field.name] = self._rows[f"_{field.name}"].take(starts)
+            own = f"_{field.name}"
+            if field.name not in columns and own in self._rows.column_names:
+                columns[field.name] = self._rows[own].take(starts)
         raw: list[list[dict[str, Any]]] = [[] for _ in chosen]
         for number, (image, rows) in enumerate((("before", self._before), ("after", self._after))):
             columns[image] = self._image(rows[chosen], schema)
             columns[f"{image}_state"] = self._states(rows[chosen], columns[image], number, raw)
         columns["raw"] = pa.array([cells or None for cells in raw], schema.field("raw").type)
-        return pa.table([_cast(columns[f.name], f.type) for f in schema], schema=schema)
+        there = pa.schema([f for f in schema if f.name in columns], schema.metadata)
+        return pa.table([_cast(columns[f.name], f.type) for f in there], schema=there)
 
     def _image(self, places: np.ndarray[Any, Any], schema: pa.Schema) -> pa.StructArray:
-        fields = list(schema.field("before").type)
-        indices, gone = pa.array(places, mask=places < 0), places < 0
+        fields, gone = list(schema.field("before").type), places < 0
         children = [
-            _cast(self._rows[one.name].take(indices), one.type)
+            _cast(_taken(self._rows[one.name], places), one.type)
             if one.name in self._rows.column_names
             else pa.nulls(len(places), one.type)
             for one in fields
@@ -181,6 +191,29 @@ class Restored:
                     raw[at].append({"image": number, "column": i, **told})
             lists[at] = states
         return pa.array(lists, pa.list_(pa.uint8()))
+
+
+def _taken(column: pa.ChunkedArray, places: np.ndarray[Any, Any]) -> pa.ChunkedArray:
+    """The values at places, NULL at -1."""
+    gone, size = places < 0, len(places)
+    if gone.all():
+        return pa.chunked_array([pa.nulls(size, column.type)])
+    if not gone.any() and places[-1] - places[0] == size - 1 and (np.diff(places) == 1).all():
+        return column.slice(int(places[0]), size)
+    return column.take(pa.array(places, mask=gone))
+
+
+def _same_change(sequence: pa.ChunkedArray) -> np.ndarray[Any, Any]:
+    """Which rows are the second image of the change before: their sequences, in order, differ in
+    the last byte alone."""
+    size = len(sequence)
+    if not size:
+        return np.zeros(0, bool)
+    fixed = pa.concat_arrays(sequence.chunks).cast(pa.binary(SEQUENCE_BYTES))
+    data = np.frombuffer(fixed.buffers()[1], np.uint8)[: (fixed.offset + size) * SEQUENCE_BYTES]
+    whole = data.reshape(-1, SEQUENCE_BYTES)[fixed.offset :, :-1]
+    keys = np.ascontiguousarray(whole).view(np.dtype((np.void, SEQUENCE_BYTES - 1))).ravel()
+    return np.append(False, keys[1:] == keys[:-1])
 
 
 def _cast(column: Any, kind: pa.DataType) -> Any:

@@ -6,24 +6,23 @@ follows from the ledger beside it. The logs are not needed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from binlogkit.analyses.point_in_time.boundary import Boundary
+from binlogkit.analyses.point_in_time.codes import Flags, Integers
 from binlogkit.errors import InputError, SchemaError, UsageError
 from binlogkit.frames.layouts import empty_batch
 from binlogkit.rows.filters import parse_table_name, written_table_name
 from binlogkit.spark.landing.ledger import Ledger
-from binlogkit.spark.landing.reading import folders, read
+from binlogkit.spark.landing.reading import folders, read, schema_of
 from binlogkit.spark.landing.restored import Histories, Restored
 from binlogkit.spark.landing.shape import Generations, landed_schema, types_of
-from binlogkit.spark.landing.states import state_of
+from binlogkit.spark.landing.states import among, state_of, table_state
 
 if TYPE_CHECKING:
     from binlogkit.log.table_state import TableState
@@ -38,22 +37,22 @@ class Landing:
     table's :meth:`state`."""
 
     def __init__(self, out: str | Path) -> None:
-        self._out = Path(out)
-        self._ledger = Ledger(self._out)
+        self.out = Path(out)
+        self.ledger = Ledger(self.out)
 
     def transactions(self) -> pa.Table:
         """The transactions of all logs of the ledger, as ``log.transactions()`` has them."""
-        return self._ledger.transactions
+        return self.ledger.transactions
 
     def tables(self) -> list[str]:
         """The tables that have landed, ``db.table``."""
-        names = [n for n in self._ledger.joined.schemas if any(True for _ in folders(self._out, n))]
+        names = [n for n in self.ledger.joined.schemas if any(True for _ in folders(self.out, n))]
         return sorted(written_table_name(*name) for name in names)
 
     def changes(self, table: str) -> pa.Table:
         """The committed changes of a table as ``log.changes(table)`` has them, in log order.
 
-        ``seq`` counts them; columns that are masked are left out. SchemaError: versions of the
+        ``seq`` orders them; columns that are masked are left out. SchemaError: versions of the
         table have no columns in common;
         UsageError, InputError: as of :func:`binlogkit.spark.landing.landed`.
         """
@@ -61,7 +60,7 @@ class Landing:
         if name.db is None:
             raise UsageError(f"{table} names no database: db.table")
         own = name.db, name.table
-        (one, seqs), *more = self._ordered([own])[0][own]
+        (one, seqs), *more = self.ordered([own], whole=True)[own]
         if more:
             raise SchemaError(f"versions of {table} have types that have nothing in common")
         return one.table(seqs, one.united())
@@ -72,56 +71,71 @@ class Landing:
         Errors: those of :meth:`changes`; InputError: logs that the ledger knows have not landed,
         or there is no such file.
         """
-        return state_of(self._ledger, self.histories, self.tables(), table, at)
+        return table_state(state_of(self.ledger, self._taken, self.tables(), table, at))
 
-    def histories(self, names: Iterable[Name]) -> Histories:
-        """Tables as they changed. Errors: those of :meth:`changes`."""
-        rows, boundaries = self._ordered(names)
-        off = [np.zeros(0, np.int64)]
+    def _taken(
+        self, names: Iterable[Name], _: object
+    ) -> tuple[list[pa.RecordBatch], Callable[[Integers], Flags]]:
+        return self.taken(self.ordered(names))
+
+    def taken(
+        self, rows: Mapping[Name, list[_Ordered]]
+    ) -> tuple[list[pa.RecordBatch], Callable[[Integers], Flags]]:
+        """What a replay takes of rows that were read (:meth:`ordered`)."""
+        found = self._histories(rows)
+        batches = [batch for own in found.changes.values() for batch in own]
+        return batches, partial(among, found.unchecked)
+
+    def histories(self, names: Iterable[Name], *, whole: bool = False) -> Histories:
+        """Tables as they changed; ``whole``: with all that is told of each change, else what a
+        state needs. Errors: those of :meth:`changes`."""
+        return self._histories(self.ordered(names, whole=whole))
+
+    def _histories(self, rows: Mapping[Name, list[_Ordered]]) -> Histories:
+        boundaries = self.ledger.boundaries
+        off, unchecked = [np.zeros(0, np.int64)], self.ledger.unchecked
         changes = {}
         for name, several in rows.items():
             own = [b for b in boundaries if b.concerns(name)]
             found = []
             for one, seqs in several:
-                events = zip(*(part.tolist() for part in one.places[:3]), strict=True)
-                off.append(seqs[[event in self._ledger.unchecked for event in events]])
+                if unchecked:
+                    events = zip(*(part.tolist() for part in one.places[:3]), strict=True)
+                    off.append(seqs[[event in unchecked for event in events]])
                 found += [batch for batch in one.batches(seqs, own) if batch.num_rows]
             changes[name] = sorted(found, key=lambda batch: int(batch["seq"][0].as_py()))
-        return Histories(changes, boundaries, np.concatenate(off))
+        return Histories(changes, np.concatenate(off))
 
-    def _ordered(self, names: Iterable[Name]) -> tuple[dict[Name, list[_Ordered]], list[Boundary]]:
-        """The rows of tables and the boundaries of all, with numbers in one order."""
-        restored = {name: self._restored(name) for name in names}
-        own = self._ledger.boundaries
-        inners = [-1 if b.inner is None else b.inner for b in own]
-        files = np.array([self._ledger.numbers[b.file] for b in own], np.int64)
-        places = [one.places for several in restored.values() for one in several]
-        places.append((files, [b.pos for b in own], inners, np.full(len(own), -1)))
-        file, pos, inner, row = (np.concatenate(part) for part in zip(*places, strict=True))
-        order = np.lexsort([row, inner, pos, file])
-        ranks = np.empty(len(order), np.int64)
-        ranks[order] = np.arange(len(order))
-        rows: dict[Name, list[_Ordered]] = {}
-        at = 0
-        for name, several in restored.items():
-            for one in several:
-                rows.setdefault(name, []).append((one, ranks[at : at + len(one)]))
-                at += len(one)
-        boundaries = [replace(b, seq=int(seq)) for b, seq in zip(own, ranks[at:], strict=True)]
-        return rows, sorted(boundaries, key=lambda b: b.seq)
+    def ordered(self, names: Iterable[Name], *, whole: bool = False) -> dict[Name, list[_Ordered]]:
+        """The rows of tables with numbers in one order, which is that of boundaries, too;
+        ``whole``: all of their columns."""
+        restored = {name: self._restored(name, whole=whole) for name in names}
+        every = [one for several in restored.values() for one in several]
+        if not every:
+            return {}
+        file, pos, inner, row = zip(*(one.places for one in every), strict=True)
+        joined = (np.concatenate(file), np.concatenate(pos), np.concatenate(inner))
+        numbers = self.ledger.numbering.numbers((*joined, np.concatenate(row)))
+        ends = np.cumsum([len(one) for one in every])[:-1]
+        own = iter(np.split(numbers, ends))
+        return {name: [(one, next(own)) for one in several] for name, several in restored.items()}
 
-    def _restored(self, name: Name) -> list[Restored]:
+    def _restored(self, name: Name, *, whole: bool) -> list[Restored]:
         """The rows of each folder of a table."""
-        table, found = written_table_name(*name), list(folders(self._out, name))
-        if not found:
-            raise InputError(str(self._out), f"{table} has not landed there")
-        rows = [read(folder) for folder in found]
-        generations = Generations({name: [types_of(one.schema) for one in rows]})
-        versions: list[list[pa.RecordBatch]] = [[] for _ in rows]
-        for version in self._ledger.joined.schemas[name]:
-            i = generations.place(name, types_of(landed_schema(version, self._ledger.masks)))
-            versions[i].append(empty_batch(version))
         return [
-            Restored(name, one.take(pc.sort_indices(one["_sequence"])), own, self._ledger)
-            for one, own in zip(rows, versions, strict=True)
+            Restored(name, read(folder, whole=whole), own, self.ledger.numbering, self.ledger.masks)
+            for folder, own in self.folders(name)
         ]
+
+    def folders(self, name: Name) -> list[tuple[Path, list[pa.RecordBatch]]]:
+        """The folders of a table, and the versions that are there, an empty batch each."""
+        found = list(folders(self.out, name))
+        if not found:
+            table = written_table_name(*name)
+            raise InputError(str(self.out), f"{table} has not landed there")
+        generations = Generations({name: [types_of(schema_of(folder)) for folder in found]})
+        versions: list[list[pa.RecordBatch]] = [[] for _ in found]
+        for version in self.ledger.joined.schemas[name]:
+            i = generations.place(name, types_of(landed_schema(version, self.ledger.masks)))
+            versions[i].append(empty_batch(version))
+        return list(zip(found, versions, strict=True))

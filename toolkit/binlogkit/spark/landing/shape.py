@@ -24,6 +24,8 @@ from binlogkit.spark.landing.masks import Masks
 
 #: By which landed tables are partitioned: the day of the commit, and whose log.
 PARTITIONS = ("_day", "_source")
+#: Its smallest and largest values are kept for those who choose files by them.
+BOUNDED = "_commit_version"
 _OWN = tuple(field.name for field in CHANGELOG)
 Name: TypeAlias = tuple[str, str]
 #: By the name of each column its type, as text.
@@ -58,6 +60,13 @@ def table_schema(fields: Iterable[pa.Field]) -> pa.Schema:
     """The whole schema of a landed table with these columns of its own."""
     own = carried_schema(arrow_schema(CHANGELOG))
     return pa.schema([*map(_landed, own), pa.field("_day", pa.date32()), *fields])
+
+
+def current_schema(fields: Iterable[pa.Field]) -> pa.Schema:
+    """The columns of a current-state table whose rows have these fields."""
+    own = carried_schema(arrow_schema(CHANGELOG))
+    stored = [_landed(one) for one in own if one.name not in ("_change_type", "_query")]
+    return pa.schema([*stored, *map(_landed, carried_schema(pa.schema(list(fields))))])
 
 
 def own_fields(schema: pa.Schema) -> list[pa.Field]:
@@ -98,6 +107,11 @@ def folder_of(name: Name, generation: int = 0) -> str:
     ``a@0020b``); that of another generation ends with its number."""
     ending = f"-{generation + 1}" if generation else ""
     return f"tables/{_file_name(name[0])}/{_file_name(name[1])}{ending}"
+
+
+def current_folder(name: Name) -> str:
+    """The folder of a current-state table."""
+    return f"current/{_file_name(name[0])}/{_file_name(name[1])}"
 
 
 def _file_name(text: str) -> str:

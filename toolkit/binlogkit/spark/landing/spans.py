@@ -7,25 +7,20 @@ and whatever it is called.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from functools import cached_property
+from pathlib import PurePath
 
-import numpy as np
 import pyarrow as pa
 
 from binlogkit.errors import InputError
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.log.index import Joined, Part
-from binlogkit.log.index.joined import Position
+from binlogkit.log.index.extent import mark_of
 from binlogkit.rows.gtid_ledger import GtidLedger
-from binlogkit.rows.transactions import Outcome
-from binlogkit.spark.commits import Deciding
-from binlogkit.spark.outcomes import Outcomes
 from binlogkit.spark.plan import Split
-
-_MARKED = ("pos", "end_pos", "timestamp", "end_timestamp", "server_id", "xid", "events", "size")
+from binlogkit.spark.ranges import Ranges
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +29,8 @@ class Span:
 
     ``file``: the log's name; ``source``: of the server's logs; ``server_id``, ``begun``: of its
     first event; ``stop``: the position behind the last; ``mark``: of all up to ``end``, by which
-    the log is known; ``gtids``: of those whose changes land; ``batch``: which one it is in.
+    the log is known; ``gtids``: of those whose changes land, with XA transactions that they commit
+    and other logs prepared; ``batch``: which one it is in.
     """
 
     batch: int
@@ -47,23 +43,6 @@ class Span:
     stop: int
     mark: str
     gtids: str
-
-
-def mark_of(part: Part, end: int) -> str:
-    """What tells a log from all others that are alike: a hash of its first transactions."""
-    found = hashlib.sha256()
-    table = part.ledger["transactions"].slice(0, end)
-    for name in _MARKED:
-        found.update(np.asarray(table[name].fill_null(0)).astype("<u8").tobytes())
-    return found.hexdigest()
-
-
-def ended(part: Part) -> int:
-    """How many transactions of a part have ended: all, or all but the last."""
-    table = part.ledger["transactions"]
-    count = table.num_rows
-    cut = count > 0 and table["outcome"][-1].as_py() == Outcome.CUT
-    return int(count - cut)
 
 
 class Landed:
@@ -81,7 +60,20 @@ class Landed:
         """The spans of a log."""
         assert part.head is not None
         alike = self._alike.get((part.head.server_id, part.head.begun), [])
-        return [span for span in alike if is_of(part, span)]
+        whole = next((span for span in alike if _is_whole(part, span)), None)
+        found = _before(whole, alike) if whole is not None else None
+        return [span for span in alike if is_of(part, span)] if found is None else found
+
+    def longer(self, part: Part) -> bool:
+        """Whether a log had more transactions when it landed, without GTIDs to tell them by."""
+        assert part.head is not None
+        count, name = part.extent.ended, PurePath(part.names[-1]).name
+        alike = self._alike.get((part.head.server_id, part.head.begun), [])
+        return (
+            any(span.end > count and PurePath(span.file).name == name for span in alike)
+            and not part.extent.plain
+            and part.ledger["transactions"]["gtid"].null_count > 0
+        )
 
     def gtids_besides(self, own: Iterable[Span]) -> GtidSet:
         """The GTIDs that have landed, but for those of some spans."""
@@ -96,65 +88,101 @@ def is_of(part: Part, span: Span) -> bool:
     head = part.head
     if head is None or (span.server_id, span.begun) != (head.server_id, head.begun):
         return False
-    known: bool = span.end <= part.ledger["transactions"].num_rows
-    return known and mark_of(part, span.end) == span.mark
+    if span.end >= part.extent.ended:
+        return _is_whole(part, span)
+    return mark_of(part.ledger["transactions"], span.end) == span.mark
 
 
-class Spans:
-    """Logs, joined, and which of their transactions land.
+def _is_whole(part: Part, span: Span) -> bool:
+    """Whether a span ends where a log of its head does."""
+    return (span.end, span.mark) == (part.extent.ended, part.extent.mark)
 
-    ``parts``: of all logs, from ``present`` on those that can be read; ``names``: what opens them.
-    """
+
+def _before(span: Span, alike: Iterable[Span]) -> list[Span] | None:
+    """A span with those before it in its log; None where several may be the one before."""
+    found = [span]
+    while found[-1].first:
+        before = [other for other in alike if other.end == found[-1].first]
+        if len(before) != 1:
+            return None
+        found += before
+    return found
+
+
+class Spans(Ranges):
+    """Logs, joined, and which of their transactions land; ``names``: what opens those of them that
+    are there."""
 
     def __init__(
-        self, parts: Sequence[Part], joined: Joined, landed: Landed, names: Mapping[str, str],
-        present: int = 0,
-    ) -> None:  # fmt: skip
-        self._parts, self._joined, self._landed = parts, joined, landed
-        self._names, self._present = names, present
-        self._outcomes = Outcomes(parts, joined)
+        self, parts: Sequence[Part], joined: Joined, landed: Landed, names: Mapping[str, str]
+    ) -> None:
+        super().__init__(parts, joined, names)
+        self._landed = landed
         self._by_head: dict[tuple[int, int], list[int]] = {}
-        for i in range(present, len(parts)):
-            head = parts[i].head
-            if head is not None:
-                self._by_head.setdefault((head.server_id, head.begun), []).append(i)
-        self._positions: dict[int, list[Position]] = {}
-        for position in joined.positions:
-            self._positions.setdefault(position.part, []).append(position)
+        for i, part in enumerate(parts):
+            if part.head is not None and self._is_there(i):
+                self._by_head.setdefault((part.head.server_id, part.head.begun), []).append(i)
 
     def fresh(self) -> Iterator[Span]:
         """What has ended in the logs and has not landed, a span for each log, in no batch yet."""
-        for i in range(self._present, len(self._parts)):
-            part = self._parts[i]
-            if part.head is None or part.unreadable is not None:
+        for i, part in enumerate(self._parts):
+            if part.head is None or part.unreadable is not None or not self._is_there(i):
                 continue
             own = self._landed.of(part)
-            first, end = max((span.end for span in own), default=0), ended(part)
+            if not own and self._landed.longer(part):
+                raise InputError(
+                    part.names[-1],
+                    "had more transactions when it landed, and no GTIDs to know them by: what is "
+                    "left of it is not landed again (name the whole log, or leave it out)",
+                )
+            first, end = max((span.end for span in own), default=0), part.extent.ended
             if first < end:
                 yield self._span(i, first, end)
 
     def _span(self, i: int, first: int, end: int) -> Span:
         part, head = self._parts[i], self._parts[i].head
         assert head is not None
-        table = part.ledger["transactions"]
-        base = self._base(i)
-        numbers = range(base + first, base + end)
-        left = self._outcomes.left(i, base, numbers)
-        landing = [n - base for n in numbers if n not in left]
-        gtids = GtidSet.of(
-            g for g in table["gtid"].take(pa.array(landing, pa.int64())).to_pylist() if g
-        )
-        seen = self._seen(i)
+        gtids = GtidLedger(self._landing(i, first))
+        gtids.add_set(GtidSet.of(self._decided_by(i, first, end)))
+        found, seen = gtids.to_set(), self._seen(i)
         return Span(
             0, part.names[-1], self._positions[i][0].source, head.server_id, head.begun, first, end,
-            table["end_pos"][end - 1].as_py(), mark_of(part, end),
-            str(gtids if seen is None else gtids.subtract(seen)),
+            part.extent.end, part.extent.mark,
+            str(found if seen is None else found.subtract(seen)),
         )  # fmt: skip
 
-    def _base(self, i: int) -> int:
-        """The number of a part's first transaction."""
-        first = self._positions[i][0]
-        return first.transactions - first.segment.transactions
+    def _landing(self, i: int, first: int) -> GtidSet:
+        """The GTIDs of the transactions of a part that land, from one on to the last that ended."""
+        part, base = self._parts[i], self._base(i)
+        if part.extent.plain and not first:
+            return part.gtids
+        numbers = range(base + first, base + part.extent.ended)
+        left = self._outcomes.left(i, base, numbers)
+        landing = [n - base for n in numbers if n not in left]
+        told = part.ledger["transactions"]["gtid"].take(pa.array(landing, pa.int64()))
+        return GtidSet.of(filter(None, told.to_pylist()))
+
+    def _decided_by(self, i: int, first: int, end: int) -> list[str]:
+        """The GTIDs of XA transactions of any log that some transactions of a part commit, if they
+        have not landed."""
+        here = [gtid for number, gtid in self._decided.get(i, ()) if first <= number < end]
+        landed = self._landed.gtids_besides(()) if here else GtidSet()
+        return [gtid for gtid in here if gtid not in landed]
+
+    @cached_property
+    def _decided(self) -> dict[int, list[tuple[int, str]]]:
+        """By part: its transactions that commit XA transactions, and the GTIDs of those."""
+        found: dict[int, list[tuple[int, str]]] = {}
+        for i in self._positions:
+            part, base = self._parts[i], self._base(i)
+            if part.head is None or part.extent.plain:  # none prepared before it was committed
+                continue
+            numbers = range(base, base + part.transactions)
+            for number, one in self._outcomes.moved(i, base, numbers).items():
+                gtid = part.ledger["transactions"]["gtid"][number - base].as_py()
+                if gtid is not None:
+                    found.setdefault(one.part, []).append((one.number, gtid))
+        return found
 
     def _seen(self, i: int) -> GtidSet | None:
         """The GTIDs of a log that come from others."""
@@ -174,77 +202,26 @@ class Spans:
                 if error.offset < span.stop:
                     raise error
 
-    def missing(self, batch: Sequence[Span]) -> Iterator[str]:
-        """XA transactions that a batch commits and whose logs are gone, by GTID or id."""
-        ranges = {self._part_of(span): (span.first, span.end) for span in batch}
-        for i in range(self._present):
-            base = self._base(i)
-            numbers = range(base, base + self._parts[i].transactions)
-            for number, one in self._outcomes.moved(i, base, numbers).items():
-                if one.part in ranges and one.number in range(*ranges[one.part]):
-                    table = self._parts[i].ledger["transactions"].slice(number - base, 1)
-                    row = table.select(["gtid", "xa"]).to_pylist()[0]
-                    yield row["gtid"] or row["xa"]
-
     # ---- splits -------------------------------------------------------------------------------
 
     def splits(self, batch: Sequence[Span]) -> Iterator[Split]:
         """What reads the spans of a batch. InputError: their logs are not there any more."""
-        ranges = {self._part_of(span): (span.first, span.end) for span in batch}
-        for i in range(self._present, len(self._parts)):
-            if i in self._positions and self._parts[i].head is not None:
-                yield from self._splits_of(i, ranges)
+        return self.changelog(self._ranges(batch))
+
+    def left_out(self, batch: Sequence[Span]) -> Iterator[str]:
+        """XA transactions that a batch commits and whose logs are gone, by GTID or id."""
+        return self.missing(self._ranges(batch))
+
+    def _ranges(self, batch: Sequence[Span]) -> dict[int, tuple[int, int]]:
+        return {self._part_of(span): (span.first, span.end) for span in batch}
 
     def _part_of(self, span: Span) -> int:
-        for i in self._by_head.get((span.server_id, span.begun), ()):
-            if is_of(self._parts[i], span):
-                return i
+        alike = self._by_head.get((span.server_id, span.begun), ())
+        for same in (_is_whole, is_of):  # the first needs no ledger
+            for i in alike:
+                if same(self._parts[i], span):
+                    return i
         raise InputError(
             span.file,
             "is not among the logs, and an earlier landing has begun with it: name it, too",
         )
-
-    def _splits_of(self, i: int, ranges: Mapping[int, tuple[int, int]]) -> Iterator[Split]:
-        part, base, seen = self._parts[i], self._base(i), self._seen(i)
-        end = base + part.transactions
-        positions = self._positions[i] if seen is None else self._positions[i][:1]
-        first, stop = (base + n for n in ranges.get(i, (0, 0)))
-        for position, following in zip_longest(positions, positions[1:]):
-            numbers = range(
-                position.transactions, end if following is None else following.transactions
-            )
-            deciding = self._deciding(i, base, numbers, range(first, stop), ranges)
-            if deciding is not None:
-                ends = self._stop(i, ranges) if following is None else following.segment.pos
-                yield Split(
-                    part.names, False, False, position.events, position.transactions,
-                    position.known, position.segment.pos, ends,
-                    tuple(self._names[name] for name in part.names), position.source, seen,
-                    deciding=deciding,
-                )  # fmt: skip
-
-    def _stop(self, i: int, ranges: Mapping[int, tuple[int, int]]) -> int | None:
-        """Where a log's last split ends: behind what lands, should damage stand there."""
-        part = self._parts[i]
-        if len(part.names) > 1 or i not in ranges:
-            return part.stop
-        end = int(part.ledger["transactions"]["end_pos"][ranges[i][1] - 1].as_py())
-        return end if part.damages or part.stop is None else min(end, part.stop)
-
-    def _deciding(
-        self, i: int, base: int, numbers: range, span: range, ranges: Mapping[int, tuple[int, int]]
-    ) -> Deciding | None:
-        """What a split is told, None where nothing of it lands."""
-        head = self._parts[i].head
-        own = range(max(span.start, numbers.start), min(span.stop, numbers.stop))
-        decided = self._outcomes.moved(i, base, numbers)
-        now = {
-            number: one.commit
-            for number, one in decided.items()
-            if one.part in ranges and one.number in range(*ranges[one.part])
-        }
-        if not now and not len(own):
-            return None
-        left = self._outcomes.left(i, base, own) | decided.keys()
-        bounds = (own.start, own.stop) if len(own) else (0, 0)
-        return Deciding(head.begun if head else 0, left - now.keys(), now, *bounds)

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow.compute as pc
 
-from binlogkit.analyses.point_in_time import AtPosition, lineage, replay
+from binlogkit.analyses.point_in_time import AtPosition, State, lineage, replay
 from binlogkit.analyses.point_in_time.boundary import parents
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
 from binlogkit.analyses.point_in_time.findings import Findings
-from binlogkit.analyses.point_in_time.until import Counting
+from binlogkit.analyses.point_in_time.until import Counting, Until
 from binlogkit.errors import InputError, SchemaError, UsageError
 from binlogkit.log.doubts import doubt, of_gaps, with_more
 from binlogkit.log.gaps import Reach
 from binlogkit.log.history import TableFacts
+from binlogkit.log.reached import reached
 from binlogkit.log.state import transactional_of
 from binlogkit.log.table_state import TableState
 from binlogkit.rows.filters import parse_table_name, written_table_name
@@ -25,23 +27,54 @@ from binlogkit.rows.resolve import key_of
 from binlogkit.sources.log_format import CASCADES_LOGGED, version_tuple
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from binlogkit.analyses.point_in_time.boundary import Boundary
+    from binlogkit.events.gtid_set import GtidSet
     from binlogkit.spark.landing.ledger import Ledger
-    from binlogkit.spark.landing.restored import Histories
 
 Name = tuple[str, str]
 _ASSUMED = "All that the logs hold of the table has landed, under the same names."
 
 
+#: The changes of tables, and which of them, by ``seq``, were made with foreign_key_checks off.
+Changes = Callable[[Sequence[Name], Until | None], tuple[Any, Callable[[Integers], Flags]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A state, and what a :class:`TableState` says of it beside its rows."""
+
+    table: Name
+    state: State[Any]
+    findings: pa.Table
+    facts: TableFacts
+    determined: bool
+    assumes: tuple[str, ...]
+    reach: Reach
+    position: tuple[str, int] | None
+    gtids: GtidSet | None
+
+
+def table_state(answer: Answer) -> TableState:
+    """The state whose rows are on this machine."""
+    rows, known = answer.state.rows, answer.determined
+    return TableState(
+        answer.table, rows, answer.findings, answer.facts.columns, answer.facts.key, known,
+        answer.assumes, rows.num_rows if known else 0, answer.reach, answer.position, answer.gtids,
+        definition=answer.state.definition,
+    )  # fmt: skip
+
+
 def state_of(
     ledger: Ledger,
-    histories_of: Callable[[Iterable[Name]], Histories],
+    changes_of: Changes,
     tables: Sequence[str],
     table: str,
     at: tuple[str, int] | None,
-) -> TableState:
-    """See :meth:`Landing.state`; ``tables``: those that have landed; ``histories_of``: some of
-    them."""
+) -> Answer:
+    """See :meth:`Landing.state`; ``tables``: those that have landed; ``changes_of``: some of them,
+    up to a point at least."""
     parsed = parse_table_name(table)
     if parsed.db is None:
         raise UsageError(f"{table} names no database: db.table")
@@ -55,7 +88,7 @@ def state_of(
     before = [b for b in ledger.boundaries if reach.counts(b.tx) and reach.holds(b.file, b.pos)]
     names = lineage(before, name)
     there = set(tables)
-    facts = _facts(ledger, name, before)
+    facts = facts_of_table(ledger, name, before)
     if any(ledger.masks.masks_column(*name, column) for column in facts.key):
         raise SchemaError(f"{table}: its key is masked, so that its rows cannot be told apart")
     version = max(version_tuple(file.server_version or "") for file in ledger.file_facts)
@@ -65,10 +98,10 @@ def state_of(
     family = {stored[parent] for parent in above if parent in stored}
     whole = all(written_table_name(*one) in there for one in family)
     taken = dict.fromkeys([*names, *(family if whole else ())])
-    histories = histories_of(n for n in taken if written_table_name(*n) in there)
+    changes, unchecked = changes_of([n for n in taken if written_table_name(*n) in there], until)
     state = replay(
-        [batch for own in histories.changes.values() for batch in own],
-        histories.boundaries,
+        changes,
+        ledger.boundaries,
         key=facts.key,
         transactions=transactions,
         table=name,
@@ -77,7 +110,7 @@ def state_of(
         transactional=transactional_of(facts.engine),
         cascades=facts.parents,
         cascades_logged=logged,
-        unchecked=partial(_among, histories.unchecked) if whole else None,
+        unchecked=unchecked if whole else None,
     )
     told = [".".join(one) for one in names]
     gaps = [
@@ -89,14 +122,16 @@ def state_of(
     if written_table_name(*name) not in there and not any(b.concerns(name) for b in before):
         doubts.append(doubt("unknown_table", "Nothing that has landed names this table."))
     determined = state.determined and not doubts
-    return TableState(
-        name, state.rows, with_more(state.findings, doubts), facts.columns, facts.key, determined,
-        (_ASSUMED,), state.rows.num_rows if determined else 0, reach,
-        definition=state.definition,
-    )  # fmt: skip
+    findings = with_more(state.findings, doubts)
+    ended = ledger.transactions.filter(pc.is_valid(ledger.transactions["end_file"]))
+    ends = dict(zip(*(ended[c].to_pylist() for c in ("end_file", "end_pos")), strict=True))
+    place = None if until is None else (until.file, until.pos)
+    found = reached(ledger, place, ends, transactions, reach.counted)
+    return Answer(name, state, findings, facts, determined, (_ASSUMED,), reach, *found)
 
 
-def _among(unchecked: Integers, seqs: Integers) -> Flags:
+def among(unchecked: Integers, seqs: Integers) -> Flags:
+    """Which of the changes with these numbers are among others."""
     return np.isin(seqs, unchecked)
 
 
@@ -109,7 +144,7 @@ def _named(files: list[str], file: str) -> str:
     return found[0]
 
 
-def _facts(ledger: Ledger, name: Name, boundaries: list[Boundary]) -> TableFacts:
+def facts_of_table(ledger: Ledger, name: Name, boundaries: list[Boundary]) -> TableFacts:
     """The table's columns and key at the end of some boundaries."""
     told = None
     for boundary in boundaries:

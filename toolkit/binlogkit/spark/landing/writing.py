@@ -25,6 +25,7 @@ from binlogkit.spark.changelog import changelog
 from binlogkit.spark.commits import Commits, Deciding
 from binlogkit.spark.landing.masks import Masks
 from binlogkit.spark.landing.shape import (
+    BOUNDED,
     PARTITIONS,
     Generations,
     folder_of,
@@ -39,8 +40,6 @@ from binlogkit.spark.plan import Scan, Split
 FILE_BYTES = 256 << 20
 _GROUP_BYTES = 32 << 20  # of a row group in memory
 _OPEN_FILES = 64
-#: Its smallest and largest values are kept for those who choose files by them.
-_BOUNDED = "_commit_version"
 _NO_SOURCE = "__HIVE_DEFAULT_PARTITION__"
 
 
@@ -211,7 +210,7 @@ class _File:
         except OSError as exc:
             raise WriteError(str(self._file), reason_of(exc)) from exc
         self._rows += len(table)
-        bounds = pc.min_max(table[_BOUNDED]).as_py()
+        bounds = pc.min_max(table[BOUNDED]).as_py()
         self._bounds += [bounds["min"], bounds["max"]]
 
     def close(self) -> Written:
@@ -233,8 +232,8 @@ class _File:
     def _stats(self) -> dict[str, Any]:
         return {
             "numRecords": self._rows,
-            "minValues": {_BOUNDED: min(self._bounds)},
-            "maxValues": {_BOUNDED: max(self._bounds)},
+            "minValues": {BOUNDED: min(self._bounds)},
+            "maxValues": {BOUNDED: max(self._bounds)},
         }
 
     def drop(self) -> None:

@@ -1,0 +1,105 @@
+"""``conform --against golden``: the lines beside a log are the judge; no mysqlbinlog is needed."""
+
+from __future__ import annotations
+
+import json
+import lzma
+import shutil
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from binlogkit.cli import run
+
+CASE = Path(__file__).parents[1] / "_data" / "8.0-row-full" / "crash"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(CASE, tmp_path / "case"))
+
+
+def _rows(folder: Path) -> list[dict[str, object]]:
+    with lzma.open(folder / "rows.jsonl.xz") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def _decoded(folder: Path, rows: list[dict[str, object]]) -> Path:
+    path = folder.parent / "decoded.jsonl"
+    kept = [{k: v for k, v in row.items() if k not in ("raw", "integers")} for row in rows]
+    path.write_text("".join(json.dumps(row) + "\n" for row in kept), "utf-8")
+    return path
+
+
+def test_all_logs_of_a_case_agree(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    logs = sorted(str(p) for p in folder.glob("binlog.00000?"))
+    assert len(logs) == 2
+    assert run(["conform", "--against", "golden", *logs, "--format", "jsonl"]) == 0
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "agree: 30 events, 5 rows, 12 cells compared with the expected lines" in said.err
+
+
+def test_a_wrong_decoder_is_called_by_its_name(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Rows of one log only, a value other, a row lost: by JSON lines and by JUnit XML."""
+    log = str(folder / "binlog.000001")
+    rows = [row for row in _rows(folder) if row["file"] == "binlog.000001"]
+    image = rows[0]["after"]
+    assert isinstance(image, dict)
+    column = next(name for name, value in image.items() if isinstance(value, int))
+    image[column] = str(image[column])
+    lost = rows.pop()
+    junit, html = folder.parent / "junit.xml", folder.parent / "report.html"
+    words = ["conform", "--against", "golden", log, "--decoded", str(_decoded(folder, rows)),
+             "--as", "binlogkit", "--decoder", "<mine>", "--junit", str(junit),
+             "--html", str(html)]  # fmt: skip
+    assert run([*words, "--format", "jsonl"]) == 1
+    said = capsys.readouterr()
+    first, second = (json.loads(line) for line in said.out.splitlines())
+    assert (first["column"], first["rule"], first["kind"]) == (
+        column, "number-as-text", "representation",
+    )  # fmt: skip
+    assert (second["pos"], second["reason"]) == (lost["pos"], "<mine> lacks this row")
+    assert "differ: " in said.err
+    suite = ElementTree.parse(junit).getroot()
+    assert suite.attrib == {"name": "<mine>", "tests": "3", "failures": "2"}
+    failures = {case.get("name"): case.find("failure") for case in suite.iter("testcase")}
+    assert failures["representation: number-as-text"] is None
+    assert failures["unexplained"] is not None
+    assert failures["verdict"] is not None
+    page = html.read_text("utf-8")
+    assert "<h1>Conformance of &lt;mine&gt;</h1>" in page and "<mine>" not in page
+    assert "&lt;mine&gt; lacks this row" in page
+    assert "compared with the expected lines" in page
+    assert page.count('<div class="card bad">') == 2  # the verdict, and what nobody explains
+    assert f'<td class="n s">{lost["pos"]}</td>' in page
+
+
+def test_expected_lines_from_elsewhere(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Unpacked, as in an archive; none are an error."""
+    alone = folder.parent / "alone"
+    alone.mkdir()
+    log = shutil.copy(folder / "binlog.000001", alone / "binlog.000001")
+    assert run(["conform", "--against", "golden", str(log)]) == 2
+    assert "no expected lines here" in capsys.readouterr().err
+    for name in ("events", "rows"):
+        with lzma.open(folder / f"{name}.jsonl.xz") as lines:
+            (folder.parent / f"{name}.jsonl").write_bytes(lines.read())
+    assert run(["conform", "--against", "golden", "--golden", str(folder.parent), str(log)]) == 0
+    (folder.parent / "rows.jsonl").write_text("[]\n")
+    assert run(["conform", "--against", "golden", "--golden", str(folder.parent), str(log)]) == 2
+    assert "line 1 is no expected record" in capsys.readouterr().err
+
+
+@pytest.mark.oracle
+def test_in_three(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Both judges, one after the other: each event is compared twice."""
+    log = str(folder / "binlog.000001")
+    words = ["conform", "--against", "mysqlbinlog", "--against", "golden", log]
+    assert run([*words, "--format", "jsonl"]) == 0
+    err = capsys.readouterr().err
+    assert "mysqlbinlog" in err
+    assert "and the expected lines" in err

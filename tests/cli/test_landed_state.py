@@ -1,0 +1,64 @@
+"""``binlogkit state`` of a landing: both engines write the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from binlogkit_fixtures import golden, manifest
+from tests.cli.conftest import Ran
+from tests.spark.landing.landings import land
+
+CASE = golden.case("8.0-row-full", "incident")
+MARK = manifest.read(CASE.path).marks[0]
+Run = Callable[..., Ran]
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    land(CASE.path, tmp_path)
+    return tmp_path
+
+
+def test_it_is_the_logs_state(run: Run, lake: Path) -> None:
+    asked = ["--table", "shop.orders", "--at", f"{MARK.file}:{MARK.pos}", "--format", "jsonl"]
+    found, wanted = run("state", lake, *asked), run("state", *CASE.binlogs, *asked)
+    assert (found.status, found.out) == (wanted.status, wanted.out)
+    assert len(found.records) > 100
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+def test_spark_writes_the_same(run: Run, lake: Path, spark: Any, form: str) -> None:
+    asked = ["--table", "shop.orders", "--at", f"{MARK.file}:{MARK.pos}", "--format", form]
+    outs = [lake / "one", lake / "other"]
+    here = run("state", lake, *asked, "--output", outs[0])
+    there = run("state", lake, *asked, "--output", outs[1], "--engine", "spark")
+    assert (here.status, here.err) == (there.status, there.err)
+    assert here.status == 0
+    assert outs[0].read_bytes() == outs[1].read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (["--table", "shop.orders", "--base", "x"], "--base is not for a landing"),
+        ([], "one --table is asked for"),
+        (["--table", "shop.orders", "--at", "4"], "write FILE:POS"),
+        (["--table", "shop.orders", "--master", "local"], "--master is of --engine spark"),
+    ],
+)
+def test_what_is_asked_wrongly(run: Run, lake: Path, more: list[str], told: str) -> None:
+    done = run("state", lake, *more)
+    assert done.status == 2
+    assert told in done.complaint
+
+
+@pytest.mark.spark
+def test_spark_is_for_landings(run: Run, spark: Any) -> None:
+    done = run("state", *CASE.binlogs, "--table", "shop.orders", "--engine", "spark")
+    assert done.status == 2
+    assert "land the logs first" in done.complaint

@@ -1,0 +1,48 @@
+"""Spark's Python processes, to be killed."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+
+def workers() -> list[int]:
+    """The Python processes of this process's Spark: children of the daemon that its Java began.
+
+    Other tests run beside this one, with a Spark of their own.
+    """
+    children: dict[int, list[int]] = {}
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            with suppress(OSError):
+                stat = (folder / "stat").read_text().rpartition(")")[2].split()
+                children.setdefault(int(stat[1]), []).append(int(folder.name))
+    java = children.get(os.getpid(), [])
+    daemons = [pid for parent in java for pid in children.get(parent, [])]
+    return [pid for parent in daemons for pid in children.get(parent, [])]
+
+
+@contextmanager
+def killed(soonest: float, latest: float) -> Iterator[list[int]]:
+    """SIGKILL for all of them, again and again, after so many seconds; those that were."""
+    found, done = list[int](), threading.Event()
+
+    def kills() -> None:
+        while not done.wait(random.uniform(soonest, latest)):
+            for pid in workers():
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+                    found.append(pid)
+
+    killer = threading.Thread(target=kills)
+    killer.start()
+    try:
+        yield found
+    finally:
+        done.set()
+        killer.join()

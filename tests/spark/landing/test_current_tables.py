@@ -1,0 +1,181 @@
+"""Current-state tables hold what the server's SELECT gave at every mark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import deltalake
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable
+from deltalake.table import TableMerger
+
+from binlogkit.errors import InputError, UsageError
+from binlogkit.spark.landing import Landing, current_tables
+from binlogkit.spark.landing.current_rows import net_rows
+from binlogkit.spark.landing.current_tables import current, keep_current
+from binlogkit.spark.landing.landing import Terms
+from binlogkit.spark.landing.masks import parse_masks
+from binlogkit.spark.landing.merging import merge_here, write_anew
+from binlogkit.spark.landing.reading import read
+from binlogkit_fixtures import golden
+from tests.spark.landing.currents import check, growing, ident, tables_at_every_mark
+from tests.spark.landing.landings import land
+from tests.spark.landing.steps import at_step
+from tests.spark.landing.test_faults import Died, dies
+
+CASES = [
+    golden.case(cell, scenario)
+    for cell, scenario in (
+        ("8.0-row-minimal-partial-json", "json"),  # images of changed columns alone
+        ("5.7-row-full", "json"),
+        ("5.7-row-full", "incident"),
+        ("9-row-full", "modern"),
+    )
+]
+ACCOUNTS = golden.case("8.0-row-full", "transactions")
+#: Where a current-state table is written.
+STEPS: list[tuple[Any, str]] = [(TableMerger, "execute"), (deltalake, "write_deltalake")]
+
+
+@pytest.mark.sampled(0)
+@pytest.mark.parametrize("case", CASES, ids=ident)
+def test_tables_are_the_servers_at_every_mark(case: golden.GoldenCase, tmp_path: Path) -> None:
+    hows = tables_at_every_mark(case, tmp_path, 1)
+    assert hows["merged"] and hows["replayed"] and not hows["refused"]
+
+
+def test_writes_of_statements_are_told(tmp_path: Path) -> None:
+    case = golden.case("5.7-mixed-full", "statements")
+    land(case.path, tmp_path)
+    kept = keep_current(tmp_path)
+    doubtful = [k for k in kept if not k.determined]
+    assert doubtful
+    assert "statement_write" in {f["finding"] for k in doubtful for f in k.findings}
+    check(tmp_path, Landing(tmp_path), kept)
+
+
+def test_logs_that_come_late_are_put_in_their_place(tmp_path: Path) -> None:
+    first, second = ACCOUNTS.binlogs[:2]
+    land(second, tmp_path)
+    assert {k.how for k in keep_current(tmp_path)} == {"replayed"}
+    land([str(first), str(second)], tmp_path)
+    kept = keep_current(tmp_path)
+    assert "merged" not in {k.how for k in kept}
+    check(tmp_path, Landing(tmp_path), kept)
+
+
+def test_what_is_masked(tmp_path: Path) -> None:
+    case = golden.case("8.0-row-full", "incident")
+    masks = parse_masks(["shop.orders.status=drop"])
+    land(case.path, tmp_path / "a", Terms(masks=masks))
+    keep_current(tmp_path / "a", ["shop.orders"])
+    found = current(tmp_path / "a", "shop.orders")
+    assert "status" not in found.column_names and len(found) > 100
+    land(case.path, tmp_path / "b", Terms(masks=parse_masks(["orders.id=drop"])))
+    told = {k.table: k for k in keep_current(tmp_path / "b")}["shop.orders"]
+    assert told.how == "refused" and "its key is masked" in told.reason
+
+
+def test_names_that_are_not_there(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="nothing has landed there"):
+        keep_current(tmp_path)
+    land(ACCOUNTS.path, tmp_path)
+    with pytest.raises(UsageError, match="names no database"):
+        keep_current(tmp_path, ["account"])
+    with pytest.raises(InputError, match="has no current state there"):
+        current(tmp_path, "bank.account")
+
+
+def test_two_servers_with_a_table_of_one_name_are_not_mixed(tmp_path: Path) -> None:
+    logs = [golden.case(cell, "incident").path for cell in ("5.7-row-full", "8.0-row-full")]
+    for name, log in zip("ab", logs, strict=True):
+        land(log, tmp_path, name=name)
+    [told] = keep_current(tmp_path, ["shop.orders"])
+    assert told.how == "refused" and "several servers (a, b)" in told.reason
+
+
+def test_keys_that_the_library_misses_are_merged(tmp_path: Path) -> None:
+    """Its bounds of decimals are floats (:func:`merge_here`)."""
+    kind = pa.decimal128(20, 0)
+    keys = [Decimal(n) for n in (1, 2**53 + 1, 2**63, 2**64 - 1)]
+    whole = pa.table({"id": pa.array(keys, kind), "n": pa.array(range(4))})
+    write_anew(tmp_path, whole, 1, {})
+    for number, key in enumerate(keys, 2):
+        touched = pa.table({"id": pa.array([key], kind)})
+        net = net_rows(whole.slice(0, 0), touched, ["id"])
+        assert net is not None
+        assert merge_here(DeltaTable(tmp_path), tmp_path, net, ["id"], number, {}) == (0, 0, 1)
+    assert not len(read(tmp_path))
+
+
+# ---- whatever ends it, or runs beside it -----------------------------------------------------
+
+
+def halves(folder: Path) -> tuple[Path, Path]:
+    """A landing whose tables are behind; what changes then is merged and replayed."""
+    logs, out = folder / "logs", folder / "lake"
+    for i, _ in enumerate(growing(ACCOUNTS, logs, 4)):
+        if i == 3:
+            land(logs, out)
+            keep_current(out)
+    land(logs, out)
+    return logs, out
+
+
+def whole(out: Path) -> dict[str, list[Any]]:
+    tables = Landing(out).tables()
+    found = {t: current(out, t).drop_columns(["_file", "_source"]) for t in tables}
+    return {t: sorted(map(str, rows.to_pylist())) for t, rows in found.items()}
+
+
+def at_each_step(folder: Path, happens: Callable[[Path], object]) -> None:
+    """Something happens before, or after, each write of a table."""
+    _, out = halves(folder / "counted")
+    with at_step(0, "before", dies, STEPS) as met:
+        keep_current(out)
+    assert {"execute", "write_deltalake"} <= set(met)
+    expected = whole(out)
+    for number in range(1, len(met) + 1):
+        for when in ("before", "after"):
+            _, out = halves(folder / f"{when}-{number}")
+            with at_step(number, when, lambda out=out: happens(out), STEPS):  # type: ignore[misc]
+                try:
+                    keep_current(out)
+                except Died:
+                    keep_current(out)
+            assert whole(out) == expected
+            assert {k.how for k in keep_current(out)} == {"unchanged"}
+
+
+@pytest.mark.slow
+def test_one_that_ends_at_a_step(tmp_path: Path) -> None:
+    at_each_step(tmp_path, lambda out: dies())
+
+
+@pytest.mark.slow
+def test_another_one_beside_it_at_a_step(tmp_path: Path) -> None:
+    at_each_step(tmp_path, keep_current)
+
+
+@pytest.mark.slow
+def test_a_landing_beside_it(tmp_path: Path) -> None:
+    """Rows of a batch that begins meanwhile are not taken for older ones."""
+    logs, out = tmp_path / "logs", tmp_path / "lake"
+    steps = growing(ACCOUNTS, logs, 4)
+    for _ in zip(range(4), steps, strict=False):
+        land(logs, out)
+    keep_current(out)
+    next(steps)
+    land(logs, out)
+    next(steps)
+    with at_step(1, "before", lambda: land(logs, out), [(current_tables, "flat_rows")]):
+        keep_current(out)
+    kept = keep_current(out)
+    check(out, Landing(out), kept)
+    for _ in steps:
+        land(logs, out)
+    check(out, Landing(out), keep_current(out))

@@ -1,0 +1,67 @@
+"""States of landed tables that Spark's tasks fold are those of one machine, value by value."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from binlogkit.analyses._frames import carried
+from binlogkit.errors import BinlogKitError
+from binlogkit.log.table_state import TableState
+from binlogkit.spark.landing import Landing
+from binlogkit.spark.landing.reading import File
+from binlogkit.spark.landing.shared import SharedState, shared_state, together
+from binlogkit_fixtures import golden, manifest
+from tests.spark.landing.landings import land
+
+QUICK = {"8.0-row-full/ddl", "8.0-row-minimal-partial-json/json"}
+
+
+def _parameter(case: golden.GoldenCase) -> Any:
+    marks = [] if str(case) in QUICK else [pytest.mark.campaign]
+    return pytest.param(case, marks=marks, id=str(case))
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("case", [_parameter(case) for case in golden.cases()])
+def test_states_of_real_logs(case: golden.GoldenCase, spark: Any, tmp_path: Path) -> None:
+    """Of every table that landed, at the end and at a mark."""
+    land(case.path, tmp_path)
+    landing, marks = Landing(tmp_path), manifest.read(case.path).marks
+    points = [None, (marks[len(marks) // 2].file, marks[len(marks) // 2].pos)]
+    for table in landing.tables():
+        for at in points:
+            try:
+                wanted = landing.state(table, at=at)
+            except BinlogKitError as exc:
+                with pytest.raises(type(exc)) as met:
+                    shared_state(spark, landing, table, at)
+                assert str(met.value) == str(exc)
+            else:
+                same(shared_state(spark, landing, table, at), wanted)
+
+
+def same(found: SharedState, wanted: TableState) -> None:
+    """Rows in their order, in Spark's types and as text; and what is said of them."""
+    rows = wanted.rows.cast(carried(wanted.rows.schema)).to_pylist() if len(wanted.rows) else []
+    assert found.rows.toArrow().to_pylist() == rows
+    texts = [row for batch in wanted.batches() for row in batch.to_pylist()]
+    assert [row for batch in found.batches() for row in batch.to_pylist()] == texts
+    assert found.findings.to_pylist() == wanted.findings.to_pylist()
+    assert (found.row_count, found.unknown_cells) == (len(wanted.rows), wanted.unknown_cells)
+    for name in (
+        "table", "columns", "key", "determined", "rows_determined", "determined_rows", "assumes",
+        "definition",
+    ):  # fmt: skip
+        assert getattr(found, name) == getattr(wanted, name), name
+
+
+def test_files_that_may_share_a_transaction_are_restored_together() -> None:
+    def file(path: str, first: int, last: int, day: str = "d") -> File:
+        return File(path, {"_day": day, "_source": None}, first, last)
+
+    given = [file("c", 5, 9), file("a", 1, 3), file("b", 3, 4), file("e", 4, 4, "x")]
+    found = [[one.path for one in group] for group in together(given)]
+    assert found == [["a", "b"], ["c"], ["e"]]

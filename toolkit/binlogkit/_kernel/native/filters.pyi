@@ -1,0 +1,13 @@
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from typing_extensions import Buffer
+
+BLOCK: Final[int]
+
+_Bytes: TypeAlias = Buffer | np.ndarray[Any, Any]
+
+def hash_fixed(data: _Bytes, width: int, out: _Bytes) -> None: ...
+def hash_texts(offsets: _Bytes, data: _Bytes, out: _Bytes) -> None: ...
+def put(filter: _Bytes, hashes: _Bytes) -> None: ...
+def may_have(offsets: _Bytes, data: _Bytes, hashes: _Bytes, out: _Bytes) -> None: ...

@@ -1,0 +1,130 @@
+"""A log's events and states against the server that wrote it: SHOW BINLOG EVENTS, and SELECT.
+
+The server is no decoder of rows: of these its tables are the judge, as they are at a position in
+the log. It is asked by who calls this (log/served.py, sources/server/listed.py).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from binlogkit.analyses.conformance.result import ConformanceResult, Findings
+from binlogkit.analyses.conformance.rule import Difference, Kind, shown
+from binlogkit.analyses.conformance.server_lines import Line
+
+_FIELDS = ("pos", "type", "server_id", "end_pos", "info")
+_UNLOGGED = "the server's table has another row than the log's changes give: either they are "\
+    "decoded wrongly, or something changed it that is not in the log"  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A table at a position: ``rows`` of the server, each of ``columns`` cells; ``differences``:
+    the records of a :class:`TableDifference`'s rows, from the log's state to the server's table;
+    ``doubt``: why nobody can judge it, None where it was compared."""
+
+    name: str
+    rows: int
+    columns: int
+    differences: Iterable[Mapping[str, Any]]
+    doubt: str | None = None
+
+
+def against_server(
+    ours: Iterable[Line],
+    listed: Iterable[Line],
+    tables: Iterable[Served] = (),
+    *,
+    file: str = "",
+    end: int | None = None,
+    baseline: Iterable[Mapping[str, Any]] = (),
+    keep: int = 1000,
+    decoder: str = "ours",
+) -> ConformanceResult:
+    """Compare a log's events with what its server lists of them, and tables with the server's.
+
+    ``ours``, ``listed``: in the log's order; ``end``: the size of the log that was read: what the
+    server has behind it was written later. All is streamed but ``tables``.
+    """
+    findings = Findings(file, keep=keep, baseline=baseline, decoder=decoder)
+    events = sum(_compare(findings, mine, theirs) for mine, theirs in _paired(ours, listed, end))
+    rows = cells = unjudged = 0
+    for table in tables:
+        if table.doubt is not None:
+            unjudged += table.rows
+            _add(findings, -1, Kind.UNDER_DETERMINED, table.name, None, None, table.doubt, "")
+            continue
+        rows, cells = rows + table.rows, cells + table.rows * table.columns
+        for record in table.differences:
+            _row(findings, table.name, record)
+    return findings.result(events=events, rows=rows, cells=cells, rows_not_judged=unjudged)
+
+
+def _paired(
+    ours: Iterable[Line], listed: Iterable[Line], end: int | None
+) -> Iterator[tuple[Line | None, Line | None]]:
+    """Lines of the same place; those that one side lacks alone."""
+    left, right = iter(ours), iter(listed)
+    mine, theirs = next(left, None), next(right, None)
+    while mine is not None or theirs is not None:
+        if mine is None and theirs is not None and end is not None and theirs.pos >= end:
+            return
+        if theirs is None or (mine is not None and mine.pos < theirs.pos):
+            yield mine, None
+            mine = next(left, None)
+        elif mine is None or theirs.pos < mine.pos:
+            yield None, theirs
+            theirs = next(right, None)
+        else:
+            yield mine, theirs
+            mine, theirs = next(left, None), next(right, None)
+
+
+def _compare(findings: Findings, mine: Line | None, theirs: Line | None) -> bool:
+    """Whether both sides have the event."""
+    if mine is None or theirs is None:
+        one = theirs if mine is None else mine
+        assert one is not None
+        reason = "ours lacks this event" if mine is None else "the server lists no such event"
+        have, want = (None if side is None else side.type for side in (mine, theirs))
+        proof = "" if theirs is None else _listed(theirs)
+        _add(findings, one.pos, Kind.UNEXPLAINED, None, have, want, reason, proof)
+        return False
+    for name in _FIELDS:
+        have, want = getattr(mine, name), getattr(theirs, name)
+        if have != want and have is not None:
+            reason = f"the event's {name} is not what the server lists"
+            _add(findings, theirs.pos, Kind.UNEXPLAINED, name, have, want, reason, _listed(theirs))
+    return True
+
+
+def _listed(line: Line) -> str:
+    return f"the server lists {shown(f'{line.type} {line.server_id} {line.end_pos} {line.info}')}"
+
+
+def _row(findings: Findings, table: str, record: Mapping[str, Any]) -> None:
+    """A row of a table that differs; one that the log does not determine is nobody's."""
+    unsure = record["difference"] == "uncertain"
+    columns = record["uncertain"] if unsure else record["changed"]
+    before, after = (
+        None if record[image] is None else json.dumps(record[image], ensure_ascii=False)
+        for image in ("before", "after")
+    )
+    kind = Kind.UNDER_DETERMINED if unsure else Kind.UNEXPLAINED
+    reason = "the log does not determine the cells" if unsure else _UNLOGGED
+    where = ".".join([table, ",".join(columns)]) if columns else table
+    _add(findings, -1, kind, where, before, after, reason, f"the server's row: {shown(after)}")
+
+
+def _add(
+    findings: Findings, pos: int, kind: Kind, column: str | None, have: Any, want: Any,
+    reason: str, proof: str,
+) -> None:  # fmt: skip
+    if findings.wants(kind, ""):
+        difference = Difference(kind, "", column, shown(have), shown(want), reason, proof)
+        findings.add_difference((pos, -1), None, difference)
+    else:
+        findings.count(kind, "")

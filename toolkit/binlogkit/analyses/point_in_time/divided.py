@@ -1,0 +1,145 @@
+"""A replay in shares of a table's rows, and what all of them come to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from binlogkit.analyses.point_in_time.boundary import Name
+from binlogkit.analyses.point_in_time.findings import Finding, Findings
+from binlogkit.analyses.point_in_time.folding import Folding, Outcome
+from binlogkit.errors import UsageError
+
+#: Findings that are about single changes; others are about what happens to tables, which every
+#: share meets.
+_OF_CHANGES = frozenset(("duplicate", "key_missing", "no_image", "unseen"))
+_ROWS = 1 << 16  # of a batch of rows
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """From the place ``at`` on changes of a table have other columns: ``empty``, a batch without
+    changes, has them."""
+
+    at: int
+    name: Name
+    empty: pa.RecordBatch
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a share's replay came to beside its rows, of which there are ``rows`` with this
+    ``schema``; ``unknown``: cells that are not known; ``error``: why it came to nothing."""
+
+    rows: int = 0
+    unknown: int = 0
+    schema: pa.Schema | None = None
+    key: tuple[str, ...] = ()
+    met: bool = False
+    complete: bool = False
+    rejected: int = 0
+    found: dict[str, Finding] | None = None
+    error: str | None = None
+
+    @classmethod
+    def of(cls, outcome: Outcome) -> Told:
+        """Of an outcome."""
+        lists = outcome.rows["unknown"].chunks
+        return cls(
+            outcome.rows.num_rows, sum(len(one.flatten()) for one in lists), outcome.rows.schema,
+            outcome.key, outcome.met, outcome.complete, outcome.rejected, outcome.findings.found,
+        )  # fmt: skip
+
+    def text(self) -> str:
+        """As JSON."""
+        schema = None if self.schema is None else self.schema.serialize().to_pybytes().hex()
+        found = {kind: asdict(one) for kind, one in (self.found or {}).items()}
+        told = {
+            name: getattr(self, name)
+            for name in ("rows", "unknown", "key", "met", "complete", "rejected", "error")
+        }
+        return json.dumps({**told, "schema": schema, "found": found})
+
+    @classmethod
+    def read(cls, text: str) -> Told:
+        """From its JSON."""
+        told: dict[str, Any] = json.loads(text)
+        schema = told.pop("schema")
+        found = {kind: Finding(**one) for kind, one in told.pop("found").items()}
+        known = None if schema is None else pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(schema)))
+        return cls(**{**told, "key": tuple(told["key"])}, schema=known, found=found)
+
+
+def fold_share(
+    folding: Folding, switches: Sequence[Switch], batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch | Told]:
+    """The rows of a share after its changes, which come in log order, then what is told of them."""
+    run, due = folding.begun(), list(switches)
+    for batch in batches:
+        while due and due[0].at <= batch["seq"][0].as_py():
+            run.meet(due[0].at, due[0].name, due.pop(0).empty)
+        run.take(batch)
+    for switch in due:
+        run.meet(switch.at, switch.name, switch.empty)
+    try:
+        outcome = folding.outcome(run)
+    except UsageError as exc:
+        yield Told(error=str(exc))
+        return
+    yield from outcome.rows.combine_chunks().to_batches(max_chunksize=_ROWS)
+    yield Told.of(outcome)
+
+
+def merged(shares: Sequence[Told]) -> Told:
+    """What all shares come to. UsageError: one came to nothing, for that reason.
+
+    A share may not have met the table; what those tell that have is the same for all rows. A
+    finding about what happens to the table counts once for each thing that happens.
+    """
+    for one in shares:
+        if one.error is not None:
+            raise UsageError(one.error)
+    known = next((one for one in shares if one.met), shares[0])
+    schema = max((one.schema for one in shares if one.schema is not None), key=_columns)
+    return Told(
+        sum(one.rows for one in shares),
+        sum(one.unknown for one in shares),
+        schema,
+        known.key,
+        known.met,
+        known.complete,
+        sum(one.rejected for one in shares),
+        _merged([one.found or {} for one in shares]),
+    )
+
+
+def _columns(schema: pa.Schema) -> int:
+    return len(schema.field("values").type)
+
+
+def _merged(several: Sequence[dict[str, Finding]]) -> dict[str, Finding]:
+    found: dict[str, Finding] = {}
+    for one in several:
+        for kind, finding in one.items():
+            known = found.get(kind)
+            if known is None:
+                found[kind] = finding
+                continue
+            first = min(known, finding, key=lambda f: f.at)
+            places = sorted({*known.places, *finding.places})
+            count = known.count + finding.count if kind in _OF_CHANGES else len(places)
+            found[kind] = Finding(count, known.determined, first.file, first.pos, first.at, places)
+    return found
+
+
+def findings_of(told: Told, findings: Findings) -> None:
+    """Say what is not certain, after what is known of transactions."""
+    outcome = Outcome(
+        pa.table({}), told.key, told.met, told.complete, told.rejected,
+        Findings(dict(told.found or {})), None,
+    )  # fmt: skip
+    outcome.tell(findings)

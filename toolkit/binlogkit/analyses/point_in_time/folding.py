@@ -1,0 +1,120 @@
+"""One replay as it is carried out: by one process, or by many, each with the rows of some keys.
+
+What counts, what happened to the tables and where rows begin is settled before (state.py); here is
+what is left to do, and what came of it. It is plain data, so that a task of a cluster can have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from binlogkit.analyses._savepoints import Undone
+from binlogkit.analyses.point_in_time.batches import counted_batches
+from binlogkit.analyses.point_in_time.before import Before
+from binlogkit.analyses.point_in_time.boundary import Boundary, Name
+from binlogkit.analyses.point_in_time.codes import Flags, Integers
+from binlogkit.analyses.point_in_time.findings import Findings
+from binlogkit.analyses.point_in_time.fold import Fold
+from binlogkit.analyses.point_in_time.replay import Replay
+from binlogkit.analyses.point_in_time.result import base_changes, state_table
+from binlogkit.rows.schema import TableDefinition
+
+
+@dataclass(frozen=True, slots=True)
+class Folding:
+    """What a replay needs beside the changes.
+
+    ``names``: of the lineage, the wanted table last; ``happened``: the boundaries that count;
+    ``family``: the tables from which cascades are carried out, None for none; ``numbers``: the
+    transactions that count, None for all; ``outside``: from which place on changes outside any do;
+    ``bases``: rows to begin with; ``columns``: the table's at the point, None for all that were
+    seen; the rest as of ``replay``.
+    """
+
+    key: tuple[str, ...]
+    names: tuple[Name, ...]
+    happened: Sequence[Boundary]
+    given: Mapping[Name, TableDefinition]
+    family: Mapping[Name, tuple[str, ...]] | None
+    numbers: Integers | None
+    undone: Sequence[Undone]
+    outside: int
+    unchecked: Callable[[Integers], Flags] | None
+    bases: Mapping[Name, pa.Table]
+    columns: tuple[str, ...] | None
+    keep_cascaded: bool = False
+
+    @property
+    def followed(self) -> list[Name]:
+        """The tables whose changes are needed."""
+        return [*self.names, *(self.family or ())]
+
+    def counted(self, changes: Any) -> Iterator[pa.RecordBatch]:
+        """The changes that count."""
+        return counted_batches(
+            changes, self.followed, self.key, self.numbers, self.undone, self.outside
+        )
+
+    def begun(self) -> Replay:
+        """The replay before any change."""
+        run = Replay(self.key, self.names, self.happened, self.given, self.family)
+        if self.family is not None and self.unchecked is not None:
+            run.follow(self.unchecked, keep=self.keep_cascaded)
+        for name in self.followed:
+            if name in self.bases:
+                run.begin(base_changes(self.bases[name]), name)
+        return run
+
+    def definition(self) -> TableDefinition | None:
+        """The wanted table's at the end, once changes have met it: what happens tells it."""
+        run = self.begun()
+        found = run.finish()
+        return (run.table(run.wanted) if found is None else found).definition
+
+    def run(self, changes: Any, before: Before | None = None) -> Replay:
+        """The replay of all changes."""
+        run = self.begun()
+        run.before = before
+        for batch in self.counted(changes):
+            run.take(batch)
+        return run
+
+    def outcome(self, run: Replay) -> Outcome:
+        """What a replay to which nothing is added any more comes to."""
+        found = run.finish()
+        complete = found.complete if found is not None else run.wanted in run.absent
+        met = found is not None
+        found = Fold(self.key) if found is None else found
+        rows = state_table(found.settled(), self.columns, found.key)
+        return Outcome(
+            rows, found.key, met, complete, found.rejected, found.findings, found.definition
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a replay came to: ``rows`` (STATE), by ``key``.
+
+    ``met``: whether the table is there; ``complete``: whether all of its rows are known, or it is
+    known not to be there; ``rejected``: JSON diffs that did not fit.
+    """
+
+    rows: pa.Table
+    key: tuple[str, ...]
+    met: bool
+    complete: bool
+    rejected: int
+    findings: Findings
+    definition: TableDefinition | None
+
+    def tell(self, findings: Findings) -> None:
+        """Say what is not certain, after what is known of transactions."""
+        if not self.complete:
+            findings.add("no_beginning")
+        if self.rejected:
+            findings.add("json_diff", determined=True, times=self.rejected)
+        findings.update(self.findings)

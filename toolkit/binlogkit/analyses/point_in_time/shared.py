@@ -1,0 +1,276 @@
+"""States on Spark: tasks take the changes, go over to shares of keys, and fold each share.
+
+What crosses between tasks are canonical batches as bytes (parcels.py), and what folds them is the
+replay of one machine (folding.py). The driver is told where parcels begin and end, which keys
+updates connect, and what came of each share; changes and rows stay with the tasks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from binlogkit.analyses._frames import canonical_schema, carried, image_fields, lazy
+from binlogkit.analyses._tasks import Batches, SparkTasks, Tasks, packed, row, rows, unpacked
+from binlogkit.analyses.point_in_time.batches import needed_columns
+from binlogkit.analyses.point_in_time.boundary import Name
+from binlogkit.analyses.point_in_time.divided import (
+    Switch,
+    Told,
+    findings_of,
+    fold_share,
+    merged,
+)
+from binlogkit.analyses.point_in_time.findings import Findings
+from binlogkit.analyses.point_in_time.folding import Folding
+from binlogkit.analyses.point_in_time.parcels import in_order, parcels
+from binlogkit.analyses.point_in_time.shares import Connected, divisible, may_divide, touched
+from binlogkit.errors import UsageError
+
+#: What tasks hand on: parcels, where each stands, the columns that they have, keys that updates
+#: connect; then rows of a state, and what else came of a share.
+PARCEL, PLACE, LAYOUT, EDGES = "parcel", "place", "layout", "edges"
+ROWS, TOLD = "rows", "told"
+_PARCELS = pa.schema(
+    [
+        ("what", pa.string()), ("at", pa.int64()), ("last", pa.int64()), ("db", pa.string()),
+        ("name", pa.string()), ("layout", pa.string()), ("data", pa.binary()),
+    ]
+)  # fmt: skip
+_SHARES = pa.schema(
+    [("share", pa.int64()), ("at", pa.int64()), ("last", pa.int64()), ("data", pa.binary())]
+)
+_FOLDED = pa.schema([("what", pa.string()), ("text", pa.string()), ("data", pa.binary())])
+_ORDER = "_order"
+_MOST_EDGES = 1 << 17  # of one task
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """Changes that a cluster's tasks have: from batches of ``tasks``, of any columns, ``changes``
+    makes canonical ones; ``schema``: of one of them."""
+
+    tasks: Tasks
+    changes: Callable[[Batches], Batches]
+    schema: pa.Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """A state that lies with the tasks: ``told`` of it, and where its rows are."""
+
+    told: Told
+    tasks: Tasks
+    divided: bool
+
+    def tell(self, findings: Findings) -> None:
+        """Say what is not certain, after what is known of transactions."""
+        findings_of(self.told, findings)
+
+    def rows(self) -> Any:
+        """The rows as a frame (STATE) in types that Spark carries, by the key, else as they were
+        first seen."""
+        assert self.told.schema is not None
+        return self.made(lambda batch: batch, self.told.schema)
+
+    def made(self, function: Callable[[pa.RecordBatch], Any], schema: pa.Schema) -> Any:
+        """What ``function`` makes of the rows, each one's own columns, in their order, as a frame;
+        ``schema``: of what it makes."""
+        assert self.told.schema is not None
+        types = {one.name: one.type for one in self.told.schema.field("values").type}
+        keys = [name for name in self.told.key if self.divided and name in types]
+        plain = carried(pa.schema([pa.field(f"{_ORDER}{i}", types[k]) for i, k in enumerate(keys)]))
+        own = carried(schema)
+        ordered = pa.schema([*own, *plain, pa.field(_ORDER, pa.int64())])
+
+        def unpack(batches: Batches) -> Iterator[pa.RecordBatch]:
+            for at, batch in _rows_of(batches):
+                made = function(batch)
+                columns = [made[f.name].cast(f.type) for f in own]
+                by = [batch["values"].field(name) for name in keys]
+                columns += [_plain(c).cast(f.type) for c, f in zip(by, plain, strict=True)]
+                order = pa.array(np.arange(at, at + len(batch)))
+                yield pa.RecordBatch.from_arrays([*columns, order], schema=ordered)
+
+        found = self.tasks.where("what", ROWS).map(unpack, ordered)
+        return found.ordered(own.names, ordered.names[len(own) :])
+
+
+def _plain(column: Any) -> Any:
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+
+
+def shared(changes: Any, folding: Folding) -> Shared:
+    """A Spark frame of typed changes. UsageError: it is none."""
+    if isinstance(changes, Shared):
+        return changes
+    from pyspark.sql import functions as sql
+
+    rows = lazy(changes, ("before", "after", "db", "table"))
+    image_fields(rows, "after", folding.key)
+    if "seq" not in changes.columns:
+        raise UsageError("a Spark frame has no order: the column seq is needed")
+    if folding.numbers is not None and "tx" not in changes.columns:
+        raise UsageError("the changes have no column tx: their transactions cannot be told")
+    wanted = sql.lit(False)
+    for db, table in folding.followed:
+        wanted = wanted | ((sql.col("db") == db) & (sql.col("table") == table))
+    frame = changes.where(wanted).select(*needed_columns(changes.columns))
+    schema = canonical_schema(frame)
+
+    def canonical(batches: Batches) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            if batch.num_rows:
+                columns = [_as(batch[field.name], field.type) for field in schema]
+                yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+    return Shared(SparkTasks(frame), canonical, schema)
+
+
+def _as(column: Any, kind: pa.DataType) -> Any:
+    """A column in its canonical type."""
+    if pa.types.is_struct(kind) and column.type != kind:
+        children = [_as(column.field(i), child.type) for i, child in enumerate(kind)]
+        return pa.StructArray.from_arrays(children, fields=list(kind), mask=column.is_null())
+    if pa.types.is_dictionary(kind) and column.type != kind:
+        return column.cast(kind.value_type).dictionary_encode().cast(kind)
+    return column.cast(kind)
+
+
+def fold_shared(changes: Any, folding: Folding) -> Folded:
+    """The state that changes come to, which lie with a cluster's tasks.
+
+    Where rows can be folded apart there are as many shares as the cluster's shuffles have parts,
+    else one task folds all of them. Memory of a task: twice the rows of its share, and 64 MB.
+    """
+    given = shared(changes, folding)
+    alone = not folding.key or folding.family is not None or folding.bases
+    apart = not alone and divisible(folding.key, given.schema)
+    parcelled = given.tasks.map(_parcelling(given.changes, folding, apart=apart), _PARCELS).kept()
+    told = parcelled.where("what", PLACE, LAYOUT, EDGES).records() if apart else []
+    plan = _planned(told, folding, parcelled.shares)
+    shares = parcelled.where("what", PARCEL).map(_sharing(folding.key, plan), _SHARES)
+    folded = shares.together(plan.count).map(_folding(folding, plan.switches), _FOLDED).kept()
+    ended = [Told.read(one["text"]) for one in folded.where("what", TOLD).records()]
+    ended = ended or [one for one in fold_share(folding, [], []) if isinstance(one, Told)]
+    return Folded(merged(ended), folded, divided=plan.count > 1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """Into how many shares changes go, which keys belong together, and from where on changes have
+    which columns."""
+
+    count: int
+    connected: Connected
+    switches: tuple[Switch, ...] = ()
+
+
+def _parcelling(
+    canonical: Callable[[Batches], Batches], folding: Folding, *, apart: bool
+) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+    """Changes that count, as parcels, and what the driver has to know of them."""
+
+    def run(batches: Batches) -> Iterator[pa.RecordBatch]:
+        layouts: dict[str, bytes] = {}
+        edges: list[Any] = []
+        for batch in folding.counted(canonical(batches)):
+            for parcel in parcels(batch, folding.followed):
+                place = parcel.at, parcel.last, *parcel.name, parcel.layout
+                yield row(_PARCELS, PARCEL, *place, parcel.data)
+                if apart:
+                    changes = parcel.batch()
+                    layouts.setdefault(parcel.layout, packed(changes.slice(0, 0)))
+                    edges.append(touched(changes, folding.key)[1:])
+                    yield row(_PARCELS, PLACE, *place, None)
+        for name, empty in layouts.items():
+            yield row(_PARCELS, LAYOUT, None, None, None, None, name, empty)
+        one, other = (np.concatenate([pair[i] for pair in edges] or [[]]) for i in range(2))
+        if len(one):
+            pairs = np.unique(np.stack([one, other]).astype(np.uint64), axis=1)
+            batch = pa.RecordBatch.from_arrays([*map(pa.array, pairs)], names=["one", "other"])
+            data = packed(batch) if len(batch) <= _MOST_EDGES else None
+            yield row(_PARCELS, EDGES, None, None, None, None, None, data)
+
+    return run
+
+
+def _planned(told: Sequence[Mapping[str, Any]], folding: Folding, count: int) -> _Plan:
+    """``told``: what the driver has to know, nothing where rows cannot be folded apart; ``count``:
+    of the shares there may be."""
+    none = np.empty(0, np.uint64)
+    alone = _Plan(1, Connected(none, none))
+    places = _places(one for one in told if one["what"] == PLACE)
+    if not places or not may_divide(folding, places[0][0]):
+        return alone
+    runs = sorted(places, key=lambda place: (place[2], place[0]))
+    if any(a[2] == b[2] and b[0] <= a[1] for a, b in pairwise(runs)):
+        return alone  # a table's columns go to and fro
+    edges = [one["data"] for one in told if one["what"] == EDGES]
+    if None in edges:
+        return alone
+    pairs = [unpacked(data) for data in edges]
+    connected = Connected.by(
+        *(np.concatenate([none, *(pair[i].to_numpy() for pair in pairs)]) for i in range(2))
+    )
+    empties = {one["layout"]: unpacked(one["data"]) for one in told if one["what"] == LAYOUT}
+    switches = tuple(Switch(at, name, empties[layout]) for at, _, name, layout in places)
+    return _Plan(count, connected, switches)
+
+
+def _places(parcelled: Iterable[Any]) -> list[tuple[int, int, Name, str]]:
+    """From where to where changes of a table have some columns: first and last place, table,
+    layout."""
+    found: dict[tuple[Name, str], tuple[int, int]] = {}
+    for one in parcelled:
+        of = (one["db"], one["name"]), one["layout"]
+        at, last = found.get(of, (one["at"], one["last"]))
+        found[of] = min(at, one["at"]), max(last, one["last"])
+    return sorted((at, last, name, layout) for (name, layout), (at, last) in found.items())
+
+
+def _sharing(key: Sequence[str], plan: _Plan) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+    """Parcels, each share's own."""
+
+    def run(batches: Batches) -> Iterator[pa.RecordBatch]:
+        for one in rows(batches):
+            if plan.count == 1:
+                yield row(_SHARES, 0, one["at"], one["last"], one["data"])
+                continue
+            changes = unpacked(one["data"])
+            own = plan.connected.share(touched(changes, key)[0], plan.count)
+            seqs = changes["seq"].to_numpy()
+            for share in np.unique(own).tolist():
+                at = np.flatnonzero(own == share)
+                part = packed(changes.take(pa.array(at)))
+                yield row(_SHARES, share, int(seqs[at[0]]), int(seqs[at[-1]]), part)
+
+    return run
+
+
+def _folding(
+    folding: Folding, switches: Sequence[Switch]
+) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+    """The rows of a share, and what is told of them."""
+
+    def run(batches: Batches) -> Iterator[pa.RecordBatch]:
+        given = ((r["at"], r["last"], r["data"]) for r in rows(batches))
+        at = 0
+        for found in fold_share(folding, switches, in_order(given)):
+            if isinstance(found, Told):
+                yield row(_FOLDED, TOLD, found.text(), None)
+            elif found.num_rows:
+                yield row(_FOLDED, ROWS, str(at), packed(found))
+                at += found.num_rows
+
+    return run
+
+
+def _rows_of(batches: Batches) -> Iterator[tuple[int, pa.RecordBatch]]:
+    for one in rows(batches):
+        yield int(one["text"]), unpacked(one["data"])

@@ -1,0 +1,378 @@
+"""The front of live state: tables and queries as of the end of the last transaction."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from binlogkit.errors import LimitError, UndeterminedError, UsageError
+from binlogkit.events.gtid_set import GtidSet
+from binlogkit.livestate.beginning import Beginning, How, begin, check_reach
+from binlogkit.livestate.history import At, History
+from binlogkit.livestate.moment import Moment
+from binlogkit.livestate.queries import Queries
+from binlogkit.livestate.query import Query
+from binlogkit.livestate.tables import Base, LiveTables, Name
+from binlogkit.log.table_state import TableState
+from binlogkit.rows.filter_args import texts
+from binlogkit.rows.filters import parse_table_name, written_table_name
+from binlogkit.rows.gtid_ledger import GtidLedger
+from binlogkit.rows.series import in_order
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from binlogkit.errors import LostConnectionError
+    from binlogkit.livestate.views.view import ViewChange
+    from binlogkit.log.following import Step
+    from binlogkit.rows.soundness import Gap
+    from binlogkit.sources.server.resume import Stop
+
+_MEMORY = 1 << 30
+_TOGETHER = 256  # batches that are applied as one step, where as many have come
+_ASSUMES = (
+    "Nothing was changed without being logged (sql_log_bin=0, a filter of the server), nor left "
+    "out of these logs.",
+)
+
+
+def live(
+    source: Any,
+    tables: str | Iterable[str],
+    *,
+    base: Any = None,
+    base_at: str | tuple[str, int] | None = None,
+    base_gtid: str | GtidSet | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    lock: str = "tables",
+    chunk_rows: int | None = None,
+    memory: int = _MEMORY,
+    history: int = 0,
+    wait: bool = True,
+    heartbeat: float = 1.0,
+    patience: float = 300.0,
+    lost: Callable[[LostConnectionError], None] | None = None,
+) -> Live:
+    """Tables that are kept up to date while a server, or a folder's logs, are written.
+
+    ``source``: ``mysql://user@host:port``, settings, a Log or what :func:`binlogkit.open` takes;
+    ``tables``: ``db.table`` each; ``base``: what their rows begin with, as :meth:`Log.state`
+    takes it, at ``base_at`` or ``base_gtid``; without it a server's are read now, as of one moment
+    (``lock``, ``chunk_rows``: as :func:`binlogkit.snapshot`), and a folder's begin with their
+    CREATE TABLE; ``checkpoint``: a folder that :meth:`Live.checkpoint` writes, begun with where it
+    is there; ``memory``: bytes that each table may take; ``history``: bytes that moments which went
+    by may take, for :meth:`Live.state` as of them; ``wait``: for what will be written, else up to
+    the logs' end; ``heartbeat``, ``patience``, ``lost``: as :func:`binlogkit.follow`.
+
+    Each row takes what its values take in Arrow and some 40 bytes more; while changes are folded
+    several times as much (docs/live.md). To be closed (``with``). Errors: UsageError, InputError,
+    LimitError (a table that does not fit), ServerError and its kinds.
+    """
+    from binlogkit.sources.server.resume import Stop
+
+    names = texts("tables", tables)
+    path = None if checkpoint is None else Path(checkpoint)
+    if path is not None and base is not None:
+        raise UsageError("a checkpoint is a base itself: give one of both")
+    if path is not None and path.is_dir():
+        base = path
+    follow: dict[str, Any] = {"wait": wait}
+    if not isinstance(source, str) or source.lower().startswith("mysql://"):
+        follow |= {"heartbeat": heartbeat, "patience": patience, "lost": lost}
+    stop = Stop()
+    how = How(base, base_at, base_gtid, lock, chunk_rows, memory, stop, follow)
+    begun = begin(source, names, how, _too_large(memory))
+    return Live(begun, stop, memory, path, history)
+
+
+def _too_large(memory: int) -> Callable[[Name, int, int], LimitError]:
+    empty = LiveTables({("", ""): Base(None, (), None)}, (), memory)
+    return empty.too_large
+
+
+class Live:
+    """Tables as of the end of the last transaction. See :func:`live`.
+
+    A thread follows the logs. Whatever is asked is answered as of one transaction's end, which
+    ``moment`` tells; :meth:`holding` holds it still for several questions. An error that ends the
+    following is raised by each question since.
+    """
+
+    def __init__(
+        self, begun: Beginning, stop: Stop, memory: int, checkpoint: Path | None = None,
+        history: int = 0,
+    ) -> None:  # fmt: skip
+        self._begun, self._stop, self._path = begun, stop, checkpoint
+        self._lock = threading.RLock()
+        self._news = threading.Condition(self._lock)
+        self._tables = LiveTables(begun.bases, begun.wanted, memory)
+        self._ledger = GtidLedger(begun.gtids)
+        file, pos = begun.position or ("", 0)
+        self._moment = Moment(file, pos, begun.gtids)
+        self._error: Exception | None = None
+        self._ended = False
+        self._queries = Queries(self._tables)
+        self._gaps: list[Gap] = []
+        self._history = History(history)
+        self._remember()
+        self._thread = threading.Thread(target=self._run, name="binlogkit-live", daemon=True)
+        self._thread.start()
+
+    # ---- following ----------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        following, tables, checked = self._begun.following, self._tables, False
+        try:
+            for step in following.steps(tables.filters, heard=tables.heard, together=_TOGETHER):
+                if not checked:
+                    check_reach(following, self._begun.gtids)
+                    checked = True
+                with self._news:
+                    self._apply(step)
+                    self._news.notify_all()
+                if self._stop:
+                    break
+        except Exception as error:  # noqa: BLE001  it is raised by whoever asks next
+            self._error = error
+        finally:
+            with self._news:
+                self._ended = True
+                self._news.notify_all()
+
+    def _apply(self, step: Step) -> None:
+        changes = self._tables.apply(step)
+        self._gaps = step.gaps
+        self._ledger.add_set(GtidSet.of(gtid for gtid in step.gtids if gtid is not None))
+        self._moment = Moment(
+            step.file.rpartition("/")[2],
+            step.pos,
+            self._ledger.to_set(),
+            step.committed or self._moment.committed,
+            self._moment.count + len(step.numbers),
+        )
+        self._remember()
+        self._queries.take(changes, self._moment, self._missing)
+
+    def _remember(self) -> None:
+        if self._history.on:
+            tables = self._tables
+            shown = {name: tables.show(name, self._missing(name)) for name in tables.shown()}
+            self._history.note(self._moment, shown)
+
+    def _missing(self, name: Name) -> list[str]:
+        """Where changes of a table may be missing."""
+        return [str(gap) for gap in self._gaps if gap.concerns([".".join(name)])]
+
+    def check(self) -> None:
+        """Raise what ended the following, where something did."""
+        if self._error is not None:
+            raise self._error
+
+    def stop(self) -> None:
+        """Let the following end soon; what was applied can still be asked for."""
+        self._stop.now()
+        with self._news:
+            self._news.notify_all()
+
+    def wait(self, timeout: float | None = None) -> None:
+        """Wait until something was applied, or the following ended."""
+        with self._news:
+            self.check()
+            if not self._ended:
+                self._news.wait(timeout)
+
+    def close(self) -> None:
+        """End the following; a checkpoint's folder is written where one was named."""
+        self._begun.following.close()
+        self._thread.join()
+        if self._path is not None and self._error is None:
+            self.checkpoint(self._path)
+
+    def __enter__(self) -> Live:
+        return self
+
+    def __exit__(self, kind: Any, *_: object) -> None:
+        if kind is not None:
+            self._path = None
+        self.close()
+
+    # ---- where it is --------------------------------------------------------------------------
+
+    @property
+    def moment(self) -> Moment:
+        """The transaction's end that everything shown is as of."""
+        self.check()
+        return self._moment
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing is followed any more: the logs ended, or an error came."""
+        return self._ended
+
+    @property
+    def lag(self) -> float:
+        """How many seconds what is shown lies behind the logs' end, as far as that is known: 0 when
+        everything that came is applied, else the age of the last transaction that is."""
+        self.check()
+        moment, reached = self._moment, self._reached()
+        if self._ended or reached is None or reached <= in_order((moment.file, moment.pos)):
+            return 0.0
+        then = moment.committed
+        return 0.0 if then is None else max(time.time() - then / 1e6, 0.0)
+
+    def wait_for(
+        self, what: str | GtidSet | tuple[str, int], timeout: float | None = None
+    ) -> Moment:
+        """Wait until transactions are applied: a GTID, a set of them, or those up to a file and a
+        position. TimeoutError after ``timeout`` seconds."""
+        wanted = GtidSet.parse(what) if isinstance(what, str) else what
+        until = None if timeout is None else time.monotonic() + timeout
+        with self._news:
+            while not self._has(wanted):
+                self.check()
+                left = None if until is None else until - time.monotonic()
+                if self._ended or (left is not None and left <= 0):
+                    raise TimeoutError(f"{what} was not applied: {self._moment}")
+                self._news.wait(left if left is None else min(left, 1.0))
+            return self._moment
+
+    def _has(self, wanted: GtidSet | tuple[str, int]) -> bool:
+        moment = self._moment
+        if isinstance(wanted, GtidSet):
+            return not wanted.subtract(moment.gtids)
+        here, place = in_order((moment.file, moment.pos)), in_order(wanted)
+        reached = self._reached()
+        return here >= place or (reached is not None and place <= reached <= here)
+
+    def _reached(self) -> tuple[str, int, int] | None:
+        """How far a server says that nothing else is there, by :func:`in_order`."""
+        tail = getattr(self._begun.following, "tail", None)
+        return None if tail is None or tail.reached is None else in_order(tail.reached)
+
+    @contextmanager
+    def holding(self) -> Iterator[Moment]:
+        """Hold the moment still: what is asked in between is all as of it."""
+        with self._lock:
+            self.check()
+            yield self._moment
+
+    # ---- tables -------------------------------------------------------------------------------
+
+    @property
+    def tables(self) -> list[str]:
+        """The tables that are there."""
+        with self.holding():
+            return [written_table_name(*name) for name in self._tables.shown()]
+
+    def state(self, table: str, *, at: At | None = None) -> TableState:
+        """A table as of the moment, with how far it is determined; ``at``: as of one of
+        :attr:`moments`, or of its GTID set or place. Errors: UsageError, UndeterminedError (the
+        table is not there then, or ``at`` is no moment that is kept)."""
+        from binlogkit.livestate.states import state_of
+
+        with self.holding() as moment:
+            name = self._name(table)
+            if at is None:
+                shown = self._tables.show(name, self._missing(name))
+                return state_of(name, shown, moment, _ASSUMES)
+            then, tables = self._history.find(table, at)
+        if name not in tables:
+            raise UndeterminedError(table, ("the table was not there then",))
+        return state_of(name, tables[name], then, _ASSUMES)
+
+    @property
+    def moments(self) -> list[Moment]:
+        """The moments that :meth:`state` can go back to, the latest last."""
+        with self.holding():
+            return self._history.moments
+
+    def soundness(self, table: str) -> list[str]:
+        """Why a table's rows are not certain, a sentence each; none where they are."""
+        from binlogkit.livestate.states import reasons
+
+        return reasons(self.state(table))
+
+    def __getitem__(self, table: str) -> pd.DataFrame:
+        """A table's rows as pandas. UndeterminedError: what was read does not determine them."""
+        from binlogkit.livestate.states import reasons
+
+        state = self.state(table)
+        doubts = reasons(state)
+        if doubts:
+            raise UndeterminedError(table, tuple(doubts))
+        return state.frame()
+
+    def _name(self, table: str) -> Name:
+        wanted = parse_table_name(table)
+        found = [
+            n for n in self._tables.wanted if n[1] == wanted.table and wanted.db in (None, n[0])
+        ]
+        if len(found) != 1:
+            listed = ", ".join(written_table_name(*name) for name in self._tables.wanted)
+            raise UsageError(f"{table} is not one of the tables kept ({listed})")
+        return found[0]
+
+    # ---- queries ------------------------------------------------------------------------------
+
+    def register(
+        self,
+        sql: str,
+        *,
+        name: str | None = None,
+        on_change: Callable[[ViewChange], object] | None = None,
+        recompute: bool = False,
+    ) -> Query:
+        """Keep a query's result up to date by changes.
+
+        ``sql``: one SELECT in MySQL's SQL over these tables: filters, inner and left joins with an
+        equality, GROUP BY, HAVING, COUNT, SUM, MIN, MAX, AVG, DISTINCT, ORDER BY with LIMIT;
+        ``on_change``: is called with each change, while nothing else is applied; ``recompute``: a
+        query that cannot be kept by changes is calculated anew from all rows, when it is read after
+        a change, or at each step for whoever is told of changes. Whatever could differ from the
+        server's answer is refused (docs/live.md). Errors: UsageError (why), UndeterminedError.
+        """
+        with self.holding() as moment:
+            name = name or f"query {len(self._queries) + 1}"
+            view = self._queries.add(name, sql, on_change, recompute=recompute)
+            self._queries.begin(view, moment, self._missing)
+            return Query(self, view, self._news)
+
+    def drop(self, name: str) -> None:
+        """Keep a query no more."""
+        with self._lock:
+            self._queries.drop(name)
+
+    def explain(self, sql: str | None = None) -> list[str]:
+        """How registered queries are kept up to date, or why not, a sentence or more each; of a
+        query that is not registered, whether it could be."""
+        with self.holding():
+            return self._queries.explain(sql)
+
+    # ---- checkpoints --------------------------------------------------------------------------
+
+    def checkpoint(self, path: str | os.PathLike[str]) -> Moment:
+        """Write the tables into a folder, in place of an earlier checkpoint: a base to begin with,
+        here or for :meth:`Log.state`.
+
+        What is prepared by XA and not decided is not in its GTID set, so that it comes again;
+        without GTIDs there must be none. Errors: UsageError, UndeterminedError, WriteError.
+        """
+        from binlogkit.livestate.states import reasons, write_folder
+
+        with self.holding() as moment:
+            states = [self.state(written_table_name(*name)) for name in self._tables.shown()]
+            for state in states:
+                if doubts := reasons(state):
+                    raise UndeterminedError(".".join(state.table), tuple(doubts))
+            open_ones = self._tables.undecided
+            if open_ones and not moment.gtids:
+                raise UsageError("an XA transaction is prepared and not decided: try later")
+            gtids = moment.gtids.subtract(GtidSet.of(g for g in open_ones.values() if g))
+        write_folder(states, Path(path), gtids or None, shutil.rmtree)
+        return moment

@@ -1,0 +1,173 @@
+"""The registered queries of one live state: begun, stepped, begun anew after DDL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from binlogkit.errors import BinlogKitError, UndeterminedError, UsageError
+
+if TYPE_CHECKING:
+    from binlogkit.livestate.tables import Change, LiveTables, Name
+    from binlogkit.livestate.views.engine import Engine
+    from binlogkit.livestate.views.plan import Plan
+    from binlogkit.livestate.views.relations import Touched
+    from binlogkit.livestate.views.view import View, ViewChange
+    from binlogkit.rows.schema import TableDefinition
+
+#: Where changes of a table may be missing, a sentence each.
+Missing = Callable[["Name"], list[str]]
+
+
+class Queries:
+    """The queries over tables. One thread at a time."""
+
+    def __init__(self, tables: LiveTables) -> None:
+        self._tables = tables
+        self._views: dict[str, View] = {}
+        self._engine: Engine | None = None
+        self._doubts: dict[Name, list[str]] = {}  # as of the last step
+
+    def __len__(self) -> int:
+        return len(self._views)
+
+    @property
+    def engine(self) -> Engine:
+        """What calculates, loaded when it is first needed. UsageError: it is not installed."""
+        from binlogkit.livestate.views.engine import Engine
+
+        if self._engine is None:
+            self._engine = Engine()
+        return self._engine
+
+    def add(
+        self,
+        name: str,
+        sql: str,
+        called: Callable[[ViewChange], object] | None,
+        *,
+        recompute: bool = False,
+    ) -> View:
+        """A query that is kept from now on. UsageError: the name is taken."""
+        from binlogkit.livestate.views.view import View
+
+        if name in self._views:
+            raise UsageError(f"a query {name!r} is registered already")
+        return View(name, sql, called, recompute=recompute)
+
+    def begin(self, view: View, moment: Any, missing: Missing) -> None:
+        """Begin with a query; only what can be kept is. Errors: UsageError, UndeterminedError."""
+        self._begin(view, moment, missing)
+        self._views[view.name] = view
+
+    def drop(self, name: str) -> None:
+        """Keep a query no more."""
+        self._views.pop(name, None)
+
+    def _definitions(self) -> dict[Name, TableDefinition]:
+        found = {}
+        for name in self._tables.shown():
+            definition = self._tables.fold(name).definition
+            if definition is not None:
+                found[name] = definition
+        return found
+
+    def _begin(self, view: View, moment: Any, missing: Missing) -> None:
+        from binlogkit.livestate.views.compile import compiled
+
+        definitions = self._definitions()
+        plan = compiled(view.sql, definitions, recompute=view.recompute)
+        if view.name not in self._views:
+            self._doubts = {}
+        self._check(view, plan, missing)
+        view.begin(plan, self.engine, self._touched(plan, {}), definitions, moment)
+
+    def _check(self, view: View, plan: Plan, missing: Missing) -> None:
+        """UndeterminedError: the rows of its tables are not certain."""
+        for name in plan.reads:
+            doubts = self._doubts.get(name)
+            if doubts is None:
+                doubts = self._doubts_of(name, missing)
+            if doubts:
+                raise UndeterminedError(view.sql, tuple(doubts))
+
+    def _doubts_of(self, name: Name, missing: Missing) -> list[str]:
+        return [*self._tables.doubts(name), *missing(name)]
+
+    def _touched(self, plan: Plan, changes: Mapping[Name, Change]) -> dict[Name, Touched]:
+        from binlogkit.livestate.views.relations import Touched
+
+        found = {}
+        for name in plan.reads:
+            change = changes.get(name)
+            if change is None:
+                rows = self._tables.fold(name).settled().table
+                found[name] = Touched(rows, rows, None)
+            else:
+                found[name] = Touched(change.before, change.after, change.deltas)
+        return found
+
+    def take(self, changes: Mapping[Name, Change], moment: Any, missing: Missing) -> None:
+        """Carry what a step did to tables on into the queries."""
+        definitions: dict[Name, TableDefinition] | None = None
+        if self._views:
+            self._doubts = {name: self._doubts_of(name, missing) for name in self._tables.shown()}
+        for view in self._views.values():
+            plan = view.plan
+            assert plan is not None
+            mine = [changes[name] for name in plan.reads if name in changes]
+            if not mine:
+                continue
+            anew = any(change.anew for change in mine)
+            if view.error is not None and not anew and not plan.anew:
+                continue
+            try:
+                if anew:
+                    self._begin(view, moment, missing)
+                    view.error = None
+                    continue
+                self._check(view, plan, missing)
+                definitions = self._definitions() if definitions is None else definitions
+                view.step(self.engine, self._touched(plan, changes), definitions, moment)
+            except BinlogKitError as error:
+                view.fail(error)
+        if self._engine is not None:
+            self._engine.stepped()
+
+    def explain(self, sql: str | None) -> list[str]:
+        """How queries are kept, or why not."""
+        from binlogkit.livestate.views.compile import compiled
+
+        if sql is not None:
+            try:
+                plan = compiled(sql, self._definitions(), recompute=True)
+            except UsageError as error:
+                return [str(error)]
+            told = described(plan)
+            return [f"{told} (with recompute=True)" if plan.anew else told]
+        found = []
+        for view in self._views.values():
+            assert view.plan is not None
+            told = described(view.plan) if view.error is None else f"not kept: {view.error}"
+            found.append(f"{view.name}: {told}")
+        return found
+
+
+def described(plan: Plan) -> str:
+    """How a query is kept up to date."""
+    names = ", ".join(".".join(name) for name in plan.reads)
+    if plan.anew:
+        return f"{plan.anew}; calculated anew from {names} when it is read after a change"
+    told = [f"kept by changes of {names}"]
+    if len(plan.tables) > 1:
+        told.append("each joined with the others' rows before or after the step")
+    if plan.group is not None:
+        kinds = sorted({o.how for o in plan.outputs} - {"value", "made"})
+        each = f"; of each group {', '.join(kinds)} are kept" if kinds else ""
+        told.append(f"folded into {'one row' if plan.one_row else 'groups'}{each}")
+    if plan.limit is not None:
+        told.append("all rows are kept, and the first ones shown")
+    guards = sum(len(joined.guards) for joined in plan.tables)
+    if guards:
+        told.append("it stops at a text that its collation compares by more than letters")
+    return "; ".join(told)

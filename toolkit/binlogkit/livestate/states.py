@@ -1,0 +1,84 @@
+"""Live tables as states of a log, and as a folder of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from binlogkit.analyses.point_in_time.result import state_table
+from binlogkit.errors import WriteError
+from binlogkit.events.gtid_set import GtidSet
+from binlogkit.log.gaps import Reach
+from binlogkit.log.table_state import TableState
+
+if TYPE_CHECKING:
+    from binlogkit.livestate.moment import Moment
+    from binlogkit.livestate.tables import Name, Shown
+
+_PARTIAL, _OLD = ".partial", ".old"
+
+
+def state_of(name: Name, shown: Shown, moment: Moment, assumes: tuple[str, ...]) -> TableState:
+    """A table's rows as of a moment."""
+    from binlogkit.frames.arrow_types import column_field
+    from binlogkit.frames.snapshots.cells import Columns
+    from binlogkit.log.doubts import doubt, with_more
+    from binlogkit.rows.defined import column_of
+
+    told, doubts, rows, key = shown.definition, shown.doubts, shown.rows, shown.key
+    columns = None if told is None else tuple(column.name for column in told.columns)
+    wanted = None if columns is None else [c for c in columns if c in rows.fields]
+    found = state_table(rows, wanted if len(rows) else None, key)
+    if not len(rows) and told is not None:
+        empty = Columns([column_field(column_of(c)) for c in told.columns]).table([])
+        found = pa.table(
+            {n: empty[n] if n in empty.column_names else found[n] for n in found.column_names}
+        )
+    findings = with_more(shown.findings, [doubt("live", text) for text in doubts])
+    reach = Reach((moment.file,), pa.table({}), frozenset(), None)
+    position = (moment.file, moment.pos) if moment.file else None
+    return TableState(
+        name, found, findings, columns, key, not doubts, assumes,
+        0 if doubts else len(rows), reach, position, moment.gtids or None, told,
+    )  # fmt: skip
+
+
+def reasons(state: TableState) -> list[str]:
+    """Why a state is not determined, a sentence each."""
+    found = [str(row["meaning"]) for row in state.findings.to_pylist() if not row["determined"]]
+    if state.unknown_cells:
+        found.append(f"{state.unknown_cells} cells are not known")
+    return list(dict.fromkeys(found))
+
+
+def write_folder(
+    states: Sequence[TableState], path: Path, gtids: GtidSet | None, remove: Callable[[Any], Any]
+) -> None:
+    """Write states into a folder, in place of the one that is there. WriteError."""
+    partial, old = path.with_name(path.name + _PARTIAL), path.with_name(path.name + _OLD)
+    try:
+        if partial.exists():
+            remove(partial)
+        partial.mkdir(0o700)
+        for number, state in enumerate(states, 1):
+            replace(state, gtids=gtids).to_parquet(partial / f"{number:04}.parquet")
+        if old.exists():
+            remove(old)
+        if path.exists():
+            path.rename(old)
+        partial.rename(path)
+        if old.exists():
+            remove(old)
+    except OSError as exc:
+        raise WriteError(str(path), exc.strerror or str(exc)) from exc
+    if os.name == "posix":
+        descriptor = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,350 @@
+"""Tables as of the end of the last transaction: the replay of ``log.state``, kept open.
+
+Steps of whole transactions are folded as states are (analyses/point_in_time). What was prepared by
+XA waits until it is decided: InnoDB's locks keep others from its rows until then. A table that is
+created later is followed as well where it may be renamed to one of these (pt-online-schema-change,
+gh-ost).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from binlogkit.analyses._savepoints import undone_mask, undone_ranges
+from binlogkit.analyses.point_in_time.boundary import Boundary, boundary_of
+from binlogkit.analyses.point_in_time.findings import KINDS
+from binlogkit.analyses.point_in_time.fold import Fold
+from binlogkit.analyses.point_in_time.replay import Replay
+from binlogkit.analyses.point_in_time.result import base_changes, state_table
+from binlogkit.errors import LimitError, UndeterminedError
+from binlogkit.log.state import transactional_of
+from binlogkit.rows.filters import Filters
+from binlogkit.rows.resolve import key_of
+from binlogkit.rows.transactions import Outcome
+from binlogkit.sources.log_format import CASCADES_LOGGED, version_tuple
+
+if TYPE_CHECKING:
+    from binlogkit.analyses.point_in_time.rows import Delta, Rows
+    from binlogkit.log.following import Step
+    from binlogkit.rows.ddl import TableChange
+    from binlogkit.rows.schema import TableDefinition
+
+Name = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """What a table begins with; ``rows``: as a state's, None where nothing is known of them."""
+
+    definition: TableDefinition | None
+    key: tuple[str, ...]
+    rows: pa.Table | None
+    doubts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A table as of one moment; ``rows``: which nothing changes any more; ``findings``: as a
+    state's; ``doubts``: see :meth:`LiveTables.doubts`."""
+
+    rows: Rows
+    key: tuple[str, ...]
+    definition: TableDefinition | None
+    findings: pa.Table
+    doubts: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Change:
+    """What a step did to a table: ``before``, ``after``: its rows (Rows.table); ``deltas``: what
+    went and what came; ``anew``: it is to be read anew, because its columns changed, or more than
+    the deltas tell."""
+
+    before: pa.Table
+    after: pa.Table
+    deltas: list[Delta]
+    anew: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Watched(Filters):
+    """The rows of the tables in ``names``, which grows."""
+
+    names: set[Name] = field(default_factory=set)
+
+    def wants_table(self, db: str, table: str) -> bool:
+        """See :meth:`Filters.wants_table`."""
+        return (db, table) in self.names
+
+
+class LiveTables:
+    """Tables, each with what it begins with; ``most``: bytes that each may take.
+
+    The tables that were asked for are ``wanted``; others are followed for their sake.
+    """
+
+    def __init__(self, bases: Mapping[Name, Base], wanted: Iterable[Name], most: int) -> None:
+        self.wanted, self._most, self._bases = list(wanted), most, frozenset(bases)
+        *others, last = bases
+        keys = {name: base.key for name, base in bases.items()}
+        given = {n: b.definition for n, b in bases.items() if b.definition is not None}
+        self._replay = Replay(keys[last], [last], [], given, {name: keys[name] for name in others})
+        self._replay.history.default = ()
+        self.filters = Watched(names=set(bases))  # of what is read, ahead of the replay
+        self._doubts = {name: list(base.doubts) for name, base in bases.items()}
+        self._all_doubts: list[str] = []
+        self._prepared: dict[int, list[pa.RecordBatch]] = {}
+        self.undecided: dict[int, str | None] = {}  # XA transactions, by number: their GTIDs
+        self._version = (0, 0, 0)
+        self._unchecked: list[np.ndarray[Any, Any]] = [np.zeros(0, np.int64)]
+        self._cascading = False
+        for name, base in bases.items():
+            if base.rows is not None:
+                self._replay.begin(base_changes(base.rows), name)
+            self._replay.table(name)
+
+    def _off(self, seqs: np.ndarray[Any, Any]) -> Any:
+        return np.isin(seqs >> 32, np.concatenate(self._unchecked))
+
+    # ---- steps --------------------------------------------------------------------------------
+
+    def heard(self, record: Any, change: TableChange) -> None:
+        """A statement was met: a table that it creates is followed from there on."""
+        name = (record["db"] or "", record["table"] or "")
+        if record["action"] == "create" and change.definition is not None:
+            self.filters.names.add(name)
+        if record["action"] == "rename" and name in self.filters.names:
+            self.filters.names.add((record["new_db"] or name[0], record["new_table"]))
+
+    def _follow_cascades(self) -> None:
+        """Carry out what foreign keys do below the log (servers up to 9.5)."""
+        if self._cascading or self._version >= CASCADES_LOGGED:
+            return
+        known = (fold.definition for fold in self._replay.tables.values())
+        if any(definition is not None and definition.cascades for definition in known):
+            self._cascading = True
+            self._replay.follow(self._off, keep=False)
+
+    def _watch(self, name: Name) -> None:
+        self._replay.names.add(name)
+        if self._cascading:
+            self._replay.follow(self._off, keep=False)
+
+    def apply(self, step: Step) -> dict[Name, Change]:
+        """Carry out a step; what it did to the tables that it touched."""
+        counted = {
+            n for n, o in zip(step.numbers, step.outcomes, strict=True) if o == Outcome.COMMITTED
+        }
+        kept = {
+            n for n, o in zip(step.numbers, step.outcomes, strict=True) if o == Outcome.ROLLED_BACK
+        }
+        batches = self._counting(step, counted, kept)
+        self._version = version_tuple(step.server_version)
+        self._follow_cascades()
+        if self._cascading:
+            self._unchecked += step.unchecked
+        boundaries = sorted(
+            (
+                boundary_of(record, change)
+                for record, change in step.boundaries
+                if record["tx"] is None or record["tx"] in counted
+            ),
+            key=lambda b: b.seq,
+        )
+        changes = self._begin(batches, boundaries)
+        for boundary in boundaries:
+            before, batches = _cut(batches, boundary.seq)
+            self._take(before)
+            self._happen(boundary, changes)
+        self._take(batches)
+        self._replay.finish()
+        return self._end(changes)
+
+    def _counting(self, step: Step, counted: set[int], rolled_back: set[int]) -> list[Any]:
+        """The changes that count by now, of this step and of those that it decides."""
+        taken_back = undone_mask(undone_ranges(_with_savepoints(step.statements)))
+        gtids = dict(zip(step.numbers, step.gtids, strict=True))
+        prepared = {
+            n for n, o in zip(step.numbers, step.outcomes, strict=True) if o == Outcome.PREPARED
+        }
+        # Decided in its own step: its rows stay in their order, others cannot have met them.
+        decisions = dict(step.decided)
+        counted = counted | {n for n in prepared if decisions.get(n) == Outcome.COMMITTED}
+        prepared -= decisions.keys()
+        for number in prepared:
+            self._prepared[number], self.undecided[number] = [], gtids.get(number)
+        found = []
+        for one in step.batches:
+            batch, numbers = one.batch, np.asarray(one.batch["tx"].fill_null(-1))
+            if taken_back is not None:
+                stay = ~taken_back(batch)
+                batch, numbers = batch.filter(pa.array(stay)), numbers[stay]
+            for number in prepared.intersection(numbers.tolist()):
+                self._prepared[number].append(batch.filter(pa.array(numbers == number)))
+            counts = np.isin(numbers, [-1, *counted])
+            if rolled_back and self._stays(one.table):
+                counts |= np.isin(numbers, [*rolled_back])
+            found.append(batch if counts.all() else batch.filter(pa.array(counts)))
+        decided: list[Any] = []
+        for number, outcome in step.decided:
+            held, _ = self._prepared.pop(number, []), self.undecided.pop(number, None)
+            decided += held if outcome == Outcome.COMMITTED else []
+        self._all_doubts += [
+            f"the XA transaction {xa} was prepared before what was read, and then decided"
+            for xa in step.unknown_xa
+        ]
+        return [batch for batch in (*decided, *found) if batch.num_rows]
+
+    def _stays(self, name: Name) -> bool:
+        """Whether what is rolled back stays in a table: its engine has no transactions."""
+        definition = self._replay.tables[name].definition if name in self._replay.tables else None
+        return definition is not None and transactional_of(definition.engine) is False
+
+    def _begin(self, batches: list[Any], boundaries: list[Boundary]) -> dict[Name, Change]:
+        """Note the rows of the tables that are about to be touched."""
+        touched = {(b["db"][0].as_py(), b["table"][0].as_py()) for b in batches}
+        touched |= {n for b in boundaries for n in self._replay.names if b.concerns(n)}
+        if self._cascading:
+            touched |= set(self._replay.tables)
+        changes = {}
+        for name in touched & self._replay.tables.keys():
+            rows = self._replay.tables[name].settled()
+            rows.deltas = []
+            changes[name] = Change(rows.table, rows.table, rows.deltas)
+        return changes
+
+    def _end(self, changes: dict[Name, Change]) -> dict[Name, Change]:
+        for name, change in changes.items():
+            fold = self._replay.tables.get(name)
+            rows = fold.settled() if fold is not None else None
+            change.after = pa.table({}) if rows is None else rows.table
+            if self._cascading and change.after is not change.before:
+                change.anew = True  # a cascade is no delta
+            if rows is not None:
+                rows.deltas = None
+                self._check_size(name, rows)
+        return {n: c for n, c in changes.items() if c.anew or c.after is not c.before}
+
+    def _check_size(self, name: Name, rows: Rows) -> None:
+        """LimitError: a table does not fit. One that is followed for another's sake is left."""
+        if rows.nbytes <= self._most:
+            return
+        if name in self.wanted or name in self._bases:
+            raise self.too_large(name, len(rows), rows.nbytes)
+        self._replay.tables.pop(name, None)
+        self._replay.names.discard(name)
+        self.filters.names.discard(name)
+
+    def too_large(self, name: Name, count: int, size: int) -> LimitError:
+        """Why a table is not kept."""
+        return LimitError(
+            f"{'.'.join(name)} has {count:,} rows, which take {size:,} bytes here, over "
+            f"{self._most:,} (the setting: memory)"
+        )
+
+    def _take(self, batches: list[Any]) -> None:
+        for batch in batches:
+            self._replay.take(batch)
+
+    def _happen(self, boundary: Boundary, changes: dict[Name, Change]) -> None:
+        """Carry out what happens to a table."""
+        replay = self._replay
+        replay.finish()
+        if boundary.action == "create" and boundary.definition is not None:
+            self._watch(boundary.name)
+        for name in [n for n in replay.names if boundary.concerns(n)]:
+            fold = replay.tables.get(name)
+            before = pa.table({}) if fold is None else fold.settled().table
+            changes.setdefault(name, Change(before, before, [])).anew = True
+        fresh = not boundary.conditional or boundary.name in replay.absent
+        if boundary.action == "create" and boundary.definition is not None and fresh:
+            replay.history.keys[boundary.name] = key_of(boundary.definition)[0]
+            replay.tables.pop(boundary.name, None)
+            self._doubts.pop(boundary.name, None)
+        replay.happen(boundary)
+        replay.finish()
+        if boundary.action == "rename" and boundary.new_name is not None:
+            self._renamed(boundary.name, boundary.new_name)
+        if boundary.action == "alter":
+            self._keyed_anew(boundary.name)
+        if boundary.action == "truncate":
+            self._doubts.pop(boundary.name, None)
+        self._follow_cascades()
+
+    def _renamed(self, old: Name, new: Name) -> None:
+        self._watch(new)
+        if old not in self.wanted:
+            self._replay.names.discard(old)
+        self._doubts[new] = self._doubts.pop(old, [])
+
+    def _keyed_anew(self, name: Name) -> None:
+        """The rows of a table whose key is another one since an ALTER TABLE begin anew."""
+        fold = self._replay.tables.get(name)
+        if fold is None or fold.definition is None:
+            return
+        key = key_of(fold.definition)[0]
+        if tuple(key) == fold.key or fold.numbered:
+            return
+        fresh = Fold(key)
+        fresh.begin(base_changes(state_table(fold.settled(), None, fold.key)))
+        fresh.definition, fresh.complete = fold.definition, fold.complete
+        fresh.findings.update(fold.findings)
+        self._replay.tables[name] = fresh
+        self._replay.history.keys[name] = key
+
+    # ---- what is known ------------------------------------------------------------------------
+
+    def fold(self, name: Name) -> Fold:
+        """A table's rows. UndeterminedError: it was dropped, or was never there."""
+        fold = self._replay.tables.get(name)
+        if fold is None or name in self._replay.absent:
+            raise UndeterminedError(".".join(name), ("the table was dropped or renamed",))
+        return fold
+
+    def doubts(self, name: Name) -> list[str]:
+        """Why a table's rows are not certain, a sentence each."""
+        fold = self.fold(name)
+        fold.settled()
+        found = [*self._all_doubts, *self._doubts.get(name, ())]
+        if not fold.complete:
+            found.append(KINDS["no_beginning"])
+        found += [KINDS[kind] for kind, one in fold.findings.found.items() if not one.determined]
+        return found
+
+    def show(self, name: Name, missing: Iterable[str]) -> Shown:
+        """A table as it is now; ``missing``: where changes of it may be. UndeterminedError: it was
+        dropped, or was never there."""
+        fold = self.fold(name)
+        doubts = (*self.doubts(name), *missing)
+        rows = fold.settled().copied()
+        return Shown(rows, fold.key, fold.definition, fold.findings.table(), doubts)
+
+    def shown(self) -> Iterator[Name]:
+        """The tables that were asked for and are there."""
+        for name in self.wanted:
+            if name in self._replay.tables and name not in self._replay.absent:
+                yield name
+
+
+def _with_savepoints(statements: list[pa.Table]) -> pa.Table | None:
+    """The statements, where a ROLLBACK TO SAVEPOINT is among them."""
+    odd = any(pc.any(pc.equal(one["kind"], "rollback_to")).as_py() for one in statements)
+    return pa.concat_tables(statements) if odd else None
+
+
+def _cut(batches: list[Any], seq: int) -> tuple[list[Any], list[Any]]:
+    """The changes before a place of the log, and those after it."""
+    before, after = [], []
+    for batch in batches:
+        count = int(np.searchsorted(np.asarray(batch["seq"]), seq))
+        if count:
+            before.append(batch.slice(0, count))
+        if count < batch.num_rows:
+            after.append(batch.slice(count))
+    return before, after

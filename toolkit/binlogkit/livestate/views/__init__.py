@@ -1,0 +1,1 @@
+"""Queries over live tables: compiled from MySQL's SQL, kept up to date by changes."""

@@ -1,0 +1,63 @@
+"""A query's result from all rows of its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from binlogkit.errors import UndeterminedError
+from binlogkit.livestate.views.engine import Engine
+from binlogkit.livestate.views.plan import Name, Output, Plan
+from binlogkit.livestate.views.result import Result, Row
+
+if TYPE_CHECKING:
+    from binlogkit.rows.schema import TableDefinition
+
+
+def calculated(
+    plan: Plan,
+    engine: Engine,
+    tables: Mapping[Name, pa.Table],
+    definitions: Mapping[Name, TableDefinition],
+) -> Result:
+    """A query's result from all rows (Rows.table), its subqueries' first. UndeterminedError."""
+    known = dict(tables)
+    for part in plan.parts:
+        rows = calculated(part.plan, engine, known, definitions).ordered()
+        if part.single and len(rows) > 1:
+            raise UndeterminedError(plan.sql, ("a subquery has more than one row",))
+        known["", part.name] = _as_table(part.plan, rows)
+    result = Result(plan)
+    engine.whole(plan, known, definitions)
+    result.take(engine)
+    return result
+
+
+def _as_table(plan: Plan, rows: list[Row]) -> pa.Table:
+    """A subquery's rows as other tables' are. UndeterminedError: a number is too large."""
+    columns = list(zip(*rows, strict=True)) if rows else [()] * len(plan.columns)
+    try:
+        arrays = [
+            pa.array(values, _arrow_type(output))
+            for values, output in zip(columns, plan.columns, strict=True)
+        ]
+    except (pa.ArrowInvalid, OverflowError) as exc:
+        raise UndeterminedError(plan.sql, (str(exc),)) from exc
+    return pa.Table.from_arrays(arrays, names=plan.names())
+
+
+def _arrow_type(output: Output) -> pa.DataType:
+    kind = output.kind
+    if kind.name in ("decimal", "quotient"):
+        return pa.decimal128(38, kind.scale)
+    if kind.name in ("integer", "year", "boolean"):
+        return pa.uint64() if kind.unsigned else pa.int64()
+    return _ARROW[kind.name]
+
+
+_ARROW = {
+    "text": pa.string(), "enum": pa.string(), "binary": pa.binary(), "date": pa.date32(),
+    "datetime": pa.timestamp("us"), "double": pa.float64(),
+}  # fmt: skip

@@ -1,0 +1,385 @@
+"""Logs that are being written, as whole transactions through the one reading.
+
+The reading's logs come while it reads (sources/carriers/coming.py). What it brings is held until
+the transaction that it belongs to has ended, and handed over in steps: one transaction, or several
+that were written together. A transaction whose GTID came before is left out, so a follower that
+resumes by GTID gets each one once.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, Unpack
+
+import numpy as np
+
+from binlogkit.errors import DamageError, LostConnectionError, UsageError
+from binlogkit.events.gtid_set import GtidSet
+from binlogkit.log.streams import Batch
+from binlogkit.rows.filter_args import RowFilterArgs
+from binlogkit.rows.filters import Filters
+from binlogkit.rows.gtid_ledger import GtidLedger
+from binlogkit.rows.options import ReadOptions, Start
+from binlogkit.rows.prepared import Prepared
+from binlogkit.rows.reading import Reading
+from binlogkit.rows.settling import OUTCOMES
+from binlogkit.rows.soundness import Gap, Gaps, Soundness
+from binlogkit.rows.transactions import Outcome
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from binlogkit.frames.row_batches import Batches
+    from binlogkit.frames.statements import Record
+    from binlogkit.frames.transactions import Transactions
+    from binlogkit.rows.ddl import TableChange
+    from binlogkit.rows.window import Window
+    from binlogkit.sources.carriers.coming import ComingLogs
+    from binlogkit.sources.server.tail import ServerTail
+
+#: Is told of what happens to tables.
+Heard: TypeAlias = "Callable[[Record, TableChange], object]"
+
+_MICROSECONDS = 1_000_000
+
+
+@dataclass(slots=True)
+class Step:
+    """Whole transactions that follow those of the step before.
+
+    ``numbers``: of the transactions that ended, in log order, without those that came before;
+    ``outcomes``: how each ended; ``gtids``: of each, None without one; ``committed``: when the last
+    one was committed, in microseconds, by the server's clock; ``decided``: XA transactions that
+    were prepared, in this step or before it: the number of each, and how it was decided;
+    ``unknown_xa``: decisions for XA transactions that were prepared before all that was read;
+    ``batches``: row changes, in the order of the log within each table; ``boundaries``: what
+    happens to tables, each with what it is; ``unchecked``: the rows events that were written with
+    foreign_key_checks off; ``statements``: what it holds as text; ``gaps``: where changes may be
+    missing up to its end; ``server_version``: of its log; ``file``, ``pos``: the place after it.
+    """
+
+    file: str = ""
+    pos: int = 0
+    numbers: list[int] = field(default_factory=list)
+    outcomes: list[Outcome] = field(default_factory=list)
+    gtids: list[str | None] = field(default_factory=list)
+    committed: int | None = None
+    decided: list[tuple[int, Outcome]] = field(default_factory=list)
+    unknown_xa: list[str] = field(default_factory=list)
+    batches: list[Batch] = field(default_factory=list)
+    boundaries: list[tuple[Record, TableChange]] = field(default_factory=list)
+    unchecked: list[np.ndarray[Any, Any]] = field(default_factory=list)
+    statements: list[pa.Table] = field(default_factory=list)
+    gaps: list[Gap] = field(default_factory=list)
+    server_version: str = ""
+    transactions: pa.Table | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked of steps; see :meth:`Stepped.steps`."""
+
+    wanted: Filters
+    transactions: bool
+    heard: Heard
+    together: int
+
+
+class Stepped(ABC):
+    """What is gone through in steps, as rows, batches and transactions, once.
+
+    ``file``, ``pos``: the place after the last step that was handed over; ``gtids``: the
+    transactions up to there, those before the start included.
+    """
+
+    file: str = ""
+    pos: int = 0
+    _begun = False
+
+    @property
+    @abstractmethod
+    def gtids(self) -> GtidSet:
+        """The transactions up to the last step, and those before the start."""
+
+    @abstractmethod
+    def go_through(self, asked: Asked) -> Iterator[Step]:
+        """The steps, whether or not there were any before."""
+
+    def steps(
+        self,
+        wanted: Filters | None = None,
+        *,
+        transactions: bool = False,
+        heard: Heard = lambda *_: None,
+        together: int = 1,
+    ) -> Iterator[Step]:
+        """Whole transactions as they are written.
+
+        ``wanted``: of which rows; ``transactions``: whether their table is wanted; ``heard``: is
+        told of what happens to tables before the rows behind it are chosen; ``together``: how many
+        batches make a step while more has come already. Errors:
+        UsageError (it is gone through already), DamageError, InputError, those of a server's
+        stream.
+        """
+        if self._begun:
+            raise UsageError("what is followed is gone through once")
+        self._begun = True
+        yield from self.go_through(Asked(wanted or Filters(), transactions, heard, together))
+
+    @abstractmethod
+    def close(self) -> None:
+        """End it: what waits for more wakes up."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # ---- what is asked for --------------------------------------------------------------------
+
+    def rows(
+        self, table: str | Iterable[str] | None = None, **filters: Unpack[RowFilterArgs]
+    ) -> Iterator[dict[str, Any]]:
+        """One dict per row change in log order, as ``rows --format jsonl``, each transaction's once
+        it has ended. Errors: as :meth:`steps`, UsageError."""
+        from binlogkit.frames.fields.rows import ROW
+        from binlogkit.frames.generic import generic_rows
+        from binlogkit.frames.records import records_of
+        from binlogkit.frames.tables import generic_schema
+
+        schema = generic_schema()
+        for step in self.steps(Filters.build(table=table, **filters)):
+            batches = (one.batch for one in step.batches)
+            yield from records_of(generic_rows(list(batches), schema, compact=True), ROW)
+
+    def batches(
+        self, table: str | Iterable[str] | None = None, **filters: Unpack[RowFilterArgs]
+    ) -> Iterator[Batch]:
+        """Row changes as Arrow, each transaction's once it has ended: in log order per table, and
+        step by step. Errors: as :meth:`steps`, UsageError."""
+        for step in self.steps(Filters.build(table=table, **filters)):
+            yield from step.batches
+
+    def transactions(self) -> Iterator[dict[str, Any]]:
+        """One dict per transaction, once it has ended, as ``transactions --format jsonl``; an XA
+        transaction is ``prepared`` then, and what decides it a transaction of its own."""
+        for step in self.steps(transactions=True):
+            if step.transactions is not None:
+                for batch in step.transactions.to_batches():
+                    yield from batch.to_pylist()
+
+
+class Following(Stepped):
+    """What is written to logs, from a place on.
+
+    ``prepared``: XA transactions that are not decided; ``number``: of the next transaction;
+    ``tail``: what a server's are read from.
+    """
+
+    tail: ServerTail | None = None
+
+    def __init__(
+        self,
+        logs: ComingLogs,
+        options: ReadOptions,
+        start: Start,
+        stop: Callable[[], object],
+    ) -> None:
+        self._logs, self._stop = logs, stop
+        self._options = replace(options, threads=1)
+        self._gaps = Gaps(Soundness(keeps=options.duplicates == "keep"))
+        self.reading = Reading(
+            logs, self._options, start=replace(start, last=False), gaps=self._gaps
+        )
+        self.prepared, self.number = Prepared(), start.number
+        self._ledger = GtidLedger(start.seen)
+
+    @property
+    def gtids(self) -> GtidSet:
+        """See :attr:`Stepped.gtids`."""
+        return self._ledger.to_set()
+
+    @property
+    def gaps(self) -> list[Gap]:
+        """Where changes may be missing between the start and the last step."""
+        begin = self.reading.start.begin
+        return [g for g in self.reading.gaps if (g.code, g.pos) != ("sequence_gap", begin or None)]
+
+    def has_more(self) -> bool:
+        """Whether more has come already than was handed over."""
+        return self.reading.holds_more() or self._logs.pending()
+
+    def close(self) -> None:
+        """See :meth:`Stepped.close`."""
+        self._stop()
+
+    # ---- steps --------------------------------------------------------------------------------
+
+    def go_through(self, asked: Asked) -> Iterator[Step]:
+        """See :meth:`Stepped.go_through`."""
+        return _Steps(self, asked).run()
+
+    def note(self, step: Step) -> None:
+        """A step is about to be handed over."""
+        self.file, self.pos, step.gaps = step.file, step.pos, self.gaps
+        self._ledger.add_set(GtidSet.of(g for g in step.gtids if g is not None))
+
+
+class _Steps:
+    """A reading's windows as steps."""
+
+    def __init__(self, owner: Following, asked: Asked) -> None:
+        from binlogkit.frames.row_batches import RowChanges
+        from binlogkit.frames.row_counts import RowCounts
+        from binlogkit.frames.share_decoding import SHARE_MOST_SORTED, Workers
+        from binlogkit.frames.statements import Boundaries, Statements
+        from binlogkit.frames.transactions import Transactions
+
+        self._owner, self._wanted, self._heard = owner, asked.wanted, asked.heard
+        self._together = asked.together
+        self._reading = reading = owner.reading
+        self._make: Callable[[], Transactions] | None = Transactions if asked.transactions else None
+        self._ledger = self._make() if self._make else None
+        self._counts = RowCounts(stops=True)
+        self._workers = Workers(1)
+        most = (1 << 16, 64 << 20, SHARE_MOST_SORTED)
+        self._changes = RowChanges(reading, asked.wanted, None, most, self._workers, False)
+        self._boundaries, self._texts = Boundaries(asked.wanted), Statements(asked.wanted)
+        self._prepared = owner.prepared
+        self._step = Step()
+
+    def run(self) -> Iterator[Step]:
+        """The steps, of which the owner is told."""
+        owner = self._owner
+        windows = self._reading.windows()
+        try:
+            for window in windows:
+                ended = self._take(window)
+                if window.damages and self._reading.options.on_damage == "stop":
+                    raise window.damages[0][1]
+                few = len(self._step.batches) < self._together > 1
+                if ended and self._changes.waits_for_nothing and not (few and owner.has_more()):
+                    step, self._step = self._finished(), Step()
+                    owner.note(step)
+                    yield step
+        except (DamageError, LostConnectionError):
+            step = self._before_end()
+            if step.numbers:
+                owner.note(step)
+                yield step
+            raise
+        finally:
+            windows.close()
+            self._workers.close()
+
+    def _before_end(self) -> Step:
+        """The transactions that ended before what is damaged, or did not come."""
+        step = self._step
+        with suppress(DamageError):
+            for group in self._changes.finish():
+                self._hold(group)
+        self._leave(lambda numbers: np.isin(numbers, [-1, *step.numbers]))
+        return self._finished()
+
+    def _leave(self, stays: Callable[[Any], Any]) -> None:
+        """Leave only some transactions' rows in the step."""
+        import pyarrow as pa
+
+        kept = []
+        for one in self._step.batches:
+            stay = stays(np.asarray(one.batch["tx"].fill_null(-1)))
+            kept.append(replace(one, batch=one.batch.filter(pa.array(stay))))
+        self._step.batches = [one for one in kept if one.batch.num_rows]
+
+    def _hold(self, group: Batches) -> None:
+        """Keep a window's batches until their transactions have ended."""
+        found = (Batch(s.name, s.version, batch) for s, batch in group)
+        self._step.batches += [one for one in found if one.batch.num_rows]
+
+    def _take(self, window: Window) -> bool:
+        """Take a window; whether the transactions so far are whole, and there is one."""
+        step = self._step
+        if self._ledger is not None:
+            self._ledger.take(window, self._counts.of(window)[0])
+        told = self._boundaries.take(window)
+        changes = {item.i: iter(item.changes) for item in window.looked}
+        boundaries = [(record, next(changes[i])) for i, record in told]
+        for boundary in boundaries:
+            self._heard(*boundary)
+        step.boundaries += boundaries
+        for group in chain(self._changes.take(window), self._changes.flush()):
+            self._hold(group)
+        self._boundaries.found.clear()
+        self._boundaries.changes.clear()
+        step.unchecked.append(window.unchecked())
+        step.server_version = window.server_version or step.server_version
+        self._take_xa(window, step)
+        self._texts.take(window)
+        records, stretch = window.transactions, window.stretch
+        self._note_ended(window, step)
+        if len(records) and records["open"][-1]:
+            return False
+        if stretch is None or not len(stretch.entries) or _cut(records[-1:]).any():
+            return bool(step.numbers)
+        step.file, step.pos = window.carrier.name, int(stretch.ends[-1])
+        return True
+
+    def _take_xa(self, window: Window, step: Step) -> None:
+        others = set(self._prepared.others)
+        for prepared, _, decision in self._prepared.take(window):
+            step.decided.append((prepared, decision[0]))
+        step.unknown_xa += sorted(self._prepared.others.keys() - others)
+
+    def _note_ended(self, window: Window, step: Step) -> None:
+        """Note the transactions of a window that have ended.
+
+        One in which its log ends, or the following was stopped, is none of them: its server does
+        not have it, or it comes again.
+        """
+        from binlogkit.frames.transaction_facts import COMMIT, GTID, gtid_array
+
+        records = window.transactions
+        if not len(records):
+            return
+        self._owner.number = int(records["number"][-1]) + 1
+        cut = _cut(records)
+        if cut.any():
+            numbers = records["number"][cut]
+            self._leave(lambda given: ~np.isin(given, numbers))
+        whole = np.flatnonzero((records["open"] == 0) & ~cut).tolist()
+        if whole:
+            step.file, step.pos = window.carrier.name, int(records["end_pos"][whole[-1]])
+        texts: list[str | None] = gtid_array(records).to_pylist()
+        told = window.facts.gtids_of(records)
+        for i in whole:
+            record, number = records[i], int(records["number"][i])
+            gtid = texts[i] if record["has"] & GTID else None
+            gtid, commit = told.get(i, (gtid, None))
+            if window.repeats(number):
+                continue
+            step.numbers.append(number)
+            step.outcomes.append(OUTCOMES[int(record["outcome"])])
+            step.gtids.append(gtid)
+            at = int(record["end_timestamp"]) * _MICROSECONDS
+            if record["has"] & COMMIT:
+                at = int(record["commit_timestamp"])
+            step.committed = at if commit is None else commit
+
+    def _finished(self) -> Step:
+        step = self._step
+        texts = self._texts.fresh()
+        step.statements = [texts] if texts.num_rows else []
+        if self._ledger is not None and self._make is not None:
+            step.transactions = self._ledger.finish(self._wanted, [step.file])
+            self._ledger = self._make()
+        return step
+
+
+def _cut(records: Any) -> Any:
+    """Which transactions their log ends inside of."""
+    return (records["open"] == 0) & (records["outcome"] == OUTCOMES.index(Outcome.CUT))

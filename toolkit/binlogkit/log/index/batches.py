@@ -1,0 +1,189 @@
+"""The files of an index: batches of parts, and what names those that count.
+
+``index.json`` names the batches that count and the logs in each; a batch is a Parquet file in the
+folder of each table (log/index/stored.py). Whatever is wrong with the folder itself (another
+version, a file that is gone or cannot be read) means that nothing is known.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import time
+import uuid
+from collections.abc import Sequence, Set
+from dataclasses import astuple
+from pathlib import Path
+from typing import TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from binlogkit.errors import WriteError
+from binlogkit.frames.fields.field import arrow_schema
+from binlogkit.frames.fields.ledger import INDEX
+from binlogkit.log.index.filter_files import read_filters, write_filters
+from binlogkit.log.index.stamps import Stamp
+from binlogkit.log.index.stored import Tables
+from binlogkit.rows.filters import TableName
+from binlogkit.sources.carriers.carrier import reason_of
+
+#: Of the tables' columns; an index of another version is made anew.
+VERSION = 4
+_NAMES = "index.json"
+_LOCK = "index.lock"
+_PARTIAL = ".partial"
+_FORGOTTEN = 24 * 3600  # seconds
+_SMALL_BATCH, _MOST_SMALL = 16 << 20, 16  # bytes, and how many are left apart
+
+#: By their names their parts, and of each the stamps of its logs.
+Batches: TypeAlias = dict[str, dict[str, list[Stamp]]]
+
+
+class BatchFolder:
+    """The batches in a ``folder``, which need not be there yet; ``known``: those that count;
+    ``whole``: whether it is an index of this version with all its files."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.known: Batches = {}
+        self.whole = False
+        self.load()
+
+    def load(self) -> None:
+        """Take up what counts now."""
+        self.known, self.whole = {}, False
+        try:
+            told = json.loads((self.folder / _NAMES).read_text("utf-8"))
+            if told["version"] != VERSION:
+                return
+            batches = {
+                batch: {part: [Stamp(*stamp) for stamp in stamps] for part, stamps in parts.items()}
+                for batch, parts in told["batches"].items()
+            }
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return
+        names = (path for batch in batches for path in self._files(batch))
+        if all(path.is_file() for path in names):
+            self.known, self.whole = batches, True
+
+    def _files(self, batch: str) -> list[Path]:
+        return [self.path(name, batch) for name in INDEX]
+
+    def path(self, name: str, batch: str) -> Path:
+        """The file of a batch in one of the tables."""
+        return self.folder / name / f"{batch}.parquet"
+
+    @property
+    def mark(self) -> str:
+        """A hash of all that is known: another after each change."""
+        try:
+            return hashlib.sha256((self.folder / _NAMES).read_bytes()).hexdigest()
+        except OSError:
+            return ""
+
+    def table(
+        self,
+        batch: str,
+        name: str,
+        named: Sequence[TableName] = (),
+        columns: Sequence[str] | None = None,
+    ) -> pa.Table:
+        """What a batch has in one of the tables; ``named``: of filters only of these; ``columns``:
+        only these. OSError, ArrowException: it is gone, or damaged."""
+        path = self.path(name, batch)
+        if name == "filters":
+            table = read_filters(path, named, columns)
+        else:
+            with pq.ParquetFile(path, memory_map=True) as file:
+                table = file.read(columns)
+        schema = arrow_schema(f for f in INDEX[name] if f.name in table.column_names)
+        return table.select(schema.names).cast(schema)
+
+    def write(self, parts: Sequence[Tables]) -> str:
+        """Write a batch, which no program takes for one yet; its name. WriteError."""
+        batch = uuid.uuid4().hex
+        try:
+            for path, name in zip(self._files(batch), INDEX, strict=True):
+                path.parent.mkdir(parents=True, exist_ok=True)
+                table = pa.concat_tables([tables[name] for tables in parts])
+                if name == "filters":
+                    write_filters(table, f"{path}{_PARTIAL}")
+                else:
+                    pq.write_table(table, f"{path}{_PARTIAL}", compression="zstd")
+        except OSError as exc:
+            raise WriteError(str(self.folder), reason_of(exc)) from exc
+        return batch
+
+    def commit(self, entries: Batches, places: Set[str]) -> None:
+        """Let batches count; what was known before of logs in these places counts no more.
+
+        One process at a time does so, and takes up what others did before it. WriteError.
+        """
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with (self.folder / _LOCK).open("w") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                self.load()
+                self._replace(entries, places)
+                self._save()
+                self._sweep()
+        except OSError as exc:
+            raise WriteError(str(self.folder), reason_of(exc)) from exc
+
+    def _replace(self, entries: Batches, places: Set[str]) -> None:
+        before = dict(self.known)
+        for batch, parts in before.items():
+            alive = {
+                part: stamps
+                for part, stamps in parts.items()
+                if places.isdisjoint(stamp.place for stamp in stamps)
+            }
+            if len(alive) < len(parts):
+                del self.known[batch]
+                if alive:
+                    chosen = pa.array(alive)
+                    tables = {name: those(self.table(batch, name), chosen) for name in INDEX}
+                    self.known[self.write([tables])] = alive
+        self.known |= entries
+        for batch in self.known.keys() - before.keys():
+            self._name(batch)
+        small = [batch for batch in self.known if self._size(batch) < _SMALL_BATCH]
+        if len(small) > _MOST_SMALL:
+            whole = [{name: self.table(batch, name) for name in INDEX} for batch in small]
+            united = self.write(whole)
+            parts = {part: s for batch in small for part, s in self.known.pop(batch).items()}
+            self.known[united] = parts
+            self._name(united)
+
+    def _name(self, batch: str) -> None:
+        """Give a batch's files the names by which programs find them."""
+        for path in self._files(batch):
+            Path(f"{path}{_PARTIAL}").replace(path)
+
+    def _size(self, batch: str) -> int:
+        return sum(path.stat().st_size for path in self._files(batch))
+
+    def _sweep(self) -> None:
+        """Delete what does not count, and what others began to write and left long ago."""
+        for name in INDEX:
+            for path in (self.folder / name).glob("*.*"):
+                old = time.time() - path.stat().st_mtime > _FORGOTTEN
+                if old if path.suffix == _PARTIAL else path.stem not in self.known:
+                    path.unlink(missing_ok=True)
+
+    def _save(self) -> None:
+        batches = {
+            batch: {part: [astuple(stamp) for stamp in stamps] for part, stamps in of.items()}
+            for batch, of in self.known.items()
+        }
+        path = self.folder / f"{_NAMES}.{uuid.uuid4().hex}"
+        path.write_text(json.dumps({"version": VERSION, "batches": batches}), "utf-8")
+        path.replace(self.folder / _NAMES)
+
+
+def those(table: pa.Table, parts: pa.Array) -> pa.Table:
+    """The rows of some parts."""
+    return table.filter(pc.is_in(table.column("part"), parts))

@@ -1,0 +1,147 @@
+"""A reading of those parts of logs that matter, as if all had been read."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from binlogkit.log.index.joined import Joined, Position
+from binlogkit.log.index.kept import Index
+from binlogkit.log.index.part import Part
+from binlogkit.log.index.selecting import LEDGER, selected, with_statements
+from binlogkit.log.index.transactions import joined_transactions
+from binlogkit.rows.filters import Filters
+from binlogkit.rows.options import ReadOptions, Start
+from binlogkit.rows.reading import Reading
+from binlogkit.rows.soundness import Finding, Gap
+from binlogkit.rows.window import Window
+from binlogkit.sources.carriers import Carrier
+from binlogkit.sources.carriers.carrier import up_to
+from binlogkit.sources.tasks import Submit
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Segments of one part that follow each other: where they begin, and where they end, None for
+    the log's end."""
+
+    position: Position
+    stop: int | None
+    last: bool
+
+
+class ChosenReading(Reading):
+    """What is chosen of logs, in order; what concerns the whole is that of ``joined``.
+
+    ``read_before``: when the logs were read whole that the index told of, in microseconds;
+    ``chosen``: bytes that are read, where all logs tell where they end.
+    """
+
+    def __init__(
+        self,
+        carriers: Sequence[Carrier],
+        options: ReadOptions,
+        parts: Sequence[Part],
+        joined: Joined,
+        chosen: Sequence[bool],
+    ) -> None:
+        super().__init__(carriers, options)
+        self.joined, self._parts = joined, parts
+        self.stretches = list(_stretches(joined.positions, chosen, len(parts)))
+        self.schemas, self.problems = joined.schemas, joined.problems
+        self.series, self.seen, self.ordinal = joined.series, joined.seen, joined.ordinal
+        self.read_before = [part.read_at for part in parts if part.read_at is not None]
+        self._of = {carrier.name: carrier for carrier in carriers}
+
+    @property
+    def folded(self) -> bool:
+        """See :class:`Reading`."""
+        return self.joined.folded
+
+    @property
+    def gaps(self) -> list[Gap]:
+        """See :class:`Reading`."""
+        return self.joined.gaps
+
+    @property
+    def notes(self) -> list[Finding]:
+        """See :class:`Reading`."""
+        return self.joined.notes
+
+    def transactions(self, wanted: Filters) -> pa.Table:
+        """All transactions that are wanted, as the index has them."""
+        files = [carrier.name for carrier in self._of.values()]
+        whole = Joined(self._parts, self.options, sources=wanted.sources, cuts=False)
+        return joined_transactions(self._parts, whole, wanted, files)
+
+    def windows(self, submit: Submit | None = None) -> Generator[Window, None, None]:
+        """The windows of what is chosen; their numbers, tables and sources are those of all."""
+        for stretch in self.stretches:
+            reading = self._reading(stretch)
+            self.carriers, self.start = reading.carriers, reading.start
+            yield from reading.windows(submit)
+
+    def _reading(self, stretch: Stretch) -> Reading:
+        position = stretch.position
+        carriers = [self._of[name] for name in self._parts[position.part].names]
+        if stretch.stop is not None:
+            carriers = [up_to(carrier, stretch.stop) for carrier in carriers]
+        known = position.known
+        start = Start(
+            position.events, position.transactions, position.segment.pos,
+            None if known is None else known.catalog,
+            frozenset() if known is None else known.tracked, position.part == 0, stretch.last,
+            position.seen,
+        )  # fmt: skip
+        options = replace(self.options, source=self.options.source or position.source)
+        reading = Reading(carriers, options, start=start)
+        reading.tables.take_versions(self.joined.schemas)
+        reading.sources = self.sources
+        return reading
+
+
+def choose(
+    index: str | Path,
+    carriers: Sequence[Carrier],
+    options: ReadOptions,
+    wanted: Filters,
+    *,
+    statements: bool = False,
+) -> ChosenReading | None:
+    """A reading of what may have row changes that are wanted; None: all is to be read.
+
+    ``statements``: what may have done something to tables otherwise matters, too. Logs with damage,
+    and such that cannot be read, are read as if there were no index.
+    """
+    parts = list(Index(index).parts(carriers, options, LEDGER, wanted))
+    if any(part.damages or part.unreadable is not None for part in parts):
+        return None
+    joined = Joined(parts, options, sources=wanted.sources)
+    chosen = selected(joined.positions, parts, wanted, joined.schemas)
+    if statements:
+        chosen = with_statements(joined.positions, parts, chosen)
+    if all(chosen):
+        return None
+    return ChosenReading(carriers, options, parts, joined, chosen)
+
+
+def _stretches(
+    positions: Sequence[Position], chosen: Sequence[bool], parts: int
+) -> Generator[Stretch, None, None]:
+    """The runs of segments that are chosen, each within one part."""
+    begun: Position | None = None
+    for i, position in enumerate(positions):
+        if not chosen[i]:
+            continue
+        begun = begun or position
+        following = positions[i + 1] if i + 1 < len(positions) else None
+        ends = following is None or following.part != position.part
+        if ends or not chosen[i + 1]:
+            stop = None if following is None or ends else following.segment.pos
+            yield Stretch(begun, stop, position.part == parts - 1)
+            begun = None

@@ -1,0 +1,93 @@
+"""What tells whether logs have changed since they were read, and which of them are known."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from binlogkit.errors import InputError
+from binlogkit.sources.carriers import Carrier
+from binlogkit.sources.carriers.carrier import reason_of
+from binlogkit.sources.carriers.urls import is_url
+
+_LOOKED_AT = 4096  # bytes at both ends of a log
+_FLAGS = 4 + 17  # where the first event's flags stand in a log
+_IN_USE = 0x01
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What tells whether a log has changed: where it lies, its size, None where that is not known,
+    and a hash of both its ends, or what a store's listing says of it."""
+
+    place: str
+    size: int | None
+    ends: str
+
+
+def stamp_of(carrier: Carrier) -> Stamp:
+    """The stamp of a log as it lies there, of a store's object what its listing says; InputError
+    where it cannot be opened."""
+    place = place_of(carrier)
+    if carrier.state is not None:
+        return Stamp(place, carrier.size, carrier.state)
+    try:
+        with carrier.opener() as file:
+            head = bytearray(_some(file))
+            if len(head) > _FLAGS:
+                head[_FLAGS] &= ~_IN_USE
+            size, tail = carrier.size, b""
+            if file.seekable():
+                size = file.seek(0, os.SEEK_END)
+                file.seek(max(size - _LOOKED_AT, len(head)))
+                tail = _some(file)
+    except (OSError, ValueError, ImportError) as exc:
+        raise InputError(carrier.name, f"cannot be opened: {reason_of(exc)}") from exc
+    return Stamp(place, size, hashlib.sha256(bytes(head) + tail).hexdigest())
+
+
+def _some(file: BinaryIO) -> bytes:
+    """The next bytes of a file, which may give fewer at a time."""
+    found = b""
+    while len(found) < _LOOKED_AT and (more := file.read(_LOOKED_AT - len(found))):
+        found += more
+    return found
+
+
+def place_of(carrier: Carrier) -> str:
+    """Where a log lies, whatever folder it is named from; of a URL no secret."""
+    place = carrier.location or carrier.name
+    return carrier.name if is_url(place) else os.path.abspath(place)  # noqa: PTH100  links are kept
+
+
+def stamp_or_none(carrier: Carrier) -> Stamp | None:
+    """The stamp of a log, None where it cannot be opened."""
+    try:
+        return stamp_of(carrier)
+    except InputError:  # whoever reads it reports it
+        return None
+
+
+def known_ones(
+    stamps: Sequence[Stamp | None], known: Mapping[tuple[Stamp, ...], str]
+) -> list[tuple[int, int, str]]:
+    """The logs in runs: the first, the one after the last, and their part, "" of what is not
+    known."""
+    lengths = sorted({len(stamps) for stamps in known}, reverse=True)
+    found: list[tuple[int, int, str]] = []
+    at = 0
+    while at < len(stamps):
+        end, part = at + 1, ""
+        for length in lengths:
+            wanted = tuple(stamp for stamp in stamps[at : at + length] if stamp is not None)
+            if len(wanted) == length and wanted in known:
+                end, part = at + length, known[wanted]
+                break
+        if not part and found and not found[-1][2]:
+            at, *_ = found.pop()
+        found.append((at, end, part))
+        at = end
+    return found

@@ -1,0 +1,202 @@
+"""Servers that stand in for each other: when one is lost, the next one is followed on by GTID.
+
+They may be one address that moves from one to the other. Another server has the same transactions
+in other logs, at other places. It is taken when it has every transaction that was read; the first
+of the others that it sends is then the next one. A replica that is behind is waited for as long as
+a lost server is. One that will never have them all, or has deleted what comes next, is no
+successor; nor one that was written to by itself before it had what was read: its state is another
+(an errant transaction).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from binlogkit.errors import (
+    LogGapError,
+    LostConnectionError,
+    ReplicationError,
+    ServerError,
+    UsageError,
+)
+from binlogkit.events.gtid import Gtid
+from binlogkit.events.gtid_set import GtidSet
+from binlogkit.log.following import Asked, Following, Step, Stepped
+from binlogkit.rows.options import Start
+from binlogkit.sources.connection import ServerSettings, connect, translated
+from binlogkit.sources.server.resume import OtherServerError
+
+if TYPE_CHECKING:
+    from binlogkit.events.base import Event
+    from binlogkit.log.server_following import ServerFollowing
+    from binlogkit.rows.reading import Reading
+    from binlogkit.rows.soundness import Gap
+    from binlogkit.sources.server.resume import Stop
+    from binlogkit.sources.server.tail import ServerTail
+
+_EACH = 10.0  # seconds that one lost server is waited for while there are others
+_PAUSE = 0.5
+
+#: Follows one server from a start on, with so many seconds of patience.
+Follow = Callable[["ServerSettings", "Start", float], "ServerFollowing"]
+
+
+class FollowingSeveral(Stepped):
+    """Several servers from a GTID set on; ``server``: the settings of the one that is followed.
+
+    ``patience``: seconds to look for one that goes on, once one is lost.
+    """
+
+    def __init__(
+        self,
+        servers: list[ServerSettings],
+        follow: Follow,
+        start: Start,
+        patience: float,
+        stop: Stop,
+    ) -> None:
+        self._servers, self._follow, self._patience, self._stop = servers, follow, patience, stop
+        self._before: list[Gap] = []
+        self.server = servers[0]
+        self._now = self._with(start)
+
+    def _with(self, start: Start) -> ServerFollowing:
+        count = len(self._servers)
+        patience = self._patience if count == 1 else min(_EACH, self._patience / count)
+        return self._follow(self.server, start, patience)
+
+    @property
+    def gtids(self) -> GtidSet:
+        """See :attr:`Stepped.gtids`."""
+        return self._now.gtids
+
+    @property
+    def tail(self) -> ServerTail | None:
+        """See :attr:`Following.tail`."""
+        return self._now.tail
+
+    @property
+    def reading(self) -> Reading:
+        """What is read now."""
+        return self._now.reading
+
+    def __iter__(self) -> Iterator[Event]:
+        return self
+
+    def __next__(self) -> Event:
+        if len(self._servers) > 1:
+            raise UsageError("several servers give rows, transactions and steps, but no events")
+        return next(self._now)
+
+    @property
+    def gaps(self) -> list[Gap]:
+        """Where changes may be missing between the start and the last step."""
+        return [*self._before, *self._now.gaps]
+
+    def close(self) -> None:
+        """See :meth:`Stepped.close`."""
+        self._stop.now()
+        self._now.close()
+
+    def go_through(self, asked: Asked) -> Iterator[Step]:
+        """See :meth:`Stepped.go_through`."""
+        while True:
+            try:
+                for step in self._now.go_through(asked):
+                    step.gaps = [*self._before, *step.gaps]
+                    self.file, self.pos = step.file, step.pos
+                    yield step
+                return
+            except (LostConnectionError, OtherServerError) as error:
+                if self._stop:
+                    return
+                if len(self._servers) == 1 and isinstance(error, LostConnectionError):
+                    raise  # it was waited for
+                self._go_on(error)
+
+    def _go_on(self, lost: ServerError) -> None:
+        """Take the next server that can. Errors: why none can."""
+        ended, until = self._now, time.monotonic() + self._patience
+        at = self._servers.index(self.server)
+        others = [*self._servers[at + 1 :], *self._servers[: at + 1]]
+        while True:
+            reasons: list[ReplicationError] = []
+            for server in others:
+                try:
+                    why = _why_not(server, ended.gtids, self._stop)
+                except LostConnectionError:
+                    continue
+                if why is None:
+                    self._take(server, ended)
+                    return
+                reasons.append(why)
+            if self._stop or time.monotonic() > until:
+                raise reasons[0] if reasons else lost
+            self._stop.sleep(_PAUSE)
+
+    def _take(self, server: ServerSettings, ended: Following) -> None:
+        reading = ended.reading
+        start = Start(
+            ordinal=reading.ordinal,
+            number=ended.number,
+            catalog=reading.tables.catalog.copy(),
+            tracked=frozenset(reading.tables.tracked),
+            first=False,
+            seen=ended.gtids,
+        )
+        self.server = server
+        self._before += ended.gaps
+        self._now = self._with(start)
+        self._now.prepared.carried = {
+            **ended.prepared.carried, **{xa: n for (_, xa), n in ended.prepared.open.items()},
+        }  # fmt: skip
+
+
+def _why_not(server: ServerSettings, seen: GtidSet, stop: Stop) -> ReplicationError | None:
+    """Why a server cannot go on behind these transactions, None where it can. LostConnectionError:
+    there is no connection."""
+    with closing(connect(server)) as session, translated(server.name), session.cursor() as cursor:
+        asked = ("gtid_mode", "gtid_executed", "gtid_purged", "server_uuid")
+        cursor.execute(f"SELECT {', '.join(f'@@GLOBAL.{name}' for name in asked)}")
+        mode, *sets, uuid = map(str, cursor.fetchone())
+    executed, purged = (GtidSet.parse(one.replace("\n", "")) for one in sets)
+    if mode != "ON":
+        return ReplicationError("it has no GTIDs (gtid_mode=ON)", server=server.name)
+    if missing := seen.subtract(executed):
+        return ReplicationError(f"it lacks {missing}, which was read", server=server.name)
+    if gone := purged.subtract(seen):
+        return LogGapError(f"it has purged {gone}, which was not read", server=server.name)
+    if (own := _errant(server, seen, uuid, stop)) is not None:
+        told = f"it was written to before it had what was read: {own} is its own (errant)"
+        return ReplicationError(told, server=server.name)
+    return None
+
+
+def _errant(server: ServerSettings, seen: GtidSet, uuid: str, stop: Stop) -> str | None:
+    """A transaction of a server's own that was not read, and stands in its logs before one that was
+    and came from elsewhere."""
+    from binlogkit.events.reader import read_events
+    from binlogkit.sources.server.client import Identity, ReplicationClient
+    from binlogkit.sources.server.raw_events import raw_events
+    from binlogkit.sources.server.resume import ResumePoint, SteadyStream
+    from binlogkit.sources.server.tail import first_place
+
+    def begin() -> ReplicationClient:
+        return ReplicationClient(server, Identity())
+
+    file, position = first_place(begin, seen.wire(), stop)
+    own: str | None = None
+    stream = SteadyStream(begin, ResumePoint(file, position), stop=stop)
+    for event in read_events(raw_events(stream)):
+        gtid = event.body.gtid if isinstance(event.body, Gtid) else None
+        if gtid is None:
+            continue
+        mine = gtid.startswith(uuid)
+        if mine and own is None and gtid not in seen:
+            own = gtid
+        if own is not None and not mine and gtid in seen:
+            return own
+    return None

@@ -1,0 +1,89 @@
+"""A comparison as a report: the verdict first, then differences by whose fault they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from binlogkit.analyses.conformance import ConformanceSummary
+from binlogkit.reports.model import Card, Column, Part, Report, Section, Table, Text, Tone
+
+#: By kind: how grave it is, and what it says of the decoder under test.
+_KINDS: Mapping[str, tuple[Tone, str]] = {
+    "ours": ("bad", "The decoder is wrong: the log's bytes say so."),
+    "unexplained": ("bad", "No rule says which side is wrong."),
+    "under_determined": ("warn", "Neither the judge nor the log's bytes decide."),
+    "theirs": ("plain", "The judge is known to be wrong here."),
+    "representation": ("plain", "The same value, written in another way."),
+}
+_VERDICTS: Mapping[str, tuple[Tone, str]] = {
+    "agree": ("good", "The decoder gives what the judge gives."),
+    "explained": ("good", "The differences are not the decoder's."),
+    "differ": ("bad", "The decoder gives something else than what the log holds, or may do so."),
+    "unjudged": ("warn", "Something that the decoder gives nobody judged."),
+    "incomplete": ("bad", "The judge gave up: what comes behind was not judged."),
+}
+_DIFFERENCES = (
+    Column("file"), Column("pos", "position", "plain"), Column("inner", kind="plain"),
+    Column("row", kind="plain"), Column("column"), Column("rule"), Column("ours", kind="code"),
+    Column("theirs", kind="code"), Column("reason"), Column("proof", longest=500),
+)  # fmt: skip
+
+
+def conformance_report(
+    decoder: str, judge: str, differences: Sequence[Mapping[str, Any]], summary: ConformanceSummary
+) -> Report:
+    """The report of a comparison, for html and text.
+
+    ``decoder``, ``judge``: what they are called; ``differences``: the records that were kept;
+    ``summary``: counts all.
+    """
+    tone, words = _VERDICTS[str(summary.verdict)]
+    verdict: list[Part] = [Text(words, tone=tone)]
+    if summary.problem is not None:
+        verdict.append(Text(f"mysqlbinlog gave up: {summary.problem}", tone="bad"))
+    if summary.rows_not_judged:
+        told = f"{summary.rows_not_judged:,} rows were judged by nobody."
+        verdict.append(Text(told, tone="warn"))
+    if summary.baselined:
+        told = f"{summary.baselined:,} differences that the baseline knows were left out."
+        verdict.append(Text(told))
+    sections = [Section("Verdict", verdict)]
+    for kind, (_, meaning) in _KINDS.items():
+        if summary.kinds.get(kind):
+            own = [record for record in differences if record["kind"] == kind]
+            sections.append(_of_kind(kind, meaning, own, summary.kinds[kind]))
+    rules = [{"rule": rule, "differences": count} for rule, count in summary.rules.items()]
+    if rules:
+        columns = (Column("rule"), Column("differences", kind="number"))
+        sections.append(Section("Rules", [Table(rules, columns)]))
+    return Report(
+        title=f"Conformance of {decoder}", subtitle=f"compared with {judge}", sections=sections,
+        cards=[*_counts(summary), *_by_kind(summary)],
+    )  # fmt: skip
+
+
+def _of_kind(kind: str, meaning: str, rows: Sequence[Mapping[str, Any]], count: int) -> Section:
+    columns = [c for c in _DIFFERENCES if any(row.get(c.name) not in (None, "") for row in rows)]
+    parts: list[Part] = [Table(rows, columns, limit=1000)] if rows else []
+    if len(rows) < count:
+        parts.append(Text(f"{count - len(rows):,} more of the same rules were counted only."))
+    return Section(kind.replace("_", " "), parts, meaning)
+
+
+def _counts(summary: ConformanceSummary) -> list[Card]:
+    cells = f"{summary.cells_by_bytes:,} of them by the log's bytes"
+    return [
+        Card("verdict", str(summary.verdict), tone=_VERDICTS[str(summary.verdict)][0]),
+        Card("events compared", f"{summary.events:,}"),
+        Card("rows compared", f"{summary.rows:,}"),
+        Card("cells compared", f"{summary.cells:,}", cells if summary.cells_by_bytes else ""),
+    ]
+
+
+def _by_kind(summary: ConformanceSummary) -> list[Card]:
+    return [
+        Card(kind.replace("_", " "), f"{summary.kinds[kind]:,}", tone=tone)
+        for kind, (tone, _) in _KINDS.items()
+        if summary.kinds.get(kind)
+    ]

@@ -1,0 +1,22 @@
+"""The Arrow types that Spark's transport wants, on every version of PySpark."""
+
+from __future__ import annotations
+
+from inspect import signature
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.pandas.types import to_arrow_schema
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql.types import StructType
+
+# Before PySpark 4.2 timestamps were UTC without being asked.
+_UTC: dict[str, Any] = (
+    {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}
+)
+
+
+def wanted_schema(schema: StructType) -> pa.Schema:
+    """What the batches of a source with these columns must have."""
+    return to_arrow_schema(schema, **_UTC)

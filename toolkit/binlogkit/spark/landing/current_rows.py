@@ -1,0 +1,157 @@
+"""The rows of current-state tables: as they are stored, and as a replay has them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from binlogkit.frames.schema import CellState
+from binlogkit.spark.carried import fit
+from binlogkit.spark.changelog import STATES
+from binlogkit.spark.landing.merging import GONE
+from binlogkit.spark.landing.reading import read
+from binlogkit.spark.landing.restored import Restored
+from binlogkit.spark.landing.shape import current_schema
+
+_INSERT = "insert"
+_AT = "\0at"
+#: Names with quotes and dots are taken apart by the library (deltalake 1.6.6).
+_PLAIN = re.compile(r"[^\W\d][\w ]*(?<! )")
+
+
+def flat_rows(rows: pa.Table, taken: Sequence[tuple[Restored, Any]]) -> pa.Table:
+    """A state's rows as they are stored: where each was written last, then its columns.
+
+    ``taken``: the changes that made them, and the numbers that these have.
+    """
+    fields = list(rows.schema.field("values").type)
+    schema = current_schema(fields)
+    values = rows["values"].combine_chunks()
+    own = {one.name: values.field(i) for i, one in enumerate(fields)}
+    origins = _origins(np.asarray(rows["seq"]), taken)
+    cells = _cells(rows, [one.name for one in fields])
+    columns = []
+    for one in schema:
+        if one.name in own:
+            column = own[one.name]
+        elif one.name == "_cells":
+            column = pa.array(cells, one.type)
+        else:
+            column = origins[one.name].combine_chunks() if origins else pa.nulls(0, one.type)
+        columns.append(fit(column, one.type, one.name))
+    return pa.table(columns, schema=schema)
+
+
+def _origins(seqs: Any, taken: Sequence[tuple[Restored, Any]]) -> pa.Table | None:
+    """The flat rows that changes left, in the order of the changes' numbers."""
+    parts, at = [], []
+    for changes, numbers in taken:
+        order = np.argsort(numbers)
+        place = np.searchsorted(numbers, seqs, sorter=order)
+        place = np.minimum(place, max(len(numbers) - 1, 0))
+        own = np.flatnonzero(numbers[order[place]] == seqs) if len(numbers) else np.zeros(0, int)
+        if len(own):
+            parts.append(changes.left(order[place[own]]))
+            at.append(own)
+    if not parts:
+        return None
+    names = [name for name in parts[0].column_names if name.startswith("_")]
+    names = [name for name in names if all(name in part.column_names for part in parts)]
+    whole = pa.concat_tables([part.select(names) for part in parts])
+    return whole.take(pa.array(np.argsort(np.concatenate(at))))
+
+
+def _cells(rows: pa.Table, names: list[str]) -> list[list[dict[str, Any]] | None]:
+    """The cells of rows that are no plain value."""
+    states, raw = rows["value_state"], rows["raw"]
+    unknown = rows["unknown"]
+    found: list[list[dict[str, Any]] | None] = [None] * rows.num_rows
+    told = np.asarray(states.is_valid()) | (np.asarray(pc.list_value_length(unknown)) > 0)
+    for at in np.flatnonzero(told).tolist():
+        stored = {c["column"]: c for c in raw[at].as_py() or ()}
+        own = states[at].as_py() or [0] * len(names)
+        lacking = set(unknown[at].as_py())
+        cells = []
+        for i, (name, state) in enumerate(zip(names, own, strict=True)):
+            state = int(CellState.NOT_IN_IMAGE) if name in lacking else state
+            if state > CellState.NULL:
+                cell = stored.get(i) or {}
+                cells.append(
+                    {"column": name, "state": STATES[CellState(state)]}
+                    | {part: cell.get(part) for part in ("bytes", "text")}
+                )
+        found[at] = cells or None
+    return found
+
+
+def as_inserts(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Stored rows as a changelog that inserted them, with the columns of ``schema``."""
+    columns = []
+    for one in schema:
+        if one.name == "_change_type":
+            columns.append(pa.array([_INSERT] * len(rows), one.type))
+        elif one.name in rows.column_names:
+            columns.append(rows[one.name].cast(one.type))
+        else:
+            columns.append(pa.nulls(len(rows), one.type))
+    return pa.table(columns, schema=schema)
+
+
+def touched_keys(flat: pa.Table, key: Sequence[str]) -> pa.Table | None:
+    """The keys that changes name, each once; None where one does not name its row's.
+
+    What an update's image after it lacks of the key is as in the one before it.
+    """
+    if not set(key) <= set(flat.column_names):
+        return None
+    changes = [sequence[:-1] for sequence in flat["_sequence"].to_pylist()]
+    pairs = pairwise(changes)
+    second = pa.array([False, *(one == other for one, other in pairs)][: len(flat)], pa.bool_())
+    columns = []
+    for name in key:
+        own = flat[name].combine_chunks()
+        before = pa.concat_arrays([pa.nulls(1, own.type), own])[: len(own)]
+        whole = pc.if_else(pc.and_(second, own.is_null()), before, own)
+        if whole.null_count:
+            return None
+        columns.append(whole)
+    return pa.table(columns, list(key)).group_by(list(key)).aggregate([])
+
+
+def key_rows(folder: Path, keys: pa.Table) -> pa.Table:
+    """The stored rows that have these keys."""
+    rows = read(folder)
+    names = keys.column_names
+    wanted = keys.cast(pa.schema([rows.schema.field(name) for name in names]))
+    numbered = rows.select(names).append_column(_AT, pa.array(np.arange(len(rows))))
+    found = numbered.join(wanted, names, join_type="left semi", use_threads=False)
+    return rows.take(pa.array(np.sort(np.asarray(found[_AT]))))
+
+
+def mergeable(schema: pa.Schema) -> bool:
+    """Whether all names of a state's columns mean themselves in the library's conditions."""
+    return all(_PLAIN.fullmatch(one.name) for one in schema.field("values").type)
+
+
+def net_rows(made: pa.Table, touched: pa.Table, key: Sequence[str]) -> pa.Table | None:
+    """What is to be merged: rows as they are now, and keys that none has any more; None where a
+    row's key is not known."""
+    names = list(key)
+    if any(made[name].null_count for name in names):
+        return None
+    keys = touched.cast(pa.schema([made.schema.field(name) for name in names]))
+    gone = keys.join(made.select(names), names, join_type="left anti", use_threads=False)
+    columns = [
+        gone[one.name] if one.name in names else pa.nulls(len(gone), one.type)
+        for one in made.schema
+    ]
+    lost = pa.table(columns, schema=made.schema)
+    flags = pa.array([False] * len(made) + [True] * len(lost))
+    return pa.concat_tables([made, lost]).append_column(GONE, flags)

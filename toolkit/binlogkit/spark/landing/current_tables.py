@@ -1,0 +1,395 @@
+"""Current-state tables: the rows that landed tables have now, a Delta table each below ``current``.
+
+Where only whole changes came since, in order, of a table with a key, they are merged by it; where
+anything else did (DDL, statements that wrote rows, gaps, logs that came late), the table is
+replayed from all that has landed, as :meth:`Landing.state` does, and written anew. Both give the
+same rows. A commit carries the number of the last batch that is in it as Delta's application
+transaction, and as its ``userMetadata`` what is known of the rows, so that a number counts once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from binlogkit.analyses.point_in_time.boundary import lineage, parents
+from binlogkit.analyses.point_in_time.findings import Findings
+from binlogkit.analyses.point_in_time.fold import Fold
+from binlogkit.analyses.point_in_time.result import state_table
+from binlogkit.analyses.point_in_time.until import Counting
+from binlogkit.errors import InputError, SchemaError, UsageError
+from binlogkit.frames.layouts import empty_batch
+from binlogkit.log.state import transactional_of
+from binlogkit.rows.filters import parse_table_name, written_table_name
+from binlogkit.sources.log_format import CASCADES_LOGGED, version_tuple
+from binlogkit.spark.commits import POSITION_BITS, file_number
+from binlogkit.spark.landing.current_rows import (
+    as_inserts,
+    flat_rows,
+    key_rows,
+    mergeable,
+    net_rows,
+    touched_keys,
+)
+from binlogkit.spark.landing.journal import last_begun, read_journal, read_landed
+from binlogkit.spark.landing.kept import Kept
+from binlogkit.spark.landing.merging import Merge, known_of, merge_here, write_anew
+from binlogkit.spark.landing.reading import Within, folders, read
+from binlogkit.spark.landing.restored import Restored
+from binlogkit.spark.landing.restoring import Landing
+from binlogkit.spark.landing.shape import current_folder
+from binlogkit.spark.landing.spans import Landed, Span
+from binlogkit.spark.landing.states import facts_of_table, state_of, table_state
+from binlogkit.spark.landing.tables import last_batch, needed, opened
+
+if TYPE_CHECKING:
+    from binlogkit.analyses.point_in_time.boundary import Boundary
+    from binlogkit.log.history import TableFacts
+
+Name = tuple[str, str]
+#: Findings of a state that rows can be merged onto all the same.
+_HARMLESS = {"altered", "no_beginning"}
+_ATTEMPTS = 20
+
+
+class Moved(Exception):
+    """Another landing has begun a batch meanwhile, or has not ended."""
+
+
+def keep_current(
+    out: str | Path,
+    tables: Iterable[str] = (),
+    *,
+    merge: Merge = merge_here,
+    again: Callable[[], object] = lambda: None,
+) -> list[Kept]:
+    """Bring the current-state tables of a landing up to date with what has landed.
+
+    ``tables``: ``db.table``, all that have landed without any; ``merge``: what merges rows into a
+    Delta table; ``again``: lands what is left, should another landing have begun. Errors:
+    UsageError (deltalake is not installed, a name without a database); InputError: nothing has
+    landed, or not all that the ledger knows; WriteError.
+    """
+    needed()
+    for _ in range(_ATTEMPTS):
+        try:
+            now = _Now(Path(out))
+            wanted = [_name(table) for table in tables] or now.names()
+            return [now.keep(name, merge) for name in wanted]
+        except Moved:
+            again()
+    raise InputError(str(out), "not all that its ledger knows has landed: land again")
+
+
+def current(out: str | Path, table: str) -> pa.Table:
+    """The rows of a current-state table, without Spark, with the columns that docs/landing.md has.
+
+    InputError: there is no such table; UsageError: the name has no database.
+    """
+    needed()
+    folder = Path(out) / current_folder(_name(table))
+    if opened(folder) is None:
+        raise InputError(str(out), f"{table} has no current state there")
+    return read(folder)
+
+
+def _name(table: str) -> Name:
+    parsed = parse_table_name(table)
+    if parsed.db is None:
+        raise UsageError(f"{table} names no database: db.table")
+    return parsed.db, parsed.table
+
+
+class _Now:
+    """A landing as it is: all that was begun has landed."""
+
+    def __init__(self, out: Path) -> None:
+        self.out = out
+        self._number, _, self.spans = read_journal(out)
+        self._landing = Landing(out)
+        self.ledger = self._landing.ledger
+        try:
+            self.ledger.check()
+        except InputError as error:
+            raise Moved from error
+        self._check()
+
+    def _check(self) -> None:
+        """Whether the rows that were read are those of the batches that are known."""
+        if last_begun(self.out) != self._number:
+            raise Moved
+
+    @cached_property
+    def landed(self) -> pa.Table:
+        return read_landed(self.out)
+
+    @cached_property
+    def _tables(self) -> list[str]:
+        return self._landing.tables()
+
+    def names(self) -> list[Name]:
+        """Tables that have landed, and those that these became by RENAME."""
+        found = dict.fromkeys(map(_name, self._tables))
+        for boundary in self.ledger.boundaries:
+            if boundary.name in found and boundary.new_name is not None:
+                found[boundary.new_name] = None
+        return [*found]
+
+    def keep(self, name: Name, merge: Merge) -> Kept:
+        """Bring one table up to date."""
+        table = written_table_name(*name)
+        try:
+            return self._kept(name, table, merge)
+        except (SchemaError, UsageError, InputError) as error:
+            return Kept(table, "refused", reason=str(error))
+
+    def _kept(self, name: Name, table: str, merge: Merge) -> Kept:
+        folder = self.out / current_folder(name)
+        last, known = last_batch(folder), known_of(folder)
+        if known is not None and last >= self._number:
+            return _unchanged(table, known)
+        new = _New(self, name, table, last)
+        if known is not None and new.nothing and known["gaps"] == new.gaps:
+            return _unchanged(table, known)
+        found = None
+        if known is not None and new.ordinary(known):
+            found = self._merged(name, folder, new, known, merge)
+        if found is None:
+            found = self._replayed(name, folder, new)
+        return found
+
+    # ---- from all that has landed ---------------------------------------------------------------
+
+    def _replayed(self, name: Name, folder: Path, new: _New) -> Kept:
+        """Replay the table, and write it anew."""
+        new.check_sources()
+        taken: list[tuple[Restored, Any]] = []
+
+        def changes(names: Iterable[Name], _: object) -> Any:
+            rows = self._landing.ordered(names, whole=True)
+            taken.extend(one for several in rows.values() for one in several)
+            return self._landing.taken(rows)
+
+        table = written_table_name(*name)
+        state = table_state(state_of(self.ledger, changes, self._tables, table, None))
+        rows = flat_rows(state.rows, taken)
+        self._check()
+        findings = tuple(state.findings.to_pylist())
+        known = {
+            "determined": state.rows_determined, "findings": findings, "key": list(state.key),
+            "columns": state.columns and list(state.columns), **new.told,
+        }  # fmt: skip
+        write_anew(folder, rows, self._number, known)
+        how = "replayed"
+        return Kept(table, how, len(rows), 0, state.rows_determined, findings)
+
+    # ---- by what came since ---------------------------------------------------------------------
+
+    def _merged(
+        self, name: Name, folder: Path, new: _New, known: Mapping[str, Any], merge: Merge
+    ) -> Kept | None:
+        """Merge what came since; None where something about it is not as expected."""
+        target = opened(folder)
+        flat = new.rows()
+        touched = None if flat is None else touched_keys(flat, known["key"])
+        if target is None or flat is None or touched is None:
+            return None
+        own = self.ledger.boundaries_of(name)
+        versions = [empty_batch(one) for one in self.ledger.joined.schemas[name]]
+        known_of_logs = self.ledger.numbering, self.ledger.masks
+        changes = Restored(name, flat, versions, *known_of_logs)
+        before = as_inserts(key_rows(folder, touched), flat.schema)
+        base = Restored(name, before, versions, *known_of_logs)
+        seqs = np.arange(len(changes), dtype=np.int64) + len(before)
+        early = [replace(boundary, seq=-1) for boundary in own]
+        batches = list(changes.batches(seqs, early))
+        fold = Fold(known["key"])
+        places = np.arange(len(before), dtype=np.int64)
+        fold.begin(base.table(places, batches[0].schema))
+        fold.complete = not any(f["finding"] == "no_beginning" for f in known["findings"])
+        definitions = [b.definition for b in own if b.definition is not None]
+        fold.definition = definitions[-1] if definitions else None
+        for batch in batches:
+            fold.take(batch)
+        rows = state_table(fold.settled(), known["columns"], fold.key)
+        if fold.findings.found or fold.rejected or not mergeable(rows.schema):
+            return None
+        made = flat_rows(rows, [(base, places), (changes, seqs)])
+        net = net_rows(made, touched, known["key"])
+        self._check()
+        told = {**known, **new.told}
+        done = net and merge(target, folder, net, known["key"], self._number, told)
+        if done is None:
+            return None
+        inserted, updated, deleted = done
+        if inserted + updated != len(made) or updated + deleted != len(before):
+            return None  # it did something else: all is written anew, in the batch's name
+        return Kept(
+            written_table_name(*name), "merged", len(made), deleted, known["determined"],
+            tuple(known["findings"]),
+        )  # fmt: skip
+
+
+def _unchanged(table: str, known: Mapping[str, Any]) -> Kept:
+    return Kept(
+        table, "unchanged", determined=known["determined"], findings=tuple(known["findings"])
+    )
+
+
+class _New:
+    """What came of a table after a batch."""
+
+    def __init__(self, now: _Now, name: Name, table: str, last: int) -> None:
+        self._now, self._name, self._table, self._last = now, name, table, last
+        self._ledger = now.ledger
+        own = now.landed.filter(pc.equal(now.landed["table"], table))
+        self._sources = set(own["source"].to_pylist())
+        later = own.filter(pc.greater(own["batch"], last))
+        self._expected = sum(later["rows"].to_pylist())
+        landed = Landed(now.spans)
+        self._spans = [
+            (i, sorted(landed.of(part), key=lambda span: span.first))
+            for i, part in enumerate(self._ledger.parts)
+            if part.head is not None
+        ]
+
+    @cached_property
+    def _boundaries(self) -> list[Boundary]:
+        """What happened since, to the table or to any."""
+        starts = {
+            name: max((s.stop for s in spans if s.batch <= self._last), default=0)
+            for i, spans in self._spans
+            for name in self._ledger.parts[i].names
+            if any(span.batch > self._last for span in spans)
+        }
+        names = set(lineage(self._ledger.boundaries, self._name))
+        return [
+            b
+            for b in self._ledger.boundaries
+            if b.pos >= starts.get(b.file, b.pos + 1)
+            and (b.may_write or any(b.concerns(name) for name in names))
+        ]
+
+    @property
+    def nothing(self) -> bool:
+        """Whether nothing did, to tables whose foreign keys change its rows neither."""
+        return not self._expected and not self._boundaries and not self._struck
+
+    @cached_property
+    def _struck(self) -> bool:
+        """Whether tables have changed whose foreign keys may change its rows below the log."""
+        version = max(version_tuple(f.server_version or "") for f in self._ledger.file_facts)
+        if version >= CASCADES_LOGGED:
+            return False
+        above = parents(self._ledger.boundaries, self._name, self._facts.parents)
+        landed = self._now.landed
+        tables = [written_table_name(*one.split(".", 1)) for one in above]
+        known = set(landed["table"].to_pylist())
+        beside = [one for one, table in zip(above, tables, strict=True) if table not in known]
+        later = landed.filter(pc.greater(landed["batch"], self._last))["table"].to_pylist()
+        return not set(tables).isdisjoint(later) or self._counting.changes_rows(beside)
+
+    @cached_property
+    def _facts(self) -> TableFacts:
+        return facts_of_table(self._ledger, self._name, self._ledger.boundaries)
+
+    @cached_property
+    def gaps(self) -> list[str]:
+        """Gaps that may concern it, as texts."""
+        names = [".".join(one) for one in lineage(self._ledger.boundaries, self._name)]
+        return sorted(
+            f"{gap.code} {gap.file} {gap.pos}"
+            for gap in self._ledger.joined.gaps
+            if gap.concerns(names)
+        )
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """By which a later look tells that something else has changed."""
+        versions = self._ledger.joined.schemas.get(self._name, [])
+        return {"gaps": self.gaps, "versions": len(versions)}
+
+    def check_sources(self) -> None:
+        """UsageError: servers that no GTID joins have a table of this name each."""
+        there = {i for i, spans in self._spans if any(s.source in self._sources for s in spans)}
+        joined = self._ledger.joined
+        names = {p.source for p in joined.positions if p.part in there and p.source is not None}
+        if len(names) > 1 and not joined.series.joined(names):
+            told = ", ".join(sorted(source for source in self._sources if source is not None))
+            raise UsageError(
+                f"{self._table} is in the logs of several servers ({told}): land each server's in "
+                "a folder of its own"
+            )
+
+    def ordinary(self, known: Mapping[str, Any]) -> bool:
+        """Whether changes of rows alone came, behind what is known, which has no other doubts."""
+        if not known["key"] or self._boundaries or self.told.items() > dict(known).items():
+            return False
+        findings = {finding["finding"] for finding in known["findings"]}
+        if findings - _HARMLESS or self.gaps or not self._expected:
+            return False
+        ordinary = self._in_order() and not self._numbered() and not self._struck
+        return ordinary and self._all_committed()
+
+    def _in_order(self) -> bool:
+        """Whether all of it stands behind what was there before."""
+        own = [(i, s) for i, spans in self._spans for s in spans if s.source in self._sources]
+        old = [i for i, span in own if span.batch <= self._last]
+        new = [i for i, span in own if span.batch > self._last]
+        return not old or not new or min(new) >= max(old)
+
+    def _numbered(self) -> bool:
+        """Whether an ALTER TABLE gave its rows a key that no log tells."""
+        own = self._ledger.boundaries_of(self._name)
+        added = {column for b in own if b.alteration for column in b.alteration.added}
+        return not added.isdisjoint(self._facts.key)
+
+    def _all_committed(self) -> bool:
+        """Whether no transaction that touched it was rolled back, cut or is undecided."""
+        findings = Findings()
+        self._counting.note([self._name], findings)
+        return not findings.found
+
+    @cached_property
+    def _counting(self) -> Counting:
+        engine = transactional_of(self._facts.engine)
+        ledger = self._ledger.transactions
+        return Counting(ledger, None, Findings(), transactional=engine)
+
+    def rows(self) -> pa.Table | None:
+        """Its changes, in order; None where they are not those that the journal tells of."""
+        found = list(folders(self._now.out, self._name))
+        if len(found) != 1:
+            return None
+        rows = read(found[0], list(self._within()))
+        if len(rows) != self._expected:
+            return None
+        return rows.take(pc.sort_indices(rows["_sequence"]))
+
+    def _within(self) -> Iterator[Within]:
+        """Where they stand in ``_sequence`` and ``_commit_version``."""
+        for _, spans in self._spans:
+            start = 0
+            for span in spans:
+                if span.batch > self._last and span.source in self._sources:
+                    yield _within(span, start)
+                start = span.stop
+
+
+def _within(span: Span, start: int) -> Within:
+    number = file_number(span.file)
+    low, high = (
+        b"".join((
+            span.begun.to_bytes(4, "big"), number.to_bytes(4, "big"), pos.to_bytes(8, "big"),
+        ))
+        for pos in (start, span.stop)
+    )  # fmt: skip
+    versions = (number << POSITION_BITS) + start, (number << POSITION_BITS) + span.stop
+    return Within(low, high, *versions)

@@ -1,0 +1,123 @@
+"""Where the changes of landed tables stand among all: of which transaction they are, and a number
+that orders them.
+
+A number is that of a stretch of the logs, which begins with a transaction or with what happens to a
+table, shifted left by 32, and the place among the changes there: whoever has the changes of one
+stretch can number them without the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+Integers = NDArray[np.int64]
+#: Of changes: numbers of files, positions, numbers in a payload (-1 outside) and of rows.
+Places = tuple[Integers, Integers, Integers, Integers]
+
+#: The columns of flat rows by which they are ordered.
+PLACES = ("_file", "_pos", "_inner", "_row")
+_SHIFT = 32
+_NONE = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Numbering:
+    """What of a ledger orders changes; it goes to tasks.
+
+    ``files``: the number of each log; ``edges``: where the transactions of each begin in the other
+    columns: ``starts``, ``ends``, ``tx``, ``commits`` (microseconds, -1 without); ``cuts``: file,
+    position and number in a payload of what happens to tables, a row each.
+    """
+
+    files: Mapping[str, int]
+    edges: Integers
+    starts: Integers
+    ends: Integers
+    tx: Integers
+    commits: Integers
+    cuts: Integers
+
+    @classmethod
+    def of(cls, files: Mapping[str, int], transactions: pa.Table) -> Numbering:
+        """Of a ledger's transactions, without what happened to tables."""
+        file = of_files(files, transactions["file"])
+        pos, end, tx = (np.asarray(transactions[name]) for name in ("pos", "end_pos", "tx"))
+        commits = np.asarray(transactions["commit_timestamp"].cast(pa.int64()).fill_null(_NONE))
+        order = np.lexsort([pos, file])
+        edges = np.searchsorted(file[order], np.arange(len(files) + 1))
+        return cls(files, edges, pos[order], end[order], tx[order], commits[order], cuts_of(()))
+
+    def transactions(self, files: Integers, pos: Integers) -> Integers:
+        """The transactions that hold events, as places in the columns, -1 without one."""
+        found = np.full(len(pos), _NONE)
+        for file in np.unique(files).tolist():
+            own = np.flatnonzero(files == file)
+            first, end = self.edges[file : file + 2].tolist()
+            at = np.searchsorted(self.starts[first:end], pos[own], side="right") - 1 + first
+            inside = (at >= first) & (pos[own] < self.ends[np.maximum(at, 0)])
+            found[own] = np.where(inside, at, _NONE)
+        return found
+
+    def happenings(self) -> Integers:
+        """The numbers of what happens to tables."""
+        none = np.empty(0, np.int64)
+        return self._numbered((none, none, none, none))[1]
+
+    def numbers(self, places: Places) -> Integers:
+        """The numbers of changes; of each stretch that they are in all are here."""
+        return self._numbered(places)[0]
+
+    def _numbered(self, places: Places) -> tuple[Integers, Integers]:
+        begun = np.repeat(np.arange(len(self.files)), np.diff(self.edges))
+        size, count, cuts = len(self.starts), len(places[0]), len(self.cuts)
+        # A transaction begins before what happens at the same position.
+        before, own = np.full(size, -2), np.full(cuts, _NONE)
+        columns = [
+            np.concatenate(parts)
+            for parts in (
+                (begun, self.cuts[:, 0], places[0]),
+                (self.starts, self.cuts[:, 1], places[1]),
+                (before, self.cuts[:, 2], places[2]),
+                (before, own, places[3]),
+            )
+        ]
+        order = np.lexsort(columns[::-1])
+        is_cut = order < size + cuts
+        stretch = np.cumsum(is_cut)
+        first = np.maximum.accumulate(np.where(is_cut, np.arange(len(order)), 0))
+        found = np.empty(len(order), np.int64)
+        found[order] = (stretch << _SHIFT) + np.arange(len(order)) - first
+        return found[size + cuts :][:count], found[size : size + cuts]
+
+
+def cuts_of(places: Sequence[tuple[int, int, int]]) -> Integers:
+    """What stands in ``cuts``."""
+    return np.array([*places], np.int64).reshape(-1, 3)
+
+
+def of_files(numbers: Mapping[str, int], names: Any) -> Integers:
+    """The number of each file's name."""
+    whole = names.combine_chunks() if isinstance(names, pa.ChunkedArray) else names
+    if not pa.types.is_dictionary(whole.type):
+        whole = whole.dictionary_encode()
+    if isinstance(whole, pa.ChunkedArray):
+        whole = whole.unify_dictionaries().combine_chunks()
+    known = np.array([numbers[name] for name in whole.dictionary.to_pylist()] or [0], np.int64)
+    found: Integers = known[np.asarray(whole.indices)]
+    return found
+
+
+def places_of(rows: Mapping[str, Any], files: Mapping[str, int]) -> Places:
+    """The places of flat rows."""
+    return (
+        of_files(files, rows["_file"]),
+        np.asarray(rows["_pos"]).astype(np.int64),
+        np.asarray(rows["_inner"].fill_null(_NONE)).astype(np.int64),
+        np.asarray(rows["_row"]).astype(np.int64),
+    )

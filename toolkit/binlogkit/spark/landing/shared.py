@@ -1,0 +1,236 @@
+"""Landed tables on Spark: their changes are restored where Spark's tasks read their files.
+
+Each Parquet file of a table is restored by itself, as one machine restores all of them
+(restoring.py), since a transaction's changes lie in one file, or in such as overlap. Where a state
+needs several tables, one task restores them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import groupby
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from binlogkit.analyses._tasks import Batches, SparkTasks, arriving
+from binlogkit.analyses.point_in_time.boundary import Boundary, Name
+from binlogkit.analyses.point_in_time.codes import Flags, Integers
+from binlogkit.analyses.point_in_time.findings import Findings
+from binlogkit.analyses.point_in_time.shared import Shared
+from binlogkit.analyses.point_in_time.until import Counting, Until
+from binlogkit.frames.generic import state_rows
+from binlogkit.spark.commits import POSITION_BITS, file_number
+from binlogkit.spark.landing.masks import Masks
+from binlogkit.spark.landing.numbering import Numbering
+from binlogkit.spark.landing.reading import File, files, lean, read_file
+from binlogkit.spark.landing.restored import Restored
+from binlogkit.spark.landing.restoring import Landing
+from binlogkit.spark.landing.states import among, state_of, table_state
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from binlogkit.frames.snapshots.facts import StateFacts
+    from binlogkit.log.gaps import Reach
+    from binlogkit.rows.schema import TableDefinition
+
+
+@dataclass(frozen=True, slots=True)
+class SharedState:
+    """A landed table's rows as of a point, which lie with Spark's tasks.
+
+    ``rows``: a frame, in types that Spark carries; ``row_count`` of them, with ``unknown_cells``
+    that the log does not determine; ``texts``: the same as JSON;
+    ``facts``: what a file of them says; the rest as of a :class:`TableState`.
+    """
+
+    table: Name
+    rows: DataFrame
+    findings: pa.Table
+    columns: tuple[str, ...] | None
+    key: tuple[str, ...]
+    rows_determined: bool
+    assumes: tuple[str, ...]
+    determined_rows: int
+    row_count: int
+    unknown_cells: int
+    reach: Reach
+    definition: TableDefinition | None
+    texts: DataFrame
+    facts: StateFacts
+
+    @property
+    def determined(self) -> bool:
+        """Whether the log determines all of it: the rows, and every cell of them."""
+        return self.rows_determined and not self.unknown_cells
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows as ``state`` writes them, some at a time."""
+        return arriving(self.texts)
+
+
+def shared_state(
+    spark: SparkSession, landing: Landing, table: str, at: tuple[str, int] | None = None
+) -> SharedState:
+    """What ``landing.state`` is, folded by Spark's tasks, which keep its rows.
+
+    The folder is one that all workers share. Errors: those of ``landing.state``.
+    """
+    changes = partial(_changes, spark, landing)
+    answer = state_of(landing.ledger, changes, landing.tables(), table, at)
+    folded = answer.state.folded
+    assert folded is not None
+    told = folded.told
+    assert told.schema is not None
+    none = replace(answer, state=replace(answer.state, rows=told.schema.empty_table()))
+    return SharedState(
+        answer.table, answer.state.rows, answer.findings, answer.facts.columns, answer.facts.key,
+        answer.determined, answer.assumes, told.rows if answer.determined else 0, told.rows,
+        told.unknown, answer.reach, answer.state.definition, folded.made(_texts, _TEXTS),
+        table_state(none).facts(),
+    )  # fmt: skip
+
+
+_TEXTS = pa.schema([("values", pa.string()), ("unknown", pa.string())])
+
+
+def _texts(rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Rows as ``state`` writes them."""
+    found = [batch.cast(_TEXTS) for batch in state_rows(pa.Table.from_batches([rows]))]
+    return pa.concat_batches(found)
+
+
+def _changes(
+    spark: SparkSession, landing: Landing, names: Sequence[Name], until: Until | None
+) -> tuple[Shared, Any]:
+    if len(names) != 1:
+        whole = _Whole(str(landing.out), tuple(names))
+        schema = whole.schema(landing)
+        return Shared(_tasks(spark, 1), whole.changes, schema), whole.unchecked
+    (name,) = names
+    ledger, last = landing.ledger, _last_version(landing, until)
+    own = tuple(b for b in ledger.boundaries if b.concerns(name))
+    groups: list[_Group] = []
+    schemas = []
+    for folder, versions in landing.folders(name):
+        schema, found = files(folder)
+        schema = lean(schema)
+        chosen = [file for file in found if file.first <= last]
+        groups += [_Group(tuple(g), schema, tuple(versions)) for g in together(chosen)]
+        none = Restored(name, schema.empty_table(), versions, ledger.numbering, ledger.masks)
+        schemas.append(none.united())
+    restoring = _Restoring(name, tuple(groups), ledger.numbering, ledger.masks, own)
+    return Shared(_tasks(spark, len(groups)), restoring, schemas[-1]), _none
+
+
+def _none(seqs: Integers) -> Flags:
+    """No change is known to have been made with foreign_key_checks off: no parent is followed."""
+    return np.zeros(len(seqs), bool)
+
+
+def _tasks(spark: SparkSession, count: int) -> SparkTasks:
+    """The numbers of tasks, each in a part of its own."""
+    return SparkTasks(spark.range(0, max(count, 1), 1, max(count, 1)))
+
+
+def together(given: Sequence[File]) -> Iterator[list[File]]:
+    """Files that may have changes of one transaction: of one day and source, as far as their
+    commits overlap."""
+
+    def partition(file: File) -> tuple[str, ...]:
+        return tuple(f"{name}={value}" for name, value in sorted(file.partition.items()))
+
+    for _, several in groupby(sorted(given, key=partition), key=partition):
+        found: list[File] = []
+        last = -1
+        for file in sorted(several, key=attrgetter("first", "last", "path")):
+            if found and file.first > last:
+                yield found
+                found = []
+            found.append(file)
+            last = max(last, file.last)
+        yield found
+
+
+def _last_version(landing: Landing, until: Until | None) -> int:
+    """The largest ``_commit_version`` that changes up to a point have."""
+    transactions = landing.transactions()
+    loose = any(file.loose for file in landing.ledger.file_facts)
+    if until is None or loose or not len(transactions):
+        return (1 << 63) - 1
+    counting = Counting(transactions, until, Findings())
+    ends = [int(numbers.max(initial=-1)) for numbers in (counting.committed, counting.rolled_back)]
+    # An XA transaction has the version of the one that commits it.
+    counted = transactions.filter(pc.is_in(transactions["tx"], pa.array(counting.numbers)))
+    resolved = counted.filter(counted["resolved_pos"].is_valid())
+    past = transactions.filter(pc.less_equal(transactions["tx"], max(ends)))
+    places = [*_last_places(past, "file", "pos")]
+    places += _last_places(resolved, "resolved_file", "resolved_pos")
+    return max(((file_number(file) << POSITION_BITS) + pos for file, pos in places), default=-1)
+
+
+def _last_places(transactions: pa.Table, file: str, pos: str) -> Iterator[tuple[str, int]]:
+    """The last position in each file."""
+    found = transactions.group_by(file).aggregate([(pos, "max")])
+    return zip(found[file].to_pylist(), found[f"{pos}_max"].to_pylist(), strict=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Files that a task restores together; ``schema``: of their folder; ``versions``: of the table,
+    there."""
+
+    files: tuple[File, ...]
+    schema: pa.Schema
+    versions: tuple[pa.RecordBatch, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Restoring:
+    """What tasks do: the changes of some groups of a table's files."""
+
+    name: Name
+    groups: tuple[_Group, ...]
+    numbering: Numbering
+    masks: Masks
+    boundaries: tuple[Boundary, ...]
+
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for number in batch[0].to_pylist() if self.groups else ():
+                yield from self._of(self.groups[number])
+
+    def _of(self, group: _Group) -> Iterator[pa.RecordBatch]:
+        rows = pa.concat_tables([read_file(file, group.schema) for file in group.files])
+        one = Restored(self.name, rows, [*group.versions], self.numbering, self.masks)
+        yield from one.batches(self.numbering.numbers(one.places), self.boundaries)
+
+
+@dataclass(frozen=True, slots=True)
+class _Whole:
+    """What one task does: all changes of some tables, as one machine restores them."""
+
+    out: str
+    names: tuple[Name, ...]
+
+    def changes(self, _: Batches) -> Iterator[pa.RecordBatch]:
+        """The changes, each table's in log order."""
+        for own in Landing(self.out).histories(self.names).changes.values():
+            yield from own
+
+    def unchecked(self, seqs: Integers) -> Flags:
+        """Which were made with foreign_key_checks off."""
+        return among(Landing(self.out).histories(self.names).unchecked, seqs)
+
+    def schema(self, landing: Landing) -> pa.Schema:
+        """Of the last table's changes, if there is any."""
+        for name in self.names[::-1]:
+            for _, versions in landing.folders(name):
+                return versions[-1].schema
+        return pa.schema([pa.field("after", pa.struct([]))])

@@ -1,0 +1,153 @@
+"""Some transactions of each log, and the splits that read them: what a landing and a stream share.
+
+A range is told by numbers of transactions in its log, which stay what they are while a log grows.
+Spark is not in here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import zip_longest
+from typing import TypeAlias
+
+import numpy as np
+
+from binlogkit.errors import InputError
+from binlogkit.events.gtid_set import GtidSet
+from binlogkit.log.index import Joined, Part
+from binlogkit.log.index.joined import Position
+from binlogkit.rows.prepared import Decision
+from binlogkit.rows.transactions import Outcome
+from binlogkit.spark.commits import Deciding
+from binlogkit.spark.outcomes import Outcomes
+from binlogkit.spark.plan import Split
+
+#: Offsets in a log: the first, and the one behind the last, None for the log's end.
+Bytes: TypeAlias = tuple[int, "int | None"]
+
+
+class Ranges:
+    """Logs, joined; ``names``: what opens those that are there. Ranges are from the first
+    transaction to before the last, by the number of the part."""
+
+    def __init__(self, parts: Sequence[Part], joined: Joined, names: Mapping[str, str]) -> None:
+        self._parts, self._joined, self._names = parts, joined, names
+        self._outcomes = Outcomes(parts, joined)
+        self._positions: dict[int, list[Position]] = {}
+        for position in joined.positions:
+            self._positions.setdefault(position.part, []).append(position)
+
+    def changelog(self, ranges: Mapping[int, tuple[int, int]]) -> Iterator[Split]:
+        """What reads the changes that ranges commit, wherever they were prepared."""
+        for i, part in enumerate(self._parts):
+            if self._is_there(i) and part.head is not None:
+                yield from self._changes_of(i, ranges)
+
+    def in_order(self, ranges: Mapping[int, Bytes]) -> Iterator[tuple[Split, int]]:
+        """What reads ranges as they stand in their logs, by offsets; and from which one on what a
+        split reads counts. InputError: a log is not there any more."""
+        for i, (begin, stop) in sorted(ranges.items()):
+            part = self._parts[i]
+            if not self._is_there(i):
+                raise InputError(part.names[-1], "is gone before all of it has been read")
+            for position, following in self._segments(i):
+                ends = part.stop if following is None else following.segment.pos
+                if stop is not None and (ends is None or stop < ends):
+                    ends = stop
+                if ends is None or ends > max(begin, position.segment.pos):
+                    split = self._split(i, position, ends)
+                    yield replace(split, decisions=self._decisions(i)), begin
+
+    def _decisions(self, i: int) -> dict[int, Decision]:
+        """What became of the XA transactions that a part prepared, wherever that stands."""
+        part, base = self._parts[i], self._base(i)
+        numbers = range(base, base + part.transactions)
+        found = {n: how for n, how in self._joined.decisions.items() if n in numbers}
+        table = part.ledger["transactions"]
+        for at in np.flatnonzero(np.asarray(table["resolved_file"].is_valid())).tolist():
+            row = table.slice(at, 1).to_pylist()[0]
+            place = row["resolved_file"], row["resolved_pos"]
+            found.setdefault(base + at, (Outcome(row["outcome"]), *place))
+        return found
+
+    def missing(self, ranges: Mapping[int, tuple[int, int]]) -> Iterator[str]:
+        """XA transactions that ranges commit and whose logs are gone, by GTID or id."""
+        for i, part in enumerate(self._parts):
+            if self._is_there(i):
+                continue
+            base = self._base(i)
+            numbers = range(base, base + part.transactions)
+            for number, one in self._outcomes.moved(i, base, numbers).items():
+                if one.part in ranges and one.number in range(*ranges[one.part]):
+                    table = part.ledger["transactions"].slice(number - base, 1)
+                    row = table.select(["gtid", "xa"]).to_pylist()[0]
+                    yield row["gtid"] or row["xa"]
+
+    def _is_there(self, i: int) -> bool:
+        return self._names.keys() >= set(self._parts[i].names)
+
+    def _base(self, i: int) -> int:
+        """The number of a part's first transaction."""
+        first = self._positions[i][0]
+        return first.transactions - first.segment.transactions
+
+    def _seen(self, i: int) -> GtidSet | None:
+        """The GTIDs of a log that come from others."""
+        return self._positions[i][0].seen
+
+    def _segments(self, i: int) -> Iterator[tuple[Position, Position | None]]:
+        """Where a part can be begun, and where the next one begins."""
+        positions = self._positions[i] if self._seen(i) is None else self._positions[i][:1]
+        yield from zip_longest(positions, positions[1:])
+
+    def _split(
+        self, i: int, position: Position, stop: int | None, deciding: Deciding | None = None
+    ) -> Split:
+        part = self._parts[i]
+        return Split(
+            part.names, False, False, position.events, position.transactions, position.known,
+            position.segment.pos, stop, tuple(self._names[name] for name in part.names),
+            position.source, self._seen(i), deciding=deciding,
+        )  # fmt: skip
+
+    def _changes_of(self, i: int, ranges: Mapping[int, tuple[int, int]]) -> Iterator[Split]:
+        part, base = self._parts[i], self._base(i)
+        end = base + part.transactions
+        first, stop = (base + n for n in ranges.get(i, (0, 0)))
+        for position, following in self._segments(i):
+            numbers = range(
+                position.transactions, end if following is None else following.transactions
+            )
+            deciding = self._deciding(i, base, numbers, range(first, stop), ranges)
+            if deciding is not None:
+                ends = self._stop(i, ranges) if following is None else following.segment.pos
+                yield self._split(i, position, ends, deciding)
+
+    def _stop(self, i: int, ranges: Mapping[int, tuple[int, int]]) -> int | None:
+        """Where a log's last split ends: behind its range, should damage stand there."""
+        part = self._parts[i]
+        if len(part.names) > 1 or i not in ranges or not ranges[i][1]:
+            return part.stop
+        end, last = part.extent.end, ranges[i][1]
+        if last != part.extent.ended:
+            end = int(part.ledger["transactions"]["end_pos"][last - 1].as_py())
+        return end if part.damages or part.stop is None else min(end, part.stop)
+
+    def _deciding(
+        self, i: int, base: int, numbers: range, span: range, ranges: Mapping[int, tuple[int, int]]
+    ) -> Deciding | None:
+        """What a split is told, None where nothing of it is in a range."""
+        head = self._parts[i].head
+        own = range(max(span.start, numbers.start), min(span.stop, numbers.stop))
+        decided = self._outcomes.moved(i, base, numbers)
+        now = {
+            number: one.commit
+            for number, one in decided.items()
+            if one.part in ranges and one.number in range(*ranges[one.part])
+        }
+        if not now and not len(own):
+            return None
+        left = self._outcomes.left(i, base, own) | decided.keys()
+        bounds = (own.start, own.stop) if len(own) else (0, 0)
+        return Deciding(head.begun if head else 0, left - now.keys(), now, *bounds)

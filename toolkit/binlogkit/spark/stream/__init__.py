@@ -1,0 +1,1 @@
+"""Streams: ``spark.readStream.format("binlog")`` over logs that are being written."""

@@ -1,0 +1,157 @@
+"""What a stream begins with beside the logs: a snapshot of its table, whose rows are inserts.
+
+The process that plans the batches knows the snapshot's place and what it says of tables; its rows
+are read where the first batch is. Spark is not in here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from binlogkit.errors import EmptyInputError, InputError, UsageError
+from binlogkit.frames.schema import batch_schema
+from binlogkit.frames.snapshots.reading import read_snapshots
+from binlogkit.frames.snapshots.snapshot import Name, Snapshot, TableSnapshot
+from binlogkit.frames.tables import united
+from binlogkit.log.base import Bases, facts_of
+from binlogkit.rows.filters import parse_table_name
+from binlogkit.spark.changelog import Committed, changelog, changelog_schema
+from binlogkit.spark.commits import POSITION_BITS, file_number
+from binlogkit.spark.options import ScanOptions
+from binlogkit.spark.plan import make_plan
+from binlogkit.spark.stream.offsets import Offset, Place
+
+_ROWS = 65_536
+
+
+class Beginning:
+    """A base; ``place``: where it is, ``catalog``: what it says of tables, None where nothing.
+
+    Errors: InputError (it cannot be read, or tells no place), LimitError, SchemaError.
+    """
+
+    def __init__(self, base: str) -> None:
+        self._base = base
+        found = Bases(_read(base, frozenset()))
+        gtids = None if found.gtids is None else str(found.gtids)
+        self.place, self.catalog = Place(found.file, found.pos, gtids), found.catalog
+
+    def begun(self, start: Offset) -> bool:
+        """Whether its rows have come. UsageError: those of another one have, or of none."""
+        if start.base is None and not start.series:
+            return False
+        if start.base != self.place:
+            raise UsageError(
+                f"the stream began {'without a base' if start.base is None else 'with another one'}"
+                f", and cannot go on with {self._base}: its rows would be missing"
+            )
+        return True
+
+
+def stream_schema(asked: ScanOptions) -> pa.Schema:
+    """The columns of a changelog that begins with a base: those of the base's table, and what the
+    logs that are there add. Errors: those of :func:`make_plan` and of
+    :func:`inserts`."""
+    base = str(asked.base)
+    found = _bases_of(base, asked.table)
+    known = [_empty(_table_in(base, asked.table, found))]
+    with suppress(EmptyInputError):  # logs may come
+        changes = make_plan(asked, catalog=found.catalog).changes
+        known += [] if changes is None else [pa.RecordBatch.from_pylist([], changes)]
+    return changelog_schema(united(known, str(asked.table)).schema.field("before").type)
+
+
+def inserts(
+    base: str, table: str | None, place: Place, schema: pa.Schema
+) -> Iterator[pa.RecordBatch]:
+    """The rows of a table in a base as those of a changelog, with the columns of ``schema``.
+
+    ``_commit_version`` is below that of what follows, ``_sequence`` below all others, there is no
+    ``_commit_timestamp``; ``_file`` and ``_pos`` are the base's place. Errors: InputError (rows may
+    be missing in it), UsageError (it does not have the table), and those of reading it.
+    """
+    found = _table_in(base, table, _bases_of(base, table))
+    if found.doubts:
+        raise InputError(base, " ".join(found.doubts))
+    rows, begun, canonical = found.rows, _Begun(place), _empty(found).schema
+    for first in range(0, rows.num_rows, _ROWS):
+        batch = _batch(rows.slice(first, _ROWS), first, place, canonical)
+        yield from changelog(batch, schema, begun)
+
+
+def _empty(found: TableSnapshot) -> pa.RecordBatch:
+    """A canonical batch of the table without rows."""
+    facts = {
+        b"binlogkit:table": json.dumps(found.name).encode(),
+        b"binlogkit:key": json.dumps(facts_of(found).key).encode(),
+        b"binlogkit:schema_version": b"of the base",
+    }
+    fields = list(found.rows.schema.field("values").type)
+    return pa.RecordBatch.from_pylist([], batch_schema(fields, facts))
+
+
+def _batch(rows: pa.Table, first: int, place: Place, schema: pa.Schema) -> pa.RecordBatch:
+    count = rows.num_rows
+    made = {
+        "op": pa.repeat("insert", count),
+        "file": pa.repeat(pa.scalar(place.file, pa.string()), count),
+        "pos": pa.repeat(place.pos or 0, count),
+        "row": pa.array(np.arange(first, first + count)),
+        "after": rows["values"].combine_chunks(),
+        "after_state": rows["value_state"].combine_chunks(),
+        "raw": rows["raw"].combine_chunks(),
+    }
+    columns = [
+        made[field.name].cast(field.type) if field.name in made else pa.nulls(count, field.type)
+        for field in schema
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+class _Begun(Committed):
+    """What a changelog asks of commits, for rows that were there before all."""
+
+    def __init__(self, place: Place) -> None:
+        self._version = 0
+        if place.file is not None and place.pos is not None:
+            self._version = (file_number(place.file) << POSITION_BITS) + place.pos - 1
+
+    def committed(self, batch: pa.RecordBatch) -> np.ndarray[Any, Any]:
+        return np.ones(batch.num_rows, bool)
+
+    def places(self, batch: pa.RecordBatch, into: np.ndarray[Any, Any]) -> None:
+        for name in ("begun", "number", "commit"):
+            into[name][: len(batch)] = 0
+
+    def versions(self, batch: pa.RecordBatch) -> Any:
+        return np.full(batch.num_rows, self._version, np.int64)
+
+    def timestamps(self, batch: pa.RecordBatch) -> Any:
+        return np.ma.array(np.zeros(batch.num_rows, np.int64), mask=True)
+
+
+def _bases_of(base: str, table: str | None) -> Bases:
+    """The base, with the rows of one table."""
+    name = parse_table_name(str(table))
+    return Bases(_read(base, [name.table if name.db is None else (name.db, name.table)]))
+
+
+def _table_in(base: str, table: str | None, found: Bases) -> TableSnapshot:
+    """The one table that is asked for."""
+    if len(found.tables) != 1:
+        raise UsageError(f"the base {base} has no one table {table}: there is {found.named()}")
+    return next(iter(found.tables.values()))
+
+
+def _read(base: str, wanted: Any) -> list[Snapshot]:
+    return read_snapshots(base, wanted, _untyped)
+
+
+def _untyped() -> tuple[Name, list[pa.Field]]:
+    raise UsageError("a base in CSV or JSON lines tells no columns: write the state as Parquet")

@@ -1,0 +1,500 @@
+"""Logs that are being written, and how far a stream can read them.
+
+What a log tells is read once it is there (log/index), and again when it has grown. A stream goes on
+to the end of the last transaction that is whole, and from one log to the next of its series. Spark
+is not in here.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import PurePath
+
+import numpy as np
+
+from binlogkit.errors import DamageError, EmptyInputError, InputError
+from binlogkit.events.gtid_set import GtidSet
+from binlogkit.log import open_log
+from binlogkit.log.index import Index, Part, parts_of
+from binlogkit.log.index.extent import extent_of
+from binlogkit.log.index.part import SEGMENT
+from binlogkit.log.index.stamps import Stamp, stamp_or_none
+from binlogkit.rows.options import ReadOptions
+from binlogkit.rows.series import split_name
+from binlogkit.rows.transactions import Outcome
+from binlogkit.sources.carriers import Carrier, resolve
+from binlogkit.sources.carriers.carrier import up_to
+from binlogkit.sources.carriers.storage import storage_options
+from binlogkit.sources.carriers.urls import natural_key
+from binlogkit.spark.options import READING, ScanOptions
+from binlogkit.spark.stream.beginning import Beginning
+from binlogkit.spark.stream.offsets import (
+    Offset,
+    Place,
+    Reached,
+    base_of,
+    is_behind,
+    is_log,
+    series_of,
+)
+
+_LEDGER = ("transactions",)
+
+
+@dataclass(slots=True)
+class Limit:
+    """How much a batch takes at most: ``logs``, ``size`` in bytes; None for all there is."""
+
+    logs: int | None = None
+    size: int | None = None
+
+    @property
+    def used(self) -> bool:
+        """Whether nothing of it is left."""
+        return (self.logs is not None and self.logs <= 0) or (
+            self.size is not None and self.size <= 0
+        )
+
+    def take(self, size: int) -> None:
+        """Take a log's part of it."""
+        if self.logs is not None:
+            self.logs -= 1
+        if self.size is not None:
+            self.size -= size
+
+
+class Follower:
+    """The logs that a scan names, each time as they are then."""
+
+    def __init__(self, asked: ScanOptions) -> None:
+        self._asked = asked
+        self._beginning = None if asked.base is None else Beginning(asked.base)
+        self._options: ReadOptions | None = None
+        self._ended: dict[str, Part] = {}  # by the name of the first log
+        self._exact: dict[str, tuple[str, int, Part]] = {}  # by series, up to an offset
+        self._gone: dict[str, tuple[frozenset[str], dict[str, Part]]] = {}
+        self._looked: dict[str, tuple[Stamp | None, Reached | None]] = {}  # by name
+
+    @property
+    def options(self) -> ReadOptions:
+        """How the logs are read."""
+        return self._options or ReadOptions(on_damage=self._asked.on_damage)
+
+    def carriers(self) -> dict[str, list[Carrier]]:
+        """The logs that are there, by series, in order. InputError, but none for an empty folder:
+        logs may come."""
+        asked = self._asked
+        paths = list(asked.paths)
+        try:
+            if self._options is None:
+                log = open_log(paths, **{name: getattr(asked, name) for name in READING})
+                begun = self._beginning
+                with log.knowing(None if begun is None else begun.catalog):
+                    self._options, found = log.options, list(log.carriers)
+            else:
+                found = resolve(paths, asked.keys, storage_options(asked.storage_options))
+        except EmptyInputError:
+            return {}
+        series: dict[str, list[Carrier]] = {}
+        for carrier in found:
+            series.setdefault(series_of(carrier.name), []).append(carrier)
+        for logs in series.values():
+            logs.sort(key=lambda carrier: natural_key(PurePath(carrier.name)))
+        return dict(sorted(series.items(), key=lambda pair: natural_key(PurePath(pair[0]))))
+
+    # ---- how far ------------------------------------------------------------------------------
+
+    def latest(self, start: Offset, limit: Limit | None = None) -> Offset:
+        """How far all series can be read from ``start`` on, within a limit, each in its turn, the
+        one that is furthest behind first; before all else, a base that is given.
+
+        InputError: a log is gone or another one, cannot be read, or is missing between two;
+        DamageError: there is some at ``start``, unless it is gone past. UsageError: another base
+        than that of ``start``.
+        """
+        if self._beginning is not None and not self._beginning.begun(start):
+            return self._based(self._beginning.place)
+        limit, begun, reached = limit or Limit(), start.series, dict(start.series)
+        found = self.carriers()
+        for series, at in begun.items():
+            self._check(series, at, found.get(series, []))
+        oldest = sorted(found, key=lambda series: begun[series].begun if series in begun else 0)
+        walks = deque((series, _Walk(self, begun.get(series), found[series])) for series in oldest)
+        fresh: list[Part] = []
+        stamps: dict[str, Stamp | None] = {}
+        while walks and not limit.used:
+            series, walk = walks.popleft()
+            try:
+                step = walk.step(limit, stamps)
+            except (DamageError, InputError):
+                if reached.get(series) == begun.get(series):
+                    raise
+                continue  # what stands before it comes first
+            if step is not None:
+                reached[series], part = step
+                fresh.append(part)
+                if reached[series].pos is None:
+                    self._ended[part.names[0]] = part
+                walks.append((series, walk))
+        self._keep(fresh, stamps)
+        return replace(start, series=reached)
+
+    def _based(self, place: Place) -> Offset:
+        """A base's place among the logs: of the one series that has its log, up to there."""
+        found = self.carriers()
+        logs = [
+            (series, log)
+            for series, carriers in found.items()
+            for log in carriers
+            if place.file is not None and is_log(place.file, log.name)
+        ]
+        if len(logs) != 1 or place.pos is None:
+            self._check_gtids(place, found)
+            return Offset(base=place)
+        series, log = logs[0]
+        part = self._up_to(series, log, place.pos)
+        if part.head is None or part.unreadable is not None or part.stop != place.pos:
+            raise InputError(
+                log.name,
+                f"the base is at {place.pos} in it, and it ends before, or has no event there",
+            )
+        ends = part.ledger["transactions"]
+        at = Reached(
+            base_of(found[series][0].name), base_of(log.name), part.head.server_id,
+            part.head.begun, ends.num_rows, place.pos,
+        )  # fmt: skip
+        return Offset({series: at}, place)
+
+    def _check_gtids(self, place: Place, found: Mapping[str, Sequence[Carrier]]) -> None:
+        """Whether logs among which a base's is not, or several are, go on behind it."""
+        if place.gtids is None:
+            at = "it tells no place in them"
+            if place.file is not None:
+                at = f"it is at {place.pos} in {place.file}, which is not one of them"
+            raise InputError(str(self._asked.base), f"no base for these logs: {at}")
+        if self._asked.on_damage != "stop":
+            return
+        held = GtidSet.parse(place.gtids)
+        for series, (first, *_) in found.items():
+            (part,) = self.parts([first])
+            if part.head is None or part.head.previous is None:
+                continue
+            missing = part.head.previous.subtract(held)
+            others = (logs for other, logs in found.items() if missing and other != series)
+            for part in chain.from_iterable(map(self.parts, others)):
+                missing = missing.subtract(part.intact)
+            if missing:
+                raise InputError(
+                    first.name,
+                    f"neither the base nor the logs have {missing}: changes between them are "
+                    "missing (onDamage=report goes past them)",
+                )
+
+    def _check(self, series: str, at: Reached, logs: Sequence[Carrier]) -> None:
+        """Whether a stream can go on where it has been."""
+        if not logs or any(is_log(at.log, log.name) for log in logs):
+            return
+        later = [log for log in logs if is_behind(log.name, at.log)]
+        if not later:
+            raise InputError(
+                f"{series.rpartition('/')[0]}/{at.log}",
+                f"is gone, and {base_of(logs[-1].name)} is not behind it: the stream has read it, "
+                "and cannot go on in logs that begin anew (RESET MASTER); begin another one",
+            )
+        before = self.gone(series).get(at.log)
+        if at.pos is not None and (
+            before is None or before.next_name is None or before.transactions > at.transactions
+        ):
+            raise InputError(
+                f"{series.rpartition('/')[0]}/{at.log}",
+                f"is gone (purged), and nothing tells that the stream had read all of it, which it "
+                f"had up to offset {at.pos}",
+            )
+        self.follows(at.log, before, later[0])
+
+    def follows(self, name: str, part: Part | None, log: Carrier) -> None:
+        """Whether a log is the next after another one, else InputError."""
+        numbers = split_name(name)[2], split_name(log.name)[2]
+        named = part is not None and part.next_name is not None
+        if named and part is not None and is_log(base_of(part.next_name or ""), log.name):
+            return
+        if None in numbers or numbers[1] == (numbers[0] or 0) + 1:
+            return
+        if self._asked.on_damage == "stop":
+            raise InputError(
+                log.name,
+                f"is not the log after {base_of(name)}, and those between are gone (purged?): "
+                "onDamage=report goes past them",
+            )
+
+    # ---- what logs tell -----------------------------------------------------------------------
+
+    def parts(
+        self, logs: Sequence[Carrier], stamps: dict[str, Stamp | None] | None = None
+    ) -> Iterator[Part]:
+        """What logs that follow each other tell, from the index where it knows them."""
+        logs = list(logs)
+        while logs and (known := self._ended.get(logs[0].name)) is not None:
+            yield known
+            del logs[: len(known.names)]
+        if self._asked.index is None:
+            yield from self._read(logs)
+            return
+        if stamps is not None:
+            stamps |= {log.name: stamp_or_none(log) for log in logs}
+        for part in Index(self._asked.index).parts(logs, self.options, list(_LEDGER)):
+            read, logs = logs[: len(part.names)], logs[len(part.names) :]
+            if part.damages and part.read_at is not None:  # mended since, its stamp may be the same
+                yield from self._read(read)
+            else:
+                yield part
+
+    def _read(self, logs: Sequence[Carrier]) -> Iterator[Part]:
+        segment = min(self._asked.split_bytes, SEGMENT)
+        return parts_of(logs, self.options, segment=segment, counting=True)
+
+    def before(self, series: str, at: Reached, logs: Sequence[Carrier]) -> Iterator[Part]:
+        """What all logs of a series tell that a stream has read, up to where it is.
+
+        InputError: some are gone, and nothing tells any more what they told.
+        """
+        logs = [log for log in logs if not is_behind(log.name, at.log)]
+        if not any(is_log(at.first, log.name) for log in logs):
+            gone = [
+                _up_to_count(part, at.transactions) if is_log(name, at.log) else part
+                for name, part in self.gone(series).items()
+                if not is_behind(at.first, name) and not is_behind(name, at.log)
+            ]
+            if not any(is_log(at.first, name) for part in gone for name in part.names):
+                raise InputError(
+                    f"{series.rpartition('/')[0]}/{at.first}",
+                    "is gone, and the stream began with it: what it told of tables and "
+                    "transactions is kept where the option index names a folder",
+                )
+            yield from gone
+        last = logs.pop() if logs and at.pos is not None and is_log(at.log, logs[-1].name) else None
+        for part in self.parts(logs):
+            self._ended[part.names[0]] = part
+            yield part
+        if last is not None and at.pos is not None:
+            yield self._up_to(series, last, at.pos)
+
+    def _keep(self, parts: Sequence[Part], stamps: Mapping[str, Stamp | None]) -> None:
+        """Keep what logs tell in the index, of one that goes on what it has told by now."""
+        fresh = [p for p in parts if p.read_at is None and stamps.keys() >= set(p.names)]
+        if self._asked.index is None or not fresh:
+            return
+        index = Index(self._asked.index)
+        entries, _ = index.write(fresh, stamps)
+        told = (stamps.get(name) for part in fresh for name in part.names)
+        index.commit(entries, {stamp.place for stamp in told if stamp is not None})
+
+    def gone(self, series: str) -> dict[str, Part]:
+        """What the index knows of a series' logs that are not there any more, by their names."""
+        if self._asked.index is None:
+            return {}
+        there = [log for logs in self.carriers().values() for log in logs]
+        names = frozenset(log.name for log in there)
+        if self._gone.get(series, (None,))[0] != names:
+            found = {
+                base_of(part.names[-1]): part
+                for part in Index(self._asked.index).besides(there, list(_LEDGER))
+                if part.head is not None and series_of(part.names[-1]) == series
+            }
+            self._gone[series] = names, found
+        return self._gone[series][1]
+
+    def _up_to(self, series: str, log: Carrier, pos: int) -> Part:
+        """What a log told when it ended at an offset."""
+        known = self._exact.get(series)
+        if known is not None and known[:2] == (log.name, pos):
+            return known[2]
+        (part,) = self._read([up_to(log, pos)])
+        self._exact[series] = log.name, pos, part
+        return part
+
+    # ---- what was looked at -------------------------------------------------------------------
+
+    def note(self, part: Part, pos: int) -> None:
+        """Note what a log tells that ends at an offset just now."""
+        if part.stop == pos and not part.damages:
+            self._exact[series_of(part.names[-1])] = part.names[-1], pos, part
+
+    def looked(self, log: Carrier, at: Reached | None, now: Stamp | None) -> None:
+        """Note that the last log of a series had nothing to read from there on."""
+        self._looked[log.name] = now, at
+
+    def nothing_new(self, log: Carrier, at: Reached | None, now: Stamp | None) -> bool:
+        """Whether that is so still."""
+        return now is not None and self._looked.get(log.name) == (now, at)
+
+
+class _Walk:
+    """A series, from where a stream stands in it."""
+
+    def __init__(self, follower: Follower, at: Reached | None, logs: Sequence[Carrier]) -> None:
+        self._follower, self._at = follower, at
+        if at is not None:
+            logs = [
+                log
+                for log in logs
+                if is_behind(log.name, at.log) or (at.pos is not None and is_log(at.log, log.name))
+            ]
+        self._logs = deque(logs)
+        self._before: Part | None = None
+        self._parts: Iterator[Part] | None = None
+        self._part: Part | None = None
+        self._next: Part | None = None
+        self._now: Stamp | None = None  # of the log that it begins with
+
+    def step(self, limit: Limit, stamps: dict[str, Stamp | None]) -> tuple[Reached, Part] | None:
+        """Go on in one log, or to the next; how far that is, and what the log tells. None: there is
+        no more."""
+        if not self._logs:
+            return None
+        log, at, follower = self._logs[0], self._at, self._follower
+        if at is not None and not is_log(at.log, log.name):
+            follower.follows(at.log, self._before, log)
+        if self._parts is None:
+            self._now = stamp_or_none(log)
+            if len(self._logs) == 1 and follower.nothing_new(log, at, self._now):
+                return None
+            self._parts = follower.parts(list(self._logs), stamps)
+        if self._part is None:
+            self._part, self._next = self._next or next(self._parts), None
+        part = self._part
+        ended = len(part.names) < len(self._logs)
+        lacking = None
+        stops = follower.options.on_damage == "stop"
+        if (
+            ended and stops and part.next_name is None
+        ):  # no ROTATE: a shutdown, a crash, or half a copy
+            self._next = next(self._parts)
+            lacking = _lacking(part, self._next)
+        reached = _reached(part, at, ended and not lacking, follower.options, limit.size)
+        if reached is None or reached == at:
+            if lacking:
+                raise InputError(
+                    part.names[-1],
+                    f"is not whole (still copied?): the log behind it says that {lacking} came "
+                    "before, which are not there",
+                )
+            if len(self._logs) == 1:
+                follower.looked(log, at, self._now)
+            return None
+        own = at if at is not None and any(is_log(at.log, name) for name in part.names) else None
+        limit.take(_size(part, own, reached))
+        self._at = reached
+        if reached.pos is not None:
+            follower.note(part, reached.pos)
+            self._logs.clear()
+            return reached, part
+        for _ in part.names:
+            self._logs.popleft()
+        self._part, self._before = None, part
+        return reached, part
+
+
+def _lacking(part: Part, following: Part) -> GtidSet | None:
+    """The GTIDs of which the log behind another says that they came before, and it lacks them."""
+    heads = part.head, following.head
+    before, after = (None if head is None else head.previous for head in heads)
+    if before is None or after is None:
+        return None
+    return after.subtract(before).subtract(part.gtids) or None
+
+
+def _reached(
+    part: Part, at: Reached | None, ended: bool, options: ReadOptions, size: int | None
+) -> Reached | None:
+    """How far a log can be read that has ended or not, None for nothing of it yet."""
+    name, head = part.names[-1], part.head
+    own = at if at is not None and any(is_log(at.log, one) for one in part.names) else None
+    if own is not None and head is not None:
+        _check_head(part, own)
+    if part.unreadable is not None:
+        raise part.unreadable
+    if head is None:
+        if not ended:
+            return None
+        first = base_of(name) if at is None else at.first
+        return Reached(first, base_of(name), 0, 0, 0, None)
+    table = part.ledger["transactions"]
+    count = table.num_rows
+    ends = np.asarray(table["end_pos"])
+    cut = count > 0 and table["outcome"][-1].as_py() == Outcome.CUT
+    packed = part.stop is None and not part.damages and not head.relay
+    whole, pos = ended or (packed and not cut), part.stop
+    if not whole:
+        if len(part.names) > 1:  # relay logs that share a transaction
+            return None
+        if cut:
+            count, pos = count - 1, table["pos"][-1].as_py()
+        elif pos is None:
+            pos = int(ends[-1]) if count else 0
+    if part.damages and options.on_damage == "stop":
+        error = min(part.damages, key=lambda one: one.offset)
+        intact = int(np.searchsorted(ends, error.offset, "right"))
+        if whole or intact < count:
+            count, pos, whole = intact, int(ends[intact - 1]) if intact else 0, False
+            if (0 if own is None else own.transactions) >= count:
+                raise error
+    if size is not None and len(part.names) == 1 and not packed:
+        count, pos, whole = _within(part, own, (count, pos, whole), size)
+    if not whole and not pos:
+        return None
+    first = base_of(part.names[0]) if at is None else at.first
+    reached = Reached(
+        first, base_of(name), head.server_id, head.begun, count, None if whole else pos
+    )
+    if own is not None and reached.pos is not None and (own.pos or 0) > reached.pos:
+        return own  # what comes is not whole yet
+    return reached
+
+
+def _within(
+    part: Part, own: Reached | None, found: tuple[int, int | None, bool], size: int
+) -> tuple[int, int | None, bool]:
+    """The same within so many bytes, one transaction at least."""
+    count, pos, whole = found
+    begin, first = (0, 0) if own is None else (own.pos or 0, own.transactions)
+    end = part.stop if whole or pos is None else pos
+    if end is None or end - begin <= size or count <= first + 1:
+        return found
+    ends = np.asarray(part.ledger["transactions"]["end_pos"])
+    fits = max(int(np.searchsorted(ends, begin + size, "right")), first + 1)
+    if fits >= count:
+        return found
+    return fits, int(ends[fits - 1]), False
+
+
+def _up_to_count(part: Part, count: int) -> Part:
+    """What a log that is gone told up to one of its transactions."""
+    told = part.ledger["transactions"].slice(0, count)
+    gtids = GtidSet.of(filter(None, told["gtid"].to_pylist()))
+    return replace(
+        part,
+        ledger={**part.ledger, "transactions": told},
+        extent=extent_of(told),
+        transactions=min(part.transactions, count),
+        gtids=gtids,
+        intact=gtids,
+        prepared={xa: number for xa, number in part.prepared.items() if number < count},
+    )
+
+
+def _size(part: Part, own: Reached | None, reached: Reached) -> int:
+    """How many bytes a step goes on."""
+    end = part.stop if reached.pos is None else reached.pos
+    return (end or 0) - (0 if own is None else own.pos or 0)
+
+
+def _check_head(part: Part, at: Reached) -> None:
+    head, name = part.head, part.names[-1]
+    if head is not None and (head.server_id, head.begun) != (at.server_id, at.begun):
+        raise InputError(name, "is another log than the one of this name that the stream has read")
+    if part.ledger["transactions"].num_rows < at.transactions:
+        raise InputError(name, f"has become shorter: the stream has read it up to offset {at.pos}")

@@ -1,0 +1,175 @@
+"""What a batch of a stream reads: the splits between two offsets.
+
+The same two offsets give the same splits, whatever has been written since: of each log only what
+stood before the second one is looked at. Spark is not in here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias, cast
+
+from binlogkit.errors import InputError
+from binlogkit.events.gtid_set import GtidSet
+from binlogkit.log.index import Joined, Part
+from binlogkit.rows.filter_args import RowFilterArgs
+from binlogkit.rows.gtid_ledger import GtidLedger
+from binlogkit.spark.decode import decode
+from binlogkit.spark.options import ScanOptions
+from binlogkit.spark.plan import Scan, Split
+from binlogkit.spark.ranges import Bytes, Ranges
+from binlogkit.spark.stream.beginning import inserts
+from binlogkit.spark.stream.following import Follower
+from binlogkit.spark.stream.offsets import Offset, Place, Reached, is_log
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: What a task reads: the scan of its own split, or of the base that is there.
+Task: TypeAlias = tuple[Scan, Split | Place]
+
+
+@dataclass(frozen=True, slots=True)
+class _Range:
+    """Of a log: the transactions from ``first`` to before ``end``, and their bytes."""
+
+    first: int
+    end: int
+    begin: int
+    stop: int | None
+
+
+class _Between(Ranges):
+    """The logs that a stream has read up to an offset; ``before``: how many transactions of each it
+    had read in earlier batches; ``held``: the GTIDs of a base."""
+
+    def __init__(
+        self, parts: Sequence[Part], joined: Joined, names: Mapping[str, str],
+        before: Sequence[int], held: GtidSet,
+    ) -> None:  # fmt: skip
+        super().__init__(parts, joined, names)
+        self._before, self._held = before, held
+        self._known: dict[int, GtidSet | None] = {}
+
+    def _seen(self, i: int) -> GtidSet | None:
+        """Also those of logs behind this one in order, if they came in earlier batches."""
+        if i not in self._known:
+            found = GtidLedger()
+            for k in range(i + 1, len(self._parts)):
+                if self._before[k]:
+                    found.add_set(self._read(k).intersect(self._parts[i].alone.gtids))
+            if (seen := super()._seen(i)) is not None:
+                found.add_set(seen)
+            if self._held:
+                found.add_set(self._held_of(i))
+            self._known[i] = found.to_set() or None
+        return self._known[i]
+
+    def _held_of(self, i: int) -> GtidSet:
+        """The GTIDs of a log whose changes a base has: of an XA transaction that was prepared they
+        are there once its commit is."""
+        part = self._parts[i]
+        held = self._held.intersect(part.intact)
+        first, gtids = self._base(i), part.ledger["transactions"]["gtid"]
+        numbers = range(first, first + part.transactions)
+        open_then = [
+            gtids[number - first].as_py()
+            for number, one in self._outcomes.moved(i, first, numbers).items()
+            if self._parts[one.part].ledger["transactions"]["gtid"][one.number].as_py()
+            not in self._held
+        ]
+        return held.subtract(GtidSet.of(filter(None, open_then)))
+
+    def _read(self, i: int) -> GtidSet:
+        """The GTIDs of a log that came in earlier batches."""
+        part, count = self._parts[i], self._before[i]
+        table = part.ledger["transactions"]
+        if count == table.num_rows:
+            return part.intact
+        return GtidSet.of(filter(None, table["gtid"].slice(0, count).to_pylist()))
+
+
+def between(follower: Follower, asked: ScanOptions, start: Offset, end: Offset) -> list[Task]:
+    """What reads all that stands between two offsets, in order.
+
+    Errors: InputError (a log is gone, is another one, or shorter than it was), SchemaError.
+    """
+    if start.base is None and end.base is not None:
+        return [(Scan(replace(asked, paths=(), index=None)), end.base)]
+    found = follower.carriers()
+    parts, before, ranges = list[Part](), list[int](), dict[int, _Range]()
+    for series, at in end.series.items():
+        begun = False
+        for part in follower.before(series, at, found.get(series, [])):
+            own, begun = _range(part, start.series.get(series), at, begun=begun)
+            if own.begin != own.stop:
+                ranges[len(parts)] = own
+            before.append(own.first)
+            parts.append(part)
+    sources, size = asked.wanted().sources, asked.split_bytes
+    joined = Joined(parts, follower.options, sources=sources, size=size, cuts=asked.of_rows)
+    names = {log.name: log.location or log.name for logs in found.values() for log in logs}
+    held = GtidSet.parse(end.base.gtids or "") if end.base is not None else GtidSet()
+    logs = _Between(parts, joined, names, before, held)
+    scan = _scan(asked, follower, joined)
+    if asked.kind == "changelog":
+        wanted = {i: (own.first, own.end) for i, own in ranges.items()}
+        for lost in logs.missing(wanted) if asked.on_damage == "stop" else ():
+            raise InputError(
+                parts[max(wanted)].names[-1],
+                f"commits the XA transaction {lost}, and the log that prepared it is gone",
+            )
+        return [(scan, split) for split in logs.changelog(wanted)]
+    places: dict[int, Bytes] = {i: (own.begin, own.stop) for i, own in ranges.items()}
+    return list(_bounded(scan, logs.in_order(places)))
+
+
+def read(task: Task, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """The batches of a task, with the columns of ``schema``; errors as :func:`decode` and
+    :func:`inserts` have them."""
+    scan, split = task
+    if isinstance(split, Place):
+        return inserts(str(scan.asked.base), scan.asked.table, split, schema)
+    return decode(scan, split, schema)
+
+
+def _range(part: Part, start: Reached | None, end: Reached, *, begun: bool) -> tuple[_Range, bool]:
+    """What of a log stands between two places in its series; ``begun``: whether the first of them
+    is in a log before it."""
+    count = part.ledger["transactions"].num_rows if part.head is not None else 0
+    last = any(is_log(name, end.log) for name in part.names)
+    stop, after = (end.pos, end.transactions) if last else (None, count)
+    if start is None or begun:
+        return _Range(0, after, 0, stop), True
+    if not any(is_log(name, start.log) for name in part.names):
+        return _Range(count, count, 0, 0), False
+    if start.pos is None:
+        return _Range(count, count, 0, 0), True
+    return _Range(start.transactions, after, start.pos, stop), True
+
+
+def _scan(asked: ScanOptions, follower: Follower, joined: Joined) -> Scan:
+    """What all tasks share."""
+    wanted = asked.wanted()
+    versions = [
+        schema
+        for name, schemas in (joined.schemas.items() if asked.typed else ())
+        if wanted.wants_table(*name)
+        for schema in schemas
+    ]
+    columns = tuple(dict.fromkeys(column.name for schema in versions for column in schema.columns))
+    keys = frozenset(name for schema in versions for name in schema.key)
+    options = replace(follower.options, catalog=None)
+    return Scan(replace(asked, paths=(), index=None), options, (), columns, keys)
+
+
+def _bounded(scan: Scan, splits: Iterator[tuple[Split, int]]) -> Iterator[Task]:
+    """Splits that begin to read before what is wanted of them."""
+    for split, begin in splits:
+        own = split if begin <= split.start else replace(split, first=True)
+        filters = dict(scan.asked.filters)
+        if own.first:
+            filters["start_position"] = begin
+        asked = replace(scan.asked, filters=cast("RowFilterArgs", filters))
+        yield replace(scan, asked=asked, files=split.files), own
