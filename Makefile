@@ -5,11 +5,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO_OUT ?= out/demo
 PYTEST_ARGS ?=
+PIPELINE_ARGS ?=
 FUZZ_ARGS ?= --all --seconds 60
 BENCH_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo pipeline test check unit golden bench fuzz mutate kernel clean
+.PHONY: help demo pipeline test prove check unit golden bench fuzz mutate kernel clean
 
 KERNEL := $(wildcard toolkit/binlogkit/_kernel/native/*.py toolkit/binlogkit/_kernel/native/*.pxd \
   toolkit/binlogkit/_kernel/native/*.h) setup.py tools/kernel_build.py
@@ -21,10 +22,13 @@ demo: $(VENV)/.demo ## Run the main job on real MySQL servers and show what come
 	$(BIN)/python -m binlogkit_fixtures.demo --out $(DEMO_OUT)
 
 pipeline: $(VENV)/.demo ## Land real servers' logs as tables on Spark and ask the tables (part of the demo)
-	$(BIN)/python -m binlogkit_fixtures.demo --out out/pipeline --only-pipeline
+	$(BIN)/python -m binlogkit_fixtures.demo --out out/pipeline --only-pipeline $(PIPELINE_ARGS)
 
-test: $(VENV)/.kernel check ## Everything that proves the project: lint, types, layers, all tests
-	$(BIN)/python -m pytest -n $$(($$(nproc) + 1)) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+test: $(VENV)/.kernel check ## What proves a change: lint, types, layers, the tests of the gate
+	$(BIN)/python -m tools.gate $(PYTEST_ARGS)
+
+prove: $(VENV)/.hunt $(VENV)/.kernel ## Everything that proves the project, in parts (PART=states; resumes; two hours)
+	$(BIN)/python -m tools.prove $(PART)
 
 check: $(VENV)/.dev ## Lint, formatting, strict types, direction of dependencies
 	$(BIN)/ruff check .
@@ -41,10 +45,10 @@ golden: $(VENV)/.kernel ## Make the golden logs in tests/_data again, with real 
 bench: $(VENV)/.kernel ## Every decoder over the same logs, side by side (an hour; BENCH_ARGS="oltp --rounds 3")
 	$(BIN)/python tests/benchmarks/run.py $(BENCH_ARGS)
 
-fuzz: $(VENV)/.kernel ## Feed hostile input to every parser, a minute each (FUZZ_ARGS='query --runs 1000000')
+fuzz: $(VENV)/.hunt $(VENV)/.kernel ## Feed hostile input to every parser, a minute each (FUZZ_ARGS='query --runs 1000000')
 	$(BIN)/python tools/fuzz.py $(FUZZ_ARGS)
 
-mutate: $(VENV)/.kernel ## Put small faults into a copy of the code: do its tests notice? (MUTATE_ARGS='--most 3')
+mutate: $(VENV)/.hunt $(VENV)/.kernel ## Put small faults into a copy of the code: do its tests notice? (MUTATE_ARGS='--most 3')
 	$(BIN)/python -m tools.mutate $(MUTATE_ARGS)
 
 kernel: $(VENV)/.kernel ## Compile the kernel again where its sources changed
@@ -80,6 +84,11 @@ $(VENV)/.dev: $(VENV)/.base pyproject.toml
 	  $(BIN)/python -m pip install --editable '.[all]' --group dev
 	@$(ROOTS)
 	@touch $@ $(VENV)/.demo $(VENV)/.kernel
+
+# What hunts for faults: only the targets that hunt need it.
+$(VENV)/.hunt: $(VENV)/.dev
+	@$(BIN)/python -m pip install --quiet --group hunt
+	@touch $@
 
 # An install has compiled it; only what changed since is compiled here.
 $(VENV)/.kernel: $(KERNEL) | $(VENV)/.dev

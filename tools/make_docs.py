@@ -1,8 +1,8 @@
-"""Make again what is generated of the documents: ``python tools/make_docs.py``.
+"""Make again what is generated of the documents: ``python -m tools.make_docs``.
 
 - ``docs/conformance.md``, from the judge's rules, ``docs/events.md``, from the event types,
-  ``docs/coverage.md``, from the golden logs, and ``docs/logging-rules.md``, from the logging rules
-  and what servers gave;
+  ``docs/coverage.md``, from the golden logs, ``docs/proof.md``, from the tests' markers, and
+  ``docs/logging-rules.md``, from the logging rules and what servers gave;
 - the tables of fields in docs/records.md, from ``binlogkit.frames.fields``;
 - the outputs in the ``console`` blocks of README.md and docs/*.md: what stands after a line that
   begins with ``$ `` is what that command prints.
@@ -44,13 +44,14 @@ from binlogkit.frames.fields import ledger, rows
 from binlogkit.frames.fields.field import Field, Fields
 from binlogkit.sources.log_format import version_tuple
 from binlogkit_fixtures import coverage_page
+from tools import proof_page
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 #: Of each event type and header flag by its name: what servers' documents say of it.
 CATALOGUE = tomllib.loads((ROOT / "tools" / "event_types.toml").read_text("utf-8"))
 SAMPLE = ("8.0-row-full", "incident")
-SECONDS = 120
+SECONDS = 600  # of one command; a machine may be slow
 _FENCE = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<code>.*?)^```$", re.M | re.S)
 
 
@@ -445,6 +446,7 @@ def generated() -> Iterator[tuple[Path, str]]:
     yield DOCS / "coverage.md", coverage()
     yield DOCS / "events.md", event_types()
     yield DOCS / "logging-rules.md", logging_rules()
+    yield DOCS / "proof.md", proof_page.page()
     for document in documents():
         text = with_tables(document.read_text("utf-8"))
         if any(block.info == "console" for block in blocks(text)):

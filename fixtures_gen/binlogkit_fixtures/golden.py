@@ -193,9 +193,10 @@ def _case_in(path: Path) -> GoldenCase:
 
 def _cases_of(cell: Cell) -> list[GoldenCase]:
     found = []
+    home = _home(cell)
     for name in cell.scenarios:
         for kept in load(name).keeps:
-            path = _home(cell) / name / kept.folder
+            path = home / name / kept.folder
             if mf.find(path) is not None:
                 logs = tuple(sorted(p for p in path.iterdir() if p.suffix[1:].isdecimal()))
                 found.append(GoldenCase(cell.name, name, path, logs, kept.folder))
@@ -279,7 +280,13 @@ def expect(
 
 
 def _apart(cell: Cell) -> bool:
-    return encrypts(cell.spec())
+    return cell.name in _encrypting()
+
+
+@cache
+def _encrypting() -> frozenset[str]:
+    """The names of the cells whose servers encrypt their logs."""
+    return frozenset(name for name, cell in matrices.cells().items() if encrypts(cell.spec()))
 
 
 def _home(cell: Cell) -> Path:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from binlogkit_fixtures.clock import start_server
-from binlogkit_fixtures.servers import Server, ServerSpec
+from tests.servers import each_server
 
 HERE = Path(__file__).parent
 
@@ -47,12 +46,7 @@ def cell_checks() -> ModuleType:
     return load(HERE / "cell_checks.py")
 
 
-@pytest.fixture(scope="session", params=["5.7", "8.0", "9"])
-def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    """A real server of each series, one at a time; the newest is Debian's, as a process."""
-    spec = ServerSpec(request.param, {"binlog-format": "ROW", "secure-file-priv": ""})
-    with start_server(spec, "auto", "real")[0] as running:
-        yield running
+server = each_server()
 
 
 @pytest.fixture(scope="session")

@@ -36,6 +36,7 @@ def spec_of(case: Any, cell: Any) -> CellSpec:
     )
 
 
+@pytest.mark.gate
 def test_every_type(
     server: Server, boundary_cases: ModuleType, server_cells: ModuleType, cell_checks: ModuleType
 ) -> None:

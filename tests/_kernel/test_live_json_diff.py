@@ -10,7 +10,8 @@ import pytest
 
 from binlogkit._kernel.json_binary import to_text
 from binlogkit._kernel.json_diff import apply, parse_diffs
-from binlogkit_fixtures.servers import Server, ServerSpec, start
+from binlogkit_fixtures.servers import Server, ServerSpec
+from tests.servers import shared_server
 
 pytestmark = pytest.mark.server
 SEED = 20261121
@@ -19,9 +20,8 @@ DIFF = 1
 
 @pytest.fixture(scope="module")
 def partial() -> Iterator[Server]:
-    options = {"binlog-format": "ROW", "binlog-row-value-options": "PARTIAL_JSON"}
-    with start(ServerSpec("8.0", options)) as running:
-        yield running
+    with shared_server(ServerSpec("8.0", {"binlog-row-value-options": "PARTIAL_JSON"})) as lent:
+        yield lent
 
 
 def updates(log: bytes, server_cells: ModuleType) -> Iterator[tuple[str, str, bool]]:
@@ -47,6 +47,7 @@ def cell(body: bytes, p: int) -> tuple[bytes, int]:
     return body[p + 4 : end], end
 
 
+@pytest.mark.gate
 def test_diffs_give_the_servers_value(
     partial: Server, server_cells: ModuleType, json_changes: ModuleType
 ) -> None:

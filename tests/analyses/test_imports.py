@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from tests.waiting import LONG
+
 MODULES = ("audit", "logging_rules", "point_in_time", "row_image", "undo")
 
 
@@ -17,6 +19,6 @@ def test_importing_loads_no_engine(module: str) -> None:
         "print(sorted({'pandas', 'pyspark', 'matplotlib'} & set(sys.modules)))"
     )
     found = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=LONG
     )
     assert found.stdout.strip() == "[]"

@@ -7,7 +7,6 @@ transactions of their own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,8 @@ import pytest
 
 import binlogkit as bk
 from binlogkit.analyses.point_in_time import replay
-from binlogkit_fixtures.servers import Server, ServerSpec, start
+from binlogkit_fixtures.servers import Server
+from tests.servers import each_server
 
 pytestmark = pytest.mark.server
 
@@ -40,12 +40,10 @@ COMMIT
 """
 
 
-@pytest.fixture(scope="module", params=["5.7", "8.0"])
-def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    with start(ServerSpec(request.param, {"log-bin": "binlog"})) as running:
-        yield running
+server = each_server(["5.7", "8.0"])
 
 
+@pytest.mark.gate
 def test_the_state_after_rollbacks(server: Server, tmp_path: Path) -> None:
     session = server.connect(autocommit=True)
     with session.cursor() as cursor:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,21 +9,18 @@ import pytest
 import binlogkit as bk
 from binlogkit.analyses.row_image import ImageColumns, image_columns
 from binlogkit.rows.ddl.catalog import Catalog
-from binlogkit_fixtures.clock import start_server
-from binlogkit_fixtures.servers import Server, ServerSpec
+from binlogkit_fixtures.servers import Server
 from tests.analyses.image_cases import STATEMENTS, STATEMENTS_8, tables
+from tests.servers import each_server
 
 pytestmark = pytest.mark.server
 
 
-@pytest.fixture(scope="module", params=["5.7", "8.0", "9"])
-def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    spec = ServerSpec(request.param, {"log-bin": "binlog"})
-    with start_server(spec, "auto", "real")[0] as running:
-        yield running
+server = each_server()
 
 
 @pytest.mark.parametrize("row_image", ["MINIMAL", "NOBLOB", "FULL"])
+@pytest.mark.gate(3)
 def test_every_image_is_as_predicted(server: Server, row_image: str, tmp_path: Path) -> None:
     modern = not server.version.startswith("5")
     catalog = Catalog(server.version)

@@ -11,25 +11,26 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from binlogkit_fixtures.servers import Server, ServerSpec, start
+from binlogkit_fixtures.servers import Server, ServerSpec
+from tests.servers import shared_server
+from tests.waiting import LONG, joined, set_in_time, until
 
 pytestmark = pytest.mark.server
 
 IN_USE = 4 + 17
-SECONDS = 60
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
     """8.0 with a table that somebody writes to."""
-    with start(ServerSpec("8.0", {"max-binlog-size": "65536"})) as running:
+    with shared_server(ServerSpec("8.0", {"max-binlog-size": "65536"})) as running:
         running.query("CREATE DATABASE cap")
         running.query("CREATE TABLE cap.t (a INT PRIMARY KEY AUTO_INCREMENT, b LONGBLOB)")
         yield running
@@ -49,7 +50,7 @@ def arguments(program: str, server: Server, tmp_path: Path) -> list[str]:
 
 def ran(arguments: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        arguments, capture_output=True, text=True, timeout=SECONDS, check=False,
+        arguments, capture_output=True, text=True, timeout=LONG, check=False,
         stdin=subprocess.DEVNULL, **options,
     )  # fmt: skip
 
@@ -67,19 +68,30 @@ def same_as_the_server(server: Server, out: Path) -> None:
 def caught_up(server: Server, out: Path) -> None:
     """Wait until the capture has every byte that the server has."""
     name = server.binlog_names()[-1]
-    size, deadline = len(server.read_file(name)), time.monotonic() + SECONDS
-    while not (out / name).exists() or (out / name).stat().st_size < size:
-        assert time.monotonic() < deadline, f"{name} never reached {size} bytes"
-        time.sleep(0.05)
+    size = len(server.read_file(name))
+    until(
+        lambda: (out / name).exists() and (out / name).stat().st_size >= size,
+        f"{name} reaches {size} bytes",
+    )
 
 
-def writes(server: Server, done: threading.Event, pause: float) -> None:
+def writes(server: Server, done: threading.Event) -> None:
+    sizes = random.Random(1)
     with server.connect() as session:
-        while not done.is_set():
-            session.query(f"INSERT INTO cap.t (b) VALUES (REPEAT('y', {random.randrange(9000)}))")
-            done.wait(pause)
+        while not done.wait(0.001):
+            session.query(f"INSERT INTO cap.t (b) VALUES (REPEAT('y', {sizes.randrange(9000)}))")
 
 
+def captured(out: Path) -> int:
+    """How many bytes of logs are in the folder."""
+    return sum(path.stat().st_size for path in out.glob("binlog.0*"))
+
+
+def reached(out: Path, size: int) -> bool:
+    return captured(out) >= size
+
+
+@pytest.mark.gate
 def test_a_capture_and_its_words(arguments: list[str], server: Server, tmp_path: Path) -> None:
     done = ran(arguments)
     assert (done.returncode, done.stdout) == (0, "")
@@ -113,7 +125,7 @@ def test_a_follower_ends_cleanly(
     server.query("INSERT INTO cap.t (b) VALUES ('seen while it waits')")
     caught_up(server, out)
     follower.send_signal(how)
-    _, said = follower.communicate(timeout=SECONDS)
+    _, said = follower.communicate(timeout=LONG)
     assert follower.returncode == 0, said
     assert said.count("\n") == 1 and said.startswith("note: ")
     same_as_the_server(server, out)
@@ -135,30 +147,27 @@ def test_its_progress_is_shown(
     assert "binlog.000001:4 " in done.err  # type: ignore[attr-defined]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kills", [6, pytest.param(20, marks=pytest.mark.campaign)])
+@pytest.mark.sampled(0, 1)
+@pytest.mark.parametrize(("seed", "kills"), [(1, 6), (2, 20), (3, 20)])
 def test_kills_lose_and_double_nothing(
-    arguments: list[str], server: Server, kills: int, tmp_path: Path
+    arguments: list[str], server: Server, seed: int, kills: int, tmp_path: Path
 ) -> None:
-    """SIGKILL at random moments, while the server writes, rotates and flushes."""
-    seed = random.randrange(1 << 32)
+    """SIGKILL once so many bytes more have come, while the server writes, rotates and flushes."""
     moments = random.Random(seed)
     out, done = tmp_path / "out", threading.Event()
-    writer = threading.Thread(target=writes, args=(server, done, 0.001))
+    writer = threading.Thread(target=writes, args=(server, done))
     writer.start()
-    killed = 0
     try:
-        while killed < kills:
+        for _ in range(kills):
+            enough = captured(out) + moments.choice((1, moments.randrange(200_000)))
             running = subprocess.Popen([*arguments, "--follow"], stderr=subprocess.DEVNULL)
-            # Most of the first 0.4 s are the interpreter's own.
-            time.sleep(moments.uniform(0.3, 1.2))
-            assert running.poll() is None, f"seed {seed}"
+            until(partial(reached, out, enough), f"{enough} bytes are captured")
+            assert running.poll() is None
             os.kill(running.pid, signal.SIGKILL)
             running.wait()
-            killed += 1
     finally:
         done.set()
-        writer.join()
+        joined(writer)
     server.query("FLUSH BINARY LOGS")
     last = ran(arguments)
     assert last.returncode == 0, last.stderr
@@ -167,12 +176,9 @@ def test_kills_lose_and_double_nothing(
 
 def test_no_room_is_told_and_survived(arguments: list[str], server: Server, tmp_path: Path) -> None:
     """The system refuses a file of over 40,000 bytes (ulimit, as a full disk would)."""
-    done = threading.Event()
-    writer = threading.Thread(target=writes, args=(server, done, 0.0))
-    writer.start()
-    time.sleep(0.5)
-    done.set()
-    writer.join()
+    for _ in range(12):  # as much as fills a log
+        server.query("INSERT INTO cap.t (b) VALUES (REPEAT('y', 9000))")
+    assert max(int(row[1]) for row in server.query("SHOW BINARY LOGS")) > 40_000
     limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000))  # noqa: E731
     stopped = ran(arguments, preexec_fn=limit)
     assert stopped.returncode == 2
@@ -203,17 +209,17 @@ def test_what_goes_wrong_is_one_line(
     assert words in done.complaint  # type: ignore[attr-defined]
 
 
+@pytest.mark.gate
 def test_the_password_is_nowhere(arguments: list[str], server: Server, tmp_path: Path) -> None:
     """Not in the process's arguments, nor in what it says of itself, nor in the folder."""
     follower = subprocess.Popen(
         [*arguments, "--follow"], stderr=subprocess.PIPE, stdin=subprocess.DEVNULL
     )
-    manifest, deadline = tmp_path / "out" / "capture.json", time.monotonic() + SECONDS
-    while not manifest.exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
+    manifest = tmp_path / "out" / "capture.json"
+    until(manifest.exists, "the capture begins")
     told = Path(f"/proc/{follower.pid}/cmdline").read_bytes() if sys.platform == "linux" else b""
     follower.send_signal(signal.SIGINT)
-    _, said = follower.communicate(timeout=SECONDS)
+    _, said = follower.communicate(timeout=LONG)
     secret = server.password.encode()
     assert secret not in told + said + manifest.read_bytes()
 
@@ -229,10 +235,9 @@ def test_an_interrupted_capture_is_not_all(program: str, server: Server, tmp_pat
             str(tmp_path / "out"), "--defaults-file", str(options), "--ssl-mode", "disabled",
         ]  # fmt: skip
         running = subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True)
-        assert stalled.reached.wait(SECONDS)
-        time.sleep(0.3)
+        set_in_time(stalled.reached, "the server sends its first log")
         running.send_signal(signal.SIGINT)
-        _, said = running.communicate(timeout=SECONDS)
+        _, said = running.communicate(timeout=LONG)
     assert running.returncode == 130, said
     assert [line for line in said.splitlines() if line] == [
         "note: 0 events, 0 bytes; 0 logs finished; no log begun",

@@ -95,6 +95,7 @@ def test_expected_lines_from_elsewhere(folder: Path, capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.oracle
+@pytest.mark.gate
 def test_in_three(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Both judges, one after the other: each event is compared twice."""
     log = str(folder / "binlog.000001")

@@ -14,7 +14,7 @@ import pytest
 import binlogkit as bk
 from binlogkit.cli import run
 from binlogkit_fixtures.servers import Server
-from tests.sources.server.conftest_server import start_series
+from tests.sources.server.conftest_server import shared_series
 
 pytestmark = pytest.mark.server
 
@@ -32,7 +32,7 @@ STORY = (
 
 @pytest.fixture(params=[pytest.param("5.7", marks=pytest.mark.slow), "8.0", "9"])
 def server(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    with start_series(request.param, {}) as running:
+    with shared_series(request.param, {}) as running:
         for statement in STORY:
             running.query(statement)
         monkeypatch.setenv("BINLOGKIT_PASSWORD", running.password)
@@ -53,6 +53,7 @@ def judged(
     return status, [json.loads(line) for line in said.out.splitlines()], said.err
 
 
+@pytest.mark.gate(1)
 def test_a_server_judges_its_logs(
     server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from tests.waiting import LONG
+
 Run = Callable[..., Any]
 
 ESCAPE = b"\x1b[31m"  # colours what follows
@@ -138,7 +140,7 @@ def test_a_real_terminal_gets_only_our_own_colours(
         for follower in followers:
             os.close(follower)
         out, err = _everything(leaders)
-        assert process.wait(60) in (0, 1)
+        assert process.wait(LONG) in (0, 1)
     finally:
         for leader in leaders:
             os.close(leader)

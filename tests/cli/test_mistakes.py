@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from tests.waiting import LONG
+
 Run = Callable[..., Any]
-SECONDS = 60
 
 FULL = Path("/dev/full")
 has_full = pytest.mark.skipif(not FULL.exists(), reason="the system has no /dev/full")
@@ -39,7 +40,7 @@ def test_one_line_says_what_is_wrong(run: Run, words: list[str], complaint: str)
 
 def process(program: str, *words: object, **options: Any) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [program, *map(str, words)], stderr=subprocess.PIPE, text=True, timeout=SECONDS,
+        [program, *map(str, words)], stderr=subprocess.PIPE, text=True, timeout=LONG,
         check=False, **options,
     )  # fmt: skip
 
@@ -77,7 +78,7 @@ def test_closed_streams(program: str, small: Path) -> None:
     assert done.stderr.count("\n") == 1 and "standard output is closed" in done.stderr
     for words, status in ((["events", "nofile"], 2), (["events", small], 0)):
         silent = subprocess.run(
-            [program, *map(str, words)], stdout=subprocess.PIPE, timeout=SECONDS, check=False,
+            [program, *map(str, words)], stdout=subprocess.PIPE, timeout=LONG, check=False,
             preexec_fn=lambda: os.close(2),
         )  # fmt: skip
         assert silent.returncode == status

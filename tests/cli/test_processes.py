@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import gzip
 import json
 import os
@@ -9,19 +10,21 @@ import signal
 import stat
 import subprocess
 import sys
+import termios
 from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 import pytest
 
-SECONDS = 60
+from tests.waiting import LONG, until
 
 
 def execute(
     program: str, *arguments: object, stdin: bytes = b""
 ) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
-        [program, *map(str, arguments)], input=stdin, capture_output=True, timeout=SECONDS,
+        [program, *map(str, arguments)], input=stdin, capture_output=True, timeout=LONG,
         check=False,
     )  # fmt: skip
 
@@ -80,7 +83,7 @@ def test_a_broken_pipe_is_quiet(
     process.stdout.close()
     said = process.stderr.read()
     process.stderr.close()
-    assert process.wait(SECONDS) in (0, 1)
+    assert process.wait(LONG) in (0, 1)
     assert b"Broken" not in said and b"Traceback" not in said and b"Exception" not in said
 
 
@@ -96,14 +99,27 @@ def test_a_pipe_by_its_name(program: str, small: Path, tmp_path: Path) -> None:
             [program, "rows", f"/dev/fd/{read}", "--format", "csv", "--columns", "pos,row"],
             pass_fds=(read,),
             capture_output=True,
-            timeout=SECONDS,
+            timeout=LONG,
             check=False,
         )
     finally:
         os.close(read)
-        feeder.wait(SECONDS)
+        feeder.wait(LONG)
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout == expected.stdout
+
+
+def unread(pipe: IO[bytes]) -> int:
+    """How many bytes of a pipe its reader has not taken yet."""
+    answer = fcntl.ioctl(pipe, termios.FIONREAD, bytes(4))
+    return int.from_bytes(answer, sys.byteorder)
+
+
+def read_all(pipe: IO[bytes], data: bytes) -> None:
+    """Write into a command's pipe, and wait until it has taken everything."""
+    pipe.write(data)
+    pipe.flush()
+    until(lambda: not unread(pipe), "the command reads its standard input")
 
 
 def test_an_interrupt_ends_it_quietly(program: str, tmp_path: Path) -> None:
@@ -114,12 +130,11 @@ def test_an_interrupt_ends_it_quietly(program: str, tmp_path: Path) -> None:
         stderr=subprocess.PIPE,
     )
     assert process.stdin is not None and process.stderr is not None
-    process.stdin.write(bytes(1 << 20))  # more than a pipe holds: the command has begun to read
-    process.stdin.flush()
+    read_all(process.stdin, bytes(1 << 20))
     process.send_signal(signal.SIGINT)
     process.stdin.close()  # wakes a read that began after the signal came
     said = process.stderr.read()
-    assert process.wait(SECONDS) == 130
+    assert process.wait(LONG) == 130
     assert said.strip() == b"binlogkit: interrupted"
     assert process.stdout is not None
     process.stdout.close()
@@ -135,11 +150,10 @@ def test_a_background_job_of_a_script_is_not_interrupted(program: str) -> None:
         stderr=subprocess.PIPE,
     )
     assert process.stdin is not None
-    junk = bytes(1 << 20)  # more than a pipe holds: the command has begun to read
-    process.stdin.write(junk)
-    process.stdin.flush()
+    junk = bytes(1 << 20)
+    read_all(process.stdin, junk)
     process.send_signal(signal.SIGINT)
-    out, said = process.communicate(junk, SECONDS)
+    out, said = process.communicate(junk, LONG)
     whole = execute(program, "events", "-", stdin=junk * 2)
     assert (process.returncode, out, said) == (whole.returncode, whole.stdout, whole.stderr)
     assert b"interrupted" not in said
@@ -169,7 +183,7 @@ def test_parquet_does_not_go_to_a_terminal(program: str, small: Path) -> None:
             stdin=subprocess.DEVNULL,
             stdout=follower,
             stderr=subprocess.PIPE,
-            timeout=SECONDS,
+            timeout=LONG,
             check=False,
         )
     finally:

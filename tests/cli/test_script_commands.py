@@ -148,6 +148,7 @@ def test_observations_are_no_findings_but_damage_is(
 
 
 @pytest.mark.oracle
+@pytest.mark.gate
 def test_conform(run: Run, small: Path) -> None:
     done = run("conform", small, "--format", "jsonl")
     assert done.status == 0
@@ -156,6 +157,7 @@ def test_conform(run: Run, small: Path) -> None:
 
 
 @pytest.mark.oracle
+@pytest.mark.gate
 def test_conform_finds_a_wrong_decoder(run: Run, small: Path, tmp_path: Path) -> None:
     """Our own output with one value changed: status 1, unless that is known."""
     rows = run("rows", small, "--format", "jsonl").records

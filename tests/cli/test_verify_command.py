@@ -15,6 +15,7 @@ import binlogkit as bk
 from binlogkit.frames.fields.field import names
 from binlogkit.frames.fields.ledger import FINDING
 from binlogkit.schemas import load
+from tests.waiting import LONG
 
 Run = Callable[..., Any]
 
@@ -136,6 +137,7 @@ def test_other_commands_tell_what_may_be_missing(
 
 
 @pytest.mark.oracle
+@pytest.mark.gate
 def test_mysqlbinlog_gives_less_of_a_damaged_log(
     small: Path, tmp_path: Path, frames_of: Any
 ) -> None:
@@ -150,7 +152,7 @@ def test_mysqlbinlog_gives_less_of_a_damaged_log(
     path = tmp_path / "binlog.000001"
     path.write_bytes(data[: hit.pos] + b"\xee" * 19 + data[hit.pos + 19 :])
     argv = [*ensure().argv, "--no-defaults", "--force-read", "--force-if-open", str(path)]
-    theirs = subprocess.run(argv, capture_output=True, text=True, timeout=60)
+    theirs = subprocess.run(argv, capture_output=True, text=True, timeout=LONG)
     assert theirs.returncode != 0 and "ERROR" in theirs.stderr
     seen = {int(line[5:]) for line in theirs.stdout.splitlines() if line.startswith("# at ")}
     ours = {int(e["pos"]) for e in bk.open(str(path), on_damage="report").event_records()}

@@ -115,6 +115,7 @@ def is_refused(event: Event, stored_code: int) -> bool:
     )
 
 
+@pytest.mark.gate(8)
 def test_every_event_agrees(log: Any) -> None:
     stored = log.path.read_bytes()
     with log.path.open("rb") as file:

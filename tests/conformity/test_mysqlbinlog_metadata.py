@@ -108,6 +108,7 @@ def our_column(row: dict[Hashable, Any]) -> Column:
 
 
 @pytest.mark.parametrize("described", CASES, ids=str)
+@pytest.mark.gate(1)
 def test_columns_agree(described: GoldenCase) -> None:
     for path in described.binlogs:
         lines = list(mysqlbinlog.read(path, options=["--print-table-metadata"]))

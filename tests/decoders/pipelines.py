@@ -14,8 +14,9 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
@@ -27,9 +28,9 @@ from binlogkit_fixtures.host import Host
 from binlogkit_fixtures.run import Run
 from binlogkit_fixtures.scenarios import load
 from binlogkit_fixtures.scenarios.model import Restart, Scenario, parse_version
+from tests.waiting import LONG, until
 
 HERE = Path(__file__).parent
-_PATIENCE = 60  # seconds
 _MARK = "done"  # the database that tells where a pipeline stands
 
 
@@ -144,18 +145,20 @@ def changes(pipeline: Pipeline, case: golden.GoldenCase, folder: Path) -> Said:
         told.touch(0o600)
         told.write_text("".join(f"{k}={v}\n" for k, v in pipeline.properties(host).items()))
         with _following(pipeline, told) as lines:
-            deadline, number = time.monotonic() + _PATIENCE, 0
-            while True:  # until it says something, it has not begun
-                server.query(f"INSERT INTO {_MARK}.t VALUES ({number})")
-                number += 1
-                try:
-                    line = lines.get(timeout=0.5)
-                    break
-                except queue.Empty:
-                    assert time.monotonic() < deadline, f"{pipeline.name} says nothing"
+            numbers, first = count(), list[str | None]()
+
+            def begun() -> bool:
+                """Until it says something, it has not."""
+                server.query(f"INSERT INTO {_MARK}.t VALUES ({next(numbers)})")
+                with suppress(queue.Empty):
+                    first.append(lines.get(timeout=0.5))
+                return bool(first)
+
+            until(begun, f"{pipeline.name} says something")
+            [line] = first
             run.steps()
             server.query(f"INSERT INTO {_MARK}.t VALUES (-1)")
-            deadline = time.monotonic() + _PATIENCE
+            deadline = time.monotonic() + LONG
             said = Said([])
             while line is not None:
                 if line.startswith("{"):
@@ -167,7 +170,7 @@ def changes(pipeline: Pipeline, case: golden.GoldenCase, folder: Path) -> Said:
                 try:
                     line = lines.get(timeout=max(0.0, deadline - time.monotonic()))
                 except queue.Empty:
-                    said.ended = f"it says no more within {_PATIENCE} seconds"
+                    said.ended = f"it says no more within {LONG} seconds"
                     return said
             said.ended = "it ends"
             return said

@@ -24,6 +24,8 @@ from binlogkit.schemas import NAMES, load
 ROOT = Path(__file__).resolve().parents[2]
 NEEDS = {"", "server", "oracle", "spark", "pytest"}
 LANGUAGES = {"python", "sh", "console", "sql", "json", "text"}
+#: Blocks that take a minute: no part of the gate.
+LONG = {"fixtures.md-server", "landing.md"}
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 F = TypeVar("F", bound=Callable[..., None])
 SETUP = re.compile(r"^(make|pip install|jupyter|sudo|docker|export) .*\n", re.M)
@@ -33,8 +35,9 @@ def document_id(path: Path) -> str:
     return path.name
 
 
-def marks(needs: str) -> list[Any]:
-    return [getattr(pytest.mark, needs)] if needs in ("server", "oracle", "spark") else []
+def marks(name: str, needs: str) -> list[Any]:
+    needed = [getattr(pytest.mark, needs)] if needs in ("server", "oracle", "spark") else []
+    return needed if name in LONG else [*needed, pytest.mark.gate]
 
 
 def parameters(tool: ModuleType, languages: set[str], needs: set[str]) -> list[Any]:
@@ -47,7 +50,7 @@ def parameters(tool: ModuleType, languages: set[str], needs: set[str]) -> list[A
                 by_need.setdefault(block.needs, []).append(block)
         for need, chosen in by_need.items():
             name = "-".join(filter(None, [path.name, need]))
-            found.append(pytest.param(chosen, id=name, marks=marks(need)))
+            found.append(pytest.param(chosen, id=name, marks=marks(name, need)))
     return found
 
 
@@ -109,7 +112,7 @@ def test_tests_in_documents(chosen: list[Any], workspace: Path) -> None:
             cwd=workspace,
             capture_output=True,
             encoding="utf-8",
-            timeout=120,
+            timeout=600,
             check=False,
         )
         assert done.returncode == 0, done.stdout
@@ -124,10 +127,11 @@ def test_targets_of_make_are_there(path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.gate
 def test_generated_files_are_fresh(tool: ModuleType) -> None:
     """Schemas, docs/conformance.md, and what console blocks print."""
     for path, text in tool.generated():
-        assert path.read_text("utf-8") == text, f"{path.name}: run python tools/make_docs.py"
+        assert path.read_text("utf-8") == text, f"{path.name}: run python -m tools.make_docs"
 
 
 @pytest.mark.parametrize("path", [*DOCUMENTS, ROOT / "CHANGELOG.md"], ids=document_id)

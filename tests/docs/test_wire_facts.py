@@ -98,6 +98,7 @@ def test_a_heartbeat_has_a_body(session: Any) -> None:
     assert log_pos == sent[-1][2]
 
 
+@pytest.mark.gate
 def test_a_gtid_sets_count_has_eight_bytes(server: Server, session: Any) -> None:
     packet = gtid_dump(THROUGH_GTID, block(server, TRANSACTIONS, "<I"))
     with pytest.raises(pymysql.Error) as raised:
@@ -126,6 +127,7 @@ def test_an_empty_set_is_eight_zero_bytes(session: Any) -> None:
 
 
 @pytest.mark.parametrize(("data", "code"), [(None, MALFORMED_PACKET), (b"", MALFORMED_SET)])
+@pytest.mark.gate(2)
 def test_the_set_is_always_there(session: Any, data: bytes | None, code: int) -> None:
     with pytest.raises(pymysql.Error) as raised:
         answer(session, COM_BINLOG_DUMP_GTID, gtid_dump(0, data))

@@ -138,6 +138,7 @@ def test_wrong_use_has_status_two(
 
 
 @pytest.mark.server
+@pytest.mark.gate
 def test_generate_prints_the_folders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["--cell", "5.7-row-minimal", "--scenario", "shutdown", "--scenario", "json"]
     out = ["--out", str(tmp_path / "out"), "--no-mysqlbinlog", "--mark-each"]

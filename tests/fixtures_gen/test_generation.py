@@ -9,7 +9,6 @@ import secrets
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -31,6 +30,7 @@ from binlogkit_fixtures.servers.daemon import docker_available
 from binlogkit_fixtures.verify import check_index, folders, verify
 from tests.fixtures_gen.runners import runners
 from tests.mysql_client import client
+from tests.waiting import LONG, until
 
 ORDERS = """\
 -- @ story One session waits for another, in vain, and tries again.
@@ -222,23 +222,26 @@ def interrupt(words: list[str], out: Path, number: signal.Signals) -> None:
     )
     with process:
         try:
-            deadline = time.monotonic() + 120
-            while not any(path.is_dir() for path in (out / PARTIAL).glob("*/*")):
-                assert process.poll() is None and time.monotonic() < deadline
-                time.sleep(0.01)
+            until(lambda: _at_work(process, out), "a server is at work")
             (os.killpg if number == signal.SIGINT else os.kill)(process.pid, number)
-            _, said = process.communicate(timeout=30)
+            _, said = process.communicate(timeout=LONG)
         finally:
             process.kill()
     assert (process.returncode, said.strip()) == (130, "binlogkit: interrupted")
 
 
+def _at_work(process: subprocess.Popen[str], out: Path) -> bool:
+    assert process.poll() is None, "it ended before it was interrupted"
+    return any(path.is_dir() for path in (out / PARTIAL).glob("*/*"))
+
+
 def await_end(sign: str, runner: str) -> None:
     """No server whose command has the sign is there, nor will be: guards end them, if need be."""
-    deadline = time.monotonic() + 30
-    while found := [*commands(sign), *(containers(sign) if runner == "docker" else ())]:
-        assert time.monotonic() < deadline, found
-        time.sleep(0.05)
+
+    def found() -> list[bytes | str]:
+        return [*commands(sign), *(containers(sign) if runner == "docker" else ())]
+
+    until(lambda: not found(), lambda: f"these end: {found()}")
 
 
 def commands(sign: str) -> Iterator[bytes]:

@@ -38,6 +38,7 @@ def test_a_program_that_is_not_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.oracle
+@pytest.mark.gate
 def test_the_real_one_reads_a_golden_log(tmp_path: Path) -> None:
     from binlogkit_fixtures import golden
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 import weakref
 
 import pytest
 
 from binlogkit_fixtures.signals import interruptible
+from tests.waiting import until
 
 ENDING = (signal.SIGINT, signal.SIGTERM)
 
@@ -25,9 +25,8 @@ class Finalised:
 
 
 def wait() -> None:
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        time.sleep(0.001)
+    """Until the signal interrupts it."""
+    until(lambda: False, "the signal interrupts")
 
 
 @pytest.mark.parametrize("number", ENDING)

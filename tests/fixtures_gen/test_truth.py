@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from binlogkit.errors import ServerError
-from binlogkit_fixtures.servers import Server, ServerSpec, start
+from binlogkit_fixtures.servers import Server
 from binlogkit_fixtures.truth import _form, quote_name, read_tables
+from tests.servers import each_server
 
 pytestmark = pytest.mark.server
 
 
-@pytest.fixture(scope="module", params=["5.7", "8.0"])
-def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    with start(ServerSpec(request.param)) as running:
-        yield running
+server = each_server(["5.7", "8.0"])
 
 
 SAMPLES = [
@@ -53,6 +49,7 @@ SAMPLES = [
 ]
 
 
+@pytest.mark.gate
 def test_every_form_of_a_value(server: Server) -> None:
     columns = ", ".join(f"c{n} {kind}" for n, (kind, _, _) in enumerate(SAMPLES))
     values = ", ".join(literal for _, literal, _ in SAMPLES)

@@ -16,6 +16,7 @@ from binlogkit.frames import share_decoding
 from binlogkit.frames.row_batches import read_batches
 from binlogkit.rows.filters import Filters
 from binlogkit.sources import chunks
+from tests.waiting import LONG
 
 DATA = Path(__file__).parents[1] / "_data"
 CELLS = ("8.0-row-full", "8.0-row-full-metadata", "8.0-row-compressed", "5.7-row-minimal")
@@ -165,9 +166,9 @@ def test_who_waits_for_a_share_decodes_the_next(monkeypatch: pytest.MonkeyPatch)
     def watched(share: share_decoding.Share, most: int) -> list[share_decoding.Found]:
         if threading.get_ident() != caller:
             other_began.set()
-            waited.append(caller_decoded.wait(10))
+            waited.append(caller_decoded.wait(LONG))
             return run(share, most)
-        assert other_began.wait(10)
+        assert other_began.wait(LONG)
         caller_decoded.set()
         return run(share, most)
 

@@ -74,7 +74,7 @@ def test_an_input_that_takes_too_long_is_told(tmp_path: Path) -> None:
     arguments = ("metadata", "--runs", "3000", "--timeout", "1", "--out", str(tmp_path))
     done = run(*arguments, PYTHONPATH=str(tmp_path))
     assert done.returncode == 1
-    assert "TimeoutError: the input took 1." in done.stderr
+    assert "TimeoutError: the input took " in done.stderr
     assert list((tmp_path / "metadata").glob("crash-*"))
 
 

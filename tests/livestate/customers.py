@@ -39,7 +39,7 @@ def move(port: int, password: str, seed: int, pause: float, over: threading.Even
                 pass
             done += 1
             due = max(due + pause, time.monotonic() - 1.0)
-            time.sleep(max(due - time.monotonic(), 0.0))
+            over.wait(max(due - time.monotonic(), 0.0))
     return done
 
 

@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from binlogkit.livestate.views.kinds import BYTES, FOLDING
-from tests.sources.server.conftest_server import start_series
+from tests.sources.server.conftest_server import shared_series
 
 pytestmark = pytest.mark.server
 
@@ -23,7 +23,7 @@ def test_printable_ascii(series: str) -> None:
     texts = sorted({t for t in texts if not t.endswith(" ")} | {t for t in PRINTABLE if t != " "})
     texts += ["ss", "SS", "ch", "CH", "ll", "dz", "--", "a--b", "ab", "a b", "AB"]
     with (
-        start_series(series, {}) as server,
+        shared_series(series, {}) as server,
         server.connect() as session,
         session.cursor() as cursor,
     ):

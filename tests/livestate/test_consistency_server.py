@@ -15,8 +15,10 @@ import sys
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -29,9 +31,13 @@ from binlogkit.livestate.live import live
 from binlogkit.livestate.views.view import ViewChange
 from binlogkit_fixtures.servers import Server
 from tests.livestate.shop import answers, reached
-from tests.sources.server.conftest_server import settings_of, start_series
+from tests.sources.server.conftest_server import settings_of, shared_series
+from tests.waiting import LONG, joined, until
 
 pytestmark = pytest.mark.server
+
+#: Told how often was looked, and how many transfers were seen.
+Enough = Callable[[int, int], bool]
 
 ACCOUNTS, EACH = 20, 1000
 OPTIONS = {"binlog-row-image": "MINIMAL", "binlog-transaction-compression": "ON"}
@@ -41,6 +47,7 @@ TOTAL = "SELECT SUM(balance) AS total, COUNT(*) AS n FROM bank.account"
 BY_BRANCH = "SELECT branch, SUM(balance) AS total FROM bank.account GROUP BY branch"
 CREDITS = "SELECT receiver, SUM(amount) AS s FROM bank.transfer GROUP BY receiver"
 DEBITS = "SELECT giver, SUM(amount) AS s FROM bank.transfer GROUP BY giver"
+MOVED = "SELECT COUNT(*) FROM bank.transfer HAVING COUNT(*) > 30"
 JOINED = (
     "SELECT a.id, a.balance, COUNT(t.id) AS n, SUM(t.amount) AS s FROM bank.account a "
     "LEFT JOIN bank.transfer t ON t.receiver = a.id GROUP BY a.id, a.balance"
@@ -117,8 +124,8 @@ class Watched:
     lags: list[float] = field(default_factory=list)
 
 
-def watched(server: Server, seconds: float, sessions: int, pause: float) -> Watched:
-    """Look at every output while money moves."""
+def watched(server: Server, sessions: int, pause: float, enough: Enough, most: float) -> Watched:
+    """Look at every output while money moves, until it is ``enough``, ``most`` seconds at most."""
     prepare(server)
     found = Watched()
     watchers = {BALANCES: Watcher(1, ACCOUNTS * EACH), BY_BRANCH: Watcher(1, ACCOUNTS * EACH)}
@@ -126,8 +133,9 @@ def watched(server: Server, seconds: float, sessions: int, pause: float) -> Watc
     with Customers(server, sessions, pause) as customers, live(settings_of(server), TABLES) as kept:
         asked = (BALANCES, TOTAL, BY_BRANCH, CREDITS, DEBITS, JOINED)
         queries = {sql: kept.register(sql, on_change=watchers.get(sql)) for sql in asked}
-        until = time.monotonic() + seconds
-        while time.monotonic() < until:
+
+        def look() -> bool:
+            nonlocal reads
             found.lags.append(kept.lag)
             with kept.holding() as moment:
                 rows = {sql: query.rows() for sql, query in queries.items()}
@@ -140,7 +148,9 @@ def watched(server: Server, seconds: float, sessions: int, pause: float) -> Watc
                 wrong.append(f"{rows[JOINED]} at {moment}")
             if frame not in (None, ACCOUNTS * EACH):
                 wrong.append(f"{frame} at {moment}")
-            time.sleep(0.01)
+            return enough(reads, sum(row[2] for row in rows[JOINED]))
+
+        until(look, "enough was looked at", most)
         customers.stop()
         reached(server, kept)
         for query in queries.values():
@@ -154,8 +164,8 @@ def watched(server: Server, seconds: float, sessions: int, pause: float) -> Watc
 
 
 def test_the_total_never_changes() -> None:
-    with start_series("8.0", OPTIONS) as server:
-        found = watched(server, 3.0, 2, 0.01)
+    with shared_series("8.0", OPTIONS) as server:
+        found = watched(server, 2, 0.01, lambda reads, moved: reads > 50 and moved > 200, LONG)
     assert found.wrong == []
     assert found.transactions > 30 and found.outputs > 100
 
@@ -163,14 +173,14 @@ def test_the_total_never_changes() -> None:
 def test_kills_and_restarts_lose_and_double_nothing(tmp_path: Path) -> None:
     """While somebody writes: begun by a snapshot or a checkpoint, its connections killed at random,
     from the snapshot on; each time the tables equal SELECT in the end."""
-    with start_series("8.0", OPTIONS) as server:
+    with shared_series("8.0", OPTIONS) as server:
         killed(server, tmp_path, 6)
 
 
 def killed(server: Server, folder: Path, times: int) -> int:
     """How many connections were killed."""
     prepare(server)
-    chance, kills, over = random.Random(3), 0, threading.Event()
+    chance, moments, kills, over = random.Random(3), random.Random(4), 0, threading.Event()
 
     def kill() -> None:
         nonlocal kills
@@ -184,6 +194,9 @@ def killed(server: Server, folder: Path, times: int) -> int:
                         cursor.execute(f"KILL {thread}")
                         kills += 1
 
+    def killed_since(before: int, more: int) -> bool:
+        return kills >= before + more
+
     killer, customer = threading.Thread(target=kill), Customers(server, 1, 0.01)
     killer.start()
     lost: list[LostConnectionError] = []
@@ -192,10 +205,12 @@ def killed(server: Server, folder: Path, times: int) -> int:
             checkpoint = folder / "kept" if number % 3 else None
             with live(settings_of(server), TABLES, checkpoint=checkpoint, lost=lost.append) as kept:
                 query = kept.register(JOINED)
-                time.sleep(chance.random())
+                more = moments.randrange(4)
+                until(partial(killed_since, kills, more), f"{more} connections are killed")
                 moment = kept.moment
                 assert kept.wait_for(moment.gtids).count >= moment.count
                 if number == times - 1:
+                    until(partial(server.query, MOVED), "money moves")
                     customer.stop()
                 reached(server, kept)
                 with server.connect() as session, session.cursor() as cursor:
@@ -209,7 +224,7 @@ def killed(server: Server, folder: Path, times: int) -> int:
     finally:
         over.set()
         customer.stop()
-        killer.join()
+        joined(killer)
     assert kills and customer.done > 30
     return kills
 
@@ -222,16 +237,17 @@ def main() -> None:
     parser.add_argument("--sessions", type=int, default=4)
     parser.add_argument("--rate", type=float, default=1000, help="transactions a second")
     given = parser.parse_args()
-    with start_series("8.0", OPTIONS) as server:
+    with shared_series("8.0", OPTIONS) as server:
         begun, pause = time.monotonic(), given.sessions / given.rate
-        found = watched(server, given.seconds, given.sessions, pause)
+        end, most = begun + given.seconds, given.seconds + LONG
+        found = watched(server, given.sessions, pause, lambda *_: time.monotonic() >= end, most)
         took, lags = time.monotonic() - begun, sorted(found.lags)
     rate, late = found.transactions / given.seconds, lags[int(0.99 * len(lags))]
     print(f"{found.transactions:,} transactions in {given.seconds:.0f} s ({rate:,.0f} a second), "
           f"all shown after {took:.0f} s; {found.outputs:,} outputs, {len(found.wrong)} wrong; "
           f"behind {statistics.median(lags):.2f} s in the middle, {late:.2f} s in 99 of 100",
           *found.wrong[:5], flush=True)  # fmt: skip
-    with start_series("8.0", OPTIONS) as server, TemporaryDirectory() as folder:
+    with shared_series("8.0", OPTIONS) as server, TemporaryDirectory() as folder:
         print(f"{given.restarts} restarts, {killed(server, Path(folder), given.restarts)} kills")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.livestate.generated import run
-from tests.sources.server.conftest_server import start_series
+from tests.sources.server.conftest_server import shared_series
 
 pytestmark = pytest.mark.server
 
@@ -16,7 +16,7 @@ MINIMAL = {"binlog-row-image": "MINIMAL", "binlog-transaction-compression": "ON"
     ("series", "options", "seed"), [("8.0", MINIMAL, 11), ("5.7", {}, 12), ("9", {}, 13)]
 )
 def test_answers(series: str, options: dict[str, str], seed: int) -> None:
-    with start_series(series, options) as server:
+    with shared_series(series, options) as server:
         found = run(server, seed, queries=15, transactions=40, every=8)
     assert found.wrong == []
     assert found.compared > 60

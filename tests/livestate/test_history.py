@@ -12,7 +12,9 @@ from binlogkit.livestate.history import At
 from binlogkit.livestate.live import Live
 from binlogkit.livestate.moment import Moment
 from binlogkit.log.table_state import TableState
+from tests.livestate.shop import to_the_end
 from tests.livestate.test_live_folder import folder_of
+from tests.waiting import LONG
 
 CASES = [
     ("8.0-row-full", "keys"),
@@ -32,7 +34,7 @@ def written(path: Path, data: bytes, places: list[int], live: Live) -> None:
         with path.open("r+b") as file:
             file.seek(0, 2)
             file.write(data[file.tell() : place])
-        live.wait_for((path.name, place), 30)
+        live.wait_for((path.name, place), LONG)
 
 
 def same(live: Live, table: str, moment: Moment, theirs: TableState) -> int:
@@ -91,8 +93,7 @@ def test_what_is_kept_is_bounded(tmp_path: Path) -> None:
         with pytest.raises(UndeterminedError, match="was not reached"):
             live.state("keyed.pk", at=(path.name, places[-1] + 100))
     with bk.live(log, "keyed.pk", history=1 << 30, wait=False) as live:
-        while not live.ended:
-            live.wait(1.0)
+        to_the_end(live)
         with pytest.raises(UndeterminedError, match="came together"):
             live.state("keyed.pk", at=(path.name, places[-2] + 1))
     with bk.live(log, "keyed.pk", wait=False) as live, pytest.raises(UndeterminedError):

@@ -13,10 +13,10 @@ import pytest
 import binlogkit as bk
 from binlogkit.cli import run
 from binlogkit.errors import InputError, LimitError, UndeterminedError, UsageError
-from binlogkit.livestate.live import Live
 from binlogkit.rows.filters import written_table_name
 from binlogkit.spark.landing.restoring import Landing
 from binlogkit_fixtures import golden
+from tests.livestate.shop import to_the_end
 from tests.spark.landing.landings import land
 
 CASES = [
@@ -27,13 +27,6 @@ CASES = [
     ("8.0-row-partial-json", "json"),
     ("9-row-full", "keys"),
 ]
-
-
-def to_the_end(live: Live) -> Live:
-    while not live.ended:
-        live.wait(1.0)
-    live.check()
-    return live
 
 
 def folder_of(cell: str, scenario: str, folder: Path) -> bk.Log:
@@ -91,11 +84,11 @@ def test_what_cannot_be_kept(tmp_path: Path) -> None:
         bk.live(log, [])
     with pytest.raises(UsageError, match="name the database"):
         bk.live(log, ["pk"])
-    with bk.live(log, ["keyed.pk"], memory=100, wait=False) as live:
-        while not live.ended:
-            live._thread.join(1)
-        with pytest.raises(LimitError, match=r"keyed.pk has [\d,]+ rows, which take"):
-            live.check()
+    with (
+        bk.live(log, ["keyed.pk"], memory=100, wait=False) as live,
+        pytest.raises(LimitError, match=r"keyed.pk has [\d,]+ rows, which take"),
+    ):
+        to_the_end(live)
     with bk.live(log, ["keyed.none"], wait=False) as live:
         to_the_end(live)
         with pytest.raises(UndeterminedError, match="rows that no change touched"):
@@ -172,11 +165,11 @@ def test_a_log_that_begins_after_the_base(tmp_path: Path) -> None:
     early = list(log.transaction_records())[3]
     (name,) = {".".join(s.table) for s in log.states() if s.table[1] == "ledger"}
     base = log.state(name, at=(early["end_file"], early["end_pos"]))
-    with bk.live(log.files[1], [name], base=base, wait=False) as live:
-        while not live.ended:
-            live._thread.join(1)
-        with pytest.raises(InputError, match="begins after the base, which lacks"):
-            live.check()
+    with (
+        bk.live(log.files[1], [name], base=base, wait=False) as live,
+        pytest.raises(InputError, match="begins after the base, which lacks"),
+    ):
+        to_the_end(live)
 
 
 def test_from_a_landed_folder(tmp_path: Path) -> None:
@@ -194,8 +187,8 @@ def test_from_a_landed_folder(tmp_path: Path) -> None:
         for name in names:
             assert list(live.state(name).records()) == list(log.state(name).records())
             assert live.state(name).determined
-    with bk.live(log.files[1], names, base=base, wait=False) as live:
-        while not live.ended:
-            live._thread.join(1)
-        with pytest.raises(InputError, match=r"begins after the base, which lacks 8080.*:29"):
-            live.check()
+    with (
+        bk.live(log.files[1], names, base=base, wait=False) as live,
+        pytest.raises(InputError, match=r"begins after the base, which lacks 8080.*:29"),
+    ):
+        to_the_end(live)

@@ -11,9 +11,10 @@ import pytest
 
 import binlogkit as bk
 from binlogkit.errors import UndeterminedError, UsageError
-from binlogkit.livestate.live import Live
 from binlogkit.livestate.views.view import ViewChange
 from binlogkit_fixtures import golden
+from tests.livestate.shop import to_the_end
+from tests.waiting import LONG
 
 TABLE = "keyed.pk"
 NESTED = f"SELECT COUNT(*) AS n FROM {TABLE} WHERE id IN (SELECT MAX(id) FROM {TABLE})"
@@ -27,13 +28,6 @@ def log(tmp_path: Path) -> bk.Log:
     return bk.open(tmp_path)
 
 
-def to_the_end(live: Live) -> Live:
-    while not live.ended:
-        live.wait(1.0)
-    live.check()
-    return live
-
-
 def test_changes_add_up_to_what_is_shown(log: bk.Log) -> None:
     """Registered before anything came: changes by callback and by iteration, and rows."""
     told: Counter[Any] = Counter()
@@ -45,7 +39,7 @@ def test_changes_add_up_to_what_is_shown(log: bk.Log) -> None:
     base = log.state(TABLE, at=_middle(log))
     with bk.live(log, [TABLE], base=base, wait=False) as live:
         query = live.register(NESTED, on_change=note, recompute=True)
-        changes = query.changes(timeout=1.0, beginning=True)
+        changes = query.changes(timeout=LONG, beginning=True)  # they end with the logs
         every = live.register(f"SELECT a.id, b.id AS other FROM {TABLE} a, {TABLE} b "
                               "WHERE a.id < b.id", recompute=True)  # fmt: skip
         to_the_end(live)

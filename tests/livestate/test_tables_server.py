@@ -14,8 +14,8 @@ import binlogkit as bk
 from binlogkit.livestate.live import Live, live
 from binlogkit_fixtures.servers import Server
 from binlogkit_fixtures.truth import read_tables
-from tests.livestate.shop import reached
-from tests.sources.server.conftest_server import settings_of, start_series
+from tests.livestate.shop import reached, to_the_end
+from tests.sources.server.conftest_server import settings_of, shared_series
 from tests.truth.truth_checks import judge_state
 
 pytestmark = pytest.mark.server
@@ -110,12 +110,13 @@ def differences(
 def server(request: pytest.FixtureRequest) -> Iterator[Server]:
     """A server of each setting."""
     series, options = SETTINGS[request.param]
-    with start_series(series, options) as found:
+    with shared_series(series, options) as found:
         for statement in BEFORE:
             found.query(statement)
         yield found
 
 
+@pytest.mark.gate(3)
 def test_tables_equal_select_after_every_statement(server: Server, tmp_path: Path) -> None:
     """DDL, XA, savepoints, cascades, keyless tables, a swap by RENAME; and again from a checkpoint
     that was written on the way."""
@@ -148,7 +149,7 @@ def test_tables_equal_select_after_every_statement(server: Server, tmp_path: Pat
 def test_transactions_that_come_together(series: str, image: str, tmp_path: Path) -> None:
     """XA transactions among others over the same rows, in one step: decided at once, later, never,
     and with DDL between them."""
-    with start_series(series, {"binlog-row-image": image}) as server:
+    with shared_series(series, {"binlog-row-image": image}) as server:
         server.query("CREATE DATABASE u")
         server.query("CREATE TABLE u.t (id INT PRIMARY KEY, n INT, m INT DEFAULT 1)")
         server.query("INSERT INTO u.t (id, n) VALUES (0, 0), (1, 0), (2, 0)")
@@ -172,7 +173,6 @@ def test_transactions_that_come_together(series: str, image: str, tmp_path: Path
             bk.capture(settings_of(server), tmp_path / "logs")
             notes: Counter[str] = Counter()
             with live(tmp_path / "logs", ["u.t"], wait=False) as kept:
-                while not kept.ended:
-                    kept.wait(1.0)
+                to_the_end(kept)
                 assert differences(connection, kept, ["u.t"], notes) == []
             assert notes["rows determined"] == 3

@@ -21,26 +21,23 @@ import pytest
 import binlogkit as bk
 from binlogkit.cli import run as cli
 from binlogkit.errors import UsageError
-from binlogkit_fixtures.clock import start_server
 from binlogkit_fixtures.manifest import Table
 from binlogkit_fixtures.servers import Server, ServerSpec
 from binlogkit_fixtures.truth import read_tables
 from tests.log.test_base_server import KEYLESS, LATER, ROWS, TYPES, dumped, position
 from tests.log.test_cascades_server import HISTORIES, NAMES, begin, statement_of
+from tests.servers import GTIDS, shared_server
 from tests.truth.truth_checks import judge_state
 
 pytestmark = pytest.mark.server
-
-GTIDS = {"gtid-mode": "ON", "enforce-gtid-consistency": "ON"}
 
 
 @pytest.fixture(scope="module", params=["5.7", "8.0", "9"])
 def server(request: pytest.FixtureRequest) -> Iterator[Server]:
     """A server of each series; 5.7 without GTIDs."""
-    options = {"log-bin": "binlog", "server-id": "1", "binlog-format": "ROW"}
-    options |= {} if request.param == "5.7" else GTIDS
-    with start_server(ServerSpec(request.param, options), "auto", "real")[0] as found:
-        yield found
+    options = {} if request.param == "5.7" else GTIDS
+    with shared_server(ServerSpec(request.param, options)) as lent:
+        yield lent
 
 
 @pytest.fixture
@@ -377,6 +374,7 @@ def test_a_row_that_was_changed_without_being_logged(
     assert findings(state) == {"contradicted"}
 
 
+@pytest.mark.gate(3)
 def test_inserts_that_leave_out_columns(server: Server, url: str, tmp_path: Path) -> None:
     """Without a key, their image may mean several rows: constant defaults tell which."""
     history = History(server, "MINIMAL")
@@ -392,6 +390,7 @@ def test_inserts_that_leave_out_columns(server: Server, url: str, tmp_path: Path
     assert state.determined
 
 
+@pytest.mark.gate(3)
 def test_xa_transactions_that_were_prepared_before_the_logs(
     server: Server, url: str, tmp_path: Path
 ) -> None:

@@ -13,7 +13,6 @@ import pytest
 import binlogkit as bk
 from binlogkit.cli import run as cli
 from binlogkit.errors import InputError
-from binlogkit_fixtures.clock import start_server
 from binlogkit_fixtures.manifest import Table
 from binlogkit_fixtures.scenarios import load
 from binlogkit_fixtures.scenarios.family import DATABASE
@@ -24,6 +23,7 @@ from binlogkit_fixtures.truth import read_tables
 from tests.log import shell_dumps
 from tests.log.shell_dumps import Style
 from tests.log.test_base_server import LATER, begin, complaints, position, run, truth
+from tests.servers import GTIDS, shared_server
 from tests.truth.truth_checks import judge_state
 
 pytestmark = pytest.mark.server
@@ -52,11 +52,9 @@ DUMPS: dict[str, Dump] = {
 @pytest.fixture(scope="module", params=["5.7", "8.0"])
 def server(request: pytest.FixtureRequest) -> Iterator[Server]:
     """A server of each series; 5.7 without GTIDs."""
-    options = {"log-bin": "binlog", "server-id": "1", "binlog-format": "ROW"}
-    if request.param != "5.7":
-        options |= {"gtid-mode": "ON", "enforce-gtid-consistency": "ON"}
-    with start_server(ServerSpec(request.param, options), "auto", "real")[0] as found:
-        yield found
+    options = {} if request.param == "5.7" else GTIDS
+    with shared_server(ServerSpec(request.param, options)) as lent:
+        yield lent
 
 
 def logs(server: Server, first: str, folder: Path) -> bk.Log:
@@ -66,6 +64,7 @@ def logs(server: Server, first: str, folder: Path) -> bk.Log:
 
 @pytest.mark.parametrize("how", DUMPS)
 @pytest.mark.sampled(6, 6)
+@pytest.mark.gate(1)
 def test_a_dump_and_what_came_after_and_before_it(
     server: Server, how: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -152,9 +151,7 @@ def test_what_says_no_position_or_is_not_whole(server: Server, tmp_path: Path) -
 
 
 def test_a_server_whose_position_mydumper_does_not_find(tmp_path: Path) -> None:
-    with start_server(ServerSpec("9", {"log-bin": "binlog", "server-id": "1"}), "auto", "real")[
-        0
-    ] as server:
+    with shared_server(ServerSpec("9")) as server:
         begin(server)
         server.query("FLUSH BINARY LOGS")
         file, pos = position(server)

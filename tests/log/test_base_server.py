@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -12,10 +12,10 @@ import zstandard
 
 import binlogkit as bk
 from binlogkit.errors import InputError, UsageError
-from binlogkit_fixtures.clock import start_server
-from binlogkit_fixtures.servers import Server, ServerSpec
+from binlogkit_fixtures.servers import Server
 from binlogkit_fixtures.servers.mysqldump import ensure
 from binlogkit_fixtures.truth import read_tables
+from tests.servers import GTIDS, each_server
 from tests.truth.truth_checks import judge_state
 
 pytestmark = pytest.mark.server
@@ -63,13 +63,7 @@ LATER: Sequence[str] = (
 )
 
 
-@pytest.fixture(scope="module", params=["5.7", "8.0", "9"])
-def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    """A server of each series, with GTIDs."""
-    options = {"log-bin": "binlog", "gtid-mode": "ON", "enforce-gtid-consistency": "ON"}
-    options |= {"server-id": "1", "binlog-format": "ROW"}
-    with start_server(ServerSpec(request.param, options), "auto", "real")[0] as found:
-        yield found
+server = each_server(options=GTIDS)
 
 
 def position(server: Server) -> tuple[str, int]:
@@ -119,6 +113,7 @@ def complaints(server: Server, log: bk.Log, notes: Counter[str], **base: object)
 @pytest.mark.parametrize("image", ["FULL", "MINIMAL"])
 @pytest.mark.parametrize("how", [(), ("--hex-blob", "--skip-extended-insert")])
 @pytest.mark.sampled(7, 7)
+@pytest.mark.gate(3)
 def test_a_dump_and_what_came_after_it(
     server: Server, how: tuple[str, ...], image: str, tmp_path: Path
 ) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import random
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +16,9 @@ import pymysql
 import pytest
 
 import binlogkit as bk
-from binlogkit_fixtures.clock import start_server
-from binlogkit_fixtures.servers import Server, ServerSpec
+from binlogkit_fixtures.servers import Server
 from binlogkit_fixtures.truth import read_tables
+from tests.servers import each_server
 from tests.truth.truth_checks import judge_state
 
 pytestmark = pytest.mark.server
@@ -44,12 +43,7 @@ TABLES = (
 NAMES = [sql.split()[2] for sql in TABLES]
 
 
-@pytest.fixture(scope="module", params=["5.7", "8.0", "9"])
-def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    """A server of each series."""
-    spec = ServerSpec(request.param, {"log-bin": "binlog"})
-    with start_server(spec, "auto", "real")[0] as found:
-        yield found
+server = each_server()
 
 
 def begin(cursor: Any, image: str) -> None:
@@ -98,6 +92,7 @@ def statement_of(chance: random.Random) -> str:
 
 @pytest.mark.parametrize("image", ["FULL", "MINIMAL", "NOBLOB"])
 @pytest.mark.parametrize("seed", range(HISTORIES))
+@pytest.mark.gate(3)
 def test_histories(server: Server, image: str, seed: int, tmp_path: Path) -> None:
     chance = random.Random(f"{image}/{seed}")
     notes: Counter[str] = Counter()

@@ -21,8 +21,8 @@ from binlogkit.log.chunked import batches_in_order, made_one
 from binlogkit.log.snapshot import snapshot, written
 from binlogkit_fixtures.servers import Server
 from binlogkit_fixtures.truth import read_tables
-from tests.livestate.shop import reached
-from tests.sources.server.conftest_server import settings_of, start_series
+from tests.livestate.shop import more_is_applied, more_is_logged, reached
+from tests.sources.server.conftest_server import settings_of, shared_series
 from tests.truth.truth_checks import judge_state
 
 pytestmark = pytest.mark.server
@@ -121,20 +121,22 @@ def differences(server: Server, state: bk.TableState) -> list[str]:
 def server(request: pytest.FixtureRequest) -> Iterator[Server]:
     """A server of each setting."""
     series, options = SETTINGS[request.param]
-    with start_series(series, options) as found:
+    with shared_series(series, options) as found:
         prepare(found)
         yield found
 
 
+@pytest.mark.gate(1)
 def test_while_it_is_written(server: Server, tmp_path: Path) -> None:
     """Snapshots and live state; keyless tables, cascades, partial JSON, texts as keys."""
     taken = []
     with writing(server):
         for i, rows in enumerate((7, 60)):
             out = tmp_path / str(i)
+            more_is_logged(server)
             taken.append(snapshot(settings_of(server), out, tables=TABLES, chunk_rows=rows))
         with live(settings_of(server), TABLES, chunk_rows=40) as kept:
-            kept.wait(0.2)
+            more_is_applied(kept)
             with server.connect() as session, session.cursor() as cursor:
                 cursor.execute("FLUSH TABLES WITH READ LOCK")
                 reached(server, kept)
@@ -169,7 +171,7 @@ def in_the_middle(
 @pytest.fixture(scope="module")
 def one() -> Iterator[Server]:
     """One server for what happens in the middle."""
-    with start_series("8.0", {}) as found:
+    with shared_series("8.0", {}) as found:
         yield found
 
 

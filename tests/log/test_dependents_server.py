@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import binlogkit as bk
-from binlogkit_fixtures.clock import start_server
 from binlogkit_fixtures.servers import Server, ServerSpec
+from tests.servers import shared_server
 
 pytestmark = pytest.mark.server
 
@@ -72,13 +72,14 @@ CASES: list[tuple[str, tuple[str, ...], list[tuple[str, str, str]]]] = [
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    with start_server(ServerSpec("8.0", {"log-bin": "binlog"}), "auto", "real")[0] as running:
-        yield running
+    with shared_server(ServerSpec("8.0")) as lent:
+        yield lent
 
 
 @pytest.mark.parametrize("image", ["FULL", "MINIMAL"])
 @pytest.mark.parametrize("case", range(len(CASES)))
 @pytest.mark.sampled(17, 17)
+@pytest.mark.gate(4)
 def test_what_was_done_since_is_told_with_why(
     server: Server, tmp_path: Path, image: str, case: int
 ) -> None:

@@ -3,15 +3,14 @@ touched again, and a state is not determined since the last change that fits."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import binlogkit as bk
-from binlogkit_fixtures.clock import start_server
-from binlogkit_fixtures.servers import Server, ServerSpec
+from binlogkit_fixtures.servers import Server
+from tests.servers import each_server
 
 pytestmark = pytest.mark.server
 
@@ -62,11 +61,7 @@ STORIES: dict[str, tuple[str, str, set[str] | None]] = {
 }
 
 
-@pytest.fixture(scope="module", params=["5.7", "8.0", "9"])
-def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    spec = ServerSpec(request.param, {"log-bin": "binlog", "secure-file-priv": ""})
-    with start_server(spec, "auto", "real")[0] as running:
-        yield running
+server = each_server()
 
 
 def play(server: Server, *statements: str, image: str = "FULL") -> None:
@@ -90,6 +85,7 @@ def unlogged(found: bk.Verification) -> list[Any]:
 
 @pytest.mark.parametrize("name", STORIES)
 @pytest.mark.sampled(17, 17)
+@pytest.mark.gate(3)
 def test_a_change_outside_the_log(server: Server, name: str, tmp_path: Path) -> None:
     """Found with row and values; the state is what SELECT shows, and is not determined."""
     before, shows, columns = STORIES[name]
@@ -118,6 +114,7 @@ def test_a_change_outside_the_log(server: Server, name: str, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("image", ["MINIMAL", "NOBLOB"])
+@pytest.mark.gate(3)
 def test_images_that_lack_columns(server: Server, image: str, tmp_path: Path) -> None:
     """Keys tell rows that come and go; what both images have is compared; all else fits."""
     file = begun(server)

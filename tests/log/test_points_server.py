@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import binlogkit as bk
-from binlogkit_fixtures.clock import start_server
-from binlogkit_fixtures.servers import Server, ServerSpec
+from binlogkit_fixtures.servers import Server
+from tests.servers import each_server
 
 pytestmark = pytest.mark.server
 
@@ -41,11 +40,7 @@ KEYLESS = (
 )
 
 
-@pytest.fixture(scope="module", params=["5.7", "8.0", "9"])
-def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    """A server of each series."""
-    with start_server(ServerSpec(request.param, {"log-bin": "binlog"}), "auto", "real")[0] as found:
-        yield found
+server = each_server()
 
 
 def text(value: Any) -> Any:
@@ -82,6 +77,7 @@ def run(server: Server, image: str, folder: Path) -> tuple[bk.Log, list[tuple[in
 
 
 @pytest.mark.parametrize("image", ["FULL", "MINIMAL"])
+@pytest.mark.gate(3)
 def test_a_life_is_what_selects_saw(server: Server, image: str, tmp_path: Path) -> None:
     log, seen = run(server, image, tmp_path)
     found = log.life("s.t", "7,z")
@@ -115,6 +111,7 @@ def test_a_life_is_what_selects_saw(server: Server, image: str, tmp_path: Path) 
 
 @pytest.mark.sampled(4, 4)
 @pytest.mark.parametrize("image", ["FULL", "MINIMAL"])
+@pytest.mark.gate(1)
 def test_a_diff_is_that_of_two_selects(server: Server, image: str, tmp_path: Path) -> None:
     log, seen = run(server, image, tmp_path)
     compared = 0

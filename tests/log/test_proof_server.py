@@ -15,16 +15,15 @@ from binlogkit.cli import main
 from binlogkit.errors import ServerError
 from binlogkit.log.proof import Proof
 from binlogkit.sources.server import disposable as disposables
-from binlogkit_fixtures.clock import start_server
 from binlogkit_fixtures.disposable import disposable
 from binlogkit_fixtures.servers import Server, ServerSpec
 from binlogkit_fixtures.servers.local import LocalServer
 from tests.log.test_cascades_server import HISTORIES
 from tests.log.test_undo_replay_server import play
+from tests.servers import GTIDS, shared_server
 
 pytestmark = pytest.mark.server
 
-GTIDS = {"gtid-mode": "ON", "enforce-gtid-consistency": "ON"}
 TABLES = (
     "CREATE DATABASE d",
     "CREATE TABLE d.t (id INT PRIMARY KEY, v INT, w VARCHAR(9), x DECIMAL(9,2), f FLOAT, "
@@ -55,14 +54,14 @@ class Machine:
 @pytest.fixture(scope="module", params=["5.7", "8.0", "9"])
 def each(request: pytest.FixtureRequest) -> Any:
     """A server of each series, for what they do each in its way."""
-    with start_server(ServerSpec(request.param, GTIDS), "auto", "real")[0] as found:
-        yield Machine(found)
+    with shared_server(ServerSpec(request.param, GTIDS)) as lent:
+        yield Machine(lent)
 
 
 @pytest.fixture(scope="module")
 def machine() -> Any:
-    with start_server(ServerSpec("8.0", GTIDS), "auto", "real")[0] as found:
-        yield Machine(found)
+    with shared_server(ServerSpec("8.0", GTIDS)) as lent:
+        yield Machine(lent)
 
 
 def gtid(log: bk.Log, number: int) -> str:
@@ -78,6 +77,7 @@ def changed(proof: Proof, between: str = "undo") -> list[tuple[Any, ...]]:
 
 @pytest.mark.parametrize("image", ["FULL", "MINIMAL"])
 @pytest.mark.sampled(4, 4)
+@pytest.mark.gate(3)
 def test_a_right_undo(each: Machine, image: str, tmp_path: Path) -> None:
     path = each.log(
         tmp_path,

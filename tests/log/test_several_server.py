@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import socket
 import threading
-import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
@@ -27,13 +26,15 @@ from binlogkit_fixtures.servers.replication import (
     stop_following,
 )
 from tests.livestate.shop import answers, reached
-from tests.sources.server.conftest_server import settings_of, start_series
+from tests.sources.server.conftest_server import settings_of, shared_series, start_series
+from tests.waiting import LONG, joined, until
 
 pytestmark = pytest.mark.server
 
 DEAD = ServerSettings("127.0.0.1", 1)
 ELSEWHERE = "11111111-1111-1111-1111-111111111111"
 PATIENCE = 1.0
+TRANSACTIONS = 60
 
 
 @contextmanager
@@ -51,21 +52,28 @@ def servers(series: str, count: int) -> Iterator[list[Server]]:
 
 
 class Writer(threading.Thread):
-    """Changes rows until its server is gone, or ``stop``."""
+    """Changes rows until its server is gone, or ``stop``; ``done``: transactions."""
 
     def __init__(self, server: Server) -> None:
         super().__init__()
-        self._server, self.stop = server, threading.Event()
+        self._server, self._over, self.done = server, threading.Event(), 0
+
+    def stop(self) -> None:
+        """Let it end, once it has written for a while."""
+        until(lambda: self.done >= TRANSACTIONS, "the writer writes")
+        self._over.set()
+        joined(self)
 
     def run(self) -> None:
         chance = random.Random(7)
         try:
             with self._server.connect() as session, session.cursor() as cursor:
-                while not self.stop.wait(0.003):
+                while not self._over.wait(0.003):
                     i, j = chance.randrange(50), chance.randrange(1000)
                     cursor.execute(f"REPLACE INTO u.t (id, n) VALUES ({i}, {j})")
                     cursor.execute(f"UPDATE u.t SET n = n + 1 WHERE id > {j % 50}")
                     cursor.execute("ROLLBACK" if chance.random() < 0.2 else "COMMIT")
+                    self.done += 1
         except pymysql.Error:
             return
 
@@ -99,9 +107,7 @@ def test_a_source_that_dies(series: str) -> None:
             late.query("STOP SLAVE SQL_THREAD")
             writer = Writer(source)
             writer.start()
-            time.sleep(0.5)
-            writer.stop.set()
-            writer.join()
+            writer.stop()
             with source.connect(autocommit=True) as session, session.cursor() as cursor:
                 for statement in (
                     "XA START 'x'", "UPDATE u.t SET n = -7 WHERE id = 100", "XA END 'x'",
@@ -116,9 +122,7 @@ def test_a_source_that_dies(series: str) -> None:
             ready.query("XA COMMIT 'x'")
             writer = Writer(ready)
             writer.start()
-            time.sleep(0.5)
-            writer.stop.set()
-            writer.join()
+            writer.stop()
             same(ready, kept, query)
             assert kept.state("u.t").determined
             late.query("STOP SLAVE")
@@ -171,6 +175,7 @@ class Address:
             one.close()
 
 
+@pytest.mark.gate
 def test_an_address_that_moves() -> None:
     """The replica that takes over answers where the source did; one that is behind does not do."""
     with servers("8.0", 3) as (source, late, ready), closing(Address(source)) as address:
@@ -195,7 +200,7 @@ def test_an_address_that_moves() -> None:
             address.move(late)
             late.query("INSERT INTO u.t VALUES (4, 4)")
             with pytest.raises(ReplicationError, match="lacks"):
-                kept.wait_for(executed_gtids(late), timeout=30)
+                kept.wait_for(executed_gtids(late), timeout=LONG)
 
 
 def followed(server: Server, seen: str, **how: Any) -> list[str | None]:
@@ -206,7 +211,7 @@ def followed(server: Server, seen: str, **how: Any) -> list[str | None]:
 
 
 def test_which_server_can_go_on() -> None:
-    with start_series("8.0", {}) as server:
+    with shared_series("8.0", {}) as server:
         uuid = str(server.query("SELECT @@server_uuid")[0][0])
         server.query("CREATE DATABASE u")
         server.query("CREATE TABLE u.t (id INT PRIMARY KEY)")
@@ -245,12 +250,13 @@ def test_which_server_can_go_on() -> None:
 def test_a_server_without_gtids_goes_on_for_nobody() -> None:
     off = {"gtid-mode": "OFF", "enforce-gtid-consistency": "OFF"}
     with (
-        start_series("8.0", off) as server,
+        shared_series("8.0", off) as server,
         pytest.raises(ReplicationError, match="gtid_mode=ON"),
     ):
         followed(server, "")
 
 
+@pytest.mark.gate
 def test_addresses() -> None:
     found = servers_of("mysql://me@one:3307,two,[::1]:3308/?ssl-mode=disabled")
     assert [one.name for one in found] == ["one:3307", "two:3306", "[::1]:3308"]

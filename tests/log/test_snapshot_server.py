@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,11 +16,13 @@ from binlogkit.errors import ServerError, UsageError, WriteError
 from binlogkit.frames.snapshots.server import ServerTables
 from binlogkit.sources.connection import ServerSettings
 from binlogkit.sources.server import consistent
-from binlogkit_fixtures.clock import start_server
-from binlogkit_fixtures.servers import Server, ServerSpec
+from binlogkit_fixtures.servers import Server
 from binlogkit_fixtures.truth import quote_name
+from tests.livestate.shop import more_is_logged
 from tests.log.test_base_server import LATER, begin, run, truth
+from tests.servers import GTIDS, each_server
 from tests.truth.truth_checks import judge_state
+from tests.waiting import joined, until
 
 pytestmark = pytest.mark.server
 
@@ -48,13 +49,7 @@ MORE_LATER = (
 )
 
 
-@pytest.fixture(scope="module", params=["5.7", "8.0", "9"])
-def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    """A server of each series, with GTIDs."""
-    options = {"log-bin": "binlog", "gtid-mode": "ON", "enforce-gtid-consistency": "ON"}
-    options |= {"server-id": "1", "binlog-format": "ROW"}
-    with start_server(ServerSpec(request.param, options), "auto", "real")[0] as found:
-        yield found
+server = each_server(options=GTIDS)
 
 
 @pytest.fixture
@@ -101,6 +96,7 @@ def all_character_sets(server: Server) -> str:
 
 @pytest.mark.sampled(4, 4)
 @pytest.mark.parametrize("image", ["FULL", "MINIMAL"])
+@pytest.mark.gate(3)
 def test_every_type_and_what_came_after(
     server: Server, url: str, image: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -185,7 +181,7 @@ def test_while_writers_write(server: Server, url: str, lock: str, tmp_path: Path
     try:
         with writing(server, 3):
             for i in range(4):
-                time.sleep(0.15)
+                more_is_logged(server)
                 taken.append(bk.snapshot(url, tmp_path / str(i), tables="u.w", lock=lock))
     finally:
         run(server, ("SET GLOBAL binlog_group_commit_sync_delay = 0",))
@@ -218,12 +214,11 @@ def test_tables_without_transactions(server: Server, url: str, tmp_path: Path) -
     with ServerTables(settings(server), lambda name: name[0] == "u", "held") as found:
         writer = threading.Thread(target=write)
         writer.start()
-        while not server.query("SELECT 1 FROM information_schema.processlist WHERE state LIKE "
-                               "'Waiting for table%'"):  # fmt: skip
-            time.sleep(0.02)
+        waits = "information_schema.processlist WHERE state LIKE 'Waiting for table%'"
+        until(lambda: server.query(f"SELECT 1 FROM {waits}"), "the writer waits")
         base = found.snapshot()
         assert not done.is_set()
-    writer.join()
+    joined(writer)
     assert [base.tables["u", name].rows.num_rows for name in "im"] == [0, 2]
     taken = bk.snapshot(url, tmp_path / "held", tables=["u.i", "u.m"], lock="held")
     for one in (base, taken.folder):

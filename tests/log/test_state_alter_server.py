@@ -7,16 +7,16 @@ tests/truth/type_changes.py.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pymysql
 import pytest
 
 import binlogkit as bk
-from binlogkit_fixtures.clock import start_server
-from binlogkit_fixtures.servers import Server, ServerSpec
+from binlogkit_fixtures.servers import Server
 from binlogkit_fixtures.truth import read_tables
+from tests.servers import each_server
 from tests.truth.truth_checks import judge_state
 
 pytestmark = pytest.mark.server
@@ -143,12 +143,7 @@ TRUNCATING = (
 )
 
 
-@pytest.fixture(scope="module", params=["5.7", "8.0", "9"])
-def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    """A server of each series."""
-    spec = ServerSpec(request.param, {"log-bin": "binlog"})
-    with start_server(spec, "auto", "real")[0] as found:
-        yield found
+server = each_server()
 
 
 def _differences(
@@ -170,6 +165,7 @@ def _differences(
 
 @pytest.mark.parametrize("story", STORIES)
 @pytest.mark.sampled(17, 17)
+@pytest.mark.gate(3)
 def test_rows_after_an_alter(server: Server, story: str, tmp_path: Path) -> None:
     notes: Counter[str] = Counter()
     assert _differences(server, STORIES[story], tmp_path, notes) == []

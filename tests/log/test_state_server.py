@@ -8,6 +8,7 @@ import pytest
 
 import binlogkit as bk
 from binlogkit_fixtures.servers import ServerSpec, start
+from tests.servers import shared_server
 
 pytestmark = pytest.mark.server
 
@@ -24,9 +25,10 @@ INSERT INTO m.other VALUES (1)
 
 @pytest.mark.parametrize("binlog_format", ["ROW", "STATEMENT"])
 @pytest.mark.parametrize("series", ["5.7", "8.0"])
+@pytest.mark.gate(1)
 def test_rows_written_to_a_merge_table(series: str, binlog_format: str, tmp_path: Path) -> None:
     """They are another table's: neither state is told as determined, others are."""
-    with start(ServerSpec(series, {"log-bin": "binlog", "binlog-format": binlog_format})) as server:
+    with shared_server(ServerSpec(series, {"binlog-format": binlog_format})) as server:
         for line in STORY.strip().splitlines():
             server.query(line)
         name = server.binlog_names()[-1]
@@ -61,7 +63,7 @@ def test_a_merge_table_where_names_are_stored_in_small_letters(
 ) -> None:
     """The log's statements have capitals, its table maps none, whichever comes first."""
     options = {"log-bin": "binlog", "binlog-format": binlog_format, "lower-case-table-names": "1"}
-    with start(ServerSpec("5.7", options)) as server:
+    with start(ServerSpec("5.7", options)) as server:  # its data folder is made so
         for line in FOLDED_STORY.strip().splitlines():
             server.query(line)
         name = server.binlog_names()[-1]

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,21 +15,16 @@ import pytest
 
 import binlogkit as bk
 from binlogkit.reports.sql import SqlOptions, script
-from binlogkit_fixtures.clock import start_server
-from binlogkit_fixtures.servers import Server, ServerSpec
+from binlogkit_fixtures.servers import Server
 from tests.log.test_cascades_server import HISTORIES, NAMES, begin, statement_of
+from tests.servers import each_server
 
 pytestmark = pytest.mark.server
 
 BEFORE, AFTER = 40, 20  # statements
 
 
-@pytest.fixture(scope="module", params=["5.7", "8.0", "9"])
-def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    """A server of each series; foreign keys act below the log up to 9.5."""
-    spec = ServerSpec(request.param, {"log-bin": "binlog"})
-    with start_server(spec, "auto", "real")[0] as found:
-        yield found
+server = each_server()  # foreign keys act below the log up to 9.5
 
 
 def _rows(cursor: Any) -> dict[str, list[Any]]:
@@ -43,6 +37,7 @@ def _rows(cursor: Any) -> dict[str, list[Any]]:
 
 @pytest.mark.parametrize("image", ["FULL", "MINIMAL", "NOBLOB"])
 @pytest.mark.parametrize("seed", range(HISTORIES))
+@pytest.mark.gate(3)
 def test_all_that_happened_since(server: Server, image: str, seed: int, tmp_path: Path) -> None:
     chance = random.Random(f"undo {image}/{seed}")
     with server.connect(autocommit=True) as connection, connection.cursor() as cursor:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +9,9 @@ import pytest
 
 import binlogkit as bk
 from binlogkit.reports.sql import SqlOptions, script
-from binlogkit_fixtures.clock import start_server
-from binlogkit_fixtures.servers import Server, ServerSpec
-from tests.log.test_undo_server import OPTIONS, Story
+from binlogkit_fixtures.servers import Server
+from tests.log.test_undo_server import Story
+from tests.servers import each_server
 
 pytestmark = pytest.mark.server
 
@@ -38,14 +37,12 @@ CASES: list[tuple[str, str, bool]] = [
 ]  # fmt: skip
 
 
-@pytest.fixture(scope="module", params=["5.7", "8.0", "9"])
-def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    with start_server(ServerSpec(request.param, OPTIONS), "auto", "real")[0] as running:
-        yield running
+server = each_server()
 
 
 @pytest.mark.parametrize("number", range(len(CASES)))
 @pytest.mark.sampled(11, 11)
+@pytest.mark.gate(3)
 def test_keys_that_the_log_does_not_tell_of(server: Server, number: int, tmp_path: Path) -> None:
     child, done, acts = CASES[number]
     story = Story(server, tmp_path, f"keys{number}")

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from binlogkit_fixtures.clock import start_server
-from binlogkit_fixtures.servers import Server, ServerSpec
-from tests.log.test_undo_server import OPTIONS, Story
+from binlogkit_fixtures.servers import Server
+from tests.log.test_undo_server import Story
+from tests.servers import each_server
 
 pytestmark = pytest.mark.server
 
@@ -43,13 +42,11 @@ CASES: list[tuple[tuple[str, ...], dict[str, str], int]] = [
 ]  # fmt: skip
 
 
-@pytest.fixture(scope="module", params=["5.7", "8.0", "9"])
-def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    with start_server(ServerSpec(request.param, OPTIONS), "auto", "real")[0] as running:
-        yield running
+server = each_server()
 
 
 @pytest.mark.parametrize("number", range(len(CASES)))
+@pytest.mark.gate(3)
 def test_only_what_can_succeed_is_carried_out(server: Server, number: int, tmp_path: Path) -> None:
     done, expected, count = CASES[number]
     story = Story(server, tmp_path, f"refused{number}")

@@ -23,9 +23,9 @@ import pytest
 import binlogkit as bk
 from binlogkit.reports.sql import SqlOptions, script
 from binlogkit.sources import mysqlbinlog
-from binlogkit_fixtures.clock import start_server
-from binlogkit_fixtures.servers import Server, ServerSpec
+from binlogkit_fixtures.servers import Server
 from tests.log.test_cascades_server import HISTORIES, begin, statement_of
+from tests.servers import GTIDS, each_server
 
 pytestmark = [pytest.mark.server, pytest.mark.oracle]
 
@@ -53,12 +53,7 @@ TRIGGERS = {
 }
 
 
-@pytest.fixture(scope="module", params=["5.7", "8.0", "9"])
-def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    """A server of each series, with GTIDs; foreign keys act below the log up to 9.5."""
-    options = {"log-bin": "binlog", "gtid-mode": "ON", "enforce-gtid-consistency": "ON"}
-    with start_server(ServerSpec(request.param, options), "auto", "real")[0] as found:
-        yield found
+server = each_server(options=GTIDS)  # foreign keys act below the log up to 9.5
 
 
 def play(
@@ -125,6 +120,7 @@ def replayed(cursor: Any, log: Path, without: list[str], *, logged: bool) -> dic
 @pytest.mark.parametrize("image", ["FULL", "MINIMAL"])
 @pytest.mark.parametrize("seed", range(HISTORIES))
 @pytest.mark.sampled(7, 7)
+@pytest.mark.gate(3)
 def test_some_transactions(
     server: Server, image: str, mode: str, seed: int, tmp_path: Path
 ) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,18 +10,12 @@ import pytest
 
 import binlogkit as bk
 from binlogkit.reports.sql import SqlOptions, script
-from binlogkit_fixtures.clock import start_server
-from binlogkit_fixtures.servers import Server, ServerSpec
+from binlogkit_fixtures.servers import Server
+from tests.servers import each_server
 
 pytestmark = pytest.mark.server
 
-OPTIONS = {"log-bin": "binlog", "secure-file-priv": ""}
-
-
-@pytest.fixture(scope="module", params=["5.7", "8.0", "9"])
-def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    with start_server(ServerSpec(request.param, OPTIONS), "auto", "real")[0] as running:
-        yield running
+server = each_server()
 
 
 class Story:
@@ -173,6 +166,7 @@ FAMILY = (
 
 
 @pytest.mark.parametrize("image", ["FULL", "MINIMAL", "NOBLOB"])
+@pytest.mark.gate(3)
 def test_rows_that_went_with_their_parents(server: Server, tmp_path: Path, image: str) -> None:
     """ON DELETE CASCADE over two tables, into the own one, and SET NULL.
 
@@ -271,6 +265,7 @@ def test_a_table_that_was_emptied(server: Server, tmp_path: Path) -> None:
     assert plan["refused"] == "TRUNCATE logs no rows: what the table held is not in this event"
 
 
+@pytest.mark.gate
 def test_a_table_that_was_dropped(server: Server, tmp_path: Path) -> None:
     """The state has its rows, the log the statements that made it; other tables are refused."""
     story = Story(server, tmp_path, "dropped")

@@ -7,16 +7,17 @@ from pathlib import Path
 import pytest
 
 import binlogkit as bk
-from binlogkit_fixtures.clock import start_server
 from binlogkit_fixtures.servers import ServerSpec
+from tests.servers import shared_server
 
 pytestmark = pytest.mark.server
 
 SECOND = 1_700_000_000
 
 
+@pytest.mark.gate
 def test_changes_of_the_same_second_are_not_determined(tmp_path: Path) -> None:
-    with start_server(ServerSpec("5.7", {"log-bin": "binlog"}), "auto", "real")[0] as server:
+    with shared_server(ServerSpec("5.7")) as server:
         with server.connect(autocommit=True) as connection, connection.cursor() as cursor:
             cursor.execute("CREATE DATABASE u")
             cursor.execute(f"SET binlog_format = ROW, timestamp = {SECOND - 10}")

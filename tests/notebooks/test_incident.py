@@ -26,7 +26,7 @@ NOTEBOOK = ROOT / "notebooks" / "incident.ipynb"
 TABLE = "shop.orders"
 CELLS = ["8.0-row-full", "5.7-row-full"]
 PNG = b"\x89PNG\r\n\x1a\n"
-_PER_CELL = 60  # seconds; the whole notebook takes a few
+_PER_CELL = 180  # seconds; the whole notebook takes a few
 
 #: Run behind the notebook's own cells: what these left behind, as JSON.
 _PROBE = """
@@ -124,6 +124,7 @@ def run(truth: Truth, execute: Callable[..., Run]) -> Run:
     return execute(BINLOGKIT_CELL=truth.case.cell)
 
 
+@pytest.mark.gate(1)
 def test_the_transaction_is_the_bad_one(run: Run, truth: Truth) -> None:
     assert run.found["golden"] and run.found["warnings"] == []
     assert run.found["gtid"] == truth.gtid
@@ -132,6 +133,7 @@ def test_the_transaction_is_the_bad_one(run: Run, truth: Truth) -> None:
     assert run.found["lost condition"] == ["customer_id", 17]
 
 
+@pytest.mark.gate(1)
 def test_it_is_measured_as_the_tables_differ(run: Run, truth: Truth) -> None:
     before, after, hit = truth.rows("before"), truth.rows("after"), truth.hit
     assert sorted(run.found["hit"]) == sorted(hit)
@@ -147,6 +149,7 @@ def test_it_is_measured_as_the_tables_differ(run: Run, truth: Truth) -> None:
         assert (int(measured["orders"]), Decimal(measured["lost"])) == (len(keys), lost)
 
 
+@pytest.mark.gate(1)
 def test_the_rebuilt_table_equals_the_select(run: Run, truth: Truth) -> None:
     assert run.found["verdicts"] == {"before": True, "after": True}
     assert run.found["determined"] == [True, True, True]
@@ -154,12 +157,14 @@ def test_the_rebuilt_table_equals_the_select(run: Run, truth: Truth) -> None:
         assert run.found[state] == truth.table(mark).records()
 
 
+@pytest.mark.gate(1)
 def test_the_clock_gives_the_same_table_and_says_what_weakens_it(run: Run, truth: Truth) -> None:
     """Commit times are in the log from 8.0.1 on; before, events' times stand in for them."""
     assert run.found["by time"] == truth.table("before").records()
     assert ("coarse_time" in run.found["weak"]) == (truth.case.settings.series == "5.7")
 
 
+@pytest.mark.gate(1)
 def test_later_edits_collide(run: Run, truth: Truth) -> None:
     edited, after, end = truth.edited, truth.rows("after"), truth.rows("end")
     assert edited
@@ -172,6 +177,7 @@ def test_later_edits_collide(run: Run, truth: Truth) -> None:
         assert run.found["still as left"][str(key)].split(", ") == same
 
 
+@pytest.mark.gate(1)
 def test_the_rehearsal_restores_the_rows(run: Run, truth: Truth) -> None:
     before, after = truth.rows("before"), truth.rows("after")
     restored = {key: row for (key,), row in run.found["restored"]}
@@ -182,6 +188,7 @@ def test_the_rehearsal_restores_the_rows(run: Run, truth: Truth) -> None:
     assert run.found["without meant"] == sorted(set(run.found["free"]) - meant)
 
 
+@pytest.mark.gate(1)
 def test_it_says_what_the_log_cannot_tell(run: Run, truth: Truth) -> None:
     limits = run.found["limits"]
     assert {"reads", "person", "unlogged_sessions"} <= set(limits)
@@ -189,6 +196,7 @@ def test_it_says_what_the_log_cannot_tell(run: Run, truth: Truth) -> None:
     assert run.found["text only"] == 0
 
 
+@pytest.mark.gate(1)
 def test_it_shows_two_plots_and_complains_of_nothing(run: Run) -> None:
     plots = [base64.b64decode(output.data["image/png"]) for output in run.outputs("image/png")]
     assert [plot[:8] for plot in plots] == [PNG, PNG]
@@ -212,6 +220,7 @@ def test_a_log_without_a_record_gives_the_same_findings(
 
 
 @pytest.mark.server
+@pytest.mark.gate(1)
 def test_its_scripts_repair_a_real_server(run: Run, truth: Truth) -> None:
     """The table as it stands at the end of the log, both scripts, and the server's SELECT."""
     before, end, table = truth.rows("before"), truth.rows("end"), truth.table("end")

@@ -20,8 +20,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from binlogkit.reports.sql import SqlOptions, identifier, literal, script, statement
-from binlogkit_fixtures.servers import Server, ServerSpec, start
+from binlogkit_fixtures.servers import Server, ServerSpec
 from tests.mysql_client import client
+from tests.servers import shared_server
 
 pytestmark = pytest.mark.server
 
@@ -51,7 +52,7 @@ TRICKY = st.text(
 
 @pytest.fixture(scope="module", params=["5.7", "8.0"])
 def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    with start(ServerSpec(request.param, {"log-bin": "binlog"})) as running:
+    with shared_server(ServerSpec(request.param)) as running:
         running.query("CREATE DATABASE shop CHARACTER SET utf8mb4")
         yield running
 
@@ -86,6 +87,7 @@ def execute(session: Any, lines: Iterator[str]) -> tuple[Any, ...]:
 class TestLiterals:
     @pytest.mark.parametrize("client", CLIENTS)
     @pytest.mark.parametrize("mode", MODES)
+    @pytest.mark.gate(8)
     def test_text_and_binary_come_back_in_every_session(
         self, server: Server, mode: str, client: str
     ) -> None:
@@ -194,6 +196,7 @@ def everything(server: Server) -> Server:
 
 class TestRows:
     @pytest.mark.parametrize("column", TYPES)
+    @pytest.mark.gate(4)
     def test_each_value_is_written_and_found_again_alone(
         self, everything: Server, column: str
     ) -> None:
@@ -274,6 +277,7 @@ class TestRows:
 
 
 class TestScript:
+    @pytest.mark.gate
     def test_it_keeps_nothing_unless_every_statement_hit_one_row(self, server: Server) -> None:
         server.query("CREATE TABLE shop.guard (id INT, v INT)")
         server.query("INSERT INTO shop.guard VALUES (1, 1), (2, 2), (2, 2), (3, 3)")
@@ -378,6 +382,7 @@ HOSTILE = (
 
 
 @pytest.mark.parametrize("charset", ["utf8mb4", "gbk", "sjis", "latin1"])
+@pytest.mark.gate(1)
 def test_the_plain_client_runs_it(server: Server, charset: str, tmp_path: Path) -> None:
     """Hostile names, values and notes through ``mysql --batch``, whatever its character set."""
     plans = []

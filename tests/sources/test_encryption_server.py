@@ -14,6 +14,7 @@ from binlogkit_fixtures.clock import start_server
 from binlogkit_fixtures.matrices import cell
 from binlogkit_fixtures.servers import Server
 from binlogkit_fixtures.servers.mysqlbinlog import ensure
+from tests.waiting import LONG
 
 pytestmark = [pytest.mark.server, pytest.mark.oracle]
 
@@ -34,6 +35,7 @@ def _listed(server: Server, names: list[str]) -> list[tuple[str, object, object]
     return [(str(line[0]), int(line[1]), int(line[4])) for line in lines]
 
 
+@pytest.mark.gate
 def test_rotations_and_the_servers_own_view(tmp_path: Path) -> None:
     server, _ = start_server(cell("9-row-encrypted").spec(), "local", "real")
     with server:
@@ -78,7 +80,7 @@ def _remote(server: Server, name: str, folder: Path) -> str:
     )
     argv = [*ensure().argv, f"--defaults-file={options}", "--read-from-remote-server", name]
     done = subprocess.run(
-        argv, capture_output=True, check=True, env={**os.environ, "TZ": "UTC"}, timeout=60
+        argv, capture_output=True, check=True, env={**os.environ, "TZ": "UTC"}, timeout=LONG
     )
     return done.stdout.decode("latin-1")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import random
 import struct
 import zlib
@@ -140,8 +139,7 @@ def test_a_destroyed_beginning(length: int) -> None:
 
 
 def test_what_is_no_log_is_not_made_one() -> None:
-    random.seed(1)
-    for data in (random.randbytes(300_000), b"PK\x03\x04" * 50_000, b"\xff" * 5000):
+    for data in (random.Random(1).randbytes(300_000), b"PK\x03\x04" * 50_000, b"\xff" * 5000):
         with pytest.raises(NotABinlogError):
             read(data)
 
@@ -233,7 +231,7 @@ def test_bytes_put_in_or_cut_out(size: int, cut: bool) -> None:
         size = min(size, 5000)
         damaged = LOG[:at] + LOG[at + size :]
     else:
-        damaged = LOG[:at] + os.urandom(size) + LOG[at:]
+        damaged = LOG[:at] + random.Random(size).randbytes(size) + LOG[at:]
     events, damages = read(damaged)
     kept = {identity(e) for e in EVENTS[LOG] if e.end_pos <= at or e.pos >= at + size * cut}
     assert kept <= sound(events) <= {identity(e) for e in EVENTS[LOG]}

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from binlogkit.sources.tasks import Task
+from tests.waiting import LONG
 
 MAIN = threading.get_ident()
 
@@ -26,10 +27,10 @@ def busy(pool: ThreadPoolExecutor) -> Iterator[threading.Event]:
 
     def wait() -> None:
         begun.set()
-        free.wait(10)
+        free.wait(LONG)
 
     pool.submit(wait)
-    assert begun.wait(10)
+    assert begun.wait(LONG)
     yield free
     free.set()
 
@@ -49,11 +50,11 @@ def test_what_has_begun_is_waited_for(pool: ThreadPoolExecutor) -> None:
 
     def call() -> int:
         begun.set()
-        go.wait(10)
+        go.wait(LONG)
         return threading.get_ident()
 
     task = Task(pool, call)
-    assert begun.wait(10)
+    assert begun.wait(LONG)
     assert not task.claim()
     go.set()
     assert task.result() != MAIN
@@ -87,13 +88,13 @@ def test_what_comes_sooner(pool: ThreadPoolExecutor, busy: threading.Event) -> N
     def sooner() -> None:
         calls.append("sooner")
         busy.set()
-        pool.submit(int).result(10)
+        pool.submit(int).result(LONG)
 
     task = Task(pool, threading.get_ident, sooner)
     assert task.result() != MAIN
     assert calls == ["sooner"]
     begun = Task(pool, threading.get_ident, sooner)
-    pool.submit(int).result(10)
+    pool.submit(int).result(LONG)
     assert begun.result() != MAIN
     assert calls == ["sooner"]
 

@@ -7,7 +7,6 @@ import socket
 import subprocess
 import sys
 import tarfile
-import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -15,6 +14,8 @@ from importlib.metadata import distribution
 from pathlib import Path
 
 import pyspark
+
+from tests.waiting import LONG, until
 
 ROOT = Path(__file__).parents[2]
 #: What binlogkit needs to read logs and to write tables; Spark brings PySpark itself.
@@ -87,7 +88,7 @@ def cluster(folder: Path) -> Iterator[str]:
             asked = ["--host", _LOOPBACK, "--cores", "1", "--memory", "1g", "--webui-port", "0"]
             worker = [*program, _WORKER, *asked, "--work-dir", str(place), url]
             running.append(_started(worker, own, place))
-        _wait(pages)
+        until(lambda: _whole(pages), "the cluster begins")
         yield url
     finally:
         for process in reversed(running):
@@ -102,13 +103,9 @@ def _started(command: list[str], own: dict[str, str], folder: Path) -> subproces
         return subprocess.Popen(command, env=own, cwd=folder, stdout=log, stderr=log)
 
 
-def _wait(port: int) -> None:
-    """Until the master's page names both workers."""
-    for _ in range(600):
-        with suppress(OSError):
-            page = f"http://{_LOOPBACK}:{port}/json/"
-            with urllib.request.urlopen(page, timeout=5) as answer:
-                if b'"aliveworkers" : 2' in answer.read():
-                    return
-        time.sleep(0.2)
-    raise AssertionError("the cluster does not begin")
+def _whole(port: int) -> bool:
+    """Whether the master's page names both workers."""
+    page = f"http://{_LOOPBACK}:{port}/json/"
+    with suppress(OSError), urllib.request.urlopen(page, timeout=LONG) as answer:
+        return b'"aliveworkers" : 2' in answer.read()
+    return False

@@ -28,12 +28,12 @@ def workers() -> list[int]:
 
 
 @contextmanager
-def killed(soonest: float, latest: float) -> Iterator[list[int]]:
+def killed(seed: int, soonest: float, latest: float) -> Iterator[list[int]]:
     """SIGKILL for all of them, again and again, after so many seconds; those that were."""
-    found, done = list[int](), threading.Event()
+    found, done, moments = list[int](), threading.Event(), random.Random(seed)
 
     def kills() -> None:
-        while not done.wait(random.uniform(soonest, latest)):
+        while not done.wait(moments.uniform(soonest, latest)):
             for pid in workers():
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)

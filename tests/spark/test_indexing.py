@@ -25,6 +25,7 @@ pytestmark = pytest.mark.spark
 CASES = [case for case in golden.cases() if case.scenario in ("transactions", "keys")]
 
 
+@pytest.mark.gate
 def test_tasks_make_the_index_and_the_driver_reads_through_it(
     spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import binlogkit as bk
-from binlogkit_fixtures.servers import Server, ServerSpec, start
+from binlogkit_fixtures.servers import Server, ServerSpec
+from tests.servers import shared_server
 from tests.spark.as_written import rows_of
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.server]
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
     """8.0 with two logs and rows in both."""
-    with start(ServerSpec("8.0", {"binlog-row-metadata": "FULL"})) as running:
+    with shared_server(ServerSpec("8.0", {"binlog-row-metadata": "FULL"})) as running:
         running.query("CREATE DATABASE shop")
         running.query("CREATE TABLE shop.t (a INT PRIMARY KEY, b VARCHAR(20))")
         running.query("INSERT INTO shop.t VALUES (1, 'one'), (2, 'two')")
@@ -39,6 +40,7 @@ def url(server: Server, tmp_path: Path) -> str:
     return f"mysql://127.0.0.1:{server.port}/%s?defaults-file={options}"
 
 
+@pytest.mark.gate
 def test_all_logs_of_a_server(spark: SparkSession, url: str) -> None:
     found = spark.read.format("binlog").load(url % "").toPandas()
     asked = ["file", "pos", "op", "after"]

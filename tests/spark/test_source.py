@@ -37,6 +37,7 @@ def collected(frame: DataFrame) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("each", [3, pytest.param(1, marks=pytest.mark.campaign)])
+@pytest.mark.gate(1)
 def test_every_row_of_the_golden_set_is_the_logs(spark: SparkSession, each: int) -> None:
     paths = [path for case in golden.cases() for path in case.binlogs][::each]
     want = rows_of(bk.open([str(path) for path in paths]))
@@ -66,6 +67,7 @@ def table_values(table: str, source: Path) -> pa.Table:
 @pytest.mark.parametrize(
     "table", ["integers", "decimals", "times", "datetimes", "timestamps", "enums", "documents"]
 )
+@pytest.mark.gate(2)
 def test_typed_rows_hold_every_value(spark: SparkSession, table: str) -> None:
     want = table_values(f"types.{table}", TYPES.path)
     got = load(spark, TYPES.path, table=f"types.{table}").toArrow()
@@ -115,6 +117,7 @@ def test_a_frame_that_is_filtered_stays_whole(spark: SparkSession) -> None:
     assert inserts.union(others).count() == total
 
 
+@pytest.mark.gate
 def test_filters_are_options(spark: SparkSession) -> None:
     log = bk.open(TWO_FILES.path)
     table = log.table_names()[0]
@@ -159,6 +162,7 @@ def test_columns_can_be_chosen_with_a_schema(spark: SparkSession) -> None:
     ]
 
 
+@pytest.mark.gate
 def test_an_analysis_says_the_same_on_spark_and_on_pandas(spark: SparkSession) -> None:
     log = bk.open(TWO_FILES.path)
 
@@ -197,6 +201,7 @@ def damaged(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.gate
 def test_damage_fails_the_query_with_file_and_offset_or_is_told(
     spark: SparkSession, damaged: Path
 ) -> None:

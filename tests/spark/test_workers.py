@@ -14,6 +14,7 @@ import pytest
 
 import binlogkit as bk
 from binlogkit_fixtures import golden
+from tests.waiting import LONG
 
 CASE = golden.case("8.0-row-full", "keys")
 ROOT = Path(__file__).parents[2]
@@ -117,7 +118,7 @@ def test_what_reads_says_so_too(bare: Path) -> None:
     path = os.pathsep.join(map(str, sorted(libraries.glob("*.zip"))))
     done = subprocess.run(
         [str(bare), "-c", UNPICKLE], input=shipped, env=environment(bare, PYTHONPATH=path),
-        capture_output=True, check=False, timeout=60,
+        capture_output=True, check=False, timeout=LONG,
     )  # fmt: skip
     *_, last = done.stderr.decode().splitlines()
     assert last.startswith(f"ModuleNotFoundError: binlogkit is not installed for {bare}, the ")

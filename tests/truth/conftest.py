@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from importlib import import_module
 from types import ModuleType
 
 import pytest
 
-from binlogkit_fixtures.clock import start_server
 from binlogkit_fixtures.servers import Server, ServerSpec
+from tests.servers import each_server, shared_server
 
-SERIES = ("5.7", "8.0", "9")
 COMMON = {
     "binlog-format": "ROW",
     "max-allowed-packet": "64M",
-    "secure-file-priv": "",
     **dict.fromkeys(("sync-binlog", "innodb-flush-log-at-trx-commit"), "0"),
 }
 
@@ -56,18 +55,14 @@ def json_documents() -> ModuleType:
     return import_module("tests.truth.json_documents")
 
 
-def _start(series: str, **options: str) -> Server:
-    return start_server(ServerSpec(series, {**COMMON, **options}), "auto", "real")[0]
+def _lent(series: str, **options: str) -> AbstractContextManager[Server]:
+    return shared_server(ServerSpec(series, {**COMMON, **options}))
 
 
 @pytest.fixture(scope="session")
-def server_of() -> Callable[..., Server]:
-    """Starts a server of a series, with options; the newest is Debian's, as a process."""
-    return _start
+def server_of() -> Callable[..., AbstractContextManager[Server]]:
+    """Lends a server of a series, with options; the newest is Debian's, as a process."""
+    return _lent
 
 
-@pytest.fixture(scope="module", params=SERIES)
-def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    """A real server of each series, one at a time."""
-    with _start(request.param) as running:
-        yield running
+server = each_server(options=COMMON)

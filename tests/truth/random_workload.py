@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -812,7 +811,3 @@ class Workload:
         for session in [*self.sessions, self.observer]:
             with contextlib.suppress(pymysql.Error, ServerError):
                 session.close()
-
-    def pause(self) -> None:
-        """Let the clock's second pass."""
-        time.sleep(1.1)

@@ -142,6 +142,7 @@ def _cells(batch: pa.RecordBatch, words: Any) -> Iterator[tuple[int, int, int, s
     assert not raws
 
 
+@pytest.mark.gate(1)
 def test_every_value_is_the_servers(
     stored: tuple[Stored, Path, Path], kernel_reads: ModuleType
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from rich.text import Text
 import binlogkit as bk
 from binlogkit.errors import BinlogKitError, printable
 from binlogkit_fixtures.demo.logs import Case, Logs, find_judge, make_logs
+from binlogkit_fixtures.demo.pipeline import CELLS, arrivals
 from binlogkit_fixtures.demo.truth import check_tables
 from binlogkit_fixtures.oracle import Oracle
 
@@ -59,10 +61,10 @@ class Demo:
             self.say(f"  {what}: {place}")
         return self.end()
 
-    def only_pipeline(self) -> int:
-        """Logs from servers, landed and asked; 0 when everything agreed."""
+    def only_pipeline(self, cells: Sequence[str]) -> int:
+        """Logs from servers of these cells, landed and asked; 0 when everything agreed."""
         oracle, _ = find_judge()
-        self.pipeline(self.servers(oracle), step=2)
+        self.pipeline(self.servers(oracle, cells), step=2)
         self.say(f"\n  the tables that landed: {self.out / 'lake'}")
         return self.end()
 
@@ -91,11 +93,11 @@ class Demo:
             table.add_row(*(Text(printable(str(value))) for value in row.values()))
         self.console.print(table)
 
-    def servers(self, oracle: Oracle | None) -> Logs:
-        """Step 1: real servers play the scenarios."""
+    def servers(self, oracle: Oracle | None, cells: Sequence[str] = ()) -> Logs:
+        """Step 1: real servers play the scenarios, in all cells or in these."""
         self.heading("1. Real servers write binary logs")
         begin = time.monotonic()
-        logs = make_logs(self.out / "logs", oracle, self.runner)
+        logs = make_logs(self.out / "logs", oracle, self.runner, cells)
         if logs.runner is None:
             self.say(f"No MySQL server can be had here: {logs.reason}")
             self.say("What follows works on the golden logs and the truth recorded with them.")
@@ -255,7 +257,6 @@ class Demo:
     def pipeline(self, logs: Logs, step: int = 8) -> None:
         """Logs landed as tables, and what is asked of them without the logs."""
         from binlogkit.spark import session
-        from binlogkit_fixtures.demo.pipeline import arrivals
 
         self.heading(f"{step}. The pipeline on Spark")
         begin = time.monotonic()
@@ -312,11 +313,14 @@ def compare(case: Case, path: Path, oracle: Oracle | None) -> Any:
 @click.option("--out", default="out/demo", type=click.Path(path_type=Path), show_default=True)
 @click.option("--runner", default="auto", type=click.Choice(["auto", "docker", "local"]))
 @click.option("--only-pipeline", is_flag=True, help="Servers, and the pipeline on Spark.")
-def main(out: Path, runner: str, only_pipeline: bool) -> None:
+@click.option(
+    "--cell", "cells", multiple=True, type=click.Choice(CELLS), help="Of the pipeline (all three)."
+)
+def main(out: Path, runner: str, only_pipeline: bool, cells: tuple[str, ...]) -> None:
     """Run the main job on real MySQL servers and show what comes out."""
     try:
         demo = Demo(out, runner)
-        status = demo.only_pipeline() if only_pipeline else demo.run()
+        status = demo.only_pipeline(cells or CELLS) if only_pipeline else demo.run()
     except BinlogKitError as error:
         print(f"demo: {error}", file=sys.stderr)
         status = 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,13 +60,14 @@ def find_judge() -> tuple[Oracle | None, str]:
         return None, str(error)
 
 
-def make_logs(out: Path, oracle: Oracle | None, runner: str) -> Logs:
-    """Play the scenarios on both servers in all eighteen cells, into ``out``.
+def make_logs(out: Path, oracle: Oracle | None, runner: str, only: Sequence[str] = ()) -> Logs:
+    """Play the scenarios on both servers in all eighteen cells, or in those of ``only``, into
+    ``out``.
 
     The golden logs are taken instead only where no server can be had at all: a runner that the
     user names must work.
     """
-    cells = matrices.select()
+    cells = [cell for cell in matrices.select() if not only or cell.name in only]
     asked = runner != "auto" or bool(os.environ.get("BINLOGKIT_RUNNER"))
     try:
         chosen = choose_runner(cells[0].spec(), runner)
@@ -82,7 +83,7 @@ def make_logs(out: Path, oracle: Oracle | None, runner: str) -> Logs:
     except BinlogKitError as error:
         if asked:
             raise
-        return Logs(tuple(_golden()), None, str(error))
+        return Logs(tuple(_golden({cell.name for cell in cells})), None, str(error))
     return Logs(tuple(_case(one.folder) for one in made if one.folder), chosen)
 
 
@@ -91,9 +92,8 @@ def _case(folder: Path) -> Case:
     return Case(folder.parent.name, folder.name, folder, logs)
 
 
-def _golden() -> Sequence[Case]:
-    """The golden cases of the matrix that the demo plays."""
-    cells = {cell.name for cell in matrices.select()}
+def _golden(cells: Container[str]) -> Sequence[Case]:
+    """The golden cases of these cells that the demo plays."""
     return [
         Case(case.cell, case.scenario, case.path, case.binlogs)
         for case in golden.cases()

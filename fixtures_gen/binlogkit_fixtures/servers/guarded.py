@@ -59,7 +59,7 @@ class Guarded:
 
     def _await_start(self, program: str) -> None:
         try:
-            news = self._news.get(timeout=30)
+            news = self._news.get(timeout=120)
         except queue.Empty:
             raise ServerError(f"{program} could not be started: no word from its guard") from None
         kind, _, rest = news.partition(" ")

@@ -15,6 +15,8 @@ import binlogkit as bk
 from binlogkit_fixtures.servers import Server, ServerSpec, start
 from binlogkit_fixtures.servers.local import LocalServer
 from binlogkit_fixtures.servers.replication import follow
+from tests.servers import shared_server
+from tests.waiting import joined, set_in_time
 
 pytestmark = pytest.mark.server
 
@@ -41,6 +43,7 @@ def write_until_killed(server: Server, begun: threading.Event) -> None:
 
 
 @pytest.mark.parametrize("version", ["5.7", "8.0"])
+@pytest.mark.gate(1)
 def test_a_killed_server_and_its_recovery(version: str, tmp_path: Path, codes: Codes) -> None:
     """The crashed log is in use; the recovered series is whole, and its rows are the table's."""
     with start(ServerSpec(version, LOGGED)) as server:
@@ -50,10 +53,9 @@ def test_a_killed_server_and_its_recovery(version: str, tmp_path: Path, codes: C
         begun = threading.Event()
         writer = threading.Thread(target=write_until_killed, args=(server, begun))
         writer.start()
-        assert begun.wait(60)
+        set_in_time(begun, "somebody writes")
         server.kill()
-        writer.join(60)
-        assert not writer.is_alive()
+        joined(writer)
         crashed = bk.verify(copies(server, server.binlog_names(), tmp_path / "crashed"))
         assert {"in_use"} <= {f.code for f in crashed.findings}
         # A torn write may end the log; nothing else is wrong with it.
@@ -83,7 +85,7 @@ def restart(server: LocalServer) -> None:
 
 
 def test_a_purged_log_in_the_middle(tmp_path: Path, codes: Codes) -> None:
-    with start(ServerSpec("8.0", LOGGED)) as server:
+    with shared_server(ServerSpec("8.0", LOGGED)) as server:
         server.query("CREATE DATABASE t")
         for n in range(4):
             server.query(f"CREATE TABLE t.t{n} (id INT PRIMARY KEY)")

@@ -6,13 +6,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from binlogkit.errors import ServerError
 from binlogkit_fixtures.servers.guarded import Guarded
+from tests.waiting import LONG, until
 
 _CALLER = """
 import sys, time
@@ -30,20 +30,21 @@ def _start(folder: Path, *argv: str) -> Guarded:
     return Guarded(list(argv), {"PATH": os.defpath}, folder / "log", None, folder)
 
 
-def _gone(pid: int, seconds: float = 10) -> bool:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
-            return True
-        time.sleep(0.02)
+def _gone(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
     return False
+
+
+def _await_end(pid: int) -> None:
+    until(lambda: _gone(pid), f"process {pid} ends")
 
 
 def test_the_exit_status_and_the_log(tmp_path: Path) -> None:
     child = _start(tmp_path / "x", "/bin/sh", "-c", "echo said; exit 3")
-    assert child.status(10) == 3
+    assert child.status(LONG) == 3
     assert child.status() == 3
     assert (tmp_path / "x" / "log").read_text() == "said\n"
     child.end()
@@ -55,14 +56,14 @@ def test_signals_arrive(tmp_path: Path, how: str) -> None:
     child = _start(tmp_path / "x", "/bin/sleep", "600")
     assert child.status() is None
     getattr(child, how)()
-    assert child.status(10) == -(signal.SIGKILL if how == "kill" else signal.SIGTERM)
+    assert child.status(LONG) == -(signal.SIGKILL if how == "kill" else signal.SIGTERM)
     child.end()
 
 
 def test_end_kills_what_runs_and_can_keep_the_files(tmp_path: Path) -> None:
     child = _start(tmp_path / "x", "/bin/sleep", "600")
     child.end(keep=True)
-    assert _gone(child.pid)
+    _await_end(child.pid)
     assert (tmp_path / "x" / "log").exists()
 
 
@@ -88,11 +89,11 @@ def test_the_child_dies_with_its_caller(tmp_path: Path, number: signal.Signals) 
         child, guard = map(int, caller.stdout.readline().split())
         caller.send_signal(number)
         try:
-            caller.wait(10)
+            caller.wait(LONG)
         finally:
             caller.kill()
-    assert _gone(child)
-    assert _gone(guard)
+    _await_end(child)
+    _await_end(guard)
     assert not folder.exists()
 
 
@@ -101,6 +102,7 @@ def test_the_child_dies_with_its_caller(tmp_path: Path, number: signal.Signals) 
 def test_the_child_dies_with_its_guard(tmp_path: Path) -> None:
     child = _start(tmp_path / "x", "/bin/sleep", "600")
     os.kill(child._process.pid, signal.SIGKILL)
-    assert _gone(child.pid)
-    assert child.status(1) == -signal.SIGKILL
+    _await_end(child.pid)
+    until(lambda: child.status() is not None, "the guard's end is noticed")
+    assert child.status() == -signal.SIGKILL
     child.end()

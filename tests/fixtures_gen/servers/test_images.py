@@ -58,6 +58,7 @@ def test_a_built_image_serves(series: str) -> None:
     [{}, {"MYSQL_ROOT_PASSWORD": "a", "MYSQL_ROOT_PASSWORD_FILE": "/etc/hostname"}],
     ids=["none", "both"],
 )
+@pytest.mark.gate(1)
 def test_a_container_needs_one_password(series: str, environment: dict[str, str]) -> None:
     available = docker_available()
     if not available:

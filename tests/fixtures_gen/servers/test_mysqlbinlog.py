@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
 
 from binlogkit.errors import OracleError
-from binlogkit_fixtures.servers import ServerSpec, start
+from binlogkit_fixtures.servers import ServerSpec, cache, mysqlbinlog, start
 from binlogkit_fixtures.servers.mysqlbinlog import MysqlBinlog, ensure, find
 
 
@@ -48,10 +47,28 @@ def test_it_reads_a_real_log(series: str, tmp_path: Path) -> None:
     assert "CREATE DATABASE shop" in done.stdout
 
 
-@pytest.mark.oracle
-def test_the_second_time_is_fast() -> None:
-    ensure()
-    begin = time.perf_counter()
+def never(*_: object, **__: object) -> None:
+    raise AssertionError("something was run or fetched")
+
+
+def test_the_one_in_the_cache_is_taken_as_it_is(
+    bare: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing runs and nothing is fetched: its version stands beside it."""
+    folder = own_cache / mysqlbinlog._ENTRY
+    folder.mkdir(parents=True)
+    (folder / "version").write_text("9.7.4\n")
+    monkeypatch.setattr(subprocess, "run", never)
+    monkeypatch.setattr(cache, "entry", never)
     found = ensure()
-    assert time.perf_counter() - begin < 0.05
+    assert found == find() and found.version == "9.7.4"
+    assert found.argv[-1] == str(folder / "usr" / "bin" / "mysqlbinlog")
+
+
+@pytest.mark.oracle
+def test_the_second_time_nothing_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = ensure()
+    monkeypatch.setattr(cache, "entry", never)
+    found = ensure()
+    assert found == first
     assert found.version.split(".")[0].isdigit()

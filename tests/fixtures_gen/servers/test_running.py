@@ -8,7 +8,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from binlogkit_fixtures.servers.daemon import docker_available, image_at_hand
 from binlogkit_fixtures.servers.docker import DockerServer
 from binlogkit_fixtures.servers.local import LocalServer
 from tests.fixtures_gen.runners import runners
+from tests.waiting import LONG, until
 
 pytestmark = pytest.mark.server
 
@@ -54,6 +54,7 @@ def _processes() -> str:
     return subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
 
 
+@pytest.mark.gate
 def test_the_contract(server: Server, series: str, runner: str, tmp_path: Path) -> None:
     assert server.runner == runner
     assert server.version.startswith(f"{series}.")
@@ -106,7 +107,7 @@ def test_the_password_is_nowhere_to_be_read(server: Server) -> None:
 
 
 def test_it_listens_on_the_loopback_only(server: Server) -> None:
-    with socket.create_connection((server.host, server.port), timeout=5):
+    with socket.create_connection((server.host, server.port), timeout=LONG):
         pass
     listening = subprocess.run(["ss", "-Hltn"], capture_output=True, text=True).stdout
     places = [line.split()[3] for line in listening.splitlines()]
@@ -124,6 +125,7 @@ def test_a_stopped_server_has_closed_its_log(server: Server) -> None:
         server.query("SELECT 1")
 
 
+@pytest.mark.gate(1)
 def test_a_killed_server_leaves_its_log_open(server: Server) -> None:
     server.query("CREATE DATABASE shop")
     server.kill()
@@ -205,31 +207,30 @@ def test_the_server_dies_with_its_caller(runner: str, series: str, number: signa
         words = caller.stdout.readline().split()
         caller.send_signal(number)
         try:
-            caller.wait(60)
+            caller.wait(LONG)
         finally:
             caller.kill()
-    _await_closed(int(words[-1]))
+    port = int(words[-1])
+    until(lambda: _closed(port), f"nothing listens on port {port}")
     if runner == "docker":
-        found = subprocess.run(
-            ["docker", "ps", "-aq", "--no-trunc", "--filter", f"id={words[1]}"],
-            capture_output=True, text=True,
-        )  # fmt: skip
-        assert found.stdout == ""
+        until(lambda: not _container(words[1]), f"the container {words[1]} is gone")
     else:
-        assert not Path(f"/proc/{words[0]}").exists()
+        until(lambda: not Path(f"/proc/{words[0]}").exists(), f"process {words[0]} is gone")
 
 
-def _await_closed(port: int, seconds: float = 30) -> None:
-    """Wait until nothing listens on the port any more."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        try:
-            socket.create_connection((Server.host, port), timeout=1).close()
-        except OSError:
-            time.sleep(0.5)  # what follows the port's end: files, the container's entry
-            return
-        time.sleep(0.1)
-    raise AssertionError(f"port {port} is still open")
+def _closed(port: int) -> bool:
+    """Whether nothing listens on the port any more."""
+    try:
+        socket.create_connection((Server.host, port), timeout=LONG).close()
+    except OSError:
+        return True
+    return False
+
+
+def _container(name: str) -> str:
+    """The container, where there is one yet."""
+    asked = ["docker", "ps", "-aq", "--no-trunc", "--filter", f"id={name}"]
+    return subprocess.run(asked, capture_output=True, text=True).stdout
 
 
 def test_the_old_series_runs_too(tmp_path: Path) -> None:

@@ -178,6 +178,7 @@ READ_BY_MYSQLBINLOG = [
     READ_BY_MYSQLBINLOG,
     ids=[name for name, _, _ in READ_BY_MYSQLBINLOG],
 )
+@pytest.mark.gate(3)
 def test_mysqlbinlog_reads_it(
     name: str, refused: int | None, lines: list[str], tmp_path: Path
 ) -> None:

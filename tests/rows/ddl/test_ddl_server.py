@@ -18,9 +18,9 @@ from binlogkit.rows.ddl.match import matches
 from binlogkit.rows.ddl.server import from_server
 from binlogkit.rows.resolve import resolve_schema
 from binlogkit.sources.log_reader import LogReader
-from binlogkit_fixtures.clock import start_server
 from binlogkit_fixtures.servers import Server
 from tests.rows.ddl import information_schema
+from tests.servers import shared_server
 
 pytestmark = pytest.mark.server
 
@@ -43,7 +43,7 @@ def logged(
     """Format, server, snapshots by position, and the log, after one row went into each table."""
     spec = recorder.spec(series)
     spec = replace(spec, options={**spec.options, "binlog-format": request.param})
-    with start_server(spec, clock="real")[0] as server:
+    with shared_server(spec) as server:
         snapshots = list(recorder.run(server, series))
         if request.param == "ROW":
             insert_everywhere(server)
@@ -69,6 +69,7 @@ def insert_everywhere(server: Server) -> None:
 
 @pytest.mark.sampled(0, 4)
 @pytest.mark.parametrize("logged", ["ROW", "STATEMENT"], indirect=True)
+@pytest.mark.gate(3)
 def test_tracked_schema_follows_the_server(
     logged: tuple[str, Server, list[tuple[int, Any]], Path], recorder: ModuleType
 ) -> None:

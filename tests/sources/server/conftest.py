@@ -1,4 +1,4 @@
-"""One lasting server of each series, and the helpers beside these tests."""
+"""A server of each series for a module, and the helpers beside these tests."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import pytest
 from binlogkit_fixtures.servers import Server
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def servers() -> Iterator[Callable[[str], Server]]:
-    """One lasting server of each series with small logs, started when it is first asked for."""
-    from tests.sources.server.conftest_server import start_series
+    """One server of each series with small logs, lent when it is first asked for."""
+    from tests.sources.server.conftest_server import shared_series
 
     running: dict[str, Server] = {}
     with ExitStack() as stack:
@@ -24,7 +24,7 @@ def servers() -> Iterator[Callable[[str], Server]]:
                     "max-binlog-size": "65536",
                     "max-allowed-packet": "64M",
                 }
-                running[series] = stack.enter_context(start_series(series, options))
+                running[series] = stack.enter_context(shared_series(series, options))
                 running[series].query("CREATE DATABASE cap")
             return running[series]
 

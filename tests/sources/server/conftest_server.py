@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from binlogkit.sources.connection import ServerSettings
 from binlogkit_fixtures.clock import start_server
 from binlogkit_fixtures.servers import Server, ServerSpec, apt, start
+from tests.servers import shared_server
 
 SERIES = ("5.6", "5.7", "8.0", "9")
 GTIDS: dict[str, str | None] = {
@@ -25,15 +27,27 @@ def settings_of(server: Server, **more: Any) -> ServerSettings:
 
 
 def start_series(series: str, options: Mapping[str, str | None]) -> Server:
-    """A server with GTIDs; 5.6 and the newest run as local processes only."""
-    spec = ServerSpec(series, GTIDS | _NEEDED.get(series, {}) | dict(options))
-    if series in ("5.6", "9"):
-        if reason := apt.available():
-            pytest.skip(reason)
+    """A server with GTIDs, of its own; 5.6 and the newest run as local processes only."""
+    spec = _spec(series, options)
+    if series in _LOCAL:
         return start_server(spec, "local", "real")[0]
     return start(spec)
 
 
+@contextmanager
+def shared_series(series: str, options: Mapping[str, str | None]) -> Iterator[Server]:
+    """The same as one that other tests have had (tests/servers.py)."""
+    with shared_server(_spec(series, options)) as lent:
+        yield lent
+
+
+def _spec(series: str, options: Mapping[str, str | None]) -> ServerSpec:
+    if series in _LOCAL and (reason := apt.available()):
+        pytest.skip(reason)
+    return ServerSpec(series, GTIDS | _NEEDED.get(series, {}) | dict(options))
+
+
+_LOCAL = ("5.6", "9")
 _NEEDED: dict[str, dict[str, str | None]] = {
     "5.6": {"log-slave-updates": "ON"},
     "5.7": {"log-slave-updates": "ON"},

@@ -23,7 +23,7 @@ from binlogkit.sources.connection import (
 )
 from binlogkit.sources.server.remote import server_logs
 from binlogkit_fixtures.servers import Server
-from tests.sources.server.conftest_server import settings_of, start_series
+from tests.sources.server.conftest_server import settings_of, shared_series
 from tests.sources.server.fake_server import FakeServer
 
 
@@ -124,7 +124,7 @@ def _parameters(kind: Any) -> set[str]:
 @pytest.fixture(scope="module")
 def secure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, Path]]:
     """8.0 with the certificates that it made for itself, and accounts of both plugins."""
-    with start_series("8.0", {}) as server:
+    with shared_series("8.0", {}) as server:
         folder = tmp_path_factory.mktemp("tls")
         for name in ("ca.pem", "client-cert.pem", "client-key.pem", "public_key.pem"):
             (folder / name).write_bytes(server.read_file(name))
@@ -147,6 +147,7 @@ def opened(settings: ServerSettings) -> tuple[str, str]:
 @pytest.mark.server
 @pytest.mark.parametrize("mode", ["disabled", "preferred", "required", None])
 @pytest.mark.parametrize("user", ["sha2", "native", "old"])
+@pytest.mark.gate(4)
 def test_accounts(secure: tuple[Server, Path], user: str, mode: str | None) -> None:
     """Without TLS the password goes encrypted with the server's RSA key."""
     server, _ = secure
@@ -161,6 +162,7 @@ def test_accounts(secure: tuple[Server, Path], user: str, mode: str | None) -> N
 
 
 @pytest.mark.server
+@pytest.mark.gate
 def test_certificates_are_verified(secure: tuple[Server, Path]) -> None:
     server, folder = secure
     authority = str(folder / "ca.pem")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pymysql.err import OperationalError
 
 import binlogkit as bk
 from binlogkit.errors import LostConnectionError, UsageError
@@ -16,9 +18,43 @@ from binlogkit.events.gtid import Gtid
 from binlogkit.events.query import Query
 from binlogkit.sources.server.resume import Stop
 from binlogkit_fixtures.servers import Server
-from tests.sources.server.conftest_server import settings_of, start_series
+from tests.sources.server.conftest_server import settings_of, shared_series
+from tests.waiting import joined, until
 
 pytestmark = pytest.mark.server
+
+
+def kill_who_follows(cursor: Any) -> None:
+    """End the connections that are sent the log, as soon as there is one."""
+
+    def following() -> list[int]:
+        cursor.execute(
+            "SELECT id FROM information_schema.processlist WHERE command LIKE 'Binlog D%'"
+        )
+        return [thread for (thread,) in cursor.fetchall()]
+
+    for thread in until(following, "somebody follows"):
+        with suppress(OperationalError):  # it has ended by itself
+            cursor.execute(f"KILL {thread}")
+
+
+@contextmanager
+def meanwhile(write: Callable[[], None], stop: Stop) -> Iterator[None]:
+    """Somebody writes while the block runs, which waits for what is written."""
+
+    def writes() -> None:
+        try:
+            write()
+        except BaseException:
+            stop.now()
+            raise
+
+    writer = threading.Thread(target=writes)
+    writer.start()
+    try:
+        yield
+    finally:
+        joined(writer)
 
 
 def gtids(events: list[Event]) -> list[str]:
@@ -26,6 +62,7 @@ def gtids(events: list[Event]) -> list[str]:
 
 
 @pytest.mark.parametrize("series", ["5.7", "9"])
+@pytest.mark.gate
 def test_the_events_of_a_log(servers: Callable[[str], Server], series: str, tmp_path: Path) -> None:
     """What a reader of the captured files sees, what the server makes up left out."""
     server = servers(series)
@@ -51,7 +88,7 @@ def test_the_events_of_a_log(servers: Callable[[str], Server], series: str, tmp_
 @pytest.mark.parametrize("by_gtid", [True, False])
 def test_a_follower_survives_its_connection(by_gtid: bool) -> None:
     """Killed again and again while somebody writes: each transaction comes once, whole."""
-    with start_series("8.0", {}) as server:
+    with shared_series("8.0", {}) as server:
         server.query("CREATE DATABASE one")
         before = server.query("SELECT @@GLOBAL.gtid_executed")[0][0]
         stop = Stop()
@@ -59,29 +96,23 @@ def test_a_follower_survives_its_connection(by_gtid: bool) -> None:
         found: list[Event] = []
 
         def write() -> None:
-            killer = "SELECT id FROM information_schema.processlist WHERE command LIKE 'Binlog D%'"
             with server.connect() as session, session.cursor() as cursor:
                 for number in range(60):
                     cursor.execute(f"CREATE TABLE one.t{number} (a INT)")
                     if number % 15 == 7:
-                        cursor.execute(killer)
-                        for (thread,) in cursor.fetchall():
-                            cursor.execute(f"KILL {thread}")
+                        kill_who_follows(cursor)
                     if number % 20 == 10:
                         cursor.execute("FLUSH BINARY LOGS")
-                    stop.sleep(0.02)
                 cursor.execute("CREATE DATABASE the_end")
 
-        writer = threading.Thread(target=write)
-        writer.start()
         start = {"gtid_set": before} if by_gtid else {"start_log": "binlog.000001"}
-        for event in bk.follow(
-            settings_of(server), stop=stop, lost=told.append, heartbeat=0.2, **start
-        ):
-            found.append(event)
-            if isinstance(event.body, Query) and "the_end" in event.body.query:
-                stop.now()
-        writer.join()
+        with meanwhile(write, stop):
+            for event in bk.follow(
+                settings_of(server), stop=stop, lost=told.append, heartbeat=0.2, **start
+            ):
+                found.append(event)
+                if isinstance(event.body, Query) and "the_end" in event.body.query:
+                    stop.now()
     assert told and all(isinstance(error, LostConnectionError) for error in told)
     numbers = [int(gtid.rpartition(":")[2]) for gtid in gtids(found)]
     assert numbers == list(range(2 if by_gtid else 1, 63))
@@ -96,10 +127,11 @@ def test_a_place_or_gtids() -> None:
 
 @pytest.mark.parametrize("start", ["log", "place", "gtids"])
 @pytest.mark.parametrize("series", ["5.7", "8.0"])
+@pytest.mark.gate(2)
 def test_rows_survive_their_connection(series: str, start: str, tmp_path: Path) -> None:
     """Killed again and again, over rotation: whole transactions, each once, as the captured logs
     have them."""
-    with start_series(series, {}) as server:
+    with shared_series(series, {}) as server:
         server.query("CREATE DATABASE one")
         server.query("CREATE TABLE one.t (a INT PRIMARY KEY, b TEXT)")
         server.query("INSERT INTO one.t VALUES (-1, 'before')")
@@ -110,7 +142,6 @@ def test_rows_survive_their_connection(series: str, start: str, tmp_path: Path) 
         told: list[Exception] = []
 
         def write() -> None:
-            killer = "SELECT id FROM information_schema.processlist WHERE command LIKE 'Binlog D%'"
             with server.connect() as session, session.cursor() as cursor:
                 for number in range(1, 61):
                     cursor.execute("BEGIN")
@@ -118,15 +149,10 @@ def test_rows_survive_their_connection(series: str, start: str, tmp_path: Path) 
                     cursor.execute(f"UPDATE one.t SET b = '{number}' WHERE a = {number}")
                     cursor.execute("COMMIT")
                     if number % 15 == 7:
-                        cursor.execute(killer)
-                        for (thread,) in cursor.fetchall():
-                            cursor.execute(f"KILL {thread}")
+                        kill_who_follows(cursor)
                     if number % 20 == 10:
                         cursor.execute("FLUSH BINARY LOGS")
-                    stop.sleep(0.01)
 
-        writer = threading.Thread(target=write)
-        writer.start()
         how: dict[str, Any] = {
             "log": {"start_log": "binlog.000001"},
             "place": {"start_log": place[0], "start_position": place[1]},
@@ -136,14 +162,14 @@ def test_rows_survive_their_connection(series: str, start: str, tmp_path: Path) 
         following = bk.follow(
             settings_of(server), stop=stop, lost=told.append, heartbeat=0.2, **how[start]
         )
-        for step in following.steps():
-            rows = {n for one in step.batches for n in one.batch["tx"].to_pylist()}
-            assert rows <= set(step.numbers)
-            found += [row for one in step.batches for row in one.batch.to_pylist()]
-            last = found[-1]["after"].values() if found else ()
-            if 60 in last and found[-1]["op"] == "update":
-                stop.now()
-        writer.join()
+        with meanwhile(write, stop):
+            for step in following.steps():
+                rows = {n for one in step.batches for n in one.batch["tx"].to_pylist()}
+                assert rows <= set(step.numbers)
+                found += [row for one in step.batches for row in one.batch.to_pylist()]
+                last = found[-1]["after"].values() if found else ()
+                if 60 in last and found[-1]["op"] == "update":
+                    stop.now()
         executed = server.query("SELECT @@GLOBAL.gtid_executed")[0][0]
         following.close()
         bk.capture(settings_of(server), tmp_path)

@@ -88,6 +88,7 @@ def test_other_commands_are_refused() -> None:
 
 @pytest.mark.server
 @pytest.mark.parametrize("series", ["5.6", "5.7", "8.0", "9"])
+@pytest.mark.gate(2)
 def test_a_server_reads_them(servers: Callable[[str], Server], series: str) -> None:
     """It lists who registered; 0x14, the document's code, and COM_TABLE_DUMP it does not know."""
     server = servers(series)

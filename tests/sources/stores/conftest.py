@@ -5,7 +5,6 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
-import time
 import zlib
 from collections.abc import Iterator
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.sources.stores.gate import Gate, gate_to
+from tests.waiting import LONG, until
 
 SECRET = "hunter2-hunter2"
 
@@ -30,7 +30,7 @@ def server() -> Iterator[Gate]:
     command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        _wait(process, port)
+        until(lambda: _answers(process, port), "moto's server answers")
         with gate_to(port) as gate:
             yield gate
     finally:
@@ -38,16 +38,13 @@ def server() -> Iterator[Gate]:
         process.wait()
 
 
-def _wait(process: subprocess.Popen[bytes], port: int) -> None:
-    for _ in range(600):
-        assert process.poll() is None, "moto's server ended"
-        try:
-            socket.create_connection(("127.0.0.1", port), 1).close()
-        except OSError:
-            time.sleep(0.2)
-        else:
-            return
-    raise AssertionError("moto's server does not answer")
+def _answers(process: subprocess.Popen[bytes], port: int) -> bool:
+    assert process.poll() is None, "moto's server ended"
+    try:
+        socket.create_connection(("127.0.0.1", port), LONG).close()
+    except OSError:
+        return False
+    return True
 
 
 @pytest.fixture

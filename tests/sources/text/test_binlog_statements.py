@@ -201,6 +201,7 @@ REAL = [
 @pytest.mark.oracle
 @pytest.mark.parametrize("verbose", [[], ["-vv"]], ids=["plain", "verbose"])
 @pytest.mark.parametrize("case", REAL)
+@pytest.mark.gate(3)
 def test_mysqlbinlogs_output(case: str, verbose: list[str]) -> None:
     """Of each log: the events that mysqlbinlog prints so, with the same positions and fields."""
     from binlogkit_fixtures.servers.mysqlbinlog import ensure

@@ -258,6 +258,7 @@ def test_a_long_line_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.oracle
 @pytest.mark.parametrize("case", ["8.0-row-compressed/keys", "5.7-statement-full/keys"])
+@pytest.mark.gate(1)
 def test_mysqlbinlogs_hexdump(case: str) -> None:
     """Every event of the log, with its bytes; those of a payload once."""
     from binlogkit_fixtures.servers.mysqlbinlog import ensure

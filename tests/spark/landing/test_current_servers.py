@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from binlogkit.spark.landing.current_tables import current, keep_current
-from binlogkit_fixtures.clock import start_server
 from binlogkit_fixtures.servers import Server, ServerSpec
+from tests.servers import shared_server
 from tests.spark.landing.landings import land
 
 pytestmark = pytest.mark.server
@@ -40,8 +40,7 @@ STAGES: list[tuple[tuple[str, ...], str]] = [
 @pytest.fixture(params=["5.7", "8.0", "9"])
 def server(request: pytest.FixtureRequest) -> Any:
     options = {"binlog-row-image": "MINIMAL"} if request.param != "9" else {}
-    spec = ServerSpec(request.param, options)
-    with start_server(spec, "auto", "real")[0] as running:
+    with shared_server(ServerSpec(request.param, options)) as running:
         for statement in CREATED:
             running.query(statement)
         yield running

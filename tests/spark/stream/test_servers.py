@@ -7,6 +7,7 @@ import random
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,12 +24,15 @@ from binlogkit_fixtures.servers.replication import (
     follow,
     stop_following,
 )
+from tests.servers import shared_server
 from tests.spark.killing import killed
 from tests.spark.stream.sink import Sink, key_of
 from tests.spark.stream.streams import batch_of
+from tests.waiting import LONG, joined, until
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
 
 pytestmark = [pytest.mark.spark, pytest.mark.server]
 
@@ -36,7 +40,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.server]
 @pytest.fixture(params=["5.7", "8.0"])
 def server(request: pytest.FixtureRequest) -> Iterator[Server]:
     options = {"binlog-row-metadata": "FULL"} if request.param != "5.7" else {}
-    with start(ServerSpec(request.param, options)) as running:
+    with shared_server(ServerSpec(request.param, options)) as running:
         running.query("CREATE DATABASE shop")
         running.query("CREATE TABLE shop.t (a INT PRIMARY KEY AUTO_INCREMENT, b VARCHAR(200))")
         yield running
@@ -53,10 +57,22 @@ def url_of(server: Server, folder: Path) -> str:
     return f"mysql://127.0.0.1:{server.port}/?defaults-file={options}"
 
 
+class Work:
+    """What sessions have done."""
+
+    def __init__(self) -> None:
+        self.transactions = 0
+
+    def goes_on(self, count: int) -> None:
+        """Wait until there are so many transactions more."""
+        before = self.transactions
+        until(lambda: self.transactions >= before + count, f"{count} transactions end")
+
+
 @contextmanager
-def busy(server: Server) -> Iterator[None]:
+def busy(server: Server) -> Iterator[Work]:
     """Two sessions that write, of which one ends transactions this way and that, and new logs."""
-    done = threading.Event()
+    done, work = threading.Event(), Work()
 
     def transaction(chosen: random.Random, cursor: Any) -> None:
         for _ in range(chosen.randrange(1, 5)):
@@ -80,16 +96,17 @@ def busy(server: Server) -> Iterator[None]:
             while not done.wait(0.02):
                 with suppress(OperationalError):  # deadlocks
                     transaction(chosen, cursor)
+                    work.transactions += 1
 
     sessions = [threading.Thread(target=writes, args=[seed]) for seed in range(2)]
     for session in sessions:
         session.start()
     try:
-        yield
+        yield work
     finally:
         done.set()
         for session in sessions:
-            session.join()
+            joined(session)
 
 
 def applied(rows: list[dict[str, Any]]) -> list[tuple[int, str]]:
@@ -104,6 +121,11 @@ def applied(rows: list[dict[str, Any]]) -> list[tuple[int, str]]:
     return sorted(table.items())
 
 
+def reads_on(query: StreamingQuery) -> bool:
+    """Whether several batches of a query had something in them."""
+    return sum(bool(batch.numInputRows) for batch in query.recentProgress) > 1
+
+
 @pytest.mark.sampled(1, 1)
 def test_a_busy_server(spark: SparkSession, server: Server, tmp_path: Path) -> None:
     """Its logs are purged behind the query, which is stopped and begun again in between."""
@@ -112,8 +134,9 @@ def test_a_busy_server(spark: SparkSession, server: Server, tmp_path: Path) -> N
     server.query("INSERT INTO shop.t (b) VALUES ('first')")
     for _ in range(3):
         query = sink.begin(processingTime="0 seconds")
-        with busy(server):
-            threading.Event().wait(5)
+        with busy(server) as work:
+            until(partial(reads_on, query), "the query reads what is written")
+            work.goes_on(100)
         query.processAllAvailable()
         query.stop()
         server.query("FLUSH BINARY LOGS")
@@ -141,18 +164,18 @@ def test_a_snapshot_first(spark: SparkSession, version: str, tmp_path: Path) -> 
         source.query("FLUSH BINARY LOGS")
         await_gtids(replica, executed_gtids(source))
         source.query(f"PURGE BINARY LOGS TO '{source.binlog_names()[-1]}'")
-        with busy(source):
-            threading.Event().wait(2)
+        with busy(source) as work:
+            work.goes_on(50)
             taken = bk.snapshot(url_of(source, tmp_path), tmp_path / "base", tables="shop.t")
-            threading.Event().wait(2)
+            work.goes_on(50)
         given = {"records": "changelog", "table": "shop.t", "base": str(tmp_path / "base")}
         sink = Sink(spark, url_of(source, tmp_path), tmp_path / "out", **given)
         sink.run()
         assert applied(sink.rows) == sorted(source.query("SELECT a, b FROM shop.t"))
         begun = [row for row in sink.rows if row["_commit_timestamp"] is None]
         assert len(begun) == taken.tables["shop.t"] > 2
-        with busy(source):
-            threading.Event().wait(1)
+        with busy(source) as work:
+            work.goes_on(25)
         sink.run()
         rows = sink.rows
         assert applied(rows) == sorted(source.query("SELECT a, b FROM shop.t"))
@@ -177,23 +200,27 @@ def test_a_busy_server_while_processes_are_killed(
     server.query("INSERT INTO shop.t (b) VALUES ('first')")
     sink.run()
     failed = 0
-    with busy(server), killed(0.3, 3) as those:
-        while len(those) < kills:
+
+    def killed_enough() -> bool:
+        nonlocal failed
+        try:
+            query = sink.begin(processingTime="0 seconds")
             try:
-                query = sink.begin(processingTime="0 seconds")
-                try:
-                    query.awaitTermination(10)
-                finally:
-                    query.stop()
-            except (PySparkException, Py4JError):
-                failed += 1
+                query.awaitTermination(10)
+            finally:
+                query.stop()
+        except (PySparkException, Py4JError):
+            failed += 1
+        return failed > 0 and len(those) >= kills
+
+    with busy(server), killed(kills, 0.3, 3) as those:
+        until(killed_enough, f"{kills} processes are killed at work", kills * LONG)
     for _ in range(5):
         with suppress(PySparkException, Py4JError):
             sink.run()
             break
     sink.run()
     rows = sink.rows
-    assert failed
     assert applied(rows) == sorted(server.query("SELECT a, b FROM shop.t"))
     expected, _ = batch_of(url, records="changelog", table="shop.t")
     assert rows == sorted(expected, key=key_of)
