@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 #: Seconds after which what has not happened is not waited for any more.
-LONG = 120
+LONG = 300
 _PAUSE = 0.01
 
 T = TypeVar("T")

@@ -36,7 +36,7 @@ def spec_of(case: Any, cell: Any) -> CellSpec:
     )
 
 
-@pytest.mark.gate
+@pytest.mark.gate(1)
 def test_every_type(
     server: Server, boundary_cases: ModuleType, server_cells: ModuleType, cell_checks: ModuleType
 ) -> None:

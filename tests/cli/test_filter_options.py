@@ -204,6 +204,7 @@ def test_a_table_without_rows_is_noted(run: Run, log: Path, command: str) -> Non
     assert odd.status == 0
 
 
+@pytest.mark.slow
 def test_events_and_transactions(run: Run, log: Path, names: dict[str, Any]) -> None:
     reader = bk.open(str(log))
     for options, keywords in (

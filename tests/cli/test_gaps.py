@@ -113,6 +113,7 @@ def test_names_cannot_end_the_comment(run: Run, tmp_path: Path) -> None:
     assert any(b"GAP" in line and b"DROP TABLE" in line for line in head)
 
 
+@pytest.mark.slow
 def test_frames_carry_the_gaps(series: list[Path], holed: list[Path]) -> None:
     for name in ("rows", "events", "transactions", "statements", "boundaries", "tables"):
         read = getattr(bk.open(holed), name)

@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 NEEDS = {"", "server", "oracle", "spark", "pytest"}
 LANGUAGES = {"python", "sh", "console", "sql", "json", "text"}
 #: Blocks that take a minute: no part of the gate.
-LONG = {"fixtures.md-server", "landing.md"}
+LONG = {"fixtures.md-server", "landing.md", "conformance.md"}
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 F = TypeVar("F", bound=Callable[..., None])
 SETUP = re.compile(r"^(make|pip install|jupyter|sudo|docker|export) .*\n", re.M)

@@ -71,6 +71,7 @@ def compare(
 
 @settings(deadline=None, max_examples=80)
 @given(st.lists(changes(), min_size=1, max_size=2))
+@pytest.mark.slow
 def test_any_changes(batches: list[pa.RecordBatch]) -> None:
     compare(*batches)
 

@@ -24,11 +24,11 @@ from binlogkit.frames.fields.rows import ROW
 from binlogkit.frames.generic import generic_rows
 from binlogkit.frames.records import records_of
 from binlogkit.frames.tables import generic_schema
-from tests.analyses.conformance.test_golden_conformance import NAMES, QUICK
+from tests.analyses.conformance.test_golden_conformance import NAMES
 
 Window = list[pa.RecordBatch]
 
-MORE = {
+CHOSEN = {
     ("5.7-row-full", "types"),
     ("8.0-row-full", "types"),
     ("8.0-row-minimal-partial-json", "json"),
@@ -51,7 +51,7 @@ def judge(case: Any, rows: Any, text: Any = None, **options: Any) -> Any:
 
 
 def _parameter(name: tuple[str, str, str]) -> Any:
-    marks = [pytest.mark.quick] if name[:2] in QUICK | MORE else []
+    marks = [pytest.mark.quick] if name[:2] in CHOSEN else []
     return pytest.param(*name, marks=marks, id="/".join(name))
 
 
