@@ -14,6 +14,7 @@ from typing import TypeVar
 #: Seconds after which what has not happened is not waited for any more.
 LONG = 300
 _PAUSE = 0.01
+_MOST = 10  # seconds of a round that count: a process that was stopped meanwhile did not wait
 
 T = TypeVar("T")
 
@@ -23,9 +24,11 @@ def until(condition: Callable[[], T], what: str | Callable[[], object], seconds:
 
     ``what``: what is waited for, told where no such answer comes.
     """
-    deadline = time.monotonic() + seconds
+    waited, last = 0.0, time.monotonic()
     while not (found := condition()):
-        if time.monotonic() >= deadline:
+        now = time.monotonic()
+        waited, last = waited + min(now - last, _MOST), now
+        if waited >= seconds:
             told = what if isinstance(what, str) else what()
             raise AssertionError(f"waited {seconds:.0f} seconds in vain: {told}")
         time.sleep(_PAUSE)

@@ -10,8 +10,9 @@ import pytest
 
 import binlogkit as bk
 from binlogkit.reports.sql import SqlOptions, script
-from binlogkit_fixtures.servers import Server
-from tests.servers import each_server
+from binlogkit_fixtures.clock import start_server
+from binlogkit_fixtures.servers import Server, ServerSpec
+from tests.servers import SERIES, each_server
 
 pytestmark = pytest.mark.server
 
@@ -199,6 +200,37 @@ def test_rows_that_went_with_their_parents(server: Server, tmp_path: Path, image
     assert verdict[-1] == "committed"
     after = [story.run(f"SELECT * FROM {table} ORDER BY 1, 2") for table in tables]
     assert after == before
+
+
+@pytest.mark.parametrize("series", SERIES)
+@pytest.mark.parametrize("typed", ["p c P", "P C p", "P c p", "p C P"])
+def test_names_that_are_stored_in_small_letters(series: str, typed: str, tmp_path: Path) -> None:
+    """lower_case_table_names=1: the parent and the child as they are made, the parent as the
+    child's foreign key names it. Once nothing but that name shows how names are stored."""
+    parent, child, named = typed.split()
+    key = f"p INT, FOREIGN KEY (p) REFERENCES {named} (id)"
+    options = {"lower-case-table-names": "1"}  # the data folder is made so
+    with start_server(ServerSpec(series, options), "auto", "real")[0] as server:
+        story = Story(server, tmp_path, "small")
+        story.run(
+            f"CREATE TABLE {parent} (id INT PRIMARY KEY)",
+            f"CREATE TABLE {child} (id INT PRIMARY KEY, {key} ON DELETE CASCADE)",
+            f"INSERT INTO {parent} VALUES (1), (2)",
+            f"CREATE TABLE later (id INT PRIMARY KEY, {key} ON DELETE SET NULL)",
+            f"INSERT INTO {child.lower()} VALUES (1, 1), (2, 2)",
+            "INSERT INTO later VALUES (1, 1), (2, 2)",
+        )
+        story.mark()
+        story.run(f"DELETE FROM {parent} WHERE id = 1")
+        for table in ("c", "later"):
+            state = story.log().state(f"small.{table}")
+            records: Any = state.records()
+            rows = [tuple(record["values"].values()) for record in records]
+            assert (state.determined, rows) == (True, story.run(f"SELECT * FROM {table}"))
+        assert story.undo()[-1] == "committed"
+        assert story.run("SELECT * FROM p") == [(1,), (2,)]
+        for table in ("c", "later"):
+            assert story.run(f"SELECT * FROM {table}") == [(1, 1), (2, 2)]
 
 
 def test_rows_that_went_and_are_not_known(server: Server, tmp_path: Path) -> None:

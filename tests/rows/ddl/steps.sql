@@ -458,6 +458,19 @@ ALTER TABLE vectors MODIFY b VECTOR(4) AFTER c, ADD e INT PRIMARY KEY, ADD f INT
 --@ only 9
 CREATE TABLE six_digits (a INT /*!080400 , b INT */ /*!099900 , c INT */ /*!80400 , d INT */ /*!80400, e INT */)
 
+-- names before a column, up to 5.7; texts side by side
+
+--@ only 5.7
+CREATE TABLE named (named.a INT, ddl.named.b INT, .c INT, e VARCHAR(9))
+
+--@ only 5.7
+ALTER TABLE named MODIFY named.b BIGINT, MODIFY COLUMN .c SMALLINT FIRST, CHANGE named.a ddl.named.aa INT, ADD ddl.named.f INT AFTER e, ADD (named.h INT, .i INT), ALTER named.e SET DEFAULT 'x'
+
+--@ only 5.7
+ALTER TABLE named DROP named.h, DROP COLUMN ddl.named.i, ALTER COLUMN .e DROP DEFAULT
+
+CREATE TABLE side_by_side (a VARCHAR(9) DEFAULT _utf8'a' 'b' NOT NULL, b VARCHAR(9) DEFAULT N'a' 'b' COMMENT 'c', c VARCHAR(9) DEFAULT _latin1 X'41', d INT)
+
 DROP DATABASE latin
 
 CREATE DATABASE latin

@@ -95,6 +95,53 @@ def test_a_generated_invisible_primary_key_stays_first(
     assert names(tables, "t") == expected.split()
 
 
+@pytest.mark.parametrize(
+    ("made", "checked", "folded"),
+    [
+        (["Parent"], True, True),
+        (["Parent"], False, False),  # the parent need not be there
+        (["Parent"], None, False),
+        (["parent"], True, False),
+        (["Parent", "parent"], True, False),
+        (["Parent", "Other", "other"], True, False),  # names that differ by capitals alone
+        (["unrelated"], True, False),
+    ],
+)
+def test_a_foreign_key_shows_how_names_are_compared(
+    made: list[str], checked: bool | None, folded: bool
+) -> None:
+    """With foreign_key_checks on a server refuses a child whose parent is not there (error 1215
+    and 1824), so that a parent which is known in other letters is that one."""
+    tables = catalog(*(f"CREATE TABLE {name} (id INT PRIMARY KEY)" for name in made))
+    key = "FOREIGN KEY (p) REFERENCES parent (id) ON DELETE CASCADE"
+    tables.apply("CREATE TABLE child (p INT)", default_db="d", foreign_key_checks=checked)
+    assert not tables.folded
+    tables.apply(f"ALTER TABLE child ADD {key}", default_db="d", foreign_key_checks=checked)
+    assert tables.folded == folded
+    child = tables.table("d", "child")
+    assert child is not None and child.cascades == ("d.parent",)
+
+
+@pytest.mark.parametrize(
+    ("alter", "expected"),
+    [
+        ("MODIFY t.b BIGINT", "a b c"),
+        ("MODIFY COLUMN .b BIGINT FIRST", "b a c"),
+        ("CHANGE t.b d.t.bb INT", "a bb c"),
+        ("ADD d.t.f INT AFTER a", "a f b c"),
+        ("ADD (t.f INT, .g INT)", "a b c f g"),
+        ("DROP t.c, DROP COLUMN d.t.b", "a"),
+        ("ALTER t.a SET DEFAULT 5, ALTER COLUMN .b DROP DEFAULT", "a b c"),
+        ("ADD x VARCHAR(9) DEFAULT _utf8'a' 'b' COMMENT 'y', ADD y INT", "a b c x y"),
+        ("ADD x VARCHAR(9) DEFAULT N'a' 'b', ADD y INT", "a b c x y"),
+    ],
+)
+def test_columns_may_be_qualified(alter: str, expected: str) -> None:
+    """As 5.7.22 takes it; from 8.0 on a name before a column is an error."""
+    tables = catalog("CREATE TABLE t (t.a INT, d.t.b INT, .c INT)", f"ALTER TABLE t {alter}")
+    assert names(tables, "t") == expected.split()
+
+
 def test_actions() -> None:
     tables = catalog("CREATE TABLE t (a INT)")
 

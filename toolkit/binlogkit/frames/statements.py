@@ -126,7 +126,8 @@ class Statements:
 class Boundaries:
     """What the windows' statements do to tables, as far as ``filters`` want them.
 
-    ``found``: the boundaries; ``changes``: what each is, with its definitions, by its ``seq``.
+    ``found``: the boundaries; ``changes``: what each is, with its definitions, by its ``seq``;
+    ``folded``: both are in small letters, as the server stores names.
     """
 
     def __init__(self, filters: Filters) -> None:
@@ -134,9 +135,18 @@ class Boundaries:
         self._known = TransactionFacts()
         self.found: list[Record] = []
         self.changes: dict[int, TableChange] = {}
+        self.folded = False
+
+    def fold(self) -> None:
+        """The server turned out to store all names in small letters: also those met before."""
+        self.folded = True
+        self.found = [in_small_letters(boundary) for boundary in self.found]
+        self.changes = {seq: change.in_small_letters() for seq, change in self.changes.items()}
 
     def take(self, window: Window) -> list[tuple[int, Record]]:
         """Take the next window; the boundaries in it, with their entries."""
+        if window.folded and not self.folded:
+            self.fold()
         self._known.add(window.transactions, window.facts)
         stretch = window.stretch
         here = [item for item in window.looked if item.changes] if stretch is not None else []
@@ -151,17 +161,16 @@ class Boundaries:
             gtid, commit = self._known.gtid_and_commit(item.number)
             facts: Record = {"source": window.source, "gtid": gtid, "commit_timestamp": commit}
             seq = stretch.ordinal + item.i << SEQ_SHIFT
-            self.changes |= {seq + i: change for i, change in enumerate(item.changes)}
-            made += [(item.i, record | facts) for record in _boundaries(item, seq)]
+            changes = [c.in_small_letters() if self.folded else c for c in item.changes]
+            self.changes |= {seq + i: change for i, change in enumerate(changes)}
+            made += [(item.i, record | facts) for record in _boundaries(item, changes, seq)]
         self.found += [boundary for _, boundary in made]
         self._known.forget(self._known.last)
         return made
 
-    def finish(self, *, folded: bool = False, first: int = 0) -> pa.Table:
-        """The boundaries in log order, from the one of number ``first`` on; ``folded``: in small
-        letters, as the server stores names."""
-        found = self.found[first:]
-        return to_table([in_small_letters(b) for b in found] if folded else found, BOUNDARY)
+    def finish(self, *, first: int = 0) -> pa.Table:
+        """The boundaries in log order, from the one of number ``first`` on."""
+        return to_table(self.found[first:], BOUNDARY)
 
 
 def in_small_letters(boundary: Record) -> Record:
@@ -183,7 +192,7 @@ def _statement(item: Looked, source: str | None, gtid: str | None) -> Record:
     }  # fmt: skip
 
 
-def _boundaries(item: Looked, seq: int) -> Iterator[Record]:
+def _boundaries(item: Looked, changes: Sequence[TableChange], seq: int) -> Iterator[Record]:
     """What an event does to tables, but for its transaction's facts; ``seq``: its place."""
     raw, body = item.event.raw, item.event.body
     text = body.query if isinstance(body, (Query, ExecuteLoadQuery)) else ""
@@ -191,7 +200,7 @@ def _boundaries(item: Looked, seq: int) -> Iterator[Record]:
         "file": raw.file, "pos": raw.pos, "end_pos": raw.end_pos, "inner": raw.inner,
         "tx": None if item.number < 0 else item.number, "timestamp": raw.header.timestamp,
     }  # fmt: skip
-    return boundary_records(told, seq, item.changes, text, sql_mode_of(item.event))
+    return boundary_records(told, seq, changes, text, sql_mode_of(item.event))
 
 
 def sql_mode_of(event: Event) -> int | None:

@@ -194,7 +194,7 @@ def _ledgers(
         changes,
         those(found, changes.column("tx").unique().to_pylist()) if wanted.where else found,
         lists.statements.finish(),
-        lists.boundaries.finish(folded=reading.folded),
+        lists.boundaries.finish(),
         sorted(".".join(name) for name, known in reading.schemas.items() if known[-1].cascades),
     )
 

@@ -307,8 +307,7 @@ class _Steps:
         if self._ledger is not None:
             self._ledger.take(window, self._counts.of(window)[0])
         told = self._boundaries.take(window)
-        changes = {item.i: iter(item.changes) for item in window.looked}
-        boundaries = [(record, next(changes[i])) for i, record in told]
+        boundaries = [(record, self._boundaries.changes[record["seq"]]) for _, record in told]
         for boundary in boundaries:
             self._heard(*boundary)
         step.boundaries += boundaries

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from binlogkit.frames.statements import Boundaries, Record, in_small_letters
+from binlogkit.frames.statements import Boundaries, Record
 from binlogkit.rows.ddl import TableChange
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.window import ROWS_EVENTS, SEQ_SHIFT, Window
@@ -104,16 +104,15 @@ class History:
         version = version_tuple(window.server_version)
         self.version = max(self.version, version)
         self._oldest = version if self._oldest is None else min(self._oldest, version)
-        changes = {item.i: iter(item.changes) for item in window.looked}
         told = self._boundaries.take(window)
         at = 0
         for i, slot, number in first_rows(window, every=self._merging):
             while at < len(told) and told[at][0] < i:
-                self._take_boundary(told[at][1], next(changes[told[at][0]]))
+                self._take_boundary(told[at][1])
                 at += 1
             self._take_rows(window, i, slot, number)
-        for i, boundary in told[at:]:
-            self._take_boundary(boundary, next(changes[i]))
+        for _, boundary in told[at:]:
+            self._take_boundary(boundary)
 
     def take_files(self, files: Iterable[FileFacts]) -> None:
         """Add what is known of logs, of which only some parts were taken."""
@@ -133,16 +132,17 @@ class History:
 
     def table(self, first: int = 0) -> pa.Table:
         """The boundaries as a frame, from the one of this number on."""
-        return self._boundaries.finish(folded=self.folded, first=first)
+        return self._boundaries.finish(first=first)
 
-    def _take_boundary(self, told: Record, change: TableChange) -> None:
-        boundary = in_small_letters(told) if self.folded else told
+    def _take_boundary(self, boundary: Record) -> None:
         for name in {(boundary["db"], boundary["table"]), _name_after(boundary)}:
-            self.sources.setdefault((name[0] or "", name[1] or ""), set()).add(told["source"] or "")
+            self.sources.setdefault((name[0] or "", name[1] or ""), set()).add(
+                boundary["source"] or ""
+            )
         if boundary["action"] == "statement_write":
             self._note_merge(_write(boundary))
         db, table = _name_after(boundary)
-        definition = change.definition
+        definition = self._boundaries.changes[boundary["seq"]].definition
         if definition is not None and db is not None and table is not None:
             self._add(
                 (db, table),
@@ -174,14 +174,16 @@ class History:
     def fold(self) -> None:
         """Take names, those met before as well, as the server shows here to store them."""
         self.folded = True
+        self._boundaries.fold()
         layouts = self.layouts
         self.layouts = {}
         for name, known in layouts.items():
-            self.layouts.setdefault(self._stored(name), []).extend(known)
+            small = [replace(k, parents=tuple(map(str.lower, k.parents))) for k in known]
+            self.layouts.setdefault(self._stored(name), []).extend(small)
         for known in self.layouts.values():
             known.sort(key=_SEQ)
         noted = [replace(m, name=self._stored(m.name)) for m in self.merged.values()]
-        told = map(in_small_letters, self._boundaries.found)
+        told = self._boundaries.found
         noted += (_write(b) for b in told if b["action"] == "statement_write")
         self.merged = {}
         for change in sorted(noted, key=_SEQ):

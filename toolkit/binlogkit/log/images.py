@@ -120,7 +120,7 @@ class ImageChecks:
             self._folded = True
             self._rows.clear()
         if self._told.take(window):
-            fresh = self._told.finish(folded=self._folded, first=len(self._boundaries))
+            fresh = self._told.finish(first=len(self._boundaries))
             found = read_boundaries(fresh, self._told.changes)
             self._boundaries += ((window.source, boundary) for boundary in found)
 

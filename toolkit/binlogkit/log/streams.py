@@ -383,8 +383,8 @@ class Streams:
             if found is not None:
                 return found
         boundaries = Boundaries(wanted)
-        reading = self.viewed(boundaries.take, sources=wanted.sources)
-        return boundaries.finish(folded=reading.folded)
+        self.viewed(boundaries.take, sources=wanted.sources)
+        return boundaries.finish()
 
     def one_history(self, sources: Iterable[str], what: str) -> None:
         """UsageError: ``what`` stands in the logs of several servers that no GTID joins."""

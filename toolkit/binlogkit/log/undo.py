@@ -101,8 +101,8 @@ class Selection:
         self.changes: list[pa.RecordBatch] = [_those(batch, whole) for batch in read]
         sources = {s for c in self.changes for s in c.column("source").unique().to_pylist()}
         log.one_history(sources, "the changes are")
-        self._happened = _those(boundaries.finish(folded=reading.folded), whole)
-        self._later = later.finish(folded=reading.folded), later.changes
+        self._happened = _those(boundaries.finish(), whole)
+        self._later = later.finish(), later.changes
         self._ledgers = transactions.finish(of_sources), statements.finish()
         self._references = references(reading.series.definitions(sources))
         self.version = max(versions, key=version_tuple, default="")

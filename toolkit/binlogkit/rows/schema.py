@@ -8,7 +8,7 @@ map of the log, completed from metadata or from a definition, each fact with its
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from binlogkit._kernel.cells import CellSpec
@@ -89,6 +89,10 @@ class ForeignKey:
         """Whether changes of the parent change the child."""
         return not {self.on_delete, self.on_update}.isdisjoint(("CASCADE", "SET NULL"))
 
+    def in_small_letters(self) -> ForeignKey:
+        """It as a server with lower_case_table_names=1 names the parent."""
+        return replace(self, db=self.db and self.db.lower(), table=self.table.lower())
+
 
 @dataclass(frozen=True, slots=True)
 class TableDefinition:
@@ -119,6 +123,11 @@ class TableDefinition:
         found = (f"{fk.db or self.db}.{fk.table}" for fk in self.foreign if fk.cascades)
         return tuple(dict.fromkeys(found))
 
+    def in_small_letters(self) -> TableDefinition:
+        """It as a server with lower_case_table_names=1 names it and its parents."""
+        foreign = tuple(key.in_small_letters() for key in self.foreign)
+        return replace(self, db=self.db.lower(), table=self.table.lower(), foreign=foreign)
+
 
 @dataclass(frozen=True, slots=True)
 class TableChange:
@@ -140,6 +149,18 @@ class TableChange:
     definition: TableDefinition | None = None
     reason: str | None = None
     before: TableDefinition | None = None
+
+    def in_small_letters(self) -> TableChange:
+        """It as a server with lower_case_table_names=1 names tables."""
+        return replace(
+            self,
+            db=self.db.lower(),
+            table=self.table.lower(),
+            new_db=self.new_db and self.new_db.lower(),
+            new_table=self.new_table and self.new_table.lower(),
+            definition=self.definition and self.definition.in_small_letters(),
+            before=self.before and self.before.in_small_letters(),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,8 @@ from binlogkit.rows.resolve import resolve_schema
 from binlogkit.rows.schema import Origin, TableDefinition, TableSchema
 from binlogkit.rows.series import Source
 
+_NO_FOREIGN_KEY_CHECKS = 1 << 26  # of a Query event's flags2
+
 
 class TableHistory:
     """Tables as a walk goes on.
@@ -50,7 +52,8 @@ class TableHistory:
 
     def apply(self, body: Query | ExecuteLoadQuery) -> list[TableChange]:
         """Take a statement; what it does to tables."""
-        status = body.status_vars
+        status, flags = body.status_vars, body.status_vars.flags2
+        folded = self.catalog.folded
         changes = self.catalog.apply(
             body.query,
             default_db=body.schema or None,
@@ -60,6 +63,7 @@ class TableHistory:
             explicit_defaults_for_timestamp=status.explicit_defaults_for_timestamp,
             default_collation_for_utf8mb4=_collation(status.utf8mb4_collation),
             thread_id=body.thread_id,
+            foreign_key_checks=None if flags is None else not flags & _NO_FOREIGN_KEY_CHECKS,
         )
         for change in changes:
             if change.action != "statement_write":
@@ -67,7 +71,13 @@ class TableHistory:
                 self.generation += 1
                 self.tracked.add((change.db, change.table))
                 self.tracked.add((change.new_db or change.db, change.new_table))
+        self._fold_since(folded)
         return changes
+
+    def _fold_since(self, folded: bool) -> None:
+        """Take names in small letters from where the server showed to store them so."""
+        if self.catalog.folded and not folded:
+            self.tracked = {(db and db.lower(), tab and tab.lower()) for db, tab in self.tracked}
 
     def _definitions(self, name: tuple[str, str]) -> list[tuple[Origin, TableDefinition]]:
         """What SQL says of a table here: the given definition, until DDL in the log touches it."""
@@ -75,8 +85,7 @@ class TableHistory:
         tracked = self.catalog.mapped(*name)
         if tracked is None:
             return []
-        if self.catalog.folded and not folded:
-            self.tracked = {(db and db.lower(), tab and tab.lower()) for db, tab in self.tracked}
+        self._fold_since(folded)
         return [(Origin.DDL if name in self.tracked else self._options.catalog_origin, tracked)]
 
     def schema(self, table_map: TableMap, file: str, offset: int) -> TableSchema:

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.frames.fields.field import arrow_schema, to_table
 from binlogkit.frames.fields.ledger import BOUNDARY, STATEMENT, TRANSACTION
-from binlogkit.frames.statements import Record, boundary_records, in_small_letters
+from binlogkit.frames.statements import Record, boundary_records
 from binlogkit.frames.wanted import wanted_transactions
 from binlogkit.log.index.joined import Joined, Position
 from binlogkit.log.index.part import Part
@@ -82,9 +82,8 @@ def joined_boundaries(
         }  # fmt: skip
         text = one.statement or texts.get((one.file, one.pos, one.inner), "")
         seq = (one.event << SEQ_SHIFT) + first
-        found += boundary_records(told, seq, one.changes, text, one.sql_mode)
-    if joined.folded:
-        found = [in_small_letters(boundary) for boundary in found]
+        changes = [c.in_small_letters() if joined.folded else c for c in one.changes]
+        found += boundary_records(told, seq, changes, text, one.sql_mode)
     return to_table(found, BOUNDARY)
 
 

@@ -98,24 +98,24 @@ def _add(reader: Reader, result: AlterTable) -> None:
         _changed(reader, result, None)
 
 
-def _changed(reader: Reader, result: AlterTable, old: str | None) -> None:
-    """A column definition and its place."""
+def _changed(reader: Reader, result: AlterTable, old: str | None, *, same: bool = False) -> None:
+    """A column definition and its place; ``same``: the column is called as before."""
     spec, after = result.added.read_column(reader), None
     if reader.accept("FIRST"):
         after = FIRST
     elif reader.accept("AFTER"):
         after = reader.identifier()
-    result.changes.append(Change(spec, old, after))
+    result.changes.append(Change(spec, spec.name if same else old, after))
 
 
 def _change(reader: Reader, result: AlterTable) -> None:
     reader.accept("COLUMN")
-    _changed(reader, result, reader.identifier())
+    _changed(reader, result, reader.column())
 
 
 def _modify(reader: Reader, result: AlterTable) -> None:
     reader.accept("COLUMN")
-    _changed(reader, result, reader.peek().text)
+    _changed(reader, result, None, same=True)
 
 
 def _drop(reader: Reader, result: AlterTable) -> None:
@@ -136,7 +136,7 @@ def _drop(reader: Reader, result: AlterTable) -> None:
         result.dropped_foreign.add(name)
     else:
         reader.accept("COLUMN")
-        name = reader.identifier()
+        name = reader.column()
         result.dropped[name.lower()] = name
         reader.accept_any("RESTRICT", "CASCADE")
 
@@ -146,7 +146,7 @@ def _alter(reader: Reader, result: AlterTable) -> None:
         reader.skip_until(",")
         return
     reader.accept("COLUMN")
-    name = reader.identifier().lower()
+    name = reader.column().lower()
     if reader.accept("SET", "DEFAULT"):
         result.defaults[name] = reader.moved_over(skip_default)
     elif reader.accept("SET", "VISIBLE"):

@@ -68,6 +68,7 @@ class Catalog(Store):
         explicit_defaults_for_timestamp: bool | None = None,
         default_collation_for_utf8mb4: str | None = None,
         thread_id: int | None = None,
+        foreign_key_checks: bool | None = None,
     ) -> list[TableChange]:
         """What ``sql`` did, in order; the catalog holds it afterwards.
 
@@ -89,6 +90,7 @@ class Catalog(Store):
             explicit_timestamp=explicit_defaults_for_timestamp,
             utf8mb4_collation=default_collation_for_utf8mb4,
             thread=thread_id,
+            foreign_keys=bool(foreign_key_checks),
         )
         if kind is StatementKind.DML:
             return self._written(sql, session)

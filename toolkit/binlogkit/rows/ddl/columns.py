@@ -54,7 +54,7 @@ class ColumnSpec:
 
 def column(reader: Reader) -> ColumnSpec:
     """Read a column: name, type and attributes."""
-    spec = ColumnSpec(reader.identifier(), data_type(reader))
+    spec = ColumnSpec(reader.column(), data_type(reader))
     if spec.type.serial:
         spec = replace(spec, nullable=False, auto_increment=True, unique=True)
     while (following := _attribute(reader, spec)) is not None:
@@ -157,7 +157,7 @@ def skip_default(reader: Reader) -> None:
         if reader.sees("("):
             reader.skip_parentheses()
         elif reader.peek().kind in ("string", "hex", "bits"):
-            reader.take()
+            token = reader.take()
     while token.kind == "string" and reader.peek().kind == "string":
         reader.take()
 

@@ -69,7 +69,8 @@ class Session:
     ``version``: MYSQL_VERSION_ID; ``explicit_timestamp``: explicit_defaults_for_timestamp.
 
     ``utf8mb4_collation``: default_collation_for_utf8mb4 (8.0.11), or None for the server's own.
-    ``thread``: the connection number, which temporary tables belong to.
+    ``thread``: the connection number, which temporary tables belong to. ``foreign_keys``: whether
+    foreign_key_checks is known to be on.
     """
 
     version: int = ASSUMED_VERSION
@@ -80,6 +81,7 @@ class Session:
     explicit_timestamp: bool = True
     utf8mb4_collation: str | None = None
     thread: int | None = None
+    foreign_keys: bool = False
 
     def collated(self, charset: str | None, collation: str | None) -> Collated:
         """What a CHARACTER SET and a COLLATE of a statement say together."""

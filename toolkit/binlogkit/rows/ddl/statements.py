@@ -55,6 +55,7 @@ def _create_table(store: Store, reader: Reader) -> list[TableChange]:
             lost = "SELECT does not tell the columns that the SELECT gives"
         return [store.lose(name, f"CREATE TABLE … {lost}")]
     store.put(made)
+    store.take_references(made, session)
     reason = None
     if parsed.if_not_exists:
         reason = "IF NOT EXISTS: it may have existed before with another definition"
@@ -99,7 +100,9 @@ def _altered(store: Store, name: Name, parsed: AlterTable, session: Session) -> 
         return []
     known, before = store.tracked(name), store.table(*name)
     if known is not None:
-        store.put(altered(known, parsed, store.database(name[0], session), session))
+        after = altered(known, parsed, store.database(name[0], session), session)
+        store.put(after)
+        store.take_references(after, session)
     reason = store.is_unknown(*name)
     changes = [
         TableChange("alter", *name, definition=store.table(*name), reason=reason, before=before)

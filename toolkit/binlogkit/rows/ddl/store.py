@@ -74,13 +74,26 @@ class Store:
             return False
         if name in self._tables or name in self._unknown:
             return False
+        return any(_small(key) == name for key in self._capital) and self._may_be_folded()
+
+    def _may_be_folded(self) -> bool:
+        """Whether no two tables or databases differ by capitals alone."""
         tables = {_small(key) for key in self._tables}
         databases = {db.lower() for db in self.databases}
-        return (
-            any(_small(key) == name for key in self._capital)
-            and len(tables) == len(self._tables)
-            and len(databases) == len(self.databases)
-        )
+        return len(tables) == len(self._tables) and len(databases) == len(self.databases)
+
+    def take_references(self, table: Tracked, session: Session) -> None:
+        """What the foreign keys of a table that was just made or altered show of names.
+
+        With foreign_key_checks on the parent was there. If the table of that name is known but for
+        its capitals, the server compares names without case.
+        """
+        if self.fold or not session.foreign_keys:
+            return
+        missing = _parents(table) - self._tables.keys() - self._unknown.keys()
+        known = {_small(key) for key in self._tables}
+        if not known.isdisjoint(map(_small, missing)) and self._may_be_folded():
+            self.fold_names()
 
     def fold_names(self) -> None:
         """Know every name in small letters from here on, as lower_case_table_names=1 does."""
@@ -96,7 +109,7 @@ class Store:
         ):  # fmt: skip
             kept.clear()
         for table in tables:
-            self.put(_in_small_letters(table))
+            self.put(table)
         for name, reason in unknown.items():
             self._mark(name, reason)
 
@@ -143,6 +156,8 @@ class Store:
 
     def put(self, table: Tracked) -> None:
         """Enter or replace a table."""
+        if self.fold == 1:
+            table = _in_small_letters(table)
         key = self._key((table.db, table.table))
         self._unlink(key)
         self._tables[key] = table
@@ -232,10 +247,7 @@ def _small(name: Name) -> Name:
 
 def _in_small_letters(table: Tracked) -> Tracked:
     """``table`` as a server with lower_case_table_names=1 names it and its parents."""
-    foreign = tuple(
-        replace(fk, db=fk.db.lower() if fk.db else None, table=fk.table.lower())
-        for fk in table.foreign
-    )
+    foreign = tuple(key.in_small_letters() for key in table.foreign)
     return replace(table, db=table.db.lower(), table=table.table.lower(), foreign=foreign)
 
 

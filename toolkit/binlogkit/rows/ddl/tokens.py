@@ -134,6 +134,18 @@ class Reader:
             return first, self.identifier()
         return None, first
 
+    def column(self) -> str:
+        """A column's name where one is defined: up to 5.7 its table's may stand before it, as in
+        ``t.c``, ``db.t.c`` and ``.c`` (``field_ident`` in ``sql/sql_yacc.yy``)."""
+        if not self.sees("."):
+            name = self.identifier()
+            if not self.sees("."):
+                return name
+        for _ in range(2):
+            if self.accept("."):
+                name = self.identifier()
+        return name
+
     def separated(self, read_one: Callable[[Reader], _T]) -> list[_T]:
         """One or more of something with commas between."""
         found = [read_one(self)]

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from binlogkit.analyses.point_in_time.boundary import Boundary, boundary_of
 from binlogkit.errors import InputError
-from binlogkit.frames.statements import Record, in_small_letters
+from binlogkit.frames.statements import Record
 from binlogkit.log.index import Index, Joined
 from binlogkit.log.index.transactions import joined_transactions
 from binlogkit.rows.filters import Filters
@@ -110,7 +110,8 @@ class Ledger:
         for one, place in zip(happened, at.tolist(), strict=True):
             if place < 0 and one.file in copied:  # another log has its transaction
                 continue
-            for change in one.changes:
+            for told_change in one.changes:
+                change = told_change.in_small_letters() if self.joined.folded else told_change
                 told: Record = {
                     "seq": len(found), "tx": None if place < 0 else int(self._begun.tx[place]),
                     "file": one.file, "pos": one.pos, "inner": one.inner, "db": change.db,
@@ -118,7 +119,6 @@ class Ledger:
                     "new_table": change.new_table, "statement": one.statement,
                     "sql_mode": one.sql_mode,
                 }  # fmt: skip
-                told = in_small_letters(told) if self.joined.folded else told
                 found.append(self._plain(boundary_of(told, change)))
         cuts = [(self.numbers[b.file], b.pos, -1 if b.inner is None else b.inner) for b in found]
         numbers = replace(self._begun, cuts=cuts_of(cuts)).happenings().tolist()
