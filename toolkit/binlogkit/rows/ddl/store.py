@@ -90,9 +90,12 @@ class Store:
         """
         if self.fold or not session.foreign_keys:
             return
-        missing = _parents(table) - self._tables.keys() - self._unknown.keys()
-        known = {_small(key) for key in self._tables}
-        if not known.isdisjoint(map(_small, missing)) and self._may_be_folded():
+        known, unknown = self._tables, self._unknown
+        missing = {_small(p) for p in _parents(table) if p not in known and p not in unknown}
+        if not missing:
+            return
+        there = any(p in known for p in missing) or any(_small(k) in missing for k in self._capital)
+        if there and self._may_be_folded():
             self.fold_names()
 
     def fold_names(self) -> None:
