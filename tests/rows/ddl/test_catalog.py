@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from binlogkit.rows.ddl import Catalog, TableChange
-from binlogkit.rows.ddl.session import SqlMode
+from binlogkit.rows.ddl.session import Acted, SqlMode
 
 
 def catalog(*statements: str, version: str = "8.0.31", **arguments: Any) -> Catalog:
@@ -15,6 +16,14 @@ def catalog(*statements: str, version: str = "8.0.31", **arguments: Any) -> Cata
     result = Catalog(version, **arguments)
     for sql in ("CREATE DATABASE d CHARACTER SET utf8mb4", *statements):
         assert all(c.action != "unknown" for c in result.apply(sql, default_db="d")), sql
+    return result
+
+
+def later(*statements: str) -> Catalog:
+    """The catalog of a log that begins when there is a database ``d`` already."""
+    result = Catalog("8.0.31")
+    for sql in statements:
+        result.apply(sql, default_db="d")
     return result
 
 
@@ -301,13 +310,83 @@ def test_create_select_in_statement_format() -> None:
         tables.apply("DROP TABLE t", default_db="d")
 
 
-def test_if_not_exists_says_that_it_may_have_existed() -> None:
-    tables = catalog()
-    (change,) = tables.apply("CREATE TABLE IF NOT EXISTS t (a INT)", default_db="d")
-    assert change.action == "create"
-    assert "may have existed" in str(change.reason)
-    assert tables.apply("CREATE TABLE IF NOT EXISTS t (b INT)", default_db="d") == []
-    assert names(tables, "t") == ["a"]
+A_TABLE = "CREATE TABLE IF NOT EXISTS t (x INT)"
+
+
+@pytest.mark.parametrize(
+    "before, sql, acted, columns, supposed",
+    [
+        ((), A_TABLE, Acted.AS_KNOWN, ["x"], False),
+        ((), A_TABLE, Acted.UNTOLD, ["x"], True),
+        ((), A_TABLE, Acted.YES, ["x"], False),
+        ((), A_TABLE, Acted.NO, [], False),
+        ((), A_TABLE + " ENGINE=MyISAM", Acted.NO, ["x"], True),
+        ((), A_TABLE + " START TRANSACTION", Acted.NO, ["x"], False),
+        (("CREATE TABLE t (a INT)",), A_TABLE, Acted.UNTOLD, ["a"], False),
+        (("CREATE TABLE t (a INT)",), A_TABLE, Acted.YES, ["x"], False),
+        (("ALTER TABLE t nonsense",), A_TABLE, Acted.UNTOLD, [], False),
+        (("DROP TABLE IF EXISTS t",), A_TABLE, Acted.UNTOLD, ["x"], False),
+        (("RENAME TABLE t TO u",), A_TABLE, Acted.UNTOLD, ["x"], False),
+        (("RENAME TABLE u TO t",), A_TABLE, Acted.UNTOLD, [], False),
+        (("CREATE DATABASE d",), A_TABLE, Acted.UNTOLD, ["x"], False),
+        (("DROP DATABASE d",), A_TABLE, Acted.UNTOLD, ["x"], False),
+        (("CREATE DATABASE e",), A_TABLE, Acted.UNTOLD, ["x"], True),
+        (("CREATE DATABASE d", "RENAME TABLE e.t TO t"), A_TABLE, Acted.UNTOLD, [], False),
+        (("DROP TABLE t", "DROP DATABASE d \x00"), A_TABLE, Acted.UNTOLD, ["x"], True),
+        (("CREATE TABLE m (x INT)",), "CREATE TABLE IF NOT EXISTS t LIKE m", Acted.UNTOLD, ["x"],
+         True),
+        ((), "CREATE TABLE IF NOT EXISTS t SELECT 1 x", Acted.UNTOLD, [], False),
+    ],
+)  # fmt: skip
+def test_whether_if_not_exists_made_a_table(
+    before: Sequence[str], sql: str, acted: Acted, columns: list[str], supposed: bool
+) -> None:
+    tables = later(*before)
+    changes = tables.apply(sql, default_db="d", acted=acted, place="log at 4")
+    known = tables.table("d", "t")
+    assert ([] if known is None else [c.name for c in known.columns]) == columns
+    assert [s.name for s in known.supposed] == ["definition:d.t"] * supposed if known else True
+    assert any(change.conditional for change in changes) == supposed
+
+
+def test_a_supposition_lasts_until_the_table_is_made_anew() -> None:
+    tables = later()
+    tables.apply(A_TABLE, default_db="d", acted=Acted.UNTOLD, place="log at 4")
+    for sql in ("ALTER TABLE t ADD y INT", "RENAME TABLE t TO u", "CREATE TABLE v LIKE u"):
+        tables.apply(sql, default_db="d")
+    found = [tables.table("d", name) for name in ("u", "v")]
+    assert [[s.name for s in table.supposed] for table in found if table] == [
+        ["definition:d.t"], ["definition:d.t"],
+    ]  # fmt: skip
+    assert "(log at 4)" in str(found[0] and found[0].supposed[0])
+    tables.apply("DROP TABLE u", default_db="d")
+    tables.apply("CREATE TABLE u (a INT)", default_db="d")
+    made = tables.table("d", "u")
+    assert made is not None and not made.supposed
+
+
+@pytest.mark.parametrize(
+    "before, acted, charset",
+    [
+        ((), Acted.AS_KNOWN, "latin1"),
+        ((), Acted.UNTOLD, None),
+        ((), Acted.YES, "latin1"),
+        ((), Acted.NO, None),
+        (("DROP DATABASE d",), Acted.UNTOLD, "latin1"),
+        (("CREATE DATABASE d CHARACTER SET koi8r",), Acted.UNTOLD, "koi8r"),
+        (("CREATE DATABASE d CHARACTER SET koi8r",), Acted.YES, "latin1"),
+        (("CREATE TABLE d.x (a INT)",), Acted.UNTOLD, None),
+    ],
+)
+def test_whether_if_not_exists_made_a_database(
+    before: Sequence[str], acted: Acted, charset: str | None
+) -> None:
+    tables = later(*before)
+    made = "CREATE DATABASE IF NOT EXISTS d CHARACTER SET latin1"
+    assert tables.apply(made, default_db=None, acted=acted) == []
+    tables.apply("CREATE TABLE t (c VARCHAR(10))", default_db="d")
+    table = tables.table("d", "t")
+    assert table is not None and table.columns[0].charset == charset
 
 
 def test_temporary_tables_belong_to_their_thread() -> None:

@@ -95,13 +95,35 @@ class ForeignKey:
 
 
 @dataclass(frozen=True, slots=True)
+class Supposition:
+    """What is taken for true of a table, or of a column, though no byte decides it.
+
+    ``kind``: ``definition`` (a CREATE TABLE IF NOT EXISTS that may have done nothing) or
+    ``charset`` (a text column's character set); ``of``: ``db.table`` or ``db.table.column``;
+    ``why``: what is supposed, and what it rests on, one sentence.
+    """
+
+    kind: str
+    of: str
+    why: str
+
+    @property
+    def name(self) -> str:
+        """By which it is accepted (``--suppose``)."""
+        return f"{self.kind}:{self.of}"
+
+    def __str__(self) -> str:
+        return f"{self.name} is supposed: {self.why}"
+
+
+@dataclass(frozen=True, slots=True)
 class TableDefinition:
     """A table as SQL defines it, columns in the server's order.
 
     ``primary_key``: column names, empty without one; ``unique_keys``: each unique key's column
     names in order, in the order the server keeps them; ``foreign``: each with its parent's ``db``;
     ``partial_keys``: the places in ``unique_keys`` of those that hold only a column's beginning;
-    ``indexed``: the columns of any key.
+    ``indexed``: the columns of any key; ``supposed``: what it rests on that is not known.
     """
 
     db: str
@@ -115,6 +137,7 @@ class TableDefinition:
     foreign: tuple[ForeignKey, ...] = ()
     partial_keys: tuple[int, ...] = ()
     indexed: tuple[str, ...] = ()
+    supposed: tuple[Supposition, ...] = ()
 
     @property
     def cascades(self) -> tuple[str, ...]:
@@ -138,7 +161,8 @@ class TableChange:
     ``db``, ``table``: its name before (empty where it is not known; ``table`` is empty of
     drop_database); ``new_db``, ``new_table``: of rename; ``definition``: after the change, and
     ``before`` of alter, None where there is none or it is not known; ``reason``: of unknown, and
-    what else there is to know (one sentence).
+    what else there is to know (one sentence); ``conditional``: of create, whether it may have done
+    nothing, as the table was there.
     """
 
     action: str
@@ -149,6 +173,7 @@ class TableChange:
     definition: TableDefinition | None = None
     reason: str | None = None
     before: TableDefinition | None = None
+    conditional: bool = False
 
     def in_small_letters(self) -> TableChange:
         """It as a server with lower_case_table_names=1 names tables."""
@@ -208,7 +233,7 @@ class TableSchema:
     names of the primary key, else of the first unique key without nullable columns, else empty;
     ``key_kind``: ``primary``, ``unique``, ``none`` (it is known that there is none) or ``unknown``;
     ``key_origin``: where that is known from. ``problems``: what contradicts (a definition that
-    does not fit the table map), each one sentence.
+    does not fit the table map), each one sentence; ``supposed``: what it rests on that is not known.
     """
 
     db: str
@@ -221,6 +246,7 @@ class TableSchema:
     cascades: tuple[str, ...] = ()
     problems: tuple[str, ...] = field(default=())
     source: str | None = None
+    supposed: tuple[Supposition, ...] = ()
 
     @property
     def name(self) -> tuple[str, str]:

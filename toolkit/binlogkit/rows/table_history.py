@@ -10,12 +10,16 @@ from binlogkit.events.query import ExecuteLoadQuery, Query
 from binlogkit.events.table_map import TableMap
 from binlogkit.limits import limit, over
 from binlogkit.rows.ddl import Catalog, TableChange
+from binlogkit.rows.ddl.session import Acted
 from binlogkit.rows.options import ReadOptions
 from binlogkit.rows.resolve import resolve_schema
 from binlogkit.rows.schema import Origin, TableDefinition, TableSchema
 from binlogkit.rows.series import Source
+from binlogkit.sources.log_format import is_mariadb, version_tuple
 
 _NO_FOREIGN_KEY_CHECKS = 1 << 26  # of a Query event's flags2
+# Seen on 8.0.31 and 9.7.4. Before 8.0.21 CREATE TABLE … SELECT was logged as a CREATE like others.
+_TELLS_WHETHER_IT_ACTED = (8, 0, 21)
 
 
 class TableHistory:
@@ -50,8 +54,10 @@ class TableHistory:
         for versions in schemas.values():
             self._versions |= {replace(schema, version=0): schema for schema in versions}
 
-    def apply(self, body: Query | ExecuteLoadQuery) -> list[TableChange]:
-        """Take a statement; what it does to tables."""
+    def apply(
+        self, body: Query | ExecuteLoadQuery, file: str = "", offset: int = 0
+    ) -> list[TableChange]:
+        """Take the statement of an event that stands there; what it does to tables."""
         status, flags = body.status_vars, body.status_vars.flags2
         folded = self.catalog.folded
         changes = self.catalog.apply(
@@ -64,6 +70,8 @@ class TableHistory:
             default_collation_for_utf8mb4=_collation(status.utf8mb4_collation),
             thread_id=body.thread_id,
             foreign_key_checks=None if flags is None else not flags & _NO_FOREIGN_KEY_CHECKS,
+            acted=self._acted(status.ddl_xid),
+            place=f"{file} at {offset}",
         )
         for change in changes:
             if change.action != "statement_write":
@@ -74,6 +82,15 @@ class TableHistory:
         self._fold_since(folded)
         return changes
 
+    def _acted(self, ddl_xid: int | None) -> Acted:
+        """Whether a CREATE … IF NOT EXISTS did something."""
+        version = self.catalog.server_version or ""
+        if ddl_xid is not None:
+            return Acted.YES
+        if is_mariadb(version) or version_tuple(version) < _TELLS_WHETHER_IT_ACTED:
+            return Acted.UNTOLD
+        return Acted.NO
+
     def _fold_since(self, folded: bool) -> None:
         """Take names in small letters from where the server showed to store them so."""
         if self.catalog.folded and not folded:
@@ -83,6 +100,7 @@ class TableHistory:
         """What SQL says of a table here: the given definition, until DDL in the log touches it."""
         folded = self.catalog.folded
         tracked = self.catalog.mapped(*name)
+        self.catalog.meet(name)
         if tracked is None:
             return []
         self._fold_since(folded)

@@ -11,6 +11,7 @@ from typing import Any
 from binlogkit.analyses._frames import to_arrow
 from binlogkit.analyses.point_in_time.structure import Alteration, alteration
 from binlogkit.rows.ddl import Catalog
+from binlogkit.rows.ddl.session import Acted
 from binlogkit.rows.schema import TableChange, TableDefinition
 
 Name = tuple[str, str]
@@ -24,7 +25,8 @@ class Boundary:
     """What happened to a table, in log order among the changes by ``seq``.
 
     ``definition``: the table's after it, None where the log does not tell; ``alteration``: of an
-    ALTER TABLE that was understood; ``before``: the table's definition before an ALTER TABLE.
+    ALTER TABLE that was understood; ``before``: the table's definition before an ALTER TABLE;
+    ``conditional``: a CREATE TABLE IF NOT EXISTS of which nothing tells whether it did anything.
     """
 
     seq: int
@@ -39,11 +41,7 @@ class Boundary:
     definition: TableDefinition | None = None
     alteration: Alteration | None = None
     before: TableDefinition | None = None
-
-    @property
-    def conditional(self) -> bool:
-        """CREATE TABLE IF NOT EXISTS: nothing happens to a table that is there."""
-        return self.action == "create" and _IF_NOT_EXISTS.search(self.statement) is not None
+    conditional: bool = False
 
     @property
     def empties(self) -> bool:
@@ -101,6 +99,7 @@ def _followed(rows: Sequence[Mapping[str, Any]]) -> dict[int, TableChange]:
             default_db=same[0]["db"],
             sql_mode=same[0].get("sql_mode"),
             explicit_defaults_for_timestamp=False,
+            acted=Acted.UNTOLD,
         )
         if len(changes) == len(same):
             found |= {row["seq"]: change for row, change in zip(same, changes, strict=True)}
@@ -115,14 +114,15 @@ def boundary_of(row: Mapping[str, Any], change: TableChange | None) -> Boundary:
     """A boundary from its record, and what it is to tables."""
     statement, definition, altered = row["statement"] or "", None, None
     before = None if change is None else change.before
+    conditional = row["action"] == "create" and _IF_NOT_EXISTS.search(statement) is not None
     if change is not None:
-        definition = change.definition
+        definition, conditional = change.definition, change.conditional
         if row["action"] == "alter":
             altered = alteration(statement, change.before, definition, row.get("sql_mode"))
     new = None if row["new_table"] is None else (row["new_db"] or row["db"], row["new_table"])
     return Boundary(
         row["seq"], row.get("tx"), row["file"], row["pos"], row.get("inner"), _name(row),
-        row["action"], new, statement, definition, altered, before,
+        row["action"], new, statement, definition, altered, before, conditional,
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from binlogkit.errors import SchemaError
 from binlogkit.rows.ddl.charsets import collated
 from binlogkit.rows.ddl.kind import StatementKind, statement_kind
 from binlogkit.rows.ddl.scan import leading_words
-from binlogkit.rows.ddl.session import Session, SqlMode, version_number
+from binlogkit.rows.ddl.session import Acted, Session, SqlMode, version_number
 from binlogkit.rows.ddl.store import Store
 from binlogkit.rows.ddl.tokens import Reader, read
 from binlogkit.rows.schema import TableChange, TableDefinition
@@ -69,6 +69,8 @@ class Catalog(Store):
         default_collation_for_utf8mb4: str | None = None,
         thread_id: int | None = None,
         foreign_key_checks: bool | None = None,
+        acted: Acted = Acted.AS_KNOWN,
+        place: str = "",
     ) -> list[TableChange]:
         """What ``sql`` did, in order; the catalog holds it afterwards.
 
@@ -91,6 +93,8 @@ class Catalog(Store):
             utf8mb4_collation=default_collation_for_utf8mb4,
             thread=thread_id,
             foreign_keys=bool(foreign_key_checks),
+            acted=acted,
+            place=place,
         )
         if kind is StatementKind.DML:
             return self._written(sql, session)
@@ -103,6 +107,7 @@ class Catalog(Store):
         try:
             reader = read(sql, session)
         except SchemaError as exc:
+            self.doubt_names()
             return [TableChange("unknown", session.default_db or "", "", reason=str(exc))]
         try:
             return handler(self, reader)
@@ -120,6 +125,7 @@ class Catalog(Store):
             reader.accept("IF", "EXISTS")
             name = self.full(reader.qualified(), reader.session)
         except SchemaError:
+            self.doubt_names()
             return TableChange("unknown", reader.session.default_db or "", "", reason=reason)
         return self.lose(name, reason)
 

@@ -28,12 +28,17 @@ _MAX_KEYS = 1024
 
 @dataclass(slots=True)
 class Options:
-    """The table options that are tracked; None where the statement does not name one."""
+    """The table options that are tracked; None where the statement does not name one.
+
+    ``with_rows``: START TRANSACTION, which the server writes (8.0.21): rows follow, of the SELECT
+    that gave the columns.
+    """
 
     charset: str | None = None
     collation: str | None = None
     default_charset: bool = False
     engine: str | None = None
+    with_rows: bool = False
 
 
 @dataclass(slots=True)
@@ -147,6 +152,8 @@ def table_options(reader: Reader, options: Options) -> None:
         elif reader.accept_any("ENGINE", "TYPE"):
             reader.accept("=")
             options.engine = engine_name(reader.text_value())
+        elif reader.accept("START", "TRANSACTION"):
+            options.with_rows = True
         else:
             _other_option(reader)
 
@@ -164,7 +171,7 @@ _OTHER_OPTIONS = frozenset(
 
 
 def _other_option(reader: Reader) -> None:
-    if reader.accept("DEFAULT") or reader.accept("START", "TRANSACTION"):
+    if reader.accept("DEFAULT"):
         return
     if reader.peek(1).word == "DIRECTORY":
         reader.accept_any("DATA", "INDEX")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from enum import IntFlag
+from enum import Enum, IntFlag
 
 from binlogkit.rows.ddl.charsets import UNKNOWN, Collated, canonical, collated
 
@@ -62,6 +62,19 @@ def version_number(version: str | None) -> int:
     return major * 10000 + minor * 100 + patch
 
 
+class Acted(Enum):
+    """Whether a CREATE … IF NOT EXISTS made what it names.
+
+    AS_KNOWN: where it is not known to be there already (a script that begins with nothing);
+    UNTOLD: the log does not tell whether it was there.
+    """
+
+    YES = "yes"
+    NO = "no"
+    UNTOLD = "untold"
+    AS_KNOWN = "as known"
+
+
 @dataclass(frozen=True, slots=True)
 class Session:
     """What a Query event says of its session, and its server.
@@ -70,7 +83,8 @@ class Session:
 
     ``utf8mb4_collation``: default_collation_for_utf8mb4 (8.0.11), or None for the server's own.
     ``thread``: the connection number, which temporary tables belong to. ``foreign_keys``: whether
-    foreign_key_checks is known to be on.
+    foreign_key_checks is known to be on. ``acted``: of CREATE … IF NOT EXISTS. ``place``: where the
+    statement stands, ``FILE at OFFSET``, empty where it is in no log.
     """
 
     version: int = ASSUMED_VERSION
@@ -82,6 +96,8 @@ class Session:
     utf8mb4_collation: str | None = None
     thread: int | None = None
     foreign_keys: bool = False
+    acted: Acted = Acted.AS_KNOWN
+    place: str = ""
 
     def collated(self, charset: str | None, collation: str | None) -> Collated:
         """What a CHARACTER SET and a COLLATE of a statement say together."""

@@ -16,11 +16,11 @@ from binlogkit.rows.ddl.charsets import Collated
 from binlogkit.rows.ddl.create import CreateTable, Options, build, create_table, table_options
 from binlogkit.rows.ddl.keys import index_key
 from binlogkit.rows.ddl.keywords import words
-from binlogkit.rows.ddl.session import Session
+from binlogkit.rows.ddl.session import Acted, Session
 from binlogkit.rows.ddl.store import Name, Store
 from binlogkit.rows.ddl.table import Tracked
 from binlogkit.rows.ddl.tokens import Reader
-from binlogkit.rows.schema import TableChange
+from binlogkit.rows.schema import Supposition, TableChange
 
 Handler = Callable[[Store, Reader], list[TableChange]]
 
@@ -46,7 +46,9 @@ def _create_table(store: Store, reader: Reader) -> list[TableChange]:
         made = _made(store, parsed, name[0], session)
         store.temporary[store.temporary_name(name, session)] = made
         return []
-    if parsed.if_not_exists and (store.tracked(name) or store.is_unknown(*name)):
+    supposed = _supposed(store, parsed, name, session)
+    if supposed is None:
+        store.meet(name)
         return []
     made = _made(store, parsed, name[0], session)
     if made is None:
@@ -54,12 +56,42 @@ def _create_table(store: Store, reader: Reader) -> list[TableChange]:
         if parsed.query:
             lost = "SELECT does not tell the columns that the SELECT gives"
         return [store.lose(name, f"CREATE TABLE … {lost}")]
+    made = replace(made, supposed=(*made.supposed, *supposed))
     store.put(made)
     store.take_references(made, session)
-    reason = None
-    if parsed.if_not_exists:
-        reason = "IF NOT EXISTS: it may have existed before with another definition"
-    return [TableChange("create", *name, definition=store.table(*name), reason=reason)]
+    reason = supposed[0].why if supposed else None
+    return [
+        TableChange(
+            "create", *name, definition=store.table(*name), reason=reason,
+            conditional=bool(supposed),
+        )
+    ]  # fmt: skip
+
+
+def _supposed(
+    store: Store, parsed: CreateTable, name: Name, session: Session
+) -> tuple[Supposition, ...] | None:
+    """What is supposed where a table is made; None: none is made, since it is there.
+
+    An atomic DDL statement that did something has a transaction's number in its event (8.0.3), one
+    that did nothing has none, and nor have those on engines without transactions. A CREATE TABLE …
+    SELECT that did nothing is not logged. Seen on 5.7.22, 8.0.31 and 9.7.4.
+    """
+    acted = session.acted
+    if not parsed.if_not_exists or parsed.query or parsed.options.with_rows:
+        acted = Acted.YES
+    elif acted is Acted.NO and parsed.options.engine not in (None, "InnoDB"):
+        acted = Acted.UNTOLD
+    there = store.exists(name)
+    if acted is Acted.YES or (there is False and acted is not Acted.NO):
+        return ()
+    if acted is Acted.NO or there:
+        return None
+    if acted is Acted.AS_KNOWN:
+        return ()
+    what = "the table is as CREATE TABLE IF NOT EXISTS says"
+    why = f"{what}, which may have done nothing ({session.place or 'in the log'})"
+    return (Supposition("definition", ".".join(name), why),)
 
 
 def _made(store: Store, parsed: CreateTable, db: str, session: Session) -> Tracked | None:
@@ -146,7 +178,7 @@ def _drop_table(store: Store, reader: Reader) -> list[TableChange]:
         was_temporary = store.is_temporary(name, reader.session)
         store.temporary.pop(store.temporary_name(name, reader.session), None)
         if not (temporary or was_temporary):
-            store.forget(name)
+            store.drop(name)
             changes.append(TableChange("drop", *name))
     return changes
 
@@ -190,8 +222,12 @@ def _create_database(store: Store, reader: Reader) -> list[TableChange]:
     default = _database_default(reader)
     if default.charset is None:
         default = reader.session.server
-    if not (if_not_exists and db in store.databases):
-        store.databases[db] = default
+    acted, there = reader.session.acted, store.has_database(db)
+    made = acted is Acted.YES or (acted is Acted.UNTOLD and there is False)
+    if not if_not_exists or made:
+        store.begin_database(db, default)
+    elif acted is Acted.AS_KNOWN and not there:
+        store.put_database(db, default)
     return []
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import replace
 from typing import Any, Self
@@ -36,6 +36,10 @@ class Store:
         self._children: dict[Name, set[Name]] = {}  # by parent, as the foreign key names it
         self._in: dict[str, set[Name]] = {}  # known and unknown tables by database
         self._capital: set[Name] = set()  # known tables with capitals in their names
+        # Which names are tables, by database, beside those of which something is known.
+        self._there: dict[str, set[str]] = {}
+        self._gone: dict[str, set[str]] = {}
+        self._whole: set[str] = set()  # databases that were made or dropped: no other tables
 
     def copy(self) -> Self:
         """An independent one with the same content."""
@@ -55,6 +59,9 @@ class Store:
             for name in names:
                 if not wanted(name):
                     twin.forget(name)
+            for kept in (twin._there, twin._gone):
+                for db, tables in kept.items():
+                    tables -= {table for table in tables if not wanted((db, table))}
         return twin
 
     # -- names
@@ -115,6 +122,8 @@ class Store:
             self.put(table)
         for name, reason in unknown.items():
             self._mark(name, reason)
+        self._there, self._gone = _lowered(self._there), _lowered(self._gone)
+        self._whole = {db.lower() for db in self._whole}
 
     def full(self, name: tuple[str | None, str], session: Session) -> Name:
         """``(db, table)`` with the default database filled in; SchemaError where there is none."""
@@ -157,6 +166,31 @@ class Store:
         """Why the schema of a table is not known from some statement on; None otherwise."""
         return self._unknown.get(self._key((db, table)))
 
+    def exists(self, name: Name) -> bool | None:
+        """Whether the name is that of a base table; None where nothing tells."""
+        db, table = key = self._key(name)
+        if key in self._tables or key in self._unknown or table in self._there.get(db, ()):
+            return True
+        return False if table in self._gone.get(db, ()) or db in self._whole else None
+
+    def meet(self, name: Name) -> None:
+        """A table of the name is there."""
+        db, table = key = self._key(name)
+        self._gone.get(db, set()).discard(table)
+        if key not in self._tables:
+            self._there.setdefault(db, set()).add(table)
+
+    def drop(self, name: Name) -> None:
+        """No table of the name is there any more."""
+        self.forget(name)
+        db, table = self._key(name)
+        self._gone.setdefault(db, set()).add(table)
+
+    def doubt_names(self) -> None:
+        """A statement was not understood that may have made any table."""
+        self._gone.clear()
+        self._whole.clear()
+
     def put(self, table: Tracked) -> None:
         """Enter or replace a table."""
         if self.fold == 1:
@@ -166,6 +200,8 @@ class Store:
         self._tables[key] = table
         self._definitions[key] = table.definition()
         self._unknown.pop(key, None)
+        for names in (self._there, self._gone):
+            names.get(key[0], set()).discard(key[1])
         self._in.setdefault(key[0], set()).add(key)
         if key != _small(key):
             self._capital.add(key)
@@ -182,6 +218,7 @@ class Store:
         self._unlink(key)
         for known in (self._tables, self._definitions, self._unknown):
             known.pop(key, None)
+        self._there.get(key[0], set()).discard(key[1])
         self._in.get(key[0], set()).discard(key)
         self._capital.discard(key)
 
@@ -205,8 +242,9 @@ class Store:
     def rename(self, old: Name, new: Name) -> TableChange:
         """Move what is known of a table to its new name, also where it is a parent."""
         known, reason = self.tracked(old), self.is_unknown(*old)
-        self.forget(old)
+        self.drop(old)
         self.forget(new)
+        self.meet(new)
         if known is not None:
             self.put(_moved(known, new))
         elif reason is not None:
@@ -230,18 +268,45 @@ class Store:
         same = current is not None and self.compared(current) == self.compared(db)
         return session.database if same else UNKNOWN
 
+    def has_database(self, db: str) -> bool | None:
+        """Whether there is such a database; None where nothing tells."""
+        wanted = self.compared(db)
+        if wanted in self.databases or self._in.get(wanted):
+            return True
+        return False if wanted in self._whole else None
+
+    def begin_database(self, db: str, default: Collated) -> None:
+        """A database is made, with no tables."""
+        self.put_database(db, default)
+        self._no_other_tables(self.compared(db))
+
     def forget_database(self, db: str) -> None:
         """The database is gone with its tables."""
         wanted = self.compared(db)
         for key in self._in.pop(wanted, set()).copy():
             self.forget(key)
         self.databases.pop(wanted, None)
+        self._no_other_tables(wanted)
+
+    def _no_other_tables(self, db: str) -> None:
+        """The database has no tables but those of which something is known."""
+        self._there.pop(db, None)
+        self._gone.pop(db, None)
+        self._whole.add(db)
 
 
 def _copied(kept: Any) -> Any:
     if isinstance(kept, dict):
         return {name: _copied(value) for name, value in kept.items()}
     return set(kept) if isinstance(kept, set) else kept
+
+
+def _lowered(names: Mapping[str, set[str]]) -> dict[str, set[str]]:
+    """Names of tables by database in small letters."""
+    found: dict[str, set[str]] = {}
+    for db, tables in names.items():
+        found.setdefault(db.lower(), set()).update(table.lower() for table in tables)
+    return found
 
 
 def _small(name: Name) -> Name:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from binlogkit.rows.ddl.charsets import UNKNOWN, Collated
 from binlogkit.rows.ddl.keys import Key, KeyPart, name_keys, sort_keys
 from binlogkit.rows.ddl.types import TEXT_CAPACITY
-from binlogkit.rows.schema import ColumnDefinition, ForeignKey, TableDefinition
+from binlogkit.rows.schema import ColumnDefinition, ForeignKey, Supposition, TableDefinition
 
 #: Engines whose names the server writes otherwise than in capitals.
 _ENGINES = {
@@ -43,6 +43,7 @@ class Tracked:
     foreign: tuple[ForeignKey, ...] = ()
     collated: Collated = UNKNOWN
     engine: str | None = None
+    supposed: tuple[Supposition, ...] = ()
 
     def definition(self) -> TableDefinition:
         """What crosses the doorstep; no unique keys over expressions: they name no columns."""
@@ -60,6 +61,7 @@ class Tracked:
             foreign=tuple(replace(fk, db=fk.db or self.db) for fk in self.foreign),
             partial_keys=tuple(i for i, key in enumerate(unique) if key.partial),
             indexed=tuple(dict.fromkeys(column for key in self.keys for column in key.columns)),
+            supposed=self.supposed,
         )
 
 
@@ -160,5 +162,5 @@ def tracked_as(definition: TableDefinition) -> Tracked:
     default = Collated(definition.charset, definition.collation)
     return Tracked(
         definition.db, definition.table, definition.columns, tuple(name_keys(keys)),
-        definition.foreign, default, definition.engine,
+        definition.foreign, default, definition.engine, definition.supposed,
     )  # fmt: skip

@@ -109,7 +109,7 @@ class ExplainingWalk:
         elif isinstance(body, RowsEvent):
             self._in_statement = not body.flags & RowsFlag.STMT_END
         elif isinstance(body, (Query, ExecuteLoadQuery)):
-            self._tables.apply(body)
+            self._tables.apply(body, raw.file, raw.pos)
 
     def _forget_maps(self) -> None:
         if not self._in_statement:
