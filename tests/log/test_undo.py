@@ -54,7 +54,9 @@ def test_undo_is_redo_backwards(scenario: str) -> None:
     for plans in (undo, redo):
         steps = [plan["step"] for plan in plans]
         assert steps == sorted(steps)
-    assert [p["pos"] for p in undo] == [p["pos"] for p in redo[::-1]]
+    # One for each row that TRUNCATE took, where redo has one for all.
+    places = [list(dict.fromkeys(p["pos"] for p in plans)) for plans in (undo, redo[::-1])]
+    assert places[0] == places[1]
 
 
 def test_statements_that_log_no_rows_are_refused_as_boundaries_tell() -> None:

@@ -114,7 +114,7 @@ def test_matches_names_the_first_contradiction() -> None:
         (
             replace(defined("INT"), name="a"),
             replace(defined("DECIMAL(10,2)"), name="b"),
-            defined("VARCHAR(5)"),
+            defined("VARCHAR(5) CHARACTER SET utf8mb4"),
         ),
     )
     good = [

@@ -26,7 +26,8 @@ class CellSpec:
     bytes of the length in front of a BLOB, JSON, GEOMETRY or VECTOR, bits of a BIT, bytes of an
     ENUM or SET, characters of an old DECIMAL; ``precision``, ``scale``: DECIMAL; ``scale`` is also
     the fraction digits of a temporal type; ``charset``: MySQL's name, None when unknown;
-    ``labels``: of ENUM or SET, None when unknown; ``as_5_7``: JSON reads as 5.7 prints it.
+    ``labels``: of ENUM or SET, None when unknown; ``as_5_7``: JSON reads as 5.7 prints it;
+    ``no_utf8``: an unknown character set is not UTF-8: only ASCII can be read.
     """
 
     type: ColumnType
@@ -38,6 +39,12 @@ class CellSpec:
     charset: str | None = None
     labels: tuple[str, ...] | None = None
     as_5_7: bool = False
+    no_utf8: bool = False
+
+    @property
+    def read_as(self) -> str:
+        """The character set that text is read in."""
+        return self.charset or ("ascii" if self.no_utf8 else "utf8mb4")
 
 
 @dataclass(frozen=True, slots=True)

@@ -201,7 +201,7 @@ def _labelled(spec: CellSpec) -> ColumnPlan:
 
 
 def _text(spec: CellSpec, length: int, padded: int = 0) -> ColumnPlan:
-    charset = "utf8mb4" if spec.charset is None else canonical(spec.charset)
+    charset = canonical(spec.read_as)
     if charset == "binary":
         return ColumnPlan(spec, "padded" if padded else "bytes", length, padded)
     if charset in ("utf8mb4", "utf8mb3"):

@@ -22,17 +22,19 @@ _ONE_BYTE_LENGTH = 255
 
 
 def text(spec: CellSpec) -> Reader:
-    """Bytes in ``spec.charset``: str, or bytes for ``binary``; unknown: strict UTF-8."""
+    """Bytes in ``spec.charset``: str, or bytes for ``binary``; unknown: strict UTF-8, or ASCII."""
     if spec.charset == BINARY:
         return bytes
-    charset = spec.charset or "utf8mb4"
+    charset = spec.read_as
 
     def read(raw: bytes) -> object:
         try:
             return decode(charset, raw)
         except UnicodeDecodeError as exc:
             if spec.charset is None:
-                return Undecodable(raw, f"no UTF-8 at byte {exc.start}, and the charset is unknown")
+                what = "ASCII" if spec.no_utf8 else "UTF-8"
+                reason = f"no {what} at byte {exc.start}, and the charset is unknown"
+                return Undecodable(raw, reason)
             return Undecodable(raw, f"no {charset} at byte {exc.start}: {exc.reason}")
 
     decode(charset, b"")  # an unknown charset is an error of the type, not of a cell

@@ -55,6 +55,8 @@ class Fate:
                 self.name = boundary.new_name
         elif boundary.action == "alter" and boundary.alteration is not None:
             self._alter(boundary.alteration, place)
+        elif boundary.action == "statement_write" and not boundary.moves_rows:
+            return
         elif boundary.action in _GONE and not (boundary.conditional or boundary.may_write):
             self.refused = f"{_GONE[boundary.action]} {place}"
 

@@ -29,6 +29,7 @@ from binlogkit.errors import UsageError, printable
 from binlogkit.frames.schema import OPS
 from binlogkit.frames.text_columns import Mask, Part, separated
 from binlogkit.rows.ddl.keys import NO_ACTION
+from binlogkit.rows.schema import Supposition
 
 _INEXACT = ("float", "double", "json")
 _STAMPS = ("timestamp", "datetime")  # what may have ON UPDATE CURRENT_TIMESTAMP
@@ -41,11 +42,17 @@ _OPPOSITE = {"insert": "delete", "delete": "insert", "update": "update"}
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is known of a table's columns; ``key`` is empty for a table without one."""
+    """What is known of a table's columns; ``key`` is empty for a table without one.
+
+    ``supposed``: the names of suppositions on which the table's definition rests; ``unsure``: text
+    columns whose character set nothing tells, and what is supposed of each.
+    """
 
     kinds: Mapping[str, str]
     generated: frozenset[str]
     key: tuple[str, ...]
+    supposed: tuple[str, ...] = ()
+    unsure: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, schema: pa.Schema, key: Sequence[str] | None) -> Facts:
@@ -53,7 +60,8 @@ class Facts:
         image = schema.field("after").type
         if not pa.types.is_struct(image):
             raise UsageError("typed changes are needed: before and after are text here")
-        kinds, generated = {}, set()
+        kinds, generated, unsure = {}, set(), {}
+        table = json.loads((schema.metadata or {}).get(b"binlogkit:table", b'["", ""]'))
         for column in image:
             name, facts = column.name, column.metadata or {}
             if b"binlogkit:kind" not in facts:
@@ -61,6 +69,8 @@ class Facts:
             kinds[name] = facts[b"binlogkit:kind"].decode()
             if facts.get(b"binlogkit:generated"):
                 generated.add(name)
+            if kinds[name] == "text" and facts.get(b"binlogkit:charset_origin") == b"assumed":
+                unsure[name] = Supposition.of_charset(table[0], table[1], name).name
         if key is None:
             stored = (schema.metadata or {}).get(b"binlogkit:key")
             if stored is None:
@@ -69,7 +79,8 @@ class Facts:
         unknown = [name for name in key if name not in kinds]
         if unknown:
             raise UsageError(f"the table has no column {', '.join(unknown)}")
-        return cls(kinds, frozenset(generated), tuple(key))
+        supposed = tuple(json.loads((schema.metadata or {}).get(b"binlogkit:supposed", b"[]")))
+        return cls(kinds, frozenset(generated), tuple(key), supposed, unsure)
 
     @property
     def unnamed(self) -> str | None:
@@ -130,8 +141,11 @@ class Planner:
         fate = self.fate
         if fate is not None and fate.refused is not None:
             reasons.add(every, fate.refused)
+        elif self.facts.supposed:
+            reasons.add(every, _supposed(*self.facts.supposed))
         elif self.facts.unnamed is None:
             draft.fill()
+            draft.refuse_unsure()
             if fate is not None:
                 draft.refuse_gone(fate)
         else:
@@ -202,6 +216,20 @@ class _Draft:
             standing = [part[column] for part in (self.set, self.where) if column in part]
             self.reasons.add(_any(standing, self.every), reason)
 
+    def refuse_unsure(self) -> None:
+        """Refuse statements that would be others if a column had another character set."""
+        for part, cells in ((self.set, self.new), (self.where, self.old)):
+            for column in self.facts.unsure.keys() & part.keys():
+                rows = part[column] & self._unsure(column, cells[column])
+                self.reasons.add(rows, _supposed(self.facts.unsure[column]))
+
+    def _unsure(self, column: str, cells: Cells) -> Mask:
+        """Where a value is another text in another character set that its column may have."""
+        if column not in self.facts.unsure or not pa.types.is_string(cells.array.type):
+            return np.zeros_like(self.every)
+        beyond = pc.invert(pc.string_is_ascii(cells.array)).fill_null(False)
+        return np.array(beyond, np.bool_)
+
     def _fill_insert(self) -> None:
         self.set = {c: self.every for c in self.new if c not in self.facts.generated}
         missing = {c: self.new[c].missing for c in self.set}
@@ -237,7 +265,9 @@ class _Draft:
             guards = ~cells.missing & ~self.forced
             if self.kind == "update" and facts.key:
                 guards &= changed[column]
-            left = guards & _not_comparable(cells, facts.kinds[column])
+            left = guards & (
+                _not_comparable(cells, facts.kinds[column]) | self._unsure(column, cells)
+            )
             self.where[column], self.left_out[column] = guards & ~left, left
         if not facts.key:  # rows that are equal in what is compared need not be the same
             self._refuse_missing("no key, and not compared", self.left_out)
@@ -307,6 +337,12 @@ class _Draft:
             for c, rows in columns.items()
         ]
         return [chosen for chosen in found if chosen.rows.any()]
+
+
+def _supposed(*names: str) -> str:
+    """Why there is no plan that rests on suppositions."""
+    which = ", ".join(map(printable, names))
+    return f"it rests on what is only supposed ({which}); suppose=, --suppose accept it by its name"
 
 
 def _not_comparable(cells: Cells, kind: str) -> Mask:

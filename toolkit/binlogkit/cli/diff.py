@@ -60,7 +60,8 @@ def command(**arguments: Any) -> int:
     def concerns(file: str, pos: int | None) -> bool:
         return any(state.reach.concerns(file, pos) for state in (found.before, found.after))
 
-    status = status_of(log, notes=ENDS, concerns=concerns)
+    names = found.before.names | found.after.names
+    status = status_of(log, notes=ENDS, concerns=concerns, tables=names)
     tell_findings(name, found.findings.to_pylist())
     if found.uncertain:
         complain(f"{name}: {found.uncertain} rows could not be compared in all cells")

@@ -59,7 +59,7 @@ def command(**arguments: Any) -> int:
     name = written_table_name(*found.table)
     view = ["file"] * (len(log.carriers) > 1) + [*_VIEW] + ["unknown"] * bool(found.unknown_cells)
     write_records(found.records(), output, declared=LIFE, view=view)
-    status = status_of(log, notes=ENDS)
+    status = status_of(log, notes=ENDS, tables=found.names)
     note_index(log)
     tell_findings(name, found.findings.to_pylist())
     if found.unknown_cells:

@@ -87,6 +87,12 @@ reading_options = apply(
     ),
     click.option("--charset", help="Character set of text whose own nothing tells."),
     click.option(
+        "--suppose",
+        metavar="NAME",
+        multiple=True,
+        help="Take for a fact what is only supposed, as definition:db.table (repeatable).",
+    ),
+    click.option(
         "--on-damage",
         type=click.Choice(["stop", "report"]),
         default="stop",
@@ -115,7 +121,8 @@ input_options = apply(
 )
 
 _READING = (
-    "schema", "schema_from", "charset", "on_damage", "keyring", "key_file", "duplicates",
+    "schema", "schema_from", "charset", "suppose", "on_damage", "keyring", "key_file",
+    "duplicates",
 )  # fmt: skip
 _COUNT = click.IntRange(min=0)
 

@@ -75,7 +75,8 @@ def command(**arguments: Any) -> int:
         whole = chain(first, passing)
         write_states(((state.table, state.batches()) for state in whole), output)
     if states.last is not None:
-        met = status_of(log, notes=ENDS, concerns=states.last.reach.concerns)
+        names = {name for told in states.told for name in told.names}
+        met = status_of(log, notes=ENDS, concerns=states.last.reach.concerns, tables=names)
     else:
         met = status_of(log, notes=ENDS)
         note("the log names no table that may be there at the point")
@@ -135,6 +136,7 @@ class Told:
 
     def __init__(self, name: str, state: TableState) -> None:
         self.name, self.determined, self._assumes = name, state.determined, state.assumes
+        self.names = state.names
         self._findings = state.findings.to_pylist()
         self._rows, self._known_rows = state.rows.num_rows, state.determined_rows
         self._unknown, self._known_cells = state.unknown_cells, state.determined_cells

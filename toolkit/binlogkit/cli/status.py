@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from binlogkit.cli.progress import end_progress
 from binlogkit.errors import printable
+from binlogkit.rows.filters import Filters
 
 if TYPE_CHECKING:
     from binlogkit.log import Log
@@ -61,6 +62,7 @@ def status_of(
     losses: bool = True,
     notes: Collection[str] = (),
     concerns: Callable[[str, int | None], bool] = lambda _file, _pos: True,
+    tables: Collection[tuple[str, str]] | None = None,
 ) -> int:
     """Tell what the reading of ``log`` met, and the status that follows from it.
 
@@ -68,7 +70,8 @@ def status_of(
     ``nothing``: whether there was nothing to write; ``losses``: whether to tell what may be missing
     around damage, which an answer may hold itself; ``notes``: codes of those to tell, others are
     told with ``--verbose``; ``concerns``: whether what is missing at a place, which may stand after
-    the point that was asked for, concerns the answer.
+    the point that was asked for, concerns the answer; ``tables``: those that
+    the answer is of, which tells itself what it supposes: what does not fit of others is a note.
     """
     damages = [damage for damage in log.damages if concerns(damage.file, damage.offset)]
     for damage in log.damages:
@@ -77,8 +80,17 @@ def status_of(
         complain(str(loss))
     gaps = [g for g in log.gaps if g.code not in _TOLD and concerns(g.file, g.pos)]
     _complain_of(gaps)
+    asked = Filters.build(**(filters or {}))
+    problems = [
+        problem
+        for problem in log.problems
+        if (asked.wants_table(*problem.table) if tables is None else problem.table in tables)
+    ]
     for problem in log.problems:
-        complain(problem)
+        (complain if problem in problems else note)(problem)
+    supposed = log.suppositions if tables is None else []
+    for supposition in supposed:
+        complain(str(supposition))
     for name, alone in log.loose.items():
         if alone:
             rows = "1 statement's rows stand" if alone == 1 else f"{alone} statements' rows stand"
@@ -100,4 +112,5 @@ def status_of(
     if log.undecodable:
         cells = "cell" if log.undecodable == 1 else "cells"
         complain(f"{log.undecodable} {cells} could not be decoded")
-    return FINDINGS if damages or gaps or log.problems or log.undecodable else WELL
+    doubtful = problems or supposed or log.undecodable
+    return FINDINGS if damages or gaps or doubtful else WELL

@@ -18,7 +18,7 @@ from binlogkit._kernel.columns import MAX_BYTES, MAX_ROWS
 from binlogkit.errors import DamageError, InputError
 from binlogkit.frames.provenance import Provenance
 from binlogkit.frames.row_counts import rows_fault
-from binlogkit.frames.schema import undecodable_cells
+from binlogkit.frames.schema import undecodable_cells, unsure_texts
 from binlogkit.frames.share_decoding import (
     SHARE_COLUMNS,
     SHARE_MOST,
@@ -34,7 +34,7 @@ from binlogkit.frames.transaction_facts import TransactionFacts
 from binlogkit.rows.ahead import xid_ahead
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.reading import Reading
-from binlogkit.rows.schema import TableSchema
+from binlogkit.rows.schema import Supposition, TableSchema
 from binlogkit.rows.window import Stretch, Window
 from binlogkit.sources.carriers import Carrier
 
@@ -114,7 +114,16 @@ def _chosen(reading: Reading, matching: Matcher | None, window: Batches) -> Batc
         reading.undecodable += undecodable_cells(batch)
         kept = batch if matching is None else matching(batch)
         if kept.num_rows:
+            for one in (*schema.supposed, *_unsure(schema, kept)):
+                reading.supposed.setdefault(one.name, one)
             yield schema, kept
+
+
+def _unsure(schema: TableSchema, batch: pa.RecordBatch) -> Iterator[Supposition]:
+    """What is supposed of text whose character set nothing tells."""
+    for image in ("before", "after"):
+        for column, _ in unsure_texts(batch[image]):
+            yield Supposition.of_charset(schema.db, schema.table, column)
 
 
 class RowChanges:

@@ -19,12 +19,13 @@ Field metadata (all keys bytes, prefix ``binlogkit:``) of each image field: ``my
 ``scale`` (fraction digits or DECIMAL scale), ``kind`` (see :data:`KINDS`), ``name_origin``,
 ``sign_origin``, ``charset``, ``charset_origin``, ``labels_origin``; ``unsigned`` is ``1`` or ``0``.
 Schema metadata: ``binlogkit:table`` (JSON list of db and table), ``binlogkit:schema_version``,
-``binlogkit:key`` (JSON list of names), ``binlogkit:key_kind``, ``binlogkit:key_origin``.
+``binlogkit:key`` (JSON list of names), ``binlogkit:key_kind``, ``binlogkit:key_origin``, and where
+it rests on suppositions ``binlogkit:supposed`` (JSON list of their names).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from enum import IntEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -99,6 +100,19 @@ def _batch_fields() -> pa.Schema:
 def common_types() -> dict[str, pa.DataType]:
     """The types of a batch's columns, but for the images."""
     return {f.name: f.type for f in _batch_fields() if f.name not in ("before", "after")}
+
+
+def unsure_texts(images: pa.StructArray) -> Iterator[tuple[str, pa.Array]]:
+    """The columns whose character set nothing tells, where a value is more than ASCII, with those
+    values' rows as a mask."""
+    for i, field in enumerate(images.type):
+        facts = field.metadata or {}
+        if facts.get(b"binlogkit:charset_origin") == b"assumed" and str(field.type) == "string":
+            import pyarrow.compute as pc
+
+            beyond = pc.invert(pc.string_is_ascii(images.field(i))).fill_null(False)
+            if pc.any(beyond).as_py():
+                yield field.name, beyond
 
 
 def undecodable_cells(batch: pa.RecordBatch) -> int:

@@ -225,7 +225,7 @@ def _findings(log: Streams, findings: list[Finding], undecodable: int) -> Iterat
         if found.grade in _SEVERITIES:
             severity = _SEVERITIES[found.grade]
             yield {**found.record(), "severity": severity, "finding": found.found}
-    for problem in log.problems:
+    for problem in (*log.problems, *map(str, log.suppositions)):
         yield {"severity": "unknown", "finding": problem}
     if undecodable:
         yield {"severity": "unknown", "finding": f"{undecodable} cells are undecodable"}

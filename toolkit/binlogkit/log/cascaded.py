@@ -29,11 +29,11 @@ class Children:
     """What the log's images do not hold of rows that chosen changes took.
 
     ``definitions``: of all tables, at any time; ``cascade``: whether foreign keys act below the
-    log; ``truncated``: boundaries that emptied tables. ``changes``: those given, with the rows
-    whole as far as states know them, and rows that ``went`` without being logged as changes in the
-    canonical schema, after their parents; ``unknown``: the parents' tables of whose changes it is
-    not known which rows went with them, each with the child; ``restored``: the boundaries, by
-    ``seq``, whose rows are among the changes.
+    log; ``renames``: old and new names of tables, in log order; ``truncated``: boundaries that
+    emptied tables. ``changes``: those given, with the rows whole as far as states know them, and
+    rows that ``went`` without being logged as changes in the canonical schema, after their parents;
+    ``unknown``: the parents' tables of whose changes it is not known which rows went with them,
+    each with the child; ``restored``: the boundaries, by ``seq``, whose rows are among the changes.
     """
 
     def __init__(
@@ -44,6 +44,7 @@ class Children:
         sources: frozenset[str],
         *,
         cascade: bool,
+        renames: Iterable[tuple[Name, Name]] = (),
         truncated: Sequence[Mapping[str, Any]] = (),
     ) -> None:
         from binlogkit.analyses.point_in_time.before import Before
@@ -52,7 +53,7 @@ class Children:
         self.unknown: dict[Name, str] = {}
         self.changes = list(changes)
         self.went: list[pa.RecordBatch] = []
-        foreign = _foreign(definitions)
+        foreign = _foreign(definitions, renames)
         self._keys = foreign if cascade else {}
         below = self._below({_name(c) for c in changes if c.num_rows})
         partial = sorted({_name(c) for c in changes if c["before_state"].null_count < c.num_rows})
@@ -110,14 +111,19 @@ class Children:
         return placed
 
 
-def _foreign(definitions: Iterable[TableDefinition]) -> dict[Name, list[tuple[Name, ForeignKey]]]:
-    """By child the foreign keys that cascade, each with its parent."""
+def _foreign(
+    definitions: Iterable[TableDefinition], renames: Iterable[tuple[Name, Name]]
+) -> dict[Name, list[tuple[Name, ForeignKey]]]:
+    """By child the foreign keys that cascade, each with its parent, by all names of both."""
     found: dict[Name, list[tuple[Name, ForeignKey]]] = {}
     for definition in definitions:
         for key in definition.foreign:
             if key.cascades:
                 parent = (key.db or definition.db, key.table)
                 found.setdefault((definition.db, definition.table), []).append((parent, key))
+    for old, new in renames:
+        for keys in found.values():
+            keys += [(new, key) for parent, key in keys if parent == old]
     return found
 
 

@@ -10,7 +10,7 @@ from binlogkit.log.base import BASE
 from binlogkit.log.contradictions import UNLOGGED
 from binlogkit.log.gaps import Reach
 from binlogkit.log.history import MERGE, History, TableFacts
-from binlogkit.rows.schema import TableDefinition
+from binlogkit.rows.schema import Supposition, TableDefinition
 from binlogkit.rows.soundness import Gap
 
 if TYPE_CHECKING:
@@ -32,9 +32,21 @@ _MERGED = "Rows were written to the MERGE table {}: whether they lie in this tab
 
 
 def doubts_of(
+    layout: TableFacts,
+    history: History,
+    counted: frozenset[int],
+    supposed: Iterable[Supposition] = (),
+) -> list[dict[str, Any]]:
+    """What the changes of the table itself do not show; ``supposed``: what is of them."""
+    names = {one.name: one for one in supposed}
+    found = [doubt("supposition", str(one)) for one in names.values()]
+    return found + _of_engine(layout, history, counted)
+
+
+def _of_engine(
     layout: TableFacts, history: History, counted: frozenset[int]
 ) -> list[dict[str, Any]]:
-    """What the changes of the table itself do not show."""
+    """What the table's engine makes of its rows."""
     engine = (layout.engine or "").upper()
     if engine == "BLACKHOLE":
         return [doubt("blackhole", _BLACKHOLE)]

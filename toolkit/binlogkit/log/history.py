@@ -13,6 +13,7 @@ import numpy as np
 from binlogkit.frames.statements import Boundaries, Record
 from binlogkit.rows.ddl import TableChange
 from binlogkit.rows.filters import Filters
+from binlogkit.rows.schema import Supposition
 from binlogkit.rows.window import ROWS_EVENTS, SEQ_SHIFT, Window
 from binlogkit.sources.log_format import version_tuple
 
@@ -37,6 +38,7 @@ class TableFacts:
     key: tuple[str, ...]
     engine: str | None = None
     parents: tuple[str, ...] = ()
+    supposed: tuple[Supposition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +155,7 @@ class History:
                     boundary["key"] or (),
                     definition.engine,
                     definition.cascades,
+                    definition.supposed,
                 ),
             )
 
@@ -167,9 +170,11 @@ class History:
         columns = tuple(c.name for c in schema.columns)
         before = self.layouts.get(name)
         known = before[-1] if before else TableFacts(-1, None, None, ())
-        if known.columns != columns or known.key != schema.key:
+        last = known.columns, known.key, known.supposed
+        if last != (columns, schema.key, schema.supposed):
             engine, parents = known.engine, schema.cascades or known.parents
-            self._add(name, TableFacts(seq, number, columns, schema.key, engine, parents))
+            told = schema.key, engine, parents, schema.supposed
+            self._add(name, TableFacts(seq, number, columns, *told))
 
     def fold(self) -> None:
         """Take names, those met before as well, as the server shows here to store them."""

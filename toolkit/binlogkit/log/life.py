@@ -49,7 +49,7 @@ class RowLife:
     ``rows``: its events in log order, the columns of frames.fields.rows.LIFE, images as JSON text;
     ``table``: the table's name at the end; ``key``: its key's columns there; ``findings``: what
     leaves parts of it open, as analyses.point_in_time says; ``assumes``: what it stands on that the
-    log does not show, a sentence each.
+    log does not show, a sentence each; ``names``: all that the table was called.
     """
 
     table: tuple[str, str]
@@ -57,6 +57,7 @@ class RowLife:
     rows: pa.Table
     findings: pa.Table
     assumes: tuple[str, ...]
+    names: frozenset[tuple[str, str]] = frozenset()
 
     @property
     def determined(self) -> bool:
@@ -169,7 +170,9 @@ class _Looking:
                 findings.add(kind, boundary.file, boundary.pos)
         if gathered.without:
             findings.add("key_missing", times=gathered.without)
-        more = [*doubts_of(layout, history, counted), *self._missing(names, above, tracked)]
+        supposed = [*layout.supposed, *self._log.suppositions]
+        more = doubts_of(layout, history, counted, supposed)
+        more += self._missing(names, above, tracked)
         if not rows:
             more.append(noted("no_change", _NOTHING))
         if self._name not in history.layouts and not any(b.concerns(self._name) for b in happened):
@@ -181,6 +184,7 @@ class _Looking:
             pa.Table.from_pylist([written(row) for row in rows], schema=arrow_schema(LIFE)),
             with_more(findings.table(), more),
             assumed(self._log, history.version),
+            frozenset(names),
         )
 
     def _key(self, known: tuple[str, ...], columns: tuple[str, ...] | None) -> tuple[str, ...]:

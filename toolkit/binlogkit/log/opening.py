@@ -29,6 +29,7 @@ def open_log(
     schema: str | Path | Catalog | None = None,
     schema_from: str | None = None,
     charset: str | None = None,
+    suppose: Iterable[str] = (),
     on_damage: str = "stop",
     name: str | None = None,
     keyring: str | Path | None = None,
@@ -44,6 +45,8 @@ def open_log(
     ``schema``: a SQL file with CREATE TABLE statements (the state before the log) or a Catalog;
     ``schema_from``: a live server, ``mysql://user@host:port`` (password from the environment
     variable BINLOGKIT_PASSWORD); ``charset``: of text whose character set nothing tells;
+    ``suppose``: names of suppositions (``Log.suppositions``) that are taken for facts, as
+    ``definition:db.table`` or ``charset:db.table.column``;
     ``on_damage``: ``stop`` or ``report``; ``name``: of their server, the ``source`` column;
     ``keyring``, ``key_file``: names of the server's keyring file, or of a file with one key, for
     encrypted logs (else the environment variables BINLOGKIT_KEYRING and BINLOGKIT_KEY_FILE);
@@ -65,7 +68,11 @@ def open_log(
         raise UsageError(f"duplicates is drop or keep, not {duplicates!r}")
     catalog, origin = catalog_of(schema, schema_from)
     file = str(schema) if isinstance(schema, (str, Path)) else None
-    options = ReadOptions(on_damage, catalog, origin, charset, name, threads, duplicates, file)
+    if isinstance(suppose, str):
+        raise UsageError(f"suppose is a list of names, not {suppose!r}")
+    options = ReadOptions(
+        on_damage, catalog, origin, charset, name, threads, duplicates, file, frozenset(suppose)
+    )
     return Log(carriers, options, index)
 
 

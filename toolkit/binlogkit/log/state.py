@@ -27,7 +27,7 @@ from binlogkit.log.snapshots import bases_of
 from binlogkit.log.table_state import TableState
 from binlogkit.rows.filter_args import check_names, texts
 from binlogkit.rows.filters import Filters, TableName, parse_table_name, written_table_name
-from binlogkit.rows.schema import Origin
+from binlogkit.rows.schema import Origin, Supposition
 from binlogkit.rows.soundness import Gap
 from binlogkit.sources.log_format import CASCADES_LOGGED
 
@@ -189,7 +189,8 @@ class States:
             )
         )
         missing = standing([*self._gaps, *unexplained], boundaries, name, names, above, reach)
-        doubts = doubts_of(layout, history, reach.counted)
+        supposed = [*layout.supposed, *of_texts(name, state.rows)]
+        doubts = doubts_of(layout, history, reach.counted, supposed)
         own = [base for one, base in begins.items() if one in names]
         made = any(b.concerns(name) for b in boundaries)
         if bases is not None and not own and not made and self._names is not None:
@@ -218,6 +219,7 @@ class States:
             reach,
             *reached(log, point.place, history.ends, transactions, reach.counted, self._held),
             state.definition,
+            frozenset(names),
         )
 
     def _later(self) -> list[Boundary]:
@@ -294,6 +296,15 @@ def _named(log: Streams, name: Name) -> bool:
     """Whether table maps themselves name the table's columns."""
     columns = [column for schema in log.met.get(name, ()) for column in schema.columns]
     return bool(columns) and all(column.name_origin == Origin.METADATA for column in columns)
+
+
+def of_texts(name: Name, rows: pa.Table) -> Iterator[Supposition]:
+    """What is supposed of the rows' text."""
+    from binlogkit.frames.schema import unsure_texts
+
+    for chunk in rows["values"].chunks:
+        for column, _ in unsure_texts(chunk):
+            yield Supposition.of_charset(*name, column)
 
 
 def transactional_of(engine: str | None) -> bool | None:

@@ -17,6 +17,7 @@ from binlogkit.rows.filters import Filters
 from binlogkit.rows.options import ReadOptions
 from binlogkit.rows.reading import Reading
 from binlogkit.rows.soundness import Finding, Gap, Gaps, Soundness
+from binlogkit.rows.table_history import Problem
 from binlogkit.rows.window import SEQ_SHIFT
 from binlogkit.sources.carriers import Carrier, shown
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from binlogkit.log.index.part import Part
     from binlogkit.rows.ddl import Catalog
     from binlogkit.rows.losses import Loss
-    from binlogkit.rows.schema import TableSchema
+    from binlogkit.rows.schema import Supposition, TableSchema
     from binlogkit.rows.soundness.finding import FileFacts
     from binlogkit.rows.window import Window
 
@@ -86,7 +87,7 @@ class Streams:
         self.read_before: list[int] = []
         self.options = options or ReadOptions()
         self.damages: list[DamageError] = []
-        self.problems: list[str] = []
+        self.problems: list[Problem] = []
         self.loose: dict[str, int] = {}
         self.met: Mapping[tuple[str, str], Sequence[TableSchema]] = {}
         self.unreadable: InputError | None = None
@@ -150,6 +151,11 @@ class Streams:
     def undecodable(self) -> int:
         """How many cells of the rows that were read last could not be decoded."""
         return 0 if self._reading is None else self._reading.undecodable
+
+    @property
+    def suppositions(self) -> list[Supposition]:
+        """What the rows that were read last rest on that no byte decides."""
+        return [] if self._reading is None else [*self._reading.supposed.values()]
 
     @property
     def notes(self) -> list[Finding]:

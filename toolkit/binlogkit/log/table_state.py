@@ -31,7 +31,7 @@ class TableState:
     rows it does determine, all, or over gaps those that were last written as a whole after the last
     gap; ``reach``: how far it goes; ``position``: a file and a position after everything that is
     in it, ``gtids``: the transactions that are, each None where the logs do not tell it;
-    ``definition``: the table's then, where it is known.
+    ``definition``: the table's then, where it is known; ``names``: all that it was called.
     """
 
     table: tuple[str, str]
@@ -46,6 +46,7 @@ class TableState:
     position: tuple[str, int] | None = None
     gtids: GtidSet | None = None
     definition: TableDefinition | None = None
+    names: frozenset[tuple[str, str]] = frozenset()
 
     @property
     def determined(self) -> bool:

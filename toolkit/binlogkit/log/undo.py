@@ -154,6 +154,7 @@ class Selection:
             for row in mine
             if row["action"] == "truncate" or any(n(row["db"], row["table"]) for n in made_again)
         ]
+        renames = [(e.name, e.new_name) for e in events if e.new_name is not None]
         others = Others(
             log, wanted, definitions, events, outcomes, texts,
             struck=cascade, by_transaction=self._by_transaction,
@@ -161,8 +162,9 @@ class Selection:
         changes, first = self.changes, None
         while True:
             children = Children(
-                log, changes, definitions, wanted.sources, cascade=cascade, truncated=emptied
-            )
+                log, changes, definitions, wanted.sources, cascade=cascade, renames=renames,
+                truncated=emptied,
+            )  # fmt: skip
             found = others.dependences(children.changes, children.went)
             first = first or found
             if mode != "cascade" or not len(found.dependent):

@@ -8,7 +8,7 @@ from binlogkit._kernel.charsets import CHARSETS
 from binlogkit.errors import UsageError
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.rows.ddl import Catalog
-from binlogkit.rows.schema import Origin
+from binlogkit.rows.schema import SUPPOSED, Origin
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,8 @@ class ReadOptions:
     ``source``: the name of the logs' server, None where nobody gave one; ``threads``: how many
     decode rows, None for as many as there are processors, up to four; ``duplicates``: what becomes
     of a transaction whose GTID came before, ``drop`` or ``keep``; ``schema``: the schema file's
-    name.
+    name; ``supposed``: the names of suppositions (:class:`~binlogkit.rows.schema.Supposition`) that
+    are taken for facts.
     """
 
     on_damage: str = "stop"
@@ -31,10 +32,15 @@ class ReadOptions:
     threads: int | None = None
     duplicates: str = "drop"
     schema: str | None = None
+    supposed: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         if self.charset is not None and self.charset not in (*CHARSETS, "utf8"):
             raise UsageError(f"{self.charset!r} is no character set of MySQL's")
+        for name in self.supposed:
+            if name.partition(":")[0] not in SUPPOSED:
+                kinds = " or ".join(f"{kind}:…" for kind in SUPPOSED)
+                raise UsageError(f"{name!r} is no supposition: they are called {kinds}")
 
 
 @dataclass(frozen=True, slots=True)

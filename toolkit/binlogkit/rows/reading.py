@@ -28,6 +28,7 @@ from binlogkit.rows.ddl import TableChange
 from binlogkit.rows.gtid_ledger import GtidLedger, by_origin
 from binlogkit.rows.options import ReadOptions, Start
 from binlogkit.rows.scan import LogScan, ScannedPart
+from binlogkit.rows.schema import Supposition
 from binlogkit.rows.series import AllSeries, Head, Series, Source, beside
 from binlogkit.rows.slots import Slots
 from binlogkit.rows.soundness import Finding, Gap, Gaps
@@ -51,7 +52,8 @@ class Reading:
     came before; ``unreadable``: logs that cannot be read at all, which is raised after all others;
     ``at``: which log is read; ``series``: which logs belong together, also of readings before;
     ``seen``: the GTIDs of the transactions that were read intact; ``undecodable``: how many cells
-    of the rows that were decoded could not be.
+    of the rows that were decoded could not be; ``supposed``: by name, what those rows rest on that
+    no byte decides.
     """
 
     def __init__(
@@ -78,6 +80,7 @@ class Reading:
         self.seen = GtidLedger(self.start.seen)
         self.sources: frozenset[str] = frozenset()
         self.undecodable = 0
+        self.supposed: dict[str, Supposition] = {}
         self.ordinal = self.start.ordinal
         self.facts = Facts()
         self.scanner = Scanner(self.start.number)

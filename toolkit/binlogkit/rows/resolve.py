@@ -17,8 +17,15 @@ from binlogkit._kernel.metadata import metadata_length, resolve
 from binlogkit.constants import ColumnType
 from binlogkit.errors import MalformedEventError
 from binlogkit.events.table_map import DefaultCharset, OptionalMetadata, TableMap
-from binlogkit.rows.ddl.match import matches
-from binlogkit.rows.schema import Column, ColumnDefinition, Origin, TableDefinition, TableSchema
+from binlogkit.rows.ddl.match import fits, matches, without_charset
+from binlogkit.rows.schema import (
+    Column,
+    ColumnDefinition,
+    Origin,
+    Supposition,
+    TableDefinition,
+    TableSchema,
+)
 from binlogkit.rows.type_text import type_text
 from binlogkit.sources.log_format import version_tuple
 
@@ -42,6 +49,7 @@ CHARACTER = frozenset(
 )  # fmt: skip
 # VECTOR has a character set too, binary (seen in table maps of 9.7.4).
 CHARSET_SLOTS = CHARACTER | {ColumnType.VECTOR}
+_SIZED = frozenset({ColumnType.STRING, ColumnType.VAR_STRING, ColumnType.VARCHAR})
 LABELLED = frozenset({ColumnType.ENUM, ColumnType.SET})
 
 
@@ -78,17 +86,20 @@ def resolve_schema(
     charset: str | None = None,
     lost: str | None = None,
     server_version: str = "",
+    accepted: frozenset[str] = frozenset(),
 ) -> TableSchema:
     """The schema of a table map; ``file`` and ``offset`` of its event serve errors.
 
     ``charset``: what the user says of text whose character set nothing else tells; ``lost``: why
-    the DDL in the log does not tell the table's columns any more; ``server_version``: of the log.
+    the DDL in the log does not tell the table's columns any more; ``server_version``: of the log;
+    ``accepted``: the names of suppositions that are none any more.
 
     Raises :class:`MalformedEventError` where the column metadata does not fit the types.
     """
     columns = list(read_columns(table_map, Cursor(table_map.metadata, file, offset)))
     problems = [f"{Origin.DDL}: {lost}"] if lost else []
     chosen: tuple[Origin, TableDefinition] | None = None
+    supposed: tuple[Supposition, ...] = ()
     for origin, definition in definitions:
         contradiction = matches(definition, columns)
         if contradiction is None:
@@ -98,11 +109,21 @@ def resolve_schema(
     if chosen is not None:
         problems = []
         origin, definition = chosen
+        definition, wrong = _with_fitting_charsets(definition, columns)
+        chosen = origin, definition
+        if not _tells_charsets(table_map.optional):
+            problems += [f"{origin}: {told}" for told in wrong]
+        supposed = tuple(one for one in definition.supposed if one.name not in accepted)
         columns = [defined(c, d, origin) for c, d in zip(columns, definition.columns, strict=True)]
     if table_map.optional is not None:
         columns = _with_signs(columns, table_map.optional, server_version)
         columns = _with_metadata(columns, table_map, table_map.optional, file, offset)
-    columns = [(_shared if c.small else completed)(c, charset) for c in columns]
+    utf8 = _called_utf8(table_map, columns, accepted)
+    lengths = [None] * len(columns) if chosen is None else [c.length for c in chosen[1].columns]
+    columns = [
+        (_shared if c.small else completed)(c, "utf8mb4" if c.index in utf8 else charset, length)
+        for c, length in zip(columns, lengths, strict=True)
+    ]
     key, kind, key_origin = _key(columns, table_map.optional, chosen)
     return TableSchema(
         table_map.db,
@@ -114,7 +135,42 @@ def resolve_schema(
         key_origin,
         chosen[1].cascades if chosen else (),
         tuple(problems),
+        supposed=supposed,
     )
+
+
+def _tells_charsets(optional: OptionalMetadata | None) -> bool:
+    """Whether the table map itself does."""
+    return optional is not None and (
+        optional.default_charset is not None or optional.columns_charset is not None
+    )
+
+
+def _with_fitting_charsets(
+    definition: TableDefinition, columns: Sequence[Column]
+) -> tuple[TableDefinition, list[str]]:
+    """The definition without the character sets that the table map contradicts, and a sentence on
+    each."""
+    found, wrong = [], []
+    for given, column in zip(definition.columns, columns, strict=True):
+        if not fits(given, column):
+            wrong.append(
+                f"{given.name} is not in its database's character set {given.charset}: "
+                f"{column.length} bytes hold {given.length} characters"
+            )
+            given = without_charset(given)
+        found.append(given)
+    return replace(definition, columns=tuple(found)) if wrong else definition, wrong
+
+
+def _called_utf8(
+    table_map: TableMap, columns: Sequence[Column], accepted: frozenset[str]
+) -> frozenset[int]:
+    """The columns of which it was accepted that they are UTF-8."""
+    if not accepted:
+        return frozenset()
+    suppositions = (Supposition.of_charset(table_map.db, table_map.table, c.name) for c in columns)
+    return frozenset(i for i, one in enumerate(suppositions) if one.name in accepted)
 
 
 def read_columns(table_map: TableMap, metadata: Cursor) -> Iterator[Column]:
@@ -245,17 +301,31 @@ def _label(charset: str | None, stored: bytes) -> str:
         return stored.decode("utf-8", "backslashreplace")
 
 
-def completed(column: Column, charset: str | None) -> Column:
-    """The column with what nothing told assumed."""
+def completed(column: Column, charset: str | None, characters: int | None = None) -> Column:
+    """The column with what nothing told assumed.
+
+    ``charset``: what the user says of it; ``characters``: how many a CHAR or VARCHAR can hold.
+    """
     if column.type in NUMERIC and column.sign_origin == Origin.TABLE_MAP:
         column = replace(column, sign_origin=Origin.ASSUMED)
     if column.type in CHARACTER and column.charset_origin == Origin.TABLE_MAP:
-        column = replace(column, charset=charset, charset_origin=Origin.ASSUMED)
+        origin = Origin.ASSUMED if charset is None else Origin.GIVEN
+        no_utf8 = charset is None and not _may_be_utf8(column, characters)
+        column = replace(column, charset=charset, charset_origin=origin, no_utf8=no_utf8)
     return replace(column, mysql_type=type_text(column))
 
 
 #: The same for a column of each of the tables that are alike.
 _shared = lru_cache(4096)(completed)
+
+
+def _may_be_utf8(column: Column, characters: int | None) -> bool:
+    """Whether the bytes that a text column can hold allow utf8mb3 or utf8mb4."""
+    if column.type not in _SIZED or not column.length:
+        return True
+    if characters:
+        return column.length in (3 * characters, 4 * characters)
+    return not (column.length % 3 and column.length % 4)
 
 
 def _key(

@@ -7,7 +7,7 @@ map of the log, completed from metadata or from a definition, each fact with its
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -27,6 +27,7 @@ class Origin(StrEnum):
     SCHEMA_FILE = "schema-file"  # --schema FILE.sql
     SERVER = "server"  # --schema-from DSN
     TABLE_MAP = "table-map"  # the table map's types, always there
+    GIVEN = "given"  # --charset, --suppose
     ASSUMED = "assumed"  # nothing says so
     POSITION = "position"  # a name made from the position: @1, @2 …
 
@@ -44,7 +45,8 @@ class ColumnDefinition:
     bytes where it is written as x'…' or b'…', None for NULL or without one; ``computed``: the
     default is a function, an expression, or a constant that is not understood; ``evaluated``: it
     is one of the first two; ``on_update_now``: ON UPDATE CURRENT_TIMESTAMP; ``reads``: the table's
-    columns that a generated column's expression names.
+    columns that a generated column's expression names; ``charset_of_database``: the character set
+    is its database's default, which no statement on the table names.
     """
 
     name: str
@@ -64,6 +66,7 @@ class ColumnDefinition:
     evaluated: bool = False
     on_update_now: bool = False
     reads: tuple[str, ...] = ()
+    charset_of_database: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +97,10 @@ class ForeignKey:
         return replace(self, db=self.db and self.db.lower(), table=self.table.lower())
 
 
+#: The kinds of suppositions.
+SUPPOSED = ("definition", "charset")
+
+
 @dataclass(frozen=True, slots=True)
 class Supposition:
     """What is taken for true of a table, or of a column, though no byte decides it.
@@ -113,7 +120,13 @@ class Supposition:
         return f"{self.kind}:{self.of}"
 
     def __str__(self) -> str:
-        return f"{self.name} is supposed: {self.why}"
+        return f"supposed ({self.name}): {self.why}"
+
+    @classmethod
+    def of_charset(cls, db: str, table: str, column: str) -> Supposition:
+        """That a column whose character set nothing tells is UTF-8."""
+        why = f"{column} holds more than ASCII, read as UTF-8, and no byte tells its character set"
+        return cls("charset", f"{db}.{table}.{column}", why)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +159,23 @@ class TableDefinition:
         found = (f"{fk.db or self.db}.{fk.table}" for fk in self.foreign if fk.cascades)
         return tuple(dict.fromkeys(found))
 
+    def referring(
+        self, old: tuple[str, str], new: tuple[str, str], columns: Mapping[str, str]
+    ) -> TableDefinition:
+        """It with foreign keys to ``old`` going to ``new``, whose ``columns`` have new names."""
+        if not any((key.db, key.table) == old for key in self.foreign):
+            return self
+        foreign = (
+            replace(
+                key, db=new[0], table=new[1],
+                referenced=tuple(columns.get(name, name) for name in key.referenced),
+            )
+            if (key.db, key.table) == old
+            else key
+            for key in self.foreign
+        )  # fmt: skip
+        return replace(self, foreign=tuple(foreign))
+
     def in_small_letters(self) -> TableDefinition:
         """It as a server with lower_case_table_names=1 names it and its parents."""
         foreign = tuple(key.in_small_letters() for key in self.foreign)
@@ -162,7 +192,8 @@ class TableChange:
     drop_database); ``new_db``, ``new_table``: of rename; ``definition``: after the change, and
     ``before`` of alter, None where there is none or it is not known; ``reason``: of unknown, and
     what else there is to know (one sentence); ``conditional``: of create, whether it may have done
-    nothing, as the table was there.
+    nothing, as the table was there; ``plain``: of statement_write, whether the statement calls
+    nothing that may write; ``alone``: whether it wrote this table and no other.
     """
 
     action: str
@@ -174,6 +205,8 @@ class TableChange:
     reason: str | None = None
     before: TableDefinition | None = None
     conditional: bool = False
+    plain: bool = False
+    alone: bool = False
 
     def in_small_letters(self) -> TableChange:
         """It as a server with lower_case_table_names=1 names tables."""
@@ -196,7 +229,8 @@ class Column:
     the column; ``length``: bytes a CHAR or BINARY, BLOB or VARCHAR can hold, bits of a BIT,
     bytes of an ENUM or SET; ``precision``, ``scale``: DECIMAL; ``scale`` is also the fraction
     digits of a temporal type. ``labels``: None where not known. ``mysql_type``: the type as SQL
-    would write it, as far as it is known.
+    would write it, as far as it is known. ``no_utf8``: nothing tells the character set, and by how
+    many bytes it can hold it is not UTF-8: text beyond ASCII cannot be decoded.
     """
 
     index: int
@@ -218,6 +252,7 @@ class Column:
     sign_origin: Origin = Origin.TABLE_MAP
     charset_origin: Origin = Origin.TABLE_MAP
     labels_origin: Origin = Origin.TABLE_MAP
+    no_utf8: bool = False
 
     @property
     def small(self) -> bool:
@@ -233,7 +268,8 @@ class TableSchema:
     names of the primary key, else of the first unique key without nullable columns, else empty;
     ``key_kind``: ``primary``, ``unique``, ``none`` (it is known that there is none) or ``unknown``;
     ``key_origin``: where that is known from. ``problems``: what contradicts (a definition that
-    does not fit the table map), each one sentence; ``supposed``: what it rests on that is not known.
+    does not fit the table map), each one sentence; ``supposed``: what it rests on that is not
+    known.
     """
 
     db: str
@@ -285,4 +321,5 @@ def cell_spec(column: Column, as_5_7: bool = False) -> CellSpec:
         column.charset,
         column.labels,
         as_5_7,
+        column.no_utf8,
     )

@@ -22,6 +22,20 @@ _NO_FOREIGN_KEY_CHECKS = 1 << 26  # of a Query event's flags2
 _TELLS_WHETHER_IT_ACTED = (8, 0, 21)
 
 
+class Problem(str):
+    """A sentence on what does not fit together; ``table``: of which table."""
+
+    __slots__ = ("table",)
+    table: tuple[str, str]
+
+    @classmethod
+    def of(cls, table: tuple[str, str], sentence: str) -> Problem:
+        """Make one."""
+        made = cls(sentence)
+        made.table = table
+        return made
+
+
 class TableHistory:
     """Tables as a walk goes on.
 
@@ -33,7 +47,7 @@ class TableHistory:
     def __init__(self, options: ReadOptions) -> None:
         self._options = options
         self.schemas: dict[tuple[str, str], list[TableSchema]] = {}
-        self.problems: list[str] = []
+        self.problems: list[Problem] = []
         self.generation = 0
         self.catalog = options.catalog.copy() if options.catalog else Catalog()
         self.tracked: set[tuple[str | None, str | None]] = set()
@@ -125,7 +139,7 @@ class TableHistory:
         schema = resolve_schema(
             table_map, len(versions), definitions, file=file, offset=offset,
             charset=self._options.charset, lost=self.catalog.is_unknown(*name),
-            server_version=version,
+            server_version=version, accepted=self._options.supposed,
         )  # fmt: skip
         schema = replace(schema, source=self._source)
         same = self._versions.get(replace(schema, version=0))
@@ -137,7 +151,9 @@ class TableHistory:
             self._versions[replace(schema, version=0)] = schema
             self.schemas.setdefault(name, versions).append(schema)
             self.problems.extend(
-                f"{file} at {offset}: {schema.db}.{schema.table}: {problem}"
+                Problem.of(
+                    schema.name, f"{file} at {offset}: {schema.db}.{schema.table}: {problem}"
+                )
                 for problem in schema.problems
             )
         self._interned[key] = same or schema

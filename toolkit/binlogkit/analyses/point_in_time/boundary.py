@@ -26,7 +26,8 @@ class Boundary:
 
     ``definition``: the table's after it, None where the log does not tell; ``alteration``: of an
     ALTER TABLE that was understood; ``before``: the table's definition before an ALTER TABLE;
-    ``conditional``: a CREATE TABLE IF NOT EXISTS of which nothing tells whether it did anything.
+    ``conditional``: a CREATE TABLE IF NOT EXISTS of which nothing tells whether it did anything;
+    ``alone``: a write that is logged as a statement wrote this table and no other.
     """
 
     seq: int
@@ -42,6 +43,7 @@ class Boundary:
     alteration: Alteration | None = None
     before: TableDefinition | None = None
     conditional: bool = False
+    alone: bool = False
 
     @property
     def empties(self) -> bool:
@@ -58,7 +60,7 @@ class Boundary:
         """Whether it may write any table: by a trigger or routine, or the log is incomplete."""
         if self.action == "incident":
             return True
-        return self.action == "statement_write" and not self.moves_rows
+        return self.action == "statement_write" and not (self.moves_rows or self.alone)
 
     def concerns(self, name: Name) -> bool:
         """Whether it happens to this table."""
@@ -112,17 +114,17 @@ def _place(row: Mapping[str, Any]) -> tuple[Any, ...]:
 
 def boundary_of(row: Mapping[str, Any], change: TableChange | None) -> Boundary:
     """A boundary from its record, and what it is to tables."""
-    statement, definition, altered = row["statement"] or "", None, None
+    statement, definition, altered, alone = row["statement"] or "", None, None, False
     before = None if change is None else change.before
     conditional = row["action"] == "create" and _IF_NOT_EXISTS.search(statement) is not None
     if change is not None:
-        definition, conditional = change.definition, change.conditional
+        definition, conditional, alone = change.definition, change.conditional, change.alone
         if row["action"] == "alter":
             altered = alteration(statement, change.before, definition, row.get("sql_mode"))
     new = None if row["new_table"] is None else (row["new_db"] or row["db"], row["new_table"])
     return Boundary(
         row["seq"], row.get("tx"), row["file"], row["pos"], row.get("inner"), _name(row),
-        row["action"], new, statement, definition, altered, before, conditional,
+        row["action"], new, statement, definition, altered, before, conditional, alone,
     )  # fmt: skip
 
 
@@ -141,17 +143,24 @@ def lineage(boundaries: Sequence[Boundary], wanted: Name) -> list[Name]:
 
 
 def parents(boundaries: Iterable[Boundary], name: Name, known: Iterable[str] = ()) -> list[str]:
-    """The tables (``db.table``) whose changes reach ``name`` by foreign keys, over others too.
+    """The tables (``db.table``) whose changes reach ``name`` by foreign keys at any time, over
+    others too, by all their names.
 
     ``known``: those that are known from elsewhere.
     """
-    above: dict[str, tuple[str, ...]] = {}
+    above: dict[str, dict[str, None]] = {".".join(name): dict.fromkeys(known)}
     for boundary in boundaries:
-        if boundary.definition is not None:
-            definition = boundary.definition
-            above[f"{definition.db}.{definition.table}"] = definition.cascades
-    found = list(known)
-    found.extend(p for p in above.get(".".join(name), ()) if p not in found)
+        for definition in (boundary.before, boundary.definition):
+            if definition is not None:
+                child = f"{definition.db}.{definition.table}"
+                above.setdefault(child, {}).update(dict.fromkeys(definition.cascades))
+        if boundary.action == "rename" and boundary.new_name is not None:
+            old, new = ".".join(boundary.name), ".".join(boundary.new_name)
+            above.setdefault(new, {}).update(above.get(old, {}))
+            for named in above.values():
+                if old in named:
+                    named[new] = None
+    found = list(above[".".join(name)])
     for parent in found:
         found.extend(p for p in above.get(parent, ()) if p not in found)
     return found

@@ -110,11 +110,16 @@ class Cascades:
         """Changes of all tables, cut so that those which may cascade stand by themselves."""
         ever: dict[Name, set[str]] = {}
         definitions = [fold.definition for name in self._names if (fold := self._table(name))]
-        for definition in (*definitions, *(b.definition for b in boundaries)):
-            for key in () if definition is None else definition.foreign:
-                if key.db is not None and key.cascades:
-                    parent = (key.db, key.table)
-                    ever.setdefault(parent, set()).update(self._referenced(parent, key))
+        for definition in definitions:
+            self._note_parents(ever, definition)
+        for boundary in boundaries:
+            self._note_parents(ever, boundary.definition)
+            columns = ever.get(boundary.name, set())
+            if boundary.action == "rename" and boundary.new_name is not None:
+                ever.setdefault(boundary.new_name, set()).update(columns)
+            elif boundary.alteration is not None and columns:
+                renamed = boundary.alteration.renamed
+                columns |= {renamed[column] for column in columns & renamed.keys()}
         numbers = {name: i for i, name in enumerate(self._names, 1)}
         seqs = [np.zeros(0, np.int64)]
         groups = [np.zeros(0, np.int64)]
@@ -130,6 +135,13 @@ class Cascades:
             for start, stop in pairwise(edges):
                 found.append((int(own[start]), name, batch.slice(start, stop - start)))
         return found
+
+    def _note_parents(self, ever: dict[Name, set[str]], definition: TableDefinition | None) -> None:
+        """Add the columns of parents that a table refers to."""
+        for key in () if definition is None else definition.foreign:
+            if key.db is not None and key.cascades:
+                parent = (key.db, key.table)
+                ever.setdefault(parent, set()).update(self._referenced(parent, key))
 
     def strikes(self, name: Name, batch: pa.RecordBatch) -> Flags:
         """Which changes of a table may change rows of others, as far as their images tell."""

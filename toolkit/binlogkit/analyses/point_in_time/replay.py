@@ -188,10 +188,19 @@ class Replay:
         if boundary.new_name is None:
             return
         self.history.renamed(boundary.name, boundary.new_name)
+        self._refer_to(boundary.name, boundary.new_name, {})
         if not moved.complete:
             _note(moved, "renamed_from", boundary)
         self.absent.discard(boundary.new_name)
         self.tables[boundary.new_name] = moved
+
+    def _refer_to(self, old: Name, new: Name, columns: Mapping[str, str]) -> None:
+        """Let foreign keys follow their parent, which gets another name, or its columns do."""
+        for fold in self.tables.values():
+            if fold.definition is not None:
+                fold.definition = fold.definition.referring(old, new, columns)
+        for name, definition in self._given.items():
+            self._given[name] = definition.referring(old, new, columns)
 
     def _alter(self, boundary: Boundary) -> None:
         table = self.table(boundary.name)
@@ -204,6 +213,8 @@ class Replay:
             table.empty()
         rows = table.settled()
         self.history.altered(boundary.name, done)
+        if done.renamed:
+            self._refer_to(boundary.name, boundary.name, done.renamed)
         table.key = self.history.key(boundary.name)
         lost = rows.alter(done, table.key)
         key = self.history.default if table.definition is None else key_of(table.definition)[0]

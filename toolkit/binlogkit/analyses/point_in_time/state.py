@@ -171,8 +171,6 @@ def _family(
         if boundary.definition is not None:
             name = boundary.definition.db, boundary.definition.table
             definitions[name] = boundary.definition
-        if boundary.action == "rename" and ".".join(boundary.name) in above:
-            return None
     named = {".".join(name): name for name in definitions}
     if any(table not in named for table in above):
         return None

@@ -25,6 +25,7 @@ from binlogkit.rows.ddl import Catalog, TableChange
 from binlogkit.rows.gtid_ledger import GtidLedger
 from binlogkit.rows.options import ReadOptions
 from binlogkit.rows.prepared import Decision
+from binlogkit.rows.schema import Supposition
 from binlogkit.rows.series import AllSeries, Series, Source
 from binlogkit.rows.soundness import Finding, Gap, Gaps, Soundness
 from binlogkit.rows.table_history import TableHistory
@@ -120,7 +121,7 @@ class Joined:
         self.decisions: dict[int, Decision] = {}
         self.folded = False
         self.happened: list[Happened] | None = [] if happening else None
-        self.undecodable = 0  # no row is decoded
+        self.undecodable, self.supposed = 0, dict[str, Supposition]()  # no row is decoded
         self.schemas, self.problems = self._tables.schemas, self._tables.problems
         for i, part in enumerate(parts):
             self._join(i, part)
@@ -221,10 +222,11 @@ class Joined:
         """Take what changes, or shows, what tables are."""
         tables = self._tables
         if isinstance(said, Wrote):
-            known = tables.catalog.table(said.db, said.table)
+            catalog, name = tables.catalog, (said.db, said.table)
             change = TableChange(
-                said.action, said.db, said.table, definition=known, reason=said.reason
-            )
+                said.action, *name, definition=catalog.table(*name), reason=said.reason,
+                plain=said.plain, alone=said.plain and catalog.has_no_triggers(name),
+            )  # fmt: skip
             place = (said.file, said.pos, said.end_pos, said.inner, said.timestamp)
             self._note(said, *place, (change,), said.sql_mode)
             return

@@ -67,7 +67,7 @@ class Said:
 class Wrote:
     """A table that an event may have written without row events, or an incident: ``action`` and
     ``reason`` as a boundary tells them; ``db``, ``table`` empty for any. ``event``, ``tx``: the
-    numbers of it and its transaction in the log."""
+    numbers of it and its transaction in the log; ``plain``: see TableChange."""
 
     event: int
     file: str
@@ -81,6 +81,7 @@ class Wrote:
     timestamp: int
     tx: int | None
     sql_mode: int | None
+    plain: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +273,7 @@ def _wrote(number: int, event: Event, tx: int | None, change: TableChange) -> Wr
     raw = event.raw
     return Wrote(
         number, raw.file, raw.pos, raw.inner, change.action, change.db, change.table, change.reason,
-        raw.end_pos, raw.header.timestamp, tx, sql_mode_of(event),
+        raw.end_pos, raw.header.timestamp, tx, sql_mode_of(event), change.plain,
     )  # fmt: skip
 
 

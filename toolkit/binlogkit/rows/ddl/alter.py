@@ -234,7 +234,7 @@ def altered(table: Tracked, parsed: AlterTable, database: Collated, session: Ses
     columns = _columns(table, parsed, default, session)
     if _has_row_id(table) and (parsed.options.engine or "InnoDB") == "InnoDB":
         columns.sort(key=lambda c: c.name.lower() != ROW_ID)
-    names = _new_names(table, parsed)
+    names = new_names(table, parsed)
     keys = [_renamed_key(key, parsed, names) for key in table.keys if not _gone(key, parsed)]
     foreign = [
         replace(fk, columns=tuple(names.get(name.lower(), name) for name in fk.columns))
@@ -337,7 +337,7 @@ def _gone(key: Key, parsed: AlterTable) -> bool:
     return (key.name or "").lower() in parsed.dropped_keys
 
 
-def _new_names(table: Tracked, parsed: AlterTable) -> dict[str, str]:
+def new_names(table: Tracked, parsed: AlterTable) -> dict[str, str]:
     """What each kept column is called afterwards, by its lower-case name before."""
     names = {c.name.lower(): c.name for c in table.columns if c.name.lower() not in parsed.dropped}
     names |= parsed.renamed

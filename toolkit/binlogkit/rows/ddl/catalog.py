@@ -130,7 +130,7 @@ class Catalog(Store):
         return self.lose(name, reason)
 
     def _written(self, sql: str, session: Session) -> list[TableChange]:
-        from binlogkit.rows.ddl.written import written_tables
+        from binlogkit.rows.ddl.written import calls_nothing, written_tables
 
         names = written_tables(sql, session.default_db, int(session.mode), session.version)
         if names is None:
@@ -140,6 +140,12 @@ class Catalog(Store):
         for db, table in names:
             name = (db or "", table)
             if not self.is_temporary(name, session):
-                known = self.table(*name)
-                changes.append(TableChange("statement_write", *name, definition=known))
+                known, quiet = self.table(*name), self.has_no_triggers(name)
+                plain = calls_nothing(sql, int(session.mode), session.version)
+                changes.append(
+                    TableChange(
+                        "statement_write", *name, definition=known, plain=plain,
+                        alone=plain and quiet,
+                    )
+                )  # fmt: skip
         return changes

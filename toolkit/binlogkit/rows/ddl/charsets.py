@@ -28,10 +28,14 @@ CHARSETS: dict[str, Charset] = {name: Charset(*facts) for name, facts in _DATA.i
 
 @dataclass(frozen=True, slots=True)
 class Collated:
-    """A character set with a collation; both None where nothing says which."""
+    """A character set with a collation; both None where nothing says which.
+
+    ``of_database``: it is the database's default, and no statement on the table names it.
+    """
 
     charset: str | None = None
     collation: str | None = None
+    of_database: bool = False
 
     @property
     def max_bytes(self) -> int | None:

@@ -230,6 +230,7 @@ def resolve(
         invisible=spec.invisible,
         on_update_now=spec.on_update_now,
         reads=spec.reads,
+        charset_of_database=charset.of_database,
         **constant(spec.default),
     )
 

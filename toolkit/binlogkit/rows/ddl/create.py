@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from binlogkit.rows.ddl.charsets import Collated
 from binlogkit.rows.ddl.columns import ColumnSpec, column, promoted, resolve
@@ -187,7 +187,7 @@ def build(parsed: CreateTable, db: str, database: Collated, session: Session) ->
     options = parsed.options
     default = session.collated(options.charset, options.collation)
     if default.charset is None:
-        default = database
+        default = replace(database, of_database=True)
     return finish(
         Tracked(
             db,

@@ -7,6 +7,7 @@ What a table map says of each type: ``Field::do_save_field_metadata`` in ``sql/f
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from binlogkit.constants import ColumnType as T
 from binlogkit.errors import printable
@@ -35,7 +36,7 @@ def matches(definition: TableDefinition, columns: Sequence[Column]) -> str | Non
             f"the table map has {len(columns)}"
         )
     for defined, column in zip(definition.columns, columns, strict=True):
-        if not fits(defined, column):
+        if not fits(without_charset(defined), column):
             return (
                 f"{name} defines column {column.index + 1}, {printable(defined.name)}, "
                 f"as {_spelled(defined)}, the table map has {_told(column)}"
@@ -43,6 +44,17 @@ def matches(definition: TableDefinition, columns: Sequence[Column]) -> str | Non
     if len({c.name for c in definition.columns}) < len(columns):
         return f"{name} is defined with two columns of one name"
     return None
+
+
+def without_charset(definition: ColumnDefinition) -> ColumnDefinition:
+    """The column without its character set where that is only its database's.
+
+    What the log tells of a database may be wrong of its tables: they were made under another
+    default, or copied.
+    """
+    if not definition.charset_of_database:
+        return definition
+    return replace(definition, charset=None, collation=None)
 
 
 def _spelled(column: ColumnDefinition) -> str:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 
 from binlogkit.errors import SchemaError
-from binlogkit.rows.ddl.alter import AlterTable, alter_table, altered
+from binlogkit.rows.ddl.alter import AlterTable, alter_table, altered, new_names
 from binlogkit.rows.ddl.charsets import Collated
 from binlogkit.rows.ddl.create import CreateTable, Options, build, create_table, table_options
 from binlogkit.rows.ddl.keys import index_key
@@ -57,7 +57,7 @@ def _create_table(store: Store, reader: Reader) -> list[TableChange]:
             lost = "SELECT does not tell the columns that the SELECT gives"
         return [store.lose(name, f"CREATE TABLE … {lost}")]
     made = replace(made, supposed=(*made.supposed, *supposed))
-    store.put(made)
+    (store.put if supposed or session.acted is Acted.AS_KNOWN else store.begin)(made)
     store.take_references(made, session)
     reason = supposed[0].why if supposed else None
     return [
@@ -135,6 +135,7 @@ def _altered(store: Store, name: Name, parsed: AlterTable, session: Session) -> 
         after = altered(known, parsed, store.database(name[0], session), session)
         store.put(after)
         store.take_references(after, session)
+        store.refer_to(name, name, new_names(known, parsed))
     reason = store.is_unknown(*name)
     changes = [
         TableChange("alter", *name, definition=store.table(*name), reason=reason, before=before)
@@ -267,6 +268,21 @@ def _drop_database(store: Store, reader: Reader) -> list[TableChange]:
     return [TableChange("drop_database", db, "")]
 
 
+def _create_trigger(store: Store, reader: Reader) -> list[TableChange]:
+    """CREATE TRIGGER; another statement with a DEFINER makes no table and no trigger."""
+    try:
+        reader.skip_until("TRIGGER", "PROCEDURE", "FUNCTION", "VIEW", "EVENT")
+        if reader.accept("TRIGGER"):
+            reader.accept("IF", "NOT", "EXISTS")
+            reader.qualified()
+            reader.skip_until("ON")
+            reader.expect("ON")
+            store.take_trigger(_name(store, reader))
+    except SchemaError:
+        store.take_trigger(None)
+    return []
+
+
 #: What ALTER DATABASE can begin with when it names no database.
 _DATABASE_OPTIONS = frozenset(words("DEFAULT CHARACTER CHARSET CHAR COLLATE ENCRYPTION READ"))
 
@@ -280,6 +296,7 @@ _HANDLERS: dict[tuple[str, str], Handler] = {
         for word in ("INDEX", "UNIQUE", "FULLTEXT", "SPATIAL", "ONLINE", "OFFLINE")
     },
     **{("DROP", word): _drop_index for word in ("INDEX", "ONLINE", "OFFLINE")},
+    **{("CREATE", word): _create_trigger for word in ("TRIGGER", "DEFINER", "OR")},
     **{("CREATE", word): _create_database for word in ("DATABASE", "SCHEMA")},
     **{("ALTER", word): _alter_database for word in ("DATABASE", "SCHEMA")},
     **{("DROP", word): _drop_database for word in ("DATABASE", "SCHEMA")},

@@ -39,6 +39,7 @@ class Store:
         # Which names are tables, by database, beside those of which something is known.
         self._there: dict[str, set[str]] = {}
         self._gone: dict[str, set[str]] = {}
+        self._quiet: set[Name] = set()  # tables that were made here, without triggers since
         self._whole: set[str] = set()  # databases that were made or dropped: no other tables
 
     def copy(self) -> Self:
@@ -124,6 +125,7 @@ class Store:
             self._mark(name, reason)
         self._there, self._gone = _lowered(self._there), _lowered(self._gone)
         self._whole = {db.lower() for db in self._whole}
+        self._quiet = {_small(name) for name in self._quiet}
 
     def full(self, name: tuple[str | None, str], session: Session) -> Name:
         """``(db, table)`` with the default database filled in; SchemaError where there is none."""
@@ -190,6 +192,29 @@ class Store:
         """A statement was not understood that may have made any table."""
         self._gone.clear()
         self._whole.clear()
+        self._quiet.clear()
+
+    def begin(self, table: Tracked) -> None:
+        """A table is made: it has no triggers."""
+        self.put(table)
+        self._quiet.add(self._key((table.db, table.table)))
+
+    def take_trigger(self, name: Name | None) -> None:
+        """A table gets a trigger; None: which one is not known."""
+        if name is None:
+            self._quiet.clear()
+        else:
+            self._quiet.discard(self._key(name))
+
+    def has_no_triggers(self, name: Name) -> bool:
+        """Whether certainly nothing else is written with a table: no trigger can stand on those of
+        ``mysql`` (error 1465), and no foreign key of user tables refers to them. A MERGE table has
+        its rows in others."""
+        key = self._key(name)
+        known = self._tables.get(key)
+        if self._children.get(key) or (known is not None and known.engine == "MRG_MYISAM"):
+            return False
+        return key[0] == "mysql" or key in self._quiet
 
     def put(self, table: Tracked) -> None:
         """Enter or replace a table."""
@@ -219,6 +244,7 @@ class Store:
         for known in (self._tables, self._definitions, self._unknown):
             known.pop(key, None)
         self._there.get(key[0], set()).discard(key[1])
+        self._quiet.discard(key)
         self._in.get(key[0], set()).discard(key)
         self._capital.discard(key)
 
@@ -242,16 +268,23 @@ class Store:
     def rename(self, old: Name, new: Name) -> TableChange:
         """Move what is known of a table to its new name, also where it is a parent."""
         known, reason = self.tracked(old), self.is_unknown(*old)
+        quiet = self._key(old) in self._quiet
         self.drop(old)
         self.forget(new)
         self.meet(new)
         if known is not None:
             self.put(_moved(known, new))
+            self._quiet |= {self._key(new)} if quiet else set()
         elif reason is not None:
             self._mark(new, reason)
-        for key in sorted(self._children.get(old, ())):
-            self.put(_reparented(self._tables[key], old, new))
+        self.refer_to(old, new)
         return TableChange("rename", *old, *new, definition=self.table(*new), reason=reason)
+
+    def refer_to(self, old: Name, new: Name, columns: Mapping[str, str] | None = None) -> None:
+        """Let foreign keys follow their parent ``old``, which is called ``new``; ``columns``: what
+        its columns are called now, by their names before in small letters."""
+        for key in sorted(self._children.get(old, ())):
+            self.put(_reparented(self._tables[key], old, new, columns or {}))
 
     # -- databases
 
@@ -338,10 +371,15 @@ def _moved(table: Tracked, new: Name) -> Tracked:
     return replace(table, db=new[0], table=new[1], foreign=foreign)
 
 
-def _reparented(child: Tracked, old: Name, new: Name) -> Tracked:
-    """``child`` with foreign keys to ``old`` going to ``new``."""
+def _reparented(child: Tracked, old: Name, new: Name, columns: Mapping[str, str]) -> Tracked:
+    """``child`` with foreign keys to ``old`` going to ``new``, whose columns have new names."""
     foreign = tuple(
-        replace(fk, db=new[0], table=new[1]) if (fk.db or child.db, fk.table) == old else fk
+        replace(
+            fk, db=new[0], table=new[1],
+            referenced=tuple(columns.get(name.lower(), name) for name in fk.referenced),
+        )
+        if (fk.db or child.db, fk.table) == old
+        else fk
         for fk in child.foreign
-    )
+    )  # fmt: skip
     return replace(child, foreign=foreign)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from binlogkit.errors import SchemaError
 from binlogkit.rows.ddl.keywords import words
 from binlogkit.rows.ddl.scan import leading_words, pieces
@@ -35,6 +37,59 @@ def written_tables(
     if names is None:
         return None
     return list(dict.fromkeys((db or default_db, table) for db, table in names))
+
+
+#: Functions of the server, none of which writes (manual, "Built-In Function and Operator
+#: Reference"); a stored function that has the name of one is called with its database only.
+_FUNCTIONS = frozenset(
+    words(
+        "ABS ADDDATE ADDTIME BIN CEIL CEILING CHAR CHAR_LENGTH COALESCE CONCAT CONCAT_WS "
+        "CONNECTION_ID CONV CONVERT CONVERT_TZ CRC32 CURDATE CURRENT_DATE CURRENT_TIME "
+        "CURRENT_TIMESTAMP CURRENT_USER CURTIME DATABASE DATE DATEDIFF DATE_ADD DATE_FORMAT "
+        "DATE_SUB DAY DAYOFMONTH DAYOFWEEK DAYOFYEAR ELT FIELD FIND_IN_SET FLOOR FORMAT "
+        "FROM_UNIXTIME GREATEST HEX HOUR IF IFNULL INSERT INSTR ISNULL JSON_ARRAY JSON_EXTRACT "
+        "JSON_OBJECT JSON_SET LAST_DAY LAST_INSERT_ID LCASE LEAST LEFT LENGTH LOCALTIME "
+        "LOCALTIMESTAMP LOCATE LOWER LPAD LTRIM MD5 MICROSECOND MID MINUTE MOD MONTH NOW NULLIF "
+        "PI POW POWER QUARTER RAND REPEAT REPLACE REVERSE RIGHT ROUND RPAD RTRIM SECOND SHA SHA1 "
+        "SHA2 SIGN SQRT STR_TO_DATE SUBDATE SUBSTR SUBSTRING SUBSTRING_INDEX SUBTIME SYSDATE "
+        "TIME TIMEDIFF TIMESTAMP TIMESTAMPADD TIMESTAMPDIFF TO_DAYS TRIM TRUNCATE UCASE UNHEX "
+        "UNIX_TIMESTAMP UPPER USER UTC_DATE UTC_TIME UTC_TIMESTAMP UUID UUID_SHORT VALUES "
+        "VERSION WEEK YEAR"
+    )
+)
+#: What can stand before a parenthesis and is no function's name.
+_NO_FUNCTIONS = frozenset(
+    words(
+        "VALUE IN AND OR XOR NOT WHERE SET AS CAST BINARY DECIMAL VARCHAR BETWEEN LIKE WHEN THEN "
+        "ELSE CASE DIV INTERVAL ON UPDATE BY ALL ROW"
+    )
+)
+_NAME = r"[^\s.(),=]+"
+_COLUMNS = re.compile(
+    rf"\s*(?:INSERT|REPLACE)\s+(?:(?:LOW_PRIORITY|DELAYED|HIGH_PRIORITY|IGNORE)\s+)*"
+    rf"(?:INTO\s+)?{_NAME}(?:\s*\.\s*{_NAME})?\s*\(",
+    re.IGNORECASE,
+)
+_CALL = re.compile(r"([^\s(),=<>!+*/%|&^~-]*)\s*\(")
+_MAY_CALL = re.compile(r"\b(?:SELECT|TABLE|CALL|WITH)\b", re.IGNORECASE)
+_LONGEST = 1 << 16
+
+
+def calls_nothing(sql: str, sql_mode: int | None = None, version: int = ASSUMED_VERSION) -> bool:
+    """Whether a statement calls no stored function and reads no view: it writes the tables that it
+    names, and what their triggers do. Not certain of a long one."""
+    if len(sql) > _LONGEST:
+        return False
+    mode, kept = SqlMode(sql_mode or 0), []
+    try:
+        for kind, text in pieces(sql, mode, version):
+            names = text[0] == "`" or (text[0] == '"' and bool(mode & SqlMode.ANSI_QUOTES))
+            kept.append(text if kind != "quoted" else "`" if names else "''")
+    except SchemaError:
+        return False
+    plain = _COLUMNS.sub("(", "".join(kept), count=1)
+    called = {found.upper() for found in _CALL.findall(plain)}
+    return not (_MAY_CALL.search(plain) or called - _FUNCTIONS - _NO_FUNCTIONS - {""})
 
 
 def _head(sql: str, mode: SqlMode, version: int) -> str:
