@@ -66,8 +66,9 @@ $(VENV)/.base:
 	@touch $@
 
 # pip's editable install goes through an import hook, in which Spark does not see pyspark_binlog: the
-# source roots themselves stand on the path as well.
-ROOTS := $(BIN)/python -c 'import pathlib, sysconfig; \
+# source roots themselves stand on the path as well. By what setuptools leaves here pytest would
+# rewrite every module of ours as if it were a test.
+ROOTS := rm -rf binlogkit.egg-info; $(BIN)/python -c 'import pathlib, sysconfig; \
   roots = "".join(f"{pathlib.Path(r).resolve()}\n" for r in ("toolkit", "fixtures_gen")); \
   pathlib.Path(sysconfig.get_path("purelib"), "binlogkit-source-roots.pth").write_text(roots)'
 

@@ -55,6 +55,8 @@ _WORKERS = str((os.cpu_count() or 1) + 1)
 _PYTEST = (
     sys.executable, "-m", "pytest", "-n", _WORKERS, "--dist", "loadfile", "--no-loadscope-reorder",
 )  # fmt: skip
+#: Test by test, for a few that take minutes each.
+_EACH = (sys.executable, "-m", "pytest", "-n", _WORKERS, "--dist", "load", "--maxschedchunk", "1")
 _DOCKER = {"BINLOGKIT_RUNNER": "docker"}
 
 PARTS: Mapping[str, Part] = {
@@ -116,7 +118,7 @@ PARTS: Mapping[str, Part] = {
     "spark": Part("format, index, stream and clusters on Spark", ("spark",)),
     "kills": Part(
         "landings, streams and captures that are killed, at each step",
-        command=(*_PYTEST, "-m", "campaign", *_KILLS),
+        command=(*_EACH, "-m", "campaign", *_KILLS),
         environment={"BINLOGKIT_CAMPAIGNS": "1"},
         inputs=("tests/spark", "tests/cli"),
     ),

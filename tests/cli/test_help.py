@@ -14,7 +14,7 @@ from binlogkit.reports.output import FORMATS
 
 Run = Callable[..., Any]
 
-FILES = {"--schema", "--schema-from", "--charset", "--on-damage", "--verbose"}
+FILES = {"--schema", "--schema-from", "--charset", "--suppose", "--on-damage", "--verbose"}
 FILTERS = {
     "--table", "--exclude-table", "--op", "--gtid", "--thread", "--server-id", "--where",
     "--start-position", "--stop-position", "--start-time", "--stop-time", "--timezone",

@@ -122,6 +122,16 @@ def test_the_audit_as_a_report(run: Run, small: Path, tmp_path: Path) -> None:
     assert "What &lt;happened&gt;" in html and "<happened>" not in html
 
 
+@pytest.mark.parametrize("case", ["8.0-row-full/ddl", "5.7-mixed-full/statements"])
+def test_the_report_names_what_has_no_row_events(run: Run, golden_log: Any, case: str) -> None:
+    """Who dropped it, and who deleted: in its own table, whatever else changed rows."""
+    log = golden_log(case)
+    report = run("audit", log).out.decode("utf-8")
+    texts = [s["query"] for s in bk.open(str(log)).audit()["statements"].to_pylist()]
+    dropped = [text for text in texts if text.startswith(("DROP TABLE", "TRUNCATE", "DELETE"))]
+    assert dropped and all(" ".join(text.split()) in report for text in dropped)
+
+
 def test_the_audits_records(run: Run, small: Path) -> None:
     done = run("audit", small, "--format", "jsonl")
     assert done.status == 0

@@ -179,3 +179,24 @@ def test_a_position_alone_is_that_of_the_one_log() -> None:
         bk.open([LOG, LOG]).state("keyed.pk", at=4)
     with pytest.raises(UsageError, match="there is no argument until; did you mean until_"):
         log.state("keyed.pk", until="2024-05-14")  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(
+    "case, table, options, told",
+    [
+        ("8.0-row-full/ddl", "evolve.missing", {}, "1 DROP TABLE statement in these logs"),
+        ("8.0-row-full/ddl", "evolve.item", {"stop_position": 200}, "1 TRUNCATE TABLE statement"),
+        ("8.0-row-full/ddl", "evolve.item", {}, None),
+        ("5.7-mixed-full/statements", "stmts.auto", {"op": "delete"}, "7 statements logged as"),
+    ],
+)
+def test_statements_without_row_events(
+    case: str, table: str, options: dict[str, Any], told: str | None
+) -> None:
+    """What was looked for may have been done by one of them."""
+    path = LOG.parents[2] / case / "binlog.000001"
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        list(bk.open(str(path)).row_records(table=table, **options))
+    found = [str(one.message) for one in warned if "without row events" in str(one.message)]
+    assert any(told in one for one in found) if told is not None else not found

@@ -97,7 +97,7 @@ def golden() -> Report:
             by_minute=bk.audit.by_minute(changes),
             by_thread=bk.audit.by_thread(transactions),
             largest=bk.audit.largest(transactions),
-            statements=bk.audit.by_statement(changes),
+            by_statement=bk.audit.by_statement(changes),
             settings=bk.audit.settings(log.statements()),
             limits=bk.audit.limits(transactions, changes),
         )

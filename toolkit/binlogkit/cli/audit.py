@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 # Sections that the report has under their own names.
 _AS_THEY_ARE = (
-    "findings", "summary", "by_table", "by_minute", "by_thread", "largest", "settings", "limits",
-    "assumes",
+    "findings", "summary", "by_table", "by_minute", "by_thread", "largest", "by_statement",
+    "statements", "settings", "limits", "assumes",
 )  # fmt: skip
 
 
@@ -92,7 +92,6 @@ def report_of(audit: Audit, title: str | None) -> Report:
             files=s["files"].drop_columns(["ok", "bad", "none"]),
             continuity=s["continuity"] if len(audit.files) > 1 else None,
             checksums=s["files"].select(["file", "ok", "bad", "none"]),
-            statements=s["by_statement"] if s["by_statement"].num_rows else s["statements"],
             **{name: s[name] for name in _AS_THEY_ARE},
             tool=f"binlogkit {__version__}",
             command=" ".join(["binlogkit", *sys.argv[1:]]),

@@ -15,12 +15,18 @@ from typing import Any, BinaryIO, Protocol
 
 from binlogkit.errors import DamageError, InputError, LimitError, UnmetWarning, printable
 from binlogkit.rows.filters import Filters, TableName, written_table_name
+from binlogkit.rows.table_history import Text
 from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.loose_events import LooseEvents
 
 MICROSECONDS = 1_000_000
 _CHUNK = 1 << 20
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_KINDS = {
+    "statement_write": "{} statement{} logged as text",
+    "truncate": "{} TRUNCATE TABLE statement{}",
+    "drop": "{} DROP TABLE statement{}",
+}
 _NAMED, _LIKENESS = 3, 0.75  # of those that may be meant
 
 
@@ -31,6 +37,10 @@ class Read(Protocol):
     met: Any
 
     @property
+    def texts(self) -> Mapping[Text, tuple[int, str]]:
+        """How many statements changed rows of a table without row events."""
+
+    @property
     def times(self) -> tuple[int, int] | None:
         """Between which seconds its events lie."""
 
@@ -38,6 +48,7 @@ class Read(Protocol):
 def unmet(log: Read, filters: Mapping[str, Any], *, nothing: bool) -> list[str]:
     """What to tell of the ``filters`` of the last read; ``nothing``: whether it gave nothing."""
     told = [*filters_after_end(log, filters), *tables_not_met(log, filters)]
+    told += written_as_text(log, filters, nothing=nothing)
     return [*told, *times_outside(log, filters)] if nothing else told
 
 
@@ -59,6 +70,18 @@ def tables_not_met(log: Read, filters: Mapping[str, Any]) -> list[str]:
         f"there are no rows of {_written(name)} to leave out{like}"
         for name, like in lacking.items()
         if like
+    ]
+
+
+def written_as_text(log: Read, filters: Mapping[str, Any], *, nothing: bool) -> list[str]:
+    """What to tell of statements that changed rows of the tables in ``filters``, of which no row
+    event is; of DROP and TRUNCATE where nothing else was found."""
+    tables = Filters.build(table=filters.get("table")).tables
+    return [
+        f"{_KINDS[kind].format(count, 's' * (count > 1))} in these logs changed rows of "
+        f"{written_table_name(*name)} without row events (the first: {first})"
+        for (kind, *name), (count, first) in log.texts.items()
+        if any(wanted(*name) for wanted in tables) and (nothing or kind == "statement_write")
     ]
 
 

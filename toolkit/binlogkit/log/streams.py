@@ -17,7 +17,7 @@ from binlogkit.rows.filters import Filters
 from binlogkit.rows.options import ReadOptions
 from binlogkit.rows.reading import Reading
 from binlogkit.rows.soundness import Finding, Gap, Gaps, Soundness
-from binlogkit.rows.table_history import Problem
+from binlogkit.rows.table_history import Problem, Text
 from binlogkit.rows.window import SEQ_SHIFT
 from binlogkit.sources.carriers import Carrier, shown
 
@@ -151,6 +151,12 @@ class Streams:
     def undecodable(self) -> int:
         """How many cells of the rows that were read last could not be decoded."""
         return 0 if self._reading is None else self._reading.undecodable
+
+    @property
+    def texts(self) -> Mapping[Text, tuple[int, str]]:
+        """How many statements that the last read came to changed rows of a table without row
+        events, and where the first is, by kind and table."""
+        return {} if self._reading is None else self._reading.texts
 
     @property
     def suppositions(self) -> list[Supposition]:

@@ -40,8 +40,8 @@ class Evidence:
     ``files``: one row per file (``file, sha256, size, server_version`` …); ``checksums``: results
     per file (``file, ok, bad, none``); ``continuity``: one row per pair of files or per gap;
     ``findings``: damage and whatever else the reader must know, empty if there is none;
-    ``summary, by_table, by_minute, by_thread, largest, statements, settings, limits, assumes``: the
-    audit's;
+    ``summary, by_table, by_minute, by_thread, largest, by_statement, statements, settings, limits,
+    assumes``: the audit's;
     ``more``: sections of one's own, before the limits. ``tool``: name and version; ``command``: as
     it was typed; ``made_at``: a time in words.
     """
@@ -57,6 +57,7 @@ class Evidence:
     by_minute: Any = None
     by_thread: Any = None
     largest: Any = None
+    by_statement: Any = None
     statements: Any = None
     settings: Any = None
     limits: Any = None
@@ -145,7 +146,11 @@ def _transactions(evidence: Evidence) -> Iterator[Part]:
 
 def _statements(evidence: Evidence) -> Iterator[Part]:
     if evidence.statements is not None:
-        yield _table(evidence.statements, _STATEMENTS, limit=100)
+        caption = "DDL, and changes that are logged as statements: no row event tells what they did"
+        yield _table(evidence.statements, _STATEMENTS, limit=200, caption=caption)
+    if evidence.by_statement is not None:
+        caption = "Statements of row changes, as far as the log has their text"
+        yield _table(evidence.by_statement, _BY_STATEMENT, limit=100, caption=caption)
     if evidence.settings is not None:
         yield _table(evidence.settings, caption="Settings, accounts and administration", limit=100)
 
@@ -162,7 +167,7 @@ _SECTIONS: tuple[tuple[tuple[str, ...], str, _Make], ...] = (
     (("by_table",), "By table", _tables),
     (("by_minute",), "By minute", _minutes),
     (("largest", "by_thread"), "Transactions", _transactions),
-    (("statements", "settings"), "Statements", _statements),
+    (("by_statement", "statements", "settings"), "Statements", _statements),
 )
 _INTROS = {
     "By minute": "An event's time is the start of its statement, to the second, by the clock of"
@@ -184,8 +189,11 @@ _LARGEST = (
     "first_query",
 )  # fmt: skip
 _STATEMENTS = (
-    "query", "statement", "kind", "rows", "inserts", "updates", "deletes", "tables", "timestamp",
-    "file", "pos",
+    "timestamp", "thread_id", "kind", "db", "error_code", "gtid", "file", "pos", "query",
+)  # fmt: skip
+_BY_STATEMENT = (
+    "query", "statement", "rows", "inserts", "updates", "deletes", "tables", "timestamp", "file",
+    "pos",
 )  # fmt: skip
 
 

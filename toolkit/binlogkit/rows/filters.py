@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from math import isfinite
 from numbers import Real
 from typing import Unpack
@@ -17,6 +17,7 @@ from binlogkit.rows.where import ALL, Where, parse_where
 OPS = ("insert", "update", "delete")
 _MICROSECOND = 1_000_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_OFFSET = re.compile(r"([+-])([01]\d|2[0-3]):([0-5]\d)")
 _NAME = re.compile(r"`((?:[^`]|``)*)`|([^.`]+)")
 
 
@@ -59,7 +60,8 @@ def _unquoted(match: re.Match[str]) -> str:
 def parse_time(given: str | float | datetime, timezone: str | None = None) -> int:
     """Microseconds since the epoch of an ISO 8601 time, a datetime or a number of seconds.
 
-    Without an offset the time is in ``timezone`` (a name such as Europe/Berlin), UTC by default.
+    Without an offset the time is in ``timezone``: a name such as Europe/Berlin, or an offset such
+    as +08:00; UTC by default.
     """
     if isinstance(given, str):
         try:
@@ -80,6 +82,10 @@ def parse_time(given: str | float | datetime, timezone: str | None = None) -> in
 def _zone(name: str | None) -> tzinfo:
     if name is None:
         return UTC
+    offset = _OFFSET.fullmatch(name)
+    if offset is not None:
+        hours = timedelta(hours=int(offset[2]), minutes=int(offset[3]))
+        return timezone(-hours if offset[1] == "-" else hours)
     from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
     try:

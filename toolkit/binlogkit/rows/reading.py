@@ -75,6 +75,7 @@ class Reading:
         self.at = 0
         self.tables = TableHistory(self.options)
         self.schemas, self.problems = self.tables.schemas, self.tables.problems
+        self.texts = self.tables.texts
         catalog = self.start.catalog or self.options.catalog
         self.series = series or AllSeries(catalog, self.start.tracked)
         self.seen = GtidLedger(self.start.seen)

@@ -18,6 +18,9 @@ from binlogkit.rows.series import Source
 from binlogkit.sources.log_format import is_mariadb, version_tuple
 
 _NO_FOREIGN_KEY_CHECKS = 1 << 26  # of a Query event's flags2
+#: What a statement does to rows, and the table: database and name.
+Text = tuple[str, str, str]
+_TEXTS = ("statement_write", "truncate", "drop")
 # Seen on 8.0.31 and 9.7.4. Before 8.0.21 CREATE TABLE … SELECT was logged as a CREATE like others.
 _TELLS_WHETHER_IT_ACTED = (8, 0, 21)
 
@@ -40,14 +43,16 @@ class TableHistory:
     """Tables as a walk goes on.
 
     ``schemas``: every version of each table met so far; ``problems``: what does not fit together;
-    ``generation``: grows with each change of what tables are; ``catalog``: what SQL says, and
-    ``tracked`` of which tables the log's own.
+    ``texts``: how many statements changed rows of a table without row events, and where the first
+    is, by table and kind; ``generation``: grows with each change of what tables are; ``catalog``:
+    what SQL says, and ``tracked`` of which tables the log's own.
     """
 
     def __init__(self, options: ReadOptions) -> None:
         self._options = options
         self.schemas: dict[tuple[str, str], list[TableSchema]] = {}
         self.problems: list[Problem] = []
+        self.texts: dict[Text, tuple[int, str]] = {}
         self.generation = 0
         self.catalog = options.catalog.copy() if options.catalog else Catalog()
         self.tracked: set[tuple[str | None, str | None]] = set()
@@ -88,6 +93,7 @@ class TableHistory:
             place=f"{file} at {offset}",
         )
         for change in changes:
+            self.note_text(change, f"{file} at {offset}")
             if change.action != "statement_write":
                 self._interned.clear()
                 self.generation += 1
@@ -95,6 +101,13 @@ class TableHistory:
                 self.tracked.add((change.new_db or change.db, change.new_table))
         self._fold_since(folded)
         return changes
+
+    def note_text(self, change: TableChange, place: str) -> None:
+        """Count a change of rows that are in no event."""
+        if change.action in _TEXTS and change.table:
+            text = change.action, change.db, change.table
+            count, first = self.texts.get(text, (0, place))
+            self.texts[text] = count + 1, first
 
     def _acted(self, ddl_xid: int | None) -> Acted:
         """Whether a CREATE … IF NOT EXISTS did something."""

@@ -54,6 +54,7 @@ class ChosenReading(Reading):
         self.joined, self._parts = joined, parts
         self.stretches = list(_stretches(joined.positions, chosen, len(parts)))
         self.schemas, self.problems = joined.schemas, joined.problems
+        self.texts = joined.texts
         self.series, self.seen, self.ordinal = joined.series, joined.seen, joined.ordinal
         self.read_before = [part.read_at for part in parts if part.read_at is not None]
         self._of = {carrier.name: carrier for carrier in carriers}

@@ -123,6 +123,7 @@ class Joined:
         self.happened: list[Happened] | None = [] if happening else None
         self.undecodable, self.supposed = 0, dict[str, Supposition]()  # no row is decoded
         self.schemas, self.problems = self._tables.schemas, self._tables.problems
+        self.texts = self._tables.texts
         for i, part in enumerate(parts):
             self._join(i, part)
 
@@ -227,6 +228,7 @@ class Joined:
                 said.action, *name, definition=catalog.table(*name), reason=said.reason,
                 plain=said.plain, alone=said.plain and catalog.has_no_triggers(name),
             )  # fmt: skip
+            tables.note_text(change, f"{said.file} at {said.pos}")
             place = (said.file, said.pos, said.end_pos, said.inner, said.timestamp)
             self._note(said, *place, (change,), said.sql_mode)
             return
