@@ -78,3 +78,50 @@ def test_a_transaction_is_refused_as_a_whole(server: Server, tmp_path: Path) -> 
     verdict = story.undo(by_transaction=True)
     assert verdict[-1] == "committed 1 statement; 4 changes were refused and not carried out"
     assert story.run("SELECT v, w FROM t WHERE id < 3 ORDER BY id") == [(9, 1), (9, 2)]
+
+
+#: What is done; why what it did before cannot be taken back, and whether force may.
+UNTOLD: dict[str, tuple[tuple[str, ...], str, bool]] = {
+    "a later text": (
+        ("UPDATE t SET v = 9 WHERE id = 1", "SET binlog_format = STATEMENT",
+         "UPDATE t SET w = w + v WHERE id < 3", "SET binlog_format = ROW"),
+        "a later statement that is logged as text may depend on it", True),
+    "a column dropped": (
+        ("UPDATE t SET w = 9 WHERE id = 1", "ALTER TABLE t DROP COLUMN v"),
+        "ALTER TABLE logs", False),
+    "a column cut": (
+        ("UPDATE t SET w = 9 WHERE id = 1", "SET sql_mode = ''", "ALTER TABLE t MODIFY v TINYINT"),
+        "ALTER TABLE logs", False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", UNTOLD)
+@pytest.mark.gate(3)
+def test_what_no_row_event_tells_of_is_refused(server: Server, what: str, tmp_path: Path) -> None:
+    done, reason, forced = UNTOLD[what]
+    server.query("DROP DATABASE IF EXISTS untold")
+    story = Story(server, tmp_path, "untold")
+    story.run(*TABLES)
+    story.mark()
+    story.run(*done)
+    plans = {mode: list(story.log().undo(start_position=story.pos, mode=mode))
+             for mode in ("refuse", "skip", "cascade", "force")}  # fmt: skip
+    for mode, made in plans.items():
+        refused = [str(plan["refused"]) for plan in made if plan["refused"]]
+        told = any(one.startswith(reason) for one in refused)
+        assert told != (forced and mode == "force"), mode
+    own = [plan for plan in plans["refuse"] if plan["set"] or plan["where"]]
+    assert (not own) == forced
+    story.run("SET sql_mode = DEFAULT")
+
+
+def test_a_column_that_is_added_stays(server: Server, tmp_path: Path) -> None:
+    """An ALTER TABLE that takes nothing away needs nothing."""
+    server.query("DROP DATABASE IF EXISTS added")
+    story = Story(server, tmp_path, "added")
+    story.run(*TABLES)
+    story.mark()
+    story.run("UPDATE t SET v = 9 WHERE id = 1", "ALTER TABLE t ADD COLUMN more INT DEFAULT 5",
+              "ALTER TABLE t MODIFY v BIGINT")  # fmt: skip
+    assert story.undo()[-1] == "committed"
+    assert story.run("SELECT v, more FROM t WHERE id = 1") == [(1, 5)]

@@ -38,7 +38,8 @@ class Fate:
 
     ``name``: its last one; ``renamed``: its columns by the names they had; ``gone``: why columns,
     by those names, cannot be written or compared; ``dropped``: those of them that are no more;
-    ``refused``: why nothing of it can.
+    ``refused``: why nothing of it can; ``written``: where a statement wrote it that is logged as
+    text, of whatever rows.
     """
 
     name: Name
@@ -46,6 +47,7 @@ class Fate:
     gone: dict[str, str] = field(default_factory=dict)
     dropped: set[str] = field(default_factory=set)
     refused: str | None = None
+    written: str | None = None
 
     def take(self, boundary: Boundary) -> None:
         """Follow what happens next to the table."""
@@ -56,7 +58,7 @@ class Fate:
         elif boundary.action == "alter" and boundary.alteration is not None:
             self._alter(boundary.alteration, place)
         elif boundary.action == "statement_write" and not boundary.moves_rows:
-            return
+            self.written = self.written or place
         elif boundary.action in _GONE and not (boundary.conditional or boundary.may_write):
             self.refused = f"{_GONE[boundary.action]} {place}"
 

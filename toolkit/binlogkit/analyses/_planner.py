@@ -37,6 +37,7 @@ _NO_VALUES = (
     ("undecodable", "is not decodable"),
     ("json_diff", "is known as a difference only"),
 )
+_WRITTEN = "a later statement that is logged as text may depend on it"
 _OPPOSITE = {"insert": "delete", "delete": "insert", "update": "update"}
 
 
@@ -129,16 +130,17 @@ class Planner:
             after = {name: cells.over(before[name]) for name, cells in after.items()}
         old, new = (after, before) if self.backwards else (before, after)
         kind = _OPPOSITE[op] if self.backwards else op
-        every = np.ones(batch.num_rows, np.bool_)
+        every, fate = np.ones(batch.num_rows, np.bool_), self.fate
         reasons, skipped, forced = Reasons(self._not_committed(batch)), ~every, ~every
         if self.blocked is not None:
             forced = self.blocked.forced(batch) & bool(self.facts.key)
             there, why = reasons.none() & ~forced, self.blocked.reasons(batch)
             reasons.add(there, why)
+            if fate is not None and fate.written is not None and self.blocked.mode != "force":
+                reasons.add(there, f"{_WRITTEN} {fate.written}")
             skipped = there & ~reasons.none() & self.blocked.skipped
         draft = _Draft(self.facts, kind, old, new, reasons, every, forced)
         draft.unlabelled = self.unlabelled
-        fate = self.fate
         if fate is not None and fate.refused is not None:
             reasons.add(every, fate.refused)
         elif self.facts.supposed:

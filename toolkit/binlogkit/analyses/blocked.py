@@ -21,14 +21,19 @@ MODES = ("refuse", "skip", "cascade", "force")
 @dataclass(frozen=True, slots=True)
 class Blocked:
     """Those changes by ``seq``, rising, and why; ``overwritten``: those that are taken back all the
-    same, whatever their rows have become; ``skipped``: whether the others are no refusals;
-    ``stay``: by ``seq``, those with which all that goes is refused."""
+    same, whatever their rows have become; ``mode``: one of :data:`MODES`; ``stay``: by ``seq``,
+    those with which all that goes is refused."""
 
     seqs: Integers
     why: pa.StringArray
     overwritten: Integers
-    skipped: bool
+    mode: str
     stay: Integers
+
+    @property
+    def skipped(self) -> bool:
+        """Whether those that are not overwritten are no refusals."""
+        return self.mode == "skip"
 
     @classmethod
     def of(cls, found: Dependences, mode: str, stay: Integers) -> Blocked:
@@ -45,7 +50,7 @@ class Blocked:
         order = np.argsort(found.conflicting, kind="stable")
         overwritten = found.overwritten if mode == "force" else found.overwritten[:0]
         texts = why.combine_chunks().take(pa.array(order))
-        return cls(found.conflicting[order], texts, overwritten, mode == "skip", stay)
+        return cls(found.conflicting[order], texts, overwritten, mode, stay)
 
     def reasons(self, batch: pa.RecordBatch) -> pa.StringArray:
         """Of each change why it is blocked; null where it is not."""

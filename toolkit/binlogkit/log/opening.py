@@ -150,7 +150,7 @@ def catalog_of(
 
         path = str(schema)
         schema = load_schema(read_schema_text(path))
-        if not schema.tables():
+        if not (schema.tables() or schema.databases):
             raise InputError(path, "no table is defined in it")
     if schema_from is not None:
         from binlogkit.rows.ddl.server import from_server

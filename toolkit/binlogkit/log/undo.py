@@ -115,11 +115,12 @@ class Selection:
 
     def again(self) -> LogPlans:
         """Plans that make the changes again."""
+        from binlogkit.analyses.point_in_time import read_boundaries
         from binlogkit.analyses.undo import pieces
         from binlogkit.log.log_plans import LogPlans
 
         outcomes, texts = self._ledgers
-        refused = _refused(self._happened, self._wanted)
+        refused = _refused(self._happened, self._wanted, read_boundaries(*self._later))
         made = pieces(
             self.changes, refused, transactions=outcomes, statements=texts, backwards=False
         )
@@ -187,7 +188,7 @@ class Selection:
         if len(stay):
             found = others.dependences(children.changes, children.went, stay)
         blocked = Blocked.of(found, mode, stay)
-        made = Undo(make(_refused(kept, wanted), blocked=blocked), backwards=True)
+        made = Undo(make(_refused(kept, wanted, events), blocked=blocked), backwards=True)
         drops = (gone[row["seq"]] for row in mine if row["action"] == "drop")
         made.needs = tuple(line for drop in drops for line in definition_lines(drop, events))
         made.dependences, made.log, made.version = found, log, self.version
@@ -245,16 +246,22 @@ def _concerns(gap: Gap, wanted: Filters) -> bool:
     )
 
 
-def _refused(boundaries: pa.Table, wanted: Filters) -> Iterator[dict[str, Any]]:
+def _refused(
+    boundaries: pa.Table, wanted: Filters, events: Iterable[Boundary]
+) -> Iterator[dict[str, Any]]:
     """The statements that changed rows without saying which, each with the reason for no plan.
 
-    The tables of one statement have one ``seq``: their order is the statement's, also backwards.
+    ``events``: what the boundaries did. The tables of one statement have one ``seq``: their order
+    is the statement's, also backwards.
     """
+    lossy = {event.seq for event in events if event.action == "alter" and _loses(event)}
     first: dict[str, Any] = {}
     for boundary in boundaries.select(_KEYS).to_pylist():
         if any(boundary[name] != first.get(name) for name in _EVENT):
             first = dict(boundary)
         reason = _REASONS.get(boundary.pop("action"))
+        if boundary["seq"] in lossy:
+            reason = _LOST
         db, table = boundary["db"], boundary["table"]
         if reason is None or not wanted.wants_table(db or "", table or ""):
             continue
@@ -266,6 +273,13 @@ def _refused(boundaries: pa.Table, wanted: Filters) -> Iterator[dict[str, Any]]:
         }  # fmt: skip
 
 
+def _loses(event: Boundary) -> bool:
+    """Whether an ALTER TABLE took values away, or changed some, as far as is known."""
+    done = event.alteration
+    return done is None or bool(done.dropped or done.converted)
+
+
+_LOST = "ALTER TABLE logs no rows: what it took from columns, or made of them, is in no event"
 _EVENT = ("file", "pos", "inner")
 _KEYS = ["source", *_EVENT, "gtid", "timestamp", "db", "table", "seq", "action"]
 _REASONS = {

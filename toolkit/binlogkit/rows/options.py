@@ -37,6 +37,8 @@ class ReadOptions:
     def __post_init__(self) -> None:
         if self.charset is not None and self.charset not in (*CHARSETS, "utf8"):
             raise UsageError(f"{self.charset!r} is no character set of MySQL's")
+        if self.catalog is not None:
+            self.catalog.doubt_names()  # a schema file need not have all that the server has
         for name in self.supposed:
             if name.partition(":")[0] not in SUPPOSED:
                 kinds = " or ".join(f"{kind}:…" for kind in SUPPOSED)
