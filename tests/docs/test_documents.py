@@ -89,6 +89,7 @@ def test_python(chosen: list[Any], workspace: Path, request: pytest.FixtureReque
         code = block.code
         if block.needs == "spark":  # Spark's processes stay in the folder where its session began
             code = code.replace('load("', f'load("{workspace}/')
+            code = code.replace('"stream/', f'"{workspace}/stream/')
         exec(compile(code, "document", "exec"), namespace)
 
 

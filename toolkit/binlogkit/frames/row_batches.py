@@ -34,7 +34,7 @@ from binlogkit.frames.transaction_facts import TransactionFacts
 from binlogkit.rows.ahead import xid_ahead
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.reading import Reading
-from binlogkit.rows.schema import Supposition, TableSchema
+from binlogkit.rows.schema import Origin, Supposition, TableSchema
 from binlogkit.rows.window import Stretch, Window
 from binlogkit.sources.carriers import Carrier
 
@@ -121,6 +121,8 @@ def _chosen(reading: Reading, matching: Matcher | None, window: Batches) -> Batc
 
 def _unsure(schema: TableSchema, batch: pa.RecordBatch) -> Iterator[Supposition]:
     """What is supposed of text whose character set nothing tells."""
+    if not any(column.charset_origin is Origin.ASSUMED for column in schema.columns):
+        return
     for image in ("before", "after"):
         for column, _ in unsure_texts(batch[image]):
             yield Supposition.of_charset(schema.db, schema.table, column)
