@@ -28,7 +28,7 @@ import pyarrow.compute as pc
 
 from binlogkit.errors import ServerError
 from binlogkit.frames.schema import CellState
-from binlogkit.rows.filters import written_table_name
+from binlogkit.rows.filters import Filters, TableName, written_table_name
 from binlogkit.rows.resolve import key_of
 from binlogkit.rows.series import in_order
 
@@ -118,8 +118,8 @@ def _check_json(found: ServerTables, log: Log) -> None:
         kinds = {column.name for column in definition.columns if column.type == "json"}
         if name not in written or not kinds or not found.in_chunks(name, key_of(definition)[0]):
             continue
-        batches = log.batches(written_table_name(*name), columns=kinds, start_position=found.pos)
-        for one in batches:
+        wanted = Filters(tables=(TableName(*name),), start_position=found.pos)
+        for one in log.read_batches(log.reading_of(wanted), wanted, frozenset(kinds)):
             if pc.any(
                 pc.equal(pc.list_flatten(one.batch["after_state"]), int(CellState.JSON_DIFF))
             ).as_py():

@@ -169,6 +169,10 @@ class Joined:
 
     def _told(self, part: Part) -> Sequence[Said | Wrote]:
         """What matters of a part, in order."""
+        if self.happened is None:
+            for wrote in part.wrote:
+                change = TableChange(wrote.action, wrote.db, wrote.table)
+                self._tables.note_text(change, f"{wrote.file} at {wrote.pos}")
         if self.happened is None or not part.wrote:
             return part.said
         return sorted([*part.said, *part.wrote], key=attrgetter("event"))
