@@ -336,6 +336,8 @@ A_TABLE = "CREATE TABLE IF NOT EXISTS t (x INT)"
         (("CREATE TABLE m (x INT)",), "CREATE TABLE IF NOT EXISTS t LIKE m", Acted.UNTOLD, ["x"],
          True),
         ((), "CREATE TABLE IF NOT EXISTS t SELECT 1 x", Acted.UNTOLD, [], False),
+        (("CREATE TABLE t (a INT)",), "CREATE TABLE IF NOT EXISTS t SELECT 1 x", Acted.AS_KNOWN,
+         ["a"], False),
     ],
 )  # fmt: skip
 def test_whether_if_not_exists_made_a_table(

@@ -77,8 +77,8 @@ def _supposed(
     that did nothing has none, and nor have those on engines without transactions. A CREATE TABLE …
     SELECT that did nothing is not logged. Seen on 5.7.22, 8.0.31 and 9.7.4.
     """
-    acted = session.acted
-    if not parsed.if_not_exists or parsed.query or parsed.options.with_rows:
+    acted, selects = session.acted, parsed.query or parsed.options.with_rows
+    if not parsed.if_not_exists or (selects and acted is not Acted.AS_KNOWN):
         acted = Acted.YES
     elif acted is Acted.NO and parsed.options.engine not in (None, "InnoDB"):
         acted = Acted.UNTOLD
