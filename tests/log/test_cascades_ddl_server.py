@@ -68,7 +68,6 @@ CASES: dict[str, tuple[tuple[str, ...], tuple[str, str, str]]] = {
 @pytest.mark.parametrize("what", CASES)
 def test_states(server: Server, what: str, tmp_path: Path) -> None:
     done, names = CASES[what]
-    server.query("DROP DATABASE IF EXISTS keys_")
     story = Story(server, tmp_path, "keys_")
     story.run(*TABLES, *done)
     for name in names:
@@ -88,7 +87,6 @@ UNDONE = [what for what in CASES if what != "the child dropped and made again"]
 def test_undo(server: Server, what: str, tmp_path: Path) -> None:
     """What is committed leaves the rows that there were, or is refused."""
     done, names = CASES[what]
-    server.query("DROP DATABASE IF EXISTS keys_")
     story = Story(server, tmp_path, "keys_")
     story.run(*TABLES)
     before = [story.run(f"SELECT COUNT(*) FROM {name}") for name in ("p", "c", "g")]

@@ -48,7 +48,6 @@ CASES: list[tuple[tuple[str, ...], str, bool]] = [
 @pytest.mark.parametrize("number", range(len(CASES)))
 def test_other_tables(server: Server, number: int, tmp_path: Path) -> None:
     before, text, certain = CASES[number]
-    server.query("DROP DATABASE IF EXISTS texts")
     server.query(
         "CREATE TABLE IF NOT EXISTS mysql.rds_heartbeat2 (id INT PRIMARY KEY, value BIGINT)"
     )

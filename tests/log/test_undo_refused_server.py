@@ -99,7 +99,6 @@ UNTOLD: dict[str, tuple[tuple[str, ...], str, bool]] = {
 @pytest.mark.gate(3)
 def test_what_no_row_event_tells_of_is_refused(server: Server, what: str, tmp_path: Path) -> None:
     done, reason, forced = UNTOLD[what]
-    server.query("DROP DATABASE IF EXISTS untold")
     story = Story(server, tmp_path, "untold")
     story.run(*TABLES)
     story.mark()
@@ -117,7 +116,6 @@ def test_what_no_row_event_tells_of_is_refused(server: Server, what: str, tmp_pa
 
 def test_a_column_that_is_added_stays(server: Server, tmp_path: Path) -> None:
     """An ALTER TABLE that takes nothing away needs nothing."""
-    server.query("DROP DATABASE IF EXISTS added")
     story = Story(server, tmp_path, "added")
     story.run(*TABLES)
     story.mark()

@@ -25,7 +25,8 @@ class Story:
     def __init__(self, server: Server, folder: Path, db: str) -> None:
         self.server, self.folder, self.db = server, folder, db
         self.session = server.connect(autocommit=True)
-        self.run(f"CREATE DATABASE {db}", f"USE {db}", "FLUSH BINARY LOGS")
+        self.run(f"DROP DATABASE IF EXISTS {db}", f"CREATE DATABASE {db}", f"USE {db}")
+        self.run("FLUSH BINARY LOGS")
         self.name = server.binlog_names()[-1]
         self.pos = 4
 

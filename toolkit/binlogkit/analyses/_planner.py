@@ -26,7 +26,7 @@ from binlogkit.analyses.plans import (
 )
 from binlogkit.analyses.references import Reference
 from binlogkit.errors import UsageError, printable
-from binlogkit.frames.schema import OPS
+from binlogkit.frames.schema import OPS, beyond_ascii
 from binlogkit.frames.text_columns import Mask, Part, separated
 from binlogkit.rows.ddl.keys import NO_ACTION
 from binlogkit.rows.schema import Supposition
@@ -229,8 +229,7 @@ class _Draft:
         """Where a value is another text in another character set that its column may have."""
         if column not in self.facts.unsure or not pa.types.is_string(cells.array.type):
             return np.zeros_like(self.every)
-        beyond = pc.invert(pc.string_is_ascii(cells.array)).fill_null(False)
-        return np.array(beyond, np.bool_)
+        return np.array(beyond_ascii(cells.array), np.bool_)
 
     def _fill_insert(self) -> None:
         self.set = {c: self.every for c in self.new if c not in self.facts.generated}

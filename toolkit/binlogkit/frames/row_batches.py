@@ -18,7 +18,7 @@ from binlogkit._kernel.columns import MAX_BYTES, MAX_ROWS
 from binlogkit.errors import DamageError, InputError
 from binlogkit.frames.provenance import Provenance
 from binlogkit.frames.row_counts import rows_fault
-from binlogkit.frames.schema import undecodable_cells, unsure_texts
+from binlogkit.frames.schema import supposed_charsets, undecodable_cells
 from binlogkit.frames.share_decoding import (
     SHARE_COLUMNS,
     SHARE_MOST,
@@ -124,8 +124,7 @@ def _unsure(schema: TableSchema, batch: pa.RecordBatch) -> Iterator[Supposition]
     if not any(column.charset_origin is Origin.ASSUMED for column in schema.columns):
         return
     for image in ("before", "after"):
-        for column, _ in unsure_texts(batch[image]):
-            yield Supposition.of_charset(schema.db, schema.table, column)
+        yield from supposed_charsets(schema.name, batch[image])
 
 
 class RowChanges:

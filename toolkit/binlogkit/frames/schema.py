@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING
 
 from binlogkit.frames.fields import rows as fields
 from binlogkit.frames.fields.field import arrow_schema, names
+from binlogkit.rows.schema import Supposition
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -102,17 +103,23 @@ def common_types() -> dict[str, pa.DataType]:
     return {f.name: f.type for f in _batch_fields() if f.name not in ("before", "after")}
 
 
-def unsure_texts(images: pa.StructArray) -> Iterator[tuple[str, pa.Array]]:
-    """The columns whose character set nothing tells, where a value is more than ASCII, with those
-    values' rows as a mask."""
+def beyond_ascii(texts: pa.Array) -> pa.Array:
+    """Which texts are more than ASCII, and so others in another character set."""
+    import pyarrow.compute as pc
+
+    return pc.invert(pc.string_is_ascii(texts)).fill_null(False)
+
+
+def supposed_charsets(name: tuple[str, str], images: pa.StructArray) -> Iterator[Supposition]:
+    """What is supposed of the text in images of a table: of columns whose character set nothing
+    tells, where a value is more than ASCII."""
     for i, field in enumerate(images.type):
         facts = field.metadata or {}
         if facts.get(b"binlogkit:charset_origin") == b"assumed" and str(field.type) == "string":
             import pyarrow.compute as pc
 
-            beyond = pc.invert(pc.string_is_ascii(images.field(i))).fill_null(False)
-            if pc.any(beyond).as_py():
-                yield field.name, beyond
+            if pc.any(beyond_ascii(images.field(i))).as_py():
+                yield Supposition.of_charset(*name, field.name)
 
 
 def undecodable_cells(batch: pa.RecordBatch) -> int:

@@ -300,11 +300,10 @@ def _named(log: Streams, name: Name) -> bool:
 
 def of_texts(name: Name, rows: pa.Table) -> Iterator[Supposition]:
     """What is supposed of the rows' text."""
-    from binlogkit.frames.schema import unsure_texts
+    from binlogkit.frames.schema import supposed_charsets
 
     for chunk in rows["values"].chunks:
-        for column, _ in unsure_texts(chunk):
-            yield Supposition.of_charset(*name, column)
+        yield from supposed_charsets(name, chunk)
 
 
 def transactional_of(engine: str | None) -> bool | None:

@@ -92,6 +92,19 @@ class ForeignKey:
         """Whether changes of the parent change the child."""
         return not {self.on_delete, self.on_update}.isdisjoint(("CASCADE", "SET NULL"))
 
+    def following(
+        self, db: str, old: tuple[str, str], new: tuple[str, str], columns: Mapping[str, str]
+    ) -> ForeignKey:
+        """It once its parent ``old`` is called ``new``; any other stays.
+
+        ``db``: the child's; ``columns``: what the parent's columns are called now, by their names
+        before in small letters.
+        """
+        if (self.db or db, self.table) != old:
+            return self
+        referenced = tuple(columns.get(name.lower(), name) for name in self.referenced)
+        return replace(self, db=new[0], table=new[1], referenced=referenced)
+
     def in_small_letters(self) -> ForeignKey:
         """It as a server with lower_case_table_names=1 names the parent."""
         return replace(self, db=self.db and self.db.lower(), table=self.table.lower())
@@ -162,19 +175,9 @@ class TableDefinition:
     def referring(
         self, old: tuple[str, str], new: tuple[str, str], columns: Mapping[str, str]
     ) -> TableDefinition:
-        """It with foreign keys to ``old`` going to ``new``, whose ``columns`` have new names."""
-        if not any((key.db, key.table) == old for key in self.foreign):
-            return self
-        foreign = (
-            replace(
-                key, db=new[0], table=new[1],
-                referenced=tuple(columns.get(name, name) for name in key.referenced),
-            )
-            if (key.db, key.table) == old
-            else key
-            for key in self.foreign
-        )  # fmt: skip
-        return replace(self, foreign=tuple(foreign))
+        """It with its foreign keys following a parent; see :meth:`ForeignKey.following`."""
+        foreign = tuple(key.following(self.db, old, new, columns) for key in self.foreign)
+        return self if foreign == self.foreign else replace(self, foreign=foreign)
 
     def in_small_letters(self) -> TableDefinition:
         """It as a server with lower_case_table_names=1 names it and its parents."""

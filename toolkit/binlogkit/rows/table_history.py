@@ -93,7 +93,7 @@ class TableHistory:
             place=f"{file} at {offset}",
         )
         for change in changes:
-            self.note_text(change, f"{file} at {offset}")
+            self.note_text(change.action, change.db, change.table, file, offset)
             if change.action != "statement_write":
                 self._interned.clear()
                 self.generation += 1
@@ -102,12 +102,11 @@ class TableHistory:
         self._fold_since(folded)
         return changes
 
-    def note_text(self, change: TableChange, place: str) -> None:
+    def note_text(self, action: str, db: str, table: str, file: str, offset: int) -> None:
         """Count a change of rows that are in no event."""
-        if change.action in _TEXTS and change.table:
-            text = change.action, change.db, change.table
-            count, first = self.texts.get(text, (0, place))
-            self.texts[text] = count + 1, first
+        if action in _TEXTS and table:
+            count, first = self.texts.get((action, db, table), (0, f"{file} at {offset}"))
+            self.texts[action, db, table] = count + 1, first
 
     def _acted(self, ddl_xid: int | None) -> Acted:
         """Whether a CREATE … IF NOT EXISTS did something."""

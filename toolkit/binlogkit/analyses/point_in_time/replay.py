@@ -214,7 +214,8 @@ class Replay:
         rows = table.settled()
         self.history.altered(boundary.name, done)
         if done.renamed:
-            self._refer_to(boundary.name, boundary.name, done.renamed)
+            small = {old.lower(): new for old, new in done.renamed.items()}
+            self._refer_to(boundary.name, boundary.name, small)
         table.key = self.history.key(boundary.name)
         lost = rows.alter(done, table.key)
         key = self.history.default if table.definition is None else key_of(table.definition)[0]

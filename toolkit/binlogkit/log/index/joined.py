@@ -155,6 +155,8 @@ class Joined:
         source = series.source.name
         whole = self._cuts and seen is None
         segments = self._chosen(part.segments) if whole else [Segment()]
+        for wrote in part.wrote:
+            self._tables.note_text(wrote.action, wrote.db, wrote.table, wrote.file, wrote.pos)
         said = iter(self._told(part))
         following = next(said, None)
         for segment in segments:
@@ -169,10 +171,6 @@ class Joined:
 
     def _told(self, part: Part) -> Sequence[Said | Wrote]:
         """What matters of a part, in order."""
-        if self.happened is None:
-            for wrote in part.wrote:
-                change = TableChange(wrote.action, wrote.db, wrote.table)
-                self._tables.note_text(change, f"{wrote.file} at {wrote.pos}")
         if self.happened is None or not part.wrote:
             return part.said
         return sorted([*part.said, *part.wrote], key=attrgetter("event"))
@@ -232,7 +230,6 @@ class Joined:
                 said.action, *name, definition=catalog.table(*name), reason=said.reason,
                 plain=said.plain, alone=said.plain and catalog.has_no_triggers(name),
             )  # fmt: skip
-            tables.note_text(change, f"{said.file} at {said.pos}")
             place = (said.file, said.pos, said.end_pos, said.inner, said.timestamp)
             self._note(said, *place, (change,), said.sql_mode)
             return

@@ -136,16 +136,14 @@ class Catalog(Store):
         if names is None:
             reason = "the statement does not tell which tables it writes"
             return [TableChange("statement_write", "", "", reason=reason)]
-        changes = []
+        plain, changes = calls_nothing(sql, int(session.mode), session.version), []
         for db, table in names:
             name = (db or "", table)
             if not self.is_temporary(name, session):
-                known, quiet = self.table(*name), self.has_no_triggers(name)
-                plain = calls_nothing(sql, int(session.mode), session.version)
+                known, alone = self.table(*name), plain and self.has_no_triggers(name)
                 changes.append(
                     TableChange(
-                        "statement_write", *name, definition=known, plain=plain,
-                        alone=plain and quiet,
+                        "statement_write", *name, definition=known, plain=plain, alone=alone
                     )
-                )  # fmt: skip
+                )
         return changes

@@ -284,7 +284,9 @@ class Store:
         """Let foreign keys follow their parent ``old``, which is called ``new``; ``columns``: what
         its columns are called now, by their names before in small letters."""
         for key in sorted(self._children.get(old, ())):
-            self.put(_reparented(self._tables[key], old, new, columns or {}))
+            child = self._tables[key]
+            foreign = (fk.following(child.db, old, new, columns or {}) for fk in child.foreign)
+            self.put(replace(child, foreign=tuple(foreign)))
 
     # -- databases
 
@@ -369,17 +371,3 @@ def _moved(table: Tracked, new: Name) -> Tracked:
         for fk in table.foreign
     )
     return replace(table, db=new[0], table=new[1], foreign=foreign)
-
-
-def _reparented(child: Tracked, old: Name, new: Name, columns: Mapping[str, str]) -> Tracked:
-    """``child`` with foreign keys to ``old`` going to ``new``, whose columns have new names."""
-    foreign = tuple(
-        replace(
-            fk, db=new[0], table=new[1],
-            referenced=tuple(columns.get(name.lower(), name) for name in fk.referenced),
-        )
-        if (fk.db or child.db, fk.table) == old
-        else fk
-        for fk in child.foreign
-    )  # fmt: skip
-    return replace(child, foreign=foreign)
