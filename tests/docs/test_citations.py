@@ -76,6 +76,19 @@ def test_every_cited_file_is_here() -> None:
     assert {p: found for p, found in absent.items() if found} == {}
 
 
+def test_every_report_names_tests_that_are_here() -> None:
+    text = (ROOT / "docs" / "public-reports.md").read_text("utf-8")
+    rows = [line for line in text.splitlines() if line.startswith("| [")]
+    named = [re.findall(r"`([\w/]+\.py)(?:::(\w+))?`", row) for row in rows]
+    assert rows and all(named)
+    absent = [
+        (path, function)
+        for path, function in {one for found in named for one in found}
+        if f"def {function}" not in (ROOT / "tests" / path).read_text("utf-8")
+    ]
+    assert absent == []
+
+
 def test_a_file_that_is_not_here_is_found(tmp_path: Path) -> None:
     document = tmp_path / "page.md"
     document.write_text(

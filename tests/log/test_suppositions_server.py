@@ -219,3 +219,31 @@ def test_commands_name_what_they_suppose(
         assert status == 1
         assert "definition:doors.t" in said.out + said.err, command
     assert run(["undo", path, "--suppose", "definition:doors.t"]) == 0
+
+
+MADE_WITHOUT = {
+    "like a temporary table": (
+        "CREATE TEMPORARY TABLE x (id INT PRIMARY KEY, c VARCHAR(9)) CHARACTER SET utf8mb4",
+        "CREATE TABLE t LIKE x", "INSERT INTO t VALUES (1, 'é')",
+    ),
+    "select under ANSI": (
+        "CREATE TABLE x (id INT, c VARCHAR(9) CHARACTER SET utf8mb4)", "INSERT INTO x VALUES "
+        "(1, 'é')", "SET sql_mode = 'ANSI'", "CREATE TABLE t CHARACTER SET utf8mb4 SELECT * FROM x",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", MADE_WITHOUT)
+def test_a_create_that_is_logged_without_its_character_set(
+    server: Server, tmp_path: Path, how: str
+) -> None:
+    """The database's is another: the table map of 8.0 tells the column's, that of 5.7 how many
+    bytes it can hold, which is not the database's character set."""
+    story = later(server, tmp_path, "nothing")
+    story.run("ALTER DATABASE nothing CHARACTER SET latin1", "SET NAMES utf8mb4", "USE nothing",
+              *MADE_WITHOUT[how])  # fmt: skip
+    state = story.log().state("nothing.t")
+    assert [row["c"] for row in state.rows["values"].to_pylist()] == ["é"]
+    assert state.determined == tells(server)
+    if not tells(server):
+        assert {row["finding"] for row in state.findings.to_pylist()} == {"supposition"}

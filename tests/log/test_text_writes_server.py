@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from binlogkit_fixtures.servers import Server
+from binlogkit_fixtures.servers import Server, ServerSpec
 from tests.log.test_undo_server import Story
-from tests.servers import each_server
+from tests.servers import each_server, shared_server
 
 pytestmark = [pytest.mark.server, pytest.mark.gate]
 
@@ -72,3 +73,82 @@ def test_other_tables(server: Server, number: int, tmp_path: Path) -> None:
     found = [tuple(values.values()) for values in state.rows["values"].to_pylist()]
     if certain:
         assert found == rows
+
+
+#: What deletes all rows as text, what else, and whether other tables are certain afterwards.
+EMPTIED: list[tuple[tuple[str, ...], str, bool]] = [
+    ((), "DELETE FROM made", True),
+    ((), "DELETE QUICK FROM texts.made;", True),
+    (("CREATE TRIGGER fires AFTER DELETE ON made FOR EACH ROW UPDATE other SET v = v + OLD.v",),
+     "DELETE FROM made", False),
+    (("CREATE TABLE child (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES made (id) "
+      "ON DELETE CASCADE)", "INSERT INTO child VALUES (1, 2)"), "DELETE FROM made", False),
+    (("SET binlog_format = STATEMENT", "INSERT INTO made VALUES (8, 8)"), "DELETE FROM made", True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(len(EMPTIED)))
+def test_a_table_that_a_text_emptied(server: Server, number: int, tmp_path: Path) -> None:
+    before, text, others = EMPTIED[number]
+    story = Story(server, tmp_path, "texts")
+    story.run(f"CREATE TABLE other {TABLE}", "INSERT INTO other VALUES (1, 10)")
+    story.run(f"CREATE TABLE made {TABLE}", "INSERT INTO made VALUES (1, 1), (2, 2)")
+    story.run("SET binlog_format = MIXED", *before, "SET binlog_format = STATEMENT", text)
+    story.mark()
+    story.run("SET binlog_format = ROW", "REPLACE INTO made VALUES (2, 3), (5, 5)")
+    log = story.log()
+    tables = {table for (table,) in story.run("SHOW TABLES")}
+    for table in sorted(tables):
+        state, rows = log.state(f"texts.{table}"), story.run(f"SELECT * FROM {table} ORDER BY 1")
+        assert state.determined == (others or table == "made")
+        if state.determined:
+            found = [tuple(values.values()) for values in state.rows["values"].to_pylist()]
+            assert sorted(found) == rows
+    gone = log.state("texts.made", at=(log.files[0], story.pos))
+    assert (gone.rows.num_rows, gone.determined) == (0, True)
+    told = [*log.life("texts.made", 2).records()]
+    assert len({event["life"] for event in told if event["op"] == "insert"}) == 2
+
+
+@pytest.mark.parametrize(
+    ("undone", "logged"),
+    [
+        (("BEGIN", "SAVEPOINT s", "{0}", "{1}", "ROLLBACK TO s", "COMMIT"), "ROLLBACK"),
+        (
+            ("BEGIN", "{2}", "SAVEPOINT s", "{0}", "{1}", "ROLLBACK TO s", "COMMIT"),
+            "ROLLBACK TO `s`",
+        ),
+        (("BEGIN", "{0}", "{1}", "ROLLBACK"), "ROLLBACK"),
+    ],
+)
+def test_a_delete_that_is_taken_back(undone: Sequence[str], logged: str, tmp_path: Path) -> None:
+    """It is logged where something cannot be rolled back, such as a row of a MyISAM table."""
+    options = {"gtid-mode": "OFF", "enforce-gtid-consistency": "OFF"}
+    write = (
+        "DELETE FROM made",
+        "INSERT INTO stays VALUES (1)",
+        "UPDATE made SET v = 5 WHERE id = 1",
+    )
+    with shared_server(ServerSpec("8.0", options)) as server:
+        story = Story(server, tmp_path, "texts")
+        story.run(f"CREATE TABLE made {TABLE}", "INSERT INTO made VALUES (1, 1), (2, 2)")
+        story.run("CREATE TABLE stays (id INT) ENGINE=MyISAM", "SET binlog_format = STATEMENT")
+        story.run(*(one.format(*write) for one in undone))
+        story.run("SET binlog_format = ROW", "INSERT INTO made VALUES (3, 3)")
+        log, rows = story.log(), story.run("SELECT id FROM made ORDER BY 1")
+    assert {"DELETE FROM made", logged} <= {*log.statements()["query"]}
+    state = log.state("texts.made")
+    assert [(values["id"],) for values in state.rows["values"].to_pylist()] == rows
+    assert not state.determined
+    assert {event["life"] for event in log.life("texts.made", 2).records()} - {None} == {1}
+
+
+def test_tables_of_which_only_a_drop_tells(server: Server, tmp_path: Path) -> None:
+    """``DROP TABLE IF EXISTS`` names tables that never were; DROP TABLE of one that was there."""
+    story = Story(server, tmp_path, "texts")
+    story.run(f"CREATE TABLE gone {TABLE}", "FLUSH BINARY LOGS")
+    story.name = server.binlog_names()[-1]
+    story.run("DROP TABLE IF EXISTS never, nor_this", "DROP TABLE gone", f"CREATE TABLE t {TABLE}")
+    log = story.log()
+    assert [state.table[1] for state in log.states(at=(log.files[0], 200))] == ["gone"]
+    assert [state.table[1] for state in log.states()] == ["t"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -46,14 +47,18 @@ class Story:
 
     def undo(self, **filters: Any) -> tuple[Any, ...]:
         """Run the script; its verdict."""
-        plans = self.log().undo(start_position=self.pos, **filters)
-        options = SqlOptions(commit=True, despite_refused=True)
-        verdict: tuple[Any, ...] = ()
-        for line in script(plans, options):
-            if not line.startswith("--"):
-                rows = self.run(line.rstrip(";\n"))
-                verdict = rows[0] if rows else verdict
-        return verdict
+        return carried_out(self, self.log().undo(start_position=self.pos, **filters))
+
+
+def carried_out(story: Story, plans: Iterable[Any]) -> tuple[Any, ...]:
+    """Run a script of plans in the story's session; its verdict."""
+    options = SqlOptions(commit=True, despite_refused=True)
+    verdict: tuple[Any, ...] = ()
+    for line in script(plans, options):
+        if not line.startswith("--"):
+            rows = story.run(line.rstrip(";\n"))
+            verdict = rows[0] if rows else verdict
+    return verdict
 
 
 def test_tables_and_columns_that_were_renamed_or_are_gone(server: Server, tmp_path: Path) -> None:

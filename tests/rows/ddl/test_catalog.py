@@ -105,6 +105,25 @@ def test_a_generated_invisible_primary_key_stays_first(
 
 
 @pytest.mark.parametrize(
+    ("alter", "expected"),
+    [
+        ("ADD n INT AFTER b2, CHANGE b b2 INT", "a b2 n c"),
+        ("CHANGE a a INT AFTER b2, CHANGE b b2 INT", "b2 a c"),
+        ("CHANGE a b INT, CHANGE b a INT, ADD d INT AFTER a", "b a d c"),
+        ("ADD d INT FIRST, MODIFY a INT AFTER d", "d a b c"),
+        ("DROP b, ADD b INT FIRST, ADD d INT AFTER b", "b d a c"),
+        ("MODIFY c INT FIRST, MODIFY b INT FIRST, ADD x INT AFTER a", "b c a x"),
+        ("ADD y INT AFTER x, RENAME COLUMN b TO x", "a x y c"),
+        ("RENAME COLUMN a TO b, RENAME COLUMN b TO a, MODIFY c INT FIRST", "c b a"),
+    ],
+)
+def test_an_alter_names_columns_as_they_are_called_afterwards(alter: str, expected: str) -> None:
+    """As SHOW COLUMNS of 5.7.22, 8.0.31 and 9.7.4 has them (RENAME COLUMN from 8.0 on)."""
+    tables = catalog("CREATE TABLE t (a INT, b INT, c INT)", f"ALTER TABLE t {alter}")
+    assert names(tables, "t") == expected.split()
+
+
+@pytest.mark.parametrize(
     ("made", "checked", "folded"),
     [
         (["Parent"], True, True),

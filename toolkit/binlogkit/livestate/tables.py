@@ -273,7 +273,7 @@ class LiveTables:
             self._renamed(boundary.name, boundary.new_name)
         if boundary.action == "alter":
             self._keyed_anew(boundary.name)
-        if boundary.action == "truncate":
+        if boundary.action == "truncate" or boundary.deletes_all:
             self._doubts.pop(boundary.name, None)
         self._follow_cascades()
 

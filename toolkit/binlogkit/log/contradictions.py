@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,18 +36,18 @@ Record = dict[str, Any]  # an image, as rows have it
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """A row that was changed outside the log.
+    """A row that was changed outside the log, or a table that was altered outside it.
 
-    ``key``: its key's columns, as in records; all columns where there is no key (``keyless``).
-    ``known``: the last change before that fits, None where there is none, or no key; ``since``:
-    that, or what emptied the table; ``shown``: the change whose image shows it; ``columns``: those
-    that differ, by name what the log last said and what the image before says; empty where the row
-    itself appeared or went; ``cascades``: whether a foreign key may have done it, which up to 9.5
-    no log shows.
+    ``kind``: None of a table; ``key``: its key's columns, as in records; all columns where there is
+    no key (``keyless``). ``known``: the last change before that fits, None where there is none, or
+    no key; ``since``: that, or what emptied the table; ``shown``: the change whose image shows it;
+    ``columns``: those that differ, by name what the log last said and what the image before says;
+    empty where the row itself appeared or went; ``cascades``: whether a foreign key may have done
+    it, which up to 9.5 no log shows.
     """
 
     name: Name
-    kind: Break
+    kind: Break | None
     key: dict[str, Any]
     known: Change | None
     since: Change
@@ -68,7 +69,8 @@ class Contradiction:
     def finding(self) -> Finding:
         """As a verification says it."""
         shown = self.shown
-        place = Place(shown.file, shown.pos, gtid=shown.gtid, type="row change")
+        what = "row change" if self.kind is not None else "table map"
+        place = Place(shown.file, shown.pos, gtid=shown.gtid, type=what)
         grade = Grade.NOTE if self.cascades else None
         found = finding(UNLOGGED, place, self.sentence(), grade=grade)
         return replace(found, tables=frozenset([self.table]))
@@ -79,6 +81,9 @@ class Contradiction:
         return self._told() + cascade
 
     def _told(self) -> str:
+        if self.kind is None:
+            at = f"{self.shown.file} at {self.shown.pos}"
+            return f"{self.table}: it has other columns from {at} on, and no DDL that alters it"
         row = f"{self.table} {_listed(self.key)}"
         since = "" if self.known is None else f" by {self.known.file} at {self.known.pos}"
         if self.kind == Break.MADE_AGAIN:
@@ -121,15 +126,22 @@ def contradictions(log: Streams, checks: ImageChecks) -> Iterator[Contradiction]
 
 def unlogged(log: Streams, checks: ImageChecks, gaps: Sequence[Gap]) -> Iterator[Contradiction]:
     """The contradictions but for those that ``gaps`` of the log explain."""
-    for found in contradictions(log, checks):
+    for found in chain(_redefined(checks), contradictions(log, checks)):
         between = (gap for gap in gaps if found.since.seq < gap.seq < found.shown.seq)
         if not any(gap.concerns([found.table]) for gap in between):
             yield found
 
 
+def _redefined(checks: ImageChecks) -> Iterator[Contradiction]:
+    for checked in checks.checked.values():
+        if checked.redefined is not None:
+            since, shown = checked.redefined
+            yield Contradiction(checked.name, None, {}, since, since, shown, {}, False)
+
+
 def explains(cascaded: Iterable[Cascaded], found: Contradiction, columns: Container[str]) -> bool:
     """Whether what foreign keys did explains what was found; ``columns``: what they may change."""
-    if any(name not in columns for name in found.columns):
+    if found.kind is None or any(name not in columns for name in found.columns):
         return False
     between = (
         done

@@ -84,7 +84,8 @@ def standing(
     emptied = [b for b in boundaries if b.empties and b.name == name and reach.counts(b.tx)]
     if names != {name}:
         emptied = []
-    made = [b.seq for b in emptied if b.definition is not None and not _LIKE.search(b.statement)]
+    created = [b for b in emptied if b.action == "create" and b.definition is not None]
+    made = [b.seq for b in created if not _LIKE.search(b.statement)]
     anew = max(made, default=-1)
     first = max((b.seq for b in emptied), default=-1)
     told = [*(".".join(one) for one in names), *above]

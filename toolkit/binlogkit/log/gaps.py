@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from binlogkit.log.streams import Streams
+    from binlogkit.rows.soundness import FileFacts
 
 _LOGGED = (
     "Nothing was changed without being logged (sql_log_bin=0, a filter of the server), nor left out"
@@ -28,6 +29,7 @@ _BASE = (
 _UNCHECKED = "Events without checksums hold what was written."
 
 _MICROSECONDS = 1_000_000
+_START = 4  # of a log's first event
 
 
 class Reach:
@@ -59,6 +61,27 @@ class Reach:
     def holds(self, file: str, pos: int | None) -> bool:
         """Whether changes that are missing there may belong to the state."""
         return (self._files.get(file, 0), pos or 0) < self._end
+
+    def has_begun(self, facts: FileFacts) -> bool:
+        """Whether a log was begun before the point."""
+        from binlogkit.analyses.point_in_time import AtTime
+
+        begun = (facts.first_timestamp or 0) * _MICROSECONDS
+        late = isinstance(self.until, AtTime) and begun > self.until.microseconds
+        return self.holds(facts.name, _START) and not late
+
+    def files_with(self, tables: Sequence[str]) -> set[str]:
+        """The logs that hold a transaction, of those that count, which touches a table."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        from binlogkit.log.places import among
+
+        rows = self._transactions.filter(pa.array(among(self._transactions, self.counted)))
+        lists = pa.chunked_array(rows["tables"]).combine_chunks()
+        wanted = pc.is_in(lists.flatten(), pa.array(tables, pa.string()))
+        touching = rows.take(pc.list_parent_indices(lists).filter(wanted))
+        return {*touching["file"].to_pylist(), *touching["end_file"].to_pylist()}
 
     def concerns(self, file: str, pos: int | None) -> bool:
         """Whether what is missing at a place of the logs may be: it is not in the base either."""

@@ -26,7 +26,7 @@ from binlogkit.log.outcomes import Outcomes
 from binlogkit.log.point import Point
 from binlogkit.rows.ddl import StatementKind
 from binlogkit.rows.filters import Filters
-from binlogkit.rows.schema import TableSchema
+from binlogkit.rows.schema import Origin, TableSchema
 from binlogkit.sources.log_format import CASCADES_LOGGED, version_tuple
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ Name = tuple[str | None, str, str]  # source, database, table
 _KEPT = 1000  # contradictions of one table that are told one by one
 _NEEDED = ("seq", "tx", "xid", "file", "pos", "inner", *DIGESTS)
 _NO_ROWS = ("BLACKHOLE", MERGE)
+_KEEPS_COLUMNS = ("truncate", "statement_write")
 _NO_KEY = "without a key, and what rows it had is not known"
 _NO_IMAGE = "without a key, and of some rows no image has all columns"
 _KEY_UNKNOWN = "its key is not known: neither metadata nor its CREATE TABLE tell it"
@@ -55,6 +56,31 @@ class Change:
     gtid: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class _Map:
+    """What a table map tells of its table: the columns' types with their metadata; with FULL
+    metadata their names and the primary key's, else None."""
+
+    types: tuple[Any, ...]
+    names: tuple[str, ...] | None
+    key: tuple[str, ...] | None
+
+    @classmethod
+    def of(cls, schema: TableSchema) -> _Map:
+        columns = schema.columns
+        named = all(column.name_origin == Origin.METADATA for column in columns)
+        return cls(
+            tuple((column.type, column.meta) for column in columns),
+            tuple(column.name for column in columns) if named else None,
+            schema.key if schema.key_origin == Origin.METADATA else None,
+        )
+
+    def contradicts(self, other: _Map) -> bool:
+        """Whether both cannot be of one definition."""
+        pairs = (self.types, other.types), (self.names, other.names), (self.key, other.key)
+        return any(None not in (one, two) and one != two for one, two in pairs)
+
+
 @dataclass(slots=True)
 class Checked:
     """What was checked of one table.
@@ -64,7 +90,8 @@ class Checked:
     contradict it, ``count`` of them in all; ``reason``: why none was compared, where that is so;
     ``begun``: where all of its rows were known to be none; ``cascades``: tables (``db.table``)
     whose changes may reach it by foreign keys; ``touched``: between which places (``seq``) rows
-    were updated or deleted.
+    were updated or deleted; ``redefined``: the last change of the columns that table maps told, and
+    the first one of others, where no DDL in the log lies between.
     """
 
     name: Name
@@ -76,6 +103,7 @@ class Checked:
     begun: Change | None = None
     cascades: tuple[str, ...] = ()
     touched: list[tuple[int, int]] = field(default_factory=list)
+    redefined: tuple[Change, Change] | None = None
 
     def record(self) -> dict[str, object]:
         """As a record."""
@@ -105,6 +133,7 @@ class ImageChecks:
         self._savepoints = _Savepoints()
         self._rows: dict[Name, Rows] = {}
         self._shapes: dict[Name, tuple[Any, ...]] = {}
+        self._maps: dict[Name, tuple[_Map, Change]] = {}
         self._ignored: set[Name] = set()  # tables whose engine keeps no rows
         self._open: list[tuple[TableSchema, pa.RecordBatch]] = []  # not decided yet
         self.checked: dict[Name, Checked] = {}
@@ -154,6 +183,7 @@ class ImageChecks:
             self._decide(schema, batch)
         for seq, schema, piece in sorted(pieces, key=lambda item: item[0]):
             self._happen_before(seq)
+            self._take_map(schema, piece)
             self._decide(schema, piece)
 
     def _pieces(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
@@ -210,6 +240,15 @@ class ImageChecks:
         if open_.any():
             self._open.append((schema, _those(batch, open_)))
 
+    def _take_map(self, schema: TableSchema, batch: pa.RecordBatch) -> None:
+        """Take what the table map of some changes tells, and compare it with the one before."""
+        name, told = self.name_of(schema), _Map.of(schema)
+        before, last = self._maps.get(name), _change(batch, batch.num_rows - 1)
+        if before is not None and before[0].contradicts(told):
+            checked = self.checked.setdefault(name, Checked(name))
+            checked.redefined = checked.redefined or (before[1], _change(batch, 0))
+        self._maps[name] = told, last
+
     def _of(self, name: Name, schema: TableSchema) -> Rows | None:
         """The rows of a table; None where they cannot be told from each other."""
         checked = self.checked.setdefault(name, Checked(name))
@@ -261,6 +300,10 @@ class ImageChecks:
             ignores = definition.engine.upper() in _NO_ROWS
             note = self._ignored.add if ignores else self._ignored.discard
             note((source, definition.db, definition.table))
+        if boundary.action not in _KEEPS_COLUMNS:
+            for name in [name for name in self._maps if name[0] == source]:
+                if boundary.concerns(name[1:]) or not all(boundary.name):
+                    del self._maps[name]
         mine = [name for name in self._rows if name[0] == source]
         if boundary.may_write:
             for name in mine:
@@ -320,6 +363,11 @@ class _Savepoints:
         """Which changes did not happen."""
         mask = undone_mask(self._undone)
         return np.zeros(batch.num_rows, bool) if mask is None else mask(batch)
+
+
+def _change(batch: pa.RecordBatch, i: int) -> Change:
+    file, pos, seq = (batch[name][i].as_py() for name in ("file", "pos", "seq"))
+    return Change(file, pos, seq, None)
 
 
 def _those(batch: pa.RecordBatch, which: np.ndarray[Any, Any]) -> pa.RecordBatch:

@@ -143,7 +143,7 @@ class _Looking:
         engine = self._transactional
         engine = transactional_of(layout.engine) if engine is None else engine
         counts = Counting(reading.transactions, None, findings, transactional=engine)
-        happened = [b for b in reading.boundaries if counts.happened(b)]
+        happened = counts.those(reading.boundaries)
         key = self._key(layout.key, layout.columns)
         identity = Identity.of(happened, self._name, key)
         met = [history.sources.get(name, set()) for name in identity.names]
@@ -159,7 +159,7 @@ class _Looking:
         counts.note(names, findings)
         above = list[str]()
         if history.version < CASCADES_LOGGED:
-            above = parents(happened, identity.names[-1], layout.parents)
+            above = parents(happened, identity.names[-1], layout.parents, reading.given.values())
         counts.note_cascades(above, findings)
         lives = Lives(list(gathered.asked), completed=not counts.changes_rows(above))
         rows = self._story(lives, gathered.found(tracked, counts.numbers, self._undone), identity,
@@ -236,7 +236,7 @@ class _Looking:
     def _shown(self, names: list[Name], tracked: set[str]) -> Iterator[Contradiction]:
         for found in self._contradictions:
             text = json.dumps(list(found.key.values()), ensure_ascii=False, separators=(",", ":"))
-            if found.name[1:] in names and text in tracked:
+            if found.name[1:] in names and (text in tracked or found.kind is None):
                 yield found
 
     # ---- the story ------------------------------------------------------------------------------

@@ -33,6 +33,8 @@ def doubtful(boundary: Boundary, *, mine: bool) -> str | None:
         return "incident"
     if not mine:
         return "written_elsewhere" if boundary.may_write else None
+    if boundary.deletes_all:
+        return None
     if boundary.moves_rows:
         return "rows_moved"
     if boundary.action == "statement_write":

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from binlogkit.errors import UsageError
+from binlogkit.log import restarts
 from binlogkit.log.base import after_base, base_gaps, check_order, facts_of, first_after
 from binlogkit.log.contradictions import explains, unlogged
 from binlogkit.log.doubts import (
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
 Name = tuple[str, str]
 
+_RESTARTED = "The server started again with {}: a table of the MEMORY engine has no rows then."
 _NOT_TRANSACTIONAL = frozenset({"MYISAM", "MEMORY", "ARCHIVE", "CSV", "MERGE", "MRG_MYISAM"})
 
 
@@ -142,10 +144,10 @@ class States:
         name = full_name(history, table, self._bases)
         names = set(lineage(boundaries, name))
         layout, above = self._layout(name, reach), list[str]()
-        if history.version < CASCADES_LOGGED:
-            above = parents(boundaries, name, layout.parents)
         bases = self._bases
         given = reading.given | self._held_definitions()
+        if history.version < CASCADES_LOGGED:
+            above = parents(boundaries, name, layout.parents, given.values())
         stored = {".".join(one): one for one in (*history.layouts, *given)}
         family = {stored[parent] for parent in above if parent in stored}
         met = [history.sources.get(one, set()) for one in names]
@@ -201,16 +203,22 @@ class States:
         if name not in history.layouts and not made and not own:
             there = others(TableName(*name), log.met)
             doubts.append(doubt("unknown_table", f"The log does not name this table{there}."))
+        rows, findings = state.rows, state.findings
         determined = state.determined and all(one["determined"] for one in doubts)
-        certain = state.rows.num_rows if determined else 0
-        if certain and missing:
-            certain = _behind(missing, state.rows, reading.partial(name), named=_named(log, name))
-        doubts += of_gaps(missing)
         notes = [noted("behind_end", told) for told in point.notes(history, transactions)]
+        if (layout.engine or "").upper() == restarts.ENGINE:
+            start = restarts.emptied_by(log.file_facts, reach, boundaries, names)
+            if start is not None:
+                rows, findings, doubts, determined = rows[:0], findings[:0], [], True
+                notes.append(noted("restarted", _RESTARTED.format(start.name)))
+        certain = rows.num_rows if determined else 0
+        if certain and missing:
+            certain = _behind(missing, rows, reading.partial(name), named=_named(log, name))
+        doubts += of_gaps(missing)
         return TableState(
             name,
-            state.rows,
-            with_more(state.findings, doubts + notes),
+            rows,
+            with_more(findings, doubts + notes),
             layout.columns,
             chosen,
             determined and not missing,

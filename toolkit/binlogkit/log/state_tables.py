@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -13,13 +14,15 @@ if TYPE_CHECKING:
     from binlogkit.log.history import History
 
 Name = tuple[str, str]
+_IF_EXISTS = re.compile(r"\bIF\s+EXISTS\b", re.IGNORECASE)
 _ENDS = ("drop", "drop_database", "rename")
 
 
 def tables_at(history: History, boundaries: list[Boundary], reach: Reach) -> list[str]:
     """The tables as ``--table`` takes them, by name.
 
-    Not those that are gone at the point, or whose first mention is what made them after it.
+    Not those that are gone at the point, or whose first mention is what made them after it, or a
+    DROP TABLE IF EXISTS, which tells of no table.
     """
     told: dict[Name, list[tuple[int, int | None, Boundary | None]]] = {
         name: [(layout.seq, layout.tx, None) for layout in layouts]
@@ -52,7 +55,9 @@ def _named(boundary: Boundary, known: Iterable[Name]) -> Iterator[Name]:
 
 
 def _makes(boundary: Boundary | None, name: Name) -> bool:
-    """Whether a table was certainly not there before it."""
+    """Whether a table was not there before it, as far as it tells."""
     if boundary is None or boundary.conditional:
         return False
+    if boundary.action == "drop":
+        return _IF_EXISTS.search(boundary.statement) is not None
     return boundary.action == "create" or boundary.new_name == name

@@ -24,7 +24,7 @@ from binlogkit.events.gtid import Gtid, PreviousGtids
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.events.load import CreateFile, Load
 from binlogkit.events.query import ExecuteLoadQuery, Query
-from binlogkit.rows.ddl import TableChange
+from binlogkit.rows.ddl import StatementKind, TableChange
 from binlogkit.rows.gtid_ledger import GtidLedger, by_origin
 from binlogkit.rows.options import ReadOptions, Start
 from binlogkit.rows.scan import LogScan, ScannedPart
@@ -94,6 +94,7 @@ class Reading:
         self._series: Series | None = None  # of the log that is read
         self._source: Source | None = None  # whose tables are known just now
         self._scan: LogScan | None = None
+        self._savepoint: int | None = None  # the last transaction with one
 
     @property
     def folded(self) -> bool:
@@ -247,6 +248,12 @@ class Reading:
         if told is not None and told.xa is not None:
             self.facts.xa[number] = told.xa
         changes = self._changes(scan, i, event)
+        if kind is StatementKind.SAVEPOINT:
+            self._savepoint = number
+        killed = isinstance(body, (Query, ExecuteLoadQuery)) and body.error_code
+        if killed or number == self._savepoint:
+            # Of a killed one some rows may stay, and what follows a savepoint may be taken back.
+            changes = [replace(change, deletes_all=False) for change in changes]
         self._looked.append(Looked(i, event, number, told, kind, tuple(changes)))
         return self._generation != self.tables.generation
 

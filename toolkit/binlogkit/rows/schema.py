@@ -196,7 +196,8 @@ class TableChange:
     ``before`` of alter, None where there is none or it is not known; ``reason``: of unknown, and
     what else there is to know (one sentence); ``conditional``: of create, whether it may have done
     nothing, as the table was there; ``plain``: of statement_write, whether the statement calls
-    nothing that may write; ``alone``: whether it wrote this table and no other.
+    nothing that may write; ``alone``: whether it wrote this table and no other; ``deletes_all``:
+    whether it left no row in it.
     """
 
     action: str
@@ -210,6 +211,7 @@ class TableChange:
     conditional: bool = False
     plain: bool = False
     alone: bool = False
+    deletes_all: bool = False
 
     def in_small_letters(self) -> TableChange:
         """It as a server with lower_case_table_names=1 names tables."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
 
@@ -27,7 +27,8 @@ class Boundary:
     ``definition``: the table's after it, None where the log does not tell; ``alteration``: of an
     ALTER TABLE that was understood; ``before``: the table's definition before an ALTER TABLE;
     ``conditional``: a CREATE TABLE IF NOT EXISTS of which nothing tells whether it did anything;
-    ``alone``: a write that is logged as a statement wrote this table and no other.
+    ``alone``: a write that is logged as a statement wrote this table and no other;
+    ``deletes_all``: it left no row.
     """
 
     seq: int
@@ -44,6 +45,7 @@ class Boundary:
     before: TableDefinition | None = None
     conditional: bool = False
     alone: bool = False
+    deletes_all: bool = False
 
     @property
     def empties(self) -> bool:
@@ -90,7 +92,8 @@ def _followed(rows: Sequence[Mapping[str, Any]]) -> dict[int, TableChange]:
     """What the statements do to tables that begin with them.
 
     Their frame does not tell explicit_defaults_for_timestamp: a TIMESTAMP that does not say NULL is
-    taken as one that may have a default of its own.
+    taken as one that may have a default of its own. Nor does it tell whether a DELETE ended with an
+    error.
     """
     catalog = Catalog()
     found: dict[int, TableChange] = {}
@@ -104,7 +107,8 @@ def _followed(rows: Sequence[Mapping[str, Any]]) -> dict[int, TableChange]:
             acted=Acted.UNTOLD,
         )
         if len(changes) == len(same):
-            found |= {row["seq"]: change for row, change in zip(same, changes, strict=True)}
+            pairs = zip(same, changes, strict=True)
+            found |= {row["seq"]: replace(change, deletes_all=False) for row, change in pairs}
     return found
 
 
@@ -114,17 +118,19 @@ def _place(row: Mapping[str, Any]) -> tuple[Any, ...]:
 
 def boundary_of(row: Mapping[str, Any], change: TableChange | None) -> Boundary:
     """A boundary from its record, and what it is to tables."""
-    statement, definition, altered, alone = row["statement"] or "", None, None, False
+    statement, definition, altered = row["statement"] or "", None, None
+    alone = deletes_all = False
     before = None if change is None else change.before
     conditional = row["action"] == "create" and _IF_NOT_EXISTS.search(statement) is not None
     if change is not None:
-        definition, conditional, alone = change.definition, change.conditional, change.alone
+        definition, conditional = change.definition, change.conditional
+        alone, deletes_all = change.alone, change.deletes_all
         if row["action"] == "alter":
             altered = alteration(statement, change.before, definition, row.get("sql_mode"))
     new = None if row["new_table"] is None else (row["new_db"] or row["db"], row["new_table"])
     return Boundary(
         row["seq"], row.get("tx"), row["file"], row["pos"], row.get("inner"), _name(row),
-        row["action"], new, statement, definition, altered, before, conditional, alone,
+        row["action"], new, statement, definition, altered, before, conditional, alone, deletes_all,
     )  # fmt: skip
 
 
@@ -142,18 +148,29 @@ def lineage(boundaries: Sequence[Boundary], wanted: Name) -> list[Name]:
     return names[::-1]
 
 
-def parents(boundaries: Iterable[Boundary], name: Name, known: Iterable[str] = ()) -> list[str]:
+def parents(
+    boundaries: Iterable[Boundary],
+    name: Name,
+    known: Iterable[str] = (),
+    given: Iterable[TableDefinition] = (),
+) -> list[str]:
     """The tables (``db.table``) whose changes reach ``name`` by foreign keys at any time, over
     others too, by all their names.
 
-    ``known``: those that are known from elsewhere.
+    ``known``: those that are known from elsewhere; ``given``: what else is known of tables.
     """
     above: dict[str, dict[str, None]] = {".".join(name): dict.fromkeys(known)}
+
+    def note(definition: TableDefinition) -> None:
+        child = f"{definition.db}.{definition.table}"
+        above.setdefault(child, {}).update(dict.fromkeys(definition.cascades))
+
+    for definition in given:
+        note(definition)
     for boundary in boundaries:
-        for definition in (boundary.before, boundary.definition):
-            if definition is not None:
-                child = f"{definition.db}.{definition.table}"
-                above.setdefault(child, {}).update(dict.fromkeys(definition.cascades))
+        for told in (boundary.before, boundary.definition):
+            if told is not None:
+                note(told)
         if boundary.action == "rename" and boundary.new_name is not None:
             old, new = ".".join(boundary.name), ".".join(boundary.new_name)
             above.setdefault(new, {}).update(above.get(old, {}))

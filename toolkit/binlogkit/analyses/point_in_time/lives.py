@@ -70,7 +70,8 @@ class Lives:
     def happen(self, record: Record, boundary: Boundary) -> None:
         """Take what happens to the table as a whole."""
         ended = None
-        if boundary.action in _ENDS and not boundary.conditional:
+        ends = boundary.action in _ENDS or boundary.deletes_all
+        if ends and not boundary.conditional:
             ended = next((life for life in self._current.values() if life.asked), None)
             self._current.clear()
         elif boundary.action == "alter":

@@ -63,7 +63,7 @@ class Replay:
         """Take further boundaries, before the changes that follow them."""
         wanted = [b for b in boundaries if self.wants(b)]
         self.boundaries += wanted
-        cuts = [b.seq for b in wanted if b.action in _CUTS]
+        cuts = [b.seq for b in wanted if b.action in _CUTS or b.deletes_all]
         self._cuts = np.append(self._cuts, np.array(cuts, np.int64))
 
     def table(self, name: Name) -> Fold:
@@ -230,9 +230,15 @@ class Replay:
             _note(table, kind, boundary)
 
     def _unknown(self, boundary: Boundary) -> None:
-        if boundary.name not in self.names:
+        if boundary.may_write:
             # A trigger, a function or a procedure may write any table.
-            self._everywhere("written_elsewhere", boundary)
+            for name, table in self.tables.items():
+                if name != boundary.name:
+                    _note(table, "written_elsewhere", boundary)
+        if boundary.name not in self.names:
+            return
+        if boundary.deletes_all:
+            self._keep(boundary).empty()
             return
         kind = "statement_write" if boundary.action == "statement_write" else "unknown_ddl"
         kind = "rows_moved" if boundary.moves_rows else kind

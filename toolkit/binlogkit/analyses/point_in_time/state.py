@@ -124,10 +124,10 @@ def replay(
         above = (
             []
             if cascades_logged
-            else parents((b for b in happened if counts.known(b)), name, cascades)
+            else parents(filter(counts.known, happened), name, cascades, (given or {}).values())
         )
         struck = counts.changes_rows(above)
-        happened = [b for b in happened if counts.happened(b)]
+        happened = counts.those(happened)
     elif until is not None or since is not None:
         raise UsageError("a point in time needs the transactions")
     else:

@@ -6,8 +6,8 @@ commits it (docs/traps.md, "XA"); all others from their own end.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -244,6 +244,14 @@ class Counting:
     def known(self, boundary: Boundary) -> bool:
         """Whether a boundary lies before the point at all, before the base too."""
         return _in(boundary.tx, self._before) or self.happened(boundary)
+
+    def those(self, boundaries: Iterable[Boundary]) -> list[Boundary]:
+        """The boundaries that count. A DELETE that was rolled back may have left the rows of a
+        table whose engine is not known."""
+        found = [boundary for boundary in boundaries if self.happened(boundary)]
+        if self.transactional is False:
+            return found
+        return [replace(b, deletes_all=False) if _in(b.tx, self.rolled_back) else b for b in found]
 
     def happened(self, boundary: Boundary) -> bool:
         """Whether a boundary counts; a rolled back write stays in a non-transactional table."""

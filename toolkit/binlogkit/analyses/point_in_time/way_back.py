@@ -99,7 +99,8 @@ def way_back(
                 way.steps.append(Step(current, boundary.seq, boundary, dropped))
                 continue
         if boundary.action != "create" or boundary.conditional:
-            findings.add(_ENDS.get(boundary.action, "stopped"), boundary.file, boundary.pos)
+            ends = "emptied" if boundary.deletes_all else _ENDS.get(boundary.action, "stopped")
+            findings.add(ends, boundary.file, boundary.pos)
         if not ended:
             way.steps.append(Step(current, boundary.seq, boundary))
             made = boundary.action == "create" and not boundary.conditional

@@ -229,6 +229,7 @@ class Joined:
             change = TableChange(
                 said.action, *name, definition=catalog.table(*name), reason=said.reason,
                 plain=said.plain, alone=said.plain and catalog.has_no_triggers(name),
+                deletes_all=said.deletes_all,
             )  # fmt: skip
             place = (said.file, said.pos, said.end_pos, said.inner, said.timestamp)
             self._note(said, *place, (change,), said.sql_mode)

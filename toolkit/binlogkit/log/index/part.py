@@ -67,7 +67,7 @@ class Said:
 class Wrote:
     """A table that an event may have written without row events, or an incident: ``action`` and
     ``reason`` as a boundary tells them; ``db``, ``table`` empty for any. ``event``, ``tx``: the
-    numbers of it and its transaction in the log; ``plain``: see TableChange."""
+    numbers of it and its transaction in the log; ``plain``, ``deletes_all``: see TableChange."""
 
     event: int
     file: str
@@ -82,6 +82,7 @@ class Wrote:
     tx: int | None
     sql_mode: int | None
     plain: bool
+    deletes_all: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,6 +275,7 @@ def _wrote(number: int, event: Event, tx: int | None, change: TableChange) -> Wr
     return Wrote(
         number, raw.file, raw.pos, raw.inner, change.action, change.db, change.table, change.reason,
         raw.end_pos, raw.header.timestamp, tx, sql_mode_of(event), change.plain,
+        change.deletes_all,
     )  # fmt: skip
 
 

@@ -51,7 +51,7 @@ Record: TypeAlias = dict[str, Any]
 _PLAIN = (
     "server_id", "server_version", "version", "relay", "foreign", "in_use", "loose", "events",
     "size", "first_timestamp", "last_timestamp", "next_name", "ended", "damages", "alone",
-    "anonymous",
+    "anonymous", "server_started",
 )  # fmt: skip
 _FILES = ("file", "end_file", "resolved_file")
 _INTERVAL = re.compile(r"(-?\d+)(?:-(-?\d+))?")

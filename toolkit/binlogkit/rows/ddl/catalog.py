@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from binlogkit.errors import SchemaError
@@ -130,20 +131,19 @@ class Catalog(Store):
         return self.lose(name, reason)
 
     def _written(self, sql: str, session: Session) -> list[TableChange]:
-        from binlogkit.rows.ddl.written import calls_nothing, written_tables
+        from binlogkit.rows.ddl.written import calls_nothing, deletes_all, written_tables
 
         names = written_tables(sql, session.default_db, int(session.mode), session.version)
         if names is None:
             reason = "the statement does not tell which tables it writes"
             return [TableChange("statement_write", "", "", reason=reason)]
-        plain, changes = calls_nothing(sql, int(session.mode), session.version), []
+        plain = calls_nothing(sql, int(session.mode), session.version)
+        everything = deletes_all(sql, int(session.mode), session.version)
+        changes = []
         for db, table in names:
             name = (db or "", table)
             if not self.is_temporary(name, session):
-                known, alone = self.table(*name), plain and self.has_no_triggers(name)
-                changes.append(
-                    TableChange(
-                        "statement_write", *name, definition=known, plain=plain, alone=alone
-                    )
-                )
+                change = TableChange("statement_write", *name, definition=self.table(*name))
+                alone = plain and self.has_no_triggers(name)
+                changes.append(replace(change, plain=plain, alone=alone, deletes_all=everything))
         return changes

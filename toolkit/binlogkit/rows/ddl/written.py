@@ -92,6 +92,23 @@ def calls_nothing(sql: str, sql_mode: int | None = None, version: int = ASSUMED_
     return not (_MAY_CALL.search(plain) or called - _FUNCTIONS - _NO_FUNCTIONS - {""})
 
 
+def deletes_all(sql: str, sql_mode: int | None = None, version: int = ASSUMED_VERSION) -> bool:
+    """Whether a statement deletes every row of the one table that it names."""
+    session = Session(version, SqlMode(sql_mode or 0))
+    if len(sql) > _LONGEST or leading_words(sql, 1, session.mode, version) != ["DELETE"]:
+        return False
+    try:
+        reader = read(sql, session)
+        reader.expect("DELETE")
+        while reader.accept_any("LOW_PRIORITY", "QUICK"):
+            pass
+        reader.expect("FROM")
+        reader.qualified()
+    except SchemaError:
+        return False
+    return reader.done
+
+
 def _head(sql: str, mode: SqlMode, version: int) -> str:
     """The beginning of ``sql`` without comments, cut between two pieces of text."""
     verb = leading_words(sql, 1, mode, version)

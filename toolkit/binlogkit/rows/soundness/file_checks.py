@@ -149,6 +149,7 @@ class FileChecks:
         for item in items:
             body = item.event.body
             if isinstance(body, (FormatDescription, StartV3)):
+                facts.server_started |= not facts.server_version and body.created > 0
                 facts.server_version = facts.server_version or body.server_version
                 facts.foreign |= _is_foreign(body)
             elif isinstance(body, PreviousGtids) and facts.previous is None:

@@ -99,7 +99,8 @@ class FileFacts:
     the last event that ends a log; ``damages``: how many damaged ranges; ``loose``: events without
     a file around them; ``alone``: statements in it that have nothing but their rows there;
     ``anonymous``: transactions without a GTID; ``ends_in``: what equal files have in common: CRCs
-    of their first and their last event, and how many events there are.
+    of their first and their last event, and how many events there are; ``server_started``: its
+    server began it when it started, or its logs anew.
     """
 
     name: str
@@ -127,6 +128,7 @@ class FileFacts:
     alone: int = 0
     anonymous: int = 0
     ends_in: tuple[int, ...] = ()
+    server_started: bool = False
 
     @property
     def has_gtid_events(self) -> bool:

@@ -1,0 +1,82 @@
+"""Tables of the MEMORY engine after their server has started again, against SELECT."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import binlogkit as bk
+from binlogkit.log.log import Log
+from binlogkit_fixtures.clock import start_server
+from binlogkit_fixtures.servers import Server, ServerSpec
+from tests.servers import SERIES
+
+pytestmark = [pytest.mark.server, pytest.mark.gate(1)]
+
+
+@pytest.fixture(scope="module", params=SERIES)
+def restarted(request: pytest.FixtureRequest) -> Iterator[Server]:
+    """A server that was shut down, and killed later, with rows in two tables of two engines."""
+    server = start_server(ServerSpec(request.param), "auto", "real")[0]
+    try:
+        server.query("CREATE DATABASE m")
+        server.query("CREATE TABLE m.kept (id INT PRIMARY KEY)")
+        for table in ("lost", "used"):
+            server.query(f"CREATE TABLE m.{table} (id INT PRIMARY KEY) ENGINE=MEMORY")
+            server.query(f"INSERT INTO m.{table} VALUES (1), (2)")
+        server.query("INSERT INTO m.kept VALUES (1)")
+        server.query("FLUSH BINARY LOGS")
+        server.stop()
+        server.start_again()
+        server.query("INSERT INTO m.kept VALUES (2)")
+        server.query("INSERT INTO m.used VALUES (3)")  # what emptied it is logged before
+        server.kill()
+        server.start_again()
+        server.query("INSERT INTO m.kept VALUES (3)")
+        yield server
+    finally:
+        server.close()
+
+
+def test_their_rows_are_gone(restarted: Server, tmp_path: Path) -> None:
+    log = _opened(restarted, tmp_path)
+    # Of each table the rows at the end of each log; FLUSH began the second, a start each other.
+    expected = {"lost": [2, 2, 0, 0], "used": [2, 2, 1, 0], "kept": [1, 1, 2, 3]}
+    for table, counts in expected.items():
+        for file, count in list(zip(log.files, counts, strict=True))[::2]:
+            state = log.state(f"m.{table}", at=(file, Path(file).stat().st_size))
+            assert (state.rows.num_rows, state.determined) == (count, True), (table, file)
+    lost = log.state("m.lost")
+    assert {row["finding"] for row in lost.findings.to_pylist()} == {"restarted"}
+    # SELECT comes last: it is what makes the server log that a table was emptied.
+    for table in expected:
+        state = log.state(f"m.{table}")
+        found = [tuple(values.values()) for values in state.rows["values"].to_pylist()]
+        assert found == [*restarted.query(f"SELECT id FROM m.{table} ORDER BY id")]
+        assert state.determined
+
+
+def test_a_base_of_before_the_start(restarted: Server, tmp_path: Path) -> None:
+    log = _opened(restarted, tmp_path)
+    first = log.files[0]
+    before = log.state("m.lost", at=(first, Path(first).stat().st_size))
+    before.to_parquet(str(tmp_path / "base.parquet"))
+    later = bk.open([*log.files[1:]])
+    after = later.state("m.lost", base=str(tmp_path / "base.parquet"))
+    assert (before.rows.num_rows, after.rows.num_rows) == (2, 0)
+
+
+def test_through_an_index(restarted: Server, tmp_path: Path) -> None:
+    log = _opened(restarted, tmp_path)
+    for _ in range(2):  # the first time it is made
+        state = bk.open(list(log.files), index=str(tmp_path / "index")).state("m.lost")
+        assert (state.rows.num_rows, state.determined) == (0, True)
+
+
+def _opened(server: Server, folder: Path) -> Log:
+    (folder / "logs").mkdir()
+    for name in server.binlog_names():
+        server.copy_binlog(name, folder / "logs")
+    return bk.open(str(folder / "logs"))
