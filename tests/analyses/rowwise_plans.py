@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from binlogkit.analyses.plans import ERROR_VALUE
+from binlogkit.errors import printable
 from tests.reference.binlogkit_reference.records import image_records
 
 Row = dict[str, Any]
@@ -126,7 +127,7 @@ class Table:
         items = self.items(columns, row)
         for item in items:
             if item["type"] == "enum" and item["value"] == 0:
-                raise Refused(f"column {item['column']}{ERROR_VALUE}")
+                raise Refused(f"column {printable(item['column'])}{ERROR_VALUE}")
         return items
 
     def items(self, columns: Sequence[str], row: Row) -> list[Row]:
