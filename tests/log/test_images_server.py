@@ -265,16 +265,16 @@ def test_a_missing_file_explains_it(server: Server, tmp_path: Path) -> None:
     assert not unlogged(bk.open(list(map(str, files[at:]))).verify(images=True))
 
 
-#: What alters ``r (id INT PRIMARY KEY, a INT NOT NULL, b INT)`` outside the log, what is written
-#: then, and whether all table maps show it, or those with FULL metadata alone.
+#: What alters ``r (id INT PRIMARY KEY, a INT NOT NULL, b INT)`` outside the log, and whether all
+#: table maps show it, or those with FULL metadata alone.
 ALTERED = {
-    "two names are exchanged": ("CHANGE a b INT, CHANGE b a INT", "b = 9", False),
-    "a column moves": ("MODIFY b INT FIRST", "b = 9", False),
-    "another name": ("CHANGE a x INT", "b = 9", False),
-    "another key": ("DROP PRIMARY KEY, ADD PRIMARY KEY (a)", "b = 9", False),
-    "another type": ("MODIFY a BIGINT", "b = 9", True),
-    "another column": ("ADD c INT FIRST", "b = 9", True),
-    "one column less": ("DROP a", "b = 9", True),
+    "two names are exchanged": ("CHANGE a b INT, CHANGE b a INT", False),
+    "a column moves": ("MODIFY b INT FIRST", False),
+    "another name": ("CHANGE a x INT", False),
+    "another key": ("DROP PRIMARY KEY, ADD PRIMARY KEY (a)", False),
+    "another type": ("MODIFY a BIGINT", True),
+    "another column": ("ADD c INT FIRST", True),
+    "one column less": ("DROP a", True),
 }
 
 
@@ -284,7 +284,7 @@ def test_a_table_that_was_altered_outside_the_log(
     server: Server, name: str, tmp_path: Path
 ) -> None:
     """Table maps that fit no DDL of the log show it; other tables are as certain as before."""
-    how, sets, always = ALTERED[name]
+    how, always = ALTERED[name]
     full = not server.version.startswith("5.7")
     if full:
         server.query("SET GLOBAL binlog_row_metadata = FULL")
@@ -295,7 +295,7 @@ def test_a_table_that_was_altered_outside_the_log(
              f"ALTER TABLE {table} ADD z INT FIRST", f"ALTER TABLE {table} DROP z",
              f"TRUNCATE {table}",
              f"INSERT INTO {table} VALUES (1, 1, 2), (2, 3, 4), (3, 5, 6)")  # fmt: skip
-    play(server, UNLOGGED.format(f"ALTER TABLE u.r {how}"), f"UPDATE u.r SET {sets} WHERE id = 2")
+    play(server, UNLOGGED.format(f"ALTER TABLE u.r {how}"), "UPDATE u.r SET b = 9 WHERE id = 2")
     play(server, "UPDATE u.other SET b = 9 WHERE id = 2")
     log = bk.open(str(server.copy_binlog(file, tmp_path)))
     shown = always or full

@@ -42,10 +42,11 @@ def restarted(request: pytest.FixtureRequest) -> Iterator[Server]:
 
 def test_their_rows_are_gone(restarted: Server, tmp_path: Path) -> None:
     log = _opened(restarted, tmp_path)
-    # Of each table the rows at the end of each log; FLUSH began the second, a start each other.
-    expected = {"lost": [2, 2, 0, 0], "used": [2, 2, 1, 0], "kept": [1, 1, 2, 3]}
+    # Of each table the rows at the end of each log that has transactions: FLUSH began the second.
+    files = [log.files[0], *log.files[2:]]
+    expected = {"lost": [2, 0, 0], "used": [2, 1, 0], "kept": [1, 2, 3]}
     for table, counts in expected.items():
-        for file, count in list(zip(log.files, counts, strict=True))[::2]:
+        for file, count in zip(files, counts, strict=True):
             state = log.state(f"m.{table}", at=(file, Path(file).stat().st_size))
             assert (state.rows.num_rows, state.determined) == (count, True), (table, file)
     lost = log.state("m.lost")

@@ -63,6 +63,20 @@ STORIES: Mapping[str, Sequence[str]] = {
         "MODIFY l TEXT CHARACTER SET utf8mb4",
         "ALTER TABLE u.t CONVERT TO CHARACTER SET utf8mb4",
     ),
+    "numbers as texts, days as moments": (
+        "CREATE TABLE u.t (id INT PRIMARY KEY, v INT, d DECIMAL(20,10), a DATE, y YEAR, w INT)",
+        "INSERT INTO u.t VALUES (1, -17, -0.5, '2024-02-29', 1999, -123), (2, 7, 0, NULL, 0, 5)",
+        "SET sql_mode = ''",
+        "ALTER TABLE u.t MODIFY v VARCHAR(20), MODIFY d TEXT, MODIFY a DATETIME(3), MODIFY y "
+        "TINYINT, MODIFY w VARCHAR(2) CHARACTER SET ucs2",
+    ),
+    "a key that becomes a text": (
+        "CREATE TABLE u.t (id INT PRIMARY KEY, v INT)",
+        "INSERT INTO u.t VALUES (1, 1), (2, 2)",
+        "ALTER TABLE u.t MODIFY id VARCHAR(20)",
+        "UPDATE u.t SET v = 3 WHERE id = '1'",
+        "DELETE FROM u.t WHERE id = '2'",
+    ),
     "a key that is cut": (
         "CREATE TABLE u.t (id CHAR(9), n DECIMAL(9,2), v INT, PRIMARY KEY (id, n))",
         "INSERT INTO u.t VALUES ('abcdef', 1.25, 1), ('bcdefg', 2.25, 2), ('c', -1, 3)",

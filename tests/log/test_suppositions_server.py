@@ -247,3 +247,26 @@ def test_a_create_that_is_logged_without_its_character_set(
     assert state.determined == tells(server)
     if not tells(server):
         assert {row["finding"] for row in state.findings.to_pylist()} == {"supposition"}
+
+
+def test_a_sign_that_nothing_tells(server: Server, tmp_path: Path) -> None:
+    """Up to 5.7 only the definition says what is unsigned: a negative number may be none."""
+    table = "CREATE TABLE t (id INT PRIMARY KEY, small TINYINT UNSIGNED, plain INT, big BIGINT)"
+    story = later(server, tmp_path, "nothing", table)
+    story.run("INSERT INTO t VALUES (1, 129, 7, -1)")
+    path = str(server.copy_binlog(story.name, tmp_path))
+    log = bk.open(path)
+    (row,) = values(log)
+    found, signs = [*row.values()] if row else [], [one.name for one in log.suppositions]
+    if tells(server):
+        assert found == [1, 129, 7, -1] and signs == []
+        return
+    assert found == [1, -127, 7, -1] and signs == ["sign:nothing.t.@2", "sign:nothing.t.@4"]
+    assert not log.state("nothing.t").determined
+    assert run(["rows", path]) == 1
+    accepted = bk.open(path, suppose=["sign:nothing.t.@4"])
+    assert values(accepted) and [one.name for one in accepted.suppositions] == signs[:1]
+    schema = tmp_path / "schema.sql"
+    schema.write_text(f"CREATE DATABASE nothing; USE nothing; {table};")
+    (row,) = values(told := bk.open(path, schema=schema))
+    assert row and [*row.values()] == [1, 129, 7, -1] and not told.suppositions

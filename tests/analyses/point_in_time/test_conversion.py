@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -11,10 +11,10 @@ import pytest
 
 from binlogkit.analyses.point_in_time.cells import cells_of, known, parts_of
 from binlogkit.analyses.point_in_time.conversion import LOST, altered, defined_field, definition_of
-from binlogkit.analyses.point_in_time.defaults import default_value
+from binlogkit.analyses.point_in_time.defaults import added_value, default_value
 from binlogkit.rows.ddl import Catalog
 from binlogkit.rows.ddl.session import DEFAULT_MODE, SqlMode
-from binlogkit.rows.schema import ColumnDefinition
+from binlogkit.rows.schema import ColumnDefinition, Moment
 
 PADDED = SqlMode.PAD_CHAR_TO_FULL_LENGTH
 
@@ -50,7 +50,9 @@ def converted(
         ("BIGINT UNSIGNED", "BIGINT", [2**64 - 1], [2**63 - 1]),
         ("INT", "INT NOT NULL", [None, 4], [0, 4]),
         ("INT", "INT AUTO_INCREMENT", [None, 0, 4], ["?", "?", 4]),
-        ("INT", "VARCHAR(9)", [1, None], ["?", None]),
+        ("INT", "VARCHAR(9)", [1, None], ["1", None]),
+        ("INT", "VARCHAR(2)", [100, -10], ["10", "-1"]),
+        ("FLOAT", "VARCHAR(9)", [1.5], ["?"]),
         ("DECIMAL(4,2)", "DECIMAL(4,1)", [Decimal("2.45"), Decimal("-2.45")],
          [Decimal("2.5"), Decimal("-2.5")]),
         ("DECIMAL(4,2)", "DECIMAL(3,2)", [Decimal("-10.00")], [Decimal("-9.99")]),
@@ -102,8 +104,41 @@ def test_blanks_that_the_mode_adds() -> None:
         ("DATETIME DEFAULT CURRENT_TIMESTAMP", LOST),
         ("TIMESTAMP DEFAULT '2020-01-01 00:00:00'", LOST),
         ("TIMESTAMP NULL", None),
+        # As 5.7.22 and 8.0.31 have them.
+        ("DATE DEFAULT '20240229'", date(2024, 2, 29)),
+        ("TIME DEFAULT '10:00'", timedelta(hours=10)),
+        ("TIME(3) DEFAULT '-10:00:01.5'", -timedelta(hours=10, seconds=1.5)),
+        ("TIME DEFAULT '10:00:01.5'", LOST),
+        ("YEAR DEFAULT 99", 1999),
+        ("YEAR DEFAULT '7'", 2007),
+        ("YEAR DEFAULT 0", LOST),
     ],
 )
 def test_defaults(text: str, expected: Any) -> None:
     found = default_value(column(text))
+    assert found is expected if expected is LOST else found == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "moment", "expected"),
+    [
+        ("TIMESTAMP NULL DEFAULT NOW()", (60, 5, None), datetime(1970, 1, 1, 0, 1, tzinfo=UTC)),
+        ("TIMESTAMP(2) DEFAULT NOW(2)", (0, 129_999, None),
+         datetime(1970, 1, 1, 0, 0, 0, 120_000, UTC)),
+        ("TIMESTAMP(2) DEFAULT NOW(2)", (0, None, None), LOST),
+        ("TIMESTAMP DEFAULT NOW()", (None, None, None), LOST),
+        ("DATETIME DEFAULT NOW()", (0, None, "-03:30"), datetime(1969, 12, 31, 20, 30)),
+        ("DATETIME DEFAULT NOW()", (0, None, "Asia/Shanghai"), datetime(1970, 1, 1, 8)),
+        ("DATETIME DEFAULT NOW()", (0, None, "SYSTEM"), LOST),
+        ("DATETIME DEFAULT NOW()", (0, None, "../../etc/passwd"), LOST),
+        ("DATETIME DEFAULT NOW()", (0, None, "Asia"), LOST),
+        ("DATETIME DEFAULT NOW()", (0, None, "x" * 300), LOST),
+        ("DATETIME DEFAULT (NOW() + INTERVAL 1 DAY)", (0, None, "+00:00"), LOST),
+        ("INT DEFAULT 5", (0, None, "+00:00"), 5),
+    ],
+)  # fmt: skip
+def test_what_a_column_that_is_added_holds(
+    text: str, moment: tuple[Any, ...], expected: Any
+) -> None:
+    found = added_value(column(text), Moment(*moment))
     assert found is expected if expected is LOST else found == expected

@@ -208,7 +208,8 @@ class Walk:
             load = body if isinstance(body, Load) else body.load
             step.changes = [TableChange("statement_write", load.db, load.table)]
         elif isinstance(body, (Query, ExecuteLoadQuery)):
-            step.changes = self.tables.apply(body)
+            second = raw.header.timestamp
+            step.changes = self.tables.apply(body, second=second)
         elif isinstance(body, Incident):
             told = f"{body.incident}: {body.message}" if body.message else body.incident
             step.changes = [TableChange("incident", "", "", reason=told)]

@@ -81,6 +81,14 @@ def image_cells(batch: pa.RecordBatch, which: str) -> dict[str, Cells]:
     return cells
 
 
+def constant_cells(field: pa.Field, value: Any, size: int) -> Cells:
+    """A column that has one value in all rows."""
+    array = pa.array([value], field.type).take(pa.array(np.zeros(size, np.int64)))
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    return Cells(field, array, np.zeros(size, np.bool_), {})
+
+
 def _mask(array: pa.BooleanArray) -> Mask:
     return np.array(array, np.bool_)
 

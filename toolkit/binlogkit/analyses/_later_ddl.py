@@ -17,7 +17,10 @@ import numpy as np
 import pyarrow as pa
 
 from binlogkit.analyses.point_in_time.boundary import Boundary, Name
+from binlogkit.analyses.point_in_time.conversion import LOST, same
+from binlogkit.analyses.point_in_time.defaults import added_value
 from binlogkit.analyses.point_in_time.structure import Alteration
+from binlogkit.rows.schema import ColumnDefinition
 
 _SEQ = attrgetter("seq")
 _GONE = {
@@ -32,6 +35,16 @@ _GONE = {
 _IMAGES = ("before", "after")
 
 
+@dataclass(frozen=True, slots=True)
+class Added:
+    """A column that a table got: its definition, what rows that were there have in it, LOST where
+    that is not known, and where that was told."""
+
+    column: ColumnDefinition
+    value: Any
+    place: str
+
+
 @dataclass(slots=True)
 class Fate:
     """What became of a table after some point of the log.
@@ -39,7 +52,8 @@ class Fate:
     ``name``: its last one; ``renamed``: its columns by the names they had; ``gone``: why columns,
     by those names, cannot be written or compared; ``dropped``: those of them that are no more;
     ``refused``: why nothing of it can; ``written``: where a statement wrote it that is logged as
-    text, of whatever rows.
+    text, of whatever rows; ``added``: what rows of then have in the columns that it got
+    since.
     """
 
     name: Name
@@ -48,6 +62,7 @@ class Fate:
     dropped: set[str] = field(default_factory=set)
     refused: str | None = None
     written: str | None = None
+    added: dict[str, Added] = field(default_factory=dict)
 
     def take(self, boundary: Boundary) -> None:
         """Follow what happens next to the table."""
@@ -70,8 +85,22 @@ class Fate:
         for column, new in done.renamed.items():
             self.renamed[first.get(column, column)] = new
         first |= {new: first.get(old, old) for old, new in done.renamed.items()}
+        self._alter_added(done, place)
         for column in sorted(done.converted):
             self.gone.setdefault(first.get(column, column), f"was converted later {place}")
+
+    def _alter_added(self, done: Alteration, place: str) -> None:
+        self.added = {
+            done.renamed.get(name, name): told
+            for name, told in self.added.items()
+            if name not in done.dropped
+        }
+        for name in done.changed.keys() & self.added.keys():
+            told, (_, now) = self.added[name], done.changed[name]
+            kept = now is not None and same(told.column, now)
+            self.added[name] = Added(now or told.column, told.value if kept else LOST, place)
+        for name, column in done.added.items():
+            self.added[name] = Added(column, added_value(column, done.moment), place)
 
     def refuse_collisions(self, columns: Sequence[str]) -> None:
         """Refuse a table of which one column got the name that another one had."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from binlogkit.analyses._cells import Cells, image_cells
+from binlogkit.analyses._cells import Cells, constant_cells, image_cells
 from binlogkit.analyses._later_ddl import Fate
 from binlogkit.analyses.blocked import Blocked
 from binlogkit.analyses.plans import (
@@ -24,6 +24,7 @@ from binlogkit.analyses.plans import (
     Reasons,
     no_texts,
 )
+from binlogkit.analyses.point_in_time.conversion import LOST, defined_field
 from binlogkit.analyses.references import Reference
 from binlogkit.errors import UsageError, printable
 from binlogkit.frames.schema import OPS, beyond_ascii
@@ -150,6 +151,7 @@ class Planner:
             draft.refuse_unsure()
             if fate is not None:
                 draft.refuse_gone(fate)
+                draft.fill_added(fate)
         else:
             reasons.add(every, f"the name of column {self.facts.unnamed} is not known")
         if self.child is not None and op == "delete":
@@ -162,7 +164,7 @@ class Planner:
         notes = Reasons(no_texts(len(every)))
         notes.add(left, "not compared: ", *_names(draft.left_out))
         return PlanColumns(
-            batch, self.backwards, kind, draft.chosen(draft.set, new),
+            batch, self.backwards, kind, draft.chosen(draft.set, draft.new),
             draft.chosen(draft.where, old), limit_one, reasons.texts, notes.texts,
             list(draft.kept()), list(draft.unreferred(self.referring)), skipped,
         )  # fmt: skip
@@ -182,7 +184,8 @@ class _Draft:
 
     ``old``: the rows as the statements find them; ``new``: as they leave them; ``forced``: which
     of them are found by their keys alone; ``left_out``: what no condition compares; ``unlabelled``:
-    columns of ENUM without an empty label, of which an empty text is the error value.
+    columns of ENUM without an empty label, of which an empty text is the error value; ``stamps``:
+    columns that the table got since, with ON UPDATE CURRENT_TIMESTAMP.
     """
 
     facts: Facts
@@ -196,6 +199,7 @@ class _Draft:
     where: dict[str, Mask] = field(default_factory=dict)
     left_out: dict[str, Mask] = field(default_factory=dict)
     dropped: frozenset[str] = frozenset()
+    stamps: Sequence[str] = ()
     unlabelled: Container[str] = ()
 
     def fill(self) -> None:
@@ -217,6 +221,22 @@ class _Draft:
         for column, reason in fate.gone.items():
             standing = [part[column] for part in (self.set, self.where) if column in part]
             self.reasons.add(_any(standing, self.every), reason)
+
+    def fill_added(self, fate: Fate) -> None:
+        """Give rows that come back what they would have in columns that the table got since."""
+        self.stamps = [name for name, told in fate.added.items() if told.column.on_update_now]
+        for name, told in fate.added.items() if self.kind == "insert" else ():
+            if told.column.generated or told.column.auto_increment:
+                continue
+            if told.value is LOST:
+                why = f"column {name} was added later, and what the row would have in it is not"
+                self.reasons.add(self.every, f"{why} known {told.place}")
+                continue
+            cells = constant_cells(defined_field(replace(told.column, name=name)), told.value,
+                                   len(self.every))  # fmt: skip
+            kind = (cells.field.metadata or {})[b"binlogkit:kind"].decode()
+            self.facts = replace(self.facts, kinds={**self.facts.kinds, name: kind})
+            self.new, self.set[name] = {**self.new, name: cells}, self.every
 
     def refuse_unsure(self) -> None:
         """Refuse statements that would be others if a column had another character set."""
@@ -311,6 +331,8 @@ class _Draft:
                 rows = there & ~self.set.get(column, np.zeros_like(there))
                 if rows.any():
                     yield column, rows
+        if self.kind == "update" and there.any():
+            yield from ((column, there) for column in self.stamps)
 
     def unreferred(self, referring: Iterable[Reference]) -> Iterator[tuple[Reference, Mask]]:
         """By which foreign keys no row may refer to which rows that are not refused: with a row

@@ -18,7 +18,7 @@ from binlogkit._kernel.columns import MAX_BYTES, MAX_ROWS
 from binlogkit.errors import DamageError, InputError
 from binlogkit.frames.provenance import Provenance
 from binlogkit.frames.row_counts import rows_fault
-from binlogkit.frames.schema import supposed_charsets, undecodable_cells
+from binlogkit.frames.schema import supposed_of, undecodable_cells
 from binlogkit.frames.share_decoding import (
     SHARE_COLUMNS,
     SHARE_MOST,
@@ -120,11 +120,12 @@ def _chosen(reading: Reading, matching: Matcher | None, window: Batches) -> Batc
 
 
 def _unsure(schema: TableSchema, batch: pa.RecordBatch) -> Iterator[Supposition]:
-    """What is supposed of text whose character set nothing tells."""
-    if not any(column.charset_origin is Origin.ASSUMED for column in schema.columns):
+    """What is supposed of values whose character set, or sign, nothing tells."""
+    told = (origin for c in schema.columns for origin in (c.charset_origin, c.sign_origin))
+    if Origin.ASSUMED not in told:
         return
     for image in ("before", "after"):
-        yield from supposed_charsets(schema.name, batch[image])
+        yield from supposed_of(schema.name, batch[image])
 
 
 class RowChanges:

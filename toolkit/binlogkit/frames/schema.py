@@ -110,16 +110,23 @@ def beyond_ascii(texts: pa.Array) -> pa.Array:
     return pc.invert(pc.string_is_ascii(texts)).fill_null(False)
 
 
-def supposed_charsets(name: tuple[str, str], images: pa.StructArray) -> Iterator[Supposition]:
-    """What is supposed of the text in images of a table: of columns whose character set nothing
-    tells, where a value is more than ASCII."""
+def supposed_of(name: tuple[str, str], images: pa.StructArray) -> Iterator[Supposition]:
+    """What is supposed of the values in images of a table: of text beyond ASCII whose character
+    set nothing tells, and of negative numbers of which nothing tells that they are signed."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     for i, field in enumerate(images.type):
         facts = field.metadata or {}
         if facts.get(b"binlogkit:charset_origin") == b"assumed" and str(field.type) == "string":
-            import pyarrow.compute as pc
-
             if pc.any(beyond_ascii(images.field(i))).as_py():
                 yield Supposition.of_charset(*name, field.name)
+            continue
+        signed = facts.get(b"binlogkit:sign_origin") == b"assumed"
+        if signed and pa.types.is_integer(field.type):
+            lowest = pc.min(images.field(i)).as_py()
+            if lowest is not None and lowest < 0:
+                yield Supposition.of_sign(*name, field.name)
 
 
 def undecodable_cells(batch: pa.RecordBatch) -> int:

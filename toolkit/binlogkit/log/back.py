@@ -25,7 +25,7 @@ from binlogkit.log.gaps import assumed
 from binlogkit.log.places import among
 from binlogkit.log.reached import reached
 from binlogkit.log.snapshots import bases_of
-from binlogkit.log.state import changes_of, full_name, of_texts, transactional_of
+from binlogkit.log.state import changes_of, full_name, of_values, transactional_of
 from binlogkit.log.table_state import TableState
 from binlogkit.rows.filter_args import texts
 from binlogkit.rows.filters import written_table_name
@@ -164,7 +164,7 @@ class Back:
         missing = [g for g in reach.gaps(self._gaps) if g.concerns(told)]
         missing += reach.base_gaps(log, history, transactions)
         missing += [c.gap() for c in self._contradictions if c.table in told and reach.shows(c)]
-        supposed = [*layout.supposed, *of_texts(name, found.rows)]
+        supposed = [*layout.supposed, *of_values(name, found.rows)]
         doubts = doubts_of(layout, history, frozenset(self._base.numbers), supposed)
         columns = tuple(field.name for field in found.rows.schema.field("values").type)
         if base is not None:

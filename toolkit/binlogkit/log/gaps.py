@@ -72,16 +72,12 @@ class Reach:
 
     def files_with(self, tables: Sequence[str]) -> set[str]:
         """The logs that hold a transaction, of those that count, which touches a table."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
+        from binlogkit.analyses.point_in_time.until import touching
         from binlogkit.log.places import among
 
-        rows = self._transactions.filter(pa.array(among(self._transactions, self.counted)))
-        lists = pa.chunked_array(rows["tables"]).combine_chunks()
-        wanted = pc.is_in(lists.flatten(), pa.array(tables, pa.string()))
-        touching = rows.take(pc.list_parent_indices(lists).filter(wanted))
-        return {*touching["file"].to_pylist(), *touching["end_file"].to_pylist()}
+        rows = self._transactions
+        rows = rows.filter(among(rows, self.counted) & touching(rows, tables))
+        return {*rows["file"].to_pylist(), *rows["end_file"].to_pylist()}
 
     def concerns(self, file: str, pos: int | None) -> bool:
         """Whether what is missing at a place of the logs may be: it is not in the base either."""

@@ -46,7 +46,7 @@ def open_log(
     ``schema_from``: a live server, ``mysql://user@host:port`` (password from the environment
     variable BINLOGKIT_PASSWORD); ``charset``: of text whose character set nothing tells;
     ``suppose``: names of suppositions (``Log.suppositions``) that are taken for facts, as
-    ``definition:db.table`` or ``charset:db.table.column``;
+    ``definition:db.table``, ``charset:db.table.column`` or ``sign:db.table.column``;
     ``on_damage``: ``stop`` or ``report``; ``name``: of their server, the ``source`` column;
     ``keyring``, ``key_file``: names of the server's keyring file, or of a file with one key, for
     encrypted logs (else the environment variables BINLOGKIT_KEYRING and BINLOGKIT_KEY_FILE);

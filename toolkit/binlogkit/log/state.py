@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from binlogkit.errors import UsageError
 from binlogkit.log import restarts
 from binlogkit.log.base import after_base, base_gaps, check_order, facts_of, first_after
-from binlogkit.log.contradictions import explains, unlogged
+from binlogkit.log.contradictions import Contradiction, explains, unlogged
 from binlogkit.log.doubts import (
     cascading_columns,
     doubt,
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
 
 Name = tuple[str, str]
 
+_UNKNOWN_CELLS = "No image holds these cells, and no constant default of the definition tells them."
 _RESTARTED = "The server started again with {}: a table of the MEMORY engine has no rows then."
 _NOT_TRANSACTIONAL = frozenset({"MYISAM", "MEMORY", "ARCHIVE", "CSV", "MERGE", "MRG_MYISAM"})
 
@@ -157,41 +160,51 @@ class States:
         chosen = tuple(key) if key is not None else layout.key
         engine = transactional_of(layout.engine) if transactional is None else transactional
         begins = {} if bases is None else bases.of({*names, *family})
-        state = replay(
-            self._changes(names | family),
-            reading.boundaries,
+        replayed = partial(
+            replay,
+            boundaries=reading.boundaries,
             key=chosen,
             transactions=transactions,
             statements=reading.statements,
             table=name,
             since=self._contained(),
-            until=reach.until,
             columns=layout.columns,
             transactional=engine,
             cascades=layout.parents,
             cascades_logged=history.version >= CASCADES_LOGGED,
-            forward=reading.table(name, self._points.index(point))
-            if read and self._before is None
-            else None,
-            before=self._before,
             given=given | {n: b.definition for n, b in begins.items() if b.definition},
             bases={one: base.rows for one, base in begins.items()},
             unchecked=reading.unchecked,
             keep_cascaded=self._keep or bool(self._contradictions),
         )
+        folded = read and self._before is None
+        state = replayed(
+            self._changes(names | family),
+            until=reach.until,
+            forward=reading.table(name, self._points.index(point)) if folded else None,
+            before=self._before,
+        )
         if self._keep:
             self.cascaded[name] = state.cascaded
-        unexplained = (
-            c.gap()
-            for c in self._contradictions
-            if not explains(
-                state.cascaded,
-                c,
-                cascading_columns(boundaries, reading.given.get(c.name[1:]), c.name[1:]),
-            )
-        )
-        missing = standing([*self._gaps, *unexplained], boundaries, name, names, above, reach)
-        supposed = [*layout.supposed, *of_texts(name, state.rows)]
+
+        def unexplained(cascaded: Iterable[Cascaded]) -> list[Contradiction]:
+            return [
+                c
+                for c in self._contradictions
+                if not explains(
+                    cascaded,
+                    c,
+                    cascading_columns(boundaries, reading.given.get(c.name[1:]), c.name[1:]),
+                )
+            ]
+
+        shown = unexplained(state.cascaded)
+        if reach.until is not None and family and any(c.name[1:] in names for c in shown):
+            # What shows a change since may be what a foreign key did after the point.
+            shown = unexplained(replayed(self._changes(names | family)).cascaded)
+        unlogged_changes = [c.gap() for c in shown]
+        missing = standing([*self._gaps, *unlogged_changes], boundaries, name, names, above, reach)
+        supposed = [*layout.supposed, *of_values(name, state.rows)]
         doubts = doubts_of(layout, history, reach.counted, supposed)
         own = [base for one, base in begins.items() if one in names]
         made = any(b.concerns(name) for b in boundaries)
@@ -215,7 +228,7 @@ class States:
         if certain and missing:
             certain = _behind(missing, rows, reading.partial(name), named=_named(log, name))
         doubts += of_gaps(missing)
-        return TableState(
+        found = TableState(
             name,
             rows,
             with_more(findings, doubts + notes),
@@ -229,6 +242,10 @@ class States:
             state.definition,
             frozenset(names),
         )
+        if found.unknown_cells and not found.findings.num_rows:
+            more = [noted("unknown_cells", _UNKNOWN_CELLS, found.unknown_cells)]
+            return replace(found, findings=with_more(found.findings, more))
+        return found
 
     def _later(self) -> list[Boundary]:
         """What happened to tables after the base."""
@@ -306,12 +323,12 @@ def _named(log: Streams, name: Name) -> bool:
     return bool(columns) and all(column.name_origin == Origin.METADATA for column in columns)
 
 
-def of_texts(name: Name, rows: pa.Table) -> Iterator[Supposition]:
-    """What is supposed of the rows' text."""
-    from binlogkit.frames.schema import supposed_charsets
+def of_values(name: Name, rows: pa.Table) -> Iterator[Supposition]:
+    """What is supposed of the rows' values."""
+    from binlogkit.frames.schema import supposed_of
 
     for chunk in rows["values"].chunks:
-        yield from supposed_charsets(name, chunk)
+        yield from supposed_of(name, chunk)
 
 
 def transactional_of(engine: str | None) -> bool | None:

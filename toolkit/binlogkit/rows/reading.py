@@ -264,7 +264,7 @@ class Reading:
             if not self._slots.complete:
                 stretch = scan.indexed()
                 self._slots.resolve(stretch, scan.parser.context, raw.file)
-            return self.tables.apply(body, raw.file, raw.pos)
+            return self.tables.apply(body, raw.file, raw.pos, raw.header.timestamp)
         if isinstance(body, (FormatDescription, StartV3)):
             self._take_format(body.server_version)
         elif isinstance(body, EarlyRows):

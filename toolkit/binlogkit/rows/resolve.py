@@ -7,7 +7,7 @@ first that does not contradict the table map. What none tells is assumed, and ma
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -118,7 +118,13 @@ def resolve_schema(
     if table_map.optional is not None:
         columns = _with_signs(columns, table_map.optional, server_version)
         columns = _with_metadata(columns, table_map, table_map.optional, file, offset)
-    utf8 = _called_utf8(table_map, columns, accepted)
+    utf8 = _accepted(Supposition.of_charset, table_map, columns, accepted)
+    signed = _accepted(Supposition.of_sign, table_map, columns, accepted)
+    columns = [
+        replace(c, sign_origin=Origin.GIVEN)
+        if c.index in signed and c.sign_origin is Origin.TABLE_MAP else c
+        for c in columns
+    ]  # fmt: skip
     lengths = [None] * len(columns) if chosen is None else [c.length for c in chosen[1].columns]
     columns = [
         (_shared if c.small else completed)(c, "utf8mb4" if c.index in utf8 else charset, length)
@@ -163,13 +169,16 @@ def _with_fitting_charsets(
     return replace(definition, columns=tuple(found)) if wrong else definition, wrong
 
 
-def _called_utf8(
-    table_map: TableMap, columns: Sequence[Column], accepted: frozenset[str]
+def _accepted(
+    of: Callable[[str, str, str], Supposition],
+    table_map: TableMap,
+    columns: Sequence[Column],
+    accepted: frozenset[str],
 ) -> frozenset[int]:
-    """The columns of which it was accepted that they are UTF-8."""
+    """The columns of which such a supposition was accepted."""
     if not accepted:
         return frozenset()
-    suppositions = (Supposition.of_charset(table_map.db, table_map.table, c.name) for c in columns)
+    suppositions = (of(table_map.db, table_map.table, c.name) for c in columns)
     return frozenset(i for i, one in enumerate(suppositions) if one.name in accepted)
 
 

@@ -44,7 +44,8 @@ class ColumnDefinition:
     order; ``generated``: ``stored``, ``virtual`` or None; ``default``: the text of a constant,
     bytes where it is written as x'…' or b'…', None for NULL or without one; ``computed``: the
     default is a function, an expression, or a constant that is not understood; ``evaluated``: it
-    is one of the first two; ``on_update_now``: ON UPDATE CURRENT_TIMESTAMP; ``reads``: the table's
+    is one of the first two, ``default_now``: CURRENT_TIMESTAMP without an expression around it;
+    ``on_update_now``: ON UPDATE CURRENT_TIMESTAMP; ``reads``: the table's
     columns that a generated column's expression names; ``charset_of_database``: the character set
     is its database's default, which no statement on the table names.
     """
@@ -64,6 +65,7 @@ class ColumnDefinition:
     default: str | bytes | None = None
     computed: bool = False
     evaluated: bool = False
+    default_now: bool = False
     on_update_now: bool = False
     reads: tuple[str, ...] = ()
     charset_of_database: bool = False
@@ -111,16 +113,17 @@ class ForeignKey:
 
 
 #: The kinds of suppositions.
-SUPPOSED = ("definition", "charset")
+SUPPOSED = ("definition", "charset", "sign")
 
 
 @dataclass(frozen=True, slots=True)
 class Supposition:
     """What is taken for true of a table, or of a column, though no byte decides it.
 
-    ``kind``: ``definition`` (a CREATE TABLE IF NOT EXISTS that may have done nothing) or
-    ``charset`` (a text column's character set); ``of``: ``db.table`` or ``db.table.column``;
-    ``why``: what is supposed, and what it rests on, one sentence.
+    ``kind``: ``definition`` (a CREATE TABLE IF NOT EXISTS that may have done nothing), ``charset``
+    (a text column's character set) or ``sign`` (whether an integer column is unsigned); ``of``:
+    ``db.table`` or ``db.table.column``; ``why``: what is supposed, and what it rests on, one
+    sentence.
     """
 
     kind: str
@@ -140,6 +143,12 @@ class Supposition:
         """That a column whose character set nothing tells is UTF-8."""
         why = f"{column} holds more than ASCII, read as UTF-8, and no byte tells its character set"
         return cls("charset", f"{db}.{table}.{column}", why)
+
+    @classmethod
+    def of_sign(cls, db: str, table: str, column: str) -> Supposition:
+        """That a column of which nothing tells whether it is unsigned is not."""
+        why = f"{column} has negative values, read as signed, and no byte tells whether it is"
+        return cls("sign", f"{db}.{table}.{column}", why)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +195,16 @@ class TableDefinition:
 
 
 @dataclass(frozen=True, slots=True)
+class Moment:
+    """When a statement was carried out: ``second``, since 1970 UTC, its ``microseconds``, and the
+    session's ``time_zone``; each None where the log does not tell it."""
+
+    second: int | None = None
+    microseconds: int | None = None
+    time_zone: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class TableChange:
     """What one statement did to one table.
 
@@ -197,7 +216,7 @@ class TableChange:
     what else there is to know (one sentence); ``conditional``: of create, whether it may have done
     nothing, as the table was there; ``plain``: of statement_write, whether the statement calls
     nothing that may write; ``alone``: whether it wrote this table and no other; ``deletes_all``:
-    whether it left no row in it.
+    whether it left no row in it; ``moment``: when alter was carried out.
     """
 
     action: str
@@ -212,6 +231,7 @@ class TableChange:
     plain: bool = False
     alone: bool = False
     deletes_all: bool = False
+    moment: Moment = Moment()
 
     def in_small_letters(self) -> TableChange:
         """It as a server with lower_case_table_names=1 names tables."""

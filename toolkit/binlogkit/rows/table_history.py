@@ -13,7 +13,7 @@ from binlogkit.rows.ddl import Catalog, TableChange
 from binlogkit.rows.ddl.session import Acted
 from binlogkit.rows.options import ReadOptions
 from binlogkit.rows.resolve import resolve_schema
-from binlogkit.rows.schema import Origin, TableDefinition, TableSchema
+from binlogkit.rows.schema import Moment, Origin, TableDefinition, TableSchema
 from binlogkit.rows.series import Source
 from binlogkit.sources.log_format import is_mariadb, version_tuple
 
@@ -74,9 +74,14 @@ class TableHistory:
             self._versions |= {replace(schema, version=0): schema for schema in versions}
 
     def apply(
-        self, body: Query | ExecuteLoadQuery, file: str = "", offset: int = 0
+        self,
+        body: Query | ExecuteLoadQuery,
+        file: str = "",
+        offset: int = 0,
+        second: int | None = None,
     ) -> list[TableChange]:
-        """Take the statement of an event that stands there; what it does to tables."""
+        """Take the statement of an event that stands there, of that time; what it does to
+        tables."""
         status, flags = body.status_vars, body.status_vars.flags2
         folded = self.catalog.folded
         changes = self.catalog.apply(
@@ -92,6 +97,8 @@ class TableHistory:
             acted=self._acted(status.ddl_xid),
             place=f"{file} at {offset}",
         )
+        moment = Moment(second, status.microseconds, status.time_zone)
+        changes = [replace(c, moment=moment) if c.action == "alter" else c for c in changes]
         for change in changes:
             self.note_text(change.action, change.db, change.table, file, offset)
             if change.action != "statement_write":

@@ -127,6 +127,8 @@ def boundary_of(row: Mapping[str, Any], change: TableChange | None) -> Boundary:
         alone, deletes_all = change.alone, change.deletes_all
         if row["action"] == "alter":
             altered = alteration(statement, change.before, definition, row.get("sql_mode"))
+            if altered is not None:
+                altered.moment = change.moment
     new = None if row["new_table"] is None else (row["new_db"] or row["db"], row["new_table"])
     return Boundary(
         row["seq"], row.get("tx"), row["file"], row["pos"], row.get("inner"), _name(row),

@@ -9,6 +9,7 @@ range are clamped, texts are cut, NULL becomes the type's implicit default.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from datetime import datetime
 from decimal import ROUND_HALF_UP, Decimal, localcontext
 from typing import Any
 
@@ -227,9 +228,14 @@ def span(column: ColumnDefinition) -> tuple[int, int]:
 
 def _converter(old: ColumnDefinition, new: ColumnDefinition) -> _Convert | None:
     """What makes one value of another, None where nothing is certain."""
-    if old.type in INTEGERS and new.type in INTEGERS:
+    if old.type in (*INTEGERS, "year") and new.type in INTEGERS:
         low, high = span(new)
         return lambda value: min(max(value, low), high)
+    if old.type in (*INTEGERS, "decimal") and new.type in TEXTS:
+        # The zeros of ZEROFILL, which is unsigned, would stand in the text.
+        return None if old.unsigned else _to_digits(new)
+    if old.type == "date" and new.type == "datetime":
+        return lambda value: datetime(value.year, value.month, value.day)
     if old.type in (*INTEGERS, "decimal") and new.type == "decimal":
         return to_decimal(new)
     if old.type in TEXTS and new.type in TEXTS:
@@ -252,6 +258,11 @@ def to_decimal(new: ColumnDefinition) -> _Convert:
         return min(max(found, Decimal(0) if new.unsigned else -most), most)
 
     return convert
+
+
+def _to_digits(new: ColumnDefinition) -> _Convert:
+    convert = to_text(new)
+    return lambda value: convert(f"{value:f}" if isinstance(value, Decimal) else str(value))
 
 
 def to_text(new: ColumnDefinition) -> _Convert:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation, localcontext
 from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import numpy as np
 import pyarrow as pa
@@ -29,13 +30,15 @@ from binlogkit.analyses.point_in_time.conversion import (
     to_text,
 )
 from binlogkit.frames.schema import CellState
-from binlogkit.rows.schema import ColumnDefinition, TableDefinition
+from binlogkit.rows.schema import ColumnDefinition, Moment, TableDefinition
 
 _Reader = Callable[[str | bytes, ColumnDefinition], Any]
 
-_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d|\d{8}")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?")
-_TIME = re.compile(r"(-?)(\d{1,3}):(\d\d):(\d\d)")
+_CENTURY = 70  # years below are of this one
+_OFFSET = re.compile(r"([+-])(\d\d):(\d\d)")
+_TIME = re.compile(r"(-?)(\d{1,3}):(\d\d)(?::(\d\d)(?:\.(\d{1,6}))?)?")
 
 
 def default_value(column: ColumnDefinition) -> Any:
@@ -55,6 +58,34 @@ def default_value(column: ColumnDefinition) -> Any:
             return LOST if read is None else read(column.default, column)
     except (ValueError, InvalidOperation, OverflowError):
         return LOST
+
+
+def added_value(column: ColumnDefinition, moment: Moment) -> Any:
+    """What rows that were there have in a column that was added then; else as default_value."""
+    if not column.default_now or moment.second is None:
+        return default_value(column)
+    unit = 10 ** (6 - (column.scale or 0))
+    if column.scale and moment.microseconds is None:
+        return LOST
+    fraction = timedelta(microseconds=(moment.microseconds or 0) // unit * unit)
+    utc = datetime.fromtimestamp(moment.second, UTC) + fraction
+    if column.type == "timestamp":
+        return utc
+    zone = _zone(moment.time_zone)
+    return LOST if zone is None else utc.astimezone(zone).replace(tzinfo=None)
+
+
+def _zone(name: str | None) -> tzinfo | None:
+    """A session's time zone; None for the server's own, which no log tells."""
+    offset = _OFFSET.fullmatch(name or "")
+    if offset is not None:
+        sign, hours, minutes = offset.groups()
+        found = timedelta(hours=int(hours), minutes=int(minutes))
+        return timezone(-found if sign == "-" else found)
+    try:
+        return None if name in (None, "SYSTEM") else ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):  # a log may name anything
+        return None
 
 
 def with_defaults(batch: pa.RecordBatch, definition: TableDefinition) -> pa.RecordBatch:
@@ -131,7 +162,12 @@ def _of_text(read: Callable[[str, ColumnDefinition], Any]) -> _Reader:
 
 
 def _year(default: str, _: ColumnDefinition) -> Any:
-    return int(default) if default.isdecimal() and len(default) == 4 else LOST
+    """A year; of one with two digits which it is (manual, "2-Digit Years in Dates"), but for 0: as
+    a number it is another one than as text."""
+    if not (default.isascii() and default.isdecimal()) or len(default) > 4 or not int(default):
+        return LOST
+    year = int(default)
+    return year + (2000 if year < _CENTURY else 1900) if year < 100 else year
 
 
 def _date(default: str, _: ColumnDefinition) -> Any:
@@ -140,7 +176,7 @@ def _date(default: str, _: ColumnDefinition) -> Any:
 
 def _moment(default: str, column: ColumnDefinition) -> Any:
     if _DATE.fullmatch(default):
-        default += " 00:00:00"
+        default = f"{_date(default, column)} 00:00:00"
     if not _MOMENT.fullmatch(default):
         return LOST
     _, _, fraction = default.partition(".")
@@ -149,14 +185,17 @@ def _moment(default: str, column: ColumnDefinition) -> Any:
     return datetime.fromisoformat(default[:19]) + timedelta(microseconds=int(f"{fraction:0<6}"))
 
 
-def _time(default: str, _: ColumnDefinition) -> Any:
+def _time(default: str, column: ColumnDefinition) -> Any:
     found = _TIME.fullmatch(default)
     if found is None:
         return LOST
-    sign, *parts = found.groups()
+    sign, *parts, fraction = found.groups(default="0")
+    if len(fraction.rstrip("0")) > (column.scale or 0):
+        return LOST
     hours, minutes, seconds = map(int, parts)
     value = timedelta(hours=hours, minutes=minutes, seconds=seconds)
-    return -value if sign else value
+    value += timedelta(microseconds=int(f"{fraction:0<6}"))
+    return -value if sign == "-" else value
 
 
 def _label(default: str, column: ColumnDefinition) -> Any:

@@ -51,7 +51,7 @@ class Folding:
     @property
     def followed(self) -> list[Name]:
         """The tables whose changes are needed."""
-        return [*self.names, *(self.family or ())]
+        return list(dict.fromkeys([*self.names, *(self.family or ())]))
 
     def counted(self, changes: Any) -> Iterator[pa.RecordBatch]:
         """The changes that count."""

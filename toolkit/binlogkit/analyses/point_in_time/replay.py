@@ -226,15 +226,15 @@ class Replay:
             _note(table, "altered", boundary, determined=True)
 
     def _everywhere(self, kind: str, boundary: Boundary) -> None:
-        for table in self.tables.values():
-            _note(table, kind, boundary)
+        """Note it of every table but the one that it names."""
+        for name, table in self.tables.items():
+            if name != boundary.name:
+                _note(table, kind, boundary)
 
     def _unknown(self, boundary: Boundary) -> None:
         if boundary.may_write:
             # A trigger, a function or a procedure may write any table.
-            for name, table in self.tables.items():
-                if name != boundary.name:
-                    _note(table, "written_elsewhere", boundary)
+            self._everywhere("written_elsewhere", boundary)
         if boundary.name not in self.names:
             return
         if boundary.deletes_all:

@@ -19,7 +19,7 @@ from binlogkit.analyses.point_in_time.conversion import (
     defined_field,
     definition_of,
 )
-from binlogkit.analyses.point_in_time.defaults import default_value
+from binlogkit.analyses.point_in_time.defaults import added_value
 from binlogkit.analyses.point_in_time.structure import Alteration
 from binlogkit.rows.schema import ColumnDefinition
 
@@ -137,7 +137,7 @@ class Rows:
         }
         columns = [names.get(name, name) for name in self.table.column_names]
         self.table = self.table.rename_columns(columns)
-        lost = {name for name, column in done.added.items() if self._add(name, column)}
+        lost = {n for n, c in done.added.items() if self._add(n, c, added_value(c, done.moment))}
         for name in done.lost & self.fields.keys():
             self._set(name, unknown(len(self), self.fields[name].type))
             lost.add(name)
@@ -150,10 +150,9 @@ class Rows:
             self.fields[field.name] = field
             self._set(field.name, unknown(len(self), field.type))
 
-    def _add(self, name: str, column: ColumnDefinition) -> bool:
-        """Give all rows a column's default; whether that is not known."""
+    def _add(self, name: str, column: ColumnDefinition, value: Any) -> bool:
+        """Give all rows a column, with a value; whether that is not known."""
         field = self.fields[name] = defined_field(column)
-        value = default_value(column)
         if value is not LOST:
             values = pa.array([value], field.type).take(pa.array(np.zeros(len(self), np.int64)))
             self._set(name, cells_of({"value": values}))

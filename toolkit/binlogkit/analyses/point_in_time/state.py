@@ -136,9 +136,8 @@ def replay(
     undone = undone_ranges(statements)
     run = None
     family = _family(above, happened, given or {}) if struck and unchecked else None
-    if counts is not None and struck and (family is None or len(names) > 1):
+    if counts is not None and struck and family is None:
         counts.note_cascades(above, findings)
-        family = None
     known = dict(bases or {})
     if base is not None:
         known[name] = to_arrow(base, ())

@@ -19,7 +19,7 @@ from binlogkit.rows.ddl.charsets import UNKNOWN
 from binlogkit.rows.ddl.columns import resolve
 from binlogkit.rows.ddl.session import Session, SqlMode
 from binlogkit.rows.ddl.tokens import read
-from binlogkit.rows.schema import ColumnDefinition, TableDefinition
+from binlogkit.rows.schema import ColumnDefinition, Moment, TableDefinition
 
 Pair = tuple[ColumnDefinition | None, ColumnDefinition | None]
 
@@ -31,7 +31,8 @@ class Alteration:
     ``renamed``: old name -> new name; ``dropped``; ``changed``: columns, by their new names, that
     are defined anew, each with its definition before and after, None where it is not known;
     ``lost``: columns, by their new names, that are computed anew; ``added``: by name;
-    ``mode``: the session's sql_mode, None where it is not known.
+    ``mode``: the session's sql_mode, None where it is not known; ``moment``: when it was carried
+    out.
     """
 
     renamed: dict[str, str] = field(default_factory=dict)
@@ -40,6 +41,7 @@ class Alteration:
     lost: set[str] = field(default_factory=set)
     added: dict[str, ColumnDefinition] = field(default_factory=dict)
     mode: SqlMode | None = None
+    moment: Moment = field(default_factory=Moment)
 
     @property
     def harmless(self) -> bool:

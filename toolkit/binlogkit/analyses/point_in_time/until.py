@@ -63,6 +63,15 @@ _NEEDED = (
 )  # fmt: skip
 
 
+def touching(transactions: pa.Table, tables: Sequence[str]) -> Flags:
+    """Which transactions touch one of the tables, ``db.table``."""
+    found = np.zeros(transactions.num_rows, bool)
+    lists = pa.chunked_array(transactions["tables"]).combine_chunks()
+    wanted = pc.is_in(lists.flatten(), pa.array(tables, pa.string()))
+    found[np.asarray(pc.list_parent_indices(lists))[np.asarray(wanted)]] = True
+    return found
+
+
 class _Ledger:
     """The transactions; which ones count by a point depends on the one that decides each.
 
@@ -86,11 +95,7 @@ class _Ledger:
 
     def touches(self, tables: Sequence[str]) -> Flags:
         """Which transactions touch one of the tables, ``db.table``."""
-        found = np.zeros(len(self.tx), bool)
-        lists = pa.chunked_array(self.rows["tables"]).combine_chunks()
-        wanted = pc.is_in(lists.flatten(), pa.array(tables, pa.string()))
-        found[np.asarray(pc.list_parent_indices(lists))[np.asarray(wanted)]] = True
-        return found
+        return touching(self.rows, tables)
 
     @property
     def resolved(self) -> Flags:
@@ -251,7 +256,10 @@ class Counting:
         found = [boundary for boundary in boundaries if self.happened(boundary)]
         if self.transactional is False:
             return found
-        return [replace(b, deletes_all=False) if _in(b.tx, self.rolled_back) else b for b in found]
+        return [
+            replace(b, deletes_all=False) if b.deletes_all and _in(b.tx, self.rolled_back) else b
+            for b in found
+        ]
 
     def happened(self, boundary: Boundary) -> bool:
         """Whether a boundary counts; a rolled back write stays in a non-transactional table."""

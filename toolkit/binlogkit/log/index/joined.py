@@ -242,7 +242,7 @@ class Joined:
         elif isinstance(body, TableMap):
             with suppress(MalformedEventError):  # whoever reads the rows reports it
                 tables.schema(body, file, said.raw.pos)
-        elif changes := tables.apply(body, said.raw.file, said.raw.pos):
+        elif changes := tables.apply(body, said.raw.file, said.raw.pos, said.raw.header.timestamp):
             self._told_of = True
             raw, mode = said.raw, body.status_vars.sql_mode
             place = (raw.file, raw.pos, raw.end_pos, raw.inner, raw.header.timestamp)

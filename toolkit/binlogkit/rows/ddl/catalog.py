@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from binlogkit.errors import SchemaError
@@ -143,7 +142,14 @@ class Catalog(Store):
         for db, table in names:
             name = (db or "", table)
             if not self.is_temporary(name, session):
-                change = TableChange("statement_write", *name, definition=self.table(*name))
-                alone = plain and self.has_no_triggers(name)
-                changes.append(replace(change, plain=plain, alone=alone, deletes_all=everything))
+                changes.append(
+                    TableChange(
+                        "statement_write",
+                        *name,
+                        definition=self.table(*name),
+                        plain=plain,
+                        alone=plain and self.has_no_triggers(name),
+                        deletes_all=everything,
+                    )
+                )
         return changes

@@ -168,6 +168,7 @@ class Default(TypedDict):
     default: str | bytes | None
     computed: bool
     evaluated: bool
+    default_now: bool
 
 
 def constant(tokens: Sequence[Lexeme] | None) -> Default:
@@ -177,7 +178,7 @@ def constant(tokens: Sequence[Lexeme] | None) -> Default:
     first = tokens[0] if tokens else None
     found: str | bytes | None = None
     if first is None or (len(tokens) == 1 and first.word == "NULL"):
-        return Default(default=None, computed=False, evaluated=False)
+        return Default(default=None, computed=False, evaluated=False, default_now=False)
     if kinds == {"string"}:
         found = "".join(token.text for token in tokens)
     elif kinds in ({"hex"}, {"bits"}) and len(tokens) == 1:
@@ -186,8 +187,9 @@ def constant(tokens: Sequence[Lexeme] | None) -> Default:
         found = _BOOLEANS[first.word]
     elif "number" in kinds and all(t.kind == "number" or t.word in _NUMERIC for t in tokens):
         found = "".join(token.text for token in tokens)
-    evaluated = first.word == "(" or first.word in _NOW
-    return Default(default=found, computed=found is None, evaluated=evaluated)
+    now = first.word in _NOW
+    evaluated = now or first.word == "("
+    return Default(default=found, computed=found is None, evaluated=evaluated, default_now=now)
 
 
 _BOOLEANS = {"TRUE": "1", "FALSE": "0"}
