@@ -16,6 +16,7 @@ from binlogkit.analyses.conformance.cell import Tables
 from binlogkit.analyses.conformance.mysqlbinlog_text import read_text
 from binlogkit.analyses.conformance.our_batches import OurBatches
 from binlogkit.analyses.conformance.printed import LineSource, PrintedRow
+from binlogkit.analyses.conformance.printed_transaction import PrintedTransaction
 from binlogkit.analyses.conformance.result import Findings
 from binlogkit.analyses.conformance.row_groups import RowEventFacts, RowGroups
 from binlogkit.analyses.conformance.stored import StoredLog
@@ -221,7 +222,7 @@ def test_few_rows_are_read_where_all_agree(golden_case: Callable[..., Any]) -> N
         ours, Tables(case.schemas()), lambda *difference: found.append(difference),
         StoredStatement(StoredLog(case.stored())),
     )  # fmt: skip
-    read = 0
+    read, transaction = 0, PrintedTransaction(lambda *_: None)
     for item in read_text(case.lines(), None, BlockRows(ours, groups, findings).take):
         if isinstance(item, PrintedRow):
             groups.row(item)
@@ -229,7 +230,8 @@ def test_few_rows_are_read_where_all_agree(golden_case: Callable[..., Any]) -> N
             continue
         groups.next_event()
         if "_rows" in item.kind:
-            groups.event(RowEventFacts(item.key, b"STMT_END_F" in item.head, {}))
+            ends = b"STMT_END_F" in item.head
+            groups.event(RowEventFacts(item.key, ends, {}, None, transaction))
     groups.finish(complete=True)
     assert groups.rows == len(case.rows()) > 100
     assert read < groups.rows / 2

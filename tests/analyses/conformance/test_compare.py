@@ -6,6 +6,7 @@ import copy
 import random
 import struct
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -153,6 +154,8 @@ def other(value: Any) -> Any:
         return value * 1.01 + 1
     if isinstance(value, dict):
         return None
+    if isinstance(value, list):
+        return [*value, "OTHER"]
     if value.startswith("0x"):
         return value[:2] + format(int(value[2:4] or "41", 16) ^ 1, "02X") + value[4:]
     return value[:-1] + ("x" if not value.endswith("x") else "y")
@@ -474,6 +477,64 @@ def test_bytes_that_do_not_fit_the_text_judge_nothing(types: Any, several: Any) 
     assert failing(result) == []
     assert result.summary.cells_by_bytes == 0
     assert result.summary.verdict == conformance.Verdict.UNJUDGED
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["end_pos", "size", "timestamp", "type", "code", "server_id", "flags", "checksum", "gtid",
+     "fields.sid", "fields.gno", "fields.tag", "fields.anonymous", "fields.thread_id",
+     "fields.original_server_version", "fields.immediate_server_version"],
+)  # fmt: skip
+def test_every_event_is_held_to_its_header(golden_case: Callable[..., Any], name: str) -> None:
+    """One field of all events at once: each of them is found."""
+    case = golden_case("8.0-row-compressed", "transactions")
+    events, changed = case.events(), set()
+    for event in events:
+        inside = event["fields"] if "." in name else event
+        field = name.removeprefix("fields.")
+        if field in inside:
+            inside[field] = other(inside[field]) if inside[field] is not None else "x:7"
+            changed.add((event["pos"], event["inner"]))
+    found = failing(judge(case, events=events))
+    called = name.removeprefix("fields.")
+    assert {(d["pos"], d["inner"]) for d in found if d["column"] == called} == changed != set()
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["end_pos", "timestamp", "commit_timestamp", "server_id", "gtid", "thread_id", "xid", "xa",
+     "query", "row"],
+)  # fmt: skip
+@pytest.mark.parametrize("cell", ["8.0-row-rows-query", "5.7-row-full", "8.0-row-compressed"])
+def test_every_row_is_held_to_its_event_and_transaction(
+    golden_case: Callable[..., Any], cell: str, name: str
+) -> None:
+    """What only one row says otherwise is found, the first of its event or a later one."""
+    case = golden_case(cell, "transactions")
+    rows = case.rows()
+    for at in (0, next(i for i, row in enumerate(rows) if row["row"]), len(rows) - 1):
+        said = [dict(row) for row in rows]
+        said[at][name] = other(said[at][name]) if said[at][name] is not None else 7
+        (found,) = failing(judge(case, rows=said))
+        assert (found["pos"], found["column"]) == (rows[at]["pos"], name)
+
+
+def test_columns_are_called_as_the_log_calls_them(golden_case: Callable[..., Any]) -> None:
+    case = golden_case("8.0-row-full-metadata", "keys")
+    schemas = [
+        replace(s, columns=tuple(replace(c, name=f"{c.name}_") for c in s.columns))
+        for s in case.schemas()
+    ]
+    rows = case.rows()
+    for row in rows:
+        for image in ("before", "after"):
+            row[image] = row[image] and {f"{name}_": v for name, v in row[image].items()}
+    result = conformance.against_mysqlbinlog(
+        case.events(), rows, schemas, case.lines(), stored=case.stored()
+    )
+    found = failing(result)
+    assert {d["reason"] for d in found} == {"the table map has another name for this column"}
+    assert {(d["column"], d["theirs"]) for d in found} >= {("id_", "id")}
 
 
 # Options, and what mysqlbinlog cannot do

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from binlogkit.analyses.conformance.our_batches import Block, OurBatches
 from binlogkit.analyses.conformance.printed import LineSource
+from binlogkit.analyses.conformance.printed_transaction import AT_THE_END
 from binlogkit.analyses.conformance.result import Findings
 from binlogkit.analyses.conformance.row_groups import RowGroups
 from binlogkit.analyses.conformance.rule import Kind
@@ -62,20 +63,26 @@ class BlockRows:
         return True
 
     def _in_place(self, block: Block) -> bool:
-        """Whether the rows say rightly where they stand."""
-        before, number = None, -1
-        for row, key in enumerate(block.keys):
-            number = number + 1 if key == before else self._groups.next_number(key)
-            if block.numbers[row] != number:
+        """Whether the rows say rightly where they stand, and what their event and its transaction
+        are."""
+        starts = [
+            row for row, key in enumerate(block.keys) if not row or key != block.keys[row - 1]
+        ]
+        names = set(AT_THE_END)
+        for start, end in zip(starts, [*starts[1:], len(block)], strict=True):
+            key = block.keys[start]
+            event = self._groups.event_at(key)
+            if event is None or any(block.value(n, start) != v for n, v in event.values.items()):
                 return False
-            if key != before:
-                event = self._groups.event_at(key)
-                if event is None:
-                    return False
-                if number == 0 and any(block.value(n, row) != v for n, v in event.values.items()):
-                    return False
-                before = key
-        return True
+            names.update(event.values)
+            for name in AT_THE_END:
+                event.transaction.claim(name, block.value(name, start), key, block.numbers[start])
+            number = self._groups.next_number(key)
+            if block.numbers[start:end] != list(range(number, number + end - start)):
+                return False
+            if number == 0 and any(self._groups.misnamed(event, block.table)):
+                return False
+        return block.alike(names, starts)
 
     def _by_bytes(self, block: Block) -> int | None:
         """How many cells, all, are what the log stores where the text has not all digits; None:

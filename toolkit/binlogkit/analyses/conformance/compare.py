@@ -19,6 +19,7 @@ from binlogkit.analyses.conformance.our_records import (
     key_of,
 )
 from binlogkit.analyses.conformance.printed import PrintedEvent, TextBlocks
+from binlogkit.analyses.conformance.printed_transaction import PrintedTransaction
 from binlogkit.analyses.conformance.result import ConformanceResult, Findings
 from binlogkit.analyses.conformance.row_groups import RowEventFacts, RowGroups
 from binlogkit.analyses.conformance.rule import (
@@ -29,6 +30,7 @@ from binlogkit.analyses.conformance.rule import (
     unexplained,
 )
 from binlogkit.analyses.conformance.stored import StoredLog
+from binlogkit.analyses.conformance.stored_header import header_of
 from binlogkit.analyses.conformance.stored_statement import StoredStatement
 from binlogkit.analyses.conformance.stored_texts import stores_text
 from binlogkit.errors import OracleError
@@ -37,7 +39,7 @@ from binlogkit.rows.schema import TableSchema
 
 _T = TypeVar("_T")
 _UINT32 = 0xFFFF_FFFF
-_OF_TRANSACTIONS = frozenset(("GTID", "Anonymous_GTID", "Query", "Execute_load_query"))
+_UNTOLD = ("code", "size", "end_pos", "flags", "checksum")  # of a header; of checksums the numbers
 
 
 def against_mysqlbinlog(
@@ -105,7 +107,7 @@ class _Comparison:
             self.blocks = BlockRows(ours, self.groups, findings)
         elif rows is not None:
             self.groups = RowGroups(OurRows(rows), tables, self.report, statement)
-        self.context: dict[str, Any] = {}
+        self.transaction = PrintedTransaction(self.report)
 
     def run(self, text: Iterable[bytes | str] | TextBlocks) -> ConformanceResult:
         take = None if self.blocks is None else self.blocks.take
@@ -157,23 +159,25 @@ class _Comparison:
             for record in self.ours.before(key):
                 self._not_printed(record)
             ours = self.ours.take(key)
-            if ours is None:
-                self._not_ours(key, printed)
-            else:
-                self.compared += 1
-                self._compare(key, ours, printed)
+        rows = printed.kind.partition("_")[2].startswith("rows")
+        if not rows:
+            self.transaction.event(printed, ours)
+        if ours is not None:
+            self.compared += 1
+            self._compare(key, ours, printed)
+        elif self.ours is not None:
+            self._not_ours(key, printed)
         if printed.doubt:
             self._doubt(key, ours, printed)
-        if printed.kind.partition("_")[2].startswith("rows"):
-            if self.groups is not None:
-                self.groups.event(self._row_facts(key, printed))
-            return
+        if self.groups is None:
+            self.stored.pass_over(key)
+        elif rows:
+            self.groups.event(self._row_facts(key, printed))
+        elif self.groups.idle:
+            self.stored.pass_over(key)
         if self.groups is not None and printed.kind == "Start":
             said = {name: theirs for name, _, theirs in fields_of(printed)}
             self.groups.server = str(said.get("server_version", ""))
-        self._remember(printed)
-        if printed.kind == "Rows_query" and ours is not None:
-            self.context["query"] = (ours.get("fields") or {}).get("query")
 
     def _compare(self, key: Key, ours: Record, printed: PrintedEvent) -> None:
         self._type(key, ours, printed)
@@ -183,9 +187,35 @@ class _Comparison:
         self._field(key, "timestamp", moment, printed.time)
         self._end_position(key, ours, printed)
         self._checksum(key, ours, printed)
+        if "gtid" in ours:
+            self._field(key, "gtid", ours["gtid"], self.transaction.gtid_of(printed))
         for name, mine, theirs in fields_of(printed, ours):
             if mine != theirs and not self._load_file(key, printed, ours):
                 self._field(key, name, mine, theirs)
+        self._header(key, ours, printed)
+
+    def _header(self, key: Key, ours: Record, printed: PrintedEvent) -> None:
+        """By the event's own bytes, if they are at hand, what the text does not tell."""
+        stored = self._stored_header(key, printed)
+        if stored is None:
+            return
+        for name in _UNTOLD:
+            have, want = ours.get(name), stored[name]
+            told = name == "checksum" and printed.inner is None and "none" in (have, want)
+            if name in ours and have != want and not told:
+                reason = f"the event's {name} is not what the log stores"
+                self.report(key, None, not_stored(name, have, want, reason))
+
+    def _stored_header(self, key: Key, printed: PrintedEvent) -> dict[str, Any] | None:
+        """Of the printed event, None where its bytes are not at hand."""
+        event = self.stored.find(key)
+        if event is None:
+            return None
+        header = event.raw.header
+        if printed.inner is None and header.log_pos != printed.end_log_pos:
+            return None
+        fits = _moment(header.timestamp, self.zone) == printed.time
+        return header_of(event.raw) if fits else None
 
     def _type(self, key: Key, ours: Record, printed: PrintedEvent) -> None:
         names = TYPES.get(printed.kind)
@@ -270,25 +300,17 @@ class _Comparison:
         elif self.ours is not None:
             for record in self.ours.rest():
                 self._not_printed(record)
+            self.transaction.end()
 
-    # What the text says of the transaction around a rows event
-
-    def _remember(self, printed: PrintedEvent) -> None:
-        # Two servers' events can alternate only between transactions: a GTID event starts anew.
-        if printed.kind in ("GTID", "Anonymous_GTID"):
-            self.context = {}
-        for name, _, theirs in fields_of(printed) if printed.kind in _OF_TRANSACTIONS else ():
-            if name == "gtid":
-                self.context["gtid"] = None if theirs == "ANONYMOUS" else theirs
-            elif name == "thread_id":
-                self.context["thread_id"] = theirs
-        if printed.kind != "Table_map":
-            self.context.pop("query", None)
+    # Rows
 
     def _row_facts(self, key: Key, printed: PrintedEvent) -> RowEventFacts:
+        values = {**self.transaction.values, "server_id": printed.server_id}
+        header = self._stored_header(key, printed)
+        if header is not None:
+            values |= {name: header[name] for name in ("end_pos", "timestamp")}
         ends = b"STMT_END_F" in printed.head
-        values = {**self.context, "server_id": printed.server_id}
-        return RowEventFacts(key, ends, values)
+        return RowEventFacts(key, ends, values, self.stored.names(key), self.transaction)
 
 
 @lru_cache(256)

@@ -146,9 +146,8 @@ def _event(printed: PrintedEvent) -> Record:
         "type": types[-1] if tagged else types[0],
         "server_id": printed.server_id,
         "checksum": "none" if printed.checksum is None else "ok",
-        "gtid": gtid,
         "fields": fields,
-    }
+    } | ({"gtid": gtid} if "GTID" in printed.kind else {})
 
 
 def _seconds(time: str) -> int:

@@ -98,6 +98,8 @@ _COMMIT = re.compile(
     rb"\timmediate_commit_timestamp=(?P<immediate_commit_timestamp>\d{1,20}(?!\d))"
     rb"\ttransaction_length=(?P<transaction_length>\d{1,20}(?!\d))"
 )
+_VERSIONS = re.compile(rb"SET @@session\.((?:original|immediate)_server_version)=(\d{1,20}(?!\d))")
+_NO_VERSION = (0, 999_999)  # the second is UNDEFINED_SERVER_VERSION of sql/rpl_gtid.h (8.0)
 _NEXT = re.compile(rb"SET @@SESSION.GTID_NEXT= '(.*)'/\*!\*/;")
 _UUID_SET = re.compile(rb"# ([0-9a-f]{8}-[0-9a-f-]{27}:[^,]*),?")
 _BLOCK = re.compile(rb"#\w+: file_id: (\d{1,20})  block_len: (\d{1,20}(?!\d))")
@@ -201,11 +203,27 @@ def _gtid(printed: PrintedEvent, fields: Mapping[str, Any], ours: Mapping[str, A
     found = _first(_NEXT, printed)
     if found:
         yield "gtid", ours.get("gtid") or "ANONYMOUS", _text(found[1])
+        for name, theirs in _gtid_parts(_text(found[1])):
+            if name in fields:
+                yield name, fields[name], theirs
+    for line in printed.body:
+        for name, number in _VERSIONS.findall(line):
+            if _text(name) in fields:
+                theirs = int(number)
+                yield _text(name), fields[_text(name)], None if theirs in _NO_VERSION else theirs
     # 5.6 wrote no logical clock, and what a server did not write yet is printed as 0.
     for pattern in (_CLOCK, _COMMIT):
         for name, mine, theirs in _named(pattern.search(printed.head), fields):
             if name in fields:
                 yield name, mine or 0, theirs
+
+
+def _gtid_parts(gtid: str) -> Iterator[tuple[str, Any]]:
+    anonymous = gtid == "ANONYMOUS"
+    yield "anonymous", anonymous
+    if not anonymous:
+        sid, *tag, gno = gtid.split(":")
+        yield from (("sid", sid), ("tag", ":".join(tag)), ("gno", int(gno)))
 
 
 def _previous(printed: PrintedEvent, fields: Mapping[str, Any], _: Mapping[str, Any]) -> Pairs:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from binlogkit.analyses.conformance.cell import TableFacts, Tables
 from binlogkit.analyses.conformance.our_records import Key, OurRows, Record, Window, key_of
@@ -57,6 +58,26 @@ class Block:
     def value(self, name: str, row: int) -> Any:
         """A field of a row's record, but for its images."""
         return self.batch.column(name)[row].as_py()
+
+    @property
+    def table(self) -> tuple[str, str]:
+        """Its database and name."""
+        return (_first(self.batch, "db"), _first(self.batch, "table"))
+
+    def alike(self, names: Iterable[str], starts: Sequence[int]) -> bool:
+        """Whether all rows from one of ``starts`` to the next have the same values there."""
+        runs = np.zeros(len(self), np.bool_)
+        runs[list(starts)] = True
+        for name in names:
+            column = self.batch.column(name)
+            if isinstance(column, pa.DictionaryArray):
+                column = column.indices
+            if pc.count_distinct(column, mode="all").as_py() == 1:
+                continue
+            values = column.to_pylist()
+            if any(values[i] != values[i + 1] for i in np.flatnonzero(~runs[1:]).tolist()):
+                return False
+        return True
 
     def ops(self) -> list[str]:
         """What each row's change is."""

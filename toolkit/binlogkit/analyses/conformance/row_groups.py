@@ -17,9 +17,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from binlogkit.analyses.conformance.cell import Tables
+from binlogkit.analyses.conformance.cell import TableFacts, Tables
 from binlogkit.analyses.conformance.our_records import Key, OurRows, Record, key_of
 from binlogkit.analyses.conformance.printed import PrintedRow
+from binlogkit.analyses.conformance.printed_transaction import PrintedTransaction
 from binlogkit.analyses.conformance.row_pair import Pair, as_printed, compare_rows, fits
 from binlogkit.analyses.conformance.rule import (
     EVENT_RULES,
@@ -41,14 +42,17 @@ _MISSING = "ours does not have this row"
 
 @dataclass(frozen=True, slots=True)
 class RowEventFacts:
-    """What the text says of a rows event and of the transaction around it.
+    """What is said of a rows event and of the transaction around it.
 
-    ``values``: record key -> value as our row records have it; only what the text tells.
+    ``values``: record key -> value as our row records have it; only what is told; ``names``: the
+    table map's names of the columns, None without them; ``transaction``: what its end will tell.
     """
 
     key: Key
     ends_statement: bool
     values: Mapping[str, Any]
+    names: tuple[str, ...] | None
+    transaction: PrintedTransaction
 
 
 class RowGroups:
@@ -74,6 +78,12 @@ class RowGroups:
         self._ended = False
         self._number: tuple[Key, int] = ((-1, -1), 0)
         self._fruitless = 0
+        self._named: tuple[TableFacts, tuple[str, ...]] | None = None
+
+    @property
+    def idle(self) -> bool:
+        """Whether no statement's rows are awaited."""
+        return not self._events
 
     def event(self, facts: RowEventFacts) -> None:
         """A rows event's header; call :meth:`next_event` first."""
@@ -230,12 +240,29 @@ class RowGroups:
         found = []
         if ours.get("row", number) != number:
             found.append(_field("row", ours.get("row"), number))
+        found.extend(
+            _field(name, ours[name], value)
+            for name, value in facts.values.items()
+            if name in ours and ours[name] != value
+        )
+        facts.transaction.claimed(ours, key)
         if number == 0:
-            found.extend(
-                _field(name, ours[name], value)
-                for name, value in facts.values.items()
-                if name in ours and ours[name] != value
-            )
+            found.extend(self.misnamed(facts, (str(ours.get("db")), str(ours.get("table")))))
+        return found
+
+    def misnamed(self, facts: RowEventFacts, table: tuple[str, str]) -> list[Difference]:
+        """Columns that our schema calls otherwise than the table map of the event."""
+        known = self.tables.current(*table)
+        if known is None or facts.names is None or (known, facts.names) == self._named:
+            return []
+        reason = "the table map has another name for this column"
+        found = [
+            not_stored(column.name, column.name, name, reason)
+            for column, name in zip(known.columns, facts.names, strict=False)
+            if column.name != name
+        ]
+        if not found:
+            self._named = (known, facts.names)
         return found
 
     # Rows that only one side has

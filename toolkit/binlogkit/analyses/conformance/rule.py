@@ -79,9 +79,11 @@ def unexplained(
     return Difference(Kind.UNEXPLAINED, "", column, shown(ours), shown(theirs), reason, proof)
 
 
-def not_stored(column: str | None, ours: Any, stored: bytes | None, reason: str) -> Difference:
-    """A difference with the log's own bytes; ``stored``: None where it has none there, or NULL."""
-    said = "nothing" if stored is None else "0x" + stored.hex().upper()
+def not_stored(column: str | None, ours: Any, stored: Any, reason: str) -> Difference:
+    """A difference with the log's own bytes, or what they say; ``stored``: None where it has none
+    there, or NULL."""
+    said = "nothing" if stored is None else stored
+    said = "0x" + stored.hex().upper() if isinstance(stored, bytes) else str(said)
     proof = f"the log stores {shown(said)}"
     return Difference(Kind.UNEXPLAINED, "", column, shown(ours), shown(said), reason, proof)
 

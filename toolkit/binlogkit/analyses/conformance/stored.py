@@ -369,6 +369,17 @@ class StoredLog:
                 self._take()
         return None
 
+    def names(self, key: Key) -> tuple[str, ...] | None:
+        """The columns' names of the rows event at ``key``, None where its table map has none."""
+        event = self.find(key)
+        if event is None or not isinstance(event.body, RowsEvent):
+            return None
+        table = self._maps.get(event.body.table_id)
+        for place, held in self._ahead:
+            if place < key and isinstance(held.body, TableMap):
+                table = held.body if held.body.table_id == event.body.table_id else table
+        return None if table is None or table.optional is None else table.optional.column_names
+
     def rows(self, key: Key) -> Iterator[StoredRow]:
         """Take what stands up to the rows event at ``key``; its row changes.
 

@@ -1,0 +1,38 @@
+"""An event's header as the log stores it, which mysqlbinlog prints in part: as records have it."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+from zlib import crc32
+
+from binlogkit.sources.raw import RawEvent, flag_names
+
+_HEADER = struct.Struct("<IBIIIH")
+_IN_USE = 1  # set while the server writes the log; no checksum counts it (log_event.cc, 8.0)
+
+
+def header_of(raw: RawEvent) -> dict[str, Any]:
+    """The fields of an event's record that its header and its place tell."""
+    header = raw.header
+    return {
+        "code": header.type_code,
+        "timestamp": header.timestamp,
+        "server_id": header.server_id,
+        "size": header.size,
+        "end_pos": raw.pos + header.size if raw.outer_end is None else raw.outer_end,
+        "flags": flag_names(header.flags),
+        "checksum": _checksum(raw),
+    }
+
+
+def _checksum(raw: RawEvent) -> str:
+    if not raw.stored_checksum:
+        return "none"
+    header = raw.header
+    data = _HEADER.pack(
+        header.timestamp, header.type_code, header.server_id, header.size, header.log_pos,
+        header.flags & ~_IN_USE,
+    )  # fmt: skip
+    found = crc32(data + raw.extra_header + raw.body)
+    return "ok" if found.to_bytes(4, "little") == raw.stored_checksum else "bad"
