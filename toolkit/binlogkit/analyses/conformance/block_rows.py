@@ -65,16 +65,16 @@ class BlockRows:
     def _in_place(self, block: Block) -> bool:
         """Whether the rows say rightly where they stand, and what their event and its transaction
         are."""
+        if not block.alike:
+            return False
         starts = [
             row for row, key in enumerate(block.keys) if not row or key != block.keys[row - 1]
         ]
-        names = set(AT_THE_END)
         for start, end in zip(starts, [*starts[1:], len(block)], strict=True):
             key = block.keys[start]
             event = self._groups.event_at(key)
             if event is None or any(block.value(n, start) != v for n, v in event.values.items()):
                 return False
-            names.update(event.values)
             for name in AT_THE_END:
                 event.transaction.claim(name, block.value(name, start), key, block.numbers[start])
             number = self._groups.next_number(key)
@@ -82,7 +82,7 @@ class BlockRows:
                 return False
             if number == 0 and any(self._groups.misnamed(event, block.table)):
                 return False
-        return block.alike(names, starts)
+        return True
 
     def _by_bytes(self, block: Block) -> int | None:
         """How many cells, all, are what the log stores where the text has not all digits; None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,10 +29,16 @@ from binlogkit.frames.tables import generic_schema
 from binlogkit.frames.text_columns import has_large_rows
 
 Numbers = npt.NDArray[np.int64]
+Booleans = npt.NDArray[np.bool_]
 
 _ROWS, _BYTES = 8192, 8 << 20  # of the rows that are rendered at once
 _FEW, _MANY = 16, 512  # rows that are made records at once: at first, and where all are
 _INNER_BITS = 24
+#: What the rows of one event have in common.
+_IN_COMMON = (
+    "end_pos", "timestamp", "commit_timestamp", "server_id", "gtid", "thread_id", "xid", "xa",
+    "query",
+)  # fmt: skip
 _NO_PLACE = 1 << 62  # behind every place that a number has
 
 
@@ -41,7 +47,8 @@ class Block:
     """Some of the next rows, of one version of a table, and what mysqlbinlog must print of them.
 
     ``keys``: of each row; ``numbers``: each row's number in its event; ``rules``: how many cells
-    each rule explains; ``digits``: FLOAT cells; ``batch``: the rows.
+    each rule explains; ``digits``: FLOAT cells; ``batch``: the rows; ``alike``: whether all rows of
+    one event say the same of it and of its transaction.
     """
 
     batch: pa.RecordBatch
@@ -51,6 +58,7 @@ class Block:
     cells: int
     rules: Mapping[str, int]
     digits: tuple[SingleDigits, ...]
+    alike: bool
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -63,21 +71,6 @@ class Block:
     def table(self) -> tuple[str, str]:
         """Its database and name."""
         return (_first(self.batch, "db"), _first(self.batch, "table"))
-
-    def alike(self, names: Iterable[str], starts: Sequence[int]) -> bool:
-        """Whether all rows from one of ``starts`` to the next have the same values there."""
-        runs = np.zeros(len(self), np.bool_)
-        runs[list(starts)] = True
-        for name in names:
-            column = self.batch.column(name)
-            if isinstance(column, pa.DictionaryArray):
-                column = column.indices
-            if pc.count_distinct(column, mode="all").as_py() == 1:
-                continue
-            values = column.to_pylist()
-            if any(values[i] != values[i + 1] for i in np.flatnonzero(~runs[1:]).tolist()):
-                return False
-        return True
 
     def ops(self) -> list[str]:
         """What each row's change is."""
@@ -116,6 +109,15 @@ class OurBatches(OurRows):
         self._at_once = _FEW
 
     # ---- one by one
+
+    def peek(self, last: Key, distance: int = 0) -> Record | None:
+        """The row ``distance`` ahead if it stands at or before ``last``; one that does not is made
+        no record."""
+        while not self._shares and self._more():
+            pass
+        if not self._ahead and self._shares and self._shares[0].key(self._row) > last:
+            return None
+        return super().peek(last, distance)
 
     def _fill(self, count: int) -> bool:
         while len(self._ahead) < count:
@@ -187,8 +189,23 @@ class _Group:
     def __init__(self, batch: pa.RecordBatch) -> None:
         self.batch = batch
         self.table = (_first(batch, "db"), _first(batch, "table"))
+        self._others: Booleans | None = None
         self._texts: RowTexts | None = None
         self._by: tuple[RowForm, int] | None = None
+
+    def others(self) -> Booleans:
+        """Which rows differ from the row before in what the rows of one event have in common."""
+        if self._others is None:
+            found = np.zeros(self.batch.num_rows, np.bool_)
+            for name in _IN_COMMON:
+                column = self.batch.column(name)
+                if isinstance(column, pa.DictionaryArray):
+                    column = column.indices
+                null = np.asarray(column.is_null())
+                other = pc.not_equal(column[1:], column[:-1]).fill_null(False)
+                found[1:] |= np.asarray(other) | (null[1:] != null[:-1])
+            self._others = found
+        return self._others
 
     def texts(self, form: RowForm, row: int) -> RowTexts | None:
         """The texts, made anew where more is known and ``row`` could not be rendered."""
@@ -237,6 +254,10 @@ class _Share:
             found[here] = values[self.place[here]]
         return found
 
+    def key(self, row: int) -> Key:
+        """Where a row stands."""
+        return (int(self.pos[row]), int(self.inner[row]))
+
     def records(self, start: int, stop: int) -> Iterator[Record]:
         """The rows from ``start`` on, up to ``stop``."""
         group, place = self.group[start:stop], self.place[start:stop]
@@ -275,6 +296,7 @@ class _Share:
     def _made(self, group: _Group, texts: RowTexts, row: int, start: int, stop: int) -> Block:
         end = row + stop - start
         keys = zip(self.pos[row:end].tolist(), self.inner[row:end].tolist(), strict=True)
+        one_event = (np.diff(self.pos[row:end]) == 0) & (np.diff(self.inner[row:end]) == 0)
         rules = {rule: int(counts[start:stop].sum()) for rule, counts in texts.rules.items()}
         return Block(
             batch=group.batch.slice(start, stop - start),
@@ -287,6 +309,7 @@ class _Share:
                 SingleDigits(d.image, d.column, d.values[start:stop], d.there[start:stop])
                 for d in texts.digits
             ),
+            alike=not (group.others()[start + 1 : stop] & one_event).any(),
         )
 
 
