@@ -217,6 +217,16 @@ log's bytes, column by column. So both ways give the same verdict, differences a
 compared over all golden logs (`tests/analyses/conformance/test_block_rows.py`). In Python rows come
 so as `RowWindows(log.row_windows())`, and the text as `TextBlocks(mysqlbinlog.read_blocks(…))`.
 
+## What is compared
+
+Of each event: its place, type, time, server, GTID, checksum, and the fields that mysqlbinlog
+prints. The log's own bytes decide the rest of the header: `code`, `size`, `end_pos`, `flags`, and
+whether the checksum is right. Of each row: its values, number, `end_pos`, `timestamp`,
+`commit_timestamp`, `server_id`, `gtid`, `thread_id`, `query`, and `xid` and `xa`, which only the
+end of its transaction tells. With `binlog_row_metadata=FULL` columns must have the names of the
+table map. Fields of an event's body that mysqlbinlog does not print (the status variables of a
+query, a table map's types) are not compared here: `--against golden` compares every key.
+
 ## The second judge: the log's own bytes
 
 mysqlbinlog's text does not tell everything: FLOAT and VECTOR are printed with six digits; at a

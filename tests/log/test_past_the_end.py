@@ -13,7 +13,8 @@ import pytest
 import zstandard
 
 import binlogkit as bk
-from binlogkit.log.filter_warnings import filters_after_end
+from binlogkit.errors import UnmetWarning
+from binlogkit.log.filter_warnings import positions_unmet
 from binlogkit_fixtures import golden
 
 FILES = [str(path) for path in golden.case("8.0-row-full", "transactions").binlogs]
@@ -91,16 +92,36 @@ def test_positions_that_filters_name(packed: Callable[[bytes], bytes] | None) ->
         log, end = bk.open(packed(data)), len(data)
     assert end == log.events()["end_pos"].max()
     for option in ("start_position", "stop_position"):
-        assert filters_after_end(log, {option: end}) == []
-        (note,) = filters_after_end(log, {option: end + 1})
+        assert positions_unmet(log, {option: end}) == []
+        (note,) = positions_unmet(log, {option: end + 1})
         assert f"ends at {end}," in note and str(end + 1) in note
-    assert len(filters_after_end(log, {"start_position": 1 << 40, "stop_position": 1 << 40})) == 2
-    assert filters_after_end(log, {"table": "keyed.pk"}) == []
+    assert len(positions_unmet(log, {"start_position": 1 << 40, "stop_position": 1 << 40})) == 2
+    assert positions_unmet(log, {"table": "keyed.pk"}) == []
+
+
+def test_positions_inside_an_event() -> None:
+    """What is read then is told; of a relay log, too, whose events have another log's positions."""
+    log = bk.open(EARLY)
+    events = log.events()
+    pos, end = (int(events[name][2]) for name in ("pos", "end_pos"))
+    notes = positions_unmet(log, {"start_position": pos + 1, "stop_position": end - 1})
+    inside = f"lies in the event from {pos} to {end}: it is read"
+    assert [inside in note for note in notes] == [True, True]
+    assert notes[0].endswith(f"from {end} on") and notes[1].endswith(f"up to {end}")
+    with pytest.warns(UnmetWarning, match=inside):
+        assert len(log.events(start_position=pos + 1)) == len(events) - 3
+    for known in {0, 4, *events["pos"], *events["end_pos"]}:
+        assert positions_unmet(log, {"start_position": int(known)}) == []
+    data = bytearray(Path(EARLY).read_bytes())
+    data[pos + 13 : pos + 17] = bytes(4)  # the end that the event says
+    relay = bk.open(bytes(data))
+    assert positions_unmet(relay, {"start_position": pos}) == []
+    assert len(positions_unmet(relay, {"start_position": pos + 1})) == 1
 
 
 def test_start_is_in_the_first_log_and_stop_in_the_last() -> None:
     log = bk.open(FILES)
-    (start, stop) = filters_after_end(log, {"start_position": 1 << 40, "stop_position": 1 << 40})
+    (start, stop) = positions_unmet(log, {"start_position": 1 << 40, "stop_position": 1 << 40})
     assert start.startswith(f"{FILES[0]} ends at {ENDS[FILES[0]]},")
     assert stop.startswith(f"{FILES[-1]} ends at {ENDS[FILES[-1]]},")
     assert FILES[0] != FILES[-1]
@@ -111,7 +132,7 @@ def test_events_in_a_text_stand_where_the_server_had_them() -> None:
     data = Path(EARLY).read_bytes()
     text = f"BINLOG '{base64.b64encode(data[4:]).decode()}';"
     log = bk.open(text.encode())
-    assert filters_after_end(log, {"stop_position": 1 << 40}) == []
+    assert positions_unmet(log, {"stop_position": 1 << 40}) == []
     assert told(log.state("keyed.pk", at=(log.files[0], len(data)))) == []
     (finding,) = told(log.state("keyed.pk", at=(log.files[0], len(data) + 1)))
     assert f"ends at {len(data)}," in finding["meaning"]

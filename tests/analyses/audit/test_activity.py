@@ -38,7 +38,7 @@ def test_by_table(changes: Any, rows_of: Callable[[Any], list[dict[str, Any]]]) 
     assert list(first) == [o.name for o in BY_TABLE]
     assert first == {
         "db": "shop", "table": "orders", "rows": 4, "inserts": 2, "updates": 1, "deletes": 1,
-        "first_timestamp": 60, "last_timestamp": 120, "first_file": "binlog.000001",
+        "bytes": 400, "first_timestamp": 60, "last_timestamp": 120, "first_file": "binlog.000001",
         "first_pos": 4, "last_file": "binlog.000001", "last_pos": 304,
     }  # fmt: skip
     assert (second["db"], second["rows"], second["first_pos"], second["last_pos"]) == (

@@ -13,14 +13,18 @@ from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
 from typing import Any, BinaryIO, Protocol
 
+from binlogkit.constants import HEADER_LENGTH
 from binlogkit.errors import DamageError, InputError, LimitError, UnmetWarning, printable
 from binlogkit.rows.filters import Filters, TableName, written_table_name
 from binlogkit.rows.table_history import Text
 from binlogkit.sources.carriers import Carrier
+from binlogkit.sources.log_reader import LogReader
 from binlogkit.sources.loose_events import LooseEvents
+from binlogkit.sources.raw import RawEvent, parse_header
 
 MICROSECONDS = 1_000_000
 _CHUNK = 1 << 20
+_UINT32 = 0xFFFF_FFFF
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _KINDS = {
     "statement_write": "{} statement{} logged as text",
@@ -47,7 +51,7 @@ class Read(Protocol):
 
 def unmet(log: Read, filters: Mapping[str, Any], *, nothing: bool) -> list[str]:
     """What to tell of the ``filters`` of the last read; ``nothing``: whether it gave nothing."""
-    told = [*filters_after_end(log, filters), *tables_not_met(log, filters)]
+    told = [*positions_unmet(log, filters), *tables_not_met(log, filters)]
     told += written_as_text(log, filters, nothing=nothing)
     return [*told, *times_outside(log, filters)] if nothing else told
 
@@ -138,22 +142,29 @@ def times_outside(log: Read, filters: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def filters_after_end(log: Read, filters: Mapping[str, Any]) -> list[str]:
-    """What to tell of positions that the first and the last log do not reach.
+def positions_unmet(log: Read, filters: Mapping[str, Any]) -> list[str]:
+    """What to tell of positions that the first and the last log do not reach, and of those inside
+    an event.
 
     A log is only as long as its bytes, whatever its events say; of events without a file around
     them nothing is reported.
     """
     told = []
-    for carrier, option, means in (
-        (log.carriers[0], "start", "nothing of it is chosen"),
-        (log.carriers[-1], "stop", "it is read to its end"),
+    for carrier, option, after_end, inside in (
+        (log.carriers[0], "start", "nothing of it is chosen", "it is read from {} on"),
+        (log.carriers[-1], "stop", "it is read to its end", "it is read up to {}"),
     ):
         pos = filters.get(f"{option}_position")
-        end = None if pos is None else _end_before(carrier, pos)
-        if end is not None:
+        if pos is None:
+            continue
+        if (end := _end_before(carrier, pos)) is not None:
             told.append(
-                f"{carrier.name} ends at {end}, before the {option} position {pos}: {means}"
+                f"{carrier.name} ends at {end}, before the {option} position {pos}: {after_end}"
+            )
+        elif (event := _event_around(carrier, pos)) is not None:
+            told.append(
+                f"{carrier.name}: the {option} position {pos} lies in the event from {event.pos} "
+                f"to {event.end_pos}: {inside.format(event.end_pos)}"
             )
     return told
 
@@ -166,6 +177,29 @@ def _end_before(carrier: Carrier, pos: int) -> int | None:
         end = file.seek(0, os.SEEK_END) if file.seekable() else _read_up_to(file, pos)
         return end if end < pos else None
     return None
+
+
+def _event_around(carrier: Carrier, pos: int) -> RawEvent | None:
+    """The event that begins before ``pos`` and ends after it."""
+    with suppress(DamageError, InputError, LimitError), carrier.open() as file:
+        if isinstance(file, LooseEvents) or (file.seekable() and _begins(file, pos)):
+            return None
+        for event in LogReader(carrier.name, file, on_damage="report", sink=lambda _: None):
+            if event.end_pos > pos:
+                return event if event.pos < pos else None
+    return None
+
+
+def _begins(file: BinaryIO, pos: int) -> bool:
+    """Whether an event begins at ``pos``, as far as its own end tells; the log's end is none."""
+    file.seek(pos)
+    head = file.read(HEADER_LENGTH)
+    if len(head) == HEADER_LENGTH:
+        header = parse_header(head, HEADER_LENGTH)
+        if header.size >= HEADER_LENGTH and header.log_pos == (pos + header.size) & _UINT32:
+            return True
+    file.seek(0)
+    return not head
 
 
 def _read_up_to(file: BinaryIO, pos: int) -> int:

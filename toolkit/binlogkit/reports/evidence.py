@@ -181,8 +181,8 @@ _SUMMARY = (
 )  # fmt: skip
 _MINUTES = ("minute", "rows", "inserts", "updates", "deletes")
 _BY_TABLE = (
-    "db", "table", "rows", "inserts", "updates", "deletes", "first_timestamp", "last_timestamp",
-    "first_file", "first_pos",
+    "db", "table", "rows", "inserts", "updates", "deletes", "bytes", "first_timestamp",
+    "last_timestamp", "first_file", "first_pos",
 )  # fmt: skip
 _LARGEST = (
     "file", "pos", "gtid", "thread_id", "timestamp", "outcome", "size", "rows", "tables",

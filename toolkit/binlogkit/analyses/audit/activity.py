@@ -31,12 +31,23 @@ _ENDS = fields(
 )
 _PROVENANCE = ("file", "pos", "timestamp", "op")
 
-BY_TABLE = (*_TABLE, *COUNTS, *TIMES, *_ENDS)
+_BYTES = fields(("bytes", "int64", "of the events they are in, a compressed transaction whole"))
+
+BY_TABLE = (*_TABLE, *COUNTS, *_BYTES, *TIMES, *_ENDS)
 
 
 def by_table(changes: IntoFrameT) -> IntoFrameT:
-    """What happened to each table, most changed first (:data:`BY_TABLE`)."""
-    result = _count(ordered(changes, ("db", "table", *_PROVENANCE)), ["db", "table"])
+    """What happened to each table, most changed first (:data:`BY_TABLE`).
+
+    ``bytes`` are of rows events alone; a compressed transaction is whole in each of its tables.
+    """
+    by = ["db", "table"]
+    rows = ordered(changes, (*by, *_PROVENANCE, "source", "end_pos"))
+    event = (*by, "source", "file", "pos")
+    sizes = rows.with_columns(bytes=nw.col("end_pos") - nw.col("pos"))
+    sizes = sizes.select(*event, "bytes").unique(subset=[*event])
+    sizes = sizes.group_by(by).agg(nw.col("bytes").sum())
+    result = _count(rows, by).join(sizes, on=by, how="left")
     return finish(
         result.sort("rows", "db", "table", descending=[True, False, False]), BY_TABLE, changes
     )
