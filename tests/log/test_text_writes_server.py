@@ -20,6 +20,11 @@ HEARTBEAT = (
     "INSERT INTO mysql.rds_heartbeat2(id, value) values (1, 1700000000000) "
     "ON DUPLICATE KEY UPDATE value = 1700000000000"
 )
+CHECKSUM = (
+    "REPLACE INTO made (id, v) SELECT 7, COALESCE(LOWER(CONV(BIT_XOR(CAST(CRC32(CONCAT_WS('#', "
+    "`id`, `v`, CONCAT(ISNULL(`v`)))) AS UNSIGNED)), 10, 10)), 0) AS crc FROM `texts`.`other` "
+    "FORCE INDEX(`PRIMARY`) WHERE ((`id` >= '1')) AND ((`id` <= '9')) /*checksum chunk*/"
+)
 TABLE = "(id INT PRIMARY KEY, v BIGINT)"
 
 #: What is written as text, after what, and whether other tables are certain afterwards.
@@ -30,10 +35,18 @@ CASES: list[tuple[tuple[str, ...], str, bool]] = [
     ((), "UPDATE made SET v = `v` + (1) WHERE id IN (1, 2)", True),
     ((), "DELETE FROM made", True),
     (("RENAME TABLE made TO moved",), "DELETE FROM moved", True),
+    # What is read are tables: pt-table-checksum's statement among others.
+    ((), "INSERT INTO made SELECT id, v FROM other WHERE id > 100", True),
+    ((), CHECKSUM, True),
+    (("INSERT INTO made VALUES (1, 1)",), "DELETE made FROM made JOIN other USING (id)", True),
     # A function, a trigger, a view, a child or what a MERGE table holds may be written, too.
     ((), "INSERT INTO made VALUES (1, writes(1))", False),
     ((), "INSERT INTO made VALUES (1, `writes` (1))", False),
-    ((), "INSERT INTO made SELECT id, v FROM other WHERE id > 100", False),
+    ((), "INSERT INTO made SELECT id, v FROM earlier", False),
+    (("CREATE VIEW calls AS SELECT writes(3) AS v",), "INSERT INTO made SELECT 5, v FROM calls",
+     False),
+    (("INSERT INTO made VALUES (1, 1)", "CREATE VIEW calls AS SELECT writes(3) AS v"),
+     "DELETE made FROM made JOIN calls ON calls.v = 3", False),
     (("CREATE TRIGGER fires BEFORE INSERT ON made FOR EACH ROW INSERT INTO other VALUES (NEW.id + "
       "50, 1)",), "INSERT INTO made VALUES (1, 2)", False),
     (("CREATE TRIGGER fires BEFORE INSERT ON made FOR EACH ROW INSERT INTO other VALUES (NEW.id + "

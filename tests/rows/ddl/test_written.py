@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from binlogkit.rows.ddl.session import SqlMode
-from binlogkit.rows.ddl.written import written_tables
+from binlogkit.rows.ddl.written import read_tables, written_tables
 
 D = "d"
 
@@ -79,3 +79,52 @@ def test_long_values() -> None:
     assert written_tables(f"INSERT INTO t VALUES {rows}", D) == [(D, "t")]
     assert written_tables(f"UPDATE t SET a = {image}, b = {image} WHERE c = 1", D) == [(D, "t")]
     assert written_tables(f"UPDATE t JOIN u SET t.a = {image}, u.b = 1", D) == [(D, "t"), (D, "u")]
+
+
+CHECKSUM = (
+    "REPLACE INTO `percona`.`checksums` (db, tbl, chunk, chunk_index, lower_boundary, "
+    "upper_boundary, this_cnt, this_crc) SELECT 'x', 't', '1', 'PRIMARY', '1', '9', COUNT(*) AS "
+    "cnt, COALESCE(LOWER(CONV(BIT_XOR(CAST(CRC32(CONCAT_WS('#', `id`, `a`, CONCAT(ISNULL(`a`)))) "
+    "AS UNSIGNED)), 10, 16)), 0) AS crc FROM `x`.`t` FORCE INDEX(`PRIMARY`) WHERE ((`id` >= '1')) "
+    "AND ((`id` <= '9')) /*checksum chunk*/"
+)
+
+
+@pytest.mark.parametrize(
+    ("sql", "tables"),
+    [
+        ("INSERT INTO t VALUES (1, NOW())", []),
+        ("INSERT INTO t (a, b) SELECT a, b FROM u", [(D, "u")]),
+        ("INSERT INTO t SELECT 'FROM v', TRIM(' ' FROM a) FROM x.u AS q WHERE a IN (1, 2)", [
+            ("x", "u"),
+        ]),
+        ("INSERT t SELECT a FROM u, v w JOIN x ON w.a = x.a GROUP BY a, b ON DUPLICATE KEY UPDATE "
+         "a = 1, b = 2", [(D, "u"), (D, "v"), (D, "x")]),
+        ("INSERT t SELECT a FROM u GROUP BY a, b", [(D, "u")]),
+        ("INSERT t SELECT a FROM u UNION ALL SELECT b FROM v ORDER BY 1, 2", [(D, "u"), (D, "v")]),
+        ("INSERT t SELECT 1", []),
+        (CHECKSUM, [("x", "t")]),
+        ("UPDATE t, x.u SET t.a = u.b", [(D, "t"), ("x", "u")]),
+        ("UPDATE IGNORE t SET a = 1", [(D, "t")]),
+        ("DELETE FROM t WHERE a = 1", []),
+        ("DELETE t FROM t JOIN u USING (k) WHERE t.a = 1", [(D, "t"), (D, "u")]),
+        ("DELETE FROM a USING t AS a JOIN u AS b USING (k)", [(D, "t"), (D, "u")]),
+        # What may call a function, or read a view.
+        ("INSERT INTO t VALUES (f(1))", None),
+        ("INSERT INTO t VALUES (x.ABS(1))", None),
+        ("INSERT INTO t VALUES ((SELECT a FROM u))", None),
+        ("INSERT INTO t SELECT a FROM (SELECT a FROM u) w", None),
+        ("INSERT INTO t (SELECT a FROM u)", None),
+        ("INSERT INTO t SELECT a FROM u WHERE b = (SELECT MAX(b) FROM u)", None),
+        ("INSERT INTO t SELECT `f`(a) FROM u", None),
+        ("INSERT INTO t TABLE u", None),
+        ("INSERT INTO t WITH c AS (SELECT 1) SELECT * FROM c", None),
+        ("UPDATE t SET a = (SELECT 1)", None),
+        ("DELETE FROM t WHERE a IN (SELECT a FROM u)", None),
+        ("CALL p()", None),
+        ("INSERT INTO t SELECT 'open", None),
+        ("INSERT INTO t VALUES ('" + "x" * (1 << 15) + "')", None),
+    ],
+)  # fmt: skip
+def test_what_a_statement_reads(sql: str, tables: list[tuple[str | None, str]] | None) -> None:
+    assert read_tables(sql, D) == tables

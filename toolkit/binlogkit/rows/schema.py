@@ -214,9 +214,9 @@ class TableChange:
     drop_database); ``new_db``, ``new_table``: of rename; ``definition``: after the change, and
     ``before`` of alter, None where there is none or it is not known; ``reason``: of unknown, and
     what else there is to know (one sentence); ``conditional``: of create, whether it may have done
-    nothing, as the table was there; ``plain``: of statement_write, whether the statement calls
-    nothing that may write; ``alone``: whether it wrote this table and no other; ``deletes_all``:
-    whether it left no row in it; ``moment``: when alter was carried out.
+    nothing, as the table was there; ``reads``: of statement_write, the tables that the statement
+    reads besides, None where it may call what writes; ``alone``: whether it wrote this table and no
+    other; ``deletes_all``: whether it left no row in it; ``moment``: when alter was carried out.
     """
 
     action: str
@@ -228,7 +228,7 @@ class TableChange:
     reason: str | None = None
     before: TableDefinition | None = None
     conditional: bool = False
-    plain: bool = False
+    reads: tuple[tuple[str, str], ...] | None = None
     alone: bool = False
     deletes_all: bool = False
     moment: Moment = Moment()

@@ -31,7 +31,7 @@ from binlogkit.rows.filters import TableName
 from binlogkit.sources.carriers.carrier import reason_of
 
 #: Of the tables' columns; an index of another version is made anew.
-VERSION = 6
+VERSION = 7
 _NAMES = "index.json"
 _LOCK = "index.lock"
 _PARTIAL = ".partial"

@@ -226,10 +226,11 @@ class Joined:
         tables = self._tables
         if isinstance(said, Wrote):
             catalog, name = tables.catalog, (said.db, said.table)
+            parts = said.reads
+            reads = None if parts is None else tuple(zip(parts[::2], parts[1::2], strict=True))
             change = TableChange(
                 said.action, *name, definition=catalog.table(*name), reason=said.reason,
-                plain=said.plain, alone=said.plain and catalog.has_no_triggers(name),
-                deletes_all=said.deletes_all,
+                reads=reads, alone=catalog.writes_alone(name, reads), deletes_all=said.deletes_all,
             )  # fmt: skip
             place = (said.file, said.pos, said.end_pos, said.inner, said.timestamp)
             self._note(said, *place, (change,), said.sql_mode)

@@ -67,7 +67,8 @@ class Said:
 class Wrote:
     """A table that an event may have written without row events, or an incident: ``action`` and
     ``reason`` as a boundary tells them; ``db``, ``table`` empty for any. ``event``, ``tx``: the
-    numbers of it and its transaction in the log; ``plain``, ``deletes_all``: see TableChange."""
+    numbers of it and its transaction in the log; ``reads`` (pairs of names,
+    one after the other), ``deletes_all``: see TableChange."""
 
     event: int
     file: str
@@ -81,7 +82,7 @@ class Wrote:
     timestamp: int
     tx: int | None
     sql_mode: int | None
-    plain: bool
+    reads: list[str] | None
     deletes_all: bool
 
 
@@ -274,7 +275,8 @@ def _wrote(number: int, event: Event, tx: int | None, change: TableChange) -> Wr
     raw = event.raw
     return Wrote(
         number, raw.file, raw.pos, raw.inner, change.action, change.db, change.table, change.reason,
-        raw.end_pos, raw.header.timestamp, tx, sql_mode_of(event), change.plain,
+        raw.end_pos, raw.header.timestamp, tx, sql_mode_of(event),
+        None if change.reads is None else [part for name in change.reads for part in name],
         change.deletes_all,
     )  # fmt: skip
 

@@ -130,13 +130,16 @@ class Catalog(Store):
         return self.lose(name, reason)
 
     def _written(self, sql: str, session: Session) -> list[TableChange]:
-        from binlogkit.rows.ddl.written import calls_nothing, deletes_all, written_tables
+        from binlogkit.rows.ddl.written import deletes_all, read_tables, written_tables
 
         names = written_tables(sql, session.default_db, int(session.mode), session.version)
         if names is None:
             reason = "the statement does not tell which tables it writes"
             return [TableChange("statement_write", "", "", reason=reason)]
-        plain = calls_nothing(sql, int(session.mode), session.version)
+        read = read_tables(sql, session.default_db, int(session.mode), session.version)
+        reads = (
+            None if read is None else tuple((d or "", t) for d, t in read if (d, t) not in names)
+        )
         everything = deletes_all(sql, int(session.mode), session.version)
         changes = []
         for db, table in names:
@@ -147,8 +150,8 @@ class Catalog(Store):
                         "statement_write",
                         *name,
                         definition=self.table(*name),
-                        plain=plain,
-                        alone=plain and self.has_no_triggers(name),
+                        reads=reads,
+                        alone=self.writes_alone(name, reads),
                         deletes_all=everything,
                     )
                 )

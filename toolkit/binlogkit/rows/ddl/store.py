@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import replace
 from typing import Any, Self
@@ -206,10 +206,16 @@ class Store:
         else:
             self._quiet.discard(self._key(name))
 
-    def has_no_triggers(self, name: Name) -> bool:
-        """Whether certainly nothing else is written with a table: no trigger can stand on those of
-        ``mysql`` (error 1465), and no foreign key of user tables refers to them. A MERGE table has
-        its rows in others."""
+    def writes_alone(self, name: Name, reads: Iterable[Name] | None) -> bool:
+        """Whether a statement that writes a table, and ``reads`` others (see :class:`TableChange`),
+        certainly writes nothing else.
+
+        No trigger can stand on tables of ``mysql`` (error 1465), and no foreign key of user tables
+        refers to them. A MERGE table has its rows in others. What is read may be a view, which may
+        call a function, unless it is known as a table.
+        """
+        if reads is None or not all(self.exists(one) for one in reads):
+            return False
         key = self._key(name)
         known = self._tables.get(key)
         if self._children.get(key) or (known is not None and known.engine == "MRG_MYISAM"):

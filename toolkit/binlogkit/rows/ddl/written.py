@@ -43,25 +43,25 @@ def written_tables(
 #: Reference"); a stored function that has the name of one is called with its database only.
 _FUNCTIONS = frozenset(
     words(
-        "ABS ADDDATE ADDTIME BIN CEIL CEILING CHAR CHAR_LENGTH COALESCE CONCAT CONCAT_WS "
-        "CONNECTION_ID CONV CONVERT CONVERT_TZ CRC32 CURDATE CURRENT_DATE CURRENT_TIME "
-        "CURRENT_TIMESTAMP CURRENT_USER CURTIME DATABASE DATE DATEDIFF DATE_ADD DATE_FORMAT "
-        "DATE_SUB DAY DAYOFMONTH DAYOFWEEK DAYOFYEAR ELT FIELD FIND_IN_SET FLOOR FORMAT "
-        "FROM_UNIXTIME GREATEST HEX HOUR IF IFNULL INSERT INSTR ISNULL JSON_ARRAY JSON_EXTRACT "
-        "JSON_OBJECT JSON_SET LAST_DAY LAST_INSERT_ID LCASE LEAST LEFT LENGTH LOCALTIME "
-        "LOCALTIMESTAMP LOCATE LOWER LPAD LTRIM MD5 MICROSECOND MID MINUTE MOD MONTH NOW NULLIF "
-        "PI POW POWER QUARTER RAND REPEAT REPLACE REVERSE RIGHT ROUND RPAD RTRIM SECOND SHA SHA1 "
-        "SHA2 SIGN SQRT STR_TO_DATE SUBDATE SUBSTR SUBSTRING SUBSTRING_INDEX SUBTIME SYSDATE "
-        "TIME TIMEDIFF TIMESTAMP TIMESTAMPADD TIMESTAMPDIFF TO_DAYS TRIM TRUNCATE UCASE UNHEX "
-        "UNIX_TIMESTAMP UPPER USER UTC_DATE UTC_TIME UTC_TIMESTAMP UUID UUID_SHORT VALUES "
-        "VERSION WEEK YEAR"
+        "ABS ADDDATE ADDTIME AVG BIN BIT_AND BIT_OR BIT_XOR CEIL CEILING CHAR CHAR_LENGTH "
+        "COALESCE CONCAT CONCAT_WS CONNECTION_ID CONV CONVERT CONVERT_TZ COUNT CRC32 CURDATE "
+        "CURRENT_DATE CURRENT_TIME CURRENT_TIMESTAMP CURRENT_USER CURTIME DATABASE DATE "
+        "DATEDIFF DATE_ADD DATE_FORMAT DATE_SUB DAY DAYOFMONTH DAYOFWEEK DAYOFYEAR ELT FIELD "
+        "FIND_IN_SET FLOOR FORMAT FROM_UNIXTIME GREATEST GROUP_CONCAT HEX HOUR IF IFNULL INSERT "
+        "INSTR ISNULL JSON_ARRAY JSON_EXTRACT JSON_OBJECT JSON_SET LAST_DAY LAST_INSERT_ID "
+        "LCASE LEAST LEFT LENGTH LOCALTIME LOCALTIMESTAMP LOCATE LOWER LPAD LTRIM MAX MD5 "
+        "MICROSECOND MID MIN MINUTE MOD MONTH NOW NULLIF PI POW POWER QUARTER RAND REPEAT "
+        "REPLACE REVERSE RIGHT ROUND RPAD RTRIM SECOND SHA SHA1 SHA2 SIGN SQRT STR_TO_DATE "
+        "SUBDATE SUBSTR SUBSTRING SUBSTRING_INDEX SUBTIME SUM SYSDATE TIME TIMEDIFF TIMESTAMP "
+        "TIMESTAMPADD TIMESTAMPDIFF TO_DAYS TRIM TRUNCATE UCASE UNHEX UNIX_TIMESTAMP UPPER USER "
+        "UTC_DATE UTC_TIME UTC_TIMESTAMP UUID UUID_SHORT VALUES VERSION WEEK YEAR"
     )
 )
 #: What can stand before a parenthesis and is no function's name.
 _NO_FUNCTIONS = frozenset(
     words(
         "VALUE IN AND OR XOR NOT WHERE SET AS CAST BINARY DECIMAL VARCHAR BETWEEN LIKE WHEN THEN "
-        "ELSE CASE DIV INTERVAL ON UPDATE BY ALL ROW"
+        "ELSE CASE DIV INTERVAL ON UPDATE BY ALL ROW INDEX KEY USING DISTINCT"
     )
 )
 _NAME = r"[^\s.(),=]+"
@@ -71,25 +71,70 @@ _COLUMNS = re.compile(
     re.IGNORECASE,
 )
 _CALL = re.compile(r"([^\s(),=<>!+*/%|&^~-]*)\s*\(")
-_MAY_CALL = re.compile(r"\b(?:SELECT|TABLE|CALL|WITH)\b", re.IGNORECASE)
-_LONGEST = 1 << 12  # of those that are looked at to their end
+_MAY_CALL = re.compile(r"\b(?:TABLE|CALL|WITH)\b", re.IGNORECASE)
+_SELECT = re.compile(r"\bSELECT\b", re.IGNORECASE)
+_LONGEST = 1 << 14  # of those that are looked at to their end
 
 
-def calls_nothing(sql: str, sql_mode: int | None = None, version: int = ASSUMED_VERSION) -> bool:
-    """Whether a statement calls no stored function and reads no view: it writes the tables that it
-    names, and what their triggers do. Not certain of a long one."""
+def read_tables(
+    sql: str,
+    default_db: str | None,
+    sql_mode: int | None = None,
+    version: int = ASSUMED_VERSION,
+) -> list[Name] | None:
+    """``(db, table)`` of each table that a statement joins or selects from; where none of them is a
+    view it writes nothing but the tables that it names, and what their triggers do.
+
+    None: it may call a stored function, or what it reads is not known (subqueries, WITH, a long
+    text).
+    """
     if len(sql) > _LONGEST:
-        return False
-    mode, kept = SqlMode(sql_mode or 0), []
+        return None
+    session, kept = Session(version, SqlMode(sql_mode or 0)), []
     try:
-        for kind, text in pieces(sql, mode, version):
-            names = text[0] == "`" or (text[0] == '"' and bool(mode & SqlMode.ANSI_QUOTES))
+        for kind, text in pieces(sql, session.mode, version):
+            names = text[0] == "`" or (text[0] == '"' and bool(session.mode & SqlMode.ANSI_QUOTES))
             kept.append(text if kind != "quoted" else "`" if names else "''")
+        plain = _COLUMNS.sub("(", "".join(kept), count=1)
+        called = {found.upper() for found in _CALL.findall(plain)}
+        if _MAY_CALL.search(plain) or called - _FUNCTIONS - _NO_FUNCTIONS - {""}:
+            return None
+        found = _read(read(sql, session), len(_SELECT.findall(plain)))
     except SchemaError:
-        return False
-    plain = _COLUMNS.sub("(", "".join(kept), count=1)
-    called = {found.upper() for found in _CALL.findall(plain)}
-    return not (_MAY_CALL.search(plain) or called - _FUNCTIONS - _NO_FUNCTIONS - {""})
+        return None
+    return None if found is None else [(db or default_db, table) for db, table in found]
+
+
+def _read(reader: Reader, selects: int) -> list[Name] | None:
+    """See :func:`read_tables`; ``selects``: how many SELECT the statement has, if all are outside
+    of parentheses."""
+    verb, found = reader.take().word, list[Name]()
+    if verb in ("UPDATE", "DELETE"):
+        if selects:
+            return None
+        while reader.accept_any("LOW_PRIORITY", "QUICK", "IGNORE"):
+            pass
+        if verb == "DELETE" and reader.accept("FROM"):
+            reader.skip_until("USING", "WHERE", "ORDER", "LIMIT")
+            if not reader.accept("USING"):
+                return []
+        elif verb == "DELETE":
+            reader.skip_until("FROM")
+            reader.expect("FROM")
+        return list(_references(reader, "SET", "WHERE", "ORDER", "LIMIT").values())
+    for _ in range(selects):
+        reader.skip_until("SELECT")
+        reader.expect("SELECT")
+        reader.skip_until("FROM", "UNION")
+        if reader.accept("FROM"):
+            found += _references(reader, *_AFTER_FROM).values()
+    return found
+
+
+_AFTER_FROM = (
+    "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "UNION", "WINDOW", "FOR", "LOCK", "PROCEDURE",
+    "INTO", "ON DUPLICATE",
+)  # fmt: skip
 
 
 def deletes_all(sql: str, sql_mode: int | None = None, version: int = ASSUMED_VERSION) -> bool:
@@ -214,18 +259,18 @@ def _target(reader: Reader) -> Name:
 _NO_ALIAS = frozenset(
     words(
         "SET WHERE JOIN INNER CROSS LEFT RIGHT NATURAL STRAIGHT_JOIN ON USING FORCE USE "
-        "IGNORE PARTITION ORDER LIMIT AS"
+        "IGNORE PARTITION ORDER LIMIT AS UNION GROUP HAVING WINDOW FOR LOCK PROCEDURE INTO"
     )
 )
 _BETWEEN = ("JOIN", "STRAIGHT_JOIN", ",")
 
 
-def _references(reader: Reader, end: str) -> dict[str, Name]:
+def _references(reader: Reader, *ends: str) -> dict[str, Name]:
     """The tables of a join by lower-case alias; derived tables are left out."""
     tables: dict[str, Name] = {}
     depth = 0
     expected = True
-    while not reader.done and not (depth == 0 and reader.sees(end)):
+    while not reader.done and not (depth == 0 and any(reader.sees(*e.split()) for e in ends)):
         if expected and reader.sees("(") and reader.peek(1).word in ("SELECT", "WITH", "("):
             if reader.peek(1).word == "(":
                 reader.take()
