@@ -29,13 +29,13 @@ from typing import get_type_hints
 from binlogkit.analyses.conformance.expected_rules import EXPECTED_RULES
 from binlogkit.analyses.conformance.rule import EVENT_RULES, Kind, Rule
 from binlogkit.analyses.conformance.rules import RULES
-from binlogkit.analyses.dependents.found import DEPENDENCES
 from binlogkit.analyses.logging_rules.contradictions import CONTRADICTIONS
 from binlogkit.analyses.logging_rules.document import Sentence, results, sentences
 from binlogkit.analyses.logging_rules.explained import EXPLAINED
 from binlogkit.analyses.logging_rules.reasons import REASONS
 from binlogkit.analyses.logging_rules.references import LISTS
-from binlogkit.analyses.undo import PLANS
+from binlogkit.analyses.undoing.dependents.found import DEPENDENCES
+from binlogkit.analyses.undoing.undo import PLANS
 from binlogkit.constants import MARIADB_EVENT_TYPES, EventFlag, EventType
 from binlogkit.events import reader  # noqa: F401  registers the parsers
 from binlogkit.events.base import parser_of

@@ -15,7 +15,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from binlogkit.analyses.undo import PLANS
+from binlogkit.analyses.undoing.undo import PLANS
 from binlogkit.constants import EventType, event_type_name
 from binlogkit.events import payload, reader
 from binlogkit.events.base import OpaqueEvent, parser_of

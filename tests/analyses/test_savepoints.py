@@ -10,7 +10,7 @@ import pytest
 
 from binlogkit.analyses._savepoints import Undone, savepoint_name, undone_mask, undone_ranges
 from binlogkit.analyses.point_in_time import replay
-from binlogkit.analyses.undo import mappings, undo
+from binlogkit.analyses.undoing.undo import mappings, undo
 
 Make = Callable[..., pa.Table]
 Convert = Callable[[pa.Table], Any]

@@ -10,7 +10,7 @@ import pytest
 import binlogkit as bk
 from binlogkit.analyses import audit
 from binlogkit.analyses.point_in_time import story
-from binlogkit.analyses.undo import mappings, undo
+from binlogkit.analyses.undoing.undo import mappings, undo
 from binlogkit_fixtures import golden
 
 pytestmark = pytest.mark.spark

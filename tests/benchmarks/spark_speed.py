@@ -17,9 +17,9 @@ from collections.abc import Callable
 from typing import Any
 
 import binlogkit as bk
-from binlogkit.spark.decode import decode, scan_schema
 from binlogkit.spark.options import parse_options
-from binlogkit.spark.plan import Plan, make_plan
+from binlogkit.spark.splits.decode import decode, scan_schema
+from binlogkit.spark.splits.plan import Plan, make_plan
 
 
 def timed(call: Callable[[], int], rounds: int) -> tuple[int, float]:

@@ -11,7 +11,7 @@ from binlogkit.errors import UndeterminedError
 from binlogkit.livestate.history import At
 from binlogkit.livestate.live import Live
 from binlogkit.livestate.moment import Moment
-from binlogkit.log.table_state import TableState
+from binlogkit.log.states.table_state import TableState
 from tests.livestate.shop import to_the_end
 from tests.livestate.test_live_folder import folder_of
 from tests.waiting import LONG

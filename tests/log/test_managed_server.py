@@ -13,7 +13,7 @@ import pytest
 
 import binlogkit as bk
 from binlogkit_fixtures.servers import Server
-from tests.log.test_undo_server import Story, carried_out
+from tests.log.undoing.test_undo_server import Story, carried_out
 from tests.servers import GTIDS, each_server
 from tests.sources.server.conftest_server import settings_of
 

@@ -19,7 +19,7 @@ from binlogkit.sources.server import consistent
 from binlogkit_fixtures.servers import Server
 from binlogkit_fixtures.truth import quote_name
 from tests.livestate.shop import more_is_logged
-from tests.log.test_base_server import LATER, begin, run, truth
+from tests.log.states.bases.test_bases_server import LATER, begin, run, truth
 from tests.servers import GTIDS, each_server
 from tests.truth.truth_checks import judge_state
 from tests.waiting import joined, until

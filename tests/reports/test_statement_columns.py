@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import binlogkit as bk
-from binlogkit.analyses.plans import Plans
 from binlogkit.analyses.references import Reference
-from binlogkit.analyses.undo import pieces
+from binlogkit.analyses.undoing.plans import Plans
+from binlogkit.analyses.undoing.undo import pieces
 from binlogkit.frames.schema import CellState
 from binlogkit.reports.sql import Script, script
 from binlogkit_fixtures import golden
-from tests.analyses.plan_cases import TYPES, Change, Odd, batch_of, changes
+from tests.analyses.undoing.plan_cases import TYPES, Change, Odd, batch_of, changes
 
 #: By kind and Arrow type: the values at the ends, and those that have literals of their own.
 BOUNDARIES: dict[tuple[str, str], list[Any]] = {

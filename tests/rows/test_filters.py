@@ -96,8 +96,8 @@ def _image(row: Row) -> list[Any]:
         ({"op": ["insert", "delete"]}, lambda r: r["op"] != "update"),
         ({"thread": 101}, lambda r: r["thread_id"] == 101),
         ({"server_id": 1}, lambda r: False),
-        ({"start_position": 11_000}, lambda r: r["pos"] >= 11_000),
-        ({"stop_position": 11_000}, lambda r: r["pos"] < 11_000),
+        ({"start_position": 11_027}, lambda r: r["pos"] >= 11_027),
+        ({"stop_position": 11_027}, lambda r: r["pos"] < 11_027),
         ({"where": "id=2"}, lambda r: any(i.get("id") == 2 for i in _image(r))),
         ({"where": "body=NULL"}, lambda r: any(i.get("body", 0) is None for i in _image(r))),
         (

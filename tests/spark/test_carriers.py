@@ -10,7 +10,7 @@ import pytest
 
 import binlogkit as bk
 from binlogkit.spark.options import parse_options
-from binlogkit.spark.plan import make_plan
+from binlogkit.spark.splits.plan import make_plan
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -121,8 +121,8 @@ def test_a_frame_that_is_filtered_stays_whole(spark: SparkSession) -> None:
 def test_filters_are_options(spark: SparkSession) -> None:
     log = bk.open(TWO_FILES.path)
     table = log.table_names()[0]
-    options = {"op": "insert", "where": "id=1", "excludeTable": table, "startPosition": "400"}
-    want = rows_of(log, op="insert", where="id=1", exclude_table=table, start_position=400)
+    options = {"op": "insert", "where": "id=1", "excludeTable": table, "startPosition": "470"}
+    want = rows_of(log, op="insert", where="id=1", exclude_table=table, start_position=470)
     assert want.num_rows > 0
     assert collected(load(spark, TWO_FILES.path, **options)) == want.to_pylist()
 

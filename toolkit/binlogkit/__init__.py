@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from binlogkit.analyses import logging_rules as logging_rules
     from binlogkit.analyses import point_in_time as point_in_time
     from binlogkit.analyses import row_image as row_image
-    from binlogkit.analyses import undo as undo
+    from binlogkit.analyses.undoing import undo as undo
     from binlogkit.events.gtid_set import GtidSet as GtidSet
     from binlogkit.livestate.live import live as live
     from binlogkit.log import Batch as Batch
@@ -86,7 +86,7 @@ _HOMES = {
     "snapshot": ("binlogkit.log.snapshot", "snapshot"),
     "sql": ("binlogkit.reports.sql", None),
     "touched": ("binlogkit.log.index.touched", "touched"),
-    "undo": ("binlogkit.analyses.undo", None),
+    "undo": ("binlogkit.analyses.undoing.undo", None),
     "verify": ("binlogkit.log.opening", "verify"),
 }
 

@@ -12,17 +12,17 @@ AREAS = ("analyses/**/*.py", "rows/**/*.py", "sources/**/*.py")
 JUDGE = "analyses/conformance"
 #: A module, or a folder, and the tests that are beside it under another name.
 TESTS = {
-    "analyses/_cells": ("analyses/test_planner.py", "analyses/test_plans.py"),
+    "analyses/_cells": ("analyses/undoing/test_planner.py", "analyses/undoing/test_plans.py"),
     "analyses/_frames": ("analyses/audit",),
-    "analyses/_later_ddl": ("analyses/test_undo.py", "analyses/test_plans.py"),
+    "analyses/_later_ddl": ("analyses/undoing/test_undo.py", "analyses/undoing/test_plans.py"),
     "analyses/_savepoints": ("analyses/test_savepoints.py", "analyses/point_in_time"),
     "analyses/audit": ("analyses/audit",),
     "analyses/audit/rhythm": ("analyses/audit/test_ledger.py",),
     "analyses/conformance": ("analyses/conformance",),
-    "analyses/dependents": (
-        "analyses/test_dependents.py",
-        "analyses/test_gathered.py",
-        "analyses/test_touched_rows.py",
+    "analyses/undoing/dependents": (
+        "analyses/undoing/dependents/test_dependents.py",
+        "analyses/undoing/dependents/test_gathered.py",
+        "analyses/undoing/dependents/test_touched_rows.py",
     ),
     "analyses/point_in_time/before": ("analyses/point_in_time",),
     "analyses/point_in_time": ("analyses/point_in_time",),

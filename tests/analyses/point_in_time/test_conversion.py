@@ -1,4 +1,7 @@
-"""Values as ALTER TABLE makes them, and constant defaults; see log/test_state_alter_server.py."""
+"""Values as ALTER TABLE makes them, and constant defaults.
+
+See log/states/test_state_alter_server.py.
+"""
 
 from __future__ import annotations
 

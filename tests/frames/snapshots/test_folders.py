@@ -1,6 +1,6 @@
 """Dumps that are folders: what later versions write by their documentation, and what is refused.
 
-Dumps of real servers: ``tests/log/test_base_folders_server.py``.
+Dumps of real servers: ``tests/log/states/bases/test_base_folders_server.py``.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ import pytest
 
 import binlogkit as bk
 from binlogkit.errors import BinlogKitError, InputError
-from binlogkit.log.history import History
 from binlogkit.log.index import Joined, Part, Position, parts_of
+from binlogkit.log.states.history import History
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.reading import Reading
 from binlogkit_fixtures import golden

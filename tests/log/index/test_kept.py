@@ -24,10 +24,10 @@ from binlogkit.log.index import Index, Joined, kept, parts_of
 from binlogkit.log.index.batches import VERSION
 from binlogkit.log.index.stamps import stamp_of
 from binlogkit.spark.carried import carried_schema
-from binlogkit.spark.decode import decode
-from binlogkit.spark.kinds import KINDS
 from binlogkit.spark.options import parse_options
-from binlogkit.spark.plan import make_plan
+from binlogkit.spark.splits.decode import decode
+from binlogkit.spark.splits.kinds import KINDS
+from binlogkit.spark.splits.plan import make_plan
 from binlogkit_fixtures import golden
 from tests.answers.binlogkit_answers.inputs import Input, committed
 

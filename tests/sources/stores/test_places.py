@@ -16,9 +16,9 @@ from binlogkit.errors import EmptyInputError, InputError, UsageError
 from binlogkit.sources.carriers import resolve
 from binlogkit.sources.carriers.storage import STORAGE_VARIABLE, Located, StorageOptions
 from binlogkit.sources.carriers.storage import storage_options as given_options
-from binlogkit.spark.decode import decode, scan_schema
 from binlogkit.spark.options import parse_options
-from binlogkit.spark.plan import make_plan
+from binlogkit.spark.splits.decode import decode, scan_schema
+from binlogkit.spark.splits.plan import make_plan
 from tests.sources.carried import KEYS
 from tests.sources.stores.conftest import SECRET, Bucket
 from tests.sources.stores.gate import Gate

@@ -19,7 +19,7 @@ import pyarrow as pa
 from binlogkit.errors import InputError
 from binlogkit.frames.layouts import empty_batch
 from binlogkit.frames.schema import CellState
-from binlogkit.log.table_state import TableState
+from binlogkit.log.states.table_state import TableState
 from binlogkit.rows.filters import written_table_name
 from binlogkit.spark.landing import Landing
 from binlogkit.spark.landing.current_rows import as_inserts

@@ -11,7 +11,7 @@ from binlogkit.log.index import Index
 from binlogkit.spark.landing.landing import Arrived, Terms, land_logs
 from binlogkit.spark.landing.reading import read
 from binlogkit.spark.landing.writing import Job, Written, write
-from binlogkit.spark.plan import Split
+from binlogkit.spark.splits.plan import Split
 
 
 def run_here(job: Job, tasks: Sequence[Sequence[Split]]) -> Iterator[list[Written]]:

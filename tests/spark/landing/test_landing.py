@@ -26,8 +26,8 @@ from binlogkit.spark.landing.shape import folder_of
 from binlogkit_fixtures import golden
 from tests.fuzz.binlogkit_fuzz.framing import join, places, split
 from tests.spark.landing.landings import land, landed
-from tests.spark.test_splits import plan_of
-from tests.spark.test_splits import read as read_plan
+from tests.spark.splits.test_splits import plan_of
+from tests.spark.splits.test_splits import read as read_plan
 
 TRANSACTIONS = golden.case("8.0-row-full", "transactions")
 KEYS = golden.case("8.0-row-minimal", "keys")

@@ -9,7 +9,7 @@ import pytest
 
 from binlogkit.analyses._frames import carried
 from binlogkit.errors import BinlogKitError
-from binlogkit.log.table_state import TableState
+from binlogkit.log.states.table_state import TableState
 from binlogkit.spark.landing import Landing
 from binlogkit.spark.landing.reading import File
 from binlogkit.spark.landing.shared import SharedState, shared_state, together

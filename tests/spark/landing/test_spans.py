@@ -12,7 +12,7 @@ from binlogkit.log import open_log
 from binlogkit.log.index import Joined, Part, parts_of
 from binlogkit.log.index.extent import extent_of, mark_of
 from binlogkit.spark.landing.spans import Landed, Span, Spans
-from binlogkit.spark.plan import Split
+from binlogkit.spark.splits.plan import Split
 from binlogkit_fixtures import golden
 
 CASES = [case for case in golden.cases() if case.scenario in ("transactions", "keys", "ddl")]

@@ -10,9 +10,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from binlogkit.spark.decode import decode, scan_schema
 from binlogkit.spark.options import ScanOptions, parse_options
-from binlogkit.spark.plan import make_plan
+from binlogkit.spark.splits.decode import decode, scan_schema
+from binlogkit.spark.splits.plan import make_plan
 from binlogkit.spark.stream.following import Follower, Limit
 from binlogkit.spark.stream.offsets import Offset, from_json, to_json
 from binlogkit.spark.stream.planning import between, read

@@ -17,8 +17,8 @@ import binlogkit as bk
 from binlogkit.errors import BinlogKitError, DamageError, InputError, UsageError
 from binlogkit.spark.stream.following import Limit
 from binlogkit_fixtures import golden
+from tests.spark.splits.test_splits import SERIES
 from tests.spark.stream.streams import Query, batch_of
-from tests.spark.test_splits import SERIES
 
 KINDS = ("rows", "changes", "events", "transactions", "statements", "boundaries")
 TRANSACTIONS = golden.case("8.0-row-full", "transactions")

@@ -24,7 +24,7 @@ from binlogkit.errors import UsageError
 from binlogkit.rows.filters import written_table_name
 
 if TYPE_CHECKING:
-    from binlogkit.log.table_state import TableState
+    from binlogkit.log.states.table_state import TableState
     from binlogkit.reports.output import Output
     from binlogkit.spark.landing import Landing
 

@@ -19,7 +19,7 @@ from binlogkit.cli.startup import arrow_without_pandas
 from binlogkit.cli.status import ENDS, FINDINGS, WELL, complain, note, status_of
 
 if TYPE_CHECKING:
-    from binlogkit.log.log_plans import Undo
+    from binlogkit.log.undoing.plans import Undo
     from binlogkit.reports.sql import SqlOptions
 
 

@@ -195,7 +195,7 @@ def _with_base(
     too_large: Callable[[Name, int, int], Exception],
 ) -> Beginning:
     """With snapshots that are there already: files of states, a dump, a checkpoint."""
-    from binlogkit.log.snapshots import bases_of
+    from binlogkit.log.states.bases.snapshots import bases_of
     from binlogkit.log.streams import Streams
 
     log = None if is_server(source) else _opened(source)

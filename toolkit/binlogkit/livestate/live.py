@@ -19,7 +19,7 @@ from binlogkit.livestate.moment import Moment
 from binlogkit.livestate.queries import Queries
 from binlogkit.livestate.query import Query
 from binlogkit.livestate.tables import Base, LiveTables, Name
-from binlogkit.log.table_state import TableState
+from binlogkit.log.states.table_state import TableState
 from binlogkit.rows.filter_args import texts
 from binlogkit.rows.filters import parse_table_name, written_table_name
 from binlogkit.rows.gtid_ledger import GtidLedger

@@ -13,8 +13,8 @@ import pyarrow as pa
 from binlogkit.analyses.point_in_time.result import state_table
 from binlogkit.errors import WriteError
 from binlogkit.events.gtid_set import GtidSet
-from binlogkit.log.gaps import Reach
-from binlogkit.log.table_state import TableState
+from binlogkit.log.states.gaps import Reach
+from binlogkit.log.states.table_state import TableState
 
 if TYPE_CHECKING:
     from binlogkit.livestate.moment import Moment
@@ -27,7 +27,7 @@ def state_of(name: Name, shown: Shown, moment: Moment, assumes: tuple[str, ...])
     """A table's rows as of a moment."""
     from binlogkit.frames.arrow_types import column_field
     from binlogkit.frames.snapshots.cells import Columns
-    from binlogkit.log.doubts import doubt, with_more
+    from binlogkit.log.states.doubts import doubt, with_more
     from binlogkit.rows.defined import column_of
 
     told, doubts, rows, key = shown.definition, shown.doubts, shown.rows, shown.key

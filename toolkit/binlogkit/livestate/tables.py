@@ -23,7 +23,7 @@ from binlogkit.analyses.point_in_time.fold import Fold
 from binlogkit.analyses.point_in_time.replay import Replay
 from binlogkit.analyses.point_in_time.result import base_changes, state_table
 from binlogkit.errors import LimitError, UndeterminedError
-from binlogkit.log.state import transactional_of
+from binlogkit.log.states.forwards import transactional_of
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.resolve import key_of
 from binlogkit.rows.transactions import Outcome

@@ -21,8 +21,8 @@ from binlogkit.analyses.audit.rhythm import BURSTS, bursts_among
 from binlogkit.errors import DamageError
 from binlogkit.frames.fields.field import Fields, fields, to_table
 from binlogkit.frames.fields.ledger import ASSUMPTION, AUDIT_FINDING, CONTINUITY, FILE, STATEMENT
-from binlogkit.log.gaps import assumed
-from binlogkit.log.images import ImageChecks
+from binlogkit.log.states.gaps import assumed
+from binlogkit.log.states.images.checks import ImageChecks
 from binlogkit.log.verify import FindingStream, Verification, verify_log
 from binlogkit.rows.filter_args import FilterArgs, check_names
 from binlogkit.rows.filters import Filters

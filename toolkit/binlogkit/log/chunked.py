@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from binlogkit.frames.snapshots.server import ServerTables
     from binlogkit.frames.snapshots.snapshot import Name
     from binlogkit.log.log import Log
-    from binlogkit.log.table_state import TableState
+    from binlogkit.log.states.table_state import TableState
     from binlogkit.sources.connection import ServerSettings
     from binlogkit.sources.server.capture import Progress
 

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from binlogkit.frames.fields.field import Fields
     from binlogkit.frames.natural import Decimals
     from binlogkit.log.audit import Audit
-    from binlogkit.log.diff import TableDifference
     from binlogkit.log.explain import Explanation, Place
     from binlogkit.log.following import Following
-    from binlogkit.log.life import RowLife
-    from binlogkit.log.log_plans import LogPlans, Undo
-    from binlogkit.log.point import PointArg, PointArgs, TableArgs
-    from binlogkit.log.table_state import TableState
+    from binlogkit.log.states.diff import TableDifference
+    from binlogkit.log.states.life.life import RowLife
+    from binlogkit.log.states.point import PointArg, PointArgs, TableArgs
+    from binlogkit.log.states.table_state import TableState
+    from binlogkit.log.undoing.plans import LogPlans, Undo
     from binlogkit.log.verify import Verification
     from binlogkit.rows.schema import TableSchema
     from binlogkit.sources.server.resume import Stop
@@ -251,19 +251,30 @@ class Log(Streams):
     def state(self, table: str, **point: Unpack[PointArgs]) -> TableState:
         """A table's rows as of a point: after every transaction that ends at or before it.
 
-        ``at``: ``"FILE:POS"`` or (file, pos), of one file POS alone; ``until_gtid``: up to the last
-        member of the set in log order; ``until_time``: commit time at or before it (``timezone``
-        for one without an offset); by default the end of the log. ``transactional``: whether the
-        table's engine is, where the log must not be left to guess; ``key``: columns of a key that
-        nothing tells; ``source``: whose logs, where servers that do not replicate from each other
-        have a table of this name. ``base``: rows to begin with, where the log does not reach back
-        to the table's creation: a state of before, the file that one was written to, a dump of
-        mysqldump's, a folder of mydumper's, MySQL Shell's or :func:`binlogkit.snapshot`'s, a
-        running server (``mysql://user@host:port``), or a list of them; what is in it, by its
-        position or GTID set, is not applied.
-        ``back_from``: such a base, taken later than the point: every change between the two is
-        taken back, and what came before the point is not needed.
-        ``base_at`` (``"FILE:POS"``), ``base_gtid``: its position, where it does not say so itself.
+        The point, by default the end of the log:
+
+        ``at``: ``"FILE:POS"`` or (file, pos); POS alone if there is one file.
+        ``until_gtid``: the last transaction of this set, in log order.
+        ``until_time``: the last transaction committed at this time or before it.
+        ``timezone``: of an ``until_time`` without an offset.
+
+        What the rows begin with, where the log does not reach back to the table's creation:
+
+        ``base``: an earlier state, or the file one was written to; a dump of mysqldump; a folder
+        of mydumper, MySQL Shell or :func:`binlogkit.snapshot`; a running server
+        (``mysql://user@host:port``); or a list of them. Transactions that are in it, by its
+        position or GTID set, are not applied.
+        ``back_from``: a base taken later than the point. The changes between the two are taken
+        back; the log before the point is not needed.
+        ``base_at`` (``"FILE:POS"``), ``base_gtid``: the base's position, if it has none itself.
+
+        What the log may not tell of the table:
+
+        ``transactional``: whether its engine is.
+        ``key``: the columns of its key.
+        ``source``: whose logs, if servers that do not replicate from each other have a table of
+        this name.
+
         Errors: UsageError, and those of reading the log and the base.
         """
         return next(self.states([table], **point))
@@ -276,8 +287,8 @@ class Log(Streams):
         Without ``tables`` all that the log names, in changes, DDL or statements, by name: but
         those that it dropped or renamed before the point, or created after it.
         """
-        from binlogkit.log.point import PointArgs
-        from binlogkit.log.states import table_states
+        from binlogkit.log.states.door import table_states
+        from binlogkit.log.states.point import PointArgs
 
         check_names(point, PointArgs.__annotations__, "argument")
         return table_states(self, tables, **point)
@@ -301,8 +312,8 @@ class Log(Streams):
         table without one, or whose key is another at ``b``, as a multiset, with counts.
         Errors: UsageError, and those of reading.
         """
-        from binlogkit.log.diff import difference_of
-        from binlogkit.log.point import TableArgs
+        from binlogkit.log.states.diff import difference_of
+        from binlogkit.log.states.point import TableArgs
 
         check_names(how, TableArgs.__annotations__, "argument")
         return difference_of(self, table, a, b, timezone, how)
@@ -330,7 +341,7 @@ class Log(Streams):
         than 64 MB and the row had another key before.
         Errors: UsageError, also of a table without a key, and those of reading.
         """
-        from binlogkit.log.life import life_of
+        from binlogkit.log.states.life.life import life_of
 
         return life_of(
             self, table, key, key_columns, {"transactional": transactional, "source": source}
@@ -376,23 +387,34 @@ class Log(Streams):
     ) -> Undo:
         """Plans that take the chosen changes back, last first: what reports.sql makes a script of.
 
-        A sequence of mappings as analyses.undo.PLANS says, each made when it is asked for; one that
-        is ``refused`` says why. Its ``chosen`` says whose changes they are: filters by table or
-        time may choose those of several transactions, and parts of them. ``by_transaction``: all
-        changes of the transactions that the filters touch, which are units then. ``mode``: what is
-        done with a change that others depend on which are not chosen (see analyses.dependents):
-        ``refuse``: it is refused; ``skip``: left out, which does not keep the script from
-        committing; ``cascade``: the others are taken back as well; ``force``: where they touched
-        nothing but its row it is taken back whatever the row has become, else refused. The log is
-        read again where such others may be, and the changes of the tables concerned are held; what
-        was found is in ``later``, ``dependents()`` and ``conflicts()``. What TRUNCATE took comes
-        from the state before it; what DROP TABLE took as well, if the table is among
-        ``made_again`` (``db.table``): it must be there again, empty, before the script is run;
-        ``needs`` says by which statements of the log it was made. GapError: changes of the
-        chosen tables may be missing, and the rows may have been changed in ways that are not known;
-        ``despite_gaps``: the plans are made all the same, and their script names the gaps.
+        A sequence of mappings, each made when it is asked for (``PLANS`` in
+        analyses/undoing/undo.py); one that is ``refused`` says why. Its ``chosen`` says whose
+        changes they are: filters by table or time may choose those of several transactions, and
+        parts of them.
+
+        ``mode``: what is done with a change on which others depend that are not chosen
+        (analyses/undoing/dependents):
+
+        - ``refuse``: the change is refused.
+        - ``skip``: it is left out, which does not keep the script from committing.
+        - ``cascade``: the others are taken back as well.
+        - ``force``: it is taken back even if its row changed later. It is refused where later
+          changes touched other rows.
+
+        ``despite_gaps``: make plans although changes of the chosen tables may be missing, which is
+        a GapError else. The script names the gaps.
+        ``by_transaction``: take back all changes of the transactions that the filters touch. Each
+        transaction is a unit then.
+        ``made_again``: dropped tables (``db.table``) that are there again, empty, before the script
+        is run. Their rows come from the state before DROP TABLE, as those of TRUNCATE do; ``needs``
+        says which statements of the log made them.
+        ``filters``: which changes, as for :meth:`rows`.
+
+        The log is read again where later changes may depend on the chosen ones, and the changes of
+        those tables are held. ``later``, ``dependents()`` and ``conflicts()`` say what was found.
+        Errors: GapError, UsageError, and those of reading.
         """
-        from binlogkit.log.undo import undo_of
+        from binlogkit.log.undoing.undo import undo_of
 
         log = self._whole()
         plans = undo_of(
@@ -418,7 +440,7 @@ class Log(Streams):
         **filters: Unpack[FilterArgs],
     ) -> LogPlans:
         """Plans that make the chosen changes again, first first; see :meth:`undo`."""
-        from binlogkit.log.undo import redo_of
+        from binlogkit.log.undoing.undo import redo_of
 
         log = self._whole()
         plans = redo_of(log, despite_gaps=despite_gaps, by_transaction=by_transaction, **filters)

@@ -41,23 +41,24 @@ def open_log(
 ) -> Log:
     """A log, or several in order.
 
-    ``source``: a path, folder, glob, index file, URL, bytes, file object, or a list of them;
-    ``schema``: a SQL file with CREATE TABLE statements (the state before the log) or a Catalog;
-    ``schema_from``: a live server, ``mysql://user@host:port`` (password from the environment
-    variable BINLOGKIT_PASSWORD); ``charset``: of text whose character set nothing tells;
-    ``suppose``: names of suppositions (``Log.suppositions``) that are taken for facts, as
-    ``definition:db.table``, ``charset:db.table.column`` or ``sign:db.table.column``;
-    ``on_damage``: ``stop`` or ``report``; ``name``: of their server, the ``source`` column;
-    ``keyring``, ``key_file``: names of the server's keyring file, or of a file with one key, for
-    encrypted logs (else the environment variables BINLOGKIT_KEYRING and BINLOGKIT_KEY_FILE);
-    ``threads``: that decode row changes, 1 for none beside the caller's (else
-    BINLOGKIT_THREADS, else one per processor up to four): what comes, in which order, is the
-    same with any number; ``duplicates``: of a transaction whose GTID was read before in another
-    log, or twice in one, ``drop`` or ``keep`` what comes later; ``storage_options``: what fsspec
-    opens URLs with, credentials among it (else the environment variable
-    BINLOGKIT_STORAGE_OPTIONS, JSON or the name of a file of it): no value of it is ever shown;
-    ``index``: a folder that :func:`binlogkit.index` made, from which transactions are told without
-    reading logs that it knows.
+    ``source``: a path, folder, glob, index file, URL, bytes, file object, or a list of them.
+    ``schema``: the tables before the log: a SQL file with CREATE TABLE statements, or a Catalog.
+    ``schema_from``: the same from a running server, ``mysql://user@host:port``. Its password comes
+    from the environment variable BINLOGKIT_PASSWORD.
+    ``charset``: of text whose character set is not known otherwise.
+    ``suppose``: suppositions (``Log.suppositions``) to take for facts, by name:
+    ``definition:db.table``, ``charset:db.table.column``, ``sign:db.table.column``.
+    ``on_damage``: ``stop`` at damage, or ``report`` it and read on.
+    ``name``: of the server, for the column ``source``.
+    ``keyring``, ``key_file``: the file name of the server's keyring, or of one key, for encrypted
+    logs; by default from the environment variables BINLOGKIT_KEYRING and BINLOGKIT_KEY_FILE.
+    ``threads``: how many decode row changes; 1 for none beside the caller's. By default
+    BINLOGKIT_THREADS, else one for each processor, up to four. The result does not depend on it.
+    ``duplicates``: ``drop`` or ``keep`` a transaction whose GTID was read before.
+    ``storage_options``: what fsspec opens URLs with, credentials too; by default the environment
+    variable BINLOGKIT_STORAGE_OPTIONS, JSON or the name of a file of it. No value is ever shown.
+    ``index``: a folder that :func:`binlogkit.index` made. What it knows of a log is not read again.
+
     Errors: InputError, EmptyInputError, UsageError.
     """
     if on_damage not in ("stop", "report"):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from binlogkit.frames.snapshots.snapshot import Snapshot
     from binlogkit.log.log import Log
-    from binlogkit.log.table_state import TableState
+    from binlogkit.log.states.table_state import TableState
     from binlogkit.sources.connection import ServerSettings
 
 
@@ -79,7 +79,7 @@ def _differences(state: TableState, rows: pa.Table) -> Iterator[Mapping[str, obj
 
     from binlogkit.analyses.point_in_time import compared
     from binlogkit.analyses.point_in_time.difference import difference_table
-    from binlogkit.log.diff import TableDifference
+    from binlogkit.log.states.diff import TableDifference
 
     theirs = rows.append_column("seq", pa.nulls(rows.num_rows, pa.int64()))
     found = compared(state.rows, theirs, state.key)

@@ -52,7 +52,7 @@ class Batch:
 
 
 class RowWatch(Protocol):
-    """What takes a reading's windows, and their batches with digests (log/images.py)."""
+    """What takes a reading's windows, and their batches with digests (states/images/checks.py)."""
 
     def take_window(self, window: Window) -> None:
         """Take a window, before its rows."""

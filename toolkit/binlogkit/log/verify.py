@@ -12,9 +12,9 @@ from binlogkit.errors import DamageError, InputError
 from binlogkit.frames.fields.field import to_table
 from binlogkit.frames.fields.ledger import FINDING
 from binlogkit.frames.row_counts import RowCounts
-from binlogkit.log.contradictions import unlogged
 from binlogkit.log.copies import Differing, differing
-from binlogkit.log.images import Checked, ImageChecks
+from binlogkit.log.states.images.checks import Checked, ImageChecks
+from binlogkit.log.states.images.contradictions import unlogged
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.reading import Reading
 from binlogkit.rows.soundness import FileFacts, Finding, Gaps, Grade, Joint, Soundness

@@ -15,7 +15,7 @@ from binlogkit.reports._literals import PLAIN, literal, quoted
 from binlogkit.reports._statements import INEXACT, LONGEST_KEY, condition, exactly
 
 if TYPE_CHECKING:
-    from binlogkit.analyses.plans import Chosen
+    from binlogkit.analyses.undoing.plans import Chosen
 
 _INTRODUCER = "_utf8mb4 "
 

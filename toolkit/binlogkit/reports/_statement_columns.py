@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from binlogkit.analyses.plans import Chosen, Chunk, PlanColumns, Reasons
+from binlogkit.analyses.undoing.plans import Chosen, Chunk, PlanColumns, Reasons
 from binlogkit.errors import UsageError
 from binlogkit.frames.text_columns import Mask, Part, bytes_of, hex_texts, joined, separated, words
 from binlogkit.reports._literal_columns import conditions, literals

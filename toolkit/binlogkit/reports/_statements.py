@@ -206,7 +206,7 @@ def kept(column: str) -> str:
 
 def _assigned(item: Mapping[str, Any]) -> str:
     if not writable(item["value"], item["type"]):
-        from binlogkit.analyses.plans import ERROR_VALUE
+        from binlogkit.analyses.undoing.plans import ERROR_VALUE
 
         raise UsageError(f"column {printable(item['column'])}{ERROR_VALUE}")
     return _in_column(item["column"], item["value"], item["type"])

@@ -34,7 +34,7 @@ from binlogkit.reports._statements import Plan, plan_lines, statement
 from binlogkit.reports._triggers import Acted, trigger_lines
 
 if TYPE_CHECKING:
-    from binlogkit.analyses.plans import Chunk
+    from binlogkit.analyses.undoing.plans import Chunk
 
 __all__ = ["Script", "SqlOptions", "comment", "identifier", "literal", "script", "statement"]
 
@@ -81,7 +81,7 @@ class Script:
 
     def blocks(self) -> Iterator[bytes]:
         """The lines, many at a time where the plans are those of a log."""
-        from binlogkit.analyses.plans import Plans
+        from binlogkit.analyses.undoing.plans import Plans
 
         head, tail = _template().split("{statements}\n")
         told = "".join(f"{line}\n" for line in _told(self._options, self._plans))
@@ -123,7 +123,7 @@ class Script:
         return self.statements + self.refused + self.skipped + 1
 
     def _chunk(self, chunk: Chunk) -> Iterator[bytes]:
-        from binlogkit.analyses.plans import in_order, size_of
+        from binlogkit.analyses.undoing.plans import in_order, size_of
         from binlogkit.frames.text_columns import LARGE
         from binlogkit.reports._statement_columns import chunk_lines
 

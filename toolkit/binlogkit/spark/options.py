@@ -18,7 +18,7 @@ from binlogkit.rows.filters import Filters
 from binlogkit.sources.carriers.storage import StorageOptions, parsed
 from binlogkit.sources.keyring import KeyFiles, key_files
 
-# What the source can give; see spark/kinds.py.
+# What the source can give; see spark/splits/kinds.py.
 KINDS = (
     "rows", "changes", "changelog", "events", "transactions", "statements", "boundaries", "damages",
     "gaps",

@@ -19,9 +19,9 @@ from binlogkit.log.index import Joined, Part
 from binlogkit.log.index.joined import Position
 from binlogkit.rows.prepared import Decision
 from binlogkit.rows.transactions import Outcome
-from binlogkit.spark.commits import Deciding
-from binlogkit.spark.outcomes import Outcomes
-from binlogkit.spark.plan import Split
+from binlogkit.spark.splits.commits import Deciding
+from binlogkit.spark.splits.outcomes import Outcomes
+from binlogkit.spark.splits.plan import Split
 
 #: Offsets in a log: the first, and the one behind the last, None for the log's end.
 Bytes: TypeAlias = tuple[int, "int | None"]

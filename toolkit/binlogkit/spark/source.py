@@ -1,7 +1,7 @@
 """The data source ``binlog``: ``spark.read.format("binlog").load(…)``, and ``readStream``.
 
 Without options it gives the generic rows, with ``table`` that table's typed changes, with
-``records`` another of spark/kinds.py's. Filters are options, and ``pushFilters`` is not
+``records`` another of spark/splits/kinds.py's. Filters are options, and ``pushFilters`` is not
 implemented: in PySpark 4.3.0 a pushed filter leaks into every other query on the same frame
 (docs/spark.md, "Pushed filters").
 """
@@ -23,10 +23,10 @@ from pyspark.sql.types import DataType, StructField, StructType
 
 from binlogkit.errors import GapWarning, UsageError
 from binlogkit.spark.arrow_types import wanted_schema
-from binlogkit.spark.decode import check_schema, decode, scan_schema
 from binlogkit.spark.installed import Needed
 from binlogkit.spark.options import STREAMING, parse_options
-from binlogkit.spark.plan import Plan, Scan, Split, make_plan
+from binlogkit.spark.splits.decode import check_schema, decode, scan_schema
+from binlogkit.spark.splits.plan import Plan, Scan, Split, make_plan
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -11,7 +11,7 @@ Types: those of Arrow by their names, and
 ``timestamp``
     a time with its zone, UTC, in microseconds
 ``raw``, ``cells``
-    the cells of a row that have no plain value; see frames/schema.py, spark/changelog.py
+    the cells of a row that have no plain value; see frames/schema.py, spark/splits/changelog.py
 ``as given``
     the type of a column that the user names
 

@@ -22,7 +22,7 @@ def _is_image(field: Field) -> bool:
 PROVENANCE = (*_SOURCE, *(f for f in ROW if not _is_image(f)))
 #: A batch of one table's changes; see frames/schema.py.
 BATCH = (*PROVENANCE, *_ORDER, *filter(_is_image, ROW), *fields_of("states"))
-#: What a changelog has beside a table's own columns (spark/changelog.py).
+#: What a changelog has beside a table's own columns (spark/splits/changelog.py).
 CHANGELOG = (
     *fields_of("changelog"),
     *(

@@ -14,11 +14,11 @@ import pyarrow.compute as pc
 
 from binlogkit.frames.schema import CellState
 from binlogkit.spark.carried import fit
-from binlogkit.spark.changelog import STATES
 from binlogkit.spark.landing.merging import GONE
 from binlogkit.spark.landing.reading import read
 from binlogkit.spark.landing.restored import Restored
 from binlogkit.spark.landing.shape import current_schema
+from binlogkit.spark.splits.changelog import STATES
 
 _INSERT = "insert"
 _AT = "\0at"

@@ -26,10 +26,9 @@ from binlogkit.analyses.point_in_time.result import state_table
 from binlogkit.analyses.point_in_time.until import Counting
 from binlogkit.errors import InputError, SchemaError, UsageError
 from binlogkit.frames.layouts import empty_batch
-from binlogkit.log.state import transactional_of
+from binlogkit.log.states.forwards import transactional_of
 from binlogkit.rows.filters import parse_table_name, written_table_name
 from binlogkit.sources.log_format import CASCADES_LOGGED, version_tuple
-from binlogkit.spark.commits import POSITION_BITS, file_number
 from binlogkit.spark.landing.current_rows import (
     as_inserts,
     flat_rows,
@@ -48,10 +47,11 @@ from binlogkit.spark.landing.shape import current_folder
 from binlogkit.spark.landing.spans import Landed, Span
 from binlogkit.spark.landing.states import facts_of_table, state_of, table_state
 from binlogkit.spark.landing.tables import last_batch, needed, opened
+from binlogkit.spark.splits.commits import POSITION_BITS, file_number
 
 if TYPE_CHECKING:
     from binlogkit.analyses.point_in_time.boundary import Boundary
-    from binlogkit.log.history import TableFacts
+    from binlogkit.log.states.history import TableFacts
 
 Name = tuple[str, str]
 #: Findings of a state that rows can be merged onto all the same.

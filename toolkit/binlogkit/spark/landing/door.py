@@ -26,7 +26,7 @@ from binlogkit.spark.landing.landing import (
 from binlogkit.spark.landing.masks import parse_masks
 from binlogkit.spark.landing.merging import merge_here, merge_on, merges
 from binlogkit.spark.landing.writing import FILE_BYTES, Job, Written
-from binlogkit.spark.plan import Split
+from binlogkit.spark.splits.plan import Split
 from binlogkit.spark.workers import own_interpreter
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from binlogkit import errors
 from binlogkit.errors import BinlogKitError, DamageError, InputError, WriteError
 from binlogkit.spark.installed import Needed
 from binlogkit.spark.landing.writing import Job, Written, write
-from binlogkit.spark.plan import Split
+from binlogkit.spark.splits.plan import Split
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -34,7 +34,7 @@ from binlogkit.spark.landing.spans import Landed, Span, Spans
 from binlogkit.spark.landing.tables import land_files, needed, opened
 from binlogkit.spark.landing.writing import FILE_BYTES, Job, Written, by_folder, tasks_of
 from binlogkit.spark.options import ScanOptions
-from binlogkit.spark.plan import Scan, Split
+from binlogkit.spark.splits.plan import Scan, Split
 
 #: Bytes of logs, about, that land in one batch.
 BATCH_BYTES = 16 << 30

@@ -18,9 +18,9 @@ from binlogkit.frames.fields.rows import PROVENANCE
 from binlogkit.frames.schema import OPS, CellState, batch_schema
 from binlogkit.frames.tables import united
 from binlogkit.rows.filters import written_table_name
-from binlogkit.spark.changelog import SEQUENCE_BYTES, STATES
 from binlogkit.spark.landing.masks import Masks
 from binlogkit.spark.landing.numbering import PLACES, Numbering, Places, places_of
+from binlogkit.spark.splits.changelog import SEQUENCE_BYTES, STATES
 
 if TYPE_CHECKING:
     from binlogkit.rows.schema import TableDefinition

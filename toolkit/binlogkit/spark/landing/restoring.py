@@ -25,7 +25,7 @@ from binlogkit.spark.landing.shape import Generations, landed_schema, types_of
 from binlogkit.spark.landing.states import among, state_of, table_state
 
 if TYPE_CHECKING:
-    from binlogkit.log.table_state import TableState
+    from binlogkit.log.states.table_state import TableState
 
 Name: TypeAlias = tuple[str, str]
 #: Rows, and the numbers of their changes.

@@ -19,8 +19,8 @@ from binlogkit.frames.fields.field import arrow_schema
 from binlogkit.frames.fields.rows import CHANGELOG
 from binlogkit.rows.schema import TableSchema
 from binlogkit.spark.carried import carried_schema
-from binlogkit.spark.changelog import changelog_schema
 from binlogkit.spark.landing.masks import Masks
+from binlogkit.spark.splits.changelog import changelog_schema
 
 #: By which landed tables are partitioned: the day of the commit, and whose log.
 PARTITIONS = ("_day", "_source")

@@ -25,19 +25,19 @@ from binlogkit.analyses.point_in_time.findings import Findings
 from binlogkit.analyses.point_in_time.shared import Shared
 from binlogkit.analyses.point_in_time.until import Counting, Until
 from binlogkit.frames.generic import state_rows
-from binlogkit.spark.commits import POSITION_BITS, file_number
 from binlogkit.spark.landing.masks import Masks
 from binlogkit.spark.landing.numbering import Numbering
 from binlogkit.spark.landing.reading import File, files, lean, read_file
 from binlogkit.spark.landing.restored import Restored
 from binlogkit.spark.landing.restoring import Landing
 from binlogkit.spark.landing.states import among, state_of, table_state
+from binlogkit.spark.splits.commits import POSITION_BITS, file_number
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from binlogkit.frames.snapshots.facts import StateFacts
-    from binlogkit.log.gaps import Reach
+    from binlogkit.log.states.gaps import Reach
     from binlogkit.rows.schema import TableDefinition
 
 

@@ -19,8 +19,8 @@ from binlogkit.events.gtid_set import GtidSet
 from binlogkit.log.index import Joined, Part
 from binlogkit.log.index.extent import mark_of
 from binlogkit.rows.gtid_ledger import GtidLedger
-from binlogkit.spark.plan import Split
 from binlogkit.spark.ranges import Ranges
+from binlogkit.spark.splits.plan import Split
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,12 +16,12 @@ from binlogkit.analyses.point_in_time.codes import Flags, Integers
 from binlogkit.analyses.point_in_time.findings import Findings
 from binlogkit.analyses.point_in_time.until import Counting, Until
 from binlogkit.errors import InputError, SchemaError, UsageError
-from binlogkit.log.doubts import doubt, of_gaps, with_more
-from binlogkit.log.gaps import Reach
-from binlogkit.log.history import TableFacts
-from binlogkit.log.reached import reached
-from binlogkit.log.state import transactional_of
-from binlogkit.log.table_state import TableState
+from binlogkit.log.states.doubts import doubt, of_gaps, with_more
+from binlogkit.log.states.forwards import transactional_of
+from binlogkit.log.states.gaps import Reach
+from binlogkit.log.states.history import TableFacts
+from binlogkit.log.states.reached import reached
+from binlogkit.log.states.table_state import TableState
 from binlogkit.rows.filters import parse_table_name, written_table_name
 from binlogkit.rows.resolve import key_of
 from binlogkit.sources.log_format import CASCADES_LOGGED, version_tuple

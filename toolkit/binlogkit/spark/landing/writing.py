@@ -21,8 +21,6 @@ from binlogkit.frames.row_batches import read_batches
 from binlogkit.rows.filters import Filters, written_table_name
 from binlogkit.rows.schema import TableSchema
 from binlogkit.sources.carriers.carrier import reason_of
-from binlogkit.spark.changelog import changelog
-from binlogkit.spark.commits import Commits, Deciding
 from binlogkit.spark.landing.masks import Masks
 from binlogkit.spark.landing.shape import (
     BOUNDED,
@@ -34,7 +32,9 @@ from binlogkit.spark.landing.shape import (
     plain_schema,
     types_of,
 )
-from binlogkit.spark.plan import Scan, Split
+from binlogkit.spark.splits.changelog import changelog
+from binlogkit.spark.splits.commits import Commits, Deciding
+from binlogkit.spark.splits.plan import Scan, Split
 
 #: Of a file, about; a task's rows of one table and day go into the next one then.
 FILE_BYTES = 256 << 20

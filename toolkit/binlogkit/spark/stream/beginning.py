@@ -19,12 +19,12 @@ from binlogkit.frames.schema import batch_schema
 from binlogkit.frames.snapshots.reading import read_snapshots
 from binlogkit.frames.snapshots.snapshot import Name, Snapshot, TableSnapshot
 from binlogkit.frames.tables import united
-from binlogkit.log.base import Bases, facts_of
+from binlogkit.log.states.bases.bases import Bases, facts_of
 from binlogkit.rows.filters import parse_table_name
-from binlogkit.spark.changelog import Committed, changelog, changelog_schema
-from binlogkit.spark.commits import POSITION_BITS, file_number
 from binlogkit.spark.options import ScanOptions
-from binlogkit.spark.plan import make_plan
+from binlogkit.spark.splits.changelog import Committed, changelog, changelog_schema
+from binlogkit.spark.splits.commits import POSITION_BITS, file_number
+from binlogkit.spark.splits.plan import make_plan
 from binlogkit.spark.stream.offsets import Offset, Place
 
 _ROWS = 65_536

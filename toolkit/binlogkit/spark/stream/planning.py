@@ -15,10 +15,10 @@ from binlogkit.events.gtid_set import GtidSet
 from binlogkit.log.index import Joined, Part
 from binlogkit.rows.filter_args import RowFilterArgs
 from binlogkit.rows.gtid_ledger import GtidLedger
-from binlogkit.spark.decode import decode
 from binlogkit.spark.options import ScanOptions
-from binlogkit.spark.plan import Scan, Split
 from binlogkit.spark.ranges import Bytes, Ranges
+from binlogkit.spark.splits.decode import decode
+from binlogkit.spark.splits.plan import Scan, Split
 from binlogkit.spark.stream.beginning import inserts
 from binlogkit.spark.stream.following import Follower
 from binlogkit.spark.stream.offsets import Offset, Place, Reached, is_log

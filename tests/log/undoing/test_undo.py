@@ -1,0 +1,142 @@
+"""Plans over a whole log: in the order of its events, with what cannot be taken back."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import binlogkit as bk
+from binlogkit.errors import UnmetWarning
+from binlogkit.reports import sql
+from binlogkit_fixtures import golden
+
+# What mysqlbinlog prints as BINLOG; the rest becomes SQL and comments.
+IN_BASE64 = ("FORMAT_DESCRIPTION_EVENT", "TABLE_MAP_EVENT", "WRITE_ROWS_EVENT",
+             "UPDATE_ROWS_EVENT", "DELETE_ROWS_EVENT")  # fmt: skip
+
+
+def place(plan: dict[str, Any]) -> tuple[Any, ...]:
+    return plan["file"], plan["pos"], plan["row"], plan["table"]
+
+
+def logs(cell: str, scenario: str) -> list[Path]:
+    return list(golden.case(cell, scenario).binlogs)
+
+
+def test_a_text_of_two_logs_is_undone_from_its_end(tmp_path: Path) -> None:
+    """The positions begin anew with the second log, and with one file's name."""
+    paths = logs("8.0-row-full", "shutdown")
+    statements = []
+    for path in paths:
+        data = path.read_bytes()
+        for event in bk.open(str(path)).event_records():
+            pos, end = int(str(event["pos"])), int(str(event["end_pos"]))
+            if event["type"] in IN_BASE64:
+                encoded = base64.b64encode(data[pos:end]).decode()
+                statements.append(f"BINLOG '\n{encoded}\n'/*!*/;\n")
+    text = tmp_path / "binlog.sql"
+    text.write_text("DELIMITER /*!*/;\n" + "".join(statements), "ascii")
+    expected = [place(plan)[1:] for plan in bk.open([str(path) for path in paths]).undo()]
+    found = [place(plan)[1:] for plan in bk.open(str(text)).undo()]
+    assert found == expected
+    assert [pos for pos, *_ in found] != sorted((pos for pos, *_ in found), reverse=True)
+    assert [place(plan)[1:] for plan in bk.open(str(text)).redo()] == found[::-1]
+
+
+@pytest.mark.parametrize("scenario", ["ddl", "statements"])
+def test_undo_is_redo_backwards(scenario: str) -> None:
+    log = bk.open([str(path) for path in logs("5.7-mixed-full", scenario)])
+    undo, redo = list(log.undo()), list(log.redo())
+    assert {place(plan) for plan in undo} == {place(plan) for plan in redo}
+    for plans in (undo, redo):
+        steps = [plan["step"] for plan in plans]
+        assert steps == sorted(steps)
+    # One for each row that TRUNCATE took, where redo has one for all.
+    places = [list(dict.fromkeys(p["pos"] for p in plans)) for plans in (undo, redo[::-1])]
+    assert places[0] == places[1]
+
+
+def test_statements_that_log_no_rows_are_refused_as_boundaries_tell() -> None:
+    log = bk.open([str(path) for path in logs("5.7-mixed-full", "ddl")])
+    boundaries = log.boundaries(engine="pyarrow").to_pylist()
+    actions = ("statement_write", "truncate", "drop", "drop_database", "unknown")
+    expected = [(b["pos"], b["table"] or "") for b in boundaries if b["action"] in actions]
+    refused = [p for p in log.redo() if p["refused"] and not p["set"] and p["kind"] == "update"]
+    altered = [p for p in refused if p["refused"].startswith("ALTER TABLE logs no rows")]
+    assert [(p["pos"], p["table"]) for p in refused if p not in altered] == expected
+    lossy = {
+        b["pos"] for b in boundaries if b["action"] == "alter" and "DROP COL" in b["statement"]
+    }
+    assert lossy <= {p["pos"] for p in altered} < {b["pos"] for b in boundaries}
+    assert {p["refused"].split(":")[0] for p in refused} >= {
+        "DROP TABLE logs no rows", "TRUNCATE logs no rows", "the change is logged as a statement",
+    }  # fmt: skip
+
+
+def test_filters_choose_among_them() -> None:
+    log = bk.open([str(path) for path in logs("5.7-mixed-full", "ddl")])
+    every = list(log.undo())
+    table = next(p["table"] for p in every if "DROP TABLE" in (p["refused"] or ""))
+    with pytest.warns(UnmetWarning) as warned:
+        chosen = list(log.undo(table=table))
+    told = [str(warning.message) for warning in warned]
+    assert f"no rows of {table} were read" in told[0] and "without row events" in told[1]
+    assert chosen == [p for p in every if p["table"] == table]
+    middle = every[len(every) // 2]["pos"]
+    assert list(log.undo(start_position=middle)) == [p for p in every if p["pos"] >= middle]
+
+
+@pytest.mark.parametrize("commands", ["undo", "redo"])
+def test_plans_name_tagged_gtids(commands: str) -> None:
+    log = bk.open(Path(__file__).parents[2] / "_data/9-row-full/modern/binlog.000001")
+    plans = getattr(log, commands)()
+    rows = {r["gtid"] for r in log.row_records()}
+    assert len(rows) > 5 and any(gtid.count(":") == 2 for gtid in rows)
+    of_rows = [p for p in plans if not (p["refused"] or "").startswith("ALTER TABLE logs no rows")]
+    assert {plan["gtid"] for plan in of_rows if plan["kind"]} <= rows
+
+
+def test_whose_changes_are_chosen() -> None:
+    log = bk.open([str(path) for path in logs("8.0-row-full", "incident")])
+    rows = log.rows(op="update")
+    chosen = log.undo(op="update").chosen
+    counts = (len(rows), rows["gtid"].nunique(), rows["thread_id"].nunique())
+    assert chosen[0] == "{} changes of {} transactions on {} connections".format(*counts)
+    biggest = rows.groupby(["gtid", "thread_id"], observed=True).size().nlargest(1)
+    ((key, count),) = biggest.items()
+    gtid, thread = map(str, (key if isinstance(key, tuple) else ()))
+    (one, listed) = log.undo(gtid=gtid).chosen
+    assert one.endswith("of 1 transaction on 1 connection")
+    assert listed == f"{count} changes of GTID {gtid} on thread {thread}"
+
+
+def test_whole_transactions() -> None:
+    """One row of a transaction is named; all its changes are undone, of other tables as well."""
+    log = bk.open([str(path) for path in logs("8.0-row-full", "transactions")])
+    rows = list(log.row_records())
+    for row in rows:
+        others = [r for r in rows if r["gtid"] == row["gtid"]]
+        if row["gtid"] and len({(r["db"], r["table"]) for r in others}) > 1:
+            break
+    where = {"table": f"{row['db']}.{row['table']}", "gtid": row["gtid"]}
+    assert len(log.undo(**where)) < len(others)
+    for make in (log.undo, log.redo):
+        assert sorted(place(p) for p in make(by_transaction=True, **where)) == sorted(
+            place(r) for r in others
+        )
+
+
+def test_the_object_has_its_script() -> None:
+    log = bk.open([str(path) for path in logs("8.0-row-full", "keys")])
+    for found, title in ((log.undo(op="update"), "undo"), (log.redo(op="update"), "redo")):
+        text = found.script(commit=True)
+        assert text.startswith(f"-- {title}\n-- made by binlogkit\n")
+        assert "SET @bk_commit = 1;\n" in text and "SET @bk_despite_refused = 0;\n" in text
+        lines = "".join(sql.script(found)).splitlines()
+        assert (
+            text.splitlines()[2:]
+            == [line.replace("@bk_commit = 0", "@bk_commit = 1") for line in lines][2:]
+        )

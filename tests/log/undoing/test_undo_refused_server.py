@@ -1,0 +1,125 @@
+"""What others need that cannot be taken back is refused as well: the rest of a script commits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from binlogkit_fixtures.servers import Server
+from tests.log.undoing.test_undo_server import Story
+from tests.servers import each_server
+
+pytestmark = pytest.mark.server
+
+TABLES = (
+    "CREATE TABLE t (id INT PRIMARY KEY, v INT, w INT, f FLOAT)",
+    "CREATE TABLE p (id INT PRIMARY KEY, e ENUM('a', 'b'))",
+    "CREATE TABLE c (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES p (id))",
+    "CREATE TABLE u (id INT PRIMARY KEY, code INT UNIQUE, e ENUM('a'))",
+    "CREATE TABLE bare (v INT, f FLOAT)",
+    "INSERT INTO t VALUES (1, 1, 1, 0.1), (2, 2, 2, 0.1), (3, 3, 3, 3)",
+    "SET sql_mode = ''",
+    "INSERT INTO p VALUES (1, 'zzz'), (2, 'a')",
+    "INSERT INTO c VALUES (1, 1), (2, 2)",
+    "INSERT INTO u VALUES (1, 1, 'zzz'), (2, 2, 'a')",
+)
+#: What is done, what of it stays although all is to be undone, and how many statements commit.
+CASES: list[tuple[tuple[str, ...], dict[str, str], int]] = [
+    # A column that was converted since: what compares it stays; other columns do not need that.
+    (("INSERT INTO t VALUES (4, 1, 1, 1)", "UPDATE t SET w = 2 WHERE id = 4",
+      "UPDATE t SET v = 8 WHERE id = 4", "UPDATE t SET w = 9 WHERE id = 3",
+      "ALTER TABLE t MODIFY v VARCHAR(9)"),
+     {"SELECT v, w FROM t WHERE id IN (3, 4) ORDER BY id": "(('3', 3), ('8', 1))"}, 2),
+    # A parent's row with ENUM's error value does not come back, and so not its child's.
+    (("DELETE FROM c WHERE id = 1", "DELETE FROM p WHERE id = 1", "DELETE FROM c WHERE id = 2"),
+     {"SELECT id FROM c": "((2,),)", "SELECT id FROM p": "((2,),)"}, 1),
+    # Nor what gave up a value that a row has which stays.
+    (("DELETE FROM u WHERE id = 2", "UPDATE u SET code = 2, e = 'a' WHERE id = 1",
+      "UPDATE t SET v = 9 WHERE id = 1"),
+     {"SELECT * FROM u": "((1, 2, 'a'),)", "SELECT v FROM t WHERE id = 1": "((1,),)"}, 1),
+]  # fmt: skip
+
+
+server = each_server()
+
+
+@pytest.mark.parametrize("number", range(len(CASES)))
+@pytest.mark.gate(3)
+def test_only_what_can_succeed_is_carried_out(server: Server, number: int, tmp_path: Path) -> None:
+    done, expected, count = CASES[number]
+    story = Story(server, tmp_path, f"refused{number}")
+    story.run(*TABLES)
+    story.mark()
+    story.run(*done)
+    verdict: tuple[Any, ...] = story.undo()
+    assert verdict[0] == count, verdict
+    assert str(verdict[-1]).startswith("committed "), verdict
+    for query, rows in expected.items():
+        assert str(tuple(story.run(query))) == rows
+
+
+def test_a_transaction_is_refused_as_a_whole(server: Server, tmp_path: Path) -> None:
+    """Where transactions are units, so is what depends on them."""
+    story = Story(server, tmp_path, "whole")
+    story.run(*TABLES)
+    story.mark()
+    story.run(
+        "UPDATE t SET v = 7 WHERE id = 2",
+        "BEGIN", "UPDATE t SET v = 9 WHERE id < 3", "DELETE FROM u WHERE id = 1", "COMMIT",
+        "UPDATE t SET w = 9 WHERE id = 1",
+    )  # fmt: skip
+    plans = story.log().undo(start_position=story.pos, by_transaction=True)
+    reasons = [str(plan["refused"]) for plan in plans]
+    assert reasons[0] == "None" and "error value" in reasons[1]
+    assert reasons[2:4] == ["what it goes with is refused"] * 2
+    assert "a later change depends on it (same_row)" in reasons[4]
+    verdict = story.undo(by_transaction=True)
+    assert verdict[-1] == "committed 1 statement; 4 changes were refused and not carried out"
+    assert story.run("SELECT v, w FROM t WHERE id < 3 ORDER BY id") == [(9, 1), (9, 2)]
+
+
+#: What is done; why what it did before cannot be taken back, and whether force may.
+UNTOLD: dict[str, tuple[tuple[str, ...], str, bool]] = {
+    "a later text": (
+        ("UPDATE t SET v = 9 WHERE id = 1", "SET binlog_format = STATEMENT",
+         "UPDATE t SET w = w + v WHERE id < 3", "SET binlog_format = ROW"),
+        "a later statement that is logged as text may depend on it", True),
+    "a column dropped": (
+        ("UPDATE t SET w = 9 WHERE id = 1", "ALTER TABLE t DROP COLUMN v"),
+        "ALTER TABLE logs", False),
+    "a column cut": (
+        ("UPDATE t SET w = 9 WHERE id = 1", "SET sql_mode = ''", "ALTER TABLE t MODIFY v TINYINT"),
+        "ALTER TABLE logs", False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", UNTOLD)
+@pytest.mark.gate(3)
+def test_what_no_row_event_tells_of_is_refused(server: Server, what: str, tmp_path: Path) -> None:
+    done, reason, forced = UNTOLD[what]
+    story = Story(server, tmp_path, "untold")
+    story.run(*TABLES)
+    story.mark()
+    story.run(*done)
+    plans = {mode: list(story.log().undo(start_position=story.pos, mode=mode))
+             for mode in ("refuse", "skip", "cascade", "force")}  # fmt: skip
+    for mode, made in plans.items():
+        refused = [str(plan["refused"]) for plan in made if plan["refused"]]
+        told = any(one.startswith(reason) for one in refused)
+        assert told != (forced and mode == "force"), mode
+    own = [plan for plan in plans["refuse"] if plan["set"] or plan["where"]]
+    assert (not own) == forced
+    story.run("SET sql_mode = DEFAULT")
+
+
+def test_a_column_that_is_added_stays(server: Server, tmp_path: Path) -> None:
+    """An ALTER TABLE that takes nothing away needs nothing."""
+    story = Story(server, tmp_path, "added")
+    story.run(*TABLES)
+    story.mark()
+    story.run("UPDATE t SET v = 9 WHERE id = 1", "ALTER TABLE t ADD COLUMN more INT DEFAULT 5",
+              "ALTER TABLE t MODIFY v BIGINT")  # fmt: skip
+    assert story.undo()[-1] == "committed"
+    assert story.run("SELECT v, more FROM t WHERE id = 1") == [(1, 5)]

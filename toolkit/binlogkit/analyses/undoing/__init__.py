@@ -1,0 +1,1 @@
+"""From changes to the statements that take them back, or make them again."""

@@ -1,0 +1,389 @@
+"""What a statement sets, what finds its row, and why there is none: for many changes at once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from binlogkit.analyses._cells import Cells, constant_cells, image_cells
+from binlogkit.analyses.point_in_time.conversion import LOST, defined_field
+from binlogkit.analyses.references import Reference
+from binlogkit.analyses.undoing._later_ddl import Fate
+from binlogkit.analyses.undoing.blocked import Blocked
+from binlogkit.analyses.undoing.plans import (
+    ERROR_VALUE,
+    NO_CHANGE,
+    NOT_COMMITTED,
+    PLAN_SCHEMA,
+    Chosen,
+    PlanColumns,
+    Reasons,
+    no_texts,
+)
+from binlogkit.errors import UsageError, printable
+from binlogkit.frames.schema import OPS, beyond_ascii
+from binlogkit.frames.text_columns import Mask, Part, separated
+from binlogkit.rows.ddl.keys import NO_ACTION
+from binlogkit.rows.schema import Supposition
+
+_INEXACT = ("float", "double", "json")
+_STAMPS = ("timestamp", "datetime")  # what may have ON UPDATE CURRENT_TIMESTAMP
+_NO_VALUES = (
+    ("undecodable", "is not decodable"),
+    ("json_diff", "is known as a difference only"),
+)
+_WRITTEN = "a later statement that is logged as text may depend on it"
+_OPPOSITE = {"insert": "delete", "delete": "insert", "update": "update"}
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of a table's columns; ``key`` is empty for a table without one.
+
+    ``supposed``: the names of suppositions on which the table's definition rests; ``unsure``: text
+    columns whose character set nothing tells, and what is supposed of each.
+    """
+
+    kinds: Mapping[str, str]
+    generated: frozenset[str]
+    key: tuple[str, ...]
+    supposed: tuple[str, ...] = ()
+    unsure: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, schema: pa.Schema, key: Sequence[str] | None) -> Facts:
+        """Those of a canonical schema. UsageError where column types or the key cannot be told."""
+        image = schema.field("after").type
+        if not pa.types.is_struct(image):
+            raise UsageError("typed changes are needed: before and after are text here")
+        kinds, generated, unsure = {}, set(), {}
+        table = json.loads((schema.metadata or {}).get(b"binlogkit:table", b'["", ""]'))
+        for column in image:
+            name, facts = column.name, column.metadata or {}
+            if b"binlogkit:kind" not in facts:
+                raise UsageError(f"the type of column {name} cannot be told: schema is needed")
+            kinds[name] = facts[b"binlogkit:kind"].decode()
+            if facts.get(b"binlogkit:generated"):
+                generated.add(name)
+            if kinds[name] == "text" and facts.get(b"binlogkit:charset_origin") == b"assumed":
+                unsure[name] = Supposition.of_charset(table[0], table[1], name).name
+        if key is None:
+            stored = (schema.metadata or {}).get(b"binlogkit:key")
+            if stored is None:
+                raise UsageError("the table's key cannot be told: give it, or () if there is none")
+            key = json.loads(stored)
+        unknown = [name for name in key if name not in kinds]
+        if unknown:
+            raise UsageError(f"the table has no column {', '.join(unknown)}")
+        supposed = tuple(json.loads((schema.metadata or {}).get(b"binlogkit:supposed", b"[]")))
+        return cls(kinds, frozenset(generated), tuple(key), supposed, unsure)
+
+    @property
+    def unnamed(self) -> str | None:
+        """The first column of which only the number is known."""
+        numbered = (n for n in self.kinds if n.startswith("@") and n[1:].isdecimal())
+        return next(numbered, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Planner:
+    """Turns changes of one table into plans; ``outcomes``: of transactions not committed; ``fate``:
+    what became of the table afterwards; ``child``: a table of which rows that are not known went
+    with deleted ones; ``referring``: the foreign keys that refer to the table, by which rows would
+    be changed, or go, unseen; ``blocked``: the changes that others depend on;
+    ``unlabelled``: columns of ENUM without an empty label."""
+
+    facts: Facts
+    schema: pa.Schema
+    backwards: bool
+    outcomes: Mapping[int, str] | None
+    fate: Fate | None = None
+    child: str | None = None
+    referring: Sequence[Reference] = ()
+    blocked: Blocked | None = None
+    unlabelled: Container[str] = ()
+
+    def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The plans of a batch as a frame."""
+        there = [self.schema.field(n) for n in self.schema.names if n in batch.schema.names]
+        batch = batch.select([f.name for f in there]).cast(pa.schema(there))
+        frames = [columns.frame() for _, columns in self.columns(batch)]
+        return pa.concat_batches(frames) if frames else PLAN_SCHEMA.empty_table().to_batches()[0]
+
+    def columns(self, batch: pa.RecordBatch) -> Iterator[tuple[Any, PlanColumns]]:
+        """The plans of a batch in the canonical schema: for each kind the rows that have it."""
+        ops = batch["op"].cast(pa.string())
+        for op in OPS:
+            rows = np.flatnonzero(pc.equal(ops, op))
+            if len(rows):
+                every = len(rows) == batch.num_rows
+                yield rows, self._plans(batch if every else batch.take(pa.array(rows)), op)
+
+    def _plans(self, batch: pa.RecordBatch, op: str) -> PlanColumns:
+        before, after = image_cells(batch, "before"), image_cells(batch, "after")
+        if op == "update":  # what is not in the image after was not changed
+            after = {name: cells.over(before[name]) for name, cells in after.items()}
+        old, new = (after, before) if self.backwards else (before, after)
+        kind = _OPPOSITE[op] if self.backwards else op
+        every, fate = np.ones(batch.num_rows, np.bool_), self.fate
+        reasons, skipped, forced = Reasons(self._not_committed(batch)), ~every, ~every
+        if self.blocked is not None:
+            forced = self.blocked.forced(batch) & bool(self.facts.key)
+            there, why = reasons.none() & ~forced, self.blocked.reasons(batch)
+            reasons.add(there, why)
+            if fate is not None and fate.written is not None and self.blocked.mode != "force":
+                reasons.add(there, f"{_WRITTEN} {fate.written}")
+            skipped = there & ~reasons.none() & self.blocked.skipped
+        draft = _Draft(self.facts, kind, old, new, reasons, every, forced)
+        draft.unlabelled = self.unlabelled
+        if fate is not None and fate.refused is not None:
+            reasons.add(every, fate.refused)
+        elif self.facts.supposed:
+            reasons.add(every, _supposed(*self.facts.supposed))
+        elif self.facts.unnamed is None:
+            draft.fill()
+            draft.refuse_unsure()
+            if fate is not None:
+                draft.refuse_gone(fate)
+                draft.fill_added(fate)
+        else:
+            reasons.add(every, f"the name of column {self.facts.unnamed} is not known")
+        if self.child is not None and op == "delete":
+            reasons.add(every, f"rows of {self.child} went with it, and which is not known")
+        if self.blocked is not None:
+            reasons.add(self.blocked.along(batch), "what it goes with is refused")
+        there = reasons.none()
+        left = there & _any(draft.left_out.values(), every)
+        limit_one = there & (not self.facts.key)
+        notes = Reasons(no_texts(len(every)))
+        notes.add(left, "not compared: ", *_names(draft.left_out))
+        return PlanColumns(
+            batch, self.backwards, kind, draft.chosen(draft.set, draft.new),
+            draft.chosen(draft.where, old), limit_one, reasons.texts, notes.texts,
+            list(draft.kept()), list(draft.unreferred(self.referring)), skipped,
+        )  # fmt: skip
+
+    def _not_committed(self, batch: pa.RecordBatch) -> pa.StringArray:
+        """Why changes are refused before they are looked at."""
+        if not self.outcomes or "tx" not in batch.schema.names:
+            return no_texts(batch.num_rows)
+        texts = [f"{NOT_COMMITTED}{o}" for o in self.outcomes.values()]
+        numbers = pa.array(list(self.outcomes), pa.int64())
+        return pa.array(texts, pa.string()).take(pc.index_in(batch["tx"], numbers))
+
+
+@dataclass(slots=True)
+class _Draft:
+    """Plans of one kind in the making: by column the rows in whose statements it stands.
+
+    ``old``: the rows as the statements find them; ``new``: as they leave them; ``forced``: which
+    of them are found by their keys alone; ``left_out``: what no condition compares; ``unlabelled``:
+    columns of ENUM without an empty label, of which an empty text is the error value; ``stamps``:
+    columns that the table got since, with ON UPDATE CURRENT_TIMESTAMP.
+    """
+
+    facts: Facts
+    kind: str
+    old: Mapping[str, Cells]
+    new: Mapping[str, Cells]
+    reasons: Reasons
+    every: Mask
+    forced: Mask
+    set: dict[str, Mask] = field(default_factory=dict)
+    where: dict[str, Mask] = field(default_factory=dict)
+    left_out: dict[str, Mask] = field(default_factory=dict)
+    dropped: frozenset[str] = frozenset()
+    stamps: Sequence[str] = ()
+    unlabelled: Container[str] = ()
+
+    def fill(self) -> None:
+        """Choose the columns, and refuse the rows for which that cannot be."""
+        if self.kind == "insert":
+            self._fill_insert()
+            return
+        changed: Mapping[str, Mask] = {}
+        if self.kind == "update":
+            changed = self._changed()
+            self.set = {c: rows for c, rows in changed.items() if c not in self.facts.generated}
+            self._refuse_unwritable()
+            self.reasons.add(~_any(self.set.values(), self.every), NO_CHANGE)
+        self._fill_where(changed)
+
+    def refuse_gone(self, fate: Fate) -> None:
+        """Refuse the rows in whose statements columns stand that are not what they were."""
+        self.dropped = frozenset(fate.dropped)
+        for column, reason in fate.gone.items():
+            standing = [part[column] for part in (self.set, self.where) if column in part]
+            self.reasons.add(_any(standing, self.every), reason)
+
+    def fill_added(self, fate: Fate) -> None:
+        """Give rows that come back what they would have in columns that the table got since."""
+        self.stamps = [name for name, told in fate.added.items() if told.column.on_update_now]
+        for name, told in fate.added.items() if self.kind == "insert" else ():
+            if told.column.generated or told.column.auto_increment:
+                continue
+            if told.value is LOST:
+                why = f"column {name} was added later, and what the row would have in it is not"
+                self.reasons.add(self.every, f"{why} known {told.place}")
+                continue
+            cells = constant_cells(defined_field(replace(told.column, name=name)), told.value,
+                                   len(self.every))  # fmt: skip
+            kind = (cells.field.metadata or {})[b"binlogkit:kind"].decode()
+            self.facts = replace(self.facts, kinds={**self.facts.kinds, name: kind})
+            self.new, self.set[name] = {**self.new, name: cells}, self.every
+
+    def refuse_unsure(self) -> None:
+        """Refuse statements that would be others if a column had another character set."""
+        for part, cells in ((self.set, self.new), (self.where, self.old)):
+            for column in self.facts.unsure.keys() & part.keys():
+                rows = part[column] & self._unsure(column, cells[column])
+                self.reasons.add(rows, _supposed(self.facts.unsure[column]))
+
+    def _unsure(self, column: str, cells: Cells) -> Mask:
+        """Where a value is another text in another character set that its column may have."""
+        if column not in self.facts.unsure or not pa.types.is_string(cells.array.type):
+            return np.zeros_like(self.every)
+        return np.array(beyond_ascii(cells.array), np.bool_)
+
+    def _fill_insert(self) -> None:
+        self.set = {c: self.every for c in self.new if c not in self.facts.generated}
+        missing = {c: self.new[c].missing for c in self.set}
+        self._refuse_missing("not in the image", missing)
+        self._refuse_unwritable()
+
+    def _changed(self) -> dict[str, Mask]:
+        """Where values differ; an undo needs every value before."""
+        changed = {}
+        for column, old in self.old.items():
+            new = self.new[column]
+            self.reasons.add(
+                ~old.missing & new.missing,
+                f"the value of {column} before the change is not in the image",
+            )
+            changed[column] = ~new.missing & (old.missing | old.differs(new))
+        return changed
+
+    def _fill_where(self, changed: Mapping[str, Mask]) -> None:
+        """The columns that find and guard the row, and those that cannot be compared."""
+        facts, old = self.facts, self.old
+        self._refuse_missing("the key is not in the image", {c: old[c].missing for c in facts.key})
+        inexact = [c for c in facts.key if facts.kinds[c] in _INEXACT]
+        if inexact:
+            self.reasons.add(self.every, f"the key cannot be compared: {', '.join(inexact)}")
+        if not facts.key:
+            missing = {c: cells.missing for c, cells in old.items()}
+            self._refuse_missing("no key, and not in the image", missing)
+        self.where = dict.fromkeys(facts.key, self.every)
+        for column, cells in old.items():
+            if column in facts.key:
+                continue
+            guards = ~cells.missing & ~self.forced
+            if self.kind == "update" and facts.key:
+                guards &= changed[column]
+            left = guards & (
+                _not_comparable(cells, facts.kinds[column]) | self._unsure(column, cells)
+            )
+            self.where[column], self.left_out[column] = guards & ~left, left
+        if not facts.key:  # rows that are equal in what is compared need not be the same
+            self._refuse_missing("no key, and not compared", self.left_out)
+        nothing = ~_any(self.where.values(), self.every)
+        self.reasons.add(nothing, "no column can be compared: ", *_names(self.left_out))
+        self._refuse_unreadable(self.where, old)
+
+    def _refuse_missing(self, what: str, missing: Mapping[str, Mask]) -> None:
+        rows = _any(missing.values(), self.every)
+        if rows.any():
+            self.reasons.add(rows, f"{what}: ", *_names(missing))
+
+    def _refuse_unwritable(self) -> None:
+        """Refuse values that are not known, and those that no server takes."""
+        self._refuse_unreadable(self.set, self.new)
+        for column, rows in self.set.items():
+            if self.facts.kinds[column] != "enum":
+                continue
+            values, error = self.new[column].array, None
+            if pa.types.is_integer(values.type):
+                error = pc.equal(values, 0)
+            elif column in self.unlabelled:
+                error = pc.equal(values.cast(pa.string()), "")
+            if error is not None:
+                held = rows & np.array(error.fill_null(False), np.bool_)
+                self.reasons.add(held, f"column {printable(column)}{ERROR_VALUE}")
+
+    def _refuse_unreadable(self, columns: Mapping[str, Mask], cells: Mapping[str, Cells]) -> None:
+        for column, rows in columns.items():
+            for word, what in _NO_VALUES:
+                if cells[column].special:
+                    unreadable = rows & cells[column].holds(word)
+                    self.reasons.add(unreadable, f"a value of {column} {what}")
+
+    def kept(self) -> Iterator[tuple[str, Mask]]:
+        """The columns that an update leaves as they are, though a server may set them by itself."""
+        there, facts = self.reasons.none(), self.facts
+        for column in self.old if self.kind == "update" else ():
+            if facts.kinds[column] in _STAMPS and column not in facts.generated | self.dropped:
+                rows = there & ~self.set.get(column, np.zeros_like(there))
+                if rows.any():
+                    yield column, rows
+        if self.kind == "update" and there.any():
+            yield from ((column, there) for column in self.stamps)
+
+    def unreferred(self, referring: Iterable[Reference]) -> Iterator[tuple[Reference, Mask]]:
+        """By which foreign keys no row may refer to which rows that are not refused: with a row
+        that is deleted others would go, or lose their reference, and with an update, too."""
+        there = self.reasons.none()
+        if not there.any():
+            return
+        if self.kind == "delete":
+            yield from ((key, there) for key in referring if key.on_delete != NO_ACTION)
+        elif self.kind == "update":
+            for key in (key for key in referring if key.on_update == "SET NULL"):
+                if key.child == key.parent:
+                    continue  # InnoDB refuses what would change the own table so
+                wanted = {column.lower() for column in key.referenced}
+                touched = [rows for c, rows in self.set.items() if c.lower() in wanted]
+                rows = there & _any(touched, self.every)
+                if rows.any():
+                    yield key, rows
+
+    def chosen(self, columns: Mapping[str, Mask], cells: Mapping[str, Cells]) -> list[Chosen]:
+        """The columns with their cells, in the rows that are not refused."""
+        there, facts = self.reasons.none(), self.facts
+        found = [
+            Chosen(facts.kinds[c], c in facts.generated, cells[c], rows & there)
+            for c, rows in columns.items()
+        ]
+        return [chosen for chosen in found if chosen.rows.any()]
+
+
+def _supposed(*names: str) -> str:
+    """Why there is no plan that rests on suppositions."""
+    which = ", ".join(map(printable, names))
+    return f"it rests on what is only supposed ({which}); suppose=, --suppose accept it by its name"
+
+
+def _not_comparable(cells: Cells, kind: str) -> Mask:
+    """Where a value stands in no condition (docs/traps.md, "Inexact values")."""
+    rows = cells.holds("undecodable") | cells.holds("json_diff")
+    if kind in _INEXACT:
+        rows |= np.array(cells.array.is_valid(), np.bool_)
+        rows[list(cells.special)] = True
+    return rows
+
+
+def _any(masks: Iterable[Mask], like: Mask) -> Mask:
+    """The rows that one of the masks has."""
+    found = np.zeros_like(like)
+    for mask in masks:
+        found |= mask
+    return found
+
+
+def _names(columns: Mapping[str, Mask]) -> list[Part]:
+    return separated([(rows, [column]) for column, rows in columns.items()], ", ")

@@ -1,0 +1,208 @@
+"""The changes of one table side by side: cells before and after, and which lives they are of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, reduce
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from binlogkit.analyses._cells import Cells, image_cells
+from binlogkit.analyses.point_in_time.boundary import Name
+from binlogkit.analyses.point_in_time.codes import Flags, Integers, roots, runs
+from binlogkit.analyses.undoing.dependents.values import Column, exact_codes, joined
+from binlogkit.rows.schema import TableDefinition
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Changes with the same columns, and their cells; ``after`` with what was not changed."""
+
+    batch: pa.RecordBatch
+    before: dict[str, Cells]
+    after: dict[str, Cells]
+    changed: dict[str, Flags]
+    generated: frozenset[str]
+
+    @classmethod
+    def of(cls, batch: pa.RecordBatch) -> Part:
+        """What is needed of a batch."""
+        before, written = image_cells(batch, "before"), image_cells(batch, "after")
+        was, now = (np.asarray(batch[side].is_valid()) for side in ("before", "after"))
+        update = was & now
+        after, changed = {}, {}
+        for name, cells in written.items():
+            old = before[name]
+            changed[name] = update & ~cells.missing
+            if changed[name].any():
+                changed[name] &= old.missing | old.differs(cells)
+            full = cells.over(old)
+            gone = full.missing | ~now  # what is deleted has nothing after
+            after[name] = Cells(full.field, full.array, gone, full.special)
+        facts = ((f.name, f.metadata or {}) for f in batch["after"].type)
+        generated = frozenset(n for n, told in facts if told.get(b"binlogkit:generated"))
+        return cls(batch, before, after, changed, generated)
+
+
+@dataclass
+class Events:
+    """All changes of a table, in the log's order, under the names that it has in the end.
+
+    ``definitions``: the table's, the last one last; ``first``: the number of the first change among
+    those of all tables; ``key``: the key's columns;
+    ``was``, ``now``: which have an image before, after.
+    """
+
+    name: Name
+    key: tuple[str, ...]
+    definitions: tuple[TableDefinition, ...]
+    parts: list[Part]
+    first: int = 0
+    seq: Integers = field(init=False)
+    was: Flags = field(init=False)
+    now: Flags = field(init=False)
+
+    def __post_init__(self) -> None:
+        batches = [part.batch for part in self.parts]
+        self.seq = _along(batch["seq"].to_numpy() for batch in batches)
+        self.was, self.now = (
+            _along((np.asarray(batch[side].is_valid()) for batch in batches), bool)
+            for side in ("before", "after")
+        )
+
+    @property
+    def size(self) -> int:
+        """How many changes."""
+        return len(self.seq)
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of the table as it is in the end."""
+        return list(self.parts[-1].after)
+
+    @property
+    def keys(self) -> list[tuple[str, ...]]:
+        """The primary and unique keys that it has or had."""
+        told = [key for d in self.definitions for key in (d.primary_key, *d.unique_keys)]
+        return [key for key in dict.fromkeys([self.key, *map(tuple, told)]) if key]
+
+    @property
+    def collations(self) -> dict[str, str | None]:
+        """The collations that are known."""
+        told = self.definitions[-1].columns if self.definitions else ()
+        return {column.name: column.collation for column in told}
+
+    @property
+    def generated(self) -> frozenset[str]:
+        """The columns that are not written."""
+        return self.parts[-1].generated
+
+    def of_layout(self, names: frozenset[str]) -> Flags:
+        """Which changes were made while the table had these columns."""
+        found: Flags = _along(
+            (np.full(p.batch.num_rows, set(p.after) == names) for p in self.parts), bool
+        )
+        return found
+
+    def changed(self, name: str) -> Flags:
+        """Which updates set a column."""
+        found: Flags = _along(
+            (p.changed.get(name, np.zeros(p.batch.num_rows, bool)) for p in self.parts), bool
+        )
+        return found
+
+    def cells(self, side: str, name: str) -> Column:
+        """The cells of a column as the images have them."""
+        return joined([_column(part, side, name, self.parts[-1]) for part in self.parts])
+
+    @cached_property
+    def unplaced(self) -> Flags:
+        """Which changes have an image that does not hold the key."""
+        sides = ((self.was, "before"), (self.now, "after"))
+        lacking = (there & self.cells(side, n).missing for there, side in sides for n in self.key)
+        found: Flags = reduce(np.logical_or, lacking, np.zeros(self.size, bool))
+        return found
+
+    @cached_property
+    def links(self) -> Integers:
+        """Of each change the one that left its row as this one found it; itself where none did."""
+        before, after = (
+            [self.cells(side, name) for name in self.key] for side in ("before", "after")
+        )
+        both = [joined(pair) for pair in zip(before, after, strict=True)]
+        codes = exact_codes(both)
+        told = ~reduce(np.logical_or, (column.missing for column in both))
+        size, at = self.size, np.arange(2 * self.size)
+        keep = np.concatenate([self.was, self.now]) & told
+        change, gives = at % size, at >= size
+        places = np.flatnonzero(keep)
+        places = places[np.lexsort((2 * change[places] + gives[places], codes[places]))]
+        link = np.arange(size)
+        if len(places):
+            fresh = runs(codes[places])
+            previous = np.append(-1, places[:-1])
+            takes = ~gives[places] & ~fresh & (previous >= size)
+            link[change[places[takes]]] = change[previous[takes]]
+        return link
+
+    @cached_property
+    def life(self) -> Integers:
+        """Of each change the first one of its row's life."""
+        return roots(self.links)
+
+    @cached_property
+    def in_lives(self) -> Integers:
+        """The changes life by life, in order."""
+        return np.lexsort((np.arange(self.size), self.life))
+
+    def full(self, name: str) -> tuple[Column, Column]:
+        """The cells of a column before and after each change, also those that images leave out, as
+        far as earlier changes of the row tell them."""
+        before, after = self.cells("before", name), self.cells("after", name)
+        lacking = (self.was & before.missing) | (self.now & after.missing)
+        if not self.key or not lacking.any():
+            return before, after
+        size, order = self.size, self.in_lives
+        both = joined([before, after])
+        own = np.where(~after.missing, np.arange(size) + size, -1)
+        own = np.where((own < 0) & self.now & ~before.missing, np.arange(size), own)
+        rank = np.arange(size)
+        known = own[order] >= 0
+        last = np.maximum.accumulate(np.where(known, rank, -1))
+        start = np.maximum.accumulate(np.where(runs(self.life[order]), rank, 0))
+        carried = np.where(last >= start, own[order[np.maximum(last, 0)]], -1)
+        now = np.empty(size, np.int64)
+        now[order] = carried
+        was = np.full(size, -1)
+        follows = self.links != np.arange(size)
+        was[follows] = now[self.links[follows]]
+        was = np.where(before.missing & self.was, was, np.arange(size))
+        was[before.missing & ~self.was] = -1
+        now = np.where(self.now, now, -1)
+        # A cell that an update leaves alone is after it as before.
+        same = self.now & self.was & (now < 0) & (was >= 0)
+        now[same] = was[same]
+        return both.take(was), both.take(now)
+
+
+def _column(part: Part, side: str, name: str, like: Part) -> Column:
+    cells = getattr(part, side).get(name)
+    if cells is None:
+        size = part.batch.num_rows
+        none = pa.nulls(size, like.after[name].array.type)
+        return Column(none, np.ones(size, bool), {})
+    return Column(cells.array, cells.missing, dict(cells.special))
+
+
+def _along(arrays: Iterable[Any], dtype: Any = np.int64) -> Any:
+    found = list(arrays)
+    return np.concatenate([np.zeros(0, dtype), *found])
+
+
+def changed_unit(events: Events, unit: Sequence[str]) -> Flags:
+    """Which updates set a column of some that count as one."""
+    none = np.zeros(events.size, bool)
+    return reduce(np.logical_or, (events.changed(name) for name in unit), none)

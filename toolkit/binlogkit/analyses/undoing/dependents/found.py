@@ -1,0 +1,132 @@
+"""Which changes depend on chosen ones, and which chosen ones others depend on that stay."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from binlogkit.analyses._change import CHANGE
+from binlogkit.analyses.point_in_time.boundary import Name
+from binlogkit.analyses.point_in_time.codes import Flags, Integers, runs
+from binlogkit.analyses.references import Reference
+from binlogkit.analyses.undoing.dependents.chains import (
+    KINDS,
+    SAME_ROW,
+    UNKNOWN,
+    Links,
+    Reached,
+    conflicting,
+    dependents,
+)
+from binlogkit.analyses.undoing.dependents.gathered import BELOW, PLACE, Gathered
+from binlogkit.analyses.undoing.dependents.links import all_links, of_equal_rows
+from binlogkit.frames.fields.field import arrow_schema, fields
+
+#: A change that depends on a chosen one; of conflicts a chosen one on which one depends that stays.
+DEPENDENCES = fields(
+    *CHANGE,
+    ("thread_id", "int64?", "the connection's number"),
+    ("db", "string", "database"),
+    ("table", "string", "table"),
+    ("op", "string", "insert, update or delete"),
+    ("reason", "string", "same_row, deleted, unique, child, parent or unknown: the last step"),
+    ("other_file", "string", "file of the change that it depends on, by way of others too"),
+    ("other_pos", "int64", "position of that change's event; of conflicts: that depends on it"),
+    ("other_inner", "int64?", "that event's number inside a payload, null outside"),
+    ("other_row", "int64", "that change's number in its event"),
+    ("other_gtid", "string?", "GTID of that change's transaction, null when anonymous"),
+)
+_OTHER = ("file", "pos", "inner", "row", "gtid")
+
+
+@dataclass(frozen=True, slots=True)
+class Dependences:
+    """What depends on chosen changes and is not chosen, and the chosen ones on which such depend
+    (:data:`DEPENDENCES`), in the log's order, each with the ``seq`` of its rows.
+
+    ``overwritten``: of the chosen ones, by ``seq``, those of tables with a key whose row alone such
+    changes touched, or may have: nothing else stands in the way of taking them back.
+    """
+
+    dependents: pa.Table
+    dependent: Integers
+    conflicts: pa.Table
+    conflicting: Integers
+    overwritten: Integers
+
+    @classmethod
+    def none(cls) -> Dependences:
+        """Nothing depends on them."""
+        table, seqs = arrow_schema(DEPENDENCES).empty_table(), np.zeros(0, np.int64)
+        return cls(table, seqs, table, seqs, seqs)
+
+
+def dependences(
+    changes: Gathered,
+    references: Iterable[Reference],
+    chosen: Integers,
+    *,
+    struck: bool,
+    complete: frozenset[Name],
+    by_transaction: bool = False,
+) -> Dependences:
+    """What depends on chosen changes; see the package.
+
+    ``chosen``: by ``seq``; ``struck``: foreign keys act below the log; ``complete``: tables whose
+    rows are known from the beginning; ``by_transaction``: transactions are taken back whole, and
+    depend on each other whole.
+    """
+    unit_of = changes.seq
+    if by_transaction:  # what is outside of any is one by itself
+        alone = pa.array(-1 - changes.seq)
+        unit_of = np.asarray(pc.coalesce(changes.places["tx"].combine_chunks(), alone))
+    units, unit = np.unique(unit_of, return_inverse=True)
+    wanted = np.zeros(len(units), bool)
+    wanted[unit[np.isin(changes.seq, chosen)]] = True
+    fixed = all_links(changes.tables, references, struck=struck)
+    there = wanted
+    while True:
+        equal = _of_equal_rows(changes, there[unit], complete)
+        links = [*fixed, *equal]
+        reached = dependents(links, unit, wanted)
+        if np.array_equal(reached.there, there):
+            break
+        there = reached.there
+    stays = there & ~wanted
+    blocked = conflicting(links, unit, stays, wanted)
+    others = [link for link in fixed if link.kind not in (SAME_ROW, UNKNOWN)]
+    hard = conflicting([*others, *equal], unit, stays, wanted)
+    only = (blocked.there & wanted & ~hard.there)[unit]
+    return Dependences(
+        *_table(changes, unit, reached, stays), *_table(changes, unit, blocked, wanted),
+        np.unique(changes.seq[only]),
+    )  # fmt: skip
+
+
+def _of_equal_rows(changes: Gathered, back: Flags, complete: frozenset[Name]) -> list[Links]:
+    found = list[Links]()
+    for name, events in changes.tables.items():
+        if not events.key:
+            mine = back[events.first : events.first + events.size]
+            found += of_equal_rows(events, mine, complete=name in complete)
+    return found
+
+
+def _table(
+    changes: Gathered, unit: Integers, reached: Reached, which: Flags
+) -> tuple[pa.Table, Integers]:
+    """The changes of units that are reached, and the ``seq`` of each."""
+    places, schema, seq = changes.places, arrow_schema(DEPENDENCES), changes.seq
+    order = np.lexsort((np.asarray(places[BELOW]), seq))
+    logged = order[runs(seq[order])]  # of each seq the change that was logged, if one was
+    own = logged[(which & reached.there)[unit[logged]]]
+    root = reached.root[unit[own]]
+    other = logged[np.searchsorted(seq[logged], seq[root])]
+    columns = {name: places[name].take(pa.array(own)) for name in PLACE}
+    columns["reason"] = pc.take(pa.array(KINDS), pa.array(reached.kind[unit[own]]))
+    columns |= {f"other_{name}": places[name].take(pa.array(other)) for name in _OTHER}
+    return pa.table({name: columns[name] for name in schema.names}).cast(schema), seq[own]

@@ -1,0 +1,117 @@
+"""The changes of tables, in the log's order, as what may depend on each other."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from binlogkit.analyses.point_in_time.boundary import Name
+from binlogkit.analyses.point_in_time.codes import Integers, runs
+from binlogkit.analyses.undoing.dependents.events import Events, Part
+from binlogkit.frames.schema import common_types
+from binlogkit.rows.schema import TableDefinition
+
+#: What is kept of changes besides their images.
+PLACE = ("source", "file", "pos", "inner", "row", "gtid", "timestamp", "thread_id", "db", "table",
+         "op", "tx", "seq")  # fmt: skip
+_IMAGES = ("before", "after", "before_state", "after_state", "raw")
+#: Whether a change was not logged: a foreign key's, with the change at that place.
+BELOW = "below"
+
+
+class Gathered:
+    """Changes by table; ``places``: a table with the :data:`PLACE` of each, by its number."""
+
+    def __init__(
+        self, batches: Iterable[pa.RecordBatch], definitions: Iterable[TableDefinition]
+    ) -> None:
+        known: dict[Name, list[TableDefinition]] = {}
+        for told in definitions:
+            known.setdefault((told.db, told.table), []).append(told)
+        by_name: dict[Name, list[pa.RecordBatch]] = {}
+        for batch in batches:
+            if batch.num_rows:
+                name = (batch["db"][0].as_py(), batch["table"][0].as_py())
+                by_name.setdefault(name, []).append(_kept(batch))
+        self.tables: dict[Name, Events] = {}
+        first, places = 0, []
+        for name, found in by_name.items():
+            parts = _in_order(found)
+            last = parts[-1].schema
+            key = json.loads((last.metadata or {}).get(b"binlogkit:key", b"[]"))
+            there = {field.name for field in last.field("after").type}
+            key = tuple(key) if set(key) <= there else ()
+            events = Events(name, key, tuple(known.get(name, ())), [*map(Part.of, parts)], first)
+            self.tables[name] = events
+            first += events.size
+            places += [part.select([*PLACE, BELOW]) for part in parts]
+        types = common_types()
+        schema = pa.schema([*((name, _plain(types[name])) for name in PLACE), (BELOW, pa.bool_())])
+        cast = [pa.Table.from_batches([part]).cast(schema) for part in places]
+        self.places: pa.Table = pa.concat_tables([schema.empty_table(), *cast]).combine_chunks()
+        self.seq: Integers = np.asarray(self.places["seq"], dtype=np.int64)
+
+    @property
+    def size(self) -> int:
+        """How many changes."""
+        return len(self.seq)
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def _kept(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """A batch with the columns that are needed, of common types."""
+    types, columns, fields = common_types(), list[Any](), list[pa.Field]()
+    for name in (*PLACE, *_IMAGES, BELOW):
+        if name in batch.schema.names:
+            column = batch[name]
+        else:
+            column = pa.array(np.zeros(batch.num_rows, bool)) if name == BELOW else None
+        kind = types.get(name)
+        if column is None:
+            column = pa.nulls(batch.num_rows, kind)
+        elif kind is not None and column.type != kind:
+            column = column.cast(_plain(kind))
+            column = column.dictionary_encode() if pa.types.is_dictionary(kind) else column
+        columns.append(column)
+        old = batch.schema.get_field_index(name)
+        fields.append(
+            batch.schema.field(old) if name in _IMAGES[:2] else pa.field(name, column.type)
+        )
+    return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields, batch.schema.metadata))
+
+
+def _in_order(batches: Sequence[pa.RecordBatch]) -> list[pa.RecordBatch]:
+    """A table's changes in the log's order, in parts that have the same columns."""
+    alike: list[list[pa.RecordBatch]] = []
+    for batch in batches:
+        same = (one for one in alike if one[0].schema.equals(batch.schema))
+        group = next(same, None)
+        if group is None:
+            alike.append([batch])
+        else:
+            group.append(batch)
+    made = []
+    for one in alike:
+        table = pa.Table.from_batches(one).unify_dictionaries().combine_chunks()
+        order = np.argsort(np.asarray(table["seq"]), kind="stable")
+        made.append(table.take(pa.array(order)).combine_chunks().to_batches()[0])
+    if len(made) == 1:
+        return made
+    seqs = [np.asarray(batch["seq"]) for batch in made]
+    owner = np.repeat(np.arange(len(made)), [len(seq) for seq in seqs])
+    row = np.concatenate([np.arange(len(seq)) for seq in seqs])
+    order = np.lexsort((owner, np.concatenate(seqs)))
+    owner, row = owner[order], row[order]
+    starts = np.flatnonzero(runs(owner))
+    ends = np.append(starts[1:], len(owner))
+    return [
+        made[int(owner[start])].slice(int(row[start]), end - start)
+        for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
+    ]

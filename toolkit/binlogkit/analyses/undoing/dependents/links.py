@@ -1,0 +1,232 @@
+"""The chains of dependences that there are between changes of tables (see the package)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import reduce
+
+import numpy as np
+
+from binlogkit.analyses.point_in_time.boundary import Name
+from binlogkit.analyses.point_in_time.codes import Flags, Integers, runs
+from binlogkit.analyses.references import Reference
+from binlogkit.analyses.undoing.dependents.chains import (
+    CHILD,
+    DELETED,
+    PARENT,
+    SAME_ROW,
+    UNIQUE,
+    UNKNOWN,
+    Links,
+)
+from binlogkit.analyses.undoing.dependents.events import Events, changed_unit
+from binlogkit.analyses.undoing.dependents.values import Column, equal_codes, exact_codes, joined
+
+
+def of_rows(events: Events, units: Iterable[Sequence[str]]) -> Iterator[Links]:
+    """What later changes of the same row depend on; ``units``: columns that count as one."""
+    every, life = np.arange(events.size), events.life
+    number = events.first + every
+    update = events.was & events.now
+    inserts, deletes = ~events.was & events.now, events.was & ~events.now
+    names = dict.fromkeys(name for part in events.parts for name in part.after)
+    columns = [(name,) for name in names if name not in events.generated]
+    finds = changed_unit(events, events.key)
+    yield Links.of(SAME_ROW, life, every, number, inserts, update)
+    yield Links.of(SAME_ROW, life, every, number, update, finds)
+    yield Links.of(SAME_ROW, life, every, number, finds, update)
+    yield Links.of(DELETED, life, every, number, events.now, deletes)
+    for unit in (*columns, *(unit for unit in units if len(unit) > 1)):
+        which = np.flatnonzero(changed_unit(events, unit))
+        if len(which):
+            both = np.ones(len(which), bool)
+            yield Links.of(SAME_ROW, life[which], which, number[which], both, both)
+    layouts = list(dict.fromkeys(frozenset(part.after) for part in events.parts))
+    for layout in layouts if len(layouts) > 1 else ():  # a column may have been renamed between
+        mine = events.of_layout(layout)
+        yield Links.of(UNKNOWN, life, every, number, update & mine, update & ~mine)
+    one, all_of = np.zeros(events.size, np.int64), np.ones(events.size, bool)
+    yield Links.of(UNKNOWN, one, every, number, events.unplaced, all_of)
+    yield Links.of(UNKNOWN, one, every, number, all_of, events.unplaced)
+
+
+def of_unique(events: Events, key: Sequence[str]) -> Iterator[Links]:
+    """What takes a value of a unique key depends on what gave it up."""
+    if not set(key) <= set(events.columns):
+        return
+    columns = [events.full(name) for name in key]
+    moved = changed_unit(events, key)
+    gives_up = events.was & (~events.now | moved)
+    takes = events.now & (~events.was | moved)
+    collations = [events.collations.get(name) for name in key]
+    yield from _matched(
+        UNIQUE, columns, collations, events.first + np.arange(events.size), (gives_up, takes)
+    )
+
+
+def _matched(
+    kind: int,
+    columns: Sequence[tuple[Column, Column]],
+    collations: Sequence[str | None],
+    number: Integers,
+    flags: tuple[Flags, Flags],
+) -> Iterator[Links]:
+    """Chains of values that changes give up and take."""
+    gives_up, takes = flags
+    both = [joined(pair) for pair in columns]
+    size = len(number)
+    missing = reduce(np.logical_or, (column.missing for column in both))
+    null = reduce(np.logical_or, (column.null for column in both))
+    side = np.concatenate([gives_up, takes])
+    at = np.arange(2 * size)
+    after = at >= size
+    order = 2 * (at % size) + after
+    which = np.flatnonzero(side & ~missing & ~null)
+    codes = equal_codes(both, collations)[which]
+    taking = after[which]
+    yield Links.of(kind, codes, order[which], number[which % size], ~taking, taking)
+    lacks, some = missing & ~null, ~null
+    give, take = np.append(gives_up, np.zeros(size, bool)), np.append(np.zeros(size, bool), takes)
+    yield from _unknown(order, np.append(number, number), give, take, lacks, some)
+
+
+def _unknown(
+    order: Integers, number: Integers, source: Flags, target: Flags, lacks: Flags, some: Flags
+) -> Iterator[Links]:
+    """Places that may depend on any before, since the values of one or the other are not known.
+
+    ``lacks``: where they are not; ``some``: where they are, or are not, but not NULL.
+    """
+    for before, after in ((source & lacks, target & some), (source & some, target & lacks)):
+        which = np.flatnonzero(before | after)
+        one = np.zeros(len(which), np.int64)
+        yield Links.of(UNKNOWN, one, order[which], number[which], before[which], after[which])
+
+
+def of_reference(
+    key: Reference, parent: Events | None, child: Events | None, *, struck: bool
+) -> Iterator[Links]:
+    """What refers depends on what it refers to, and what takes that away on what referred to it.
+
+    ``struck``: it is not known which of the child's rows went with the parent's.
+    """
+    if parent is None or child is None or not (
+        set(key.referenced) <= set(parent.columns) and set(key.columns) <= set(child.columns)
+    ):  # fmt: skip
+        return
+    moved = [changed_unit(parent, key.referenced), changed_unit(child, key.columns)]
+    comes, goes = parent.now & (~parent.was | moved[0]), parent.was & (~parent.now | moved[0])
+    refers, leaves = child.now & (~child.was | moved[1]), child.was & (~child.now | moved[1])
+    cells = [
+        [table.full(name) for name in names]
+        for table, names in ((parent, key.referenced), (child, key.columns))
+    ]
+    # Places: the parent's before, after, the child's before, after.
+    columns = [joined([*p, *c]) for p, c in zip(*cells, strict=True)]
+    missing = reduce(np.logical_or, (column.missing for column in columns))
+    null = reduce(np.logical_or, (column.null for column in columns))
+    collations = [
+        _either(parent.collations.get(p), child.collations.get(c))
+        for p, c in zip(key.referenced, key.columns, strict=True)
+    ]
+    codes = equal_codes(columns, collations)
+    numbers = [table.first + np.arange(table.size) for table in (parent, child)]
+    number = np.concatenate([n for n in numbers for _ in range(2)])
+    seq = np.concatenate([t.seq for t in (parent, child) for _ in range(2)])
+    known = ~(missing | null)
+    sides = [goes, comes, leaves, refers]
+    zeros = [np.zeros_like(side) for side in sides]
+
+    def chains(kind: int, before: int, after: int, flags: list[Flags]) -> Iterator[Links]:
+        sources, targets = list(zeros), list(zeros)
+        sources[before], targets[after] = flags[before], flags[after]
+        source, target = np.concatenate(sources), np.concatenate(targets)
+        which = np.flatnonzero((source | target) & known)
+        yield Links.of(kind, codes[which], seq[which], number[which], source[which], target[which])
+        yield from _unknown(seq, number, source, target, missing & ~null, ~null)
+
+    yield from chains(CHILD, 1, 3, sides)
+    yield from chains(PARENT, 2, 0, sides)
+    if struck:
+        yield from chains(UNKNOWN, 3, 0, [goes, comes, leaves, child.now])
+        # A row whose reference, and key with it, may have followed the parent's.
+        yield from chains(UNKNOWN, 1, 2, [goes, comes & parent.was, child.was, refers])
+
+
+def of_distant(above: Events, child: Events) -> Links:
+    """What takes rows of a table, and below the log those that refer to them, and so on, may take
+    any row of ``child``."""
+    size = child.size
+    number = np.append(child.first + np.arange(size), above.first + np.arange(above.size))
+    before = np.append(child.now, np.zeros(above.size, bool))
+    after = np.append(np.zeros(size, bool), above.was)
+    one = np.zeros(len(number), np.int64)
+    return Links.of(UNKNOWN, one, np.append(child.seq, above.seq), number, before, after)
+
+
+def _either(one: str | None, other: str | None) -> str | None:
+    """The collation that takes more as equal."""
+    return other if one is not None and one.endswith("_bin") else one
+
+
+def of_equal_rows(events: Events, chosen: Flags, *, complete: bool) -> Iterator[Links]:
+    """Of a table without a key: what takes a row depends on what left an equal one, where that many
+    are not there in the end. ``chosen``: which changes are taken back; ``complete``: whether the
+    log has the table's rows from its beginning."""
+    size = events.size
+    columns = [joined([events.cells(s, n) for s in ("before", "after")]) for n in events.columns]
+    codes, at = exact_codes(columns), np.arange(2 * size)
+    which = np.flatnonzero(np.concatenate([events.was, events.now]))
+    gives = at >= size
+    order = 2 * (at % size) + gives
+    which = which[np.lexsort((order[which], codes[which]))]
+    if not len(which):
+        return
+    code = codes[which]
+    first = runs(code)
+    group = np.cumsum(first) - 1
+    step = np.where(gives[which], 1, -1)
+    total = np.cumsum(step)
+    starts = np.flatnonzero(first)
+    running = total - (total - step)[starts][group]
+    lowest = np.minimum(np.minimum.reduceat(running, starts), 0)
+    left = running[np.append(starts[1:], len(which)) - 1] - lowest
+    mine = gives[which] & chosen[which % size]
+    needed = np.bincount(group, mine, len(starts))
+    scarce = (needed > left)[group]
+    which, group = which[scarce], group[scarce]
+    kind = SAME_ROW if complete else UNKNOWN
+    change = events.first + which % size
+    yield Links.of(kind, group, np.arange(len(which)), change, gives[which], ~gives[which])
+
+
+def all_links(
+    tables: Mapping[Name, Events], keys: Iterable[Reference], *, struck: bool
+) -> list[Links]:
+    """The chains between all changes of tables, but those of equal rows; ``struck``: foreign keys
+    act below the log."""
+    references, found = list(keys), list[Links]()
+    for name, events in tables.items():
+        if events.key:
+            units = [*events.keys, *(key.columns for key in references if key.child == name)]
+            units += [key.referenced for key in references if key.parent == name]
+            found += of_rows(events, dict.fromkeys(map(tuple, units)))
+        for unique in events.keys:
+            found += of_unique(events, unique)
+    for key in references:
+        parent, child = tables.get(key.parent), tables.get(key.child)
+        found += of_reference(key, parent, child, struck=struck and key.cascades)
+    for above, name in _distant(references) if struck else ():
+        if above in tables and name in tables:
+            found.append(of_distant(tables[above], tables[name]))
+    return [links for links in found if len(links.chain)]
+
+
+def _distant(references: Iterable[Reference]) -> set[tuple[Name, Name]]:
+    """Tables whose rows cascades may take by way of another's, each with that above."""
+    near = {(key.parent, key.child) for key in references if key.cascades}
+    found, far = near, set[tuple[Name, Name]]()
+    while found:
+        found = {(a, c) for a, b in found for parent, c in near if parent == b} - far
+        far |= found
+    return far

@@ -1,0 +1,193 @@
+"""Which statements take changes back, or make them again: plans, no SQL (reports/sql.py has that).
+
+Undo runs backwards. It sets only the columns that a change touched, finds the row by its key
+*after* the change, and guards on the values that the change left: where somebody has touched the
+row since, the statement finds nothing instead of reverting that work. FLOAT, DOUBLE and JSON
+never stand in a condition (docs/traps.md). What cannot be taken back is refused, with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+
+from binlogkit.analyses._frames import (
+    FrameT,
+    is_spark,
+    lazy,
+    map_arrow,
+    plain_engine,
+    records,
+    to_arrow,
+)
+from binlogkit.analyses._savepoints import undone_mask, undone_ranges
+from binlogkit.analyses._tasks import arriving
+from binlogkit.analyses.point_in_time.boundary import read_boundaries
+from binlogkit.analyses.references import Reference
+from binlogkit.analyses.undoing._later_ddl import LaterDDL
+from binlogkit.analyses.undoing._planner import Facts, Planner
+from binlogkit.analyses.undoing.blocked import Blocked
+from binlogkit.analyses.undoing.plans import (
+    PLAN_SCHEMA,
+    PLANS,
+    Piece,
+    PlanColumns,
+    batch_mappings,
+    no_texts,
+)
+from binlogkit.errors import UsageError
+from binlogkit.frames.schema import common_types
+from binlogkit.frames.text_columns import Mask
+from binlogkit.rows.schema import TableDefinition
+
+__all__ = ["PLANS", "mappings", "pieces", "redo", "undo"]
+
+# The columns of a batch that plans are made from.
+_PLACE = ("source", "file", "pos", "inner", "row", "gtid", "timestamp", "db", "table", "seq")
+_NEEDED = (*_PLACE, "op", "tx", "before", "after", "before_state", "after_state", "raw")
+
+
+def undo(
+    changes: FrameT,
+    *,
+    key: Sequence[str] | None = None,
+    transactions: FrameT | None = None,
+    statements: FrameT | None = None,
+    schema: pa.Schema | None = None,
+) -> FrameT:
+    """Plans that take ``changes`` back, last change first (:data:`PLANS`).
+
+    ``changes``: typed, of one table, all of them meant. ``key``: the key's columns, empty for a
+    table without one; taken from the schema's metadata if None. ``transactions``: the ledger;
+    changes of transactions that were not committed are then refused, there is nothing to take
+    back; ``statements``: ``log.statements()``, which tells what ROLLBACK TO SAVEPOINT took back:
+    such changes have no plan. ``schema``: the canonical Arrow schema, needed for a Spark frame,
+    which loses the fields' metadata. UsageError where column types or the key
+    cannot be told.
+    """
+    return _plans(changes, key, transactions, statements, schema, backwards=True)
+
+
+def redo(
+    changes: FrameT,
+    *,
+    key: Sequence[str] | None = None,
+    transactions: FrameT | None = None,
+    statements: FrameT | None = None,
+    schema: pa.Schema | None = None,
+) -> FrameT:
+    """Plans that make ``changes`` again, first change first; the arguments are those of undo."""
+    return _plans(changes, key, transactions, statements, schema, backwards=False)
+
+
+def mappings(plans: Any) -> Iterator[dict[str, Any]]:
+    """Plans as reports/sql.py takes them: one mapping each, values in the contract's JSON form."""
+    for batch in arriving(plans) if is_spark(plans) else to_arrow(plans).to_batches():
+        yield from batch_mappings(batch)
+
+
+def pieces(
+    batches: Iterable[pa.RecordBatch],
+    refused: Iterable[Mapping[str, Any]] = (),
+    *,
+    transactions: Any = None,
+    statements: Any = None,
+    boundaries: Any = None,
+    unknown_children: Mapping[tuple[str, str], str] | None = None,
+    referring: Iterable[Reference] = (),
+    blocked: Blocked | None = None,
+    definitions: Iterable[TableDefinition] = (),
+    backwards: bool,
+) -> list[Piece]:
+    """What the plans of a whole log are made of: to take changes back, or to make them again.
+
+    ``batches``: changes in the canonical schema, of any tables; ``refused``: what has no plan,
+    ``seq`` and other columns of a batch, and ``refused``, the reason; ``boundaries``: what happened
+    to tables, also after the changes, whose statements are then for the tables as they are in the
+    end; ``unknown_children``: tables of which a deleted row took others' rows along, below the log,
+    with such another table whose rows are not known; ``referring``: the foreign keys, where the
+    server acts on them with the statements; ``blocked``: what later changes depend on;
+    ``definitions``: of the tables, the last of one counts; the rest as for :func:`undo`.
+    """
+    outcomes, undone = _outcomes(transactions), undone_mask(undone_ranges(statements))
+    later = LaterDDL(read_boundaries(boundaries))
+    parents: dict[tuple[str, str], list[Reference]] = {}
+    for key in referring:
+        parents.setdefault(key.parent, []).append(key)
+    no_empty = {
+        (d.db, d.table): {c.name for c in d.columns if c.labels and "" not in c.labels}
+        for d in definitions
+    }
+    found = list[Piece]()
+    for batch in batches:
+        child = (unknown_children or {}).get(_table(batch))
+        for part, fate in later.parts(_happened(batch.select(_NEEDED), undone)):
+            facts, keys = Facts.of(part.schema, None), parents.get(_table(part), ())
+            planner = Planner(
+                facts, part.schema, backwards, outcomes, fate, child, keys, blocked,
+                no_empty.get(_table(part), ()),
+            )  # fmt: skip
+            found.append(Piece(part, planner.columns))
+    found.append(_refused(refused, backwards))
+    return found
+
+
+def _table(batch: pa.RecordBatch) -> tuple[str, str]:
+    return (batch["db"][0].as_py(), batch["table"][0].as_py()) if batch.num_rows else ("", "")
+
+
+def _refused(rows: Iterable[Mapping[str, Any]], backwards: bool) -> Piece:
+    """Rows that are refused."""
+    types = common_types() | {"refused": pa.string()}
+    fields = [(name, types[name]) for name in (*_PLACE, "refused")]
+    batch = pa.RecordBatch.from_pylist(list(rows), pa.schema(fields))
+
+    def columns(batch: pa.RecordBatch) -> Iterator[tuple[Any, PlanColumns]]:
+        count = batch.num_rows
+        none, reasons = np.zeros(count, np.bool_), batch["refused"]
+        plan = PlanColumns(batch, backwards, "update", (), (), none, reasons, no_texts(count))
+        yield np.arange(count), plan
+
+    return Piece(batch, columns)
+
+
+def _plans(
+    changes: FrameT,
+    key: Sequence[str] | None,
+    transactions: FrameT | None,
+    statements: FrameT | None,
+    schema: pa.Schema | None,
+    *,
+    backwards: bool,
+) -> FrameT:
+    frame, undone = plain_engine(changes), undone_mask(undone_ranges(statements))
+    lazy(frame, ("seq", "op", "before", "after", "db", "table"))
+    if schema is None:
+        if is_spark(frame):
+            raise UsageError("a Spark frame does not carry the columns' types: schema is needed")
+        schema = to_arrow(frame).schema
+    planner = Planner(Facts.of(schema, key), schema, backwards, _outcomes(transactions))
+
+    def planned(batch: pa.RecordBatch) -> pa.RecordBatch:
+        return planner(_happened(batch, undone))
+
+    return map_arrow(frame, planned, PLAN_SCHEMA, PLANS, like=changes, sort="step")
+
+
+def _happened(
+    changes: pa.RecordBatch, undone: Callable[[pa.RecordBatch], Mask] | None
+) -> pa.RecordBatch:
+    """The changes without those that a ROLLBACK TO SAVEPOINT took back."""
+    return changes if undone is None else changes.filter(pa.array(~undone(changes)))
+
+
+def _outcomes(transactions: Any) -> Mapping[int, str]:
+    """The outcome of every transaction that was not committed; none without the ledger."""
+    if transactions is None:
+        return {}
+    ended = lazy(transactions, ("tx", "outcome")).filter(nw.col("outcome") != "committed")
+    return {row["tx"]: row["outcome"] for row in records(ended.select("tx", "outcome"))}

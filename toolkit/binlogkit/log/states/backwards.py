@@ -1,0 +1,277 @@
+"""Tables of a log as of a point, backwards from a base that was taken later."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from binlogkit.analyses.point_in_time.way_back import called_later, ever_above, way_back
+from binlogkit.errors import UsageError
+from binlogkit.events.gtid_set import GtidSet
+from binlogkit.log.states.bases.bases import facts_of
+from binlogkit.log.states.bases.earlier_names import all_names, boundaries_of, definitions_before
+from binlogkit.log.states.bases.snapshots import bases_of
+from binlogkit.log.states.between import Between
+from binlogkit.log.states.doubts import (
+    UNNAMED,
+    doubt,
+    doubts_of,
+    doubts_of_bases,
+    noted,
+    of_gaps,
+    with_more,
+)
+from binlogkit.log.states.forwards import changes_of, full_name, of_values, transactional_of
+from binlogkit.log.states.gaps import assumed
+from binlogkit.log.states.images.contradictions import unlogged
+from binlogkit.log.states.places import among
+from binlogkit.log.states.reached import reached
+from binlogkit.log.states.table_state import TableState
+from binlogkit.rows.filter_args import texts
+from binlogkit.rows.filters import written_table_name
+from binlogkit.sources.log_format import CASCADES_LOGGED
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from binlogkit.analyses.point_in_time.boundary import Boundary
+    from binlogkit.log.states.history import TableFacts
+    from binlogkit.log.states.point import Point, TableArgs
+    from binlogkit.log.streams import Streams
+
+Name = tuple[str, str]
+_DROPS = ("drop", "drop_database")
+
+
+class Back:
+    """A log read once for states as of some points, each before the base that ``given`` names;
+    ``names``: of the tables as of the points, None for all of the base."""
+
+    def __init__(self, log: Streams, names: list[str] | None, given: TableArgs) -> None:
+        from binlogkit.log.states.reading import StateReading
+
+        if given.get("base") is not None:
+            raise UsageError("a state begins with a base or goes back from one: give one of them")
+        self._log, self._names = log, names
+        self._key, self._transactional = given.get("key"), given.get("transactional")
+        if isinstance(self._key, str):
+            raise UsageError(f"key is a list of names, not {self._key!r}")
+        self._sources = frozenset(texts("source", given.get("source")))
+        happened = boundaries_of(log, self._sources)
+        wanted = None if names is None else all_names(happened, names)
+        place = given.get("base_at"), given.get("base_gtid")
+        bases = bases_of(log, given.get("back_from"), *place, wanted)
+        assert bases is not None
+        self._bases, self._base = bases, bases.since(log)
+        self._before = definitions_before(log, bases, happened)
+        if wanted is None:
+            held = [written_table_name(*name) for name in bases.tables]
+            wanted = all_names(happened, held)
+        with log.knowing(self._before.catalog):
+            self.reading = StateReading(log, wanted, (), None, self._sources, since=self._base)
+            self._gaps = log.gaps
+            self._contradictions = list(unlogged(log, self.reading.images, self._gaps))
+        self._reaches: dict[Point, Between] = {}
+
+    def tables(self, point: Point) -> list[str]:
+        """The tables whose states are wanted."""
+        return self.there(point) if self._names is None else self._names
+
+    def there(self, point: Point) -> list[str]:
+        """The tables that may be there at the point: those of the base, and those of its databases
+        that are gone since."""
+        from binlogkit.log.states.named import tables_at
+
+        between = self._between(point)
+        named = tables_at(self.reading.history, self.reading.boundaries, self.reach(point))
+        databases = {db for db, _ in self._bases.tables}
+        gone = [
+            name
+            for name in named
+            for last in [list(called_later(between, _pair(name)))[-1]]
+            if last[0] in databases
+            and any(b.concerns(last) and b.action in _DROPS for b in between)
+        ]
+        return sorted({*gone, *self._there(between)})
+
+    def _there(self, between: Sequence[Boundary]) -> Iterator[str]:
+        """What the base's tables were called at the point."""
+        from binlogkit.analyses.point_in_time.findings import Findings
+
+        for name in self._bases.tables:
+            way = way_back(between, name, Findings(), cascades_logged=True)
+            if way.created is None:
+                yield written_table_name(*way.steps[-1].name)
+
+    def reach(self, point: Point) -> Between:
+        """The way back to a point."""
+        from binlogkit.analyses.point_in_time.findings import Findings
+        from binlogkit.analyses.point_in_time.until import Counting
+
+        if point not in self._reaches:
+            transactions = self.reading.transactions
+            until = point.until(transactions)
+            ended = Counting(transactions, until, Findings())
+            counted = frozenset([*ended.committed.tolist(), *ended.rolled_back.tolist()])
+            self._reaches[point] = Between(self._log, transactions, counted, until, self._base)
+        return self._reaches[point]
+
+    def at(self, point: Point, table: str, *, read: bool = True) -> TableState:  # noqa: ARG002
+        """A table's state; ``read`` is that of States, which has all tables in one reading."""
+        from binlogkit.analyses.point_in_time import rewind
+        from binlogkit.analyses.point_in_time.until import Contained
+
+        log, reading, reach = self._log, self.reading, self.reach(point)
+        history, transactions, boundaries = (
+            reading.history,
+            reading.transactions,
+            reading.boundaries,
+        )
+        name = full_name(history, table, self._bases)
+        names = list(called_later(self._between(point), name))
+        met = [history.sources.get(one, set()) for one in names]
+        log.one_history(set[str]().union(*met), f"{table} is")
+        base = self._bases.of([names[-1]]).get(names[-1])
+        layout = self._layout(names[-1])
+        if base is None and not any(b.concerns(n) for n in names for b in self._between(point)):
+            raise UsageError(f"no base has {'.'.join(names[-1])}: there is {self._bases.named()}")
+        logged = history.oldest >= CASCADES_LOGGED
+        above = self._above(names)
+        until = reach.until
+        if until is None:
+            until = Contained(frozenset(transactions["tx"].to_pylist()))
+        engine = transactional_of(layout.engine) if self._transactional is None \
+            else self._transactional  # fmt: skip
+        found = rewind(
+            self._changes({*names, *self._all_names(names)}),
+            boundaries,
+            key=layout.key if self._key is None else tuple(self._key),
+            base=_no_rows() if base is None else base.rows,
+            transactions=transactions,
+            statements=reading.statements,
+            until=until,
+            taken=Contained(frozenset(self._base.numbers)),
+            table=names[-1],
+            transactional=engine,
+            cascades=above,
+            cascades_logged=logged,
+            definition=None if base is None else base.definition,
+            outside=reach.outside,
+            unknown=self._stops(),
+        )
+        self._check_name(point, name, names[-1])
+        told = [*(".".join(one) for one in names), *([] if logged else above)]
+        missing = [g for g in reach.gaps(self._gaps) if g.concerns(told)]
+        missing += reach.base_gaps(log, history, transactions)
+        missing += [c.gap() for c in self._contradictions if c.table in told and reach.shows(c)]
+        supposed = [*layout.supposed, *of_values(name, found.rows)]
+        doubts = doubts_of(layout, history, frozenset(self._base.numbers), supposed)
+        columns = tuple(field.name for field in found.rows.schema.field("values").type)
+        if base is not None:
+            doubts += doubts_of_bases([base], layout)
+        if any(column.startswith("@") for column in columns):
+            doubts.append(doubt("base", UNNAMED))
+        determined = found.determined and all(one["determined"] for one in doubts)
+        doubts += of_gaps(missing)
+        notes = [noted("behind_end", text) for text in point.notes(history, transactions)]
+        altered = any(b.concerns(n) for n in names for b in self._between(point))
+        return TableState(
+            name,
+            found.rows,
+            with_more(found.findings, doubts + notes),
+            columns or None,
+            tuple(n for n in layout.key if n in columns) if columns else layout.key,
+            determined and not missing,
+            assumed(log, history.version, base=True),
+            found.rows.num_rows if determined and not missing else 0,
+            reach,
+            reached(log, point.place, history.ends, transactions, reach.counted, None)[0],
+            self._gtids(reach),
+            base.definition if base is not None and not altered else None,
+            frozenset(names),
+        )
+
+    def _stops(self) -> set[int]:
+        """The places before which only the bases would define the tables."""
+        return set() if self._log.options.catalog is not None else self._before.stops
+
+    def _between(self, point: Point) -> list[Boundary]:
+        """What happened to tables since the point that the base holds."""
+        reach, held = self.reach(point), self._base.numbers
+        return [
+            b for b in self.reading.boundaries
+            if (reach.outside(b.file, b.pos) if b.tx is None
+                else b.tx in held and b.tx not in reach.counted)
+        ]  # fmt: skip
+
+    def _check_name(self, point: Point, name: Name, last: Name) -> None:
+        """UsageError for a table that had another name at the point."""
+        from binlogkit.analyses.point_in_time.findings import Findings
+
+        way = way_back(self._between(point), last, Findings(), cascades_logged=True)
+        first = way.steps[-1].name
+        if way.whole and first != name:
+            then, now = (written_table_name(*one) for one in (first, name))
+            raise UsageError(f"{now} was called {then} at that point: ask for {then}")
+
+    def _all_names(self, names: Sequence[Name]) -> set[Name]:
+        """All names under which the log may have changes of the tables of these names."""
+        written = [written_table_name(*name) for name in names]
+        return {_pair(name) for name in all_names(self.reading.boundaries, written)}
+
+    def _layout(self, name: Name) -> TableFacts:
+        """What is known of the table as the base has it."""
+        base = self._bases.tables.get(name)
+        layout = self.reading.history.layout(name, frozenset(self._base.numbers))
+        if base is None:
+            return layout
+        facts = facts_of(base)
+        if base.definition is None and not facts.key:
+            return layout
+        return facts
+
+    def _above(self, names: Sequence[Name]) -> list[str]:
+        """The tables from which foreign keys may have changed these, as far as anything tells."""
+        definitions = list(self.reading.given.values())
+        if self._bases.catalog is not None:
+            definitions += self._bases.catalog.tables()
+        definitions += [t.definition for t in self._bases.tables.values() if t.definition]
+        over: dict[str, set[str]] = {}
+        for one in definitions:
+            over.setdefault(f"{one.db}.{one.table}", set()).update(one.cascades)
+        found = ever_above(self.reading.boundaries, names)
+        found += sorted({p for n in names for p in over.get(".".join(n), ())} - {*found})
+        for parent in found:  # which grows
+            found += sorted(over.get(parent, set()) - {*found})
+        return ever_above(self.reading.boundaries, names, found)
+
+    def _gtids(self, reach: Between) -> GtidSet | None:
+        """The transactions that the state holds: the base's without those that were taken back."""
+        if self._base.gtids is None:
+            return None
+        import pyarrow as pa
+
+        rows = self.reading.transactions
+        back = among(rows, self._base.numbers) & ~among(rows, reach.counted)
+        gtids = filter(None, rows["gtid"].filter(pa.array(back)).to_pylist())
+        return self._base.gtids.subtract(GtidSet.of(gtids)) or None
+
+    def _changes(self, names: set[Name]) -> Iterator[pa.RecordBatch]:
+        with self._log.knowing(self._before.catalog):
+            yield from changes_of(self._log, names, self._sources)
+
+
+def _pair(table: str) -> Name:
+    from binlogkit.rows.filters import parse_table_name
+
+    parsed = parse_table_name(table)
+    return parsed.db or "", parsed.table
+
+
+def _no_rows() -> Any:
+    """The rows of a table that the base does not have: it is gone."""
+    import pyarrow as pa
+
+    return pa.table(
+        {"values": pa.array([], pa.struct([])), "unknown": pa.array([], pa.list_(pa.string()))}
+    )

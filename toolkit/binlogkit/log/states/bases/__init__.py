@@ -1,0 +1,1 @@
+"""What a state begins with beside the log: snapshots, dumps, earlier states."""

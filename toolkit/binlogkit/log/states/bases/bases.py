@@ -1,0 +1,351 @@
+"""What a state begins with beside the log: snapshots, and which transactions they hold.
+
+A base's position is a file and a position (what ends by there is in it), a GTID set (its members
+are), or both. Where they contradict each other, the set counts: positions are those of one server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from binlogkit.errors import InputError, UsageError
+from binlogkit.events.gtid_set import GtidSet
+from binlogkit.frames.transaction_facts import GTID, gtid_array
+from binlogkit.log.states.history import TableFacts
+from binlogkit.rows.gtid_ledger import GtidLedger
+from binlogkit.rows.resolve import key_of
+from binlogkit.rows.series import split_name
+from binlogkit.rows.soundness import Gap
+from binlogkit.rows.window import SEQ_SHIFT
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from binlogkit.analyses.point_in_time.boundary import Boundary
+    from binlogkit.frames.snapshots.snapshot import Snapshot, TableSnapshot
+    from binlogkit.log.states.history import History
+    from binlogkit.log.streams import Streams
+    from binlogkit.rows.window import Window
+
+Name = tuple[str, str]
+
+BASE = "base"  # the code of gaps between a base and the log
+_BEFORE_FILE = ("file_missing", "gtid_gap", "next_name")  # of gaps between a file and the last
+_START = 4  # of a log's first event
+_OPEN = "what was changed between the base and the first log that is read is not known"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A base's position among the logs: ``file``: a log's number, ``pos`` in it; ``given``: whether
+    that log is among them, else it stands between two of them, or before or after all."""
+
+    file: int
+    pos: int
+    given: bool
+
+
+class Since:
+    """Which transactions a base holds, as the windows of a reading tell.
+
+    ``numbers``: those; ``seq``: the place of the first event after its position, -1 where that is
+    not among the logs; ``unlike``: transactions on which its position and its GTIDs disagree;
+    ``anonymous``: transactions without a GTID of which only those would tell.
+    """
+
+    def __init__(self, log: Streams, file: str | None, pos: int | None, gtids: GtidSet | None):
+        self._files = {name: i for i, name in enumerate(log.files)}
+        self.file, self.pos = file, pos
+        self.gtids = gtids if gtids else None
+        self.place = None if file is None or pos is None else _place(log.files, file, pos)
+        self.numbers: set[int] = set()
+        self.seq = -1
+        self._passed = False  # whether the first event after its position was met
+        self.unlike = self.anonymous = 0
+
+    def take(self, window: Window) -> np.ndarray[Any, Any]:
+        """Which of a window's transactions are in the base."""
+        self._note_place(window)
+        records = window.transactions
+        if not len(records):
+            return np.zeros(0, bool)
+        by_place = self._by_place(window)
+        found = by_place if by_place is not None else np.zeros(len(records), bool)
+        if self.gtids is not None:
+            texts = self._texts(window)
+            named = np.array([text is not None for text in texts])
+            member = np.array([t is not None and t in self.gtids for t in texts])
+            ended = records["open"] == 0
+            if by_place is None:
+                self.anonymous += int((ended & ~named).sum())
+            elif self.place is not None and self.place.given:
+                self.unlike += int((ended & named & (member != by_place)).sum())
+            found = np.where(named, member, found)
+        numbers = records["number"]
+        self.numbers.difference_update(numbers[~found].tolist())
+        self.numbers.update(numbers[found].tolist())
+        return found
+
+    def _by_place(self, window: Window) -> np.ndarray[Any, Any] | None:
+        if self.place is None:
+            return None
+        here, records = self._files[window.carrier.name], window.transactions
+        if here != self.place.file:
+            return np.full(len(records), here < self.place.file)
+        found: np.ndarray[Any, Any] = records["end_pos"] <= self.place.pos
+        return found
+
+    @staticmethod
+    def _texts(window: Window) -> list[str | None]:
+        records = window.transactions
+        texts: list[str | None] = gtid_array(records).to_pylist()
+        for i in np.flatnonzero(records["has"] & GTID == 0).tolist():
+            texts[i] = None
+        for i, (gtid, _) in window.facts.gtids_of(records).items():
+            texts[i] = gtid
+        return texts
+
+    def _note_place(self, window: Window) -> None:
+        """Find the place of the first event that is not in the base."""
+        stretch, place = window.stretch, self.place
+        if stretch is None or place is None or not len(stretch.entries):
+            return
+        here = self._files[window.carrier.name]
+        count = len(stretch.entries)
+        if here == place.file:
+            count = int(np.searchsorted(stretch.positions, place.pos, "left"))
+        if here <= place.file and not self._passed:
+            self.seq = stretch.ordinal + count << SEQ_SHIFT
+            self._passed = count < len(stretch.entries)
+
+    def holds(self, boundary: Boundary) -> bool:
+        """Whether what happened to a table is in the base."""
+        return boundary.seq < self.seq if boundary.tx is None else boundary.tx in self.numbers
+
+    def later(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """A batch without the changes outside any transaction that are in the base."""
+        outside = np.asarray(batch["tx"].is_null())
+        if not outside.any():
+            return batch
+        if self.place is None:
+            self.anonymous += 1
+        stay = ~outside | (batch["seq"].to_numpy() >= self.seq)
+        return batch.filter(stay)
+
+    @property
+    def trusted(self) -> Place | None:
+        """The position, where it is that of the logs."""
+        return None if self.unlike or self.place is None else self.place
+
+
+def _place(files: Sequence[str], file: str, pos: int) -> Place:
+    """Where a position lies among logs, by their names without folder and packing."""
+    _, stem, number = split_name(file)
+    names = [split_name(name)[1:] for name in files]
+    found = [i for i, name in enumerate(names) if name == (stem, number)]
+    if len(found) > 1:
+        raise UsageError(f"several of the logs are called {file}, at which the base is")
+    if found:
+        return Place(found[0], pos, True)
+    before = [i for i, (s, n) in enumerate(names)
+              if s == stem and n is not None and number is not None and n < number]  # fmt: skip
+    # Between the last of them and the next, which begins a gap where the base's own is missing.
+    return Place(max(before) if before else -1, (1 << 63) - 1, False)
+
+
+# ---- what the base does not reach ----------------------------------------------------------
+
+
+def base_gaps(
+    log: Streams,
+    since: Since,
+    history: History,
+    transactions: pa.Table,
+    counts: Callable[[int], bool] | None = None,
+    files: int | None = None,
+) -> list[Gap]:
+    """Where changes may be missing between the base and the logs.
+
+    ``counts``: which transactions lie between the base and the point, by default those that are not
+    in the base; ``files``: so many of the logs come before the point, by default all.
+    """
+    told = [*_by_gtids(log, since, files), *_by_file(log, since, history)]
+    if since.anonymous:
+        told.append(f"{since.anonymous} transactions have no GTID, and the base no position")
+    told += _prepared_before(counts or (lambda tx: tx not in since.numbers), transactions)
+    first = log.files[0]
+    return [Gap(BASE, first, None, max(since.seq, 0), None, text) for text in told]
+
+
+def _by_gtids(log: Streams, since: Since, files: int | None) -> Iterator[str]:
+    if since.gtids is None:
+        return
+    before, first, seen = GtidLedger(), GtidLedger(), GtidLedger()
+    known = True
+    for i, file in enumerate(log.file_facts):
+        if file.previous is None:
+            known = False
+        else:
+            before.add_set(file.previous)
+            if files is None or i < files:
+                first.add_set(file.previous)
+        seen.add_set(file.gtids.to_set())
+        seen.add_set(file.copied.to_set())
+    here, earlier = seen.to_set(), before.to_set()
+    missing = first.to_set().subtract(since.gtids).subtract(here)
+    if missing:
+        yield f"neither in the base nor in these logs: {missing}"
+    newer = since.gtids.subtract(here).subtract(earlier)
+    if newer:
+        yield f"the base is newer than these logs: {newer} is in it, and not in them"
+    if not known and (since.trusted is None or not since.trusted.given):
+        yield f"nothing tells what was executed before these logs: {_OPEN}"
+
+
+def _by_file(log: Streams, since: Since, history: History) -> Iterator[str]:
+    place = since.place
+    if since.gtids is not None and not since.anonymous and log.has_gtids:
+        return
+    if place is None:
+        yield f"the base does not say its position in logs without GTIDs: {_OPEN}"
+        return
+    at, last = f"{since.file} at {since.pos}", len(log.files) - 1
+    if place.given:
+        end = history.ends.get(log.files[place.file], 0)
+        if place.file == last and (since.pos or 0) > max(end, _START):
+            yield f"the base is newer than these logs: it is at {at}, and they end at {end}"
+    elif place.file < last:
+        yield f"the base is at {at}, which is not among these logs: {_OPEN}"
+    elif not (since.file == _next_name(log) and since.pos == _START):
+        yield f"the base is newer than these logs: it is at {at}, which is not among them"
+
+
+def _next_name(log: Streams) -> str | None:
+    """The log in which the last one says to go on."""
+    facts = log.file_facts
+    return facts[-1].next_name if facts else None
+
+
+def _prepared_before(counts: Callable[[int], bool], transactions: pa.Table) -> Iterator[str]:
+    """XA transactions that the logs commit, and that were prepared before them."""
+    import pyarrow.compute as pc
+
+    names = ["tx", "file", "pos", "xa", "outcome", "rows", "resolved_file", "resolved_pos"]
+    which = pc.or_(transactions["xa"].is_valid(), transactions["resolved_file"].is_valid())
+    rows = transactions.select(names).filter(which).to_pylist()
+    deciders = {(row["resolved_file"], row["resolved_pos"]) for row in rows}
+    for row in rows:
+        commits = row["xa"] is not None and row["outcome"] == "committed" and not row["rows"]
+        if commits and counts(row["tx"]) and (row["file"], row["pos"]) not in deciders:
+            where = f"{row['file']} at {row['pos']}"
+            yield f"{where} commits the XA transaction {row['xa']}, which was prepared before"
+
+
+def first_after(log: Streams, since: Since | None) -> tuple[int, int]:
+    """The place, a file's number and a position, before which nothing can be missing: it is in the
+    base. The first of all where damage ended the reading, which takes what comes later along."""
+    if since is None or (log.damages and log.options.on_damage == "stop"):
+        return (-1, 0)
+    numbers = {name: i for i, name in enumerate(log.files)}
+    place = since.trusted
+    first = (-1, 0) if place is None or not place.given else (place.file, place.pos)
+    if since.gtids is not None:
+        # All before a log that says so is in the base.
+        held = [f.name for f in log.file_facts if f.previous is not None
+                and not f.previous.subtract(since.gtids)]  # fmt: skip
+        if held and len({file.source for file in log.file_facts}) == 1:
+            first = max(first, (max(numbers.get(name, -1) for name in held), 0))
+    return first
+
+
+def after_base(gaps: Iterable[Gap], log: Streams, since: Since) -> list[Gap]:
+    """The gaps in which something that is not in the base may be missing."""
+    numbers, first = {name: i for i, name in enumerate(log.files)}, first_after(log, since)
+    return [
+        gap
+        for gap in gaps
+        if (
+            numbers.get(gap.file, len(numbers)),
+            -1 if gap.code in _BEFORE_FILE else gap.pos or 0,
+        )
+        >= first
+    ]
+
+
+def check_order(since: Since, transactions: pa.Table, counted: frozenset[int], until: Any) -> None:
+    """UsageError: the base holds changes of after the point."""
+    if until is None:
+        return
+    from binlogkit.log.states.places import among, ended
+
+    held = ended(transactions) & among(transactions, since.numbers)
+    if (held & ~among(transactions, counted)).any():
+        raise UsageError("the base is newer than the point that is asked for")
+
+
+def facts_of(base: TableSnapshot) -> TableFacts:
+    """What a base says of its table."""
+    columns = tuple(field.name for field in base.rows.schema.field("values").type)
+    told = base.definition
+    key = base.key if base.key is not None else key_of(told)[0] if told is not None else ()
+    if told is None:
+        return TableFacts(-1, None, columns, key)
+    return TableFacts(-1, None, columns, key, told.engine, told.cascades)
+
+
+# ---- reading the bases ---------------------------------------------------------------------
+
+
+class Bases:
+    """The bases of a state, read: tables by name, one position.
+
+    ``catalog``: what they say of tables, None where that is nothing; ``more``: reads tables of
+    other names, of which it shows later that they are wanted.
+    """
+
+    def __init__(
+        self,
+        found: Sequence[Snapshot],
+        more: Callable[[Collection[Name]], Iterable[Snapshot]] = lambda _: (),
+    ) -> None:
+        self._more = more
+        self.tables: dict[Name, TableSnapshot] = {}
+        for one in found:
+            for name, table in one.tables.items():
+                if name in self.tables:
+                    raise UsageError(f"{'.'.join(name)} is in several bases")
+                self.tables[name] = table
+        first = found[0]
+        for one in found:
+            if one.unplaced is not None:
+                told = f"{one.unplaced}; say so with base_at or base_gtid (--base-at, --base-gtid)"
+                raise InputError(one.source, told)
+            if (one.file, one.pos, one.gtids) != (first.file, first.pos, first.gtids):
+                raise UsageError("the bases are at different positions: ask for each by itself")
+        self.file, self.pos, self.gtids = first.file, first.pos, first.gtids
+        catalogs = [one.catalog for one in found if one.catalog is not None]
+        self.catalog = catalogs[0] if catalogs else None
+        for other in catalogs[1:]:
+            assert self.catalog is not None
+            for definition in other.tables():
+                self.catalog.enter(definition)
+
+    def since(self, log: Streams) -> Since:
+        """Which transactions of a log they hold."""
+        return Since(log, self.file, self.pos, self.gtids)
+
+    def of(self, names: Iterable[Name]) -> dict[Name, TableSnapshot]:
+        """The tables of these names that are in them."""
+        names = list(names)
+        lacking = [name for name in names if name not in self.tables]
+        for one in self._more(lacking) if lacking else ():
+            self.tables |= one.tables
+        return {name: self.tables[name] for name in names if name in self.tables}
+
+    def named(self) -> str:
+        """What they hold, for messages."""
+        return ", ".join(sorted(".".join(name) for name in self.tables)) or "no table"

@@ -1,0 +1,123 @@
+"""What tables of a base were called, and how they were defined, where the logs begin."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from binlogkit.analyses.point_in_time import read_boundaries
+from binlogkit.analyses.point_in_time.way_back import stops_way
+from binlogkit.log.states.history import History
+from binlogkit.rows.ddl import Catalog
+from binlogkit.rows.filters import Filters, parse_table_name, written_table_name
+
+if TYPE_CHECKING:
+    from binlogkit.analyses.point_in_time.boundary import Boundary
+    from binlogkit.analyses.point_in_time.structure import Alteration
+    from binlogkit.log.states.bases.bases import Bases
+    from binlogkit.log.streams import Streams
+    from binlogkit.rows.schema import TableDefinition
+
+Name = tuple[str, str]
+_KEYS = re.compile(r"\b(PRIMARY|UNIQUE)\b", re.IGNORECASE)
+_HARMLESS = ("truncate", "statement_write")
+
+
+def boundaries_of(log: Streams, sources: frozenset[str]) -> list[Boundary]:
+    """What the logs say happened to tables, from a reading of its own, without rows."""
+    history = History(Filters(sources=sources))
+    log.viewed(history.take, sources=sources)
+    return read_boundaries(history.table(), history.changes)
+
+
+def all_names(boundaries: Sequence[Boundary], tables: Collection[str]) -> list[str]:
+    """The names of tables, and those that RENAMEs give them, or take from them."""
+    names = [parse_table_name(table) for table in tables]
+    found: list[tuple[str | None, str]] = [(n.db, n.table) for n in names]
+    pairs = [
+        (b.name, b.new_name) for b in boundaries if b.action == "rename" and b.new_name is not None
+    ]
+    for db, table in found:  # which grows
+        for one, other in [*pairs, *((b, a) for a, b in pairs)]:
+            if one[1] == table and db in (None, one[0]) and other not in found:
+                found.append(other)
+    more = (written_table_name(db, table) for db, table in found[len(names) :] if db is not None)
+    return [*tables, *more]
+
+
+@dataclass(slots=True)
+class Definitions:
+    """What tables of bases were where the logs begin.
+
+    ``catalog``: None where the bases define none; ``stops``: the places (``seq``) of statements
+    before which the definitions are not known: those in ``catalog`` are made so that they are right
+    after these.
+    """
+
+    catalog: Catalog | None = None
+    stops: set[int] = field(default_factory=set)
+
+
+def definitions_before(log: Streams, bases: Bases, boundaries: Sequence[Boundary]) -> Definitions:
+    """What tables of the bases were before what happened to them since."""
+    result = Definitions()
+    if bases.catalog is None:
+        return result
+    place = bases.since(log).place
+    files = {name: i for i, name in enumerate(log.files)}
+    result.catalog = Catalog(
+        bases.catalog.server_version, lower_case_table_names=bases.catalog.fold
+    )
+    for definition in bases.catalog.tables():
+        held = boundaries
+        if place is not None:
+            held = [b for b in boundaries if (files[b.file], b.pos) < (place.file, place.pos)]
+        first = _before(definition, held, result.stops, placed=place is not None)
+        if first is not None:
+            result.catalog.enter(first)
+    return result
+
+
+def _before(
+    definition: TableDefinition, held: Sequence[Boundary], stops: set[int], *, placed: bool
+) -> TableDefinition | None:
+    """A table before all of these; None where nothing tells what it was."""
+    for boundary in reversed(held):
+        name = (definition.db, definition.table)
+        if not boundary.concerns(name) or boundary.action in _HARMLESS or boundary.conditional:
+            continue
+        if not placed:
+            return None
+        if boundary.action == "rename" and boundary.new_name == name:
+            db, table = boundary.name
+            definition = replace(definition, db=db, table=table)
+            continue
+        done = boundary.alteration if boundary.action == "alter" else None
+        if done is None:
+            return None
+        if done.dropped or done.changed or done.lost or stops_way(boundary):
+            stops.add(boundary.seq)
+        definition = _undone(definition, done, keys=not _KEYS.search(boundary.statement))
+    return definition
+
+
+def _undone(definition: TableDefinition, done: Alteration, *, keys: bool) -> TableDefinition:
+    """A table before an ALTER; columns that it changed as after it, those that it dropped as some
+    column; ``keys``: whether it left keys as they were."""
+    old = {new: name for name, new in done.renamed.items()}
+
+    def earlier(names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(old.get(name, name) for name in names)
+
+    columns = [c for c in definition.columns if c.name not in done.added]
+    columns = [replace(c, name=old.get(c.name, c.name)) for c in columns]
+    columns += [replace(definition.columns[0], name=name) for name in sorted(done.dropped)]
+    same = keys and not done.added
+    return replace(
+        definition,
+        columns=tuple(columns),
+        primary_key=earlier(definition.primary_key) if same else (),
+        unique_keys=tuple(map(earlier, definition.unique_keys)) if same else (),
+    )

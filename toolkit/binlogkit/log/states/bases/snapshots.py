@@ -1,0 +1,119 @@
+"""From what a user gives as a state's base to the snapshots that are in it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Any
+
+from binlogkit.errors import UsageError
+from binlogkit.events.gtid_set import GtidSet
+from binlogkit.log.states.bases.bases import Bases
+from binlogkit.log.states.table_state import TableState
+from binlogkit.rows.filters import parse_table_name
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from binlogkit.frames.snapshots.snapshot import Name, Snapshot
+    from binlogkit.log.streams import Streams
+
+
+def bases_of(
+    log: Streams, base: Any, at: Any, gtids: str | GtidSet | None, tables: Sequence[str] | None
+) -> Bases | None:
+    """The bases that are given, None without any; ``tables``: those that are asked for, None for
+    all; ``at``, ``gtids``: their position, where they do
+    not say it themselves. Errors: InputError, LimitError, SchemaError, UsageError."""
+    if base is None:
+        if at is not None or gtids is not None:
+            raise UsageError("a position of a base without a base")
+        return None
+    if isinstance(gtids, str):
+        gtids = GtidSet.parse(gtids)
+    file, pos = _position(at)
+    given = list(base) if isinstance(base, (list, tuple)) else [base]
+    place = file, pos, gtids
+
+    def read(wanted: Collection[Name | str] | None, of: list[Any]) -> list[Snapshot]:
+        return [one for item in of for one in _read(log, item, place, tables or (), wanted)]
+
+    if tables is None:
+        return Bases(read(None, given))
+    names = [parse_table_name(table) for table in tables]
+    wanted = [(n.db, n.table) if n.db is not None else n.table for n in names]
+    again = [item for item in given if not _is_server(item)]  # which would be of another moment
+    return Bases(read(wanted, given), lambda more: read(more, again))
+
+
+def _read(
+    log: Streams,
+    base: Any,
+    at: tuple[str | None, int | None, GtidSet | None],
+    tables: Sequence[str],
+    wanted: Collection[Name | str] | None,
+) -> list[Snapshot]:
+    from binlogkit.frames.snapshots.reading import read_snapshots
+    from binlogkit.frames.snapshots.snapshot import Snapshot
+
+    if isinstance(base, Snapshot):
+        return [base]
+    if isinstance(base, TableState):
+        return [base.snapshot()]
+    if _is_server(base):
+        return [_of_server(base, at, wanted)]
+    return read_snapshots(base, wanted, lambda: _columns(log, tables), at)
+
+
+def _is_server(base: Any) -> bool:
+    return isinstance(base, str) and base.lower().startswith("mysql://")
+
+
+def _of_server(
+    url: str,
+    at: tuple[str | None, int | None, GtidSet | None],
+    wanted: Collection[Name | str] | None,
+) -> Snapshot:
+    from binlogkit.frames.snapshots.server import ServerTables
+
+    if any(part is not None for part in at):
+        raise UsageError("a server says itself where its tables are in its logs")
+
+    def is_wanted(name: Name) -> bool:
+        return wanted is None or name in wanted or name[1] in wanted
+
+    with ServerTables(url, is_wanted) as found:
+        return found.snapshot()
+
+
+def _columns(log: Streams, tables: Sequence[str]) -> tuple[Name, list[pa.Field]]:
+    """The one table that is asked for, and its columns: those of --schema, else those that table
+    maps name."""
+    from binlogkit.frames.arrow_types import column_field
+    from binlogkit.rows.defined import column_of
+
+    if len(tables) != 1:
+        raise UsageError("a base in CSV or JSON lines is of one table: ask for one")
+    wanted = parse_table_name(tables[0])
+    known = log.options.catalog
+    for one in known.tables() if known is not None else ():
+        if one.table == wanted.table and wanted.db in (None, one.db):
+            return (one.db, one.table), [column_field(column_of(c)) for c in one.columns]
+    for name, schemas in log.viewed().schemas.items():
+        if name[1] == wanted.table and wanted.db in (None, name[0]):
+            return name, [column_field(column) for column in schemas[0].columns]
+    raise UsageError(
+        f"nothing tells the columns of {tables[0]}, which a base in CSV or JSON lines does not: "
+        "give its CREATE TABLE as schema (--schema)"
+    )
+
+
+def _position(at: Any) -> tuple[str | None, int | None]:
+    if at is None:
+        return None, None
+    file, pos = at if isinstance(at, tuple) and len(at) == 2 else (None, None)
+    if isinstance(at, str):
+        file, _, text = at.rpartition(":")
+        pos = int(text) if text.isascii() and text.isdecimal() else None
+    if not isinstance(file, str) or not file or not isinstance(pos, int) or pos < 0:
+        raise UsageError(f"not a base's position: {at!r} (write FILE:POS)")
+    return file.replace("\\", "/").rpartition("/")[2], pos

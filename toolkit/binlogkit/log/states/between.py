@@ -1,0 +1,110 @@
+"""The stretch between a point and a later base: what may be missing there, and what lies on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from binlogkit.errors import UsageError
+from binlogkit.log.states.bases.bases import BASE, base_gaps
+from binlogkit.log.states.gaps import Reach
+from binlogkit.log.states.places import FilePos, Places, among, ended
+from binlogkit.rows.soundness import Gap
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from binlogkit.log.states.bases.bases import Since
+    from binlogkit.log.states.history import History
+    from binlogkit.log.states.images.contradictions import Contradiction
+    from binlogkit.log.streams import Streams
+
+_ANYWHERE = (1 << 63) - 1  # the place of gaps of which nothing can be said to come later
+_LATER = "the point that is asked for is later than the base: a state back from it is one of before"
+_NO_ROOM = "what stands outside any transaction cannot be placed: the base has no position"
+
+
+class Between(Reach):
+    """The way from a base back to a point: ``concerns`` tells whether what is missing at a place
+    may be missing on it, ``outside`` whether what stands there outside any transaction lies on it.
+
+    ``base``: what the base holds. UsageError for a point that is later than the base.
+    """
+
+    def __init__(
+        self, log: Streams, transactions: pa.Table, counted: frozenset[int], until: Any, base: Since
+    ) -> None:
+        super().__init__(log.files, transactions, counted, until)
+        self._base = base
+        self._last = _last(log, base)
+        self.unplaced = False  # whether something outside transactions could not be placed
+        later = ended(transactions) & among(transactions, counted)
+        if (later & ~among(transactions, base.numbers)).any():
+            raise UsageError(_LATER)
+        inside = Places(transactions, self._files, "end_file", "end_pos").up_to(self._end)
+        self._begun = Places(transactions, self._files, "file", "pos").last(inside, (-1, 0))
+
+    def concerns(self, file: str, pos: int | None) -> bool:
+        """Whether what is missing at a place of the logs may be missing on the way."""
+        return not self._before(file, pos) and not self._after(file, pos)
+
+    def outside(self, file: str, pos: int) -> bool:
+        """Whether what stands outside any transaction lies on the way."""
+        if self.holds(file, pos):
+            return False
+        if self._base.place is None:
+            self.unplaced = True
+        return not self._after(file, pos)
+
+    def gaps(self, found: Iterable[Gap]) -> Iterator[Gap]:
+        """Those that may lie on the way."""
+        return (g for g in found if g.seq == _ANYWHERE or self.concerns(g.file, g.pos))
+
+    def shows(self, found: Contradiction) -> bool:
+        """Whether a change outside of the logs may lie on the way."""
+        shown, since = found.shown, found.since
+        return not self.holds(shown.file, shown.pos) and not self._after(since.file, since.pos)
+
+    def base_gaps(self, log: Streams, history: History, transactions: pa.Table) -> list[Gap]:
+        """Where changes may be missing between the logs and the base."""
+        base, counted = self._base, self.counted
+        found = base_gaps(
+            log,
+            base,
+            history,
+            transactions,
+            lambda tx: tx in base.numbers and tx not in counted,
+            self._end[0] + 1,
+        )
+        if self.unplaced:
+            found.append(Gap(BASE, log.files[0], None, 0, None, _NO_ROOM))
+        return found
+
+    def _before(self, file: str, pos: int | None) -> bool:
+        """Whether a gap certainly ends before the point: something later was read there."""
+        number = self._files.get(file, len(self._files))
+        if pos is None:
+            return number <= self._end[0]
+        return (number, pos) < self._begun
+
+    def _after(self, file: str, pos: int | None) -> bool:
+        number = self._files.get(file, 0)
+        return number > self._last[0] if pos is None else (number, pos) >= self._last
+
+
+def _last(log: Streams, base: Since) -> FilePos:
+    """The place, a file's number and a position, from which on nothing is in the base."""
+    last = (len(log.files), 0)
+    place = base.trusted
+    if place is not None:
+        last = (place.file, place.pos) if place.given else (place.file + 1, -1)
+    if base.gtids is not None and base.place is None:
+        numbers = {name: i for i, name in enumerate(log.files)}
+        later = [
+            f.name
+            for f in log.file_facts
+            if f.previous is not None and not base.gtids.subtract(f.previous)
+        ]
+        if later and len({file.source for file in log.file_facts}) == 1:
+            last = min(last, (min(numbers.get(name, len(numbers)) for name in later), 0))
+    return last

@@ -1,0 +1,186 @@
+"""What differs in a table between two points of a log."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from binlogkit.log.states.door import states_of
+from binlogkit.log.states.doubts import noted
+from binlogkit.log.states.point import Point, PointArg, TableArgs, point_args
+from binlogkit.log.states.table_state import TableState
+from binlogkit.rows.filters import written_table_name
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+    from binlogkit.analyses.point_in_time.difference import Compared
+    from binlogkit.frames.natural import Decimals
+    from binlogkit.log.states.backwards import Back
+    from binlogkit.log.states.forwards import States
+    from binlogkit.log.streams import Streams
+
+_IMAGES = ("before", "after")
+_ROWS = 8192
+_OTHER_COLUMNS = "Only one of the points has these columns, which are not compared: {}"
+_OTHER_KEY = "The key is another one at the second point: rows are compared as a whole."
+
+
+@dataclass(frozen=True, slots=True)
+class TableDifference:
+    """What differs in a table between two points.
+
+    ``rows``: as analyses.point_in_time.DIFFERENCE says, ``before`` and ``after`` structs of the
+    table's columns; ``before``, ``after``: the states at the points; ``findings``: of both, one of
+    each kind; ``key``: the columns that rows were compared by, none for a multiset.
+    """
+
+    table: tuple[str, str]
+    rows: pa.Table
+    findings: pa.Table
+    before: TableState
+    after: TableState
+    key: tuple[str, ...]
+    _compared: Compared
+
+    @property
+    def determined(self) -> bool:
+        """Whether the log determines which rows differ, and every cell of them."""
+        rows = self.before.rows_determined and self.after.rows_determined
+        return rows and not self.uncertain and not self.unknown_cells
+
+    @property
+    def unknown_cells(self) -> int:
+        """How many cells of the rows that differ the log does not determine."""
+        sides = zip((self.before, self.after), self._compared.there, strict=True)
+        lists = (state.rows["unknown"].take(at[at >= 0]) for state, at in sides)
+        return sum(len(chunk.flatten()) for column in lists for chunk in column.chunks)
+
+    @property
+    def uncertain(self) -> int:
+        """How many rows have cells that could not be compared."""
+        import pyarrow.compute as pc
+
+        told = pc.greater(pc.list_value_length(self.rows["uncertain"]), 0)
+        return pc.sum(told).as_py() or 0
+
+    @property
+    def assumes(self) -> tuple[str, ...]:
+        """What it stands on that the log does not show, a sentence each."""
+        return self.after.assumes
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """One dict per row that differs, as ``diff --format jsonl``."""
+        for start in range(0, self.rows.num_rows, _ROWS):
+            part = self.rows.slice(start, _ROWS).select(["difference", "count"]).to_pydict()
+            images = [self._images(side, start) for side in range(len(_IMAGES))]
+            names = (self.rows[n].slice(start, _ROWS).to_pylist() for n in ("changed", "uncertain"))
+            columns = (*part.values(), *images, *names)
+            for values in zip(*columns, strict=True):
+                yield dict(zip(self.rows.column_names, values, strict=True))
+
+    def _images(self, side: int, start: int) -> list[dict[str, Any] | None]:
+        """The rows of one of the states."""
+        from binlogkit.analyses.point_in_time.cells import index
+        from binlogkit.frames.generic import state_rows
+
+        rows = (self.before, self.after)[side].rows
+        places = self._compared.there[side][start : start + _ROWS]
+        there = rows.take(index(places[places >= 0]))
+        texts = [text for batch in state_rows(there) for text in batch["values"].to_pylist()]
+        found = iter(json.loads(text) for text in texts)
+        return [next(found) if at >= 0 else None for at in places.tolist()]
+
+    def frame(self, *, decimals: Decimals = "exact") -> pd.DataFrame:
+        """As pandas: ``difference``, ``count``, ``changed``, ``uncertain``, and the table's columns
+        at both points, ``before.id``, ``after.id`` …; unknown cells are missing.
+
+        ``decimals``: ``exact`` or ``float``.
+        """
+        import pyarrow as pa
+
+        from binlogkit.frames.natural import natural
+
+        plain = self.rows.select(["difference", "count", "changed", "uncertain"])
+        for image in _IMAGES:
+            column = self.rows[image].combine_chunks()
+            names = [f"{image}.{field.name}" for field in column.type]
+            for name, cells, field in zip(names, column.flatten(), column.type, strict=True):
+                plain = plain.append_column(pa.field(name, cells.type, metadata=field.metadata),
+                                            cells)  # fmt: skip
+        return natural(plain, decimals=decimals)
+
+
+def difference_of(
+    log: Streams, table: str, a: PointArg, b: PointArg, timezone: str | None, how: TableArgs
+) -> TableDifference:
+    """See :meth:`Log.diff`."""
+    from binlogkit.analyses.point_in_time import compared
+    from binlogkit.analyses.point_in_time.difference import difference_table
+
+    points = [Point(log, {**point_args(point, timezone), **how}) for point in (a, b)]
+    states = states_of(log, [table], points, how)
+    other = states.at(points[1], table)
+    one = _earlier(states, points[0], points[1], other.table)
+    same = one.key == other.key or not (one.rows.num_rows and other.rows.num_rows)
+    key = other.key if same else ()
+    counts = [states.reach(point).counts for point in points]
+    # Backwards nothing tells which change a row was made by.
+    altered = how.get("back_from") is not None or any(
+        boundary.action == "alter" and counts[0](boundary.tx) != counts[1](boundary.tx)
+        for boundary in states.reading.boundaries
+    )
+    found = compared(one.rows, other.rows, key, altered=altered)
+    rows = difference_table(found, one.rows, other.rows)
+    findings = _findings(one, other, same=same)
+    return TableDifference(other.table, rows, findings, one, other, key, found)
+
+
+def _earlier(
+    states: States | Back, first: Point, second: Point, name: tuple[str, str]
+) -> TableState:
+    """The state at the first point of the table that has the name at the second.
+
+    Where no table had the name it is the table that was renamed to it since; else there was none.
+    """
+    there, reaches = states.there(first), [states.reach(point) for point in (first, second)]
+    if written_table_name(*name) in there:
+        return states.at(first, written_table_name(*name))
+    before = name
+    for boundary in reversed(states.reading.boundaries):
+        since = reaches[1].counts(boundary.tx) and not reaches[0].counts(boundary.tx)
+        if since and boundary.action == "rename" and boundary.new_name == before:
+            before = boundary.name
+    if written_table_name(*before) in there:
+        return states.at(first, written_table_name(*before), read=before == name)
+    state = states.at(first, written_table_name(*name))
+    known = _but_beginning(state.findings)
+    return replace(state, findings=known, rows_determined=all(known["determined"].to_pylist()))
+
+
+def _but_beginning(findings: pa.Table) -> pa.Table:
+    """The findings of a table that was not there."""
+    import pyarrow.compute as pc
+
+    return findings.filter(pc.not_equal(findings["finding"], "no_beginning"))
+
+
+def _findings(one: TableState, other: TableState, *, same: bool) -> pa.Table:
+    """The findings of both states, and what could not be compared."""
+    import pyarrow as pa
+
+    names = [[f.name for f in s.rows.schema.field("values").type] for s in (one, other)]
+    alone = (
+        sorted(set(names[0]) ^ set(names[1])) if one.rows.num_rows and other.rows.num_rows else []
+    )
+    found = {
+        row["finding"]: row for row in [*one.findings.to_pylist(), *other.findings.to_pylist()]
+    }
+    if alone:
+        found["other_columns"] = noted("other_columns", _OTHER_COLUMNS.format(", ".join(alone)))
+    if not same:
+        found["other_key"] = noted("other_key", _OTHER_KEY)
+    return pa.Table.from_pylist(list(found.values()), schema=other.findings.schema)

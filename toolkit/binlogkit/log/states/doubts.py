@@ -1,0 +1,150 @@
+"""What makes an answer about a table uncertain beside its changes, as findings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from binlogkit.log.states.bases.bases import BASE
+from binlogkit.log.states.gaps import Reach
+from binlogkit.log.states.history import MERGE, History, TableFacts
+from binlogkit.log.states.images.contradictions import UNLOGGED
+from binlogkit.rows.schema import Supposition, TableDefinition
+from binlogkit.rows.soundness import Gap
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from binlogkit.analyses.point_in_time.boundary import Boundary
+    from binlogkit.frames.snapshots.snapshot import TableSnapshot
+
+Name = tuple[str, str]
+
+_LIKE = re.compile(r"\bLIKE\b", re.IGNORECASE)
+_BLACKHOLE = "The table's engine is BLACKHOLE, which keeps no rows: these are what was written."
+_MERGE = "The table's engine is MERGE: its rows are those of the tables that its UNION names."
+UNNAMED = (
+    "The log does not name the table's columns, and what the base says of them does not fit: its "
+    "changes cannot be carried out on the base's rows (--schema)."
+)
+_MERGED = "Rows were written to the MERGE table {}: whether they lie in this table is not tracked."
+
+
+def doubts_of(
+    layout: TableFacts,
+    history: History,
+    counted: frozenset[int],
+    supposed: Iterable[Supposition] = (),
+) -> list[dict[str, Any]]:
+    """What the changes of the table itself do not show; ``supposed``: what is of them."""
+    names = {one.name: one for one in supposed}
+    found = [doubt("supposition", str(one)) for one in names.values()]
+    return found + _of_engine(layout, history, counted)
+
+
+def _of_engine(
+    layout: TableFacts, history: History, counted: frozenset[int]
+) -> list[dict[str, Any]]:
+    """What the table's engine makes of its rows."""
+    engine = (layout.engine or "").upper()
+    if engine == "BLACKHOLE":
+        return [doubt("blackhole", _BLACKHOLE)]
+    if engine == MERGE:
+        return [doubt("merge", _MERGE)]
+    merged = [m for m in history.merged.values() if m.tx is None or m.tx in counted]
+    if not merged or engine not in ("", "MYISAM"):
+        return []
+    names = ", ".join(sorted({".".join(m.name) for m in merged}))
+    told = _MERGED.format(names)
+    return [doubt("merge", told, len(merged), merged[0].file, merged[0].pos)]
+
+
+def cascading_columns(
+    boundaries: list[Boundary], given: TableDefinition | None, name: Name
+) -> set[str]:
+    """The columns of a table that a parent's change may change."""
+    own = [b.definition for b in boundaries if b.definition is not None and b.concerns(name)]
+    known = [definition for definition in (given, *own) if definition is not None]
+    foreign = {c for definition in known for key in definition.foreign for c in key.columns}
+    return foreign | {c.name for d in known for c in d.columns if c.generated}
+
+
+def standing(
+    gaps: list[Gap],
+    boundaries: list[Boundary],
+    name: Name,
+    names: set[Name],
+    above: Sequence[str],
+    reach: Reach,
+) -> list[Gap]:
+    """The gaps after which the table's rows are not determined: they stand before the point,
+    concern it or a table ``above`` from which foreign keys change it, and it was not made or
+    emptied since. One that may hold DDL: not made, by a statement that says all of it."""
+    emptied = [b for b in boundaries if b.empties and b.name == name and reach.counts(b.tx)]
+    if names != {name}:
+        emptied = []
+    created = [b for b in emptied if b.action == "create" and b.definition is not None]
+    made = [b.seq for b in created if not _LIKE.search(b.statement)]
+    anew = max(made, default=-1)
+    first = max((b.seq for b in emptied), default=-1)
+    told = [*(".".join(one) for one in names), *above]
+    return [
+        gap
+        for gap in gaps
+        if gap.seq > (anew if gap.tables is None else first)
+        and gap.concerns(told)
+        and reach.holds(gap.file, gap.pos)
+    ]
+
+
+def of_gaps(gaps: list[Gap]) -> list[dict[str, Any]]:
+    """The gaps as findings; changes outside the log as one, of the first of them."""
+    unlogged = [gap for gap in gaps if gap.code == UNLOGGED]
+    found = [
+        doubt("base_gap" if g.code == BASE else "gap", g.found, file=g.file, pos=g.pos)
+        for g in gaps
+        if g.code != UNLOGGED
+    ]
+    if unlogged:
+        first = unlogged[0]
+        told = f"Changed outside of these logs: {first.found}"
+        found.append(doubt("unlogged", told, len(unlogged), first.file, first.pos))
+    return found
+
+
+def doubts_of_bases(bases: Iterable[TableSnapshot], layout: TableFacts) -> list[dict[str, Any]]:
+    """What is doubtful of a table's base, and of how the log goes on with it."""
+    told = []
+    for base in bases:
+        told += [doubt("base", text) for text in base.doubts]
+        for reason, count in base.unknown.items():
+            cells = "1 cell is" if count == 1 else f"{count} cells are"
+            told.append(noted("base_unknown", f"In the base {cells} not known: {reason}.", count))
+        names = [field.name for field in base.rows.schema.field("values").type]
+        unnamed = any(name.startswith("@") for name in layout.columns or ())
+        if unnamed and not any(name.startswith("@") for name in names):
+            told.append(doubt("base", UNNAMED))
+    return told
+
+
+def doubt(
+    name: str, meaning: str, count: int = 1, file: str | None = None, pos: int | None = None
+) -> dict[str, Any]:
+    """A finding by which a state is not determined; ``file``, ``pos``: where it is met first."""
+    told = {"finding": name, "determined": False, "meaning": meaning, "count": count}
+    return told | {"file": file, "pos": pos}
+
+
+def noted(name: str, meaning: str, count: int = 1) -> dict[str, Any]:
+    """A finding that leaves a state determined."""
+    return doubt(name, meaning, count) | {"determined": True}
+
+
+def with_more(findings: pa.Table, more: list[dict[str, Any]]) -> pa.Table:
+    """Findings as a table, and more."""
+    import pyarrow as pa
+
+    if not more:
+        return findings
+    return pa.concat_tables([findings, pa.Table.from_pylist(more, schema=findings.schema)])

@@ -1,0 +1,346 @@
+"""A table of a log as of a point: which changes, columns and key the analysis is given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from binlogkit.errors import UsageError
+from binlogkit.log.filter_warnings import others
+from binlogkit.log.states import restarts
+from binlogkit.log.states.bases.bases import (
+    after_base,
+    base_gaps,
+    check_order,
+    facts_of,
+    first_after,
+)
+from binlogkit.log.states.bases.snapshots import bases_of
+from binlogkit.log.states.doubts import (
+    cascading_columns,
+    doubt,
+    doubts_of,
+    doubts_of_bases,
+    noted,
+    of_gaps,
+    standing,
+    with_more,
+)
+from binlogkit.log.states.gaps import Reach, assumed
+from binlogkit.log.states.history import History, TableFacts
+from binlogkit.log.states.images.contradictions import Contradiction, explains, unlogged
+from binlogkit.log.states.point import Point, TableArgs
+from binlogkit.log.states.reached import reached
+from binlogkit.log.states.table_state import TableState
+from binlogkit.rows.filter_args import check_names, texts
+from binlogkit.rows.filters import Filters, TableName, parse_table_name, written_table_name
+from binlogkit.rows.schema import Origin, Supposition
+from binlogkit.rows.soundness import Gap
+from binlogkit.sources.log_format import CASCADES_LOGGED
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from binlogkit.analyses.point_in_time.before import Before
+    from binlogkit.analyses.point_in_time.boundary import Boundary
+    from binlogkit.analyses.point_in_time.cascades import Cascaded
+    from binlogkit.analyses.point_in_time.until import Contained
+    from binlogkit.log.states.bases.bases import Bases
+    from binlogkit.log.streams import Streams
+    from binlogkit.rows.schema import TableDefinition
+
+Name = tuple[str, str]
+
+_UNKNOWN_CELLS = "No image holds these cells, and no constant default of the definition tells them."
+_RESTARTED = "The server started again with {}: a table of the MEMORY engine has no rows then."
+_NOT_TRANSACTIONAL = frozenset({"MYISAM", "MEMORY", "ARCHIVE", "CSV", "MERGE", "MRG_MYISAM"})
+
+
+class States:
+    """A log read once for states of tables as of some points; ``given``: what they have in common.
+
+    ``names``: of the tables, None for all that the log names; ``cascaded``: by table what foreign
+    keys did to its rows, of those whose states were taken, if ``keep_cascaded``; ``before``: keeps
+    rows as some changes find them.
+    """
+
+    def __init__(
+        self,
+        log: Streams,
+        names: list[str] | None,
+        points: Sequence[Point],
+        given: TableArgs,
+        *,
+        keep_cascaded: bool = False,
+        before: Before | None = None,
+    ) -> None:
+        from binlogkit.log.states.outcomes import Outcomes
+        from binlogkit.log.states.reading import StateReading
+
+        self._log, self._names, self._points = log, names, points
+        self._key, self._transactional = given.get("key"), given.get("transactional")
+        if isinstance(self._key, str):
+            raise UsageError(f"key is a list of names, not {self._key!r}")
+        self._sources = frozenset(texts("source", given.get("source")))
+        outcomes = [Outcomes(point, self._transactional) for point in points]
+        place = given.get("base_at"), given.get("base_gtid")
+        self._bases = bases = bases_of(log, given.get("base"), *place, names)
+        self._held = since = None if bases is None else bases.since(log)
+        self._catalog = None if bases is None else bases.catalog
+        with log.knowing(self._catalog):
+            reading = StateReading(
+                log, names, outcomes, self._key, self._sources, bases=bases, since=since
+            )
+            self.reading, gaps = reading, log.gaps
+            contradictions = list(unlogged(log, reading.images, gaps))
+        self._contradictions = contradictions
+        if since is not None:
+            self._contradictions = [c for c in contradictions if after_base([c.gap()], log, since)]
+            found = base_gaps(log, since, reading.history, reading.transactions)
+            gaps = [*found, *after_base(gaps, log, since)]
+        self._gaps = gaps
+        self._first = first_after(log, since)
+        self._reaches: dict[Point, Reach] = {}
+        self._keep, self._before = keep_cascaded, before
+        self.cascaded: dict[Name, tuple[Cascaded, ...]] = {}
+
+    def tables(self, point: Point) -> list[str]:
+        """The tables whose states are wanted; of all those that may be there at the point."""
+        return self.there(point) if self._names is None else self._names
+
+    def there(self, point: Point) -> list[str]:
+        """The tables that the log names and that may be there at the point."""
+        from binlogkit.log.states.named import tables_at
+
+        found = tables_at(self.reading.history, self.reading.boundaries, self.reach(point))
+        held = [] if self._bases is None else list(self._bases.tables)
+        gone = {n for n in held if any(b.concerns(n) for b in self._later())}
+        more = (written_table_name(*name) for name in held if name not in gone)
+        return sorted({*found, *more})
+
+    def sound_before(self, name: Name, seq: int) -> bool:
+        """Whether no change of a table is missing before a place of the log."""
+        table = [".".join(name)]
+        if any(gap.seq < seq and gap.concerns(table) for gap in self._gaps):
+            return False
+        return not any(c.name[1:] == name and c.since.seq < seq for c in self._contradictions)
+
+    def reach(self, point: Point) -> Reach:
+        """How far states at a point go."""
+        from binlogkit.analyses.point_in_time.findings import Findings
+        from binlogkit.analyses.point_in_time.until import Counting
+
+        if point not in self._reaches:
+            transactions = self.reading.transactions
+            until = point.until(transactions)
+            ended = Counting(transactions, until, Findings())
+            counted = frozenset([*ended.committed.tolist(), *ended.rolled_back.tolist()])
+            if self._held is not None:
+                check_order(self._held, transactions, counted, until)
+            self._reaches[point] = Reach(self._log.files, transactions, counted, until, self._first)
+        return self._reaches[point]
+
+    def at(self, point: Point, table: str, *, read: bool = True) -> TableState:
+        """A table's state; ``read``: whether it is among those that the reading took."""
+        from binlogkit.analyses.point_in_time import lineage, replay
+        from binlogkit.analyses.point_in_time.boundary import parents
+
+        log, reading, reach = self._log, self.reading, self.reach(point)
+        history, transactions, boundaries = reading.history, reading.transactions, self._later()
+        key, transactional = self._key, self._transactional
+        name = full_name(history, table, self._bases)
+        names = set(lineage(boundaries, name))
+        layout, above = self._layout(name, reach), list[str]()
+        bases = self._bases
+        given = reading.given | self._held_definitions()
+        if history.version < CASCADES_LOGGED:
+            above = parents(boundaries, name, layout.parents, given.values())
+        stored = {".".join(one): one for one in (*history.layouts, *given)}
+        family = {stored[parent] for parent in above if parent in stored}
+        met = [history.sources.get(one, set()) for one in names]
+        log.one_history(set[str]().union(*met), f"{table} is")
+        if key is not None and layout.columns is not None:
+            check_names(key, layout.columns, "column")
+        chosen = tuple(key) if key is not None else layout.key
+        engine = transactional_of(layout.engine) if transactional is None else transactional
+        begins = {} if bases is None else bases.of({*names, *family})
+        replayed = partial(
+            replay,
+            boundaries=reading.boundaries,
+            key=chosen,
+            transactions=transactions,
+            statements=reading.statements,
+            table=name,
+            since=self._contained(),
+            columns=layout.columns,
+            transactional=engine,
+            cascades=layout.parents,
+            cascades_logged=history.version >= CASCADES_LOGGED,
+            given=given | {n: b.definition for n, b in begins.items() if b.definition},
+            bases={one: base.rows for one, base in begins.items()},
+            unchecked=reading.unchecked,
+            keep_cascaded=self._keep or bool(self._contradictions),
+        )
+        folded = read and self._before is None
+        state = replayed(
+            self._changes(names | family),
+            until=reach.until,
+            forward=reading.table(name, self._points.index(point)) if folded else None,
+            before=self._before,
+        )
+        if self._keep:
+            self.cascaded[name] = state.cascaded
+
+        def unexplained(cascaded: Iterable[Cascaded]) -> list[Contradiction]:
+            return [
+                c
+                for c in self._contradictions
+                if not explains(
+                    cascaded,
+                    c,
+                    cascading_columns(boundaries, reading.given.get(c.name[1:]), c.name[1:]),
+                )
+            ]
+
+        shown = unexplained(state.cascaded)
+        if reach.until is not None and family and any(c.name[1:] in names for c in shown):
+            # What shows a change since may be what a foreign key did after the point.
+            shown = unexplained(replayed(self._changes(names | family)).cascaded)
+        unlogged_changes = [c.gap() for c in shown]
+        missing = standing([*self._gaps, *unlogged_changes], boundaries, name, names, above, reach)
+        supposed = [*layout.supposed, *of_values(name, state.rows)]
+        doubts = doubts_of(layout, history, reach.counted, supposed)
+        own = [base for one, base in begins.items() if one in names]
+        made = any(b.concerns(name) for b in boundaries)
+        if bases is not None and not own and not made and self._names is not None:
+            raise UsageError(f"no base has {'.'.join(name)}: there is {bases.named()}")
+        emptied = any(b.empties and b.name == name and reach.counts(b.tx) for b in boundaries)
+        if not emptied or len(names) > 1:
+            doubts += doubts_of_bases(own, layout)
+        if name not in history.layouts and not made and not own:
+            there = others(TableName(*name), log.met)
+            doubts.append(doubt("unknown_table", f"The log does not name this table{there}."))
+        rows, findings = state.rows, state.findings
+        determined = state.determined and all(one["determined"] for one in doubts)
+        notes = [noted("behind_end", told) for told in point.notes(history, transactions)]
+        if (layout.engine or "").upper() == restarts.ENGINE:
+            start = restarts.emptied_by(log.file_facts, reach, boundaries, names)
+            if start is not None:
+                rows, findings, doubts, determined = rows[:0], findings[:0], [], True
+                notes.append(noted("restarted", _RESTARTED.format(start.name)))
+        certain = rows.num_rows if determined else 0
+        if certain and missing:
+            certain = _behind(missing, rows, reading.partial(name), named=_named(log, name))
+        doubts += of_gaps(missing)
+        found = TableState(
+            name,
+            rows,
+            with_more(findings, doubts + notes),
+            layout.columns,
+            chosen,
+            determined and not missing,
+            assumed(log, history.version, base=bool(begins)),
+            certain,
+            reach,
+            *reached(log, point.place, history.ends, transactions, reach.counted, self._held),
+            state.definition,
+            frozenset(names),
+        )
+        if found.unknown_cells and not found.findings.num_rows:
+            more = [noted("unknown_cells", _UNKNOWN_CELLS, found.unknown_cells)]
+            return replace(found, findings=with_more(found.findings, more))
+        return found
+
+    def _later(self) -> list[Boundary]:
+        """What happened to tables after the base."""
+        held, found = self._held, self.reading.boundaries
+        return found if held is None else [b for b in found if not held.holds(b)]
+
+    def _held_definitions(self) -> dict[Name, TableDefinition]:
+        """What statements that are in the base said of tables."""
+        held = self._held
+        told = [b.definition for b in self.reading.boundaries if held is not None and held.holds(b)]
+        return {(one.db, one.table): one for one in told if one is not None}
+
+    def _contained(self) -> Contained | None:
+        """What the base holds, as the analysis takes it."""
+        from binlogkit.analyses.point_in_time.until import Contained
+
+        held = self._held
+        return None if held is None else Contained(frozenset(held.numbers), held.seq)
+
+    def _layout(self, name: Name, reach: Reach) -> TableFacts:
+        """What is known of the table: by the log, else by the base."""
+        if self._held is None or self._bases is None:
+            return self.reading.history.layout(name, reach.counted)
+        layout = self.reading.history.layout(name, reach.counted - self._held.numbers)
+        base = self._bases.tables.get(name)
+        return layout if base is None or layout.seq >= max(self._held.seq, 0) else facts_of(base)
+
+    def _changes(self, names: set[Name]) -> Iterator[pa.RecordBatch]:
+        """The tables' changes, read again, up to damage, which is kept in ``log.damages``."""
+        with self._log.knowing(self._catalog):
+            yield from changes_of(self._log, names, self._sources)
+
+
+def changes_of(
+    log: Streams, names: set[tuple[str, str]], sources: frozenset[str]
+) -> Iterator[pa.RecordBatch]:
+    """The tables' changes, read again, up to damage, which is kept in ``log.damages``."""
+    wanted = Filters(tables=tuple(TableName(*name) for name in names), sources=sources)
+    for batch in log.batches_to_damage(log.reading_of(wanted), wanted):
+        yield batch.batch
+    if log.unreadable is not None:
+        raise log.unreadable
+
+
+def full_name(history: History, table: str, bases: Bases | None = None) -> Name:
+    """(db, table) of a table that may be named without its database. UsageError: not one."""
+    wanted = parse_table_name(table)
+    if wanted.db is not None:
+        return (wanted.db, wanted.table)
+    known: set[Name] = {*history.layouts, *(bases.tables if bases is not None else ())}
+    found = sorted(n for n in known if n[1] == wanted.table)
+    if len(found) != 1:
+        listed = ", ".join(".".join(n) for n in found) or "no table of this name"
+        raise UsageError(f"{table}: name the database ({listed})")
+    return found[0]
+
+
+def _behind(gaps: list[Gap], rows: pa.Table, partial: int, *, named: bool) -> int:
+    """How many rows were last written as a whole after all gaps.
+
+    None where DDL may be in one of them, unless table maps name the columns; none where images
+    after them lack columns.
+    """
+    import pyarrow.compute as pc
+
+    last = max(gap.seq for gap in gaps)
+    if partial > last or not (named or all(gap.tables for gap in gaps)):
+        return 0
+    return pc.sum(pc.greater(rows["seq"], last)).as_py() or 0
+
+
+def _named(log: Streams, name: Name) -> bool:
+    """Whether table maps themselves name the table's columns."""
+    columns = [column for schema in log.met.get(name, ()) for column in schema.columns]
+    return bool(columns) and all(column.name_origin == Origin.METADATA for column in columns)
+
+
+def of_values(name: Name, rows: pa.Table) -> Iterator[Supposition]:
+    """What is supposed of the rows' values."""
+    from binlogkit.frames.schema import supposed_of
+
+    for chunk in rows["values"].chunks:
+        yield from supposed_of(name, chunk)
+
+
+def transactional_of(engine: str | None) -> bool | None:
+    """Whether an engine rolls back; None for one that is not known."""
+    if engine is None:
+        return None
+    return {"INNODB": True, "NDBCLUSTER": True}.get(
+        engine.upper(), False if engine.upper() in _NOT_TRANSACTIONAL else None
+    )

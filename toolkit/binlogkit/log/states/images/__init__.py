@@ -1,0 +1,1 @@
+"""What row images show of changes outside the log."""

@@ -1,0 +1,376 @@
+"""Changes outside the log: row images that contradict what the log last said of their rows.
+
+A view of a reading whose batches have digests finds them; what differs by value
+``log/states/images/contradictions.py`` tells, which reads such rows again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from binlogkit.analyses._savepoints import Place, Undone, savepoint_name, undone_mask
+from binlogkit.analyses.continuity import Break, Rows
+from binlogkit.analyses.point_in_time.boundary import Boundary, read_boundaries
+from binlogkit.analyses.point_in_time.codes import Flags
+from binlogkit.analyses.point_in_time.forward import COUNTS, LEFT_OUT
+from binlogkit.events.query import Query
+from binlogkit.frames.schema import DIGESTS
+from binlogkit.frames.statements import Boundaries
+from binlogkit.log.states.history import MERGE, first_rows
+from binlogkit.log.states.outcomes import Outcomes
+from binlogkit.log.states.point import Point
+from binlogkit.rows.ddl import StatementKind
+from binlogkit.rows.filters import Filters
+from binlogkit.rows.schema import Origin, TableSchema
+from binlogkit.sources.log_format import CASCADES_LOGGED, version_tuple
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from binlogkit.log.streams import Streams
+    from binlogkit.rows.window import Window
+
+Name = tuple[str | None, str, str]  # source, database, table
+
+_KEPT = 1000  # contradictions of one table that are told one by one
+_NEEDED = ("seq", "tx", "xid", "file", "pos", "inner", *DIGESTS)
+_NO_ROWS = ("BLACKHOLE", MERGE)
+_KEEPS_COLUMNS = ("truncate", "statement_write")
+_NO_KEY = "without a key, and what rows it had is not known"
+_NO_IMAGE = "without a key, and of some rows no image has all columns"
+_KEY_UNKNOWN = "its key is not known: neither metadata nor its CREATE TABLE tell it"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Where a change stands: its file, position, place in the reading, and GTID."""
+
+    file: str
+    pos: int
+    seq: int
+    gtid: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Map:
+    """What a table map tells of its table: the columns' types with their metadata; with FULL
+    metadata their names and the primary key's, else None."""
+
+    types: tuple[Any, ...]
+    names: tuple[str, ...] | None
+    key: tuple[str, ...] | None
+
+    @classmethod
+    def of(cls, schema: TableSchema) -> _Map:
+        columns = schema.columns
+        named = all(column.name_origin == Origin.METADATA for column in columns)
+        return cls(
+            tuple((column.type, column.meta) for column in columns),
+            tuple(column.name for column in columns) if named else None,
+            schema.key if schema.key_origin == Origin.METADATA else None,
+        )
+
+    def contradicts(self, other: _Map) -> bool:
+        """Whether both cannot be of one definition."""
+        pairs = (self.types, other.types), (self.names, other.names), (self.key, other.key)
+        return any(None not in (one, two) and one != two for one, two in pairs)
+
+
+@dataclass(slots=True)
+class Checked:
+    """What was checked of one table.
+
+    ``changes``: row changes that count; ``compared``: those whose image before could be compared
+    with what the log last said of the row; ``broken``: (seq, kind, key's digest) of those that
+    contradict it, ``count`` of them in all; ``reason``: why none was compared, where that is so;
+    ``begun``: where all of its rows were known to be none; ``cascades``: tables (``db.table``)
+    whose changes may reach it by foreign keys; ``touched``: between which places (``seq``) rows
+    were updated or deleted; ``redefined``: the last change of the columns that table maps told, and
+    the first one of others, where no DDL in the log lies between.
+    """
+
+    name: Name
+    changes: int = 0
+    compared: int = 0
+    count: int = 0
+    broken: list[tuple[int, Break, int]] = field(default_factory=list)
+    reason: str | None = None
+    begun: Change | None = None
+    cascades: tuple[str, ...] = ()
+    touched: list[tuple[int, int]] = field(default_factory=list)
+    redefined: tuple[Change, Change] | None = None
+
+    def record(self) -> dict[str, object]:
+        """As a record."""
+        return {
+            "source": self.name[0], "table": ".".join(self.name[1:]), "changes": self.changes,
+            "compared": self.compared, "contradictions": self.count, "reason": self.reason,
+        }  # fmt: skip
+
+
+class ImageChecks:
+    """Takes the windows of a reading, and the batches of its rows, with digests.
+
+    ``wanted``: of which tables it takes the rows, of all by default.
+
+    Nothing is known of rows after DDL that changes their columns or writes them, a write that was
+    logged as a statement, a rollback that a non-transactional engine may have ignored.
+    """
+
+    def __init__(self, log: Streams, wanted: Filters | None = None) -> None:
+        self._wanted = Filters() if wanted is None else wanted
+        self._unread: set[Name] = set()  # tables with rows that are not taken
+        self._outcomes = Outcomes(Point(log, {}), None)
+        self._told = Boundaries(Filters())
+        self._boundaries: list[tuple[str | None, Boundary]] = []  # with whose logs they stand in
+        self._folded = False
+        self._next = 0
+        self._savepoints = _Savepoints()
+        self._rows: dict[Name, Rows] = {}
+        self._shapes: dict[Name, tuple[Any, ...]] = {}
+        self._maps: dict[Name, tuple[_Map, Change]] = {}
+        self._ignored: set[Name] = set()  # tables whose engine keeps no rows
+        self._open: list[tuple[TableSchema, pa.RecordBatch]] = []  # not decided yet
+        self.checked: dict[Name, Checked] = {}
+        self.version = (0, 0, 0)
+
+    def take_window(self, window: Window) -> None:
+        """Take the next window, before its rows."""
+        self.version = max(self.version, version_tuple(window.server_version))
+        self._outcomes.take(window)
+        self._savepoints.take(window)
+        self._note_unread(window)
+        if window.folded and not self._folded:
+            self._folded = True
+            self._rows.clear()
+        if self._told.take(window):
+            fresh = self._told.finish(first=len(self._boundaries))
+            found = read_boundaries(fresh, self._told.changes)
+            self._boundaries += ((window.source, boundary) for boundary in found)
+
+    def _note_unread(self, window: Window) -> None:
+        if window.stretch is None or not self._wanted.tables:
+            return
+        for _, slot, _ in first_rows(window, every=False):
+            schema = window.schemas[slot]
+            if schema is not None and not self._wanted.wants_table(*schema.name):
+                self._unread.add(self.name_of(schema))
+
+    def watched(
+        self, window: Iterable[tuple[TableSchema, pa.RecordBatch]]
+    ) -> Iterator[tuple[TableSchema, pa.RecordBatch]]:
+        """The batches of a window, which are taken at its end: the log's order holds between them
+        and those of other windows."""
+        found = []
+        for schema, batch in window:
+            found.append((schema, batch.select(_NEEDED)))
+            yield schema, batch
+        self._take_batches(found)
+
+    def _take_batches(self, found: list[tuple[TableSchema, pa.RecordBatch]]) -> None:
+        pieces = [
+            (int(piece["seq"][0].as_py()), schema, piece)
+            for schema, batch in found
+            for piece in self._pieces(batch)
+        ]
+        waiting, self._open = self._open, []
+        for schema, batch in waiting:
+            self._decide(schema, batch)
+        for seq, schema, piece in sorted(pieces, key=lambda item: item[0]):
+            self._happen_before(seq)
+            self._take_map(schema, piece)
+            self._decide(schema, piece)
+
+    def _pieces(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        seqs = batch["seq"].to_numpy()
+        waiting = self._boundaries[self._next :]
+        cuts = [b.seq for _, b in waiting if seqs[0] <= b.seq <= seqs[-1]]
+        edges = sorted({0, len(seqs), *seqs.searchsorted(cuts).tolist()})
+        for start, stop in pairwise(edges):
+            yield batch.slice(start, stop - start)
+
+    # ---- rows ---------------------------------------------------------------------------------
+
+    def may_cascade(self, name: Name, since: int, until: int) -> bool:
+        """Whether a foreign key may have changed rows of the table between two places: its parent
+        was changed there, or the parent's."""
+        above = list(self.checked[name].cascades) if self.version < CASCADES_LOGGED else []
+        for parent in above:
+            known = self.checked.get((name[0], *parent.split(".", 1)))  # type: ignore[arg-type]
+            if known is None:
+                continue
+            if any(first < until and last > since for first, last in known.touched):
+                return True
+            above += [more for more in known.cascades if more not in above]
+        return False
+
+    def name_of(self, schema: TableSchema) -> Name:
+        """The table's name as the server stores it."""
+        db, table = schema.name
+        return (schema.source, *((db.lower(), table.lower()) if self._folded else (db, table)))
+
+    def counts(self, batch: pa.RecordBatch) -> Flags:
+        """Which changes count, of transactions that are decided."""
+        tx = np.asarray(batch["tx"].fill_null(-1))
+        known = self._outcomes.of(tx, np.asarray(batch["xid"].is_valid()))
+        found: Flags = (known == COUNTS) & ~self._savepoints.taken_back(batch)
+        return found
+
+    def _decide(self, schema: TableSchema, batch: pa.RecordBatch) -> None:
+        """Take the changes whose transactions count; keep those that are not decided."""
+        tx = np.asarray(batch["tx"].fill_null(-1))
+        known = self._outcomes.of(tx, np.asarray(batch["xid"].is_valid()))
+        back = self._savepoints.taken_back(batch)
+        counts, left = (known == COUNTS) & ~back, (known == LEFT_OUT) | back
+        name = self.name_of(schema)
+        rows = self._of(name, schema)
+        if rows is None:
+            self.checked[name].changes += int(counts.sum())
+            return
+        if counts.any():
+            self._take(name, rows, _those(batch, counts))
+        if left.any():
+            rows.doubt(_those(batch, left))
+        open_ = ~(counts | left)
+        if open_.any():
+            self._open.append((schema, _those(batch, open_)))
+
+    def _take_map(self, schema: TableSchema, batch: pa.RecordBatch) -> None:
+        """Take what the table map of some changes tells, and compare it with the one before."""
+        name, told = self.name_of(schema), _Map.of(schema)
+        before, last = self._maps.get(name), _change(batch, batch.num_rows - 1)
+        if before is not None and before[0].contradicts(told):
+            checked = self.checked.setdefault(name, Checked(name))
+            checked.redefined = checked.redefined or (before[1], _change(batch, 0))
+        self._maps[name] = told, last
+
+    def _of(self, name: Name, schema: TableSchema) -> Rows | None:
+        """The rows of a table; None where they cannot be told from each other."""
+        checked = self.checked.setdefault(name, Checked(name))
+        checked.cascades = schema.cascades or checked.cascades
+        if name in self._ignored:
+            checked.reason = "its engine keeps no rows of its own"
+            return None
+        if not schema.key and schema.key_kind != "none":
+            checked.reason = _KEY_UNKNOWN
+            self._rows.pop(name, None)
+            return None
+        shape = (
+            schema.key,
+            *((c.name, c.type, c.meta, c.charset, c.labels) for c in schema.columns),
+        )
+        rows = self._rows.setdefault(name, Rows())
+        if self._shapes.setdefault(name, shape) != shape:
+            rows.forget()
+            self._shapes[name] = shape
+        rows.keyless = not schema.key
+        checked.reason = None
+        if rows.keyless and (not rows.complete or rows.unidentified):
+            checked.reason = _NO_IMAGE if rows.complete else _NO_KEY
+        return rows
+
+    def _take(self, name: Name, rows: Rows, batch: pa.RecordBatch) -> None:
+        checked, before = self.checked[name], rows.compared
+        found = rows.take(batch)
+        checked.changes += batch.num_rows
+        if batch[DIGESTS[0]].null_count < batch.num_rows:
+            checked.touched.append((batch["seq"][0].as_py(), batch["seq"][-1].as_py()))
+        checked.compared += rows.compared - before
+        checked.count += len(found)
+        if found:
+            seqs, room = batch["seq"].to_numpy(), max(0, _KEPT - len(checked.broken))
+            checked.broken += ((int(seqs[i]), how, key) for i, how, key in found[:room])
+
+    # ---- what happens to tables -----------------------------------------------------------------
+
+    def _happen_before(self, seq: int) -> None:
+        while self._next < len(self._boundaries) and self._boundaries[self._next][1].seq < seq:
+            source, boundary = self._boundaries[self._next]
+            self._next += 1
+            self._happen(source, boundary)
+
+    def _happen(self, source: str | None, boundary: Boundary) -> None:
+        definition, done = boundary.definition, boundary.alteration
+        if definition is not None and definition.engine is not None:
+            ignores = definition.engine.upper() in _NO_ROWS
+            note = self._ignored.add if ignores else self._ignored.discard
+            note((source, definition.db, definition.table))
+        if boundary.action not in _KEEPS_COLUMNS:
+            for name in [name for name in self._maps if name[0] == source]:
+                if boundary.concerns(name[1:]) or not all(boundary.name):
+                    del self._maps[name]
+        mine = [name for name in self._rows if name[0] == source]
+        if boundary.may_write:
+            for name in mine:
+                self._rows[name].forget()
+        elif boundary.empties:
+            name = (source, *boundary.name)
+            self._rows.setdefault(name, Rows()).forget(empty=True)
+            self._shapes.pop(name, None)
+            checked = self.checked.setdefault(name, Checked(name))
+            checked.begun = Change(boundary.file, boundary.pos, boundary.seq, None)
+        elif boundary.action == "rename" and boundary.new_name is not None:
+            self._rename((source, *boundary.name), (source, *boundary.new_name))
+        elif not boundary.conditional and not (done is not None and done.harmless):
+            for name in mine:
+                if boundary.concerns(name[1:]):
+                    self._rows[name].forget()
+
+    def _rename(self, old: Name, new: Name) -> None:
+        self._rows.pop(new, None)
+        self._shapes.pop(new, None)
+        if old in self._rows and old not in self._unread:
+            self._rows[new] = self._rows.pop(old)
+        if old in self._shapes:
+            self._shapes[new] = self._shapes.pop(old)
+
+
+class _Savepoints:
+    """What ROLLBACK TO SAVEPOINT took back, and stands in the log all the same."""
+
+    def __init__(self) -> None:
+        self._number = -1
+        self._set: dict[str, Place] = {}
+        self._undone: list[Undone] = []
+
+    def take(self, window: Window) -> None:
+        """Take the next window."""
+        for item in window.looked:
+            if item.kind not in (StatementKind.SAVEPOINT, StatementKind.ROLLBACK_TO):
+                continue
+            if item.number != self._number:
+                self._number, self._set = item.number, {}
+            raw, body = item.event.raw, item.event.body
+            assert isinstance(body, Query)
+            name, place = (
+                savepoint_name(body.query),
+                (raw.pos, -1 if raw.inner is None else raw.inner),
+            )
+            if item.kind == StatementKind.SAVEPOINT:
+                self._set.pop(name, None)
+                self._set[name] = place
+            elif name in self._set:
+                start = self._set[name]
+                self._undone.append(Undone(window.carrier.name, start, place))
+                self._set = {n: p for n, p in self._set.items() if p <= start}
+
+    def taken_back(self, batch: pa.RecordBatch) -> Flags:
+        """Which changes did not happen."""
+        mask = undone_mask(self._undone)
+        return np.zeros(batch.num_rows, bool) if mask is None else mask(batch)
+
+
+def _change(batch: pa.RecordBatch, i: int) -> Change:
+    file, pos, seq = (batch[name][i].as_py() for name in ("file", "pos", "seq"))
+    return Change(file, pos, seq, None)
+
+
+def _those(batch: pa.RecordBatch, which: np.ndarray[Any, Any]) -> pa.RecordBatch:
+    import pyarrow as pa
+
+    return batch if which.all() else batch.filter(pa.array(which))

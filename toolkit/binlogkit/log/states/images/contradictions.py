@@ -1,0 +1,235 @@
+"""What rows that were changed outside the log show: values that the log does not explain.
+
+Of tables whose images contradict the log (checks.py) the rows are read again, and values are
+compared.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from binlogkit.analyses.continuity import Break, digests
+from binlogkit.analyses.point_in_time.cascades import Cascaded
+from binlogkit.analyses.point_in_time.codes import Flags
+from binlogkit.errors import DamageError, InputError, printable
+from binlogkit.frames.records import struct_records
+from binlogkit.log.states.images.checks import Change, Checked, ImageChecks, Name
+from binlogkit.rows.filters import Filters, TableName
+from binlogkit.rows.reading import Reading
+from binlogkit.rows.soundness import Finding, Gap, Grade, Place
+from binlogkit.rows.soundness.finding import finding
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from binlogkit.log.streams import Streams
+
+UNLOGGED = "unlogged_change"  # the findings' code
+Record = dict[str, Any]  # an image, as rows have it
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """A row that was changed outside the log, or a table that was altered outside it.
+
+    ``kind``: None of a table; ``key``: its key's columns, as in records; all columns where there is
+    no key (``keyless``). ``known``: the last change before that fits, None where there is none, or
+    no key; ``since``: that, or what emptied the table; ``shown``: the change whose image shows it;
+    ``columns``: those that differ, by name what the log last said and what the image before says;
+    empty where the row itself appeared or went; ``cascades``: whether a foreign key may have done
+    it, which up to 9.5 no log shows.
+    """
+
+    name: Name
+    kind: Break | None
+    key: dict[str, Any]
+    known: Change | None
+    since: Change
+    shown: Change
+    columns: dict[str, tuple[Any, Any]]
+    cascades: bool
+    keyless: bool = False
+
+    @property
+    def table(self) -> str:
+        """``db.table``."""
+        return ".".join(self.name[1:])
+
+    def gap(self) -> Gap:
+        """What it means for other answers: changes are missing since the one that fits."""
+        since, tables = self.since, frozenset([self.table])
+        return Gap(UNLOGGED, since.file, since.pos, since.seq + 1, tables, self.sentence())
+
+    def finding(self) -> Finding:
+        """As a verification says it."""
+        shown = self.shown
+        what = "row change" if self.kind is not None else "table map"
+        place = Place(shown.file, shown.pos, gtid=shown.gtid, type=what)
+        grade = Grade.NOTE if self.cascades else None
+        found = finding(UNLOGGED, place, self.sentence(), grade=grade)
+        return replace(found, tables=frozenset([self.table]))
+
+    def sentence(self) -> str:
+        """What was found."""
+        cascade = ": a foreign key's cascade may have done it" if self.cascades else ""
+        return self._told() + cascade
+
+    def _told(self) -> str:
+        if self.kind is None:
+            at = f"{self.shown.file} at {self.shown.pos}"
+            return f"{self.table}: it has other columns from {at} on, and no DDL that alters it"
+        row = f"{self.table} {_listed(self.key)}"
+        since = "" if self.known is None else f" by {self.known.file} at {self.known.pos}"
+        if self.kind == Break.MADE_AGAIN:
+            return f"{row}: it is inserted, although it is there{since}"
+        if self.kind == Break.APPEARED and self.keyless:
+            return f"{row}: more of its equals went than the log says there were"
+        if self.kind == Break.APPEARED:
+            was = "was never inserted" if self.known is None else f"was deleted{since}"
+            return f"{row}: it is there, although it {was}"
+        left = _listed({name: was for name, (was, _) in self.columns.items()})
+        shown = _listed({name: now for name, (_, now) in self.columns.items()})
+        return f"{row}: left as {left}{since}, it is found as {shown}"
+
+
+def contradictions(log: Streams, checks: ImageChecks) -> Iterator[Contradiction]:
+    """What the tables with contradictions show by value, table by table; they are read again.
+
+    Images that differ in bytes and not in values (a document that was stored in another way)
+    contradict nothing.
+    """
+    from binlogkit.frames.row_batches import read_batches
+
+    wanted = {name: checked for name, checked in checks.checked.items() if checked.broken}
+    if not wanted:
+        return
+    tables = tuple({TableName(*name[1:]) for name in wanted})
+    reading = Reading(log.carriers, replace(log.options, on_damage="report"))
+    again = {name: _Again(checks, checked) for name, checked in wanted.items()}
+    try:
+        for window in read_batches(reading, Filters(tables=tables), digests=True):
+            for schema, batch in window:
+                found = again.get(checks.name_of(schema))
+                if found is not None:
+                    found.take(batch, checks.counts(batch))
+    except (DamageError, InputError):
+        pass  # the first reading reported it
+    for found in again.values():
+        yield from found.found
+
+
+def unlogged(log: Streams, checks: ImageChecks, gaps: Sequence[Gap]) -> Iterator[Contradiction]:
+    """The contradictions but for those that ``gaps`` of the log explain."""
+    for found in chain(_redefined(checks), contradictions(log, checks)):
+        between = (gap for gap in gaps if found.since.seq < gap.seq < found.shown.seq)
+        if not any(gap.concerns([found.table]) for gap in between):
+            yield found
+
+
+def _redefined(checks: ImageChecks) -> Iterator[Contradiction]:
+    for checked in checks.checked.values():
+        if checked.redefined is not None:
+            since, shown = checked.redefined
+            yield Contradiction(checked.name, None, {}, since, since, shown, {}, False)
+
+
+def explains(cascaded: Iterable[Cascaded], found: Contradiction, columns: Container[str]) -> bool:
+    """Whether what foreign keys did explains what was found; ``columns``: what they may change."""
+    if found.kind is None or any(name not in columns for name in found.columns):
+        return False
+    between = (
+        done
+        for done in cascaded
+        if done.child == found.name[1:] and found.since.seq < done.at.seq < found.shown.seq
+    )
+    return any(found.key in done.keys(tuple(found.key)) for done in between)
+
+
+class _Again:
+    """A table's rows with contradictions, read again; ``found``: those that values show."""
+
+    def __init__(self, checks: ImageChecks, checked: Checked) -> None:
+        self._checks, self._checked = checks, checked
+        self._broken = {(seq, key): kind for seq, kind, key in checked.broken}
+        self._keys = np.unique(np.array([key for *_, key in checked.broken], np.uint64))
+        self._known: dict[int, tuple[Change, Record | None]] = {}
+        self.found: list[Contradiction] = []
+
+    def take(self, batch: pa.RecordBatch, counts: Flags) -> None:
+        """Take a batch of the table, with digests; ``counts``: which changes do."""
+        was, now = (digests(batch, side)[:, 0] for side in range(2))
+        rows = np.flatnonzero(counts & (np.isin(was, self._keys) | np.isin(now, self._keys)))
+        if not len(rows):
+            return
+        key = json.loads(batch.schema.metadata[b"binlogkit:key"])
+        part = batch.take(rows)
+        images = [
+            struct_records(part[name], part[f"{name}_state"], part["raw"], side)
+            for side, name in enumerate(("before", "after"))
+        ]
+        places = zip(*(part[n].to_pylist() for n in ("file", "pos", "seq", "gtid")), strict=True)
+        digested = zip(was[rows].tolist(), now[rows].tolist(), strict=True)
+        for place, (old, new), before, after in zip(places, digested, *images, strict=True):
+            self._change(Change(*place), key, old, new, before, after)
+
+    def _change(
+        self,
+        at: Change,
+        key: Sequence[str],
+        old: int,
+        new: int,
+        before: Record | None,
+        after: Record | None,
+    ) -> None:
+        new = new if new & 1 else 0
+        known = self._known.get(old if before is not None else new)
+        if before is not None:
+            self._check(at, key, old, before, known)
+        if after is not None and (before is None or (new and new != old)):
+            self._check(at, key, new, after, self._known.get(new), begins=True)
+        if before is not None and (after is None or (new and new != old)):
+            self._known[old] = at, None
+        if after is not None:
+            so_far = {} if known is None or before is None else known[1] or {}
+            self._known[new or old] = at, {**so_far, **(before or {}), **after}
+
+    def _check(
+        self,
+        at: Change,
+        key: Sequence[str],
+        digest: int,
+        image: Record,
+        known: tuple[Change, Record | None] | None,
+        *,
+        begins: bool = False,
+    ) -> None:
+        kind = self._broken.get((at.seq, digest))
+        if kind is None or (kind == Break.MADE_AGAIN) != begins:
+            return
+        left = None if known is None else known[1]
+        columns = {}
+        if kind == Break.CHANGED and left is not None:
+            columns = {
+                name: (left[name], value)
+                for name, value in image.items()
+                if name in left and left[name] != value
+            }
+            if not columns:
+                return
+        values = {name: image.get(name) for name in key or image}
+        checked, place = self._checked, None if known is None or not key else known[0]
+        since = place or checked.begun or at
+        cascades = self._checks.may_cascade(checked.name, since.seq, at.seq)
+        self.found.append(
+            Contradiction(checked.name, kind, values, place, since, at, columns, cascades, not key)
+        )
+
+
+def _listed(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={printable(str(value))}" for name, value in values.items())

@@ -1,0 +1,78 @@
+"""What a row's life is told of: changes, and what happens to its table, as records."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from binlogkit.analyses.point_in_time.boundary import Boundary
+    from binlogkit.log.states.life.reading import Kept
+    from binlogkit.rows.schema import TableDefinition
+
+#: The fields of a record that are a change's own.
+FROM_BATCH = (
+    "source", "file", "pos", "end_pos", "inner", "row", "timestamp", "commit_timestamp",
+    "server_id", "gtid", "thread_id", "xid", "xa", "db", "table", "op", "query",
+)  # fmt: skip
+
+
+def written(record: dict[str, Any]) -> dict[str, Any]:
+    """A record as a frame has it."""
+    images = {name: record[name] for name in ("before", "after")}
+    return record | {n: i and json.dumps(i, ensure_ascii=False) for n, i in images.items()}
+
+
+def doubtful(boundary: Boundary, *, mine: bool) -> str | None:
+    """The finding of what may have changed rows without their changes being in the log."""
+    if boundary.action == "incident":
+        return "incident"
+    if not mine:
+        return "written_elsewhere" if boundary.may_write else None
+    if boundary.deletes_all:
+        return None
+    if boundary.moves_rows:
+        return "rows_moved"
+    if boundary.action == "statement_write":
+        return "statement_write"
+    known = ("create", "drop", "drop_database", "truncate", "rename", "alter")
+    lost = boundary.action == "alter" and boundary.alteration is None
+    return "unknown_ddl" if lost or boundary.action not in known else None
+
+
+def pieces(batch: pa.RecordBatch, cuts: Sequence[int]) -> Iterator[pa.RecordBatch]:
+    """A batch in parts that no place falls into."""
+    seqs = batch["seq"].to_numpy()
+    between = [cut for cut in cuts if seqs[0] <= cut <= seqs[-1]]
+    edges = sorted({0, len(seqs), *seqs.searchsorted(between).tolist()})
+    for start, stop in pairwise(edges):
+        yield batch.slice(start, stop - start)
+
+
+def changes_in(
+    kept: Kept, definitions: list[tuple[int, TableDefinition | None]]
+) -> Iterator[tuple[int, dict[str, Any], str | None, str | None, list[str]]]:
+    """Changes as records, with their places, keys, and the table's columns."""
+    from binlogkit.analyses.point_in_time.defaults import with_defaults
+    from binlogkit.frames.records import struct_records
+
+    start = 0
+    for piece in pieces(kept.batch, [seq for seq, _ in definitions]):
+        seq = int(piece["seq"][0].as_py())
+        definition = [found for since, found in definitions if since < seq][-1]
+        batch = piece if definition is None else with_defaults(piece, definition)
+        records = batch.select(FROM_BATCH).to_pylist()
+        names = [field.name for field in batch["after"].type]
+        images = [
+            struct_records(batch[image], batch[f"{image}_state"], batch["raw"], side)
+            for side, image in enumerate(("before", "after"))
+        ]
+        seqs = batch["seq"].to_pylist()
+        for i, (at, record, before, after) in enumerate(zip(seqs, records, *images, strict=True)):
+            was, now = kept.was[start + i].as_py(), kept.now[start + i].as_py()
+            yield at, record | {"before": before, "after": after}, was, now, names
+        start += piece.num_rows

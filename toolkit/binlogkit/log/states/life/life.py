@@ -1,0 +1,284 @@
+"""One row's life: its changes in log order, also under the keys that it had before and after."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from binlogkit.analyses._savepoints import undone_ranges
+from binlogkit.errors import UsageError
+from binlogkit.log.filter_warnings import others
+from binlogkit.log.states.doubts import Name, doubt, doubts_of, noted, of_gaps, with_more
+from binlogkit.log.states.forwards import full_name, transactional_of
+from binlogkit.log.states.gaps import assumed
+from binlogkit.log.states.images.contradictions import Contradiction, unlogged
+from binlogkit.log.states.life.events import FROM_BATCH, changes_in, doubtful, pieces, written
+from binlogkit.log.states.point import TableArgs
+from binlogkit.rows.filter_args import check_names, texts
+from binlogkit.rows.filters import TableName, written_table_name
+from binlogkit.sources.log_format import CASCADES_LOGGED
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+    from binlogkit.analyses.point_in_time.boundary import Boundary
+    from binlogkit.analyses.point_in_time.identity import Identity
+    from binlogkit.analyses.point_in_time.lives import Lives, Step
+    from binlogkit.log.states.life.reading import Gathered, Kept
+    from binlogkit.log.states.reading import StateReading
+    from binlogkit.log.streams import Streams
+    from binlogkit.rows.schema import TableDefinition
+
+_NO_KEY = "{} has no primary key, nor a unique one without NULL: its rows cannot be told apart"
+_KEY_UNKNOWN = (
+    "the key of {} is not known: neither metadata nor its CREATE TABLE tell it; name its columns "
+    "(--key-columns, key_columns), or give a schema"
+)
+_NOTHING = "No change that counts has a row with this key."
+_OF_TRANSACTION = ("server_id", "thread_id", "xid", "xa")
+
+
+@dataclass(frozen=True, slots=True)
+class RowLife:
+    """One row's life.
+
+    ``rows``: its events in log order, the columns of frames.fields.rows.LIFE, images as JSON text;
+    ``table``: the table's name at the end; ``key``: its key's columns there; ``findings``: what
+    leaves parts of it open, as analyses.point_in_time says; ``assumes``: what it stands on that the
+    log does not show, a sentence each; ``names``: all that the table was called.
+    """
+
+    table: tuple[str, str]
+    key: tuple[str, ...]
+    rows: pa.Table
+    findings: pa.Table
+    assumes: tuple[str, ...]
+    names: frozenset[tuple[str, str]] = frozenset()
+
+    @property
+    def determined(self) -> bool:
+        """Whether the log holds every change of the row, and every cell of its images is known."""
+        return all(self.findings["determined"].to_pylist()) and not self.unknown_cells
+
+    @property
+    def unknown_cells(self) -> int:
+        """How many columns of its changes are not known, before or after."""
+        return sum(len(chunk.flatten()) for chunk in self.rows["unknown"].chunks)
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """One dict per event, as ``life --format jsonl``."""
+        for record in self.rows.to_pylist():
+            images = {n: record[n] and json.loads(record[n]) for n in ("before", "after")}
+            yield record | images
+
+    def frame(self) -> pd.DataFrame:
+        """The events as pandas, ``before`` and ``after`` as JSON text."""
+        from binlogkit.frames.fields.rows import LIFE
+        from binlogkit.frames.natural import natural
+
+        return natural(self.rows, LIFE)
+
+
+def life_of(
+    log: Streams, table: str, value: Any, key_columns: Sequence[str] | None, how: TableArgs
+) -> RowLife:
+    """See :meth:`Log.life`."""
+    return _Looking(log, table, value, key_columns, how).life()
+
+
+class _Looking:
+    """A log read for one row."""
+
+    def __init__(
+        self,
+        log: Streams,
+        table: str,
+        value: Any,
+        key_columns: Sequence[str] | None,
+        how: TableArgs,
+    ) -> None:
+        from binlogkit.log.states.life.reading import Gathered
+        from binlogkit.log.states.reading import StateReading
+
+        if isinstance(key_columns, str):
+            raise UsageError(f"key_columns is a list of names, not {key_columns!r}")
+        self._log, self._value, self._columns = log, value, key_columns
+        self._sources = frozenset(texts("source", how.get("source")))
+        gathered = self._gathered = Gathered(value)
+
+        def watch(reading: StateReading, name: Name, batch: pa.RecordBatch) -> None:
+            key = reading.history.key(name, int(batch["seq"][0].as_py()))
+            gathered.take(batch, tuple(key_columns or key), written_table_name(*name))
+
+        self._reading = StateReading(log, [table], [], None, self._sources, watch)
+        gaps = log.gaps
+        self._contradictions = list(unlogged(log, self._reading.images, gaps))
+        self._gaps = gaps
+        self._name = full_name(self._reading.history, table)
+        self._transactional = how.get("transactional")
+
+    def life(self) -> RowLife:
+        """The answer."""
+        import pyarrow as pa
+
+        from binlogkit.analyses.point_in_time.boundary import parents
+        from binlogkit.analyses.point_in_time.findings import Findings
+        from binlogkit.analyses.point_in_time.identity import Identity, last_name
+        from binlogkit.analyses.point_in_time.lives import Lives
+        from binlogkit.analyses.point_in_time.until import Counting
+        from binlogkit.frames.fields.field import arrow_schema
+        from binlogkit.frames.fields.rows import LIFE
+        from binlogkit.frames.key_texts import values_of
+
+        reading, findings = self._reading, Findings()
+        history = reading.history
+        ended = Counting(reading.transactions, None, Findings())
+        counted = frozenset([*ended.committed.tolist(), *ended.rolled_back.tolist()])
+        last = last_name([b for b in reading.boundaries if ended.happened(b)], self._name)
+        layout = history.layout(last if last in history.layouts else self._name, counted)
+        engine = self._transactional
+        engine = transactional_of(layout.engine) if engine is None else engine
+        counts = Counting(reading.transactions, None, findings, transactional=engine)
+        happened = counts.those(reading.boundaries)
+        key = self._key(layout.key, layout.columns)
+        identity = Identity.of(happened, self._name, key)
+        met = [history.sources.get(name, set()) for name in identity.names]
+        self._log.one_history(set[str]().union(*met), f"{written_table_name(*self._name)} is")
+        self._numbers, self._undone = counts.numbers, undone_ranges(reading.statements)
+        if key:
+            values_of(self._value, key, written_table_name(*self._name))
+        gathered = self._whole(identity)
+        if gathered.misfit is not None and not gathered.asked:
+            raise gathered.misfit
+        tracked = gathered.keys_tracked(self._numbers, self._undone)
+        names = sorted(set(identity.names))
+        counts.note(names, findings)
+        above = list[str]()
+        if history.version < CASCADES_LOGGED:
+            above = parents(happened, identity.names[-1], layout.parents, reading.given.values())
+        counts.note_cascades(above, findings)
+        lives = Lives(list(gathered.asked), completed=not counts.changes_rows(above))
+        rows = self._story(lives, gathered.found(tracked, counts.numbers, self._undone), identity,
+                           happened)  # fmt: skip
+        for boundary in happened:
+            kind = doubtful(boundary, mine=identity.happens(boundary))
+            if kind is not None:
+                findings.add(kind, boundary.file, boundary.pos)
+        if gathered.without:
+            findings.add("key_missing", times=gathered.without)
+        supposed = [*layout.supposed, *self._log.suppositions]
+        more = doubts_of(layout, history, counted, supposed)
+        more += self._missing(names, above, tracked)
+        if not rows:
+            more.append(noted("no_change", _NOTHING))
+        if self._name not in history.layouts and not any(b.concerns(self._name) for b in happened):
+            there = others(TableName(*self._name), self._log.met)
+            more.append(doubt("unknown_table", f"The log does not name this table{there}."))
+        return RowLife(
+            identity.names[-1],
+            key,
+            pa.Table.from_pylist([written(row) for row in rows], schema=arrow_schema(LIFE)),
+            with_more(findings.table(), more),
+            assumed(self._log, history.version),
+            frozenset(names),
+        )
+
+    def _key(self, known: tuple[str, ...], columns: tuple[str, ...] | None) -> tuple[str, ...]:
+        if self._columns is not None:
+            if columns is not None:
+                check_names(self._columns, columns, "column")
+            return tuple(self._columns)
+        if not known and self._name in self._reading.history.layouts:
+            kinds = {schema.key_kind for schema in self._log.met.get(self._name, ())}
+            told = _NO_KEY if kinds == {"none"} else _KEY_UNKNOWN
+            raise UsageError(told.format(written_table_name(*self._name)))
+        return known
+
+    def _whole(self, identity: Identity) -> Gathered:
+        """All changes of the row: those of the first reading, or they are read again."""
+        gathered = self._gathered
+        names = set(identity.names)
+        right = names == {self._name} and all(identity.at(s)[1] == k for s, k in gathered.keys)
+        if not right:
+            gathered = self._again(identity, None)
+        if not gathered.complete:
+            tracked = gathered.keys_tracked(self._numbers, self._undone)
+            gathered = self._again(identity, tracked)
+        return gathered
+
+    def _again(self, identity: Identity, tracked: set[str] | None) -> Gathered:
+        from binlogkit.log.states.forwards import changes_of
+        from binlogkit.log.states.life.reading import Gathered
+
+        gathered = Gathered(self._value, tracked)
+        folded = self._reading.history.folded
+        for batch in changes_of(self._log, set(identity.names), self._sources):
+            name = (batch["db"][0].as_py(), batch["table"][0].as_py())
+            for piece in pieces(batch, identity.since):
+                there, key = identity.at(int(piece["seq"][0].as_py()))
+                if there == (tuple(part.lower() for part in name) if folded else name):
+                    gathered.take(piece, key, written_table_name(*name))
+        return gathered
+
+    def _missing(
+        self, names: list[Name], above: list[str], tracked: set[str]
+    ) -> list[dict[str, Any]]:
+        """Findings of the gaps in which the row may have been changed, by foreign keys of the
+        tables ``above`` it too, and of what shows that it was."""
+        told = [*above, *(".".join(name) for name in names)]
+        gaps = [gap for gap in self._gaps if gap.concerns(told)]
+        return of_gaps([*gaps, *(found.gap() for found in self._shown(names, tracked))])
+
+    def _shown(self, names: list[Name], tracked: set[str]) -> Iterator[Contradiction]:
+        for found in self._contradictions:
+            text = json.dumps(list(found.key.values()), ensure_ascii=False, separators=(",", ":"))
+            if found.name[1:] in names and (text in tracked or found.kind is None):
+                yield found
+
+    # ---- the story ------------------------------------------------------------------------------
+
+    def _story(
+        self, lives: Lives, found: list[Kept], identity: Identity, happened: list[Boundary]
+    ) -> list[dict[str, Any]]:
+        from binlogkit.analyses.point_in_time.lives import in_order
+
+        told = {row["seq"]: row for row in self._reading.history.table().to_pylist()}
+        mine = [b for b in happened if identity.happens(b)]
+        changes: list[Step] = [
+            (seq, partial(lives.change, record, was, now, names))
+            for kept in found
+            for seq, record, was, now, names in changes_in(kept, self._definitions(mine))
+        ]
+        events: list[Step] = [
+            (b.seq, partial(lives.happen, self._statement(told[b.seq]), b)) for b in mine
+        ]
+        doubts: list[Step] = [
+            (b.seq, lives.doubt) for b in happened if b.may_write and b not in mine
+        ]
+        doubts += [(gap.seq, lives.doubt) for gap in self._gaps]
+        in_order(events, doubts, changes)
+        return list(lives.story())
+
+    def _definitions(self, mine: list[Boundary]) -> list[tuple[int, TableDefinition | None]]:
+        """What is known of the table from each place on."""
+        given = self._reading.given.get(self._name)
+        return [(-1, given), *((b.seq, b.definition) for b in mine if b.action != "truncate")]
+
+    def _statement(self, told: dict[str, Any]) -> dict[str, Any]:
+        """The record of what happened to the table."""
+        import pyarrow.compute as pc
+
+        of = self._reading.transactions
+        one = of.filter(pc.equal(of["tx"], -1 if told["tx"] is None else told["tx"]))
+        rows = one.select(_OF_TRANSACTION).to_pylist()
+        known = {name: rows[0][name] if rows else None for name in _OF_TRANSACTION}
+        own = {name: told.get(name) for name in FROM_BATCH if name not in _OF_TRANSACTION}
+        db, table = told["db"] or "", told["table"] or ""
+        return own | known | {
+            "row": None, "db": db, "table": table, "op": told["action"], "query": told["statement"],
+            "before": None, "after": None, "changed": [], "unknown": [],
+        }  # fmt: skip

@@ -1,0 +1,141 @@
+"""Up to where a state is asked for."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
+
+from binlogkit.errors import UsageError
+from binlogkit.events.gtid_set import GtidSet
+from binlogkit.log.filter_warnings import MICROSECONDS, utc
+from binlogkit.rows.filters import parse_time
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import pyarrow as pa
+
+    from binlogkit.log.states.history import History
+    from binlogkit.log.streams import Streams
+
+_END = (1 << 63) - 1  # after every position of a file
+_GTID = re.compile(r"\s*[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\s*:", re.IGNORECASE)
+
+#: A point in one value: a position (``"FILE:POS"``, (file, pos), of one file POS alone), a GTID
+#: set, a time; None: the logs' end. See :func:`point_args`.
+PointArg: TypeAlias = "str | int | tuple[str, int] | GtidSet | datetime | None"
+
+
+class TableArgs(TypedDict, total=False):
+    """What is said of a table: see :meth:`Log.state`."""
+
+    transactional: bool | None
+    key: Sequence[str] | None
+    source: str | Iterable[str] | None
+    base: Any
+    back_from: Any
+    base_at: str | tuple[str, int] | None
+    base_gtid: str | GtidSet | None
+
+
+class PointArgs(TableArgs, total=False):
+    """What :meth:`Log.state` takes beside the table."""
+
+    at: str | int | tuple[str, int] | None
+    until_gtid: str | GtidSet | None
+    until_time: str | float | datetime | None
+    timezone: str | None
+
+
+class Point:
+    """``place``, ``gtids``, ``time``: a file and a position, a set (up to its last member),
+    microseconds; one of them, or none for the logs' end."""
+
+    def __init__(self, log: Streams, given: PointArgs) -> None:
+        at, gtids, time = given.get("at"), given.get("until_gtid"), given.get("until_time")
+        if sum(x is not None for x in (at, gtids, time)) > 1:
+            raise UsageError("give one of at, until_gtid and until_time")
+        self.place = None if at is None else _place(log, at)
+        self.gtids = GtidSet.parse(gtids) if isinstance(gtids, str) else gtids
+        self.time = None if time is None else parse_time(time, given.get("timezone"))
+        self.files = {name: i for i, name in enumerate(log.files)}
+
+    def until(self, transactions: pa.Table) -> Any:
+        """The point as the analysis takes it."""
+        from binlogkit.analyses.point_in_time import AtPosition, AtTime, UpToGtids
+
+        if self.gtids is not None:
+            return UpToGtids(str(self.gtids))
+        if self.place is None:
+            return None if self.time is None else AtTime(self.time)
+        ends = set(transactions.column("end_file").unique().to_pylist())
+        file, pos = self.place
+        if file in ends or not ends:
+            return AtPosition(file, pos) if ends else None
+        # The same point by a file in which transactions end.
+        before = [name for name in self.files if self.files[name] < self.files[file]]
+        named = [name for name in before if name in ends]
+        if named:
+            return AtPosition(named[-1], _END)
+        return AtPosition(next(name for name in self.files if name in ends), 0)
+
+    def notes(self, history: History, transactions: pa.Table) -> list[str]:
+        """What to report of a point after the last event that was read."""
+        import pyarrow.compute as pc
+
+        if self.place is not None:
+            file, pos = self.place
+            end = history.ends.get(file, pos)
+            return [
+                f"The last event read of {file} ends at {end}, before the position {pos} that was "
+                "asked for: the state is that at this end."
+            ] * (pos > end)
+        if self.time is None:
+            return []
+        commit = pc.max(transactions.column("commit_timestamp")).as_py() or 0
+        latest, asked = max(history.latest, commit // MICROSECONDS), self.time // MICROSECONDS
+        return [
+            f"No event that was read is later than {utc(latest)}, and {utc(asked)} was asked for: "
+            "the state is that at the log's end."
+        ] * (asked > latest)
+
+
+def point_args(point: PointArg, timezone: str | None = None) -> PointArgs:
+    """What a value says of a point, as :meth:`Log.state` takes it.
+
+    A text is a GTID set if it begins with a server's UUID and a colon, a position if it is a
+    number, a time if it is one in ISO 8601, else ``FILE:POS``. A number is a position.
+    """
+    if isinstance(point, GtidSet) or (isinstance(point, str) and _GTID.match(point)):
+        return {"until_gtid": point}
+    if isinstance(point, datetime):
+        return {"until_time": point, "timezone": timezone}
+    if isinstance(point, str) and not point.isdecimal():
+        try:
+            datetime.fromisoformat(point)
+        except ValueError:
+            return {"at": point}
+        return {"until_time": point, "timezone": timezone}
+    return {"at": point}
+
+
+def _place(log: Streams, at: str | int | tuple[str, int]) -> tuple[str, int]:
+    """The log's own name of a file, and the position in it; of one log the position alone."""
+    file, pos = at if isinstance(at, tuple) and len(at) == 2 else (None, at)
+    if isinstance(pos, str) and file is None:
+        file, _, pos = pos.rpartition(":")
+        pos = int(pos) if pos.isdecimal() else -1
+    try:
+        number = operator.index(pos)  # type: ignore[arg-type]
+    except TypeError:
+        number = -1
+    if number < 0 or not isinstance(file, (str, type(None))):
+        raise UsageError(f"not a position: {at!r} (write FILE:POS, or POS where there is one file)")
+    if file:
+        return log.file_named(file), number
+    if len(log.files) > 1:
+        raise UsageError(f"position {number} of which file? Write FILE:{number}")
+    return log.files[0], number

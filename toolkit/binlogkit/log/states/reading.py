@@ -1,0 +1,175 @@
+"""The reading that states are made of: a log's ledger, and tables' rows folded on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from binlogkit.analyses._savepoints import Undone, undone_ranges
+from binlogkit.analyses.point_in_time.boundary import Boundary, read_boundaries
+from binlogkit.analyses.point_in_time.codes import Flags, Integers
+from binlogkit.analyses.point_in_time.forward import Forward
+from binlogkit.analyses.point_in_time.result import base_changes
+from binlogkit.frames.row_counts import RowCounts
+from binlogkit.frames.statements import Statements
+from binlogkit.frames.transactions import Transactions
+from binlogkit.log.index.choosing import ChosenReading
+from binlogkit.log.states.history import History
+from binlogkit.log.states.images.checks import ImageChecks
+from binlogkit.log.states.outcomes import Outcomes
+from binlogkit.rows.ddl import StatementKind
+from binlogkit.rows.filters import Filters
+from binlogkit.rows.window import SEQ_SHIFT
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from binlogkit.log.states.bases.bases import Bases, Since
+    from binlogkit.log.streams import Streams
+    from binlogkit.rows.reading import Reading
+    from binlogkit.rows.window import Window
+
+Name = tuple[str, str]
+#: What is given each table's batches as well.
+Watch: TypeAlias = "Callable[[StateReading, Name, pa.RecordBatch], None]"
+
+
+class StateReading:
+    """A log read once for the states of ``tables``, as they are asked for; of all if None.
+
+    ``outcomes``: one for each point at which states are wanted; ``transactions``, ``statements``:
+    frames; ``boundaries``: what happens to tables; ``history``; ``given``: what a schema file, a
+    server or a base says of tables; ``watch``: is given each batch, with its table's name;
+    ``bases``, ``since``: what tables' rows begin with, and what of the log is in it.
+    """
+
+    def __init__(
+        self,
+        log: Streams,
+        tables: Sequence[str] | None,
+        outcomes: Sequence[Outcomes],
+        key: Sequence[str] | None,
+        sources: frozenset[str],
+        watch: Watch | None = None,
+        bases: Bases | None = None,
+        since: Since | None = None,
+    ) -> None:
+        self._bases, self._since = bases, since
+        wanted = Filters(sources=sources)
+        self.history = History(wanted)
+        self._outcomes, self._key, self._watch = outcomes, key, watch
+        known = log.options.catalog
+        self.given = {(t.db, t.table): t for t in known.tables()} if known is not None else {}
+        for one in bases.tables.values() if bases is not None else ():
+            if one.definition is not None:
+                self.given[one.name] = one.definition
+        self._ledger, self._texts = Transactions(), Statements(wanted)
+        self._counts = RowCounts(stops=False)
+        self.boundaries: list[Boundary] = []
+        self._folded = False
+        self._tables: list[dict[Name, Forward]] = [{} for _ in outcomes]  # by point
+        self._undone: list[Undone] | None = []  # None: not looked for since a ROLLBACK TO
+        self._partial: dict[Name, int] = {}
+        self._unchecked = [np.zeros(0, np.int64)]
+        read = Filters.build(table=tables, source=sources)
+        self.images = ImageChecks(log, read)
+        reading = self._chosen(log, read)
+        self._read(log, read, reading)
+        if isinstance(reading, ChosenReading):
+            self.history.take_files(log.file_facts)
+            self.transactions = reading.transactions(wanted)
+        else:
+            self.transactions = self._ledger.finish(wanted)
+        self.statements = self._texts.finish()
+
+    def table(self, name: Name, point: int = 0) -> Forward:
+        """The rows of a table as far as they were folded; ``point``: the number of its outcomes."""
+        forward = self._tables[point].get(name)
+        if forward is None:
+            found = None if self._bases is None else self._bases.tables.get(name)
+            base = None if found is None else base_changes(found.rows)
+            forward = Forward(name, self._outcomes[point].of, self.given, base)
+            forward.happen(self._later(self.boundaries))
+        return forward
+
+    def partial(self, name: Name) -> int:
+        """The last change that left a row with cells that its image does not hold; -1: none."""
+        return self._partial.get(name, -1)
+
+    def unchecked(self, seqs: Integers) -> Flags:
+        """Which changes were made with foreign_key_checks off, by their ``seq``."""
+        return np.isin(seqs >> SEQ_SHIFT, np.concatenate(self._unchecked))
+
+    def _chosen(self, log: Streams, wanted: Filters) -> Reading:
+        """A reading of what concerns the tables, where only some are asked for and an index is
+        given; a base, and a GTID set, are looked for in all."""
+        some = wanted.tables and self._since is None and self._bases is None
+        if some and all(outcomes.by_gtid is False for outcomes in self._outcomes):
+            return log.reading_of(wanted, statements=True)
+        return log.reading()
+
+    def _read(self, log: Streams, wanted: Filters, reading: Reading) -> None:
+        for found in log.batches_to_damage(
+            reading, wanted, views=(self._take,), images=self.images
+        ):
+            self._change(found.table, found.batch)
+        if log.unreadable is not None:
+            raise log.unreadable
+
+    def _take(self, window: Window) -> None:
+        self._ledger.take(window, self._counts.of(window)[0])
+        self._texts.take(window)
+        self.history.take(window)
+        held = None if self._since is None else self._since.take(window)
+        for outcomes in self._outcomes:
+            outcomes.take(window, held)
+        self._unchecked.append(window.unchecked())
+        if any(item.kind == StatementKind.ROLLBACK_TO for item in window.looked):
+            self._undone = None
+        if self.history.folded and not self._folded:
+            # Names met before are others now.
+            self._folded = True
+            self.boundaries = []
+            for forward in self._forwards():
+                forward.give_up()
+            self._tables = [{_small(n): f for n, f in one.items()} for one in self._tables]
+        fresh = read_boundaries(self.history.table(len(self.boundaries)), self.history.changes)
+        self.boundaries += fresh
+        for forward in self._forwards():
+            forward.happen(self._later(fresh))
+
+    def _later(self, boundaries: list[Boundary]) -> list[Boundary]:
+        """Without those outside any transaction that are in the base."""
+        since = self._since
+        if since is None:
+            return boundaries
+        return [b for b in boundaries if b.tx is not None or not since.holds(b)]
+
+    def _forwards(self) -> Iterator[Forward]:
+        return (forward for one in self._tables for forward in one.values())
+
+    def _change(self, name: Name, batch: pa.RecordBatch) -> None:
+        name = _small(name) if self._folded else name
+        if self._since is not None:
+            batch = self._since.later(batch)
+            if not batch.num_rows:
+                return
+        if self._undone is None:
+            self._undone = undone_ranges(self._texts.finish())
+        states = batch["after_state"]
+        if states.null_count < len(states):
+            odd = batch["seq"].filter(states.is_valid())
+            self._partial[name] = max(self.partial(name), int(odd[-1].as_py()))
+        if self._watch is not None:
+            self._watch(self, name, batch)
+        seq = int(batch["seq"][0].as_py())
+        key = self.history.key(name, seq) if self._key is None else self._key
+        for point, tables in enumerate(self._tables):
+            forward = tables[name] = self.table(name, point)
+            forward.take(batch, key, self._undone)
+
+
+def _small(name: Name) -> Name:
+    return name[0].lower(), name[1].lower()

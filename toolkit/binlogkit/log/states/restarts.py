@@ -1,0 +1,43 @@
+"""Tables of the MEMORY engine, which lose their rows when their server starts again.
+
+The server says so in its log (``TRUNCATE TABLE`` from 8.0 on, ``DELETE FROM`` before) only when the
+table is first used then (manual, "The MEMORY Storage Engine"; seen on 5.7.22, 8.0.31, 9.7.4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from binlogkit.rows.series import split_name
+
+if TYPE_CHECKING:
+    from binlogkit.analyses.point_in_time.boundary import Boundary
+    from binlogkit.log.states.gaps import Reach
+    from binlogkit.rows.soundness import FileFacts
+
+Name = tuple[str, str]
+ENGINE = "MEMORY"
+
+
+def emptied_by(
+    files: Sequence[FileFacts], reach: Reach, boundaries: Iterable[Boundary], names: set[Name]
+) -> FileFacts | None:
+    """The log that the server began with its last start before the point, if nothing that is logged
+    since may have written the table."""
+    counted = [b for b in boundaries if reach.counts(b.tx)]
+    touched = {b.file for b in counted if b.may_write or any(map(b.concerns, names))}
+    touched |= reach.files_with([".".join(name) for name in names])
+    for facts in reversed(files):
+        if facts.name in touched:
+            return None
+        if _starts(facts) and reach.has_begun(facts):
+            return facts
+    return None
+
+
+def _starts(facts: FileFacts) -> bool:
+    """Whether a server's start began the log; RESET MASTER, which looks alike, begins with 1."""
+    number = split_name(facts.name)[2]
+    own = not (facts.relay or facts.foreign)
+    return facts.server_started and own and number is not None and number > 1

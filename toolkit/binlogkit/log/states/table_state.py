@@ -1,0 +1,136 @@
+"""A table of a log as of a point: its rows, how far the log determines them, and where it is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from binlogkit.events.gtid_set import GtidSet
+from binlogkit.log.states.gaps import Reach
+from binlogkit.rows.schema import TableDefinition
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+    from binlogkit.frames.natural import Decimals
+    from binlogkit.frames.snapshots.facts import StateFacts
+    from binlogkit.frames.snapshots.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class TableState:
+    """A table's rows as of a point.
+
+    ``rows``, ``findings``: as analyses.point_in_time says; ``columns``, ``key``: the table's there;
+    ``rows_determined``: whether the log determines which rows there are and every cell that is not
+    in ``unknown``, if what ``assumes`` says holds, a sentence each; ``determined_rows``: how many
+    rows it does determine, all, or over gaps those that were last written as a whole after the last
+    gap; ``reach``: how far it goes; ``position``: a file and a position after everything that is
+    in it, ``gtids``: the transactions that are, each None where the logs do not tell it;
+    ``definition``: the table's then, where it is known; ``names``: all that it was called.
+    """
+
+    table: tuple[str, str]
+    rows: pa.Table
+    findings: pa.Table
+    columns: tuple[str, ...] | None
+    key: tuple[str, ...]
+    rows_determined: bool
+    assumes: tuple[str, ...]
+    determined_rows: int
+    reach: Reach
+    position: tuple[str, int] | None = None
+    gtids: GtidSet | None = None
+    definition: TableDefinition | None = None
+    names: frozenset[tuple[str, str]] = frozenset()
+
+    @property
+    def determined(self) -> bool:
+        """Whether the log determines all of it: the rows, and every cell of them."""
+        return self.rows_determined and not self.unknown_cells
+
+    @property
+    def determined_cells(self) -> int:
+        """How many cells the log determines, of the rows that it does."""
+        if self.determined_rows < self.rows.num_rows and self.unknown_cells:
+            return 0
+        return self.determined_rows * len(self._names()) - self.unknown_cells
+
+    @property
+    def unknown_cells(self) -> int:
+        """How many cells the log does not determine."""
+        return sum(len(chunk.flatten()) for chunk in self.rows.column("unknown").chunks)
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows as ``state`` writes them: ``values`` and ``unknown`` as JSON text."""
+        from binlogkit.frames.generic import state_rows
+
+        return state_rows(self.rows)
+
+    def records(self) -> Iterator[dict[str, object]]:
+        """One dict per row, as ``state --format jsonl``."""
+        for batch in self.batches():
+            for record in batch.to_pylist():
+                yield {name: json.loads(text) for name, text in record.items()}
+
+    def facts(self) -> StateFacts:
+        """What the state's Parquet file says of it beside its rows."""
+        from binlogkit.frames.arrow_types import column_field, field_facts
+        from binlogkit.frames.snapshots.facts import StateFacts
+        from binlogkit.rows.defined import column_of, described
+        from binlogkit.rows.schema import TableDefinition
+
+        fields = list(self.rows.schema.field("values").type)
+        known = self.definition
+        if known is not None and not fields:
+            fields = [column_field(column_of(column)) for column in known.columns]
+        names = [field.name for field in fields]
+        if known is None or [column.name for column in known.columns] != names:
+            told = [described(field.name, field_facts(field)) for field in fields]
+            columns = tuple(column for column in told if column is not None)
+            whole = len(columns) == len(fields) and not any(name.startswith("@") for name in names)
+            known = None
+            if whole and columns:
+                known = TableDefinition(*self.table, columns, primary_key=self.key)
+        file, pos = self.position or (None, None)
+        return StateFacts(
+            self.table, tuple(fields), self.key, self.rows_determined, file, pos, self.gtids, known
+        )
+
+    def snapshot(self) -> Snapshot:
+        """As a base for other states."""
+        from binlogkit.frames.snapshots.cells import Columns
+        from binlogkit.frames.snapshots.reading import snapshot_as
+
+        facts = self.facts()
+        rows = self.rows.select(["values", "unknown", "value_state", "raw"])
+        if not rows.num_rows:  # whose columns no image has told
+            rows = Columns(facts.fields).table([])
+        return snapshot_as(f"the state of {'.'.join(self.table)}", facts, rows)
+
+    def to_parquet(self, path: str | Path) -> None:
+        """Write what ``state --format parquet`` does, with its position: a base for other states.
+
+        Errors: UsageError for a path that cannot be written.
+        """
+        from binlogkit.reports.output import Output
+        from binlogkit.reports.text import write_state
+
+        write_state(self.batches(), Output("parquet", path), self.facts().metadata())
+
+    def frame(self, *, decimals: Decimals = "exact") -> pd.DataFrame:
+        """The rows as pandas, one column per column of the table; unknown cells are missing.
+
+        ``decimals``: ``exact`` or ``float``.
+        """
+        from binlogkit.frames.natural import natural
+
+        values = self.rows.select(["values"]).flatten().rename_columns(self._names())
+        return natural(values, decimals=decimals)
+
+    def _names(self) -> list[str]:
+        return [field.name for field in self.rows.schema.field("values").type]

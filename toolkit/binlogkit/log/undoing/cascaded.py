@@ -1,0 +1,296 @@
+"""What images do not hold of the rows that changes took, from states: to take the changes back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from binlogkit.log.states.forwards import States
+from binlogkit.log.states.point import Point, TableArgs
+from binlogkit.log.states.table_state import TableState
+from binlogkit.rows.filters import written_table_name
+from binlogkit.rows.schema import ForeignKey, TableDefinition
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from binlogkit.analyses.point_in_time.before import Whole
+    from binlogkit.analyses.point_in_time.cascades import Cascaded
+    from binlogkit.log.streams import Streams
+
+Name = tuple[str, str]
+_PLACE = ("source", "file", "pos", "inner", "row", "gtid", "timestamp", "seq", "tx")
+
+
+class Children:
+    """What the log's images do not hold of rows that chosen changes took.
+
+    ``definitions``: of all tables, at any time; ``cascade``: whether foreign keys act below the
+    log; ``renames``: old and new names of tables, in log order; ``truncated``: boundaries that
+    emptied tables. ``changes``: those given, with the rows whole as far as states know them, and
+    rows that ``went`` without being logged as changes in the canonical schema, after their parents;
+    ``unknown``: the parents' tables of whose changes it is not known which rows went with them,
+    each with the child; ``restored``: the boundaries, by ``seq``, whose rows are among the changes.
+    """
+
+    def __init__(
+        self,
+        log: Streams,
+        changes: Sequence[pa.RecordBatch],
+        definitions: Iterable[TableDefinition],
+        sources: frozenset[str],
+        *,
+        cascade: bool,
+        renames: Iterable[tuple[Name, Name]] = (),
+        truncated: Sequence[Mapping[str, Any]] = (),
+    ) -> None:
+        from binlogkit.analyses.point_in_time.before import Before
+
+        self.restored = set[int]()
+        self.unknown: dict[Name, str] = {}
+        self.changes = list(changes)
+        self.went: list[pa.RecordBatch] = []
+        foreign = _foreign(definitions, renames)
+        self._keys = foreign if cascade else {}
+        below = self._below({_name(c) for c in changes if c.num_rows})
+        partial = sorted({_name(c) for c in changes if c["before_state"].null_count < c.num_rows})
+        emptied = sorted({(row["db"], row["table"]) for row in truncated})
+        wanted = list(dict.fromkeys([*below, *partial, *emptied]))
+        if not wanted:
+            return
+        places = _places(changes, truncated)
+        seqs = np.asarray(places["seq"])
+        before = Before(lambda some: np.isin(some, seqs)) if partial or emptied else None
+        point = Point(log, {})
+        given: TableArgs = {"source": sorted(sources)}
+        tables = [written_table_name(*name) for name in wanted]
+        states = States(log, tables, [point], given, keep_cascaded=True, before=before)
+        sure = set[Name]()
+        went = self.went
+        for name, table in zip(wanted, tables, strict=True):
+            state = states.at(point, table)
+            if _doubts(state) <= {"no_beginning"}:  # rows that were met are known nevertheless
+                sure.add(name)
+            if name in below and not state.rows_determined:
+                for parent, _ in self._keys.get(name, ()):
+                    self.unknown.setdefault(parent, table)
+            for done in states.cascaded.get(name, ()):
+                if done.child == name and (done.after is None or done.action == "SET NULL"):
+                    went += _cascaded(done, places)
+        for seq, whole in before.emptied.items() if before is not None else ():
+            if states.sound_before(whole.name, seq):
+                if len(whole.seqs):
+                    went.append(_changes(whole.name, whole.key, _state_of(whole), None, places))
+                self.restored.add(seq)
+        if before is not None and before.found:
+            kept = _kept([whole for whole in before.found if whole.name in sure])
+            self.changes = [part for batch in changes for part in _completed(batch, kept)]
+        self.changes += went
+
+    def _below(self, names: set[Name]) -> list[Name]:
+        """The tables that foreign keys lead to from these, each after its parents."""
+        reached, found = set(names), set[Name]()
+        while more := {
+            child
+            for child, keys in self._keys.items()
+            if child not in found and any(of in reached for of, _ in keys)
+        }:
+            found |= more
+            reached |= more
+        placed: list[Name] = []
+        while left := sorted(found.difference(placed)):
+            ready = [
+                child
+                for child in left
+                if not any(of in left and of != child for of, _ in self._keys[child])
+            ]
+            placed += ready or left
+        return placed
+
+
+def _foreign(
+    definitions: Iterable[TableDefinition], renames: Iterable[tuple[Name, Name]]
+) -> dict[Name, list[tuple[Name, ForeignKey]]]:
+    """By child the foreign keys that cascade, each with its parent, by all names of both."""
+    found: dict[Name, list[tuple[Name, ForeignKey]]] = {}
+    for definition in definitions:
+        for key in definition.foreign:
+            if key.cascades:
+                parent = (key.db or definition.db, key.table)
+                found.setdefault((definition.db, definition.table), []).append((parent, key))
+    for old, new in renames:
+        for keys in found.values():
+            keys += [(new, key) for parent, key in keys if parent == old]
+    return found
+
+
+def _name(changes: pa.RecordBatch) -> Name:
+    return changes["db"][0].as_py(), changes["table"][0].as_py()
+
+
+def _places(changes: Sequence[pa.RecordBatch], truncated: Sequence[Mapping[str, Any]]) -> pa.Table:
+    """The places of all changes that took something, by ``seq``."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    from binlogkit.frames.schema import common_types
+
+    parts = [
+        pa.Table.from_batches([batch.filter(batch["before"].is_valid()).select(_PLACE)])
+        for batch in changes
+    ]
+    types = common_types()
+    schema = pa.schema([(name, types[name]) for name in _PLACE])
+    rows = [{**row, "row": 0} for row in truncated]
+    parts = [part.cast(schema) for part in parts]
+    places = pa.concat_tables([pa.Table.from_pylist(rows, schema=schema), *parts])
+    return places.take(pc.sort_indices(places["seq"]))
+
+
+def _cascaded(done: Cascaded, places: pa.Table) -> list[pa.RecordBatch]:
+    """What was done to a child's rows with changes that have places, as changes of the child."""
+    import pyarrow as pa
+
+    which = np.isin(done.seqs, np.asarray(places["seq"]))
+    if not which.any():
+        return []
+    before, after = (
+        None
+        if rows is None
+        else _state(done.fields, done.key, rows.filter(pa.array(which)), done.seqs[which])
+        for rows in (done.before, done.after)
+    )
+    assert before is not None
+    return [_changes(done.child, done.key, before, after, places)]
+
+
+def _changes(
+    name: Name, key: Sequence[str], before: pa.Table, after: pa.Table | None, places: pa.Table
+) -> pa.RecordBatch:
+    """Rows that went, or became others, as changes of a table; the states' ``seq`` say where."""
+    import pyarrow as pa
+
+    order = pa.array(np.argsort(np.asarray(before["seq"]), kind="stable"))
+    before, count = before.take(order), before.num_rows
+    at = places.take(
+        pa.array(np.searchsorted(np.asarray(places["seq"]), np.asarray(before["seq"])))
+    )
+    columns: dict[str, Any] = {column: at[column].combine_chunks() for column in _PLACE}
+    for part, column in zip(name, ("db", "table"), strict=True):
+        columns[column] = pa.repeat(part, count)
+    values, states = before["values"].combine_chunks(), before["value_state"].combine_chunks()
+    columns |= {"op": pa.repeat("delete" if after is None else "update", count)}
+    columns |= {"before": values, "before_state": states, "raw": _raw(before)}
+    if after is None:
+        columns |= {
+            "after": pa.nulls(count, values.type),
+            "after_state": pa.nulls(count, states.type),
+        }
+    else:
+        after = after.take(order)
+        columns["after"] = after["values"].combine_chunks()
+        columns["after_state"] = after["value_state"].combine_chunks()
+    batch = pa.RecordBatch.from_pydict(columns)
+    return batch.cast(pa.schema(list(batch.schema), {"binlogkit:key": json.dumps(key)}))
+
+
+def _doubts(state: TableState) -> set[str]:
+    return {f["finding"] for f in state.findings.to_pylist() if not f["determined"]}
+
+
+def _kept(found: Sequence[Whole]) -> dict[Name, list[tuple[Any, pa.Table]]]:
+    """Whole rows by table, as states with the ``seq`` of the change that each is for."""
+    kept: dict[Name, list[tuple[Any, pa.Table]]] = {}
+    for whole in found:
+        state = _state_of(whole)
+        kept.setdefault(whole.name, []).append((np.asarray(state["seq"]), state))
+    return kept
+
+
+def _state_of(whole: Whole) -> pa.Table:
+    return _state(whole.fields, whole.key, whole.rows, whole.seqs)
+
+
+def _state(
+    fields: Mapping[str, pa.Field], key: Sequence[str], rows: pa.Table, seqs: Any
+) -> pa.Table:
+    """Rows (Rows.table) as a state, each with the ``seq`` of a change."""
+    import pyarrow as pa
+
+    from binlogkit.analyses.point_in_time.chunk import PLACES
+    from binlogkit.analyses.point_in_time.result import state_table
+    from binlogkit.analyses.point_in_time.rows import Rows
+
+    made = Rows()
+    made.fields = dict(fields)
+    at = rows.schema.get_field_index(PLACES[0])
+    made.table = rows.set_column(at, PLACES[0], pa.array(seqs, pa.int64()))
+    return state_table(made, None, key)
+
+
+def _completed(
+    batch: pa.RecordBatch, kept: Mapping[Name, list[tuple[Any, pa.Table]]]
+) -> list[pa.RecordBatch]:
+    """A table's changes, with whole rows before them where those are known."""
+    import pyarrow as pa
+
+    parts = [batch]
+    for seqs, state in kept.get(_name(batch), ()) if batch.num_rows else ():
+        rest, parts = parts, []
+        for part in rest:
+            own = np.asarray(part["seq"])
+            which = np.isin(own, seqs)
+            if not which.any():
+                parts.append(part)
+                continue
+            order = np.argsort(seqs)
+            at = order[np.searchsorted(seqs, own[which], sorter=order)]
+            whole = _with_before(part.filter(pa.array(which)), state.take(pa.array(at)))
+            parts += [whole or part.filter(pa.array(which))]
+            if not which.all():
+                parts.append(part.filter(pa.array(~which)))
+    return parts
+
+
+def _with_before(part: pa.RecordBatch, rows: pa.Table) -> pa.RecordBatch | None:
+    """Changes with these rows before them; None where their columns are others by now, or have
+    cells that no Arrow value can hold."""
+    import pyarrow as pa
+
+    values = rows["values"].combine_chunks()
+    image = part["before"]
+    names = [field.name for field in image.type]
+    there = [field.name for field in values.type]
+    cells = rows["value_state"].combine_chunks()
+    cells_after = part["raw"].filter(part["after"].is_valid())
+    if cells_after.null_count < len(cells_after) or names != there:
+        return None
+    try:
+        columns = [values.field(i).cast(field.type) for i, field in enumerate(image.type)]
+    except pa.ArrowException:
+        return None
+    before = pa.StructArray.from_arrays(columns, fields=list(image.type))
+    states = cells.cast(part["before_state"].type)
+    made = {"before": before, "before_state": states, "raw": _raw(rows).cast(part["raw"].type)}
+    for name, column in made.items():
+        i = part.schema.get_field_index(name)
+        part = part.set_column(i, part.schema.field(i), column)
+    return part
+
+
+def _raw(rows: pa.Table) -> pa.Array:
+    """Cells without an Arrow value, as those of an image before."""
+    import pyarrow as pa
+
+    raw = rows["raw"].combine_chunks()
+    cells = raw.flatten()
+    fields = list(cells.type)
+    parts = [pa.array(np.zeros(len(cells)), fields[0].type), *cells.flatten()[1:]]
+    values = pa.StructArray.from_arrays(parts, fields=fields)
+    lengths = np.concatenate([[0], np.cumsum(np.asarray(raw.value_lengths().fill_null(0)))])
+    return pa.ListArray.from_arrays(
+        pa.array(lengths, pa.int32()), values, type=raw.type, mask=raw.is_null()
+    )

@@ -1,0 +1,253 @@
+"""What depends on changes that are taken back: a second reading, of the tables concerned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from binlogkit.rows.filters import Filters, TableName
+from binlogkit.rows.schema import TableDefinition
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from binlogkit.analyses.point_in_time.boundary import Boundary
+    from binlogkit.analyses.point_in_time.codes import Integers
+    from binlogkit.analyses.references import Reference
+    from binlogkit.analyses.undoing.dependents.found import Dependences
+    from binlogkit.analyses.undoing.dependents.touched_rows import TouchedRows
+    from binlogkit.log.streams import Streams
+
+Name = tuple[str, str]
+
+
+class Others:
+    """The changes of a log that may depend on chosen ones, read when first asked for.
+
+    ``wanted``: what the chosen ones were chosen by; ``definitions``: of all tables, at any time, in
+    order; ``boundaries``: all there are; ``transactions``, ``statements``: the ledgers; ``struck``:
+    foreign keys act below the log; ``by_transaction``: changes depend on each other with all of
+    their transactions, so that any may.
+    """
+
+    def __init__(
+        self,
+        log: Streams,
+        wanted: Filters,
+        definitions: Iterable[TableDefinition],
+        boundaries: Sequence[Boundary],
+        transactions: pa.Table,
+        statements: pa.Table,
+        *,
+        struck: bool,
+        by_transaction: bool,
+    ) -> None:
+        self._log, self._wanted, self._struck = log, wanted, struck
+        self._whole = by_transaction
+        self._definitions = list(definitions)
+        self._boundaries, self._renames = boundaries, [b for b in boundaries if b.new_name]
+        self._ledgers = transactions, statements
+        self._read: list[pa.RecordBatch] | None = None
+        self._gaps = False
+
+    def dependences(
+        self,
+        chosen: Sequence[pa.RecordBatch],
+        went: Sequence[pa.RecordBatch],
+        stay: Integers | None = None,
+    ) -> Dependences:
+        """What depends on changes; these are whole, as far as that is known, and among them those
+        that ``went`` below the log. ``stay``: by ``seq`` those that are not taken back."""
+
+        from binlogkit.analyses.undoing.dependents.found import Dependences, dependences
+        from binlogkit.analyses.undoing.dependents.gathered import Gathered
+
+        below = {id(batch) for batch in went}
+        own = [batch for batch in chosen if batch.num_rows and id(batch) not in below]
+        keys = self._keys()
+        seqs = np.unique(
+            np.concatenate([np.zeros(0, np.int64), *(np.asarray(b["seq"]) for b in own)])
+        )
+        if self._read is None:
+            self._read = list(self._others(keys, [*own, *went], seqs))
+        rest = [_without(batch, seqs) for batch in self._read]
+        if stay is None and not any(batch.num_rows for batch in rest):
+            return Dependences.none()
+        marked = [self._marked(batch) for batch in went if batch.num_rows]
+        given = [self._counted(batch) for batch in (*own, *marked, *rest)]
+        named = [part for batch in given if batch.num_rows for part in self._named(batch)]
+        begun = {
+            self._last(b.name, b.seq)
+            for b in self._boundaries
+            if b.action == "create" and not b.conditional
+        }
+        gone = np.concatenate([seqs, *(np.asarray(batch["seq"]) for batch in went)])
+        back = np.setdiff1d(gone, () if stay is None else stay)
+        return dependences(
+            Gathered(named, self._definitions), keys, back,
+            struck=self._struck, complete=frozenset() if self._gaps else frozenset(begun),
+            by_transaction=self._whole,
+        )  # fmt: skip
+
+    def changes(self, seqs: Integers) -> list[pa.RecordBatch]:
+        """Some of the others, as they were read."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        wanted = pa.array(seqs, pa.int64())
+        found = [batch.filter(pc.is_in(batch["seq"], wanted)) for batch in self._read or ()]
+        return [batch for batch in found if batch.num_rows]
+
+    def _keys(self) -> list[Reference]:
+        """The foreign keys that there were at any time."""
+        from binlogkit.analyses.references import references
+
+        last = {(d.db, d.table): d for d in self._definitions}
+        found = [*references(last.values())]
+        for older in self._definitions:
+            name = older.db, older.table
+            if older.foreign and older is not last[name]:
+                found += references({**last, name: older}.values())
+        return list(dict.fromkeys(found))
+
+    def _others(
+        self, keys: Sequence[Reference], chosen: Sequence[pa.RecordBatch], seqs: Integers
+    ) -> Iterator[pa.RecordBatch]:
+        """The changes of tables but those chosen, as far as they may depend on them."""
+        import pyarrow.compute as pc
+
+        from binlogkit.log.streams import Streams
+
+        wanted, names = self._wanted, self._concerned(keys, chosen)
+        tables = tuple(TableName(*name) for name in sorted(names))
+        every = self._whole or not _by_table(wanted)
+        if not len(seqs) or not (every or any(not wanted.wants_table(*name) for name in names)):
+            return
+        filters = Filters(sources=wanted.sources, tables=() if self._whole else tables)
+        again = Streams(self._log.carriers, self._log.options)
+        first = int(seqs[0])
+        touched = self._touched(keys, chosen)
+        for each in again.read_batches(again.reading(), filters):
+            batch = _without(each.batch, seqs)
+            if batch.num_rows and not _keyless_or_partial(batch):
+                mine = touched.get((batch["db"][0].as_py(), batch["table"][0].as_py()))
+                batch = batch.filter(pc.greater(batch["seq"], first))
+                batch = batch if mine is None else mine.those(batch)
+            if batch.num_rows:
+                yield batch
+        self._gaps = bool(again.gaps)
+
+    def _touched(
+        self, keys: Iterable[Reference], chosen: Sequence[pa.RecordBatch]
+    ) -> dict[Name, TouchedRows]:
+        """The rows that the chosen changes touched, of tables where nothing but a row's own changes
+        can depend on them: with one key of one column, that no foreign key names."""
+        from binlogkit.analyses.undoing.dependents.touched_rows import TouchedRows, key_column
+
+        if self._whole:
+            return {}
+        joined = {name for key in keys for name in (key.child, key.parent)}
+        joined |= {name for b in self._renames for name in (b.name, b.new_name) if name}
+        joined |= {(d.db, d.table) for d in self._definitions if d.unique_keys}
+        parts: dict[Name, list[pa.RecordBatch]] = {}
+        for batch in chosen:
+            if batch.num_rows:
+                name = batch["db"][0].as_py(), batch["table"][0].as_py()
+                parts.setdefault(name, []).append(batch)
+        told = {(d.db, d.table) for d in self._definitions}
+        of_keys = {
+            name: {key_column(batch) for batch in batches}
+            for name, batches in parts.items()
+            if name in told and name not in joined
+        }
+        return {
+            name: TouchedRows(column, parts[name])
+            for name, columns in of_keys.items()
+            if len(columns) == 1 and (column := next(iter(columns))) is not None
+        }
+
+    def _concerned(self, keys: Iterable[Reference], changes: Sequence[pa.RecordBatch]) -> set[Name]:
+        """The tables of changes, under all their names, and those that foreign keys join."""
+        pairs = [(key.child, key.parent) for key in keys]
+        pairs += [(b.name, b.new_name) for b in self._renames if b.new_name]
+        found = {
+            (batch["db"][0].as_py(), batch["table"][0].as_py())
+            for batch in changes
+            if batch.num_rows
+        }
+        while more := {n for p in pairs if not found.isdisjoint(p) for n in p} - found:
+            found |= more
+        return found
+
+    def _counted(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The changes that were committed, and not taken back to a savepoint."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        from binlogkit.analyses._savepoints import undone_mask, undone_ranges
+
+        transactions, statements = self._ledgers
+        ended = transactions.filter(pc.not_equal(transactions["outcome"], "committed"))["tx"]
+        if len(ended):
+            batch = batch.filter(pc.invert(pc.is_in(batch["tx"], ended.combine_chunks())))
+        undone = undone_mask(undone_ranges(statements))
+        return batch if undone is None else batch.filter(pa.array(~undone(batch)))
+
+    def _marked(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        import pyarrow as pa
+
+        from binlogkit.analyses.undoing.dependents.gathered import BELOW
+
+        return batch.append_column(BELOW, pa.array(np.ones(batch.num_rows, bool)))
+
+    def _named(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """The changes of a table under the name that it has in the end."""
+        import pyarrow as pa
+
+        name = batch["db"][0].as_py(), batch["table"][0].as_py()
+        seq = np.asarray(batch["seq"])
+        cuts = sorted({b.seq for b in self._renames})
+        stretch = np.searchsorted(cuts, seq, "right") if cuts else np.zeros(len(seq), np.int64)
+        for number in np.unique(stretch):
+            part = batch.filter(pa.array(stretch == number))
+            last = self._last(name, int(part["seq"][0].as_py()))
+            for column, text in zip(("db", "table"), last, strict=True):
+                at = part.schema.get_field_index(column)
+                told = pa.array([text] * part.num_rows, pa.string())
+                part = part.set_column(at, column, told)
+            yield part
+
+    def _last(self, name: Name, seq: int) -> Name:
+        for boundary in self._renames:
+            if boundary.seq > seq and boundary.name == name and boundary.new_name:
+                name = boundary.new_name
+        return name
+
+
+def _by_table(wanted: Filters) -> bool:
+    """Whether nothing but tables, and servers, chose changes: then all of a table's are."""
+    plain = Filters(
+        tables=wanted.tables, exclude_tables=wanted.exclude_tables, sources=wanted.sources
+    )
+    return wanted == plain
+
+
+def _without(batch: pa.RecordBatch, seqs: Integers) -> pa.RecordBatch:
+    """The changes but some, of which the ``seq`` rise."""
+    import pyarrow as pa
+
+    from binlogkit.analyses.undoing.dependents.touched_rows import among
+
+    if not len(seqs):
+        return batch
+    return batch.filter(pa.array(~among(np.asarray(batch["seq"]), seqs)))
+
+
+def _keyless_or_partial(batch: pa.RecordBatch) -> bool:
+    """Whether changes matter also before the chosen ones: of rows that are counted, or to tell what
+    later images do not hold."""
+    key = (batch.schema.metadata or {}).get(b"binlogkit:key", b"[]")
+    states = (batch["before_state"], batch["after_state"])
+    return key == b"[]" or any(state.null_count < batch.num_rows for state in states)

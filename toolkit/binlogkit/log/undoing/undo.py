@@ -1,0 +1,291 @@
+"""Which statements take a part of a log back, or make it again, over all its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
+
+from binlogkit.errors import GapError, UsageError
+from binlogkit.log.states.gaps import assumed
+from binlogkit.log.undoing.cascaded import Children
+from binlogkit.log.undoing.dependents import Others
+from binlogkit.log.undoing.sentences import chosen, definition_lines, dependent
+from binlogkit.rows.filter_args import FilterArgs
+from binlogkit.rows.filters import Filters, TableName, parse_table_name
+from binlogkit.rows.soundness import Gap
+from binlogkit.sources.log_format import CASCADES_LOGGED, version_tuple
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from binlogkit.analyses.point_in_time.boundary import Boundary
+    from binlogkit.analyses.references import Reference
+    from binlogkit.log.streams import Streams
+    from binlogkit.log.undoing.plans import LogPlans, Undo
+
+PlansT = TypeVar("PlansT", bound="LogPlans")
+
+
+def undo_of(
+    log: Streams, *, mode: str, made_again: Iterable[str], **options: Unpack[UndoArgs]
+) -> Undo:
+    """See :meth:`binlogkit.log.log.Log.undo`."""
+    given = [made_again] if isinstance(made_again, str) else made_again
+    tables = tuple(map(parse_table_name, given))
+    return _stated(log, lambda selection: selection.undone(mode, tables), **options)
+
+
+def redo_of(log: Streams, **options: Unpack[UndoArgs]) -> LogPlans:
+    """See :meth:`binlogkit.log.log.Log.redo`."""
+    return _stated(log, lambda selection: selection.again(), **options)
+
+
+class UndoArgs(FilterArgs, total=False):
+    """Filters, and what undo and redo have besides."""
+
+    despite_gaps: bool
+    by_transaction: bool
+
+
+def _stated(
+    log: Streams,
+    make: Callable[[Selection], PlansT],
+    *,
+    despite_gaps: bool = False,
+    by_transaction: bool = False,
+    **filters: Unpack[FilterArgs],
+) -> PlansT:
+    """Plans of what filters choose, with what they stand on."""
+    wanted = Filters.build(**filters)
+    selection = Selection(log, wanted, by_transaction=by_transaction)
+    found = make(selection)
+    if selection.newest >= CASCADES_LOGGED:
+        found.references = selection.references_of(found.tables)
+    found.chosen = chosen(selection.changes)
+    found.assumes = assumed(log, selection.newest)
+    found.gaps = tuple(str(gap) for gap in selection.gaps if _concerns(gap, wanted))
+    if found.gaps and not despite_gaps:
+        raise GapError(found.gaps)
+    return found
+
+
+class Selection:
+    """The chosen changes, and what the same reading tells that their plans need.
+
+    ``changes``: in the canonical schema; ``newest``: the server version; ``gaps``: those met.
+    """
+
+    def __init__(self, log: Streams, wanted: Filters, *, by_transaction: bool) -> None:
+        from binlogkit.analyses.references import references
+        from binlogkit.frames.statements import Boundaries, Statements
+        from binlogkit.frames.transactions import Transactions
+
+        self._log, self._asked, whole = log, wanted, None
+        if by_transaction:
+            whole, wanted = _touched(log, wanted), Filters(sources=wanted.sources)
+        self._wanted, self._by_transaction = wanted, by_transaction
+        of_sources = Filters(sources=wanted.sources)
+        transactions, statements = Transactions(), Statements(of_sources)
+        boundaries, reading = Boundaries(wanted), log.reading()
+        later = Boundaries(of_sources)  # also what happened after the changes
+        versions = set[str]()
+        views = (
+            transactions.take,
+            statements.take,
+            boundaries.take,
+            later.take,
+            lambda window: versions.add(window.server_version),
+        )
+        read = (batch.batch for batch in log.read_batches(reading, wanted, views=views))
+        self.changes: list[pa.RecordBatch] = [_those(batch, whole) for batch in read]
+        sources = {s for c in self.changes for s in c.column("source").unique().to_pylist()}
+        log.one_history(sources, "the changes are")
+        self._happened = _those(boundaries.finish(), whole)
+        self._later = later.finish(), later.changes
+        self._ledgers = transactions.finish(of_sources), statements.finish()
+        self._references = references(reading.series.definitions(sources))
+        self.version = max(versions, key=version_tuple, default="")
+        self.newest = version_tuple(self.version)
+        self.gaps = tuple(log.gaps)
+
+    def references_of(self, tables: set[tuple[str, str]]) -> tuple[Reference, ...]:
+        """The foreign keys from and to tables."""
+        return tuple(k for k in self._references if not tables.isdisjoint((k.child, k.parent)))
+
+    def again(self) -> LogPlans:
+        """Plans that make the changes again."""
+        from binlogkit.analyses.point_in_time import read_boundaries
+        from binlogkit.analyses.undoing.undo import pieces
+        from binlogkit.log.undoing.plans import LogPlans
+
+        outcomes, texts = self._ledgers
+        refused = _refused(self._happened, self._wanted, read_boundaries(*self._later))
+        made = pieces(
+            self.changes, refused, transactions=outcomes, statements=texts, backwards=False
+        )
+        return LogPlans(made, backwards=False)
+
+    def undone(self, mode: str, made_again: Collection[TableName]) -> Undo:
+        """Plans that take the changes back; ``mode``: what is done where others depend on them;
+        ``made_again``: tables that were dropped and are there again, as they were, without rows."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        from binlogkit.analyses.point_in_time import read_boundaries
+        from binlogkit.analyses.undoing.blocked import MODES, Blocked, staying
+        from binlogkit.analyses.undoing.plans import Plans
+        from binlogkit.analyses.undoing.undo import pieces
+        from binlogkit.log.undoing.plans import Undo
+
+        if mode not in MODES:
+            raise UsageError(f"mode is one of {', '.join(MODES)}, not {mode!r}")
+        log, wanted, (outcomes, texts) = self._log, self._wanted, self._ledgers
+        boundaries, changed = self._later
+        events = read_boundaries(boundaries, changed)
+        known = log.options.catalog
+        definitions = [c.definition for c in changed.values() if c.definition is not None]
+        definitions += [] if known is None else known.tables()
+        cascade = self.newest < CASCADES_LOGGED
+        gone = {e.seq: e for e in events if e.action in ("drop", "truncate")}
+        mine = [row for row in self._happened.to_pylist() if row["seq"] in gone]
+        mine = [row for row in mine if wanted.wants_table(row["db"], row["table"])]
+        emptied = [
+            row
+            for row in mine
+            if row["action"] == "truncate" or any(n(row["db"], row["table"]) for n in made_again)
+        ]
+        renames = [(e.name, e.new_name) for e in events if e.new_name is not None]
+        others = Others(
+            log, wanted, definitions, events, outcomes, texts,
+            struck=cascade, by_transaction=self._by_transaction,
+        )  # fmt: skip
+        changes, first = self.changes, None
+        while True:
+            children = Children(
+                log, changes, definitions, wanted.sources, cascade=cascade, renames=renames,
+                truncated=emptied,
+            )  # fmt: skip
+            found = others.dependences(children.changes, children.went)
+            first = first or found
+            if mode != "cascade" or not len(found.dependent):
+                break
+            changes = [*changes, *others.changes(found.dependent)]
+        restored = pa.array(sorted(children.restored), pa.int64())
+        kept = self._happened.filter(pc.invert(pc.is_in(self._happened["seq"], restored)))
+        make = partial(
+            pieces,
+            children.changes,
+            transactions=outcomes,
+            statements=texts,
+            boundaries=_without(events, children.restored),
+            backwards=True,
+            unknown_children=children.unknown,
+            referring=self._references if cascade else (),
+            definitions=definitions,
+        )
+        stay = staying(Plans(make(), backwards=True), whole=self._by_transaction)
+        if len(stay):
+            found = others.dependences(children.changes, children.went, stay)
+        blocked = Blocked.of(found, mode, stay)
+        made = Undo(make(_refused(kept, wanted, events), blocked=blocked), backwards=True)
+        drops = (gone[row["seq"]] for row in mine if row["action"] == "drop")
+        made.needs = tuple(line for drop in drops for line in definition_lines(drop, events))
+        made.dependences, made.log, made.version = found, log, self.version
+        made.known = self._references
+        made.later = dependent(found, mode, first if mode == "cascade" else None)
+        return made
+
+
+def _without(events: Sequence[Boundary], restored: Container[int]) -> list[Boundary]:
+    """What happened to tables but for what took rows that come back, and what made again a table
+    that was dropped."""
+    gone = set[tuple[str, str]]()
+    kept: list[Boundary] = []
+    for event in events:
+        if event.seq in restored:
+            gone |= {event.name} if event.action == "drop" else set()
+        elif event.action == "create" and event.name in gone:
+            gone.remove(event.name)
+        else:
+            kept.append(event)
+    return kept
+
+
+def _touched(log: Streams, wanted: Filters) -> pa.Array:
+    """The numbers of the transactions that wanted changes are of."""
+    import pyarrow as pa
+
+    batches = log.read_batches(log.reading(), wanted)
+    found = {tx for batch in batches for tx in batch.batch["tx"].unique().to_pylist()}
+    if None in found:
+        raise UsageError("some of the changes stand in no transaction: by_transaction has none")
+    return pa.array(sorted(found), pa.int64())
+
+
+def _those(changes: Any, whole: pa.Array | None) -> Any:
+    """The changes, or boundaries, of some transactions; of all with None."""
+    import pyarrow.compute as pc
+
+    return changes if whole is None else changes.filter(pc.is_in(changes["tx"], whole))
+
+
+def _concerns(gap: Gap, wanted: Filters) -> bool:
+    """Whether changes of a wanted table may be missing.
+
+    Where the gap stands does not matter: before the chosen changes it may hold others that were
+    meant, or what names the columns; after them, what changed the rows again.
+    """
+    if gap.tables is None:
+        return True
+    names = (name.split(".") for name in gap.tables)  # a name may have dots of its own
+    return any(
+        wanted.wants_table(".".join(parts[:i]), ".".join(parts[i:]))
+        for parts in names
+        for i in range(1, len(parts))
+    )
+
+
+def _refused(
+    boundaries: pa.Table, wanted: Filters, events: Iterable[Boundary]
+) -> Iterator[dict[str, Any]]:
+    """The statements that changed rows without saying which, each with the reason for no plan.
+
+    ``events``: what the boundaries did. The tables of one statement have one ``seq``: their order
+    is the statement's, also backwards.
+    """
+    lossy = {event.seq for event in events if event.action == "alter" and _loses(event)}
+    first: dict[str, Any] = {}
+    for boundary in boundaries.select(_KEYS).to_pylist():
+        if any(boundary[name] != first.get(name) for name in _EVENT):
+            first = dict(boundary)
+        reason = _REASONS.get(boundary.pop("action"))
+        if boundary["seq"] in lossy:
+            reason = _LOST
+        db, table = boundary["db"], boundary["table"]
+        if reason is None or not wanted.wants_table(db or "", table or ""):
+            continue
+        if (db is None or table is None) and (wanted.tables or wanted.ops):
+            continue
+        yield {
+            **boundary, "db": db or "", "table": table or "", "seq": first["seq"], "row": 0,
+            "refused": reason,
+        }  # fmt: skip
+
+
+def _loses(event: Boundary) -> bool:
+    """Whether an ALTER TABLE took values away, or changed some, as far as is known."""
+    done = event.alteration
+    return done is None or bool(done.dropped or done.converted)
+
+
+_LOST = "ALTER TABLE logs no rows: what it took from columns, or made of them, is in no event"
+_EVENT = ("file", "pos", "inner")
+_KEYS = ["source", *_EVENT, "gtid", "timestamp", "db", "table", "seq", "action"]
+_REASONS = {
+    "statement_write": "the change is logged as a statement: which rows it touched is not known",
+    "truncate": "TRUNCATE logs no rows: what the table held is not in this event",
+    "drop": "DROP TABLE logs no rows: make the table again, and say so (made_again)",
+    "drop_database": "DROP DATABASE logs no rows: what its tables held is not in this event",
+    "unknown": "the statement could not be understood",
+}

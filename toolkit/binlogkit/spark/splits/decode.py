@@ -1,0 +1,128 @@
+"""One split -> record batches in a given schema. Spark is not in here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+
+from binlogkit.errors import UsageError
+from binlogkit.frames.generic import generic_rows
+from binlogkit.frames.row_batches import read_batches
+from binlogkit.frames.schema import batch_schema
+from binlogkit.rows.filter_args import check_names
+from binlogkit.sources.carriers import resolve
+from binlogkit.spark.carried import carried_schema, carry, fit
+from binlogkit.spark.splits.changelog import changelog, changelog_schema
+from binlogkit.spark.splits.commits import Commits, Deciding
+from binlogkit.spark.splits.kinds import KINDS, Kind
+from binlogkit.spark.splits.plan import Plan, Scan, Split
+
+
+def scan_schema(plan: Plan) -> pa.Schema:
+    """The schema of a scan's batches, each type one that Spark carries.
+
+    Of a typed scan the canonical batch's, else that of its kind (:data:`kinds.KINDS`). UsageError:
+    the log has no change of the table, so its columns are not known. InputError: a file that
+    cannot be opened.
+    """
+    if not plan.scan.asked.typed:
+        return carried_schema(KINDS[plan.scan.asked.kind].schema())
+    if plan.changes is None:
+        for split in plan.splits:  # one that is not there has no change either
+            with resolve(list(split.locations), plan.scan.asked.keys)[0].open():
+                pass
+        raise UsageError(
+            f"these logs have no row change of {plan.scan.asked.table}, so its columns are not "
+            "known: give a schema with .schema(…)"
+        )
+    if plan.scan.asked.kind == "changelog":
+        return changelog_schema(plan.changes.field("before").type)
+    return carried_schema(plan.changes)
+
+
+def check_schema(plan: Plan, schema: pa.Schema) -> None:
+    """Whether a schema that a user gives names only columns that there are, else UsageError."""
+    if not plan.scan.asked.typed:
+        _no_others(schema.names, KINDS[plan.scan.asked.kind].schema().names)
+        return
+    if plan.scan.asked.kind == "changelog":
+        _no_others(schema.names, [*KINDS["changelog"].schema().names, *plan.scan.columns])
+        return
+    _no_others(schema.names, batch_schema([]).names)
+    for image in ("before", "after") if plan.scan.columns else ():
+        if image in schema.names:
+            _no_others(_image_fields(schema.field(image)), plan.scan.columns)
+
+
+def _image_fields(field: pa.Field) -> list[str]:
+    if not pa.types.is_struct(field.type):
+        raise UsageError(f"{field.name} is a struct of the table's columns, not {field.type}")
+    return [child.name for child in field.type]
+
+
+def _no_others(names: Sequence[str], known: Sequence[str]) -> None:
+    missing = [name for name in names if name not in known]
+    if missing:
+        raise UsageError(f"there is no column {', '.join(missing)}; there are {', '.join(known)}")
+
+
+def decode(scan: Scan, split: Split, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """The batches of a split in log order, with the columns of ``schema``, chosen by name.
+
+    What was read before damage is handed over before it is raised. Errors: DamageError with file
+    and offset, InputError, SchemaError.
+    """
+    if scan.asked.kind == "changelog":
+        return _changelog(scan, split, schema)
+    if scan.asked.typed:
+        return _typed(scan, split, schema)
+    kind = KINDS[scan.asked.kind]
+    if kind.batches is None:
+        return _generic(kind, scan, split, schema)
+    return (_fitted(batch, schema) for batch in kind.batches(scan, split))
+
+
+def _typed(scan: Scan, split: Split, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """One table's changes in the canonical form, as far as Spark carries it."""
+    wanted = scan.asked.wanted()
+    if scan.columns:
+        check_names(sorted(wanted.where.columns), scan.columns, "column")
+    columns = _columns(schema)
+    if columns is not None:
+        columns |= wanted.where.columns
+    for window in read_batches(scan.reading(split), wanted, columns=columns):
+        for _, batch in window:
+            yield carry(batch, schema)
+
+
+def _changelog(scan: Scan, split: Split, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """One table's changes as flat rows, an image each."""
+    wanted, commits = scan.asked.wanted(), Commits(split.deciding or Deciding())
+    check_names(sorted(wanted.where.columns), scan.columns, "column")
+    columns = scan.keys | wanted.where.columns | {n for n in schema.names if n in scan.columns}
+    reading = scan.reading(split)
+    for window in read_batches(reading, wanted, columns=columns, views=[commits.take]):
+        for _, batch in window:
+            yield from changelog(batch, schema, commits)
+
+
+def _columns(schema: pa.Schema) -> frozenset[str] | None:
+    """The table's columns that are wanted, None for all; states and raw cells are of those of the
+    images in ``schema``."""
+    images = [name for name in ("before", "after") if name in schema.names]
+    return frozenset(child.name for name in images for child in schema.field(name).type) or None
+
+
+def _generic(kind: Kind, scan: Scan, split: Split, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Every table's changes in the generic form, the images as JSON text."""
+    own = pa.schema([kind.schema().field(name) for name in schema.names])
+    for window in read_batches(scan.reading(split), scan.asked.wanted(), to_sort=True):
+        for batch in generic_rows([batch for _, batch in window], own, compact=True):
+            yield _fitted(batch, schema)
+
+
+def _fitted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """The columns of ``batch`` that ``schema`` chooses, in its types."""
+    columns = [fit(batch.column(field.name), field.type, field.name) for field in schema]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
