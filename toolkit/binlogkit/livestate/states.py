@@ -27,7 +27,8 @@ def state_of(name: Name, shown: Shown, moment: Moment, assumes: tuple[str, ...])
     """A table's rows as of a moment."""
     from binlogkit.frames.arrow_types import column_field
     from binlogkit.frames.snapshots.cells import Columns
-    from binlogkit.log.states.doubts import doubt, with_more
+    from binlogkit.log.states.assembled import assembled
+    from binlogkit.log.states.doubts import doubt
     from binlogkit.rows.defined import column_of
 
     told, doubts, rows, key = shown.definition, shown.doubts, shown.rows, shown.key
@@ -39,13 +40,21 @@ def state_of(name: Name, shown: Shown, moment: Moment, assumes: tuple[str, ...])
         found = pa.table(
             {n: empty[n] if n in empty.column_names else found[n] for n in found.column_names}
         )
-    findings = with_more(shown.findings, [doubt("live", text) for text in doubts])
     reach = Reach((moment.file,), pa.table({}), frozenset(), None)
     position = (moment.file, moment.pos) if moment.file else None
-    return TableState(
-        name, found, findings, columns, key, not doubts, assumes,
-        0 if doubts else len(rows), reach, position, moment.gtids or None, told,
-    )  # fmt: skip
+    return assembled(
+        name,
+        found,
+        shown.findings,
+        columns=columns,
+        key=key,
+        replayed=True,
+        doubts=[doubt("live", text) for text in doubts],
+        assumes=assumes,
+        reach=reach,
+        place=(position, moment.gtids or None),
+        definition=told,
+    )
 
 
 def reasons(state: TableState) -> list[str]:

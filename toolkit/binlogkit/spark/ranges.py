@@ -20,7 +20,7 @@ from binlogkit.log.index.joined import Position
 from binlogkit.rows.prepared import Decision
 from binlogkit.rows.transactions import Outcome
 from binlogkit.spark.splits.commits import Deciding
-from binlogkit.spark.splits.outcomes import Outcomes
+from binlogkit.spark.splits.outcomes import PartOutcomes
 from binlogkit.spark.splits.plan import Split
 
 #: Offsets in a log: the first, and the one behind the last, None for the log's end.
@@ -33,7 +33,7 @@ class Ranges:
 
     def __init__(self, parts: Sequence[Part], joined: Joined, names: Mapping[str, str]) -> None:
         self._parts, self._joined, self._names = parts, joined, names
-        self._outcomes = Outcomes(parts, joined)
+        self._outcomes = PartOutcomes(parts, joined)
         self._positions: dict[int, list[Position]] = {}
         for position in joined.positions:
             self._positions.setdefault(position.part, []).append(position)

@@ -136,7 +136,7 @@ def test_what_passed_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
             expected = places(log.life(name, key).records())
             with monkeypatch.context() as patched:
                 patched.setattr(life_reading, "_MOST", 0)
-                patched.setattr(life_reading.Gathered.__init__, "__defaults__", (None, 0))
+                patched.setattr(life_reading.Candidates.__init__, "__defaults__", (None, 0))
                 assert places(log.life(name, key).records()) == expected, key
 
 

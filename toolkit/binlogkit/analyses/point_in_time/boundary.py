@@ -186,7 +186,7 @@ def parents(
 
 
 @dataclass(slots=True)
-class History:
+class KeyNames:
     """The names of the key's columns as time goes on: a column may have been renamed.
 
     ``keys``: by table, at the point that the replay has reached.
@@ -202,7 +202,7 @@ class History:
         wanted: Name,
         key: Sequence[str],
         others: Mapping[Name, Sequence[str]] | None = None,
-    ) -> History:
+    ) -> KeyNames:
         """The names before the first boundary, of the key that ``wanted`` has after the last, and
         of those of ``others``."""
         keys = {name: tuple(names) for name, names in (others or {}).items()} | {wanted: tuple(key)}

@@ -32,7 +32,7 @@ _DEEPEST = 15  # of cascades (manual, "FOREIGN KEY Constraints")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Cause:
     """The change that cascades."""
 
     seq: int
@@ -48,7 +48,7 @@ class Cascaded:
     Rows.table, as many; ``after`` is None where they went; ``fields``: the columns; ``key``.
     """
 
-    at: Place
+    at: Cause
     child: Name
     action: str
     seqs: Integers
@@ -79,7 +79,7 @@ class Struck:
 
     old: Mapping[str, Any]
     new: Mapping[str, Any] | None
-    at: Place
+    at: Cause
     seqs: Integers
 
     def action(self, key: ForeignKey) -> str:
@@ -162,7 +162,7 @@ class Cascades:
             before, after = ({c: v for c, (v, held) in i.items() if held.all()} for i in images)
             before |= _looked_up(rows, key, images[0], wanted - before.keys())
             new, seqs = after if update else None, part["seq"].to_numpy()
-            self._strike(name, Struck(before, new, Place(seq, file, pos), seqs), 0)
+            self._strike(name, Struck(before, new, Cause(seq, file, pos), seqs), 0)
 
     def _wanted(self, name: Name) -> set[str]:
         """The columns of a table by whose values children refer to it."""
@@ -197,7 +197,7 @@ class Cascades:
             if doubt or not self._apply(child, key, action, old, new, struck, depth):
                 self._doubt(child, struck.at)
 
-    def _doubt(self, name: Name, at: Place, seen: frozenset[Name] = frozenset()) -> None:
+    def _doubt(self, name: Name, at: Cause, seen: frozenset[Name] = frozenset()) -> None:
         """Rows of a table, and of those below it, may have changed."""
         fold = self._table(name)
         if fold is not None:
@@ -268,7 +268,7 @@ class Cascades:
 
     def _note(
         self,
-        at: Place,
+        at: Cause,
         seqs: Integers,
         child: Name,
         action: str,

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from binlogkit.analyses.point_in_time.boundary import Name
-from binlogkit.analyses.point_in_time.findings import Finding, Findings
+from binlogkit.analyses.point_in_time.findings import StateFinding, StateFindings
 from binlogkit.analyses.point_in_time.folding import Folding, Outcome
 from binlogkit.errors import UsageError
 
@@ -42,7 +42,7 @@ class Told:
     met: bool = False
     complete: bool = False
     rejected: int = 0
-    found: dict[str, Finding] | None = None
+    found: dict[str, StateFinding] | None = None
     error: str | None = None
 
     @classmethod
@@ -69,7 +69,7 @@ class Told:
         """From its JSON."""
         told: dict[str, Any] = json.loads(text)
         schema = told.pop("schema")
-        found = {kind: Finding(**one) for kind, one in told.pop("found").items()}
+        found = {kind: StateFinding(**one) for kind, one in told.pop("found").items()}
         known = None if schema is None else pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(schema)))
         return cls(**{**told, "key": tuple(told["key"])}, schema=known, found=found)
 
@@ -121,8 +121,8 @@ def _columns(schema: pa.Schema) -> int:
     return len(schema.field("values").type)
 
 
-def _merged(several: Sequence[dict[str, Finding]]) -> dict[str, Finding]:
-    found: dict[str, Finding] = {}
+def _merged(several: Sequence[dict[str, StateFinding]]) -> dict[str, StateFinding]:
+    found: dict[str, StateFinding] = {}
     for one in several:
         for kind, finding in one.items():
             known = found.get(kind)
@@ -132,14 +132,16 @@ def _merged(several: Sequence[dict[str, Finding]]) -> dict[str, Finding]:
             first = min(known, finding, key=lambda f: f.at)
             places = sorted({*known.places, *finding.places})
             count = known.count + finding.count if kind in _OF_CHANGES else len(places)
-            found[kind] = Finding(count, known.determined, first.file, first.pos, first.at, places)
+            found[kind] = StateFinding(
+                count, known.determined, first.file, first.pos, first.at, places
+            )
     return found
 
 
-def findings_of(told: Told, findings: Findings) -> None:
+def findings_of(told: Told, findings: StateFindings) -> None:
     """Say what is not certain, after what is known of transactions."""
     outcome = Outcome(
         pa.table({}), told.key, told.met, told.complete, told.rejected,
-        Findings(dict(told.found or {})), None,
+        StateFindings(dict(told.found or {})), None,
     )  # fmt: skip
     outcome.tell(findings)

@@ -25,7 +25,7 @@ KINDS: dict[str, str] = tomllib.loads(Path(__file__).with_suffix(".toml").read_t
 
 
 @dataclass(slots=True)
-class Finding:
+class StateFinding:
     """What was met: how often, where first, and whether the state is determined nevertheless.
 
     ``at``: a number that rises in the order in which findings of one table were first met;
@@ -41,10 +41,10 @@ class Finding:
 
 
 @dataclass(slots=True)
-class Findings:
+class StateFindings:
     """Findings by kind (:data:`KINDS`), in the order in which they were first met."""
 
-    found: dict[str, Finding] = field(default_factory=dict)
+    found: dict[str, StateFinding] = field(default_factory=dict)
 
     def add(
         self,
@@ -59,7 +59,7 @@ class Findings:
         """Count more of a kind."""
         known = self.found.get(kind)
         if known is None:
-            self.found[kind] = Finding(times, determined, file, pos, at, [at])
+            self.found[kind] = StateFinding(times, determined, file, pos, at, [at])
         else:
             known.count += times
             known.places.append(at)
@@ -69,7 +69,7 @@ class Findings:
         for kind in kinds:
             self.found.pop(kind, None)
 
-    def update(self, other: Findings) -> None:
+    def update(self, other: StateFindings) -> None:
         """Take over a table's findings."""
         for kind, finding in sorted(other.found.items(), key=lambda item: item[1].at):
             self.add(

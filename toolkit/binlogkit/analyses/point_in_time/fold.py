@@ -13,7 +13,7 @@ import pyarrow as pa
 from binlogkit.analyses.point_in_time.chunk import Chunk, Piece
 from binlogkit.analyses.point_in_time.codes import Integers
 from binlogkit.analyses.point_in_time.defaults import with_defaults
-from binlogkit.analyses.point_in_time.findings import Findings
+from binlogkit.analyses.point_in_time.findings import StateFindings
 from binlogkit.analyses.point_in_time.keyed import fold_keyed
 from binlogkit.analyses.point_in_time.multiset import fold_multiset
 from binlogkit.analyses.point_in_time.rows import Rows
@@ -41,7 +41,7 @@ class Fold:
     def __init__(self, key: Sequence[str], *, backwards: bool = False) -> None:
         self.key = tuple(key)
         self.backwards = backwards
-        self.findings = Findings()
+        self.findings = StateFindings()
         self.complete = False
         self.definition: TableDefinition | None = None
         self.numbered = False
@@ -62,7 +62,7 @@ class Fold:
             self._take(Piece.of(batch, self.key))
         self._settle()
         if self.findings.found:
-            self.findings = Findings()
+            self.findings = StateFindings()
             self.findings.add("base_key")
         self.complete = True
 

@@ -17,7 +17,7 @@ from binlogkit.analyses.point_in_time.batches import counted_batches
 from binlogkit.analyses.point_in_time.before import Before
 from binlogkit.analyses.point_in_time.boundary import Boundary, Name
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
-from binlogkit.analyses.point_in_time.findings import Findings
+from binlogkit.analyses.point_in_time.findings import StateFindings
 from binlogkit.analyses.point_in_time.fold import Fold
 from binlogkit.analyses.point_in_time.replay import Replay
 from binlogkit.analyses.point_in_time.result import base_changes, state_table
@@ -108,10 +108,10 @@ class Outcome:
     met: bool
     complete: bool
     rejected: int
-    findings: Findings
+    findings: StateFindings
     definition: TableDefinition | None
 
-    def tell(self, findings: Findings) -> None:
+    def tell(self, findings: StateFindings) -> None:
         """Say what is not certain, after what is known of transactions."""
         if not self.complete:
             findings.add("no_beginning")

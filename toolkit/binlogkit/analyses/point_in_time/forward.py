@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from binlogkit.analyses._savepoints import Undone, undone_mask
 from binlogkit.analyses.point_in_time.batches import needed
-from binlogkit.analyses.point_in_time.boundary import Boundary, History, Name
+from binlogkit.analyses.point_in_time.boundary import Boundary, KeyNames, Name
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
 from binlogkit.analyses.point_in_time.replay import Replay
 from binlogkit.rows.schema import TableDefinition
@@ -167,7 +167,7 @@ class Forward:
 
     def _confirm(self, replay: Replay, key: Sequence[str], happened: Sequence[Boundary]) -> bool:
         """Whether the replay began with the right key and has what happened; it gets the rest."""
-        if History.before(happened, self.name, key).key(self.name) != self._key:
+        if KeyNames.before(happened, self.name, key).key(self.name) != self._key:
             return False
         given = [b.seq for b in replay.boundaries]
         expected = [b for b in happened if replay.wants(b)]

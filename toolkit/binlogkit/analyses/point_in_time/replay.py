@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from binlogkit.analyses.point_in_time.before import Before
-from binlogkit.analyses.point_in_time.boundary import Boundary, History, Name
+from binlogkit.analyses.point_in_time.boundary import Boundary, KeyNames, Name
 from binlogkit.analyses.point_in_time.cascades import Cascades, Waiting
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
 from binlogkit.analyses.point_in_time.fold import Fold
@@ -43,7 +43,7 @@ class Replay:
         keys = {} if parents is None else parents
         self.names = {*names, *keys}
         self.wanted = names[-1]
-        self.history = History.before(boundaries, self.wanted, key, keys)
+        self.history = KeyNames.before(boundaries, self.wanted, key, keys)
         self.cascades: Cascades | None = None
         self.before: Before | None = None
         self.tables: dict[Name, Fold] = {}

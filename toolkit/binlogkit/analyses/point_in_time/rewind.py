@@ -19,7 +19,7 @@ from binlogkit.analyses._savepoints import undone_ranges
 from binlogkit.analyses.point_in_time.batches import counted_batches
 from binlogkit.analyses.point_in_time.boundary import Boundary, Name, read_boundaries
 from binlogkit.analyses.point_in_time.difference import compared
-from binlogkit.analyses.point_in_time.findings import Findings
+from binlogkit.analyses.point_in_time.findings import StateFindings
 from binlogkit.analyses.point_in_time.fold import Fold
 from binlogkit.analyses.point_in_time.kept_batches import KeptBatches
 from binlogkit.analyses.point_in_time.replay import by_table
@@ -67,14 +67,14 @@ def rewind(
     Memory is that of the rows, those that were touched, and 64 MB; changes beyond it wait in a
     temporary file.
     """
-    findings = Findings()
+    findings = StateFindings()
     name = table if table is not None else only_table(changes)
     happened = read_boundaries(boundaries)
     point = Counting(transactions, until, findings, transactional=transactional)
     counts = Counting(transactions, taken, findings, since=until, transactional=transactional)
     way = _way(happened, counts, name, outside, findings, unknown, logged=cascades_logged)
     if way.engine_changed and transactional is not None:
-        counts = Counting(transactions, taken, Findings(), since=until)
+        counts = Counting(transactions, taken, StateFindings(), since=until)
     counts.note(way.names, findings)
     point.note_same_second(way.names, findings)
     if not cascades_logged:
@@ -115,7 +115,7 @@ def _way(
     counts: Counting,
     name: Name,
     outside: Outside,
-    findings: Findings,
+    findings: StateFindings,
     unknown: Collection[int],
     *,
     logged: bool,
@@ -152,7 +152,7 @@ def _by_step(
                 last = min(first, last)
 
 
-def _contradicted(base: Fold, left: Fold, findings: Findings) -> None:
+def _contradicted(base: Fold, left: Fold, findings: StateFindings) -> None:
     """A finding for rows of the base in which known cells are not what the last changes left.
 
     Without a key such a row is not found at all, which is a finding already.

@@ -26,7 +26,7 @@ from binlogkit.analyses.point_in_time.divided import (
     fold_share,
     merged,
 )
-from binlogkit.analyses.point_in_time.findings import Findings
+from binlogkit.analyses.point_in_time.findings import StateFindings
 from binlogkit.analyses.point_in_time.folding import Folding
 from binlogkit.analyses.point_in_time.parcels import in_order, parcels
 from binlogkit.analyses.point_in_time.shares import Connected, divisible, may_divide, touched
@@ -68,7 +68,7 @@ class Folded:
     tasks: Tasks
     divided: bool
 
-    def tell(self, findings: Findings) -> None:
+    def tell(self, findings: StateFindings) -> None:
         """Say what is not certain, after what is known of transactions."""
         findings_of(self.told, findings)
 

@@ -29,7 +29,7 @@ from binlogkit.analyses.point_in_time.boundary import (
 )
 from binlogkit.analyses.point_in_time.cascades import Cascaded
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
-from binlogkit.analyses.point_in_time.findings import FINDINGS, Findings
+from binlogkit.analyses.point_in_time.findings import FINDINGS, StateFindings
 from binlogkit.analyses.point_in_time.folding import Folding
 from binlogkit.analyses.point_in_time.forward import Forward
 from binlogkit.analyses.point_in_time.result import STATE
@@ -113,7 +113,7 @@ def replay(
     Spark frame tasks fold the changes and keep the rows (docs/spark.md, "Analyses").
     UsageError where the arguments contradict each other or the frames.
     """
-    findings = Findings()
+    findings = StateFindings()
     name = table if table is not None else only_table(changes)
     happened = read_boundaries(boundaries)
     names = lineage(happened, name)
@@ -176,7 +176,7 @@ def _family(
     return {named[table]: key_of(definitions[named[table]])[0] for table in above}
 
 
-def _shared(changes: Any, folding: Folding, findings: Findings) -> State[Any]:
+def _shared(changes: Any, folding: Folding, findings: StateFindings) -> State[Any]:
     """A state of changes that lie with Spark's tasks, where its rows stay."""
     if folding.keep_cascaded:
         raise UsageError("what foreign keys did is not kept on Spark")
@@ -190,7 +190,7 @@ def _shared(changes: Any, folding: Folding, findings: Findings) -> State[Any]:
     return State(folded.rows(), told, determined, definition=definition, folded=folded)
 
 
-def as_state(rows: pa.Table, findings: Findings, changes: Any) -> State[Any]:
+def as_state(rows: pa.Table, findings: StateFindings, changes: Any) -> State[Any]:
     """A state of the engine of ``changes``; Arrow for batches."""
     determined = all(finding.determined for finding in findings.found.values())
     table = findings.table()

@@ -17,7 +17,7 @@ from narwhals.typing import IntoFrame
 from binlogkit.analyses._frames import lazy
 from binlogkit.analyses.point_in_time.boundary import Boundary, Name
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
-from binlogkit.analyses.point_in_time.findings import Findings
+from binlogkit.analyses.point_in_time.findings import StateFindings
 from binlogkit.errors import UsageError
 from binlogkit.events.gtid_set import GtidSet
 
@@ -101,7 +101,7 @@ class _Ledger:
     def resolved(self) -> Flags:
         return np.asarray(self.rows["resolved_file"].is_valid())
 
-    def note(self, which: Flags, kind: str, findings: Findings, *, determined: bool) -> None:
+    def note(self, which: Flags, kind: str, findings: StateFindings, *, determined: bool) -> None:
         """A finding for these transactions."""
         if which.any():
             found = np.flatnonzero(which)
@@ -109,7 +109,7 @@ class _Ledger:
             file, pos = (first[name][0].as_py() for name in ("file", "pos"))
             findings.add(kind, file, pos, determined=determined, times=len(found))
 
-    def until(self, until: Until | None, findings: Findings) -> Flags:
+    def until(self, until: Until | None, findings: StateFindings) -> Flags:
         """Which transactions count by then."""
         decider = self._deciders()
         if until is None:
@@ -135,7 +135,7 @@ class _Ledger:
                 deciders[at] = by_place.get(place, at)
         return deciders
 
-    def _until_time(self, microseconds: int, decider: Integers, findings: Findings) -> Flags:
+    def _until_time(self, microseconds: int, decider: Integers, findings: StateFindings) -> Flags:
         own = self.rows["commit_timestamp"]
         coarse = np.flatnonzero(own.is_null())
         first = np.isin(np.arange(len(self.tx)), coarse[np.argsort(self.tx[coarse])[:1]])
@@ -162,7 +162,7 @@ class _Ledger:
         by_then = self.tx[here & (self.numbers("end_pos") <= until.pos)]
         return int(by_then.max()) if len(by_then) else int(self.tx[here].min()) - 1
 
-    def _last_member(self, until: UpToGtids, findings: Findings) -> int:
+    def _last_member(self, until: UpToGtids, findings: StateFindings) -> int:
         """The number of the last transaction in the set; what the log lacks of it is a finding."""
         wanted = GtidSet.parse(until.gtids)
         gtids = self.rows["gtid"].to_pylist()
@@ -187,7 +187,7 @@ class Counting:
         self,
         transactions: IntoFrame,
         until: Until | None,
-        findings: Findings,
+        findings: StateFindings,
         *,
         since: Until | None = None,
         transactional: bool | None = None,
@@ -197,7 +197,7 @@ class Counting:
         by_then = ledger.until(until, findings)
         earlier = np.zeros(len(ledger.tx), bool)
         if since is not None:
-            earlier = ledger.until(since, Findings())
+            earlier = ledger.until(since, StateFindings())
         self._between = by_then & ~earlier
         committed, rolled_back = (ledger.came_to(o) for o in ("committed", "rolled_back"))
         self.committed = np.sort(ledger.tx[self._between & committed])
@@ -213,7 +213,7 @@ class Counting:
             return np.union1d(self.committed, self.rolled_back)
         return self.committed
 
-    def note(self, names: Sequence[Name], findings: Findings) -> None:
+    def note(self, names: Sequence[Name], findings: StateFindings) -> None:
         """Findings of what is doubtful about the transactions that touch these tables."""
         ledger, touched = self._ledger, self._touched(names)
         self.note_same_second(names, findings)
@@ -224,7 +224,7 @@ class Counting:
         determined = self.transactional is not None
         ledger.note(plain, "rolled_back", findings, determined=determined)
 
-    def note_same_second(self, names: Sequence[Name], findings: Findings) -> None:
+    def note_same_second(self, names: Sequence[Name], findings: StateFindings) -> None:
         """A finding when some of them may have committed after the time that was asked for."""
         which = self._touched(names) & self._ledger.same_second
         self._ledger.note(which, "same_second", findings, determined=False)
@@ -237,7 +237,7 @@ class Counting:
         """Whether they update or delete rows of a table, ``db.table``."""
         return bool(self._changing(tables).any())
 
-    def note_cascades(self, parents: Sequence[str], findings: Findings) -> None:
+    def note_cascades(self, parents: Sequence[str], findings: StateFindings) -> None:
         """A finding when they update or delete rows of a parent (docs/traps.md)."""
         self._ledger.note(self._changing(parents), "cascades", findings, determined=False)
 

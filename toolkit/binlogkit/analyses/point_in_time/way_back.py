@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from binlogkit.analyses.point_in_time.boundary import Boundary, Name
 from binlogkit.analyses.point_in_time.conversion import defined_field
-from binlogkit.analyses.point_in_time.findings import Findings
+from binlogkit.analyses.point_in_time.findings import StateFindings
 from binlogkit.analyses.point_in_time.fold import Fold
 from binlogkit.analyses.point_in_time.structure import Alteration
 
@@ -69,7 +69,7 @@ class WayBack:
 def way_back(
     between: Sequence[Boundary],
     name: Name,
-    findings: Findings,
+    findings: StateFindings,
     *,
     cascades_logged: bool = False,
     unknown: Collection[int] = (),

@@ -8,25 +8,17 @@ from typing import TYPE_CHECKING, Any
 from binlogkit.analyses.point_in_time.way_back import called_later, ever_above, way_back
 from binlogkit.errors import UsageError
 from binlogkit.events.gtid_set import GtidSet
+from binlogkit.log.states.assembled import assembled
 from binlogkit.log.states.bases.bases import facts_of
 from binlogkit.log.states.bases.earlier_names import all_names, boundaries_of, definitions_before
 from binlogkit.log.states.bases.snapshots import bases_of
 from binlogkit.log.states.between import Between
-from binlogkit.log.states.doubts import (
-    UNNAMED,
-    doubt,
-    doubts_of,
-    doubts_of_bases,
-    noted,
-    of_gaps,
-    with_more,
-)
+from binlogkit.log.states.doubts import UNNAMED, doubt, doubts_of, doubts_of_bases, noted
 from binlogkit.log.states.forwards import changes_of, full_name, of_values, transactional_of
 from binlogkit.log.states.gaps import assumed
 from binlogkit.log.states.images.contradictions import unlogged
 from binlogkit.log.states.places import among
 from binlogkit.log.states.reached import reached
-from binlogkit.log.states.table_state import TableState
 from binlogkit.rows.filter_args import texts
 from binlogkit.rows.filters import written_table_name
 from binlogkit.sources.log_format import CASCADES_LOGGED
@@ -37,6 +29,7 @@ if TYPE_CHECKING:
     from binlogkit.analyses.point_in_time.boundary import Boundary
     from binlogkit.log.states.history import TableFacts
     from binlogkit.log.states.point import Point, TableArgs
+    from binlogkit.log.states.table_state import TableState
     from binlogkit.log.streams import Streams
 
 Name = tuple[str, str]
@@ -96,22 +89,22 @@ class Back:
 
     def _there(self, between: Sequence[Boundary]) -> Iterator[str]:
         """What the base's tables were called at the point."""
-        from binlogkit.analyses.point_in_time.findings import Findings
+        from binlogkit.analyses.point_in_time.findings import StateFindings
 
         for name in self._bases.tables:
-            way = way_back(between, name, Findings(), cascades_logged=True)
+            way = way_back(between, name, StateFindings(), cascades_logged=True)
             if way.created is None:
                 yield written_table_name(*way.steps[-1].name)
 
     def reach(self, point: Point) -> Between:
         """The way back to a point."""
-        from binlogkit.analyses.point_in_time.findings import Findings
+        from binlogkit.analyses.point_in_time.findings import StateFindings
         from binlogkit.analyses.point_in_time.until import Counting
 
         if point not in self._reaches:
             transactions = self.reading.transactions
             until = point.until(transactions)
-            ended = Counting(transactions, until, Findings())
+            ended = Counting(transactions, until, StateFindings())
             counted = frozenset([*ended.committed.tolist(), *ended.rolled_back.tolist()])
             self._reaches[point] = Between(self._log, transactions, counted, until, self._base)
         return self._reaches[point]
@@ -171,24 +164,24 @@ class Back:
             doubts += doubts_of_bases([base], layout)
         if any(column.startswith("@") for column in columns):
             doubts.append(doubt("base", UNNAMED))
-        determined = found.determined and all(one["determined"] for one in doubts)
-        doubts += of_gaps(missing)
         notes = [noted("behind_end", text) for text in point.notes(history, transactions)]
         altered = any(b.concerns(n) for n in names for b in self._between(point))
-        return TableState(
+        position, _ = reached(log, point.place, history.ends, transactions, reach.counted)
+        return assembled(
             name,
             found.rows,
-            with_more(found.findings, doubts + notes),
-            columns or None,
-            tuple(n for n in layout.key if n in columns) if columns else layout.key,
-            determined and not missing,
-            assumed(log, history.version, base=True),
-            found.rows.num_rows if determined and not missing else 0,
-            reach,
-            reached(log, point.place, history.ends, transactions, reach.counted, None)[0],
-            self._gtids(reach),
-            base.definition if base is not None and not altered else None,
-            frozenset(names),
+            found.findings,
+            columns=columns or None,
+            key=[n for n in layout.key if n in columns] if columns else layout.key,
+            replayed=found.determined,
+            doubts=doubts,
+            gaps=missing,
+            notes=notes,
+            assumes=assumed(log, history.version, base=True),
+            reach=reach,
+            place=(position, self._gtids(reach)),
+            definition=base.definition if base is not None and not altered else None,
+            names=names,
         )
 
     def _stops(self) -> set[int]:
@@ -206,9 +199,9 @@ class Back:
 
     def _check_name(self, point: Point, name: Name, last: Name) -> None:
         """UsageError for a table that had another name at the point."""
-        from binlogkit.analyses.point_in_time.findings import Findings
+        from binlogkit.analyses.point_in_time.findings import StateFindings
 
-        way = way_back(self._between(point), last, Findings(), cascades_logged=True)
+        way = way_back(self._between(point), last, StateFindings(), cascades_logged=True)
         first = way.steps[-1].name
         if way.whole and first != name:
             then, now = (written_table_name(*one) for one in (first, name))

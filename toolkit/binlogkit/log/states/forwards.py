@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from binlogkit.errors import UsageError
 from binlogkit.log.filter_warnings import others
 from binlogkit.log.states import restarts
+from binlogkit.log.states.assembled import assembled
 from binlogkit.log.states.bases.bases import (
     after_base,
     base_gaps,
@@ -24,16 +24,13 @@ from binlogkit.log.states.doubts import (
     doubts_of,
     doubts_of_bases,
     noted,
-    of_gaps,
     standing,
-    with_more,
 )
 from binlogkit.log.states.gaps import Reach, assumed
 from binlogkit.log.states.history import History, TableFacts
 from binlogkit.log.states.images.contradictions import Contradiction, explains, unlogged
 from binlogkit.log.states.point import Point, TableArgs
 from binlogkit.log.states.reached import reached
-from binlogkit.log.states.table_state import TableState
 from binlogkit.rows.filter_args import check_names, texts
 from binlogkit.rows.filters import Filters, TableName, parse_table_name, written_table_name
 from binlogkit.rows.schema import Origin, Supposition
@@ -48,12 +45,12 @@ if TYPE_CHECKING:
     from binlogkit.analyses.point_in_time.cascades import Cascaded
     from binlogkit.analyses.point_in_time.until import Contained
     from binlogkit.log.states.bases.bases import Bases
+    from binlogkit.log.states.table_state import TableState
     from binlogkit.log.streams import Streams
     from binlogkit.rows.schema import TableDefinition
 
 Name = tuple[str, str]
 
-_UNKNOWN_CELLS = "No image holds these cells, and no constant default of the definition tells them."
 _RESTARTED = "The server started again with {}: a table of the MEMORY engine has no rows then."
 _NOT_TRANSACTIONAL = frozenset({"MYISAM", "MEMORY", "ARCHIVE", "CSV", "MERGE", "MRG_MYISAM"})
 
@@ -129,13 +126,13 @@ class States:
 
     def reach(self, point: Point) -> Reach:
         """How far states at a point go."""
-        from binlogkit.analyses.point_in_time.findings import Findings
+        from binlogkit.analyses.point_in_time.findings import StateFindings
         from binlogkit.analyses.point_in_time.until import Counting
 
         if point not in self._reaches:
             transactions = self.reading.transactions
             until = point.until(transactions)
-            ended = Counting(transactions, until, Findings())
+            ended = Counting(transactions, until, StateFindings())
             counted = frozenset([*ended.committed.tolist(), *ended.rolled_back.tolist()])
             if self._held is not None:
                 check_order(self._held, transactions, counted, until)
@@ -222,36 +219,32 @@ class States:
         if name not in history.layouts and not made and not own:
             there = others(TableName(*name), log.met)
             doubts.append(doubt("unknown_table", f"The log does not name this table{there}."))
-        rows, findings = state.rows, state.findings
-        determined = state.determined and all(one["determined"] for one in doubts)
+        rows, findings, replayed_well = state.rows, state.findings, state.determined
         notes = [noted("behind_end", told) for told in point.notes(history, transactions)]
         if (layout.engine or "").upper() == restarts.ENGINE:
             start = restarts.emptied_by(log.file_facts, reach, boundaries, names)
             if start is not None:
-                rows, findings, doubts, determined = rows[:0], findings[:0], [], True
+                rows, findings, doubts, replayed_well = rows[:0], findings[:0], [], True
                 notes.append(noted("restarted", _RESTARTED.format(start.name)))
-        certain = rows.num_rows if determined else 0
-        if certain and missing:
-            certain = _behind(missing, rows, reading.partial(name), named=_named(log, name))
-        doubts += of_gaps(missing)
-        found = TableState(
+        return assembled(
             name,
             rows,
-            with_more(findings, doubts + notes),
-            layout.columns,
-            chosen,
-            determined and not missing,
-            assumed(log, history.version, base=bool(begins)),
-            certain,
-            reach,
-            *reached(log, point.place, history.ends, transactions, reach.counted, self._held),
-            state.definition,
-            frozenset(names),
+            findings,
+            columns=layout.columns,
+            key=chosen,
+            replayed=replayed_well,
+            doubts=doubts,
+            gaps=missing,
+            notes=notes,
+            assumes=assumed(log, history.version, base=bool(begins)),
+            reach=reach,
+            place=reached(log, point.place, history.ends, transactions, reach.counted, self._held),
+            definition=state.definition,
+            names=names,
+            after_gaps=lambda: _after(
+                missing, rows, reading.partial(name), named=_named(log, name)
+            ),
         )
-        if found.unknown_cells and not found.findings.num_rows:
-            more = [noted("unknown_cells", _UNKNOWN_CELLS, found.unknown_cells)]
-            return replace(found, findings=with_more(found.findings, more))
-        return found
 
     def _later(self) -> list[Boundary]:
         """What happened to tables after the base."""
@@ -309,11 +302,11 @@ def full_name(history: History, table: str, bases: Bases | None = None) -> Name:
     return found[0]
 
 
-def _behind(gaps: list[Gap], rows: pa.Table, partial: int, *, named: bool) -> int:
+def _after(gaps: list[Gap], rows: pa.Table, partial: int, *, named: bool) -> int:
     """How many rows were last written as a whole after all gaps.
 
-    None where DDL may be in one of them, unless table maps name the columns; none where images
-    after them lack columns.
+    0 where DDL may be in one of them, unless table maps name the columns; 0 where images after
+    them lack columns.
     """
     import pyarrow.compute as pc
 

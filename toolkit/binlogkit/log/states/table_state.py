@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from binlogkit.frames.snapshots.snapshot import Snapshot
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TableState:
     """A table's rows as of a point.
 

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from binlogkit.analyses.point_in_time.boundary import lineage, parents
-from binlogkit.analyses.point_in_time.findings import Findings
+from binlogkit.analyses.point_in_time.findings import StateFindings
 from binlogkit.analyses.point_in_time.fold import Fold
 from binlogkit.analyses.point_in_time.result import state_table
 from binlogkit.analyses.point_in_time.until import Counting
@@ -45,7 +45,7 @@ from binlogkit.spark.landing.restored import Restored
 from binlogkit.spark.landing.restoring import Landing
 from binlogkit.spark.landing.shape import current_folder
 from binlogkit.spark.landing.spans import Landed, Span
-from binlogkit.spark.landing.states import facts_of_table, state_of, table_state
+from binlogkit.spark.landing.states import facts_of_table, state_of
 from binlogkit.spark.landing.tables import last_batch, needed, opened
 from binlogkit.spark.splits.commits import POSITION_BITS, file_number
 
@@ -178,7 +178,8 @@ class _Now:
             return self._landing.taken(rows)
 
         table = written_table_name(*name)
-        state = table_state(state_of(self.ledger, changes, self._tables, table, None))
+        found, made = state_of(self.ledger, changes, self._tables, table, None)
+        state = made(found.rows)
         rows = flat_rows(state.rows, taken)
         self._check()
         findings = tuple(state.findings.to_pylist())
@@ -353,7 +354,7 @@ class _New:
 
     def _all_committed(self) -> bool:
         """Whether no transaction that touched it was rolled back, cut or is undecided."""
-        findings = Findings()
+        findings = StateFindings()
         self._counting.note([self._name], findings)
         return not findings.found
 
@@ -361,7 +362,7 @@ class _New:
     def _counting(self) -> Counting:
         engine = transactional_of(self._facts.engine)
         ledger = self._ledger.transactions
-        return Counting(ledger, None, Findings(), transactional=engine)
+        return Counting(ledger, None, StateFindings(), transactional=engine)
 
     def rows(self) -> pa.Table | None:
         """Its changes, in order; None where they are not those that the journal tells of."""

@@ -22,7 +22,7 @@ from binlogkit.spark.landing.ledger import Ledger
 from binlogkit.spark.landing.reading import folders, read, schema_of
 from binlogkit.spark.landing.restored import Histories, Restored
 from binlogkit.spark.landing.shape import Generations, landed_schema, types_of
-from binlogkit.spark.landing.states import among, state_of, table_state
+from binlogkit.spark.landing.states import among, state_of
 
 if TYPE_CHECKING:
     from binlogkit.log.states.table_state import TableState
@@ -71,7 +71,8 @@ class Landing:
         Errors: those of :meth:`changes`; InputError: logs that the ledger knows have not landed,
         or there is no such file.
         """
-        return table_state(state_of(self.ledger, self._taken, self.tables(), table, at))
+        found, made = state_of(self.ledger, self._taken, self.tables(), table, at)
+        return made(found.rows)
 
     def _taken(
         self, names: Iterable[Name], _: object

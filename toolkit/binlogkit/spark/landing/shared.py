@@ -8,7 +8,7 @@ needs several tables, one task restores them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 from operator import attrgetter
@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from binlogkit.analyses._tasks import Batches, SparkTasks, arriving
 from binlogkit.analyses.point_in_time.boundary import Boundary, Name
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
-from binlogkit.analyses.point_in_time.findings import Findings
+from binlogkit.analyses.point_in_time.findings import StateFindings
 from binlogkit.analyses.point_in_time.shared import Shared
 from binlogkit.analyses.point_in_time.until import Counting, Until
 from binlogkit.frames.generic import state_rows
@@ -30,7 +30,7 @@ from binlogkit.spark.landing.numbering import Numbering
 from binlogkit.spark.landing.reading import File, files, lean, read_file
 from binlogkit.spark.landing.restored import Restored
 from binlogkit.spark.landing.restoring import Landing
-from binlogkit.spark.landing.states import among, state_of, table_state
+from binlogkit.spark.landing.states import among, state_of
 from binlogkit.spark.splits.commits import POSITION_BITS, file_number
 
 if TYPE_CHECKING:
@@ -83,18 +83,28 @@ def shared_state(
     The folder is one that all workers share. Errors: those of ``landing.state``.
     """
     changes = partial(_changes, spark, landing)
-    answer = state_of(landing.ledger, changes, landing.tables(), table, at)
-    folded = answer.state.folded
+    found, made = state_of(landing.ledger, changes, landing.tables(), table, at)
+    folded = found.folded
     assert folded is not None
     told = folded.told
     assert told.schema is not None
-    none = replace(answer, state=replace(answer.state, rows=told.schema.empty_table()))
+    here = made(told.schema.empty_table())
     return SharedState(
-        answer.table, answer.state.rows, answer.findings, answer.facts.columns, answer.facts.key,
-        answer.determined, answer.assumes, told.rows if answer.determined else 0, told.rows,
-        told.unknown, answer.reach, answer.state.definition, folded.made(_texts, _TEXTS),
-        table_state(none).facts(),
-    )  # fmt: skip
+        table=here.table,
+        rows=found.rows,
+        findings=here.findings,
+        columns=here.columns,
+        key=here.key,
+        rows_determined=here.rows_determined,
+        assumes=here.assumes,
+        determined_rows=told.rows if here.rows_determined else 0,
+        row_count=told.rows,
+        unknown_cells=told.unknown,
+        reach=here.reach,
+        definition=here.definition,
+        texts=folded.made(_texts, _TEXTS),
+        facts=here.facts(),
+    )
 
 
 _TEXTS = pa.schema([("values", pa.string()), ("unknown", pa.string())])
@@ -164,7 +174,7 @@ def _last_version(landing: Landing, until: Until | None) -> int:
     loose = any(file.loose for file in landing.ledger.file_facts)
     if until is None or loose or not len(transactions):
         return (1 << 63) - 1
-    counting = Counting(transactions, until, Findings())
+    counting = Counting(transactions, until, StateFindings())
     ends = [int(numbers.max(initial=-1)) for numbers in (counting.committed, counting.rolled_back)]
     # An XA transaction has the version of the one that commits it.
     counted = transactions.filter(pc.is_in(transactions["tx"], pa.array(counting.numbers)))

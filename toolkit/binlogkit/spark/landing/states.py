@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +12,11 @@ import pyarrow.compute as pc
 from binlogkit.analyses.point_in_time import AtPosition, State, lineage, replay
 from binlogkit.analyses.point_in_time.boundary import parents
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
-from binlogkit.analyses.point_in_time.findings import Findings
+from binlogkit.analyses.point_in_time.findings import StateFindings
 from binlogkit.analyses.point_in_time.until import Counting, Until
 from binlogkit.errors import InputError, SchemaError, UsageError
-from binlogkit.log.states.doubts import doubt, of_gaps, with_more
+from binlogkit.log.states.assembled import assembled
+from binlogkit.log.states.doubts import doubt
 from binlogkit.log.states.forwards import transactional_of
 from binlogkit.log.states.gaps import Reach
 from binlogkit.log.states.history import TableFacts
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from binlogkit.analyses.point_in_time.boundary import Boundary
-    from binlogkit.events.gtid_set import GtidSet
     from binlogkit.spark.landing.ledger import Ledger
 
 Name = tuple[str, str]
@@ -41,40 +40,18 @@ _ASSUMED = "All that the logs hold of the table has landed, under the same names
 Changes = Callable[[Sequence[Name], Until | None], tuple[Any, Callable[[Integers], Flags]]]
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A state, and what a :class:`TableState` says of it beside its rows."""
-
-    table: Name
-    state: State[Any]
-    findings: pa.Table
-    facts: TableFacts
-    determined: bool
-    assumes: tuple[str, ...]
-    reach: Reach
-    position: tuple[str, int] | None
-    gtids: GtidSet | None
-
-
-def table_state(answer: Answer) -> TableState:
-    """The state whose rows are on this machine."""
-    rows, known = answer.state.rows, answer.determined
-    return TableState(
-        answer.table, rows, answer.findings, answer.facts.columns, answer.facts.key, known,
-        answer.assumes, rows.num_rows if known else 0, answer.reach, answer.position, answer.gtids,
-        definition=answer.state.definition,
-    )  # fmt: skip
-
-
 def state_of(
     ledger: Ledger,
     changes_of: Changes,
     tables: Sequence[str],
     table: str,
     at: tuple[str, int] | None,
-) -> Answer:
+) -> tuple[State[Any], Callable[[pa.Table], TableState]]:
     """See :meth:`Landing.state`; ``tables``: those that have landed; ``changes_of``: some of them,
-    up to a point at least."""
+    up to a point at least.
+
+    The replayed state, whose rows may be with Spark's tasks, and what makes a :class:`TableState`
+    of those that are on this machine."""
     parsed = parse_table_name(table)
     if parsed.db is None:
         raise UsageError(f"{table} names no database: db.table")
@@ -82,7 +59,7 @@ def state_of(
     ledger.check()
     until = None if at is None else AtPosition(_named(ledger.files, at[0]), at[1])
     transactions = ledger.transactions
-    counting = Counting(transactions, until, Findings())
+    counting = Counting(transactions, until, StateFindings())
     counted = frozenset([*counting.committed.tolist(), *counting.rolled_back.tolist()])
     reach = Reach(ledger.files, transactions, counted, until)
     before = [b for b in ledger.boundaries if reach.counts(b.tx) and reach.holds(b.file, b.pos)]
@@ -118,16 +95,31 @@ def state_of(
         for gap in ledger.joined.gaps
         if gap.concerns([*told, *above]) and reach.holds(gap.file, gap.pos)
     ]
-    doubts = of_gaps(gaps)
+    doubts = []
     if written_table_name(*name) not in there and not any(b.concerns(name) for b in before):
         doubts.append(doubt("unknown_table", "Nothing that has landed names this table."))
-    determined = state.determined and not doubts
-    findings = with_more(state.findings, doubts)
     ended = ledger.transactions.filter(pc.is_valid(ledger.transactions["end_file"]))
     ends = dict(zip(*(ended[c].to_pylist() for c in ("end_file", "end_pos")), strict=True))
     place = None if until is None else (until.file, until.pos)
     found = reached(ledger, place, ends, transactions, reach.counted)
-    return Answer(name, state, findings, facts, determined, (_ASSUMED,), reach, *found)
+
+    def made(rows: pa.Table) -> TableState:
+        return assembled(
+            name,
+            rows,
+            state.findings,
+            columns=facts.columns,
+            key=facts.key,
+            replayed=state.determined,
+            doubts=doubts,
+            gaps=gaps,
+            assumes=(_ASSUMED,),
+            reach=reach,
+            place=found,
+            definition=state.definition,
+        )
+
+    return state, made
 
 
 def among(unchecked: Integers, seqs: Integers) -> Flags:

@@ -30,7 +30,7 @@ class Moved:
     commit: Commit
 
 
-class Outcomes:
+class PartOutcomes:
     """The outcomes of all parts' transactions; each part has its ledger's ``transactions``.
 
     InputError: the number in a log's name is too large to be ordered by.

@@ -30,7 +30,7 @@ from binlogkit.sources.carriers import Carrier, resolve
 from binlogkit.sources.carriers.carrier import up_to
 from binlogkit.spark.options import READING, ScanOptions
 from binlogkit.spark.splits.commits import Deciding
-from binlogkit.spark.splits.outcomes import Outcomes
+from binlogkit.spark.splits.outcomes import PartOutcomes
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -193,7 +193,7 @@ def _splits(
 
 def _decided(splits: Sequence[Split], parts: Sequence[Part], joined: Joined) -> tuple[Split, ...]:
     """The splits of all logs with what became of their transactions."""
-    outcomes, found = Outcomes(parts, joined), list[Split]()
+    outcomes, found = PartOutcomes(parts, joined), list[Split]()
     for split, position, following in zip_longest(splits, joined.positions, joined.positions[1:]):
         first = position.transactions - position.segment.transactions
         ends = following is None or following.part != position.part

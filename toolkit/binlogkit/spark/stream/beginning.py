@@ -25,7 +25,7 @@ from binlogkit.spark.options import ScanOptions
 from binlogkit.spark.splits.changelog import Committed, changelog, changelog_schema
 from binlogkit.spark.splits.commits import POSITION_BITS, file_number
 from binlogkit.spark.splits.plan import make_plan
-from binlogkit.spark.stream.offsets import Offset, Place
+from binlogkit.spark.stream.offsets import Offset, SnapshotPosition
 
 _ROWS = 65_536
 
@@ -40,7 +40,7 @@ class Beginning:
         self._base = base
         found = Bases(_read(base, frozenset()))
         gtids = None if found.gtids is None else str(found.gtids)
-        self.place, self.catalog = Place(found.file, found.pos, gtids), found.catalog
+        self.place, self.catalog = SnapshotPosition(found.file, found.pos, gtids), found.catalog
 
     def begun(self, start: Offset) -> bool:
         """Whether its rows have come. UsageError: those of another one have, or of none."""
@@ -68,7 +68,7 @@ def stream_schema(asked: ScanOptions) -> pa.Schema:
 
 
 def inserts(
-    base: str, table: str | None, place: Place, schema: pa.Schema
+    base: str, table: str | None, place: SnapshotPosition, schema: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a table in a base as those of a changelog, with the columns of ``schema``.
 
@@ -96,7 +96,9 @@ def _empty(found: TableSnapshot) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist([], batch_schema(fields, facts))
 
 
-def _batch(rows: pa.Table, first: int, place: Place, schema: pa.Schema) -> pa.RecordBatch:
+def _batch(
+    rows: pa.Table, first: int, place: SnapshotPosition, schema: pa.Schema
+) -> pa.RecordBatch:
     count = rows.num_rows
     made = {
         "op": pa.repeat("insert", count),
@@ -117,7 +119,7 @@ def _batch(rows: pa.Table, first: int, place: Place, schema: pa.Schema) -> pa.Re
 class _Begun(Committed):
     """What a changelog asks of commits, for rows that were there before all."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: SnapshotPosition) -> None:
         self._version = 0
         if place.file is not None and place.pos is not None:
             self._version = (file_number(place.file) << POSITION_BITS) + place.pos - 1

@@ -33,8 +33,8 @@ from binlogkit.spark.options import READING, ScanOptions
 from binlogkit.spark.stream.beginning import Beginning
 from binlogkit.spark.stream.offsets import (
     Offset,
-    Place,
     Reached,
+    SnapshotPosition,
     base_of,
     is_behind,
     is_log,
@@ -142,7 +142,7 @@ class Follower:
         self._keep(fresh, stamps)
         return replace(start, series=reached)
 
-    def _based(self, place: Place) -> Offset:
+    def _based(self, place: SnapshotPosition) -> Offset:
         """A base's place among the logs: of the one series that has its log, up to there."""
         found = self.carriers()
         logs = [
@@ -168,7 +168,7 @@ class Follower:
         )  # fmt: skip
         return Offset({series: at}, place)
 
-    def _check_gtids(self, place: Place, found: Mapping[str, Sequence[Carrier]]) -> None:
+    def _check_gtids(self, place: SnapshotPosition, found: Mapping[str, Sequence[Carrier]]) -> None:
         """Whether logs among which a base's is not, or several are, go on behind it."""
         if place.gtids is None:
             at = "it tells no place in them"

@@ -36,7 +36,7 @@ class Reached:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SnapshotPosition:
     """Where a snapshot is that a stream began with: it holds what ends by ``pos`` in ``file``, a
     log's name without its folder, and the transactions ``gtids``; None where it does not say."""
 
@@ -51,7 +51,7 @@ class Offset:
     came first, None without one and before them."""
 
     series: Mapping[str, Reached] = field(default_factory=dict)
-    base: Place | None = None
+    base: SnapshotPosition | None = None
 
 
 def series_of(name: str) -> str:
@@ -107,6 +107,6 @@ def from_json(told: Mapping[str, Any]) -> Offset:
         if told["version"] != _VERSION:
             raise UsageError(f"a checkpoint of version {_VERSION} is needed, not {told['version']}")
         series = {series: Reached(**reached) for series, reached in told["series"].items()}
-        return Offset(series, Place(**told["base"]) if "base" in told else None)
+        return Offset(series, SnapshotPosition(**told["base"]) if "base" in told else None)
     except (KeyError, TypeError, AttributeError) as exc:
         raise UsageError("the checkpoint is not that of a stream of binlogs") from exc

@@ -21,13 +21,13 @@ from binlogkit.spark.splits.decode import decode
 from binlogkit.spark.splits.plan import Scan, Split
 from binlogkit.spark.stream.beginning import inserts
 from binlogkit.spark.stream.following import Follower
-from binlogkit.spark.stream.offsets import Offset, Place, Reached, is_log
+from binlogkit.spark.stream.offsets import Offset, Reached, SnapshotPosition, is_log
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 #: What a task reads: the scan of its own split, or of the base that is there.
-Task: TypeAlias = tuple[Scan, Split | Place]
+Task: TypeAlias = tuple[Scan, Split | SnapshotPosition]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ def read(task: Task, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """The batches of a task, with the columns of ``schema``; errors as :func:`decode` and
     :func:`inserts` have them."""
     scan, split = task
-    if isinstance(split, Place):
+    if isinstance(split, SnapshotPosition):
         return inserts(str(scan.asked.base), scan.asked.table, split, schema)
     return decode(scan, split, schema)
 

@@ -18,7 +18,7 @@ from binlogkit.rows.schema import TableDefinition
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ChangedCells:
     """Changes with the same columns, and their cells; ``after`` with what was not changed."""
 
     batch: pa.RecordBatch
@@ -28,7 +28,7 @@ class Part:
     generated: frozenset[str]
 
     @classmethod
-    def of(cls, batch: pa.RecordBatch) -> Part:
+    def of(cls, batch: pa.RecordBatch) -> ChangedCells:
         """What is needed of a batch."""
         before, written = image_cells(batch, "before"), image_cells(batch, "after")
         was, now = (np.asarray(batch[side].is_valid()) for side in ("before", "after"))
@@ -48,7 +48,7 @@ class Part:
 
 
 @dataclass
-class Events:
+class TableChanges:
     """All changes of a table, in the log's order, under the names that it has in the end.
 
     ``definitions``: the table's, the last one last; ``first``: the number of the first change among
@@ -59,7 +59,7 @@ class Events:
     name: Name
     key: tuple[str, ...]
     definitions: tuple[TableDefinition, ...]
-    parts: list[Part]
+    parts: list[ChangedCells]
     first: int = 0
     seq: Integers = field(init=False)
     was: Flags = field(init=False)
@@ -188,7 +188,7 @@ class Events:
         return both.take(was), both.take(now)
 
 
-def _column(part: Part, side: str, name: str, like: Part) -> Column:
+def _column(part: ChangedCells, side: str, name: str, like: ChangedCells) -> Column:
     cells = getattr(part, side).get(name)
     if cells is None:
         size = part.batch.num_rows
@@ -202,7 +202,7 @@ def _along(arrays: Iterable[Any], dtype: Any = np.int64) -> Any:
     return np.concatenate([np.zeros(0, dtype), *found])
 
 
-def changed_unit(events: Events, unit: Sequence[str]) -> Flags:
+def changed_unit(events: TableChanges, unit: Sequence[str]) -> Flags:
     """Which updates set a column of some that count as one."""
     none = np.zeros(events.size, bool)
     return reduce(np.logical_or, (events.changed(name) for name in unit), none)

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from binlogkit.analyses.point_in_time.boundary import Name
 from binlogkit.analyses.point_in_time.codes import Integers, runs
-from binlogkit.analyses.undoing.dependents.events import Events, Part
+from binlogkit.analyses.undoing.dependents.events import ChangedCells, TableChanges
 from binlogkit.frames.schema import common_types
 from binlogkit.rows.schema import TableDefinition
 
@@ -37,7 +37,7 @@ class Gathered:
             if batch.num_rows:
                 name = (batch["db"][0].as_py(), batch["table"][0].as_py())
                 by_name.setdefault(name, []).append(_kept(batch))
-        self.tables: dict[Name, Events] = {}
+        self.tables: dict[Name, TableChanges] = {}
         first, places = 0, []
         for name, found in by_name.items():
             parts = _in_order(found)
@@ -45,7 +45,9 @@ class Gathered:
             key = json.loads((last.metadata or {}).get(b"binlogkit:key", b"[]"))
             there = {field.name for field in last.field("after").type}
             key = tuple(key) if set(key) <= there else ()
-            events = Events(name, key, tuple(known.get(name, ())), [*map(Part.of, parts)], first)
+            events = TableChanges(
+                name, key, tuple(known.get(name, ())), [*map(ChangedCells.of, parts)], first
+            )
             self.tables[name] = events
             first += events.size
             places += [part.select([*PLACE, BELOW]) for part in parts]

@@ -19,11 +19,11 @@ from binlogkit.analyses.undoing.dependents.chains import (
     UNKNOWN,
     Links,
 )
-from binlogkit.analyses.undoing.dependents.events import Events, changed_unit
+from binlogkit.analyses.undoing.dependents.events import TableChanges, changed_unit
 from binlogkit.analyses.undoing.dependents.values import Column, equal_codes, exact_codes, joined
 
 
-def of_rows(events: Events, units: Iterable[Sequence[str]]) -> Iterator[Links]:
+def of_rows(events: TableChanges, units: Iterable[Sequence[str]]) -> Iterator[Links]:
     """What later changes of the same row depend on; ``units``: columns that count as one."""
     every, life = np.arange(events.size), events.life
     number = events.first + every
@@ -50,7 +50,7 @@ def of_rows(events: Events, units: Iterable[Sequence[str]]) -> Iterator[Links]:
     yield Links.of(UNKNOWN, one, every, number, all_of, events.unplaced)
 
 
-def of_unique(events: Events, key: Sequence[str]) -> Iterator[Links]:
+def of_unique(events: TableChanges, key: Sequence[str]) -> Iterator[Links]:
     """What takes a value of a unique key depends on what gave it up."""
     if not set(key) <= set(events.columns):
         return
@@ -104,7 +104,7 @@ def _unknown(
 
 
 def of_reference(
-    key: Reference, parent: Events | None, child: Events | None, *, struck: bool
+    key: Reference, parent: TableChanges | None, child: TableChanges | None, *, struck: bool
 ) -> Iterator[Links]:
     """What refers depends on what it refers to, and what takes that away on what referred to it.
 
@@ -153,7 +153,7 @@ def of_reference(
         yield from chains(UNKNOWN, 1, 2, [goes, comes & parent.was, child.was, refers])
 
 
-def of_distant(above: Events, child: Events) -> Links:
+def of_distant(above: TableChanges, child: TableChanges) -> Links:
     """What takes rows of a table, and below the log those that refer to them, and so on, may take
     any row of ``child``."""
     size = child.size
@@ -169,7 +169,7 @@ def _either(one: str | None, other: str | None) -> str | None:
     return other if one is not None and one.endswith("_bin") else one
 
 
-def of_equal_rows(events: Events, chosen: Flags, *, complete: bool) -> Iterator[Links]:
+def of_equal_rows(events: TableChanges, chosen: Flags, *, complete: bool) -> Iterator[Links]:
     """Of a table without a key: what takes a row depends on what left an equal one, where that many
     are not there in the end. ``chosen``: which changes are taken back; ``complete``: whether the
     log has the table's rows from its beginning."""
@@ -201,7 +201,7 @@ def of_equal_rows(events: Events, chosen: Flags, *, complete: bool) -> Iterator[
 
 
 def all_links(
-    tables: Mapping[Name, Events], keys: Iterable[Reference], *, struck: bool
+    tables: Mapping[Name, TableChanges], keys: Iterable[Reference], *, struck: bool
 ) -> list[Links]:
     """The chains between all changes of tables, but those of equal rows; ``struck``: foreign keys
     act below the log."""

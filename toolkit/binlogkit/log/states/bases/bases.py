@@ -40,7 +40,7 @@ _OPEN = "what was changed between the base and the first log that is read is not
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class BasePosition:
     """A base's position among the logs: ``file``: a log's number, ``pos`` in it; ``given``: whether
     that log is among them, else it stands between two of them, or before or after all."""
 
@@ -137,12 +137,12 @@ class Since:
         return batch.filter(stay)
 
     @property
-    def trusted(self) -> Place | None:
+    def trusted(self) -> BasePosition | None:
         """The position, where it is that of the logs."""
         return None if self.unlike or self.place is None else self.place
 
 
-def _place(files: Sequence[str], file: str, pos: int) -> Place:
+def _place(files: Sequence[str], file: str, pos: int) -> BasePosition:
     """Where a position lies among logs, by their names without folder and packing."""
     _, stem, number = split_name(file)
     names = [split_name(name)[1:] for name in files]
@@ -150,11 +150,11 @@ def _place(files: Sequence[str], file: str, pos: int) -> Place:
     if len(found) > 1:
         raise UsageError(f"several of the logs are called {file}, at which the base is")
     if found:
-        return Place(found[0], pos, True)
+        return BasePosition(found[0], pos, True)
     before = [i for i, (s, n) in enumerate(names)
               if s == stem and n is not None and number is not None and n < number]  # fmt: skip
     # Between the last of them and the next, which begins a gap where the base's own is missing.
-    return Place(max(before) if before else -1, (1 << 63) - 1, False)
+    return BasePosition(max(before) if before else -1, (1 << 63) - 1, False)
 
 
 # ---- what the base does not reach ----------------------------------------------------------

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from binlogkit.analyses.point_in_time.boundary import Boundary
     from binlogkit.analyses.point_in_time.identity import Identity
     from binlogkit.analyses.point_in_time.lives import Lives, Step
-    from binlogkit.log.states.life.reading import Gathered, Kept
+    from binlogkit.log.states.life.reading import Candidates, Kept
     from binlogkit.log.states.reading import StateReading
     from binlogkit.log.streams import Streams
     from binlogkit.rows.schema import TableDefinition
@@ -101,14 +101,14 @@ class _Looking:
         key_columns: Sequence[str] | None,
         how: TableArgs,
     ) -> None:
-        from binlogkit.log.states.life.reading import Gathered
+        from binlogkit.log.states.life.reading import Candidates
         from binlogkit.log.states.reading import StateReading
 
         if isinstance(key_columns, str):
             raise UsageError(f"key_columns is a list of names, not {key_columns!r}")
         self._log, self._value, self._columns = log, value, key_columns
         self._sources = frozenset(texts("source", how.get("source")))
-        gathered = self._gathered = Gathered(value)
+        gathered = self._gathered = Candidates(value)
 
         def watch(reading: StateReading, name: Name, batch: pa.RecordBatch) -> None:
             key = reading.history.key(name, int(batch["seq"][0].as_py()))
@@ -126,7 +126,7 @@ class _Looking:
         import pyarrow as pa
 
         from binlogkit.analyses.point_in_time.boundary import parents
-        from binlogkit.analyses.point_in_time.findings import Findings
+        from binlogkit.analyses.point_in_time.findings import StateFindings
         from binlogkit.analyses.point_in_time.identity import Identity, last_name
         from binlogkit.analyses.point_in_time.lives import Lives
         from binlogkit.analyses.point_in_time.until import Counting
@@ -134,9 +134,9 @@ class _Looking:
         from binlogkit.frames.fields.rows import LIFE
         from binlogkit.frames.key_texts import values_of
 
-        reading, findings = self._reading, Findings()
+        reading, findings = self._reading, StateFindings()
         history = reading.history
-        ended = Counting(reading.transactions, None, Findings())
+        ended = Counting(reading.transactions, None, StateFindings())
         counted = frozenset([*ended.committed.tolist(), *ended.rolled_back.tolist()])
         last = last_name([b for b in reading.boundaries if ended.happened(b)], self._name)
         layout = history.layout(last if last in history.layouts else self._name, counted)
@@ -198,7 +198,7 @@ class _Looking:
             raise UsageError(told.format(written_table_name(*self._name)))
         return known
 
-    def _whole(self, identity: Identity) -> Gathered:
+    def _whole(self, identity: Identity) -> Candidates:
         """All changes of the row: those of the first reading, or they are read again."""
         gathered = self._gathered
         names = set(identity.names)
@@ -210,11 +210,11 @@ class _Looking:
             gathered = self._again(identity, tracked)
         return gathered
 
-    def _again(self, identity: Identity, tracked: set[str] | None) -> Gathered:
+    def _again(self, identity: Identity, tracked: set[str] | None) -> Candidates:
         from binlogkit.log.states.forwards import changes_of
-        from binlogkit.log.states.life.reading import Gathered
+        from binlogkit.log.states.life.reading import Candidates
 
-        gathered = Gathered(self._value, tracked)
+        gathered = Candidates(self._value, tracked)
         folded = self._reading.history.folded
         for batch in changes_of(self._log, set(identity.names), self._sources):
             name = (batch["db"][0].as_py(), batch["table"][0].as_py())

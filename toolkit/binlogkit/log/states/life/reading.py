@@ -38,7 +38,7 @@ class Kept:
         return self.those(pc.or_(pc.is_in(self.was, keys), pc.is_in(self.now, keys)))
 
 
-class Gathered:
+class Candidates:
     """What is taken of a table.
 
     ``given``: the key's values; ``tracked``: the keys whose changes are kept, all while None;

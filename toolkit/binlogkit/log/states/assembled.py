@@ -1,0 +1,73 @@
+"""A state put together: the rows that a replay came to, and all that makes them uncertain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from binlogkit.log.states.doubts import noted, of_gaps, with_more
+from binlogkit.log.states.gaps import Reach
+from binlogkit.log.states.table_state import TableState
+from binlogkit.rows.soundness import Gap
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from binlogkit.events.gtid_set import GtidSet
+    from binlogkit.rows.schema import TableDefinition
+
+Name = tuple[str, str]
+
+_UNKNOWN_CELLS = "No image holds these cells, and no constant default of the definition tells them."
+
+
+def assembled(
+    table: Name,
+    rows: pa.Table,
+    findings: pa.Table,
+    *,
+    columns: Sequence[str] | None,
+    key: Sequence[str],
+    replayed: bool,
+    doubts: Sequence[dict[str, Any]],
+    gaps: Sequence[Gap] = (),
+    notes: Sequence[dict[str, Any]] = (),
+    assumes: tuple[str, ...],
+    reach: Reach,
+    place: tuple[tuple[str, int] | None, GtidSet | None],
+    definition: TableDefinition | None,
+    names: Collection[Name] = (),
+    after_gaps: Callable[[], int] = lambda: 0,
+) -> TableState:
+    """A table's state.
+
+    ``rows``, ``findings``, and whether they are determined (``replayed``): of the replay;
+    ``doubts``, ``notes``: more findings (:mod:`doubts`), those of ``gaps`` beside; ``place``: the
+    position and the GTIDs at which it is; ``after_gaps``: how many rows are determined in spite of
+    the gaps. The rest as of :class:`TableState`.
+    """
+    sound = replayed and all(one["determined"] for one in doubts)
+    certain = rows.num_rows if sound else 0
+    if certain and gaps:
+        certain = after_gaps()
+    more = [*doubts, *of_gaps(list(gaps)), *notes]
+    found = TableState(
+        table=table,
+        rows=rows,
+        findings=with_more(findings, more),
+        columns=None if columns is None else tuple(columns),
+        key=tuple(key),
+        rows_determined=sound and not gaps,
+        assumes=assumes,
+        determined_rows=certain,
+        reach=reach,
+        position=place[0],
+        gtids=place[1],
+        definition=definition,
+        names=frozenset(names),
+    )
+    if not found.unknown_cells or found.findings.num_rows:
+        return found
+    why = noted("unknown_cells", _UNKNOWN_CELLS, found.unknown_cells)
+    return replace(found, findings=with_more(found.findings, [why]))
