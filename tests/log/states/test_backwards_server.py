@@ -222,6 +222,40 @@ def test_what_happened_to_tables_on_the_way(
     assert log.state("u.b", at=last, back_from=base).determined
 
 
+#: ALTERs that leave every value as it reads, of a table u.t that the log makes.
+KEEPING = (
+    "ALTER COLUMN v SET DEFAULT 9", "MODIFY w VARCHAR(9) COLLATE utf8mb4_bin", "MODIFY v BIGINT",
+    "CONVERT TO CHARACTER SET utf8mb4 COLLATE utf8mb4_bin", "MODIFY v INT COMMENT 'x'",
+    "RENAME INDEX k TO l", "DROP INDEX k", "ADD INDEX z (v)", "ENGINE = InnoDB",
+    "ADD x INT DEFAULT 4", "ALTER COLUMN v SET INVISIBLE", "ALTER COLUMN i SET VISIBLE",
+)  # fmt: skip
+
+
+def test_alters_that_keep_values(server: Server, url: str, tmp_path: Path) -> None:
+    history = History(server, "FULL")
+    hidden = server.version > "8.0.23"
+    for number, alter in enumerate(KEEPING):
+        if "VISIBLE" in alter and not hidden:
+            continue
+        history.marks.clear()
+        history.run(
+            "DROP DATABASE IF EXISTS u", "FLUSH BINARY LOGS", "CREATE DATABASE u CHARSET utf8mb4",
+            "CREATE TABLE u.t (id INT PRIMARY KEY, v INT, w VARCHAR(9), i INT "
+            f"{'INVISIBLE' if hidden else ''}, KEY k (w))",
+            "INSERT INTO u.t (id, v, w, i) VALUES (1, 1, 'a', 1), (2, 2, 'B', 2)",
+        )  # fmt: skip
+        history.mark()
+        history.run(
+            "UPDATE u.t SET v = 5 WHERE id = 1", f"ALTER TABLE u.t {alter}",
+            "DELETE FROM u.t WHERE id = 2", "INSERT INTO u.t (id, v, w, i) VALUES (3, 3, 'c', 3)",
+        )  # fmt: skip
+        bk.snapshot(url, tmp_path / f"taken{number}")
+        log = bk.open(history.logs(tmp_path))
+        found = back(log, history.marks[0], str(tmp_path / f"taken{number}"), Counter())
+        state, wrong = found["u.t"]
+        assert (wrong, state.determined) == ([], True), alter
+
+
 @pytest.mark.parametrize("image", ["FULL", "MINIMAL"])
 @pytest.mark.parametrize("seed", range(max(1, HISTORIES // 3)))
 @pytest.mark.sampled(4, 4)

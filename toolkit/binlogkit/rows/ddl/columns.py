@@ -88,8 +88,11 @@ _VALUED = (
 
 def _attribute(reader: Reader, spec: ColumnSpec) -> ColumnSpec | None:
     """``spec`` with the next attribute, None where none follows."""
+    word = reader.peek().word
+    if word in (",", ")"):
+        return None
     for flag, changes in _FLAGS.items():
-        if reader.accept(*flag):
+        if word == flag[0] and reader.accept(*flag):
             return replace(spec, **changes)  # type: ignore[arg-type]
     if reader.accept("COLLATE"):
         return replace(spec, collation=reader.text_value())

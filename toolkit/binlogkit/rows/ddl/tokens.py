@@ -83,7 +83,12 @@ class Reader:
 
     def sees(self, *words: str) -> bool:
         """Whether the next tokens are these words or signs."""
-        return all(self.peek(i).word == word for i, word in enumerate(words))
+        tokens = self._tokens[self._at : self._at + len(words)]
+        if len(words) == 1:  # most are
+            return bool(tokens) and tokens[0].word == words[0]
+        return len(tokens) == len(words) and all(
+            t.word == w for t, w in zip(tokens, words, strict=True)
+        )
 
     def sees_any(self, words: frozenset[str]) -> bool:
         """Whether the next token is one of these words or signs."""

@@ -74,33 +74,36 @@ def definitions_before(log: Streams, bases: Bases, boundaries: Sequence[Boundary
         held = boundaries
         if place is not None:
             held = [b for b in boundaries if (files[b.file], b.pos) < (place.file, place.pos)]
-        first = _before(definition, held, result.stops, placed=place is not None)
+        first, stops = _before(definition, held, placed=place is not None)
         if first is not None:
             result.catalog.enter(first)
+            result.stops |= stops
     return result
 
 
 def _before(
-    definition: TableDefinition, held: Sequence[Boundary], stops: set[int], *, placed: bool
-) -> TableDefinition | None:
-    """A table before all of these; None where nothing tells what it was."""
+    definition: TableDefinition, held: Sequence[Boundary], *, placed: bool
+) -> tuple[TableDefinition | None, set[int]]:
+    """A table before all of these, and the places before which that is not known; None where the
+    logs themselves define it, or nothing does."""
+    stops = set[int]()
     for boundary in reversed(held):
         name = (definition.db, definition.table)
         if not boundary.concerns(name) or boundary.action in _HARMLESS or boundary.conditional:
             continue
         if not placed:
-            return None
+            return None, stops
         if boundary.action == "rename" and boundary.new_name == name:
             db, table = boundary.name
             definition = replace(definition, db=db, table=table)
             continue
         done = boundary.alteration if boundary.action == "alter" else None
         if done is None:
-            return None
+            return None, stops
         if done.dropped or done.changed or done.lost or stops_way(boundary):
             stops.add(boundary.seq)
         definition = _undone(definition, done, keys=not _KEYS.search(boundary.statement))
-    return definition
+    return definition, stops
 
 
 def _undone(definition: TableDefinition, done: Alteration, *, keys: bool) -> TableDefinition:
