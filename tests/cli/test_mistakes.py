@@ -23,7 +23,12 @@ has_full = pytest.mark.skipif(not FULL.exists(), reason="the system has no /dev/
     ("words", "complaint"),
     [
         (["rows"], "Missing argument 'FILE...'. (see binlogkit rows --help)"),
-        (["nonsense"], "No such command 'nonsense'. (see binlogkit --help)"),
+        (["nonsense"], "there is no command 'nonsense' (see binlogkit --help)"),
+        (["row", "F"], "there is no command 'row'; did you mean rows?"),
+        (
+            [os.devnull],
+            f"there is no command '{os.devnull}'; did you mean binlogkit audit {os.devnull}?",
+        ),
         (["events", "x", "--format", "xml"], "'xml' is not one of 'table'"),
         (["events", "x", "--stop-position", "-1"], "-1 is not in the range x>=0"),
         (["events", "x", "--thread", "-1"], "-1 is not in the range x>=0"),

@@ -104,6 +104,17 @@ def test_columnar_to_standard_output(
     assert read(io.BytesIO(raw)).equals(read(str(path)))
 
 
+@pytest.mark.parametrize("ending", ["CSV", "jsonl", "txt"])
+def test_the_name_of_a_file_says_its_format(
+    printed: Callable[..., Any], run: Run, small: Path, command: tuple[str, ...], tmp_path: Path,
+    ending: str,
+) -> None:  # fmt: skip
+    (name, *rest), out = command, tmp_path / f"out.{ending}"
+    assert run(name, small, *rest, "--output", out).status == 0
+    form = "table" if ending == "txt" else ending.lower()
+    assert out.read_bytes() == printed(form).out
+
+
 def test_csv(printed: Callable[..., Any]) -> None:
     records = printed("jsonl").records
     text = printed("csv", "--csv-raw").out.decode("utf-8")

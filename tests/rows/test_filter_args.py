@@ -63,6 +63,7 @@ def test_a_wrong_one(given: dict[str, Any], told: str) -> None:
     ("name", "value", "same"),
     [
         ("thread", np.int64(5), 5),
+        ("op", "UPDATE", "update"),
         ("server_id", pd.Series([1, 2]), [1, 2]),
         ("start_position", np.uint32(157), 157),
         ("start_time", pd.Timestamp("2024-05-14T12:00:00Z").as_unit("s"), "2024-05-14T12:00:00"),

@@ -9,6 +9,9 @@ import importlib
 import os
 import sys
 import warnings
+from contextlib import suppress
+from difflib import get_close_matches
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -67,6 +70,17 @@ class _Commands(click.Group):
             loaded: click.Command = point.load()
             return loaded
         return None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if not args or args[0].startswith("-") or self.get_command(ctx, args[0]) is not None:
+            return super().resolve_command(ctx, args)
+        meant = " or ".join(get_close_matches(args[0], self.list_commands(ctx), n=2))
+        with suppress(OSError, ValueError):
+            meant = f"binlogkit audit {args[0]}" if Path(args[0]).exists() else meant
+        hint = f"; did you mean {meant}?" if meant else " (see binlogkit --help)"
+        raise UsageError(f"there is no command {args[0]!r}{hint}")
 
 
 @click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import click
@@ -13,6 +14,7 @@ from binlogkit.cli.status import note
 from binlogkit.errors import UsageError
 from binlogkit.reports.output import FORMATS, Output, parse_columns
 from binlogkit.rows.filter_args import FilterArgs
+from binlogkit.rows.filters import OPS
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -147,7 +149,7 @@ filter_options = apply(
     click.option("--table", multiple=True, metavar="DB.T", help="Only these tables (repeatable)."),
     click.option("--exclude-table", multiple=True, metavar="DB.T", help="Not these tables."),
     click.option(
-        "--op", multiple=True, type=click.Choice(["insert", "update", "delete"]), help="Only these."
+        "--op", multiple=True, type=click.Choice(OPS, case_sensitive=False), help="Only these."
     ),
     click.option("--gtid", metavar="SET", help="Only transactions of this GTID set."),
     click.option("--thread", type=_COUNT, multiple=True, help="Only these connection ids."),
@@ -180,9 +182,7 @@ output_options = apply(
         "--format",
         "output_format",
         type=click.Choice(FORMATS),
-        default="table",
-        show_default=True,
-        help="How to print the records.",
+        help="How to print the records; by default as the name of --output ends, else a table.",
     ),
     click.option("--output", metavar="PATH", default="-", help="Write here (mode 0600)."),
     click.option("--columns", metavar="A,B", help="Only these columns, in this order."),
@@ -190,12 +190,18 @@ output_options = apply(
 )
 
 
+_ENDINGS = {
+    ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv", ".parquet": "parquet",
+    ".arrow": "arrow", ".feather": "arrow",
+}  # fmt: skip
+
+
 def output_of(arguments: dict[str, Any]) -> Output:
     """Take the output options out of a command's arguments."""
-    columns = arguments.pop("columns")
+    columns, path = arguments.pop("columns"), arguments.pop("output")
     return Output(
-        format=arguments.pop("output_format"),
-        path=arguments.pop("output"),
+        format=arguments.pop("output_format") or _ENDINGS.get(Path(path).suffix.lower(), "table"),
+        path=path,
         columns=None if columns is None else parse_columns(columns),
         csv_raw=arguments.pop("csv_raw"),
     )

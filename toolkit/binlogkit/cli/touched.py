@@ -9,6 +9,7 @@ import click
 from binlogkit.cli.options import output_of, output_options
 from binlogkit.cli.status import FINDINGS, WELL, complain
 from binlogkit.frames.fields.ledger import TOUCHED
+from binlogkit.rows.filters import OPS
 
 _VIEW = ("file", "db", "table", "op", "rows", "first_timestamp", "last_timestamp", "damaged")
 
@@ -17,7 +18,7 @@ _VIEW = ("file", "db", "table", "op", "rows", "first_timestamp", "last_timestamp
 @click.argument("index", metavar="DIR")
 @click.option("--table", multiple=True, metavar="DB.T", help="Only these tables (repeatable).")
 @click.option(
-    "--op", multiple=True, type=click.Choice(["insert", "update", "delete"]),
+    "--op", multiple=True, type=click.Choice(OPS, case_sensitive=False),
     help="Only these (repeatable).",
 )  # fmt: skip
 @click.option(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -64,8 +64,8 @@ _LARGEST = 50
 _SEVERITIES = {Grade.DAMAGE: "damaged", Grade.WARNING: "warning"}
 
 
-@dataclass(frozen=True, slots=True)
-class Audit:
+@dataclass(frozen=True)
+class Audit(Mapping[str, "pa.Table"]):
     """An audit's tables by section (:data:`SECTIONS`), each a ``pyarrow.Table``."""
 
     sections: dict[str, pa.Table]
@@ -74,6 +74,12 @@ class Audit:
     def __getitem__(self, section: str) -> pa.Table:
         check_names([section], SECTIONS, "section")
         return self.sections[section]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.sections)
+
+    def __len__(self) -> int:
+        return len(self.sections)
 
     def frame(self, section: str) -> pd.DataFrame:
         """A section as a pandas frame."""

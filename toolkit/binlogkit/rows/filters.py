@@ -127,7 +127,7 @@ class Filters:
     def build(cls, **given: Unpack[FilterArgs]) -> Filters:
         """Filters from what a user gives; :class:`UsageError` for what means nothing."""
         check_names(given, FilterArgs.__annotations__, "filter")
-        ops, gtid = frozenset(texts("op", given.get("op"))), given.get("gtid")
+        ops, gtid = frozenset(op.lower() for op in texts("op", given.get("op"))), given.get("gtid")
         if not ops <= set(OPS):
             others = ", ".join(sorted(ops - set(OPS)))
             raise UsageError(f"op is one of {', '.join(OPS)}, not {others}")
