@@ -145,6 +145,8 @@ class Told:
     def tell(self) -> None:
         """Say it."""
         tell_findings(self.name, self._findings)
+        if self.determined and not self._rows:
+            note(f"{self.name}: 0 rows")
         if self._unknown:
             complain(f"{self.name}: {self._unknown} cells are not determined by the log")
         if any(finding["finding"] in ("gap", "base_gap", "unlogged") for finding in self._findings):
