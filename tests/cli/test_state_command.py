@@ -209,3 +209,9 @@ def test_every_table_that_may_be_there(run: Run) -> None:
         assert found - {"evolve.missing"} == set(mark.tables)  # DROP … IF EXISTS names that one
     with pytest.raises(UsageError, match="name it"):
         list(log.states(key=["id"]))
+
+
+def test_an_empty_table_has_no_rows(run: Run, golden_log: Callable[[str], Path]) -> None:
+    done = run("state", golden_log("8.0-row-full/keys"), "--table", "keyed.pk_last")
+    assert done.status == 0
+    assert "note: keyed.pk_last: 0 rows" in done.complaint
