@@ -9,7 +9,7 @@ import pytest
 
 from tests.waiting import LONG
 
-MODULES = ("audit", "logging_rules", "point_in_time", "row_image", "undo")
+MODULES = ("audit", "logging_rules", "point_in_time", "row_image", "undoing.undo")
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -42,8 +42,9 @@ def by_table(changes: IntoFrameT) -> IntoFrameT:
     ``bytes`` are of rows events alone; a compressed transaction is whole in each of its tables.
     """
     by = ["db", "table"]
-    rows = ordered(changes, (*by, *_PROVENANCE, "source", "end_pos"))
-    event = (*by, "source", "file", "pos")
+    rows = ordered(changes, (*by, *_PROVENANCE, "end_pos"))
+    sources = [name for name in ("source",) if name in rows.collect_schema()]
+    event = (*by, *sources, "file", "pos")
     sizes = rows.with_columns(bytes=nw.col("end_pos") - nw.col("pos"))
     sizes = sizes.select(*event, "bytes").unique(subset=[*event])
     sizes = sizes.group_by(by).agg(nw.col("bytes").sum())
