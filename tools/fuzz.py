@@ -32,7 +32,7 @@ CARRIERS = ("framing", "texts", "compressed", "packets")
 BEHIND_CARRIERS = ("analyses", "events", "frames", "log", "reports", "rows")
 # What a few bytes may stand for, lowered: an input is to be quick, and to reach the limits.
 LIMITS = {"BINLOGKIT_LIMIT_WINDOW": str(1 << 20), "BINLOGKIT_LIMIT_REPEATED": str(1 << 16)}
-SHORT = 640  # bytes of an input in a campaign, unless it is told
+SHORT = 640  # bytes of an input in a campaign, by default
 WAIT = 30  # times as long may pass on a busy machine before an input counts as hanging
 BROKEN = 77  # the exit status for a broken promise
 INTERRUPTED = 72  # the exit status of libFuzzer; 70 is an input that hangs, 71 one over its memory

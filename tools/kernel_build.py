@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 ZIG = "ziglang>=0.13"
-# Zig compiles for the very CPU that it runs on unless told otherwise, and adds its own sanitizer.
+# Zig compiles for the very CPU that it runs on by default, and adds its own sanitizer.
 ZIG_FLAGS = ["-mcpu=baseline", "-fno-sanitize=all"]
 NO_COMPILER = """\
 binlogkit's kernel is written in Python that is compiled through C, and no C compiler is here.

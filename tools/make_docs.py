@@ -57,7 +57,7 @@ _FENCE = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<code>.*?)^```$", re.M | re.S)
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A fenced block: what stands behind the fence, and its text; ``start`` of it in the file."""
+    """A fenced block: what stands after the fence, and its text; ``start`` of it in the file."""
 
     info: str
     code: str
@@ -65,7 +65,7 @@ class Block:
 
     @property
     def language(self) -> str:
-        """The first word behind the fence."""
+        """The first word after the fence."""
         return self.info.split(" ")[0]
 
     @property
@@ -223,13 +223,13 @@ Of each event: its place, type, time, server, GTID, checksum, and the fields tha
 prints. The log's own bytes decide the rest of the header: `code`, `size`, `end_pos`, `flags`, and
 whether the checksum is right. Of each row: its values, number, `end_pos`, `timestamp`,
 `commit_timestamp`, `server_id`, `gtid`, `thread_id`, `query`, and `xid` and `xa`, which only the
-end of its transaction tells. With `binlog_row_metadata=FULL` columns must have the names of the
+end of its transaction shows. With `binlog_row_metadata=FULL` columns must have the names of the
 table map. Fields of an event's body that mysqlbinlog does not print (the status variables of a
 query, a table map's types) are not compared here: `--against golden` compares every key.
 
 ## The second judge: the log's own bytes
 
-mysqlbinlog's text does not tell everything: FLOAT and VECTOR are printed with six digits; at a
+mysqlbinlog's text does not show everything: FLOAT and VECTOR are printed with six digits; at a
 GEOMETRY it gives up the row and drops the rest of the event's rows without a word; a name or a
 statement may look like its own syntax. There the value that is claimed is written back into its
 column's binary form, and must give the very bytes that the log stores. `conform` does so by itself,
@@ -251,7 +251,7 @@ positions, types, columns and NULLs, and where those do not fit the cut bytes, t
 nothing.
 
 What stays unjudged, and counts so: a partial JSON update whose document the log does not hold,
-labels and character sets that nothing tells, rows that cannot be cut into cells.
+unknown labels and character sets, rows that cannot be cut into cells.
 
 The rules are tried from the first to the last; a column's family says which are for it.
 
@@ -277,8 +277,8 @@ bytes that the log has there. `--against mysqlbinlog --against golden` asks both
 one page that needs nothing else: the verdict, and the differences by whose fault they are.
 `--decoder` is what the reasons call the decoder under test, by default what `--as` says; `--golden
 DIR` says where the lines are, if not beside the log. What no record of a type has (a decoder
-without `xid`) is not told and not compared; rows that come without `pos` and `row` are compared in
-their order.
+without `xid`) is neither reported nor compared; rows that come without `pos` and `row` are compared
+in their order.
 
 A baseline names logs without their folders, so that one that was written on one machine holds on
 another.
@@ -289,7 +289,7 @@ another.
 that wrote the logs. Of each event it compares what SHOW BINLOG EVENTS says (for relay logs SHOW
 RELAYLOG EVENTS): position, type, server id, end, and the text of Info, which is said again from our
 event to the letter (5.6.24 to 9.7.4; of types that are not known there all but the text). What the
-server has behind the end of the copy came later. Then the tables: as of the server's place now the
+server has after the end of the copy came later. Then the tables: as of the server's place now the
 rows of every table that the logs name are compared with SELECT, by key or as a multiset. A row that
 differs is unexplained: either it is decoded wrongly, or something changed it that is not in the log
 (`sql_log_bin=0`; `verify --images` looks for the place). Tables are unjudged, with the reason,
@@ -337,8 +337,8 @@ Beside its own fields a record may have:
 - `variables`: of a statement, the INTVAR, RAND and USER_VAR events before it, in their order;
 - `file`: of EXECUTE_LOAD_QUERY, EXEC_LOAD and DELETE_FILE, what the log has of LOAD DATA's file:
   `log.loaded_files(directory)` writes these files;
-- `unread`, `unread_post_header`: bytes behind the last field that is known, as a newer server may
-  add some.
+- `unread`, `unread_post_header`: bytes after the last known field, as a newer server may add
+  some.
 
 `log_pos` is 0 in a v1 log, the event's own start in v3, the next event's start in v4, always modulo
 2³²; `pos` and `end_pos` are the 64-bit place in the file. In a relay log `log_pos` is the source's;

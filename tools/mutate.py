@@ -8,7 +8,7 @@ all beside it, then to those elsewhere that reach it. Which reach it is measured
 coverage, and again of test files that changed. A fault in a function is put into loaded code;
 what only loading shows is put into a copy of ``toolkit/`` and loaded.
 
-What became of each is kept under ``out/mutate``: the same command goes on where it ended, and asks
+What became of each is kept under ``out/mutate``: the same command resumes where it ended, and asks
 again about what no test noticed. Prints that, and figures for each room; status 1 if more than
 ``--allow`` of all are open: neither noticed nor explained in ``tools/survivors.toml``.
 docs/mutation.md has figures.
@@ -66,7 +66,7 @@ def main() -> None:
         nargs="*",
         default=list(AREAS),
         metavar="GLOB",
-        help="a campaign that was begun goes on with those of its own that match",
+        help="a campaign that was begun resumes with those of its own that match",
     )
     parser.add_argument("--sample", type=int, default=3, help="faults for each module")
     parser.add_argument("--most", type=int, help="of the modules, so many by chance")

@@ -205,7 +205,7 @@ def load(server: Server, megabytes: int, seed: int) -> Counter[str]:
 
 
 def complaints(log: bk.Log, server: Server) -> list[str]:
-    """What the log tells otherwise than it was."""
+    """Where the log differs from what happened."""
     verified = log.verify(images=True)
     found = [f"{f.code} {f.place}: {f.found}" for f in verified.findings if f.grade != "note"]
     for table in verified.images:

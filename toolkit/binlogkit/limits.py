@@ -1,7 +1,7 @@
 """Limits against hostile input: what a log claims is believed up to here and no further.
 
 Each can be raised by an environment variable, ``BINLOGKIT_LIMIT_`` and its name, which the error
-tells. A number is bytes unless it says otherwise. docs/hostile-input.md lists them.
+says. A number is bytes unless it says otherwise. docs/hostile-input.md lists them.
 """
 
 from __future__ import annotations
