@@ -82,7 +82,7 @@ def capture_cell(
     """Run scenarios one after another into ``out/<cell>/<scenario>/``, each there once it is whole.
 
     They share a server; one that ends with its server's end, or has several servers, has its own.
-    ``done`` is told of each.
+    ``done`` is called for each.
     Scenarios that the server cannot run are left out. ServerError: the server, or a statement that
     went otherwise than the story says. UsageError: a folder is there and not empty.
     """

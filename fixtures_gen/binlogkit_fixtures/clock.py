@@ -2,7 +2,7 @@
 
 ``SET timestamp`` fixes what stands in event headers. Commit timestamps, the duration of statements
 and the creation time of a log come from the system's clock; with libfaketime (Debian's package,
-unpacked into the cache) a local server sees the time that the story tells instead, and a log of
+unpacked into the cache) a local server sees the story's time instead, and a log of
 twenty minutes in 2024 says so in every field. It never goes back within a story. Containers keep
 the real clock.
 """
@@ -53,7 +53,7 @@ exec {program} "$@"
 class StoryClock:
     """The clock of one server that was started with the wrapper.
 
-    ``now``: the system's own time, seconds; clocks that are told the same agree ever after.
+    ``now``: the system's own time, seconds; clocks given the same agree ever after.
     """
 
     def __init__(self, server: LocalServer) -> None:
@@ -116,7 +116,7 @@ def start_server(
 def _own_program(spec: ServerSpec) -> Path | None:
     """Debian's mysqld for its series, unless the user names one or has one installed.
 
-    One of the user's own encrypts only where it is told to look for manifests (debian.py).
+    One of the user's own encrypts only where it is set to look for manifests (debian.py).
     """
     if spec.version != SERIES or named_mysqld(SERIES) or on_path(SERIES):
         return None

@@ -1,6 +1,6 @@
 """What the golden set covers: event types, column types with their images, pairs of settings.
 
-Counted from the cases themselves: from the expected events and rows, the tables that servers told
+Counted from the cases themselves: from the expected events and rows, the servers' SELECTs
 at marks, and the options that the cells' servers were started with. The page: docs/coverage.md.
 """
 
@@ -50,7 +50,7 @@ def covered(cases: Iterable[GoldenCase]) -> Coverage:
 
 
 def _column_types(case: GoldenCase) -> set[str]:
-    """The data types of columns whose values stand in row images, as servers tell them."""
+    """The data types of columns whose values stand in row images, as servers give them."""
     seen = {
         (f"{row['db']}.{row['table']}", column)
         for row in case.rows

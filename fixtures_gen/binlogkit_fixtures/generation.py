@@ -133,9 +133,9 @@ def generate(
 ) -> Made:
     """Make what the order asks for, in ``out``; with ``resume`` what of it is missing there.
 
-    ``progress`` is told of each of the order's cases, ``cell/scenario``. UsageError: the folder is
-    not empty; another run is in it; or, to be resumed, it was asked for something else. InputError:
-    its ``run.json`` cannot be read. ServerError: as capture has it; what is whole stays.
+    ``progress`` is called for each of the order's cases, ``cell/scenario``. UsageError: the folder
+    is not empty; another run is in it; or, to be resumed, it was asked for something else.
+    InputError: its ``run.json`` cannot be read. ServerError: as in capture; what is whole stays.
     """
     if not resume and (out / RUN).is_file():
         raise UsageError(f"a run was begun in {out}: resume it, or begin one in another folder")

@@ -1,4 +1,4 @@
-"""One server of a story while it runs: what it is told beside the story, and what it says."""
+"""One server of a story while it runs: its statements beside the story, and its answers."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ SETTINGS = (
     "version",
 )
 
-#: What a session begins with that sees tables as the manifest tells of them (truth.py).
+#: What a session begins with that sees tables as the manifest records them (truth.py).
 OBSERVER = ("sql_mode = 'NO_ENGINE_SUBSTITUTION'", "time_zone = '+00:00'", "autocommit = 1")
 
 
@@ -130,7 +130,7 @@ class Host:
         self.source = source
 
     def unfollow(self) -> None:
-        """Replicate no more; ``source`` stays, to go on with."""
+        """Replicate no more; ``source`` stays, to resume with."""
         repl.stop_following(self.server)
 
     def await_source(self) -> None:

@@ -2,7 +2,7 @@
 
 ``manifest.json`` (or ``manifest.json.xz``) lies in the folder of its binlogs; mysqlbinlog's text
 of the log ``NAME`` lies there as ``NAME.mysqlbinlog.txt.xz``. The truth of a table is what the
-server's own SELECT said at a mark; :class:`Table` tells in which form. ``manifest.schema.json`` is
+server's own SELECT said at a mark; :class:`Table` says in which form. ``manifest.schema.json`` is
 :func:`schema`, written out.
 """
 

@@ -17,7 +17,7 @@ __all__ = ["FORMATS", "IMAGES", "Cell"]
 FORMATS = ("ROW", "STATEMENT", "MIXED")
 IMAGES = ("full", "minimal", "noblob")
 
-#: One identity per series, so that GTIDs repeat and tell at sight where a log is from.
+#: One identity per series, so that GTIDs repeat and show at sight where a log is from.
 _IDENTITY: Mapping[str, tuple[str, str]] = {
     "5.6": ("56", "56565656-0056-11ee-8056-565656565656"),
     "5.7": ("57", "57575757-0057-11ee-8057-575757575757"),
@@ -109,6 +109,6 @@ class Cell:
         return found
 
     def facts(self, version: tuple[int, int, int]) -> Facts:
-        """What conditions may ask, once the server has told its full version."""
+        """What conditions may ask, once the server's full version is known."""
         options = self.options
         return Facts(version, self.format, self.image, str(options["gtid-mode"]), options)

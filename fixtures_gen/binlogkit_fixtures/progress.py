@@ -17,7 +17,7 @@ PATIENCE = 2.0  # seconds before anything is drawn
 
 @contextmanager
 def progress_bar(total: int, console: Console | None = None) -> Iterator[Callable[[str], None]]:
-    """Gives a function to be told, from any thread, the name of each of ``total`` parts done.
+    """Gives a function that takes, from any thread, the name of each of ``total`` parts done.
 
     Nothing is drawn where standard error is no terminal.
     """

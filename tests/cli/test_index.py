@@ -45,6 +45,6 @@ def test_transactions_say_when_their_logs_were_read(run: Run, tmp_path: Path) ->
     plain = run("transactions", *logs, "--format", "jsonl")
     known = run("transactions", *logs, "--format", "jsonl", "--index", tmp_path / "index")
     assert (known.status, known.out) == (plain.status, plain.out)
-    assert "2 logs from the index, read whole since 20" in known.err
+    assert "2 logs from the index, last read in full since 20" in known.err
     chosen = ["--where", "id=1", "--index", tmp_path / "index"]
     assert "from the index" not in run("transactions", *logs, *chosen).err

@@ -88,7 +88,7 @@ def test_what_stays_refused(log: bk.Log) -> None:
         single = f"SELECT id, (SELECT id FROM {TABLE}) AS one FROM {TABLE}"
         with pytest.raises(UndeterminedError, match="more than one row"):
             live.register(single, recompute=True)
-        with pytest.raises(UndeterminedError, match="the order does not tell"):
+        with pytest.raises(UndeterminedError, match="the order does not distinguish"):
             live.register(f"SELECT id, 1 AS same FROM {TABLE} ORDER BY same LIMIT 1",
                           recompute=True)  # fmt: skip
         limited = f"SELECT id, 1 AS same FROM {TABLE} ORDER BY same LIMIT {len(ids)}"

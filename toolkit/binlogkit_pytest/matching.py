@@ -64,7 +64,7 @@ def _events(case: GoldenCase) -> frozenset[str]:
 
 @cache
 def _column_types(case: GoldenCase) -> frozenset[str]:
-    """The types, as servers tell them at marks, of the columns of tables that rows are of."""
+    """The types, as servers give them at marks, of the columns of tables that rows are of."""
     tables = {f"{row['db']}.{row['table']}" for row in case.rows}
     return frozenset(
         column.type

@@ -1,7 +1,7 @@
 """Logs whose frames and checksums are right, and whose fields claim what cannot be.
 
 What an attacker would make: a reader that believes a count or a length allocates by it, reads past
-its event, or goes on with columns that are not there.
+its event, or continues with columns that are not there.
 """
 
 from __future__ import annotations

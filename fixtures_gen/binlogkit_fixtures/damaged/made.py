@@ -57,7 +57,7 @@ class DamagedLog:
     frames them), ``fields`` (whoever reads that event's fields), ``rows`` (whoever decodes row
     images); ``offset``: where the first bytes stand that are no event of the golden log, null
     where all do; ``before``: the events in front of it, which every reader must deliver, also when
-    it refuses; ``after``: those behind it, which a reader that resumes must deliver.
+    it refuses; ``after``: those after it, which a reader that resumes must deliver.
     """
 
     name: str

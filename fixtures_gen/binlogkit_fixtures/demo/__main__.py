@@ -181,8 +181,8 @@ class Demo:
             verdicts,
         )
         self.say(
-            "Not determined, and said to be: what statements logged as text did to rows, columns "
-            "that a minimal image leaves out, what foreign keys did below the log."
+            "Not determined, and reported so: what statements logged as text did to rows, columns "
+            "that a minimal image leaves out, foreign key cascades (not logged)."
         )
 
     def expect(self, holds: bool, failure: str) -> None:

@@ -2,8 +2,8 @@
 
 All files are unpacked in it (Go's and Java's libraries have no xz). The same set gives the same
 bytes, whenever and wherever it is packed: names are sorted, times are those of the format's
-beginning, and nothing tells of the machine. (The compressed bytes are zlib's: another version of it
-may write others of the same contents, which ``SHA256SUMS`` tells.)
+beginning, and nothing names the machine. (The compressed bytes are zlib's: another version of it
+may write others of the same contents, which ``SHA256SUMS`` shows.)
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ class Proved:
 
     ``events_by_text``, ``rows_by_text``: with mysqlbinlog's; ``cells_by_bytes``: written back, of
     ``cells``; ``cells_open``: those that cannot be (a partial JSON update without its document,
-    labels or a character set that nothing tells, bytes that are no text); ``states``: of tables
+    unknown labels or an unknown character set, bytes that are no text); ``states``: of tables
     at marks that are the server's; ``states_open``: those that the log does not determine.
     """
 

@@ -139,7 +139,7 @@ def _uses_temporary(sql: str) -> bool:
 def compare(
     made: Made, played: Played, definitions: Definitions, caches: Caches, result: Result
 ) -> None:
-    """One statement's predictions with what was found; the session goes on with ``caches``."""
+    """One statement's predictions with what was found; the session continues with ``caches``."""
     settings = caches.settings
     definitions.catalog.temporary.clear()
     for sql in (*(_TEMPORARY if _uses_temporary(made.sql) else ()), *made.before):

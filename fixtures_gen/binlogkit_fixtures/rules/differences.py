@@ -51,7 +51,7 @@ class Seen:
 
     @property
     def found(self) -> str:
-        """What became of the statement: its outcome as the log and the server's error tell it."""
+        """What became of the statement: its outcome as the log and the server's error show it."""
         error = self.played.error
         if error is not None and error[0] in _FORMAT_ERRORS:
             return f"error {error[0]}"

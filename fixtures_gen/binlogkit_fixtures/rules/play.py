@@ -145,7 +145,7 @@ class Session:
         return found
 
     def read(self) -> Sequence[Played]:
-        """What was played, with what the log has of it; the session goes on in the same log."""
+        """What was played, with what the log has of it; the session continues in the same log."""
         self.read_for(self.played)
         return self.played
 

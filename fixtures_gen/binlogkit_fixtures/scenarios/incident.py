@@ -202,7 +202,7 @@ def _counting() -> Iterator[int]:
 
 
 def scenario() -> Scenario:
-    """Load, ordinary traffic, the statement, traffic that goes on."""
+    """Load, ordinary traffic, the statement, traffic that continues."""
     day, numbers = _Day(), _counting()
     day.run("loader", *_TABLES, _customers(), _orders(), _items(1, _ORDERS))
     day.mark("loaded")

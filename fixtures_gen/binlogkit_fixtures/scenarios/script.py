@@ -19,10 +19,10 @@
     -- @ leave alice
 
 ``requires`` says where the scenario can run at all. ``start`` and ``at`` set the clock (UTC; first:
-2024-01-01), which goes on by one second a statement; ``wait`` adds seconds. ``session`` names who
+2024-01-01), which advances one second per statement; ``wait`` adds seconds. ``session`` names who
 runs the statements that follow (first: ``main``); ``leave`` disconnects; ``restart stop`` and
 ``restart kill`` end the server, all sessions with it, and start it again. ``ends`` says how:
-``rotate`` (unless told otherwise), ``stop`` or ``kill``. ``fails`` names the error that the next
+``rotate`` (the default), ``stop`` or ``kill``. ``fails`` names the error that the next
 statement must end with, in the cells of which its condition is true. What stands between ``if`` and
 ``end`` runs only there. A statement ends with ``;`` at the end of a line, or with what
 ``DELIMITER`` names; other lines that begin with ``--`` are comments. To the mysql client all of
@@ -73,7 +73,7 @@ _LONGEST_WAIT = 10**9  # seconds
 
 
 def parse_script(name: str, text: str) -> Scenario:
-    """The scenario that a script tells. UsageError names the script and the line."""
+    """The scenario of a script. UsageError names the script and the line."""
     reader = _Reader()
     for number, line in enumerate(text.splitlines(), 1):
         try:

@@ -97,7 +97,7 @@ def _inspect(program: Path) -> Mysqld:
 def _libraries() -> Path:
     """The folder in the cache with libaio and libnuma.
 
-    ServerError: they cannot be fetched; the message tells how to install them.
+    ServerError: they cannot be fetched; the message says how to install them.
     """
 
     def build(folder: Path) -> None:

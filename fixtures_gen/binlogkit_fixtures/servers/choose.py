@@ -19,7 +19,7 @@ def choose_runner(spec: ServerSpec, runner: str = "auto", *, image: str | None =
 
     ``runner`` says it, else ``BINLOGKIT_RUNNER``, else: Docker when an image is on this machine
     (nothing is pulled to find out), else local when a mysqld can be had. UsageError: no such
-    runner. ServerError: neither way is open; the message tells what opens each.
+    runner. ServerError: neither way is open; the message says what opens each.
     """
     wanted = runner if runner != "auto" else os.environ.get("BINLOGKIT_RUNNER") or "auto"
     if wanted not in RUNNERS:

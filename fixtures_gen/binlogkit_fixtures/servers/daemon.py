@@ -41,7 +41,7 @@ class Availability:
 def open_client() -> Iterator[docker.DockerClient]:
     """A client of the Docker daemon that answers.
 
-    ServerError: no ``docker`` package or no daemon; the message tells what helps.
+    ServerError: no ``docker`` package or no daemon; the message says what helps.
     """
     try:
         from docker.errors import DockerException

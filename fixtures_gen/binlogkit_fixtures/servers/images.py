@@ -35,7 +35,7 @@ _PACKAGES = {
     PYTHON_IMAGE: "python3,python3-venv,python3-dev,ca-certificates",
 }
 _DOCKER_FOLDER = Path(__file__).resolve().parents[3] / "docker"
-#: What an image does not need, or what tells about the machine that made it.
+#: What an image does not need, or what identifies the machine that made it.
 _LEFT_OUT = (
     "usr/share/doc", "usr/share/man", "usr/share/locale", "usr/share/info", "var/cache",
     "var/lib/apt/lists", "var/log", "etc/hostname", "etc/resolv.conf", "etc/apt/sources.list",

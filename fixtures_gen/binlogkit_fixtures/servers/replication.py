@@ -57,7 +57,7 @@ def follow(replica: Server, source: Server, *, at: tuple[str, int] | None = None
 
 
 def follow_again(replica: Server) -> None:
-    """START REPLICA: go on where it stopped."""
+    """START REPLICA: resume where it stopped."""
     replica.query("START REPLICA" if _version(replica) >= _SOURCE else "START SLAVE")
 
 
@@ -97,4 +97,4 @@ def _last_error(replica: Server) -> str:
     """What the replica's status says of its errors."""
     status = replica_status(replica)
     errors = [str(status[name]) for name in ("Last_IO_Error", "Last_SQL_Error") if status.get(name)]
-    return printable(" / ".join(errors)) or "its status tells no error"
+    return printable(" / ".join(errors)) or "its status shows no error"

@@ -9,10 +9,10 @@
     Path("binlog.001").write_bytes(log.data)
 
 Every event of ``binlogkit.events`` can be written, for v1, v3 and v4 logs and relay logs, with or
-without checksums, behind headers of any length. What a format cannot say is an
+without checksums, after headers of any length. What a format cannot say is an
 :class:`UnwritableError`. :class:`EventWriter` writes events that were read, byte by byte as they
 stood. What no server writes is not kept: packed integers that are longer than they need be, a byte
-other than NUL behind a name, a truth value other than 0 and 1.
+other than NUL after a name, a truth value other than 0 and 1.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ def format_description(server_version: str, **fields: object) -> FormatDescripti
 
 
 def context_after(event: Event) -> ParseContext:
-    """What a start event says about the layout of the events behind it.
+    """What a start event says about the layout of the events after it.
 
     As a reader does, it goes by the header of a START_EVENT_V3: 13 bytes mean v1, else v3.
     """

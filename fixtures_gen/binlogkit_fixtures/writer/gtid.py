@@ -90,7 +90,7 @@ def _versions(packer: Packer, body: Gtid) -> None:
 
 
 def _with_original(packer: Packer, body: Gtid, what: str, width: int, follows: int) -> None:
-    """The immediate value, and the original one where it differs; a bit tells that it follows."""
+    """The immediate value, and the original one where it differs; a bit says that it follows."""
     immediate, original = getattr(body, f"immediate_{what}"), getattr(body, f"original_{what}")
     if not 0 <= immediate < follows:
         raise packer.fail(f"immediate_{what}", f"{immediate} needs the bit that is a flag")

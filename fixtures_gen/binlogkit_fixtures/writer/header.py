@@ -19,7 +19,7 @@ __all__ = ["log_pos_of", "write_checksum", "write_header"]
 
 
 def write_header(header: EventHeader, extra: bytes = b"") -> bytes:
-    """The header's bytes; ``extra``: what a header longer than 19 bytes holds behind them.
+    """The header's bytes; ``extra``: what a header longer than 19 bytes holds after them.
 
     :class:`UnwritableError`: a field is out of range, v1 has no room for ``log_pos`` or ``flags``,
     or ``extra`` and ``header.length`` disagree.

@@ -1,7 +1,7 @@
 """Assembles a whole log: magic, start event, events with their positions and checksums.
 
-A v1 log (3.23) begins with a START_EVENT_V3 behind a 13-byte header, a v3 log (4.0, 4.1) with the
-same behind 19 bytes, a v4 log (5.0+) with a FORMAT_DESCRIPTION_EVENT. A relay log
+A v1 log (3.23) begins with a START_EVENT_V3 after a 13-byte header, a v3 log (4.0, 4.1) with the
+same after 19 bytes, a v4 log (5.0+) with a FORMAT_DESCRIPTION_EVENT. A relay log
 begins with the replica's own start event; what it received keeps the source's ``log_pos``.
 """
 
@@ -172,7 +172,7 @@ class LogWriter:
         return self._checksums
 
     def _obey(self, body: object) -> None:
-        """What a start event says of the events behind it."""
+        """What a start event says of the events after it."""
         if isinstance(body, FormatDescription):
             self._header_length = body.event_header_length
             self._checksums = body.checksum_algorithm == _CRC32

@@ -17,7 +17,7 @@ _PACKED = ((1 << 16, 252, 2), (1 << 24, 253, 3), (1 << 64, 254, 8))
 class Packer:
     """Bytes that grow at their end; every write names its field, for :class:`UnwritableError`.
 
-    ``post_header_rest``: see :meth:`end_post_header`; ``unread``: what will stand behind the last
+    ``post_header_rest``: see :meth:`end_post_header`; ``unread``: what will stand after the last
     field, for lengths that count it.
     """
 
@@ -38,7 +38,7 @@ class Packer:
         return Packer(self.event)
 
     def end_post_header(self) -> None:
-        """What a newer server's post-header has behind the fields that are known."""
+        """What a newer server's post-header has after the fields that are known."""
         self.data += self.post_header_rest
         self.post_header_rest = b""
 
@@ -71,12 +71,12 @@ class Packer:
         raise self.fail(field, f"{value} is not in the range of a packed integer")
 
     def sized(self, width: int, data: bytes | bytearray, field: str) -> None:
-        """Bytes behind their length in ``width`` bytes."""
+        """Bytes after their length in ``width`` bytes."""
         self.uint(width, len(data), f"{field}_length")
         self.data += data
 
     def packed_sized(self, data: bytes | bytearray, field: str) -> None:
-        """Bytes behind their packed length."""
+        """Bytes after their packed length."""
         self.packed(len(data), f"{field}_length")
         self.data += data
 

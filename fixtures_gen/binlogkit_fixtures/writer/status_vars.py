@@ -1,7 +1,7 @@
 """Writes the status variables of a QUERY_EVENT (codes: ``binlogkit.events.status_vars``).
 
 Servers write them in the order of ``Query_log_event::write`` (5.0 to 9.x): by code, but the catalog
-(6) behind ``sql_mode`` (1).
+(6) after ``sql_mode`` (1).
 """
 
 from __future__ import annotations

@@ -128,7 +128,7 @@ def _table_map(packer: Packer, body: TableMap, target: Target) -> None:
 
 
 def _ends_here(body: TableMap, target: Target) -> bool:
-    """5.1.4 and before have nothing behind the types."""
+    """5.1.4 and before have nothing after the types."""
     if body.metadata or body.nullable or body.optional is not None:
         return False
     lengths = target.context.post_header_lengths

@@ -69,11 +69,11 @@ class NoArrowValue:
     raw: bytes
 
 
-# (data, p, end) -> (first byte of the value, behind its last); CellOverrun when it passes end.
+# (data, p, end) -> (first byte of the value, after its last); CellOverrun when it passes end.
 Layout = Callable[[bytes | memoryview, int, int], tuple[int, int]]
 # The value's bytes -> a plain value, Undecodable or NoArrowValue.
 Reader = Callable[[bytes], object]
-# (data, p, end) -> (value, behind the cell).
+# (data, p, end) -> (value, after the cell).
 Decoder = Callable[[bytes | memoryview, int, int], tuple[object, int]]
 
 

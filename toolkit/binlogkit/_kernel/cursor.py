@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from binlogkit.errors import MalformedEventError
 
-_LONGEST_VARIABLE = 8  # bytes behind the first
+_LONGEST_VARIABLE = 8  # bytes after the first
 
 
 class StoredText(str):

@@ -270,7 +270,7 @@ def _counted(data: memoryview, p: int) -> memoryview:
 
 
 def counted(data: memoryview, p: int) -> tuple[int, int]:
-    """Where the bytes begin and end that stand behind a length of 7-bit groups, lowest first."""
+    """Where the bytes begin and end that stand after a length of 7-bit groups, lowest first."""
     length = 0
     for i in range(_MAX_LENGTH_BYTES):
         if p + i >= len(data):

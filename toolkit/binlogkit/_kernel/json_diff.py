@@ -163,7 +163,7 @@ def _path_text(raw: bytes) -> str:
 
 
 def _counted(data: bytes, p: int) -> tuple[bytes, int]:
-    """Bytes behind their length, a packed integer, and where they end."""
+    """Bytes after their length, a packed integer, and where they end."""
     if p >= len(data):
         raise InvalidJson("a JSON diff is cut")
     length, start = data[p], p + 1

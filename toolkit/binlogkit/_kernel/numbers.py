@@ -89,8 +89,8 @@ def decimal(spec: CellSpec) -> tuple[Layout, Reader]:
 def old_decimal(spec: CellSpec) -> tuple[Layout, Reader]:
     """DECIMAL of tables made before 5.0: decimal digits as text, padded on the left.
 
-    The log does not tell its length (its metadata is empty), so without ``spec.length`` there is
-    no walking behind it.
+    The log does not hold its length (its metadata is empty), so without ``spec.length`` nothing
+    after it can be read.
     """
     if spec.length < 1:
         raise ValueError("the log does not tell the length of a DECIMAL made before MySQL 5.0")

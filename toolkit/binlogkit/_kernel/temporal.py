@@ -1,6 +1,6 @@
 """Cells that hold dates and times, in the forms from 5.6.4 on and in those before.
 
-The new forms are big-endian bit fields with 0 to 3 bytes of fraction behind them (manual, "Data
+The new forms are big-endian bit fields with 0 to 3 bytes of fraction after them (manual, "Data
 Type Storage Requirements"; server's ``my_time_packed_to_binary``). The old ones are
 little-endian: DATE a bit field, TIME ``hhmmss`` and DATETIME ``YYYYMMDDhhmmss`` as decimal digits,
 TIMESTAMP seconds.

@@ -101,7 +101,7 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _usage(exc: click.ClickException) -> str:
-    """What is wrong with the command line, and where it is told how it would be right."""
+    """What is wrong with the command line, and where the right use is described."""
     context = getattr(exc, "ctx", None)
     words = " ".join(exc.format_message().split())
     return f"{words} (see {context.command_path} --help)" if context else words
@@ -109,7 +109,7 @@ def _usage(exc: click.ClickException) -> str:
 
 def run(argv: list[str] | None = None) -> int:
     """Run the command line; the exit status."""
-    # What filters name and the log does not have is told in notes, see cli/status.py.
+    # What filters name and the log does not have is reported in notes, see cli/status.py.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnmetWarning)
         return _run(argv)

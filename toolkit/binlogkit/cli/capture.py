@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @click.command("capture")
 @connection_options
 @click.option("--out", required=True, metavar="DIR", help="The folder (made with mode 0700).")
-@click.option("--follow", is_flag=True, help="Go on until SIGINT or SIGTERM.")
+@click.option("--follow", is_flag=True, help="Continue until SIGINT or SIGTERM.")
 @click.option("--start-log", metavar="NAME", help="Begin with this log; else with the first one.")
 @click.option(
     "--start-position",
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 def command(**arguments: Any) -> int:
     """Write the server's binary logs into a folder, each as the server has it.
 
-    A second run goes on where the last one ended, however it ended. The account needs REPLICATION
+    A second run resumes where the last one ended, however it ended. The account needs REPLICATION
     SLAVE, and REPLICATION CLIENT for the list of logs. The captured files are as secret as the
     database; those of a server that encrypts its logs are not encrypted.
     """

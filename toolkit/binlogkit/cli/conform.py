@@ -182,7 +182,7 @@ def _by_rules(arguments: dict[str, Any], declared: tuple[str, ...]) -> int:
     count = write_records(judge.of(log.event_records()), output, declared=CONTRADICTIONS)
     verdict = f"{count} events contradict the rules; rows events judged: {judge.judged}"
     if judge.unjudged:
-        verdict += f", not judged, since nothing tells their tables' keys: {judge.unjudged}"
+        verdict += f", not judged, since their tables' keys are unknown: {judge.unjudged}"
     (complain if count else note)(verdict)
     return max(FINDINGS if count else WELL, status_of(log))
 
@@ -214,7 +214,7 @@ def _records(
 ) -> tuple[Any, Any, list[Any]]:
     """The events, rows and schemas to judge: another decoder's, else ours, whose rows are batches.
 
-    Progress is that of the events, which are read as the judge goes on.
+    Progress is that of the events, which are read as the judge proceeds.
     """
     from binlogkit.analyses.conformance import RowWindows, parse_decoded
     from binlogkit.cli.progress import unwatched
@@ -287,7 +287,7 @@ def compare_golden(
 
 
 class ServerJudge:
-    """Compares logs with the server that wrote them; behind the last one, their tables."""
+    """Compares logs with the server that wrote them; after the last one, their tables."""
 
     def __init__(self, server: str) -> None:
         self._server = server

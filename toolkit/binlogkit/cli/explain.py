@@ -98,7 +98,7 @@ class _Told:
             yield walk
 
     def status(self, log: Log) -> int:
-        """Tell of them, and of the damage before them; the exit status."""
+        """Report them, and the damage before them; the exit status."""
         problems = [str(d) for d in log.damages if d.offset not in self._places]
         problems += [*self._problems, *log.problems]
         for problem in problems:

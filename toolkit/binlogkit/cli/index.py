@@ -1,4 +1,4 @@
-"""``binlogkit index``: what logs tell, kept in a folder, so that they need not be read for it."""
+"""``binlogkit index``: an index of logs in a folder, so that answers need not read the logs."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from binlogkit.log.index import Index
 @input_options
 @click.option("--out", required=True, metavar="DIR", help="The index: made, or brought up to date.")
 def command(out: str, **arguments: Any) -> int:
-    """Read logs that DIR does not know as they lie there, and keep what they tell.
+    """Index logs: read those that are new to DIR or have changed.
 
-    DIR then holds Parquet tables of the logs, their transactions, what each changed, and what tells
-    of tables (docs/index.md). A log is read again where its name, its size or either of its ends
-    has changed. Logs that are damaged, or cannot be kept, are named, and the exit status is 1.
+    DIR then holds Parquet tables of the logs, their transactions, what each changed, and
+    definitions of tables (docs/index.md). A log is read again if its name, its size or either of
+    its ends has changed. Logs that are damaged, or cannot be kept, are named, and the exit status
+    is 1.
     """
     log = open_input(arguments)
     told = Index(out).update(log.carriers, log.options)

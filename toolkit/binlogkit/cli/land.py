@@ -43,7 +43,7 @@ def command(
 
     DIR then holds a Delta table for each table, partitioned by the day of the commit and the
     source, and a ledger of the logs and their transactions (docs/landing.md). Whatever ends a
-    landing, the next one goes on where it was, and no change is there twice. Tables and masks are
+    landing, the next one resumes where it ended, and no change is there twice. Tables and masks are
     the same in all landings of a folder.
     """
     from binlogkit.spark import session

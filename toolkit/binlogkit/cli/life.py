@@ -36,7 +36,7 @@ _VIEW = (
     help='The value of its key; of several columns joined by commas ("a,b" in quotes).',
 )
 @click.option(
-    "--key-columns", metavar="A,B", help="Its key's columns, where the log and --schema tell none."
+    "--key-columns", metavar="A,B", help="Its key's columns, where the log and --schema name none."
 )
 @click.option("--source", metavar="NAME", help="Whose logs, where several servers have the table.")
 @index_option

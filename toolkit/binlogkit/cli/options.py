@@ -87,7 +87,7 @@ reading_options = apply(
         metavar="KEY=VALUE",
         help="One of them, not a secret: others can read command lines (repeatable).",
     ),
-    click.option("--charset", help="Character set of text whose own nothing tells."),
+    click.option("--charset", help="Character set of text whose own is unknown."),
     click.option(
         "--suppose",
         metavar="NAME",
@@ -99,7 +99,7 @@ reading_options = apply(
         type=click.Choice(["stop", "report"]),
         default="stop",
         show_default=True,
-        help="report: quarantine the damaged range, go on, and tell.",
+        help="report: skip the damaged range, resume after it, and report it.",
     ),
     click.option(
         "--duplicates",
@@ -114,7 +114,7 @@ reading_options = apply(
         is_flag=True,
         expose_value=False,
         callback=_listen,
-        help="Tell also what of the rows was read slowly, in Python, and why.",
+        help="Also report which rows were read slowly, in Python, and why.",
     ),
 )
 

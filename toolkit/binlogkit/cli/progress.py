@@ -86,7 +86,7 @@ def ended_by(records: Iterator[T], output: str | os.PathLike[str]) -> Iterator[T
 
 
 class _Counted(io.RawIOBase):
-    """A file that tells a meter how far it was read."""
+    """A file that reports to a meter how far it was read."""
 
     def __init__(self, file: BinaryIO, meter: _Meter, log: int) -> None:
         self._inner, self._meter, self._log = file, meter, log
@@ -124,7 +124,7 @@ def with_progress(log: Log) -> Log:
 
 @dataclass(frozen=True, slots=True)
 class _Watched:
-    """An opener whose files tell a meter how far they are read."""
+    """An opener whose files report to a meter how far they are read."""
 
     opener: Callable[[], BinaryIO]
     meter: _Meter

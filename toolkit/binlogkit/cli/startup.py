@@ -25,8 +25,8 @@ def arrow_without_pandas() -> None:
 
     It loads pandas, which takes longer than a log of some size, when it first makes an array of
     Python's values, only to see whether they are pandas'. A command's never are. ``to_pandas``
-    and reading pandas frames do not depend on it. A process that goes on after the command is left
-    as it is: pyarrow asks only once, and would never again know what is pandas'.
+    and reading pandas frames do not depend on it. A process that continues after the command is
+    left as it is: pyarrow asks only once, and would never again know what is pandas'.
     """
     if not _alone or "pandas" in sys.modules:
         return

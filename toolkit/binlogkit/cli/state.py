@@ -117,7 +117,7 @@ def status(*, determined: bool) -> int:
 
 
 class _States:
-    """States as they pass; ``told``: what is to be said of each, ``last``: one of them."""
+    """States as they pass; ``told``: what to report of each, ``last``: one of them."""
 
     def __init__(self, states: Iterable[TableState]) -> None:
         self._states = states

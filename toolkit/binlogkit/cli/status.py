@@ -33,10 +33,10 @@ def note(text: str) -> None:
 
 
 def note_index(log: Log) -> None:
-    """When logs were read whole of which an index told, if one did."""
+    """When the indexed logs behind an answer were last read in full, if an index was used."""
     if log.read_before:
         oldest = datetime.fromtimestamp(min(log.read_before) // 1_000_000, UTC)
-        note(f"{len(log.read_before)} logs from the index, read whole since {oldest:%F %TZ}")
+        note(f"{len(log.read_before)} logs from the index, last read in full since {oldest:%F %TZ}")
 
 
 def _say(line: str) -> None:
@@ -64,14 +64,14 @@ def status_of(
     concerns: Callable[[str, int | None], bool] = lambda _file, _pos: True,
     tables: Collection[tuple[str, str]] | None = None,
 ) -> int:
-    """Tell what the reading of ``log`` met, and the status that follows from it.
+    """Report what the reading of ``log`` met, and the status that follows from it.
 
     ``filters``: those that it was read with, which may name what the log does not have;
-    ``nothing``: whether there was nothing to write; ``losses``: whether to tell what may be missing
-    around damage, which an answer may hold itself; ``notes``: codes of those to tell, others are
-    told with ``--verbose``; ``concerns``: whether what is missing at a place, which may stand after
-    the point that was asked for, concerns the answer; ``tables``: those that
-    the answer is of, which tells itself what it supposes: what does not fit of others is a note.
+    ``nothing``: whether there was nothing to write; ``losses``: whether to report what may be
+    missing around damage, which an answer may hold itself; ``notes``: codes of those to report,
+    others only with ``--verbose``; ``concerns``: whether what is missing at a place, which may
+    stand after the point that was asked for, concerns the answer; ``tables``: those that the
+    answer is of, which itself says what it supposes: what does not fit of others is a note.
     """
     damages = [damage for damage in log.damages if concerns(damage.file, damage.offset)]
     for damage in log.damages:

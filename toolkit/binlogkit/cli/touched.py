@@ -32,7 +32,7 @@ _VIEW = ("file", "db", "table", "op", "rows", "first_timestamp", "last_timestamp
 def command(index: str, **arguments: Any) -> int:
     """One record per log, table and operation, of the logs that the index DIR knows.
 
-    No log is looked at: what is told is what was there when each was read whole. With --where all
+    No log is opened: the counts are as of when each was last read in full. With --where all
     logs that changed such a row are named, and few others; a damaged log always is, and the exit
     status is 1.
     """

@@ -17,7 +17,7 @@ def hidden(default: Any = ()) -> Any:
 
 
 def padded_text(cursor: Cursor, length: int, field: str, encoding: str = "utf-8") -> str:
-    """A text in ``length`` bytes, behind which NULs fill the room."""
+    """A text in ``length`` bytes, after which NULs fill the room."""
     stored = cursor.read(length, field)
     shown = stored.split(b"\0", 1)[0]
     padding = not stored[len(shown) :].strip(b"\0")
@@ -25,7 +25,7 @@ def padded_text(cursor: Cursor, length: int, field: str, encoding: str = "utf-8"
 
 
 def ended_text(cursor: Cursor, length: int, field: str) -> str:
-    """A text of ``length`` bytes, behind which stands a NUL."""
+    """A text of ``length`` bytes, after which stands a NUL."""
     text = cursor.text(length, field)
     cursor.skip(1, f"{field}_end")
     return text
@@ -35,7 +35,7 @@ FieldReader: TypeAlias = Callable[[Cursor, str], Any]
 
 
 def stored(*readers: tuple[int, FieldReader], variant: str = "") -> Any:
-    """A field that may be there, None where it is not: its codes, and what reads it behind each.
+    """A field that may be there, None where it is not: its codes, and what reads it after each.
 
     ``variant``: whose the codes are, where others have another meaning for them.
     """
@@ -84,7 +84,7 @@ class ParseContext:
         return 4 if self.post_header_lengths.get(type_code) == 6 else 6
 
     def end_post_header(self, cursor: Cursor, type_code: int) -> None:
-        """Go over what a newer server's post-header has behind the fields that are read here."""
+        """Go over what a newer server's post-header has after the fields that are read here."""
         more = self.post_header_lengths.get(type_code, 0) - cursor.pos
         self.post_header_rest = cursor.read(more, "post_header") if more > 0 else b""
 
@@ -115,8 +115,8 @@ def parser_of(type_code: int) -> Parser | None:
 class Event:
     """An event: where it stood (``raw``) and what it says (``body``).
 
-    ``unread``: bytes behind the last field that is known, which a newer server may have added;
-    ``unread_post_header``: the same behind the last known field of its post-header;
+    ``unread``: bytes after the last field that is known, which a newer server may have added;
+    ``unread_post_header``: the same after the last known field of its post-header;
     ``variables``, ``file``: what events before it say for a statement (reader.py).
     """
 

@@ -25,7 +25,7 @@ _INCIDENTS = {0: "NONE", 1: "LOST_EVENTS"}
 
 @dataclass(frozen=True, slots=True)
 class Rotate:
-    """The log goes on in ``name`` at ``position``."""
+    """The log continues in ``name`` at ``position``."""
 
     position: int
     name: str

@@ -2,8 +2,8 @@
 
 PRE_GA rows events: ``table_id:6 flags:2 column_count:packed columns_present``, one bitmap for an
 update too, then rows that begin with the null bytes of the server's own record: a bit per nullable
-column, behind one or none more by the table's row format, which neither the event nor its table
-map tells (server's sources 5.1, ``Old_rows_log_event``, ``unpack_row_old``). So the rows are kept
+column, after one or none more by the table's row format, which neither the event nor its table
+map shows (server's sources 5.1, ``Old_rows_log_event``, ``unpack_row_old``). So the rows are kept
 as they are.
 
 Trees of 2006 named ``5.1.x-a_drop5p…``, ``…-a_drop6p…`` and ``5.2.x-a_drop6p…`` numbered the types

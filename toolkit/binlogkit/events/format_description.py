@@ -1,6 +1,6 @@
 """FORMAT_DESCRIPTION_EVENT (5.0.0+) and START_EVENT_V3: what wrote the log, and how.
 
-``binlog_version:2 server_version:50 created:4``; v4 goes on with ``event_header_length:1
+``binlog_version:2 server_version:50 created:4``; v4 continues with ``event_header_length:1
 post_header_lengths:n`` (one byte per type, from type 1 on) and, from 5.6.1 on,
 ``checksum_algorithm:1`` (the checksum itself is taken off by the sources room).
 """

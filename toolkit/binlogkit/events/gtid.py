@@ -5,7 +5,7 @@ Layout (server's sources, ``control_events.h``): ``flags:1 sid:16 gno:8``; from 
 (bit 55: an original one of 7 bytes follows) and ``transaction_length:packed``; from 8.0.14 on
 ``immediate_server_version:4`` (bit 31: an original one follows); then ``commit_group_ticket:8``
 where group replication consistency wants one (8.0.26+). 5.7.2 to 5.7.5 wrote another ``lt_type``
-and other clocks behind it, which no later server reads: they stay unread.
+and other clocks after it, which no later server reads: they stay unread.
 
 GTID_TAGGED_LOG_EVENT (8.3.0+), the start of a transaction whose GTID has a tag, is written with the
 server's serialization library (``mysql::serialization``, read off a log of 9.6.0):

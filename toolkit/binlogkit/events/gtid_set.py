@@ -138,7 +138,7 @@ Entry = tuple[str, str, tuple[Interval, ...]]  # UUID, tag, intervals
 
 
 def read_tag(cursor: Cursor, field: str = "tag") -> str:
-    """A tag behind its length; empty where there is none."""
+    """A tag after its length; empty where there is none."""
     tag = cursor.text(cursor.variable(f"{field}_length"), field, "ascii")
     if tag and not _TAG.fullmatch(tag):
         raise cursor.fail(field, f"{tag!r} is no tag")

@@ -4,7 +4,7 @@ Post-header (server's sources up to 5.7, ``Load_event``): ``thread_id:4 exec_tim
 table_length:1 db_length:1 field_count:4``, in CREATE_FILE also ``file_id:4``. Then how the file is
 read: LOAD_EVENT (3.23) has ``terminated:1 enclosed:1 lines_terminated:1 lines_starting:1 escaped:1
 options:1 empty:1``, a bit of ``empty`` for each of the five that is no character at all; the others
-(4.0+) have five strings behind their length bytes and ``options:1``. Then ``field_length:1`` per
+(4.0+) have five strings after their length bytes and ``options:1``. Then ``field_length:1`` per
 field, the fields' names, ``table``, ``db`` and the file's name, each with a NUL; what is left of
 CREATE_FILE is the file's first block. EXEC_LOAD_EVENT and DELETE_FILE_EVENT say what becomes of it.
 """

@@ -1,6 +1,6 @@
 """Events that were framed one by one, packed as the kernel's scan takes them.
 
-Packed events lie end to end, each behind a header of 19 bytes and without a checksum. Where an
+Packed events lie end to end, each after a header of 19 bytes and without a checksum. Where an
 event stood, its size there and its number in a payload are kept beside them. Bodies of rows events
 and table maps are laid out as servers since 5.1.18 write them: a table id of 6 bytes, and nothing
 more in the post-header than they know.
@@ -115,9 +115,9 @@ def packs(
     context: ParseContext,
     enough: Callable[[LogReader, RawEvent, int], bool],
 ) -> Iterator[Pack]:
-    """What is left of a log in packs, up to its end or to an event behind which it is ``enough``.
+    """What is left of a log in packs, up to its end or to an event after which it is ``enough``.
 
-    ``read``: the reader, given what is to be told of damage; ``context``: kept up to date by who
+    ``read``: the reader, given what takes damage; ``context``: kept up to date by who
     parses the format descriptions, which end a pack; ``enough``: is given the reader, an event and
     how many came after the last damage. What was read before an error comes before it is raised.
     """

@@ -75,7 +75,7 @@ def inner_events(
 ) -> Iterator[RawEvent]:
     """The raw events of a payload, in order; ``pos`` and ``end_pos`` are the outer event's.
 
-    ``begin``: how many are left out, which end ``offset`` bytes behind the payload's start.
+    ``begin``: how many are left out, which end ``offset`` bytes after the payload's start.
     Errors: :class:`MalformedEventError` at the outer event's offset, :class:`LimitError` for more
     events than :func:`most_events` or more bytes than :func:`most_bytes`.
     """

@@ -59,7 +59,7 @@ class LoadedFile:
 class EventParser:
     """Raw events of one log -> typed events, in order.
 
-    ``failed``: is told of an event that cannot be read, which is then an :class:`OpaqueEvent`, or
+    ``failed``: takes an event that cannot be read, which is then an :class:`OpaqueEvent`, or
     raises; ``context``: kept up to date with the events.
     """
 

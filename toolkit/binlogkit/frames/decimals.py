@@ -3,7 +3,7 @@
 pandas' own Arrow decimals have no ``nlargest``, ``describe``, ``cumsum`` or plot, and cut a mean to
 the column's digits; Python's in a column of objects are slow, and no numbers to pandas. This is the
 same array of Arrow decimals with these gaps filled. What numpy is given are floats where floats
-tell all values apart, so that their order is the decimals' own, else Python's Decimal objects.
+distinguish all values, so that their order is the decimals' own, else Python's Decimal objects.
 """
 
 from __future__ import annotations

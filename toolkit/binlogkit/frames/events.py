@@ -51,7 +51,7 @@ def event_batches(
 class Events:
     """The events that ``filters`` want; ``compact``: see :func:`event_batches`.
 
-    Where connections are asked for, the events of a transaction before the statement that tells its
+    Where connections are asked for, the events of a transaction before the statement that shows its
     connection are held until that comes.
     """
 
@@ -104,7 +104,7 @@ class Events:
         if sum(other.nbytes for other in self._held) > _MOST_HELD:
             raise LimitError(
                 f"{printable(file)}: more than {_MOST_HELD >> 20} MB of a transaction before the "
-                "statement that tells its connection"
+                "statement that shows its connection"
             )
         self._held.append(batch)
 

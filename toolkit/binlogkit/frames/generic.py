@@ -200,7 +200,7 @@ def _one_by_one(array: pa.Array, field: pa.Field) -> pa.StringArray:
 
 
 def _numbers(array: pa.FloatingPointArray, field: pa.Field) -> pa.StringArray:
-    """FLOAT and DOUBLE with the fewest digits that tell them, as Python writes them: Arrow does
+    """FLOAT and DOUBLE with the fewest digits that read back, as Python writes them: Arrow does
     the same in the middle of their range, but for a fraction of 0."""
     size = np.abs(np.asarray(array.fill_null(1)))
     odd = ~((size >= _LEAST_PLAIN) & (size < _MOST_PLAIN))

@@ -41,7 +41,7 @@ _MOST = 4096  # combinations of values that are looked for
 
 
 class KeyColumn(NamedTuple):
-    """A column whose values are hashed: its ``name``, ``@1`` where a log does not tell it, its
+    """A column whose values are hashed: its ``name``, ``@1`` where a log lacks it, its
     ``position`` in the table, from 0, its ``kind`` (frames/schema.py), and as what Arrow ``type``
     its values are."""
 
@@ -52,7 +52,7 @@ class KeyColumn(NamedTuple):
 
 
 def hashed_columns(schema: TableSchema) -> tuple[KeyColumn, ...]:
-    """The columns of a table's key, where the log tells it; else its first one.
+    """The columns of a table's key, where the log has it; else its first one.
 
     Empty where one of them has values that cannot be compared, or the first one has long ones.
     """

@@ -13,7 +13,7 @@ def table_numbers(
     window: Window, slots: np.ndarray[Any, Any], known: dict[tuple[str, ...], int], *before: str
 ) -> np.ndarray[Any, Any]:
     """A number for the table of each slot, ``("", "")`` where none is known: its place in
-    ``known``, which grows, by db and table behind ``before``."""
+    ``known``, which grows, by db and table after ``before``."""
     numbers = np.zeros(int(slots.max()) + 1, np.int64)
     for slot in np.unique(slots).tolist():
         schema = window.schemas[slot] if slot < len(window.schemas) else None

@@ -42,7 +42,7 @@ class Provenance:
         self._tx = _NONE
 
     def add(self, window: Window) -> None:
-        """Take what a window tells."""
+        """Take the facts of a window."""
         stretch = window.stretch
         assert stretch is not None
         for known, name in ((self._files, window.carrier.name), (self._sources, window.source)):
@@ -90,7 +90,7 @@ class Provenance:
 
 
 def _facts(runs: Runs, known: TransactionFacts) -> dict[str, pa.Array]:
-    """The columns that the rows' events and transactions tell."""
+    """The columns that the rows' events and transactions give."""
     types, same = common_types(), _same(runs)
     facts = {
         name: one_number(same[name], runs.rows) if name in same else _fact(runs, which, types[name])

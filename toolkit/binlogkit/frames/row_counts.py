@@ -34,7 +34,7 @@ class RowCounts:
     def of(self, window: Window) -> tuple[np.ndarray[Any, Any], list[tuple[int, DamageError]]]:
         """The rows of each entry, and what of them cannot be read, by entry.
 
-        With ``stops``, nothing behind the first such event is counted.
+        With ``stops``, nothing after the first such event is counted.
         """
         stretch = window.stretch
         if stretch is None:

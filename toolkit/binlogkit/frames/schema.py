@@ -112,7 +112,7 @@ def beyond_ascii(texts: pa.Array) -> pa.Array:
 
 def supposed_of(name: tuple[str, str], images: pa.StructArray) -> Iterator[Supposition]:
     """What is supposed of the values in images of a table: of text beyond ASCII whose character
-    set nothing tells, and of negative numbers of which nothing tells that they are signed."""
+    set is unknown, and of negative numbers that nothing shows to be signed."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -1,7 +1,7 @@
 """The rows of a log decoded share by share: one after the other, or several at once in threads.
 
 A share is some megabytes of events, and of not too many tables; it becomes a window, or a few.
-Where shares and windows end, the log and the limits alone tell, however many threads there are.
+The log and the limits alone decide where shares and windows end, not the number of threads.
 """
 
 from __future__ import annotations

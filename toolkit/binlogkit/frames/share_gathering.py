@@ -125,7 +125,7 @@ class Parts:
         schemas: dict[int, TableSchema],
         count: int,
     ) -> Iterator[int]:
-        """Behind which entries a part ends."""
+        """After which entries a part ends."""
         tables = self.share.tables if self.share is not None else set()
         columns = self.share.columns if self.share is not None else 0
         found = {id(schema): len(schema.columns) for schema in schemas.values()}

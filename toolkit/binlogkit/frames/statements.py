@@ -204,7 +204,7 @@ def _boundaries(item: Looked, changes: Sequence[TableChange], seq: int) -> Itera
 
 
 def sql_mode_of(event: Event) -> int | None:
-    """The session's sql_mode of a statement, None where its event does not tell it."""
+    """The session's sql_mode of a statement, None where its event lacks it."""
     if not isinstance(event.body, (Query, ExecuteLoadQuery)):
         return None
     mode = event.body.status_vars.sql_mode

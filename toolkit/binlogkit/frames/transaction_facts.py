@@ -35,7 +35,7 @@ class TransactionFacts:
         self._open = _NONE  # the last transaction, where it is open
 
     def add(self, records: np.ndarray[Any, Any], facts: Facts) -> None:
-        """Take what a piece tells; a transaction that was open comes again."""
+        """Take the facts of a piece; a transaction that was open comes again."""
         self._facts.gtids.update(facts.gtids)
         self._facts.xa.update(facts.xa)
         if not len(records):

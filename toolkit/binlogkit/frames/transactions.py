@@ -59,7 +59,7 @@ class _Told:
     first_query: tuple[int, str] | None = None  # and where it stands
 
     def add(self, told: Transaction, at: int) -> None:
-        """Take what one event tells."""
+        """Take the facts of one event."""
         known = self.known
         for name in _FACTS:
             value = getattr(told, name)

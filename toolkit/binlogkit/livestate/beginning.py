@@ -1,9 +1,9 @@
 """What live state begins with: a snapshot with its place in the logs, and what follows it.
 
 One snapshot serves all: ``binlogkit snapshot``'s, a dump's, a checkpoint's, or one that is taken
-now. What is in it is told by its GTID set where the logs have GTIDs: a transaction is in the log,
+now. Its GTID set says what is in it, where the logs have GTIDs: a transaction is in the log,
 and before the position, earlier than in gtid_executed, so that the set and the position differ by
-transactions of other tables (sources/server/consistent.py). Else its position tells.
+transactions of other tables (sources/server/consistent.py). Else its position says it.
 """
 
 from __future__ import annotations
@@ -238,7 +238,7 @@ def _follow_folder(
     catalog: Catalog | None,
     how: How,
 ) -> Following:
-    """A folder's logs behind a base. InputError: they begin after it."""
+    """A folder's logs after a base. InputError: they begin after it."""
     wait = bool(how.follow.get("wait", True))
     with log.knowing(catalog):
         if gtids is None:

@@ -100,7 +100,7 @@ class Live:
     """Tables as of the end of the last transaction. See :func:`live`.
 
     A thread follows the logs. Whatever is asked is answered as of one transaction's end, which
-    ``moment`` tells; :meth:`holding` holds it still for several questions. An error that ends the
+    ``moment`` names; :meth:`holding` holds it still for several questions. An error that ends the
     following is raised by each question since.
     """
 
@@ -217,7 +217,7 @@ class Live:
 
     @property
     def lag(self) -> float:
-        """How many seconds what is shown lies behind the logs' end, as far as that is known: 0 when
+        """How many seconds what is shown lags the logs' end, as far as that is known: 0 when
         everything that came is applied, else the age of the last transaction that is."""
         self.check()
         moment, reached = self._moment, self._reached()
@@ -334,7 +334,7 @@ class Live:
         equality, GROUP BY, HAVING, COUNT, SUM, MIN, MAX, AVG, DISTINCT, ORDER BY with LIMIT;
         ``on_change``: is called with each change, while nothing else is applied; ``recompute``: a
         query that cannot be kept by changes is calculated anew from all rows, when it is read after
-        a change, or at each step for whoever is told of changes. Whatever could differ from the
+        a change, or at each step for whoever listens for changes. Whatever could differ from the
         server's answer is refused (docs/live.md). Errors: UsageError (why), UndeterminedError.
         """
         with self.holding() as moment:

@@ -39,7 +39,7 @@ class Kept(Protocol):
 class Query:
     """A query whose result is kept up to date; ``sql``, ``name``.
 
-    What it shows is the result at the end of the transaction that ``live.moment`` tells. Each
+    What it shows is the result at the end of the transaction that ``live.moment`` names. Each
     question raises why the query cannot be kept, where it cannot any more.
     """
 

@@ -64,7 +64,7 @@ class Shown:
 class Change:
     """What a step did to a table: ``before``, ``after``: its rows (Rows.table); ``deltas``: what
     went and what came; ``anew``: it is to be read anew, because its columns changed, or more than
-    the deltas tell."""
+    the deltas say."""
 
     before: pa.Table
     after: pa.Table

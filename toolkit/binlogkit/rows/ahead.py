@@ -1,6 +1,6 @@
 """The XID of a transaction that is too large to hold until its end: from the end, read ahead.
 
-A GTID event of 8.0.2 or later tells its transaction's length, so that its last event is found at
+A GTID event of 8.0.2 or later has its transaction's length, so that its last event is found at
 once; else the log is scanned again, from the transaction on where it can be seeked in.
 """
 

@@ -16,7 +16,7 @@ class ReadOptions:
     """How to read.
 
     ``on_damage``: ``stop`` or ``report``; ``catalog``: what a schema file or a server says, and
-    ``catalog_origin`` which of them; ``charset``: for text whose character set nothing tells;
+    ``catalog_origin`` which of them; ``charset``: for text of unknown character set;
     ``source``: the name of the logs' server, None where nobody gave one; ``threads``: how many
     decode rows, None for as many as there are processors, up to four; ``duplicates``: what becomes
     of a transaction whose GTID came before, ``drop`` or ``keep``; ``schema``: the schema file's

@@ -17,7 +17,7 @@ class Prepared:
 
     ``open``: what was prepared and not decided yet, by source of the logs and XA id; ``others``:
     decisions for what none of these logs prepared, by XA id; ``carried``: what another server's
-    logs prepared, which these go on with, by XA id.
+    logs prepared, which these continue, by XA id.
     """
 
     def __init__(self) -> None:

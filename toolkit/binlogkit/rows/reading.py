@@ -38,7 +38,7 @@ from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.raw import EventHeader
 from binlogkit.sources.tasks import Submit
 
-MOST_EVENTS = 1 << 31  # of a reading: what the place of a row, an int64, can tell
+MOST_EVENTS = 1 << 31  # of a reading: what the place of a row, an int64, can hold
 
 
 class Reading:
@@ -175,7 +175,7 @@ class Reading:
         return beside(*(carrier.name for carrier in self.carriers[i : i + 2]))
 
     def _begin_log(self) -> None:
-        """Table ids are a log's own. A relay log may end inside a statement, and the next go on."""
+        """Table ids are a log's own, but a relay log may end inside a statement."""
         if not self.scanner.in_statement:
             self.scanner.maps.forget_ids()
 
@@ -217,7 +217,7 @@ class Reading:
         return window
 
     def _told(self, transactions: np.ndarray[Any, Any]) -> Facts:
-        """What Python knows of a window's transactions; the last one may go on in the next."""
+        """What Python knows of a window's transactions; the last one may continue in the next."""
         found = replace(self.facts, gtids={**self.facts.gtids}, xa={**self.facts.xa})
         if len(transactions):
             self.facts.forget(int(transactions["number"][-1]))
@@ -282,7 +282,7 @@ class Reading:
     def _find_series(
         self, scan: LogScan, header: EventHeader, following: Event | None = None
     ) -> None:
-        """A log begins: find out which logs it goes on with, and take up their tables."""
+        """A log begins: find out which logs it continues, and take their tables."""
         previous = None
         if following is not None and isinstance(following.body, PreviousGtids):
             previous = GtidSet.parse(following.body.gtid_set)

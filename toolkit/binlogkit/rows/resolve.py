@@ -2,7 +2,7 @@
 
 Each fact comes from the best source there is and says from which: the table map's own optional
 metadata first, then the definitions offered (DDL in the log, a schema file, a live server), the
-first that does not contradict the table map. What none tells is assumed, and marked so.
+first that does not contradict the table map. What none has is assumed, and marked so.
 """
 
 from __future__ import annotations
@@ -90,8 +90,8 @@ def resolve_schema(
 ) -> TableSchema:
     """The schema of a table map; ``file`` and ``offset`` of its event serve errors.
 
-    ``charset``: what the user says of text whose character set nothing else tells; ``lost``: why
-    the DDL in the log does not tell the table's columns any more; ``server_version``: of the log;
+    ``charset``: what the user says of text of otherwise unknown character set; ``lost``: why
+    the DDL in the log does not give the table's columns any more; ``server_version``: of the log;
     ``accepted``: the names of suppositions that are none any more.
 
     Raises :class:`MalformedEventError` where the column metadata does not fit the types.
@@ -311,7 +311,7 @@ def _label(charset: str | None, stored: bytes) -> str:
 
 
 def completed(column: Column, charset: str | None, characters: int | None = None) -> Column:
-    """The column with what nothing told assumed.
+    """The column with what is unknown assumed.
 
     ``charset``: what the user says of it; ``characters``: how many a CHAR or VARCHAR can hold.
     """

@@ -1,9 +1,9 @@
 """One log through the kernel's scan: stretches of intact events, and the transactions they make.
 
 The scan hops over what is ordinary (GTIDs, BEGIN, table maps, rows, XID); any other event is read
-here, in its place. Where the scan cannot go on (damage, texts, v1 and v3, other layouts, positions
+here, in its place. Where the scan cannot continue (damage, texts, v1, v3, other layouts, positions
 that are not the file's), the log's events are framed one by one (``sources/log_reader.py``) and
-packed, and the scan goes on with the packs; after damage, soon with the file itself.
+packed, and the scan continues with the packs; after damage, soon with the file itself.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ from binlogkit.sources.tasks import Submit
 
 _PAYLOAD = EventType.TRANSACTION_PAYLOAD_EVENT
 _MOST_LOOKED = 4096  # events of a stretch that Python reads, which take some hundred bytes each
-_ENOUGH = 32  # intact events after damage before the scan goes on with the file
+_ENOUGH = 32  # intact events after damage before the scan resumes with the file
 
 
 #: Takes an event that the scan leaves to Python: its entry in the stretch, and the event; what it
@@ -83,7 +83,7 @@ class _CannotGoOn(Exception):
 class LogScan:
     """The parts of one log.
 
-    ``scanner``: of the reading, which goes on from log to log; ``parser``: of the log's events;
+    ``scanner``: of the reading, which continues from log to log; ``parser``: of the log's events;
     ``look``: see :class:`Look`; ``stops``: whether damage ends the log, and is raised; ``begin``:
     offset of the first transaction to read, 0 for all, in a file that can seek; ``submit``: lets
     bytes be read in another thread; ``ordinal``: of the next event in the reading.
@@ -320,7 +320,7 @@ class LogScan:
                 yield from self._closed()
 
     def _spliced(self, block: Block) -> Iterator[ScannedPart]:
-        """The parts of what a file goes on with, as far as that can be spliced."""
+        """The parts of a file's next events, as far as those can be spliced."""
         self._splices, chunks, scanner = False, chunks_of(block), self.scanner
         chunks.start = block.start
         found = splice(chunks)
@@ -431,7 +431,7 @@ class LogScan:
         return self.parser.parse(raw)
 
     def _begin_log(self, flags: int) -> None:
-        """Take the first event's flags: only a relay log goes on with a transaction before it."""
+        """Take the first event's flags: only a relay log continues a transaction before it."""
         if self.relay is None:
             self.relay = bool(flags & EventFlag.RELAY_LOG)
             if not self.relay:

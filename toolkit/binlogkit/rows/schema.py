@@ -140,13 +140,13 @@ class Supposition:
 
     @classmethod
     def of_charset(cls, db: str, table: str, column: str) -> Supposition:
-        """That a column whose character set nothing tells is UTF-8."""
+        """That a column of unknown character set is UTF-8."""
         why = f"{column} holds more than ASCII, read as UTF-8, and no byte tells its character set"
         return cls("charset", f"{db}.{table}.{column}", why)
 
     @classmethod
     def of_sign(cls, db: str, table: str, column: str) -> Supposition:
-        """That a column of which nothing tells whether it is unsigned is not."""
+        """That a column of unknown sign is signed."""
         why = f"{column} has negative values, read as signed, and no byte tells whether it is"
         return cls("sign", f"{db}.{table}.{column}", why)
 
@@ -197,7 +197,7 @@ class TableDefinition:
 @dataclass(frozen=True, slots=True)
 class Moment:
     """When a statement was carried out: ``second``, since 1970 UTC, its ``microseconds``, and the
-    session's ``time_zone``; each None where the log does not tell it."""
+    session's ``time_zone``; each None where the log lacks it."""
 
     second: int | None = None
     microseconds: int | None = None
@@ -254,7 +254,7 @@ class Column:
     the column; ``length``: bytes a CHAR or BINARY, BLOB or VARCHAR can hold, bits of a BIT,
     bytes of an ENUM or SET; ``precision``, ``scale``: DECIMAL; ``scale`` is also the fraction
     digits of a temporal type. ``labels``: None where not known. ``mysql_type``: the type as SQL
-    would write it, as far as it is known. ``no_utf8``: nothing tells the character set, and by how
+    would write it, as far as it is known. ``no_utf8``: the character set is unknown, and by how
     many bytes it can hold it is not UTF-8: text beyond ASCII cannot be decoded.
     """
 
@@ -324,7 +324,7 @@ def table_plan(
 ) -> TablePlan:
     """The plan of a table; ``wanted``: indexes of the columns asked for, None for all.
 
-    ``server_version``: of the log, as its format description tells it: 5.7 prints JSON otherwise.
+    ``server_version``: of the log, as its format description has it: 5.7 prints JSON otherwise.
     ``digests``: also of the images' bytes; a table without a key has all its columns as one.
     """
     as_5_7 = version_tuple(server_version)[:2] == (5, 7)

@@ -1,4 +1,4 @@
-"""Which logs are one server's: series of logs, told by what they say of themselves.
+"""Which logs are one server's: series of logs, recognised by what they say of themselves.
 
 A log does not hold its writer's UUID. Logs are of one source where the user or a capture says so;
 else where one follows the other: numbered names beside each other with the same server id, a
@@ -115,7 +115,7 @@ class Series:
         return (alike and beside) or ((alike or beside) and bool(self._goes_on(head, number)))
 
     def _goes_on(self, head: Head, number: int | None) -> bool | None:
-        """Whether the last log proves that this one comes after it; None where nothing tells."""
+        """Whether the last log proves that this one comes after it; None where unknown."""
         if self.head.previous is not None and head.previous is not None:
             known = self.gtids.to_set()
             if known:
@@ -128,8 +128,8 @@ class Series:
 class AllSeries:
     """The series of the logs that were read.
 
-    ``catalog``, ``tracked``: the tables before each, and of which of them the logs told; ``began``:
-    the first log's name, and the GTIDs before it where it says so.
+    ``catalog``, ``tracked``: the tables before each, and which of them the logs describe;
+    ``began``: the first log's name, and the GTIDs before it where it says so.
     """
 
     def __init__(self, catalog: Catalog | None, tracked: Names = frozenset()) -> None:

@@ -20,7 +20,7 @@ _BEGINS = (StatementKind.BEGIN, StatementKind.XA_START)
 
 
 class Settled(NamedTuple):
-    """``number``: of the event's transaction, -1 for none; ``told``: what the event alone tells of
+    """``number``: of the event's transaction, -1 for none; ``told``: what the event alone says of
     it; ``kind``: of a statement."""
 
     number: int
@@ -29,7 +29,7 @@ class Settled(NamedTuple):
 
 
 def settle(scanner: Scanner, index: Index, origin: int, event: Event, spots: Any) -> Settled:
-    """Tell the scanner what the event after which it stopped does; ``spots``: see its scan."""
+    """Pass to the scanner what the event after which it stopped does; ``spots``: see its scan."""
     raw, body = event.raw, event.body
     kind = None
     if isinstance(body, Query):
@@ -46,7 +46,7 @@ def settle(scanner: Scanner, index: Index, origin: int, event: Event, spots: Any
 def _effect(
     event: Event, opened: tuple[bool, bool] | None, *, begins: bool
 ) -> tuple[dict[str, Any], Transaction | None]:
-    """The arguments of ``Scanner.settle``, and the transaction with what the event told.
+    """The arguments of ``Scanner.settle``, and the transaction with what the event said.
 
     ``opened``: (explicit, has a GTID) of the open transaction, None where there is none.
     """

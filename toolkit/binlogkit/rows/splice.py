@@ -24,7 +24,7 @@ class Splice:
 
     ``data``: they lie end to end, without checksums; ``spots``: where each stood; ``seals``: the
     checksum of each, of those inside a payload four zeros; ``behind``: the place in the chunk
-    behind the last; ``last``: the header of the last outside of payloads, which begins at ``pos``.
+    after the last; ``last``: the header of the last outside of payloads, which begins at ``pos``.
     """
 
     data: memoryview

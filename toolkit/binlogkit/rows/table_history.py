@@ -40,7 +40,7 @@ class Problem(str):
 
 
 class TableHistory:
-    """Tables as a walk goes on.
+    """Tables as a walk proceeds.
 
     ``schemas``: every version of each table met so far; ``problems``: what does not fit together;
     ``texts``: how many statements changed rows of a table without row events, and where the first

@@ -34,7 +34,7 @@ GTID_TYPES = (
 
 
 class Outcome(StrEnum):
-    """How a transaction ended, as far as the logs that were read tell."""
+    """How a transaction ended, as far as the logs that were read show."""
 
     COMMITTED = "committed"
     ROLLED_BACK = "rolled_back"
@@ -44,7 +44,7 @@ class Outcome(StrEnum):
 
 @dataclass(slots=True)
 class Transaction:
-    """What events tell of their transaction, each alone, or one after the other.
+    """What events say of their transaction, each alone, or one after the other.
 
     ``number``: 0, 1, … over all logs read together; ``file``, ``pos``: where it begins; commit
     timestamps: µs; ``statements``: QUERY events other than BEGIN, COMMIT and their like;

@@ -97,7 +97,7 @@ ALL = Where()
 # ---- from what a user gives ----------------------------------------------------------------
 
 _EQUALS = re.compile(r"(?:`((?:[^`]|``)+)`|([^\s=<>!`()]+))=(.*)", re.DOTALL)
-#: A text that begins as COLUMN=VALUE and goes on as an expression.
+#: A text that begins as COLUMN=VALUE and continues as an expression.
 _GOES_ON = re.compile(r"\b(?:and|or)\b.*(?:\b(?:before|after)\.|\bchanged\()", re.DOTALL | re.I)
 _SHOWN = 100  # characters of a condition in a message
 _HOW = "write COLUMN=VALUE, or an expression such as after.total > 100"
@@ -128,7 +128,7 @@ def parse_where(given: WhereArg) -> Where:
 
 
 def _is_equality(column: str, value: str) -> bool:
-    """Whether a text is COLUMN=VALUE; what goes on with a column of an image is not."""
+    """Whether a text is COLUMN=VALUE; what continues with a column of an image is not."""
     return not (column.startswith(("before.", "after.")) or _GOES_ON.search(value))
 
 

@@ -74,7 +74,7 @@ class Facts:
 class Looked:
     """An event that Python read: entry ``i``.
 
-    ``number``: of its transaction, -1 for none; ``told``: what the event alone tells of that;
+    ``number``: of its transaction, -1 for none; ``told``: what the event alone says of that;
     ``kind``: of a statement; ``changes``: what it does to tables.
     """
 

@@ -33,7 +33,7 @@ class Chunks:
     of the buffer's first byte.
 
     The buffer grows only where one event fills it, by bytes that are there and up to what the event
-    claims, and is of its usual size again behind it. ``failure``: what ended the bytes before the
+    claims, and is of its usual size again after it. ``failure``: what ended the bytes before the
     file's end (a damaged compression); those before it are given. Of a file that is ``growing``
     what is there is taken, without waiting for more (sources/growing.py).
     """
@@ -47,7 +47,7 @@ class Chunks:
         size: int | None = None,
         head: bool = False,
     ) -> None:
-        """``used``: chunks that are done with, whose buffers serve again, behind what they hold
+        """``used``: chunks that are done with, whose buffers serve again, after what they hold
         where the bytes ``expected`` fit there; ``ahead``: lets a call be made in another thread;
         ``size``: of the file, where it is known, up to which no small buffer is tried first;
         ``head``: whether little is wanted of it before it is skipped."""
@@ -94,7 +94,7 @@ class Chunks:
             coming[1].give_up()
 
     def skip_to(self, offset: int) -> None:
-        """Go on with the bytes from ``offset`` of the log on; its file can seek."""
+        """Continue with the bytes from ``offset`` of the log on; its file can seek."""
         self.close()
         self._file.seek(offset)
         self.start = self.end = 0
@@ -113,7 +113,7 @@ class Chunks:
         return cast(BinaryIO, _Rest(self._file, b"".join(held), self.failure))
 
     def more(self) -> bool:
-        """Read on behind what was not taken; whether anything came."""
+        """Read on after what was not taken; whether anything came."""
         left, front = self.end - self.start, SIZE // _HEAD
         coming, self._coming = self._coming, None
         if self._ended and coming is None:
@@ -162,7 +162,7 @@ class Chunks:
     # ---- room ---------------------------------------------------------------------------------
 
     def _add_room(self, left: int) -> None:
-        """Let what was not taken begin the buffer, with room behind it: as much again, and not
+        """Let what was not taken begin the buffer, with room after it: as much again, and not
         more than the event wants, where it is larger than a usual chunk."""
         head = self.buffer[self.start + _SIZE_AT : self.start + _SIZE_AT + 4]
         claim = int.from_bytes(head, "little") + _SLACK

@@ -1,6 +1,6 @@
 """Connections to MySQL servers: whom to ask, who asks, and how the line is kept private.
 
-A server is written ``mysql://user@host:port/`` with settings behind a ``?``, or is given by
+A server is written ``mysql://user@host:port/`` with settings after a ``?``, or is given by
 keywords (:func:`server_settings`); several that stand in for each other are hosts with commas
 between them. A password comes from the option file, from the environment variable
 BINLOGKIT_PASSWORD, or from a prompt on a terminal when the server asks for one; it is
@@ -42,7 +42,7 @@ SSL_MODES = ("disabled", "preferred", "required", "verify_ca", "verify_identity"
 
 _DEFAULT_PORT = 3306
 _ACCESS_DENIED = 1045
-#: Server and client numbers behind which another try may succeed: shutdown, too many connections,
+#: Server and client numbers after which another try may succeed: shutdown, too many connections,
 #: killed sessions, network errors, a server that is not there (manual, "Error Message Reference").
 LOST_CODES = frozenset(
     (1040, 1053, 1077, 1078, 1079, 1080, 1152, 1158, 1159, 1160, 1161, 1184, 1203, 1317, 1927,
@@ -140,7 +140,7 @@ _URL_OPTIONS = frozenset(
 def parse_url(url: str) -> tuple[ServerSettings, str]:
     """Settings and the path (a log's name, or nothing) of ``mysql://user@host:port/LOG?ssl-ca=…``.
 
-    Settings behind the ``?``: socket, ssl-mode, ssl-ca, ssl-capath, ssl-cert, ssl-key,
+    Settings after the ``?``: socket, ssl-mode, ssl-ca, ssl-capath, ssl-cert, ssl-key,
     server-public-key-path, defaults-file. UsageError: no such URL, or one with a password.
     """
     try:

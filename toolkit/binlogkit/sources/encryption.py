@@ -5,7 +5,7 @@ manually decrypt an encrypted binary log file" (MySQL Server blog, 2018).
 
 A file begins with 512 bytes: ``fd 62 69 6e``, version 1, then fields, each a type byte and a value:
 1 the id of the key, its length in a byte before it; 2 the file's password, 32 bytes, encrypted by
-AES-256-CBC with that key; 3 the initialisation vector of this, 16 bytes; 0 ends them. Behind that
+AES-256-CBC with that key; 3 the initialisation vector of this, 16 bytes; 0 ends them. After that
 stands a whole plain log, encrypted by AES-256-CTR; SHA-512 of the password gives key (32 bytes) and
 nonce (8 bytes), and the counter (8 bytes) begins at 0. So positions are those of the plain log.
 
@@ -142,7 +142,7 @@ def _cipher(password: Secret, offset: int) -> Any:
 
 
 class Decrypted(Layer):
-    """The plain log in an encrypted file, which stands behind its header.
+    """The plain log in an encrypted file, which stands after its header.
 
     It can seek where the file can; closing it closes the file.
     """

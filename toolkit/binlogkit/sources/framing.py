@@ -1,8 +1,8 @@
-"""Telling events apart in bytes without a file around them: end to end, or packet by packet.
+"""Separating events in bytes without a file around them: end to end, or packet by packet.
 
 Three forms (internals manual, "Binlog Network Stream"; the server's "Protocol::Packet"): events
-end to end; each behind the status byte 00 of a reply to COM_BINLOG_DUMP; each in its packet,
-``length:3 sequence:1`` before that byte. A packet of 2**24 - 1 bytes goes on in the next one,
+end to end; each after the status byte 00 of a reply to COM_BINLOG_DUMP; each in its packet,
+``length:3 sequence:1`` before that byte. A packet of 2**24 - 1 bytes continues in the next,
 which has no status byte of its own.
 """
 
@@ -40,7 +40,7 @@ def framing_of(head: bytes) -> Framing | None:
 
 
 def _begins_status(rest: bytes) -> bool:
-    """An event, and behind it the next status byte, if anything."""
+    """An event, and after it the next status byte, if anything."""
     if not is_event(rest):
         return False
     size = int.from_bytes(rest[_SIZE], "little")
@@ -61,7 +61,7 @@ def _begins_packets(head: bytes) -> bool:
 class Framer:
     """Feed it bytes in order; it gives the events that are complete.
 
-    ``broken``: why the rest cannot be told apart any more, else empty; ``cut``: whether that is
+    ``broken``: why the rest cannot be separated any more, else empty; ``cut``: whether that is
     because the bytes end inside an event; ``began``: whether an event
     or more was begun; ``offset``: how many bytes were used up by what was given.
     """
@@ -93,7 +93,7 @@ class Framer:
             yield event
 
     def end(self) -> Iterator[bytes]:
-        """No more bytes follow; ``broken`` tells when they end inside an event."""
+        """No more bytes follow; ``broken`` says when they end inside an event."""
         while not self.broken and self._data and (event := self._next(whole=True)) is not None:
             yield event
         if self._data and not self.broken:
@@ -121,13 +121,13 @@ class Framer:
         return self._taken(bytes(self._data[start:end]), end) if len(self._data) >= end else None
 
     def _packet(self) -> bytes | None:
-        """The event of the next packet, or of several where one goes on in the next."""
+        """The event of the next packet, or of several where one continues in the next."""
         spans: list[slice] = []
         at = 0
         while True:
             start = at + _PACKET_HEADER
             length = int.from_bytes(self._data[at : at + 3], "little")
-            # Behind a full packet an empty one may follow: the event ended with the full one.
+            # After a full packet an empty one may follow: the event ended with the full one.
             if len(self._data) < start + length or not (length or spans):
                 return None
             spans.append(slice(start, start + length))

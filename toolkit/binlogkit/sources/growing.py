@@ -103,7 +103,7 @@ class FolderLog(GrowingFile):
         return 0
 
     def _await_head(self) -> None:
-        """Wait for the events that a log begins with, which tell what it follows."""
+        """Wait for the events that a log begins with, which show what it follows."""
         given_up = time.monotonic() + HEAD_WAIT
         while not self._stop and self._wait and self._successor() is None:
             with self._path.open("rb") as file:
@@ -146,7 +146,7 @@ def _size(event: bytes) -> int:
 
 
 def events_in(head: bytes) -> int:
-    """How many events are whole, behind the magic number."""
+    """How many events are whole, after the magic number."""
     count, at = 0, len(BINLOG_MAGIC)
     while at + HEADER_LENGTH <= len(head):
         size = _size(head[at : at + HEADER_LENGTH])

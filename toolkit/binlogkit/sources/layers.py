@@ -169,7 +169,7 @@ class FileHash:
 
 
 class _Hashed(Layer):
-    """A file that tells size and SHA-256 once its end was met, if nothing of it was left out."""
+    """A file that knows its size and SHA-256 once read to the end, if nothing was left out."""
 
     def __init__(self, file: BinaryIO, finished: Callable[[int, str], None]) -> None:
         super().__init__(file)

@@ -57,9 +57,9 @@ def is_mariadb(server_version: str) -> bool:
 
 
 def refuse_encrypted(name: str, server_version: str, type_code: int, end: int) -> None:
-    """InputError behind the event with which MariaDB says that the rest of a log is encrypted.
+    """InputError after the event with which MariaDB says that the rest of a log is encrypted.
 
-    ``end``: of that event. Everything behind it is encrypted, the headers of events as well
+    ``end``: of that event. Everything after it is encrypted, the headers of events as well
     (MariaDB's ``log_event.h``, ``Start_encryption_log_event``).
     """
     if type_code == _MARIADB_START_ENCRYPTION and is_mariadb(server_version):

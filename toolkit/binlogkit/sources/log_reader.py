@@ -1,7 +1,7 @@
 """Raw events of one binary log: framing, versions, checksums, damage.
 
 The version follows from the first event (plausible.py); each START_EVENT_V3 or format description
-behind it says anew how what follows is framed: a relay log has the replica's own first, then the
+after it says anew how what follows is framed: a relay log has the replica's own first, then the
 source's, with other lengths and maybe other checksums.
 """
 
@@ -43,7 +43,8 @@ class LogReader:
     """Iterates over the raw events of one log.
 
     ``on_damage``: ``stop`` raises the :class:`DamageError`; ``report`` quarantines the damaged
-    range (its ``offset`` to its ``end``), hands it to ``sink`` and goes on at the next sound event.
+    range (its ``offset`` to its ``end``), hands it to ``sink`` and resumes at the next intact
+    event.
     An event whose checksum alone is wrong is delivered and marked.
     """
 
@@ -74,7 +75,7 @@ class LogReader:
     def go_on(
         self, offset: int, log_format: LogFormat, shift: int, unchecked: int | None, *, sure: bool
     ) -> None:
-        """Begin at ``offset``, where the file stands, behind events that were framed otherwise.
+        """Begin at ``offset``, where the file stands, after events that were framed otherwise.
 
         ``shift``: how far the last of them stood from its ``log_pos``; ``unchecked``: the first of
         them that no checksum vouches for, None where one does for each; ``sure``: whether it is
@@ -110,7 +111,7 @@ class LogReader:
             refuse_encrypted(self.name, version, code, self._stream.offset)
 
     def _tell_dump(self, ahead: int = 0) -> None:
-        """Tell what could not be read in a hexdump up to here, or ``ahead``."""
+        """Report what could not be read in a hexdump up to here, or ``ahead``."""
         if self._dump is None:
             return
         for error in self._dump.damage_before(self._stream.offset + ahead):
@@ -121,7 +122,7 @@ class LogReader:
         self._tell(error)
 
     def _recover(self, error: DamageError) -> bool:
-        """Go on at the next sound event; whether there is one."""
+        """Resume at the next intact event; whether there is one."""
         head = self._stream.peek(HEADER_LENGTH)
         error.offset = min(error.offset, self._stream.offset)  # of a cut carrier: the event's
         found = self._recovery.next(self.format, head, self._stream.offset)
@@ -131,7 +132,7 @@ class LogReader:
         return found is not None
 
     def _tell_unchecked(self, found: LogFormat | None, end: int) -> None:
-        """The events up to ``end`` had no checksums, and those found behind damage have."""
+        """The events up to ``end`` had no checksums, and those found after damage have."""
         code = EventType.QUERY_EVENT
         if self._unchecked is None or found is None or self.format.version < 4:
             return
@@ -141,7 +142,7 @@ class LogReader:
     def _read_magic(self) -> None:
         magic = self._stream.read(len(BINLOG_MAGIC))
         if len(magic) < len(BINLOG_MAGIC) and self._stream.failure is not None:
-            return  # told as the first event is asked for
+            return  # reported as the first event is asked for
         if not magic:
             raise EmptyInputError(self.name, "the file is empty")
         if magic == ENCRYPTED_MAGIC:
@@ -152,7 +153,7 @@ class LogReader:
         self.format = first_format(self._stream)
 
     def _without_magic(self, magic: bytes) -> None:
-        """Begin at the first sound event of a log whose first bytes are not a log's."""
+        """Begin at the first intact event of a log whose first bytes are not a log's."""
         reason = f"it begins {magic.hex(' ')}, not fe 62 69 6e"
         found = None
         if self._on_damage != "stop":
@@ -172,7 +173,7 @@ class LogReader:
                 failure, stream.failure = stream.failure, None
                 raise failure
             return None
-        if not self.format.server_version:  # behind a format description stands no other start
+        if not self.format.server_version:  # after a format description stands no other start
             self.format = whole_start(head) or self.format
         is_format = len(head) > 4 and head[4] == EventType.FORMAT_DESCRIPTION_EVENT
         header_length = HEADER_LENGTH if is_format else self.format.header_length
@@ -256,7 +257,7 @@ class LogReader:
             self.format = self._recovery.format_at(self.format) or self.format
 
     def _checksum_follows(self, size: int, is_format: bool) -> bool:
-        """Whether the event behind one of ``size`` bytes has a checksum that matches, as this one
+        """Whether the event after one of ``size`` bytes has a checksum that matches, as this one
         should. What stands before a format description, as a dump's ROTATE does, may have none."""
         head = self._stream.peek(HEADER_LENGTH, size)
         if len(head) < HEADER_LENGTH:
@@ -269,7 +270,7 @@ class LogReader:
         )
 
     def _contradicted(self, pos: int, end: int) -> None:
-        """The event at ``pos`` is damaged: checksums of those behind it match, and it has none."""
+        """The event at ``pos`` is damaged: checksums of those after it match, and it has none."""
         self.format = with_checksums(self.format)
         error = MalformedEventError(
             self.name,
@@ -301,7 +302,7 @@ class LogReader:
         return RawEvent.framed(self.name, pos, header, data, end, checksum, self.format.version)
 
     def _verify(self, pos: int, header: EventHeader, data: bytes) -> str:
-        """``ok``, or ``bad`` where reading goes on behind the event; else it raises."""
+        """``ok``, or ``bad`` where reading resumes after the event; else it raises."""
         error = checksum_error(self.name, pos, header, data, "the log")
         if error is None:
             return "ok"

@@ -2,7 +2,7 @@
 
 Their positions are the server's own: a v4 header says where the next event begins, so an event
 stands at ``log_pos - size`` (v3: at ``log_pos``). An event whose ``log_pos`` is 0 was made up for
-the network or stood in a compressed payload; it gets the place that the text tells for it, else
+the network or stood in a compressed payload; it gets the place that the text gives for it, else
 the end of what came before, and a number in ``inner`` that sets it apart.
 
 Without a format description whether events end in a CRC32 is found out by computing it: when it
@@ -25,7 +25,7 @@ from binlogkit.sources.log_format import CHECKSUM_CRC32, LogFormat, format_of
 from binlogkit.sources.plausible import whole_start
 from binlogkit.sources.raw import EventHeader, RawEvent, parse_header
 
-_LOOKAHEAD = 64  # events that may tell whether there are checksums
+_LOOKAHEAD = 64  # events that may show whether there are checksums
 _WRAP = 1 << 32
 FIRST_POSITION = 4
 
@@ -60,7 +60,7 @@ class ShownFile(Pieces):
         self.damages: list[DamageError] = []
 
     def damage_before(self, offset: int) -> list[DamageError]:
-        """The damage at bytes before ``offset`` of the file, each told once."""
+        """The damage at bytes before ``offset`` of the file, each reported once."""
         told = [d for d in self.damages if d.offset < offset]
         self.damages = [d for d in self.damages if d.offset >= offset]
         return told

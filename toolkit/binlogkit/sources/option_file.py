@@ -1,7 +1,7 @@
 """MySQL's option files: what a connection needs of them.
 
 Format (manual, "Using Option Files"): ``[group]`` lines, ``name=value`` or ``name`` lines, comments
-that begin with ``#`` or ``;`` or stand behind a ``#`` outside quotes; a value may be quoted and has
+that begin with ``#`` or ``;`` or stand after a ``#`` outside quotes; a value may be quoted and has
 the escapes ``\\b \\t \\n \\r \\\\ \\s``; ``!include FILE`` and ``!includedir FOLDER`` go ten files
 deep; ``-`` and ``_`` in names are the same, ``loose-`` says nothing. A later option wins.
 """

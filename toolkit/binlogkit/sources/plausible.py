@@ -32,7 +32,7 @@ KNOWN_TYPES = frozenset(int(t) for t in EventType if t) | MARIADB_EVENT_TYPES.ke
 # A cut event is believed up to this size only; the header's other fields then speak for it.
 _MAX_CUT = 1 << 24
 _START_V3_BODY = 56
-_LOOKED_AT, _NEAR = 16, 1 << 20  # events, and bytes, that may tell the version
+_LOOKED_AT, _NEAR = 16, 1 << 20  # events, and bytes, that may show the version
 
 
 def shift_of(header: EventHeader, pos: int, version: int) -> int | None:
@@ -66,7 +66,7 @@ def is_event(head: bytes) -> bool:
 
 
 def begins_event(data: bytes) -> bool:
-    """Whether ``data`` begins with an event and goes on as a log does.
+    """Whether ``data`` begins with an event and continues as a log does.
 
     The next event must be as plausible as the first; a first event that the data cuts must at least
     say where it stood.

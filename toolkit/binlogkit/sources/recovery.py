@@ -1,8 +1,8 @@
-"""What a reader may believe of a log's framing, and where it goes on when that breaks.
+"""What a reader may believe of a log's framing, and where it resumes when that breaks.
 
-A v4 header tells an event's end twice, by its size and by ``log_pos``. Where both agree the frame
-is believed even if the checksum is wrong; where they differ the one is believed behind which a
-sound event begins; where neither leads to one the next sound event is looked for (resync.py).
+A v4 header gives an event's end twice, by its size and by ``log_pos``. Where both agree the frame
+is believed even if the checksum is wrong; where they differ the one is believed after which a
+intact event begins; where neither leads to one the next intact event is looked for (resync.py).
 Whether events have checksums stands in the format description alone; while that is missing or
 damaged, checksums that match decide.
 """
@@ -35,7 +35,7 @@ _DOUBTS = 4  # events after which a format description without checksums is beli
 
 
 def with_checksums(log_format: LogFormat) -> LogFormat:
-    """The format of events that have checksums though no sound format description says so.
+    """The format of events that have checksums though no intact format description says so.
 
     The length of headers that a damaged one gives is not believed.
     """
@@ -55,7 +55,7 @@ class Recovery:
         self.doubts = _DOUBTS
 
     def go_on(self, shift: int, *, sure: bool) -> None:
-        """Begin behind events that were framed otherwise; ``sure``: nothing of the format is in
+        """Begin after events that were framed otherwise; ``sure``: nothing of the format is in
         doubt."""
         self._last = shift
         self.doubts = 0 if sure else self.doubts
@@ -79,7 +79,7 @@ class Recovery:
         return shift_of(header, pos, log_format.version) in (0, self._last)
 
     def size_of(self, header: EventHeader, pos: int, log_format: LogFormat) -> int | None:
-        """The size of the damaged event at the stream's place; None when nothing tells it."""
+        """The size of the damaged event at the stream's place; None when it is unknown."""
         if self.consistent(header, pos, log_format):
             return header.size if self._followed(header, pos, log_format) else None
         resync = self._resync(log_format)
@@ -105,7 +105,7 @@ class Recovery:
         return not (supported and sane_header(header))
 
     def _followed(self, header: EventHeader, pos: int, log_format: LogFormat) -> bool:
-        """Whether behind the event the log ends or a header stands in its right place."""
+        """Whether after the event the log ends or a header stands in its right place."""
         head = self._stream.peek(HEADER_LENGTH, header.size)
         if log_format.version == 1 or len(head) < HEADER_LENGTH:
             return True
@@ -117,7 +117,7 @@ class Recovery:
 
     def leads_nowhere(self, header: EventHeader, pos: int, log_format: LogFormat) -> bool:
         """Whether an event without a checksum is none: ``log_pos`` contradicts its size, and
-        behind it follow neither other events nor the log's end."""
+        after it follow neither other events nor the log's end."""
         if log_format.version == 1 or self.consistent(header, pos, log_format):
             return False
         at = header.size
@@ -134,11 +134,11 @@ class Recovery:
         return False
 
     def format_at(self, log_format: LogFormat) -> LogFormat | None:
-        """The format of the sound event at the stream's place, None when there is none."""
+        """The format of the intact event at the stream's place, None when there is none."""
         return self._resync(log_format).sound_at(0)
 
     def next(self, log_format: LogFormat, head: bytes, pos: int) -> LogFormat | None:
-        """Move to the next sound event behind the damaged one at the stream's place.
+        """Move to the next intact event after the damaged one at the stream's place.
 
         ``head``: its header, as far as it is there. The format of what follows; None, and the
         stream at its end, when nothing does.
@@ -163,7 +163,7 @@ class Recovery:
         return {s for s in sizes if HEADER_LENGTH <= s <= _REACH and self._stream.available(s) == s}
 
     def _resync(self, log_format: LogFormat) -> Resync:
-        from binlogkit.sources.resync import Resync  # loads numpy, which sound logs do not need
+        from binlogkit.sources.resync import Resync  # loads numpy, which intact logs do not need
 
         formats = [log_format]
         if self.doubts and log_format.version > 3:

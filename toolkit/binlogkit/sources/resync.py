@@ -1,9 +1,9 @@
-"""Finding the next sound event behind damage, by checksum and plausibility.
+"""Finding the next intact event after damage, by checksum and plausibility.
 
 Three things make a candidate: a header with a type that some server writes and no unknown flag, a
 size that the log still holds, and a place: an event's end (in v3 its start) stands at a fixed
 distance, the *shift*, from its ``log_pos``: 0 in a server's own log, the source's positions in a
-relay log, what was cut out or put in behind such damage. What makes it sound:
+relay log, what was cut out or put in after such damage. What makes it intact:
 
 - with checksums: its CRC32 matches, at a shift that was seen before;
 - without: three events in a row (or up to the log's end) at a shift that was seen before;
@@ -15,7 +15,7 @@ predicts where in which log the value will stand can give them the right ``log_p
 for events only when damage destroys the header of the very event they stand in, size and
 ``log_pos`` both (each leads over it by itself). Stale blocks of an older log of the same server,
 written at the same place, look right in every respect; the order of GTIDs and sequence numbers
-tells of them (rows/soundness).
+reports them (rows/soundness).
 
 One pass: numpy sifts the headers, StretchCrc the checksums, so the time is linear in the bytes and
 in the number of candidates, whatever they claim, also over many damages. Memory: what a candidate
@@ -71,10 +71,10 @@ class Resync:
     crc: StretchCrc
 
     def next(self, event_size: int = 0) -> LogFormat | None:
-        """Move to the next sound event behind the stream's place; its format.
+        """Move to the next intact event after the stream's place; its format.
 
         ``event_size``: of the damaged event, where its header is believed: what stands in it at a
-        known shift is a value that looks like an event. Without a sound event the stream moves to
+        known shift is a value that looks like an event. Without an intact event the stream moves to
         its end, and the answer is None.
         """
         stream = self.stream
@@ -117,7 +117,7 @@ class Resync:
         return None
 
     def sound_at(self, at: int) -> LogFormat | None:
-        """The format in which a sound event begins ``at`` bytes ahead, None when there is none."""
+        """The format in which an intact event begins ``at`` bytes ahead, None without one."""
         for form in self.formats:
             needed = 1 if form.checksummed(0) else _PLAIN
             if form.version > 1 and self._chain(at, form, self.shifts, needed):
@@ -131,7 +131,7 @@ class Resync:
         shifts: frozenset[int] | None,
         needed: int,
     ) -> bool:
-        """Whether ``needed`` sound events follow each other, fewer before the log's end.
+        """Whether ``needed`` intact events follow each other, fewer before the log's end.
 
         ``shifts``: those allowed; None for any that all of them share.
         """
@@ -177,7 +177,7 @@ class Resync:
         """Where in the window's first ``size`` bytes headers stand that could be an event's.
 
         ``at``: where the window stands ahead of the stream's place; ``shifts``: those to look for;
-        None for any, where the event behind must say the same.
+        None for any, where the event after must say the same.
         """
         version = self.formats[0].version
         length = V1_HEADER_LENGTH if version == 1 else HEADER_LENGTH
@@ -203,7 +203,7 @@ class Resync:
 
 
 def _followed(window: bytes, found: Places, sizes: Places, length: int, version: int) -> Places:
-    """Those candidates behind which, in the window, a header stands at the same shift."""
+    """Those candidates after which, in the window, a header stands at the same shift."""
     inside = found + sizes <= len(window) - length
     found, sizes = found[inside], sizes[inside]
     behind = found + sizes
@@ -220,7 +220,7 @@ def _followed(window: bytes, found: Places, sizes: Places, length: int, version:
 
 
 def _words(window: bytes, offset: int, places: Places) -> Places:
-    """The four bytes ``offset`` behind each place, as numbers."""
+    """The four bytes ``offset`` after each place, as numbers."""
     count = len(window) - offset - 3
     words: npt.NDArray[np.uint32] = np.ndarray((count,), np.dtype("<u4"), window, offset, (1,))
     return words[places].astype(np.int64)

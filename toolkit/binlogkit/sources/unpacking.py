@@ -1,7 +1,7 @@
-"""Compressed carriers: gzip, zstd, bzip2 and xz, told by their first bytes, read as streams.
+"""Compressed carriers: gzip, zstd, bzip2 and xz, recognised by their first bytes, read as streams.
 
 A stream is unpacked piece by piece: what it expands to is never held, and what is whole of a cut
-one is given before its damage is told, unlike the libraries' own readers.
+one is given before its damage is reported, unlike the libraries' own readers.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def unpack(file: BinaryIO, name: str, head: bytes) -> BinaryIO:
 
 
 def _plain(file: BinaryIO, name: str, new_frame: Callable[[], Any], chunk: int) -> Iterator[bytes]:
-    """A compressed stream's bytes, frame after frame; damage tells how many came before it."""
+    """A compressed stream's bytes, frame after frame; damage says how many came before it."""
     from zstandard import ZstdError
 
     frame, begun, given = new_frame(), False, 0

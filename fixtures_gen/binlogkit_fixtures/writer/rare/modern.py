@@ -60,7 +60,7 @@ def _gtid(number: int, place: int, sid: str, length: int) -> Gtid:
 def _transaction(
     log: LogWriter, number: int, write: Callable[[LogWriter], object], sid: str = _SOURCE
 ) -> None:
-    """A GTID event, which says how long the transaction is, and what ``write`` writes behind it."""
+    """A GTID event, which says how long the transaction is, and what ``write`` writes after it."""
     place = 1 + sum(isinstance(event.body, Gtid) for event in log.events)
     length, measured = 0, 1
     while measured != length:  # the length's own length is part of it

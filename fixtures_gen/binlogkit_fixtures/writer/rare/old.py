@@ -94,7 +94,7 @@ def v4_load() -> LogWriter:
 
 
 def pre_ga() -> LogWriter:
-    """5.1.5 to 5.1.17: rows events 20 to 22; how their rows are laid out no event tells."""
+    """5.1.5 to 5.1.17: rows events 20 to 22; no event says how their rows are laid out."""
     start = format_description("5.1.15-beta-log", created=START)
     lengths = list(start.post_header_lengths[:22])
     lengths[EventType.PRE_GA_WRITE_ROWS_EVENT - 1 :] = [8, 8, 8]

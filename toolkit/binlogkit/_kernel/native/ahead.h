@@ -15,7 +15,7 @@
 #define BINLOGKIT_AHEAD_OUT 1024
 #define BINLOGKIT_AHEAD_MOST 4096 /* of what is longer, the processor sees the way it goes */
 
-/* What lies some way behind p is going to be read as p was, up to end. */
+/* What lies some way after p is going to be read as p was, up to end. */
 static inline void binlogkit_read_ahead(const uint8_t *p, const uint8_t *end)
 {
     if (end - p > BINLOGKIT_AHEAD_MOST)
@@ -25,7 +25,7 @@ static inline void binlogkit_read_ahead(const uint8_t *p, const uint8_t *end)
         __builtin_prefetch((const void *)at, 0);
 }
 
-/* What lies some way behind out is going to be written as size bytes there are. */
+/* What lies some way after out is going to be written as size bytes there are. */
 static inline void binlogkit_write_ahead(const uint8_t *out, size_t size)
 {
     if (size > BINLOGKIT_AHEAD_MOST)

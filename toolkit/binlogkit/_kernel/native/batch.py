@@ -18,7 +18,7 @@ class RowsPass:
     ``builders``: by slot; a slot beyond the list, or None in it, is left out. ``seq``: the place of
     the index's first event in the walk. Events are read as the scanner's format is now, whatever
     it is set to later. ``spots``: where each event stood, if they are packed (scan.py).
-    ``wanted``: has a 0 for each event that is left out; those behind its end are not.
+    ``wanted``: has a 0 for each event that is left out; those after its end are not.
     """
 
     def __cinit__(
@@ -47,7 +47,7 @@ class RowsPass:
         """Decode up to entry ``last`` (exclusive; -1: all); None when there.
 
         Else ``(slot,)`` of a builder that is full and must be taken, or ``(slot, code, field,
-        wants, left, row)`` of an event that is malformed; a further call goes on behind it.
+        wants, left, row)`` of an event that is malformed; a further call resumes after it.
         """
         tables: cython.pointer(table_p)
         builder: TableBuilder

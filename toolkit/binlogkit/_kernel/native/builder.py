@@ -34,7 +34,7 @@ from cython.cimports.libc.stdlib import calloc, free
 _NARROW_DIGITS = cython.declare(cython.int, 18)  # of any number of 64 bits
 _FIRST_ROWS = cython.declare(cython.int, 8)
 _MAX_COLUMNS = cython.declare(cython.int, 0xFFFF)
-_MAX_BATCH = cython.declare(int64_t, 1 << 30)  # so that 32-bit offsets tell every part of it
+_MAX_BATCH = cython.declare(int64_t, 1 << 30)  # so that 32-bit offsets reach every part of it
 _Fixed = cython.struct(width=cython.int, element=cython.int, read=reader_p)
 _FIXED = cython.declare(_Fixed[K_SKIP_PREFIXED])
 

@@ -1,4 +1,4 @@
-"""Digests of a row's stored bytes: 64 bits that tell whether two images are the same.
+"""Digests of a row's stored bytes: 64 bits that show whether two images are the same.
 
 Each has three: of the key's columns, of all columns but BLOBs, and of BLOBs (TEXT, JSON, GEOMETRY
 and VECTOR among them), which NOBLOB images may lack. They are no proof against collisions that are
@@ -21,7 +21,7 @@ cdef inline uint64_t mixed(uint64_t digest, uint64_t more) noexcept nogil:
 cdef inline uint64_t digest_of(octets p, octets end) noexcept nogil:
     """The digest of a cell's bytes.
 
-    Their number is spread over all bits: by itself it met the first bytes, which tell a length too.
+    Their number is spread over all bits: by itself it met the first bytes, which hold a length too.
     """
     cdef uint64_t digest = <uint64_t>(end - p) * <uint64_t>0xC2B2AE3D27D4EB4F
     cdef uint64_t more

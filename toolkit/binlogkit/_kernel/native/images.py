@@ -85,7 +85,7 @@ def _after(t: table_p, partial: cython.bint, p: octets, end: octets) -> octets:
 @cython.nogil
 @cython.exceptval(check=False)
 def _put_run(t: table_p, e: rows_at_p, first: int64_t, op: cython.int) -> cython.void:
-    """What the event tells of its rows from ``first`` on; there is room for a run."""
+    """What the event says of its rows from ``first`` on; there is room for a run."""
     run: run_p = t.runs + t.run_count
     done: int64_t = e.row - (t.rows - first)
     run.first = first
@@ -118,7 +118,7 @@ def _header(t: table_p, e: rows_at_p, op: cython.int, p: octets, end: octets) ->
 def decode_rows(t, e, p, end):
     """Decode rows of an event until its end, False at a fault.
 
-    ``e.at``: where to go on, NULL at first; ``p``: the event behind its header; E_FULL: hand the
+    ``e.at``: where to resume, NULL at first; ``p``: the event after its header; E_FULL: hand the
     rows over and call again.
     """
     first: int64_t = t.rows

@@ -7,7 +7,7 @@ cdef uint32_t crc32(uint32_t crc, octets p, size_t size) noexcept nogil
 
 # Bits of Entry.notes.
 cdef enum Note:
-    N_LOOK = 1  # Python must look before the scan goes on
+    N_LOOK = 1  # Python must look before the scan resumes
     N_BAD_CHECKSUM = 2
     N_NEW_MAP = 4  # a table map that was not met before
     N_NO_MAP = 8  # rows without a table map before them
@@ -19,7 +19,7 @@ cdef enum Note:
 cdef enum SpotFlag:
     SPOT_BAD = 1  # the event's checksum is wrong
     SPOT_LOOK = 2  # Python must look: the layout is not that of a server since 5.1.18
-    SPOT_SPLICED = 4  # what a payload holds stands behind it
+    SPOT_SPLICED = 4  # what a payload holds stands after it
 
 # Bits of Transaction.notes.
 cdef enum TransactionNote:
@@ -67,7 +67,7 @@ ctypedef struct Transaction:
     uint32_t end_timestamp
     uint32_t server_id
     uint8_t sid[16]
-    uint8_t has  # bits: what of the above the log tells
+    uint8_t has  # bits: what of the above the log has
     uint8_t outcome
     uint8_t explicit
     uint8_t open

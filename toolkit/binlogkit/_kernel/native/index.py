@@ -195,12 +195,12 @@ def _copy(memory: cython.p_const_void, size: cython.longlong):
 
 
 def crc32(crc, p, size):
-    """The CRC-32 of bytes behind those of which it is ``crc`` (0 at first)."""
+    """The CRC-32 of bytes after those of which it is ``crc`` (0 at first)."""
     return crc_of(crc, p, size)
 
 
 def crc(data, start=0):
-    """The CRC-32 of ``data``, going on from ``start``."""
+    """The CRC-32 of ``data``, continued from ``start``."""
     view: View = View(data)
     value: uint32_t = start
     with cython.nogil:

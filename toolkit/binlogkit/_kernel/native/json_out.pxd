@@ -27,7 +27,7 @@ cdef inline bint put(JsonOut* o, const char* text, int64_t size) noexcept nogil:
 
 cdef inline bint quoted(JsonOut* o, octets p, int64_t size) noexcept nogil:
     """A string in double quotes, escaped; False also where it is no UTF-8."""
-    # What is copied may reach beyond the string, but not beyond the slack behind the limit.
+    # What is copied may reach beyond the string, but not past the slack after the limit.
     if size + 2 > o.limit - o.out or not copy_plain(o.out + 1, p, size, o.end - p):
         return quoted_slowly(o, p, size)
     o.out[0] = 0x22

@@ -1,6 +1,6 @@
 """Binary JSON as exactly the text that the server prints; see ``_kernel/json_binary.py``.
 
-What is no document is told from its bytes by the codec there, which has the words for it.
+What is no document is reported from its bytes by the codec there, which has the words for it.
 """
 
 import cython
@@ -123,7 +123,7 @@ def _value(
 
 
 def counted(p, size, length):
-    """The bytes behind a length of 7-bit groups, lowest first; NULL: they are not there."""
+    """The bytes after a length of 7-bit groups, lowest first; NULL: they are not there."""
     i: cython.int
     value: uint64_t = 0
     for i in range(5):
@@ -199,7 +199,7 @@ def _container(
 
 
 def put_json(v, p, size, end, as_5_7):
-    """The text of a document behind ``v.used``: a state, or below 0 a fault; ``end``: of the event.
+    """The text of a document after ``v.used``: a state, or below 0 a fault; ``end``: of the event.
 
     No bytes are ``null``: what INSERT IGNORE leaves in a NOT NULL column (8.0.31).
     """

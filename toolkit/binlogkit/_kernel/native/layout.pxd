@@ -84,7 +84,7 @@ cpdef enum Field:
     F_PARTIAL_BITS
     F_ROWS
 
-# The facts of a row that its event tells.
+# The facts of a row that its event has.
 cdef enum:
     FACT_POS
     FACT_END_POS
@@ -102,7 +102,7 @@ cdef enum:
     FIRST_BYTES = 128
     FIRST_RAWS = 16
     FIRST_RUNS = 8
-    MAX_DATA = 0x7FFF0000  # bytes that 32-bit offsets can tell
+    MAX_DATA = 0x7FFF0000  # bytes that 32-bit offsets can reach
     NO_POINT = 0xFFFE  # a byte that is no character of its set
     SLACK = 32  # bytes of data beyond what is used: short text is copied as so many bytes
 

@@ -4,7 +4,7 @@
 from binlogkit._kernel.native.layout cimport *
 
 cdef inline int more_of_packed(uint8_t first) noexcept nogil:
-    """The bytes behind the first of a packed integer; -1: none begins so."""
+    """The bytes after the first of a packed integer; -1: none begins so."""
     if first <= 250:
         return 0
     if first == 251 or first == 255:
@@ -12,7 +12,7 @@ cdef inline int more_of_packed(uint8_t first) noexcept nogil:
     return 2 if first == 252 else 3 if first == 253 else 8
 
 cdef inline bint extra_holds(bint update, octets p, octets end) noexcept nogil:
-    """Whether V2's extra data fits its parts; what is behind an unknown one is not known."""
+    """Whether V2's extra data fits its parts; what is after an unknown one is not known."""
     cdef int kind, size, met = 0
     while p < end:
         kind = p[0]

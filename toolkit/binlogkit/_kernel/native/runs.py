@@ -1,6 +1,6 @@
 """The rows of a batch by the events that they came from: a run is what one event gave.
 
-A row's facts are those of its event, so a run keeps them once; the columns that tell them are
+A row's facts are those of its event, so a run keeps them once; the columns that hold them are
 written when the batch is handed over.
 """
 
@@ -24,7 +24,7 @@ RUN = (
     ("tx", "<i8"),
     ("op", "<i8"),
 )
-#: The facts that a run has, in the order of ``Runs.fact``; behind them is what its event does.
+#: The facts that a run has, in the order of ``Runs.fact``; after them is what its event does.
 FACT_NAMES = ("pos", "end_pos", "inner", "row", "timestamp", "server_id", "seq", "tx")
 OP = len(FACT_NAMES)
 _Value = cython.fused_type(int32_t, int64_t)
@@ -269,7 +269,7 @@ def _clear(bits: cython.pointer(uint8_t), first: int64_t, behind: int64_t) -> cy
 @cython.nogil
 @cython.exceptval(check=False)
 def _behind(runs: Runs, i: int64_t) -> int64_t:
-    """The row behind a run."""
+    """The row after a run."""
     return runs.items[i + 1].first if i + 1 < runs.count else runs.rows
 
 

@@ -7,8 +7,8 @@ from binlogkit._kernel.native.table_maps cimport TableMaps
 cpdef enum Stop:
     STOP_END  # every event of the buffer was taken
     STOP_CUT  # the buffer ends inside an event
-    STOP_FORMAT  # before a format description, which says how to go on
-    STOP_LOOK  # behind an event whose effect on transactions Python must say
+    STOP_FORMAT  # before a format description, which says how to continue
+    STOP_LOOK  # after an event whose effect on transactions Python must say
     STOP_SIZE  # before an event that claims less than its header
     STOP_SHORT  # before an event that is too short for its checksum
     STOP_CHECKSUM  # before an event whose checksum is wrong
@@ -47,7 +47,7 @@ cdef class Scanner:
     cdef public int table_id_width
     cdef public int64_t outer_pos  # of the payload whose events these are, -1 in a log itself
     cdef public int64_t outer_end
-    cdef readonly int64_t offset  # behind the last event taken
+    cdef readonly int64_t offset  # after the last event taken
     cdef public bint variables  # those of a statement came, and not it: Python looks at the next
     cdef public bint in_statement  # a statement's table maps came, and not its last rows
     cdef readonly uint32_t computed  # of a checksum that is wrong

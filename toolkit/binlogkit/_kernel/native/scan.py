@@ -1,7 +1,7 @@
 """The first pass over a log: frames, checksums, an index of events, and what each belongs to.
 
-Events lie end to end behind their common header (``sources/raw.py``); one that Python must decide
-about ends the scan behind it: a statement other than BEGIN and COMMIT, a payload, XA, whatever is
+Events lie end to end after their common header (``sources/raw.py``); one that Python must decide
+about ends the scan after it: a statement other than BEGIN and COMMIT, a payload, XA, whatever is
 rare. Which events make a transaction is what ``rows/transactions.py`` says.
 """
 
@@ -44,7 +44,7 @@ class Scanner:
     ``format_checksum``) and ``table_id_width`` are as the format description says; ``variables``:
     whether such came that are for the statement that follows, which Python looks at; ``verify``:
     whether checksums are computed; ``positions``: whether events without them must stand where
-    they say; ``most_events``: of an index, behind which it stops; ``maps`` and ``transactions``
+    they say; ``most_events``: of an index, after which it stops; ``maps`` and ``transactions``
     gather what was met.
     """
 
@@ -60,7 +60,7 @@ class Scanner:
     def scan(self, index: Index, data, start, end, origin, take_format=False, spots=None):
         """Take the events of ``data[start:end]``; a name of ``STOPS``.
 
-        ``origin``: the log's offset of the buffer's first byte; ``offset`` is behind the last event
+        ``origin``: the log's offset of the buffer's first byte; ``offset`` is after the last event
         that was taken. ``take_format``: the first event is a format description that Python knows;
         ``spots``: where each of the index's events stood, if they are packed: as ``SPOT`` says.
         """
@@ -171,7 +171,7 @@ class Scanner:
                 return STOP_LOOK
 
     def checksum_holds(self, p, size, type, flags):
-        """Whether the CRC-32 behind an event is that of its bytes.
+        """Whether the CRC-32 after an event is that of its bytes.
 
         The server computes a format description's without IN_USE.
         """
@@ -239,7 +239,7 @@ class Scanner:
         self.maps.statement += 1
 
     def take_event(self, e, p, end, pos, spot):
-        """Say what an event belongs to; False: no memory. ``p``: behind the header."""
+        """Say what an event belongs to; False: no memory. ``p``: after the header."""
         code: cython.int = e.type
         t: transaction_p
         place: cython.pointer(Place)
@@ -296,7 +296,7 @@ class Scanner:
         return True
 
     def take_rows(self, e, p):
-        """Say which table the rows of an event are of; ``p``: behind the header."""
+        """Say which table the rows of an event are of; ``p``: after the header."""
         number: uint64_t = little(p, self.id_width)
         e.slot = self.maps.slot_of(number)
         if e.slot < 0:
@@ -329,7 +329,7 @@ class Scanner:
                 return True
         p += 25
         if p == end or p[0] != 2:
-            p = end  # another clock, or none: what is behind it is not known
+            p = end  # another clock, or none: what is after it is not known
         elif end - p < 17:
             e.notes |= N_LOOK
             return True
@@ -432,7 +432,7 @@ class Scanner:
         self, index: Index, origin, start=False, join=True, explicit=False, thread_id=-1,
         tagged=False, ends=False, outcome=0, spots=None, length=-1, xid=None, compressed=False,
     ):  # fmt: skip
-        """Say what the event behind which the scan stopped does to transactions; its number or -1.
+        """Say what the event after which the scan stopped does to transactions; its number or -1.
 
         ``start``: it begins one whatever is open; ``join``: it belongs to the open one, or begins
         one; ``explicit``: as BEGIN does; ``tagged``: it gives a GTID; ``length``, ``xid``: that
@@ -499,7 +499,7 @@ class Scanner:
             self.end(t, t.outcome)
 
     def lost(self):
-        """A range was lost: the statement that was open need not go on behind it."""
+        """A range was lost: the statement that was open need not continue after it."""
         self.check_idle()
         self.in_statement = False
         self.maps.statement += 1

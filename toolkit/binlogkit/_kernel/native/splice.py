@@ -2,7 +2,7 @@
 
 Each transaction that was compressed is one event of its log with a few inside. A window for each
 would cost a hundred times what its events do. So events that follow each other are copied as they
-lie but for their checksums, those inside a payload behind it.
+lie but for their checksums, those inside a payload after it.
 """
 
 import cython
@@ -41,7 +41,7 @@ _Fields = cython.struct(size=uint64_t, compression=uint64_t, plain=uint64_t)
 def spliced(data, start, end, origin, most_plain, most_inside, unpack):
     """The events that ``data[start:end]`` begins with, as far as they are GTIDs and small payloads
     that are intact: (their bytes without checksums, where each stood as ``SPOT`` says, the checksum
-    of each, of those inside a payload zeros, the place behind the last, that of the last).
+    of each, of those inside a payload zeros, the place after the last, that of the last).
 
     None where no payload is among them. ``origin``: the log's offset of the buffer's first byte;
     ``most_plain``, ``most_inside``: bytes and events that a payload may expand to; ``unpack``: what
@@ -128,7 +128,7 @@ def _size(p: octets, left: int64_t) -> uint32_t:
 @cython.cfunc
 def _plain(p: octets, left: int64_t, most: uint64_t, unpack) -> View:
     """What a payload expands to; None where that is not what it claims, or not as servers write
-    it. ``p``: behind the header, ``left`` bytes."""
+    it. ``p``: after the header, ``left`` bytes."""
     fields: _Fields
     at: int64_t = _fields(p, left, cython.address(fields))
     if at < 0 or fields.plain > most:
@@ -144,7 +144,7 @@ def _plain(p: octets, left: int64_t, most: uint64_t, unpack) -> View:
 @cython.nogil
 @cython.exceptval(check=False)
 def _fields(p: octets, left: int64_t, fields: cython.pointer(_Fields)) -> int64_t:
-    """Where the payload begins behind its fields; -1: they are not as servers write them, each of
+    """Where the payload begins after its fields; -1: they are not as servers write them, each of
     the three once."""
     at: int64_t = 0
     fields.size = fields.compression = fields.plain = 0
@@ -201,7 +201,7 @@ def _events_in(p: octets, left: int64_t) -> int64_t:
 @cython.nogil
 @cython.exceptval(check=False)
 def _put_spots(outer: spot_p, p: octets, left: int64_t) -> cython.void:
-    """Where the events inside a payload stood, behind its own."""
+    """Where the events inside a payload stood, after its own."""
     spot: cython.pointer(Spot) = cython.cast(cython.pointer(Spot), outer)
     inner: int64_t = 0
     while left > 0:

@@ -73,7 +73,7 @@ class TableMaps:
         return 0
 
     def body(self, slot: int32_t):
-        """The body of a map behind its table id."""
+        """The body of a map after its table id."""
         self.check_idle()
         if not 0 <= slot < self.count:
             raise IndexError(slot)

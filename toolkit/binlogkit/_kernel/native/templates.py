@@ -1,7 +1,7 @@
 """Texts of rows: what is constant, and between it numbers and bytes that a buffer holds.
 
 A row's text is made by steps, which stand in one list; a row names its first one, and the steps end
-with ``END``. What a step reads is an offset behind the row's start.
+with ``END``. What a step reads is an offset after the row's start.
 """
 
 import cython

@@ -1,6 +1,6 @@
 /* XXH64 (Yann Collet, xxhash_spec.md), and split-block Bloom filters as Parquet has them
  * (parquet-format, BloomFilter.md): a filter is some blocks of 32 bytes, eight words each. The upper
- * half of a hash tells the block, the lower half a bit in each of its words.
+ * half of a hash gives the block, the lower half a bit in each of its words.
  */
 #ifndef BINLOGKIT_XXH64_H
 #define BINLOGKIT_XXH64_H

@@ -18,7 +18,7 @@ HOPS = (
     *_NEEDED,
     *fields(
         ("delay", "int64?", "microseconds from the commit at its origin to this one, each by its "
-         "own server's clock; 0 at the origin; null where the log does not tell (before 8.0.1)"),
+         "own server's clock; 0 at the origin; null where the log lacks it (before 8.0.1)"),
     ),
 )  # fmt: skip
 
@@ -26,7 +26,7 @@ HOPS = (
 def hops(transactions: IntoFrameT) -> IntoFrameT:
     """Each transaction once for every server in whose log it stands, in the order of its commits.
 
-    ``transactions``: of several servers' logs, opened with ``duplicates="keep"``; one server's tell
+    ``transactions``: of several servers' logs, opened with ``duplicates="keep"``; one server's show
     from where each came, and how late. ``server_id`` is the origin's, ``source`` says whose log has
     it (:data:`HOPS`). A transaction is known again by its GTID, else by its origin's id and commit
     time; those without either are left out. A relay log has the time of the commit on the server

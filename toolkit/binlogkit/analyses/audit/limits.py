@@ -1,6 +1,6 @@
 """What this log cannot show, each limit with the evidence that makes it apply here.
 
-A limit *applies* where the log itself proves it, and *may apply* where a log could never tell.
+A limit *applies* where the log itself proves it, and *may apply* where a log could never show it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from binlogkit.frames.schema import CellState
 
 LIMITS = fields(
     ("limit", "string", "a short name"),
-    ("grade", "string", "applies (the log proves it) or may apply (a log could never tell)"),
+    ("grade", "string", "applies (the log proves it) or may apply (a log could never show it)"),
     ("meaning", "string", "what cannot be known"),
     ("evidence", "string", "why it applies here"),
     ("file", "string?", "file of the first place that shows it, null where there is none"),

@@ -51,7 +51,7 @@ def against_golden(
     """Compare one log's records with its expected lines.
 
     ``events``, ``rows``, ``schemas``: as for :func:`against_mysqlbinlog`; rows without ``pos`` are
-    compared in their order. A key that no record of a type has is not told and not compared, but
+    compared in their order. A key that no record of a type has is neither reported nor compared;
     every other is; nor are columns' names where an image has but ``@1``, ``@2`` …
     ``expected_events``, ``expected_rows``: the lines of this log; ``decoder``: what the records'
     maker is called in the reasons; ``field_bytes``: the bytes of an event's fields, for the proofs.
@@ -121,7 +121,7 @@ class _Judge:
         self._report(key_of(wanted), row, difference)
 
     def _bytes(self, wanted: Record, name: str) -> str:
-        """The bytes behind a field, or the event's where nothing tells which."""
+        """The bytes of a field, or the event's where the field is unknown."""
         if self.field_bytes is None:
             return ""
         key = key_of(wanted)
@@ -228,7 +228,7 @@ class _Judge:
 
 
 def _named(image: Mapping[str, Any], wanted: Iterable[str], columns: Iterable[str]) -> Any:
-    """An image whose columns are all ``@1``, ``@2`` … (no names are told) with their names.
+    """An image whose columns are all ``@1``, ``@2`` … (without names) with their names.
 
     ``wanted``: the columns of the expected image in the table's order, ``columns``: the table's.
     """

@@ -47,7 +47,7 @@ def against_server(
     """Compare a log's events with what its server lists of them, and tables with the server's.
 
     ``ours``, ``listed``: in the log's order; ``end``: the size of the log that was read: what the
-    server has behind it was written later. All is streamed but ``tables``.
+    server has after it was written later. All is streamed but ``tables``.
     """
     findings = Findings(file, keep=keep, baseline=baseline, decoder=decoder)
     events = sum(_compare(findings, mine, theirs) for mine, theirs in _paired(ours, listed, end))

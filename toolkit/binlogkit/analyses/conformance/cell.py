@@ -112,7 +112,7 @@ class Tables:
     def candidates(self, db: str, table: str, names: Iterable[str]) -> list[TableFacts]:
         """The versions that have all ``names``: the one used last first, then the later ones.
 
-        A log's versions follow one another; names alone do not tell each apart, so the caller
+        A log's versions follow one another; names alone do not distinguish them, so the caller
         takes the first that fits the row, and says so with :meth:`use`.
         """
         versions = self._versions.get((db, table))

@@ -175,7 +175,7 @@ def _eucjpms(text: str) -> bytes | None:
 
 
 def _euc(raw: bytes) -> bytes:
-    """A Shift_JIS character in EUC: kana behind 0x8E, others by row and cell."""
+    """A Shift_JIS character in EUC: kana after 0x8E, others by row and cell."""
     if len(raw) == 1:
         return b"\x8e" + raw
     lead, trail = raw

@@ -58,14 +58,14 @@ def against_mysqlbinlog(
     """Compare one log's records with what ``mysqlbinlog -vv --base64-output=decode-rows`` prints.
 
     ``events``, ``rows``: records of the contract's ``events`` and ``rows`` forms in the log's
-    order, None for what the decoder does not tell (it is then not compared); rows may come as
+    order, None for what the decoder does not give (it is then not compared); rows may come as
     batches, and are then compared as bytes before any is read; ``schemas``: the
     tables' versions in order, as :class:`TableSchema` or ``{"db", "table", "columns":
     [{"name", "type", "unsigned", "charset", "labels", "length"}]}``; ``text_lines``: the text of
     the same one log, from :func:`binlogkit.sources.mysqlbinlog.read` or a file, or in blocks;
     ``zone``: the time zone that mysqlbinlog ran in; ``keep``: how many differences of a kind and
     rule the frame holds; ``stored``: the log's own events, from
-    :func:`binlogkit.events.reader.read_events`, whose bytes decide what the text does not tell (the
+    :func:`binlogkit.events.reader.read_events`, whose bytes decide what the text lacks (the
     verdict is ``unjudged`` where nothing does); ``decoder``: what the records' maker is called in
     the reasons. All is streamed; memory depends on the longest line, statement and event, and on
     what a window of batches holds.
@@ -195,7 +195,7 @@ class _Comparison:
         self._header(key, ours, printed)
 
     def _header(self, key: Key, ours: Record, printed: PrintedEvent) -> None:
-        """By the event's own bytes, if they are at hand, what the text does not tell."""
+        """By the event's own bytes, if they are at hand, what the text lacks."""
         stored = self._stored_header(key, printed)
         if stored is None:
             return

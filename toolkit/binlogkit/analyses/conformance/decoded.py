@@ -3,7 +3,7 @@
 A format is a function from lines to :class:`Decoded`; :func:`formats` lists the names,
 :func:`register` adds one.
 
-mysqlbinlog's text is one, as far as it tells: for judging one mysqlbinlog by another, and for tools
+mysqlbinlog's text is one, as far as it goes: for judging one mysqlbinlog by another, and for tools
 that print as it does. Columns are ``@1``, ``@2`` …; a string that is UTF-8 is text, else
 hexadecimal; ENUM and SET are numbers. The rows of a statement get the position of its last rows
 event, which is all that the text says; so a row's ``row`` counts within the statement.
@@ -127,7 +127,7 @@ def _events(items: Iterable[PrintedEvent | PrintedRow]) -> Iterator[Record]:
 def _event(printed: PrintedEvent) -> Record:
     pos, inner = printed.key
     types = TYPES.get(printed.kind, ("UNKNOWN_EVENT",))
-    # The text calls a tagged GTID a GTID too: a colon behind the UUID's tells.
+    # The text calls a tagged GTID a GTID too: a colon after the UUID's shows it.
     fields: Record = {"log_pos": printed.end_log_pos}
     gtid = None
     for name, _, theirs in fields_of(printed):

@@ -1,13 +1,13 @@
 """Any decoder's rows as JSON lines: the least form, and those of Debezium, Maxwell and canal.
 
 The least that a row must have is ``db``, ``table``, ``op`` and its images (schemas/decoded_row).
-The three pipelines tell neither which event of the log a row is of nor its number there in a way
+The three pipelines give neither the event of the log that a row is of nor its number there in a way
 that holds for all logs, so their rows come without a place, and are compared in their order. What
 is no change of a row is passed over: snapshots, DDL, statements, transactions' begin and end,
 tombstones.
 
 Sources: Debezium's documentation of its MySQL connector (events' values), Maxwell's "dataformat",
-canal's FlatMessage (protocol). Values stay as they are written; the judge's rules tell the same
+canal's FlatMessage (protocol). Values stay as they are written; the judge's rules know the same
 value in another form (expected_rules.py).
 """
 
@@ -113,7 +113,7 @@ FORMATS: Mapping[str, Callable[[Iterable[bytes | str]], Iterator[Record]]] = {
 
 
 def _changed(number: int, record: Record, op: str, data: Any, old: Any) -> Record:
-    """A row of which an update tells the new image, and the old values of what changed."""
+    """A row of which an update has the new image, and the old values of what changed."""
     if not isinstance(data, dict) or (op == "update" and not isinstance(old or {}, dict)):
         raise UsageError(f"line {number} is no {op}: data or old")
     before = {"insert": None, "delete": data, "update": data | (old or {})}[op]

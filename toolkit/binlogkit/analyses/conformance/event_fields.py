@@ -14,7 +14,7 @@ from binlogkit.analyses.conformance.printed import PrintedEvent
 
 Pairs = Iterator[tuple[str, Any, Any]]
 
-# The phrase behind the header -> the types that it can stand for. GTID stands for both kinds.
+# The phrase after the header -> the types that it can stand for. GTID stands for both kinds.
 TYPES: Mapping[str, tuple[str, ...]] = {
     "Start": ("FORMAT_DESCRIPTION_EVENT", "START_EVENT_V3"),
     "Query": ("QUERY_EVENT",),
@@ -106,7 +106,7 @@ _BLOCK = re.compile(rb"#\w+: file_id: (\d{1,20})  block_len: (\d{1,20}(?!\d))")
 
 
 class _Everything(dict[str, Any]):
-    """A side that has every field, so that all that is printed is told."""
+    """A side that has every field, so that all that is printed is compared."""
 
     def __contains__(self, key: object) -> bool:
         return True
@@ -180,7 +180,7 @@ def _xa(printed: PrintedEvent, fields: Mapping[str, Any], _: Mapping[str, Any]) 
     if found and "gtrid" in fields:
         gtrid, bqual = (str(fields[name])[2:].lower() for name in ("gtrid", "bqual"))
         yield "xa", f"X'{gtrid}',X'{bqual}',{fields.get('format_id')}", _text(found[1])
-        # The header says PREPARE in both cases, the statement below tells.
+        # The header says PREPARE in both cases, the statement below shows which.
         one_phase = any(line.startswith(b"XA COMMIT ") for line in printed.body)
         yield "one_phase", bool(fields.get("one_phase")), one_phase
 

@@ -112,7 +112,7 @@ def _entry(data: memoryview, at: int, width: int, value: Any, as_5_7: bool) -> b
 
 
 def _prefixed(data: memoryview) -> bytes:
-    """The bytes behind a length of seven bits a byte, the lowest first."""
+    """The bytes after a length of seven bits a byte, the lowest first."""
     length = shift = at = 0
     while True:
         byte = data[at]

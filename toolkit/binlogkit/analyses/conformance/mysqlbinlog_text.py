@@ -6,13 +6,13 @@ Learned from the output of mysqlbinlog 9.7.4 over logs of 5.0 to 9.7 (and its so
   RAND and USER_VAR are held back until their statement comes: their headers follow later, in the
   same order among themselves, while other events (LOAD DATA's blocks) may be printed in between.
   They are put back into the order of their positions here.
-- The rows of a statement are printed behind the header of its **last** rows event (STMT_END_F),
+- The rows of a statement are printed after the header of its **last** rows event (STMT_END_F),
   those of the earlier ones first; which row belongs to which event is not said.
 - Inside a payload ``# at`` and ``end_log_pos`` are the payload's end, and the CRC is not stored.
 - A statement ends with a line ``/*!*/;`` and is raw, as are the names in ``Table_map:``. A string
   in a statement may hold lines that look like all of this. Where that is so, the reader goes by
   the position that must come next, and by ``hints`` (the statement another decoder read there:
-  when the text holds exactly that, the text is read so); the event's ``doubt`` tells it.
+  when the text holds exactly that, the text is read so); the event's ``doubt`` says it.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def read_text(
     hints: OurEvents | None = None,
     take_rows: Callable[[LineSource], object] | None = None,
 ) -> Iterator[PrintedEvent | PrintedRow]:
-    """Events in the order of their positions; a statement's rows behind its last rows event.
+    """Events in the order of their positions; a statement's rows after its last rows event.
 
     ``hints``: what another decoder knows of the log; it decides only where the text alone cannot;
     ``take_rows`` may take whole rows where the next line begins one, which then are not read.
@@ -283,7 +283,7 @@ class _Reader:
         event.statement = b"\n".join(taken)
 
     def _rows_query(self, event: PrintedEvent) -> None:
-        """Each line of the original statement behind ``# ``: it cannot hold a header line."""
+        """Each line of the original statement after ``# ``: it cannot hold a header line."""
         taken: list[bytes] = []
         while (line := self.lines.peek()) is not None and line.startswith(b"# "):
             if self._is_boundary(event, 0, run=False) or line == _END_OF_PAYLOAD:

@@ -39,7 +39,7 @@ _IN_COMMON = (
     "end_pos", "timestamp", "commit_timestamp", "server_id", "gtid", "thread_id", "xid", "xa",
     "query",
 )  # fmt: skip
-_NO_PLACE = 1 << 62  # behind every place that a number has
+_NO_PLACE = 1 << 62  # after every place that a number has
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +237,7 @@ class _Share:
         known &= self.pos < _NO_PLACE >> _INNER_BITS
         places = (self.pos << _INNER_BITS) + self.inner + 1
         self._places = np.where(known, places, _NO_PLACE)
-        # Rows go on in one batch up to here.
+        # Rows continue in one batch up to here.
         jumps = (np.diff(group) != 0) | (np.diff(place) != 1)
         self._ends = np.append(np.flatnonzero(jumps) + 1, len(group))
         self._in_order = bool((np.diff(self._places) >= 0).all())

@@ -56,7 +56,7 @@ class PrintedEvent:
 class PrintedCell:
     """One ``@n=value`` line.
 
-    ``index``: 0-based; ``token``: the bytes of the value; ``comment``: what ``-vv`` prints behind
+    ``index``: 0-based; ``token``: the bytes of the value; ``comment``: what ``-vv`` prints after
     them, with the blank in front (empty with ``-v``); ``type``: the SQL type in it, ``meta`` from
     the same place.
     """
@@ -126,7 +126,7 @@ class LineSource:
         self.number = 0
 
     def peek(self, distance: int = 0) -> bytes | None:
-        """The line ``distance`` lines ahead (0: the next one), None behind the end."""
+        """The line ``distance`` lines ahead (0: the next one), None after the end."""
         while len(self._ahead) <= distance:
             end = self._block.find(b"\n", self._at)
             if end < 0 and self._read(len(self._block) - self._at + 1):
@@ -139,7 +139,7 @@ class LineSource:
         return self._ahead[distance]
 
     def _read(self, size: int) -> bool:
-        """Hold so many bytes behind the lines ahead; whether there are so many."""
+        """Hold so many bytes after the lines ahead; whether there are so many."""
         held = len(self._block) - self._at
         if held >= size:
             return True

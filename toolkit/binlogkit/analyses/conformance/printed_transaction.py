@@ -12,7 +12,7 @@ from binlogkit.analyses.conformance.rule import Difference, unexplained
 
 Report = Callable[[Key, int | None, Difference], None]
 
-#: What only the end of a transaction tells of its rows.
+#: What only the end of a transaction shows of its rows.
 AT_THE_END = ("xid", "xa")
 
 _BEGINS = frozenset(("GTID", "Anonymous_GTID"))
@@ -22,7 +22,7 @@ _OUTSIDE = frozenset(("Start", "Previous-GTIDs", "Rotate", "Stop"))
 
 
 class PrintedTransaction:
-    """``values``: record key -> value as row records have it, as far as the text told it;
+    """``values``: record key -> value as row records have it, as far as the text has it;
     ``gtid``: of events, None outside a transaction and without one."""
 
     def __init__(self, report: Report) -> None:
@@ -31,7 +31,7 @@ class PrintedTransaction:
         self._claims: dict[str, dict[Any, tuple[Key, int | None]]] = {}
 
     def event(self, printed: PrintedEvent, ours: Record | None) -> None:
-        """The text goes on with an event that is none of rows; ``ours``: the same of ours."""
+        """The text continues with an event that is none of rows; ``ours``: the same of ours."""
         kind = printed.kind
         # Two servers' events can alternate only between transactions: a GTID event starts anew.
         if kind in _BEGINS:
@@ -73,7 +73,7 @@ class PrintedTransaction:
                 self.claim(name, record[name], key, record.get("row"))
 
     def end(self, **said: Any) -> None:
-        """The transaction is over; ``said``: what its end tells, None of all else."""
+        """The transaction is over; ``said``: what its end shows, None of all else."""
         for name, claims in self._claims.items():
             for value, (key, row) in claims.items():
                 if value != said.get(name):

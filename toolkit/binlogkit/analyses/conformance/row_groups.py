@@ -1,11 +1,11 @@
 """The rows of one statement on both sides, put side by side.
 
-mysqlbinlog prints a statement's rows behind its last rows event and does not say which event each
+mysqlbinlog prints a statement's rows after its last rows event and does not say which event each
 belongs to; so the rows of all events of the statement are compared in order. Where the two sides
-get out of step, a few rows ahead on either side tell which one is missing.
+get out of step, a few rows ahead on either side show which one is missing.
 
 The log's own bytes, where they are at hand, are cut into the same rows and go along: they decide
-what the text does not tell, and the rows that mysqlbinlog does not print.
+what the text lacks, and the rows that mysqlbinlog does not print.
 
 Rows that are at hand as batches are first compared as bytes (block_rows.py).
 """
@@ -44,8 +44,8 @@ _MISSING = "ours does not have this row"
 class RowEventFacts:
     """What is said of a rows event and of the transaction around it.
 
-    ``values``: record key -> value as our row records have it; only what is told; ``names``: the
-    table map's names of the columns, None without them; ``transaction``: what its end will tell.
+    ``values``: record key -> value as our row records have it; only what is there; ``names``: the
+    table map's names of the columns, None without them; ``transaction``: what its end will show.
     """
 
     key: Key

@@ -1,6 +1,6 @@
 """One row change of ours against one of mysqlbinlog's: the differences of the pair.
 
-What mysqlbinlog's text does not tell is compared with the log's own bytes, where they are at hand:
+What mysqlbinlog's text lacks is compared with the log's own bytes, where they are at hand:
 FLOAT and VECTOR, of which it prints six digits, and the cells that it does not print.
 """
 

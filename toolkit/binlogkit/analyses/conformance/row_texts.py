@@ -1,6 +1,6 @@
 """Rows of ours as mysqlbinlog prints them, a batch at a time.
 
-What stands behind a value (its type, metadata and whether it may be NULL) is taken from rows that
+What stands after a value (its type, metadata and whether it may be NULL) is taken from rows that
 were judged one by one; what is rendered so is compared as bytes, so a row of another form than
 these is judged one by one, too.
 """
@@ -57,7 +57,7 @@ class RowForm:
 
 @dataclass(frozen=True, slots=True)
 class SingleDigits:
-    """FLOAT cells, of which the text does not tell all digits: ``values`` as they are stored, four
+    """FLOAT cells, of which the text lacks some digits: ``values`` as they are stored, four
     bytes each; ``there``: which are in the image and not NULL."""
 
     image: str

@@ -201,7 +201,7 @@ class _Bytes:
 def stored_rows(
     key: Key, event: RowsEvent, table: TableMap, known: KnownCuts | None = None
 ) -> Iterator[StoredRow]:
-    """The row changes of an event. :class:`StoredError` where the bytes do not go on as they must.
+    """The row changes of an event. :class:`StoredError` where the bytes do not fit.
 
     An event without a byte of images is one row without columns: ``INSERT … VALUES ()`` with a
     minimal image. ``known``: what events before were cut by.
@@ -332,7 +332,7 @@ class KnownCuts:
 
 
 class StoredLog:
-    """A log's events in order, of which the judge asks as mysqlbinlog's text goes on.
+    """A log's events in order, which the judge asks for as mysqlbinlog's text proceeds.
 
     Held are the events between the one looked at and the rows that were taken last.
     """

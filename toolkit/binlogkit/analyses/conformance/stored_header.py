@@ -13,7 +13,7 @@ _IN_USE = 1  # set while the server writes the log; no checksum counts it (log_e
 
 
 def header_of(raw: RawEvent) -> dict[str, Any]:
-    """The fields of an event's record that its header and its place tell."""
+    """The fields of an event's record that its header and its place give."""
     header = raw.header
     return {
         "code": header.type_code,

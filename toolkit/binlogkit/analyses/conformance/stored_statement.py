@@ -25,7 +25,7 @@ class StoredStatement:
         self._passed = 0  # rows that are taken and were not cut yet
 
     def event(self, key: Key) -> None:
-        """The statement goes on with the rows event at ``key``."""
+        """The statement continues with the rows event at ``key``."""
         self._keys.append(key)
 
     @property
@@ -45,7 +45,7 @@ class StoredStatement:
         self._passed += count
 
     def lose(self, why: str = "the log's bytes do not fit what is printed") -> None:
-        """There is no telling which row comes next."""
+        """Which row comes next is unknown from here on."""
         self.lost = why
         self._ahead.clear()
 

@@ -11,7 +11,7 @@ from binlogkit.sources.raw import RawEvent
 
 _TABLE_ID, _FLAGS = 6, 2
 # Before the status variables of a QUERY event: thread, time, length of the database's name, error,
-# length of the status variables; EXECUTE_LOAD_QUERY has the file's numbers behind them.
+# length of the status variables; EXECUTE_LOAD_QUERY has the file's numbers after them.
 _DB_LENGTH_AT, _STATUS_LENGTH_AT, _POST_HEADER = 8, 11, 13
 _LOAD_POST_HEADER = 13
 

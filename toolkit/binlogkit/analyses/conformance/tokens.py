@@ -166,7 +166,7 @@ def _read_diffs(token: bytes) -> tuple[Diff, ...]:
         value, is_json, at = _read_json_value(token, _skip(token, at))
         diffs.append(Diff(op, path, value, is_json))
     if at != len(token):
-        raise TokenError(f"text behind a JSON diff: {token[at : at + 60]!r}")
+        raise TokenError(f"text after a JSON diff: {token[at : at + 60]!r}")
     return tuple(diffs)
 
 

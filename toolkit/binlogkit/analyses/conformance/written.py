@@ -1,6 +1,6 @@
 """A value as it is claimed, written back into its column's binary form.
 
-The judge's second court: where mysqlbinlog's text does not tell a value, the value that is claimed
+The judge's second court: where mysqlbinlog's text lacks a value, the value that is claimed
 must give the very bytes that the log stores. Writing is another path than reading: nothing of the
 decoders is used. Layouts: ``Field_*::store`` and ``my_*_to_binary`` in the server's ``field.cc``,
 ``my_time.cc`` and ``decimal.cc`` (8.0).
@@ -33,7 +33,7 @@ from binlogkit.constants import ColumnType
 T = ColumnType
 _EPOCH = datetime(1970, 1, 1)
 _HEX = re.compile(r"0x((?:[0-9A-F]{2})*)")
-_SINGLE_DIGITS = range(1, 18)  # nine tell every one apart; others round to more
+_SINGLE_DIGITS = range(1, 18)  # nine distinguish all; others round to more
 
 
 class NotKnown(Exception):

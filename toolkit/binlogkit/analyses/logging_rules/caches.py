@@ -77,7 +77,7 @@ class Caches:
     transaction_cache: list[_Entry] = field(default_factory=list)
     savepoints: dict[str, int] = field(default_factory=dict)
     temporaries: dict[tuple[str, str], _Temporary] = field(default_factory=dict)
-    stays_rows: bool = False  # up to 5.7: MIXED goes on with rows while there are temporary tables
+    stays_rows: bool = False  # up to 5.7: MIXED keeps rows while there are temporary tables
     after_rows: bool = False  # the statement before was carried out as rows
     marks: dict[str, tuple[Read, frozenset[str]]] = field(default_factory=dict)
     reread: set[str] = field(default_factory=set)  # places of expressions

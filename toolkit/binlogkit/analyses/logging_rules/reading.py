@@ -359,7 +359,7 @@ class _Reading:
         self._follow(child, changes)
 
     def _bases(self, written: Written, db: str) -> list[Name]:
-        """The tables behind a name: itself, or those of a view."""
+        """The tables that a name stands for: itself, or those of a view."""
         name = (written[0] or db, written[1])
         view = self.definitions.views.get(name)
         if view is None or self.tables.temporary(name):

@@ -102,8 +102,8 @@ def _mixed(statement: Statement, settings: Settings, transaction: Transaction) -
 
 
 def _in_transaction(statement: Statement, settings: Settings) -> bool:
-    """Whether an open transaction goes on: CREATE … SELECT ends it, and one of a temporary table is
-    looked at alone from 8.0 on."""
+    """Whether an open transaction continues: CREATE … SELECT ends it, and one of a temporary table
+    is judged alone from 8.0 on."""
     return statement.kind != "create_select" or (statement.temporary and settings.version < 80000)
 
 

@@ -1,6 +1,6 @@
 """What the tokens of one statement refer to: tables, functions, variables, LIMIT.
 
-Nothing is parsed beyond what tells these apart: after FROM, JOIN and the like stands a table.
+Nothing is parsed beyond what distinguishes these: after FROM, JOIN and the like stands a table.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ Types: those of Arrow by their names, and
 ``as given``
     the type of a column that the user names
 
-A ``?`` behind the type says that the column may be null.
+A ``?`` after the type says that the column may be null.
 """
 
 from __future__ import annotations

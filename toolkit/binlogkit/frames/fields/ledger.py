@@ -1,4 +1,4 @@
-"""The fields of what a log tells besides rows: events, transactions, statements, tables, files."""
+"""The fields of what a log holds besides rows: events, transactions, statements, tables, files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LANDING = fields_of("landing")
 LANDED = fields_of("landed")
 #: Rows events of statements with foreign_key_checks off.
 UNCHECKED = fields_of("unchecked")
-#: What an index tells of which logs changed what.
+#: Which logs changed what, from an index.
 TOUCHED = fields_of("touched")
 #: The tables of an index (log/index/stored.py), by the folders that they lie in.
 INDEX = {

@@ -1,6 +1,6 @@
 """Values as snapshots write them -> the cells that the column has in decoded rows.
 
-Texts are the server's (``_kernel/value_text.py``). What a text does not tell exactly is
+Texts are the server's (``_kernel/value_text.py``). What a text does not hold exactly is
 :data:`UNKNOWN`.
 """
 
@@ -20,7 +20,7 @@ from binlogkit._kernel.value_text import DAY_MICROS, MICROS
 from binlogkit.frames.fields.field import arrow_type
 from binlogkit.frames.schema import CellState
 
-UNKNOWN = object()  # a cell whose value a snapshot does not tell
+UNKNOWN = object()  # a cell whose value a snapshot does not hold
 ReadText = Callable[[str], Any]
 
 _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)", re.ASCII)

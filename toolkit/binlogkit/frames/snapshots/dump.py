@@ -52,12 +52,12 @@ class DumpReader:
         self.coordinates = Coordinates(" (--source-data)")
         self._wanted = wanted
         self._version = version_number(None)
-        self._last: TableRows | None = None  # whose rows may go on
+        self._last: TableRows | None = None  # whose rows may continue
         self._begin("", None)
 
     def _begin(self, source: str, db: str | None) -> None:
         self._source, self._db = source, db
-        self._names = self._client = ""  # the session's character set, empty until it is told
+        self._names = self._client = ""  # the session's character set, empty until it is known
         self._offset: int | None = None
         self._made: list[Name] = []
         self._end()

@@ -92,12 +92,12 @@ def rows_in(statement: str, at: int, mode: SqlMode) -> Iterator[list[Literal]]:
     while at < len(statement):
         opened = _ROW.match(statement, at)
         if opened is None or opened[1] != expected:
-            raise Misread("its rows cannot be told apart")
+            raise Misread("its rows cannot be separated")
         at = opened.end()
         if expected == ",":
             opened = _ROW.match(statement, at)
             if opened is None or opened[1] != "(":
-                raise Misread("its rows cannot be told apart")
+                raise Misread("its rows cannot be separated")
             at = opened.end()
         expected = ","
         row: list[Literal] = []

@@ -30,7 +30,7 @@ class Dialect:
     exact: bool = False
 
     def unknown(self, reason: str) -> Any:
-        """A cell that the dump does not tell."""
+        """A cell that the dump does not hold."""
         self.doubts[reason] = self.doubts.get(reason, 0) + 1
         return UNKNOWN
 

@@ -117,7 +117,7 @@ def _definitions(folder: DumpFolder, reader: DumpReader) -> dict[str, Name]:
         begins = [".".join(parts[:i]) for i in range(1, len(parts))]
         dbs = {databases[part] for part in begins if part in databases} or set(begins)
         if len(dbs) != 1:
-            raise InputError(folder.source, f"{name}: its name does not tell of which database")
+            raise InputError(folder.source, f"{name}: its name does not say which database")
         tables.update((found[1], made) for made in _read(folder, reader, name, dbs.pop()))
     return tables
 
@@ -135,7 +135,7 @@ def _rows(folder: DumpFolder, reader: DumpReader, tables: dict[str, Name]) -> di
         stems = [s for s in dict.fromkeys((whole, "".join(parts[:2]), parts[0])) if s in tables]
         if any(tables[stem] in reader.tables for stem in stems):
             if len({tables[stem][0] for stem in stems}) != 1:
-                raise InputError(folder.source, f"{name}: its name does not tell of which database")
+                raise InputError(folder.source, f"{name}: its name does not say which database")
             _read(folder, reader, name, tables[stems[0]][0])
         if len(stems) == 1 and (number := whole[len(stems[0]) + 1 :]):
             chunks.setdefault(stems[0], set()).add(int(number.partition(".")[0]))

@@ -1,7 +1,7 @@
 """Snapshots from what a user names: states that were written before, or dumps.
 
-They are told by their bytes, and by what is in a folder. A state in CSV or JSON lines says nothing
-of itself: its position, and its table's columns, come from elsewhere.
+They are recognised by their bytes, and by what is in a folder. A state in CSV or JSON lines does
+not describe itself: its position, and its table's columns, come from elsewhere.
 """
 
 from __future__ import annotations

@@ -105,7 +105,7 @@ class ServerTables:
 
     def in_chunks(self, name: Name, key: Sequence[str]) -> bool:
         """Whether a table can be read in chunks, and what was written meanwhile be carried out on
-        them: its rows are told apart and put in order by a ``key`` of such types, and changed by
+        them: its rows are distinguished and ordered by a ``key`` of such types, and changed by
         what is logged only, whole values of it (no foreign keys below the log, no partial JSON)."""
         definition, follows = self.definitions[name], self._tables.follows_parents
         kinds = {c.name: c for c in definition.columns}
@@ -124,7 +124,7 @@ class ServerTables:
         return bool(found and found[0][1])
 
     def release(self) -> None:
-        """End the moment: DDL may go on; what is read from here on is as it is then."""
+        """End the moment: DDL may resume; what is read from here on is as it is then."""
         self._query("COMMIT")
 
     def end(self) -> tuple[str, int]:
@@ -137,7 +137,7 @@ class ServerTables:
     def chunks(
         self, name: Name, key: Sequence[str], rows: int, doubts: dict[str, int]
     ) -> Iterator[pa.RecordBatch]:
-        """A table's rows, so many at a time: each chunk as it is when it is read, behind the key
+        """A table's rows, so many at a time: each chunk as it is when it is read, after the key
         with which the one before ended."""
         definition = self.definitions[name]
         kinds = {column.name: column for column in definition.columns}
@@ -225,7 +225,7 @@ def _select(
 
 
 def _behind(key: Sequence[str], last: Sequence[str] | None) -> str:
-    """The rows behind a key, in a form of which servers use the index."""
+    """The rows after a key, in a form of which servers use the index."""
     if last is None:
         return ""
     names = [quoted([name]) for name in key]
@@ -237,7 +237,7 @@ def _behind(key: Sequence[str], last: Sequence[str] | None) -> str:
 
 
 def _is_bound(column: ColumnDefinition) -> bool:
-    """Whether a chunk can begin behind a column's value."""
+    """Whether a chunk can begin after a column's value."""
     known = column.type in _NUMBERS or column.type in _TIMES or column.type in _BINARIES
     return known or (column.type in _TEXTS and bool(column.charset))
 

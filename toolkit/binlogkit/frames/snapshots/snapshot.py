@@ -19,7 +19,7 @@ class TableSnapshot:
     """The rows of one table.
 
     ``rows``: with the columns ``values``, ``unknown``, ``value_state`` and ``raw`` of a state;
-    ``definition``: None where nothing tells it; ``key``: None where that is the definition's;
+    ``definition``: None where unknown; ``key``: None where that is the definition's;
     ``unknown``: why cells are not known, and how many; ``doubts``: why rows may be missing or
     wrong, a sentence each.
     """

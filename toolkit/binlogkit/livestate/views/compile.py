@@ -163,7 +163,7 @@ class _Compiler:
         return Output(name, how, self._inner_of(found), found.kind)
 
     def _calculated(self, items: list[exp.Expr], outputs: list[Output]) -> list[Output]:
-        """The outputs with those that are made of others, and what those need behind them."""
+        """The outputs with those made of others, followed by what those need."""
         found = list(outputs)
         over = OverGroups(lambda node: self._base(node, found))
         for i, item in enumerate(items):
@@ -283,7 +283,7 @@ class _Compiler:
         return plain and self._make.value(item).sql == self._make.value(node).sql
 
     def _check_total(self, plan: Plan) -> None:
-        """With LIMIT, nothing may be left to chance: the order tells all rows apart."""
+        """With LIMIT, nothing may be left to chance: the order distinguishes all rows."""
         ordered = {plan.outputs[one.output].inner for one in plan.order
                    if plan.outputs[one.output].how == "value"}  # fmt: skip
         if plan.group is not None:

@@ -3,7 +3,7 @@
 With the tables one after the other in the query, what changed in one of them is joined with what
 those before it are now, and those after it were before (the chain rule of incremental joins, as in
 DBSP, "DBSP: Automatic Incremental View Maintenance for Rich Query Languages", VLDB 2023). A table
-behind LEFT JOIN also decides which rows stay without a partner: rows whose key it changed are taken
+after LEFT JOIN also decides which rows stay without a partner: rows whose key it changed are taken
 as they were and as they are. DuckDB does the work, in process, on Arrow.
 """
 

@@ -55,7 +55,7 @@ def _scaled(one: Typed) -> str:
 
 
 def _quotient(node: exp.Div, make: Makes, scale: int | None = None) -> Typed:
-    """Rounded half away from zero, as an integer with ``scale`` digits behind the point."""
+    """Rounded half away from zero, as an integer with ``scale`` digits after the point."""
     above, below = _number(node.this, make), _number(node.expression, make)
     most = above.kind.scale + MORE_DIGITS
     scale = most if scale is None else scale

@@ -33,7 +33,7 @@ _BINARIES = frozenset({"binary", "varbinary", "tinyblob", "blob", "mediumblob", 
 _NAMED = frozenset({"date", "datetime", "timestamp", "double", "enum", "year", "time", "float"})
 _ENOUGH = 38  # digits that a DECIMAL may have here
 
-#: Kinds of which one value can be told from another, and those that have an order, as MySQL does.
+#: Kinds whose values can be distinguished, and those that have an order, as MySQL does.
 EQUAL = frozenset({
     "integer", "decimal", "date", "datetime", "timestamp", "text", "binary", "enum", "year", "time",
     "boolean",

@@ -98,7 +98,7 @@ class Plan:
 
     @property
     def limited(self) -> bool:
-        """Whether not all rows are shown; then the order tells all rows apart."""
+        """Whether not all rows are shown; then the order distinguishes all rows."""
         return self.limit is not None or self.offset > 0
 
     @property

@@ -38,7 +38,7 @@ class Result:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.rows: Counter[Row] = Counter()
-        self._sorted: list[Row] = []  # of a limited result, whose order tells all rows apart
+        self._sorted: list[Row] = []  # of a limited result, whose order distinguishes all rows
         self._groups: dict[Row, _Group] = {}
         self._folds = any("lower(" in sql for sql in plan.compared)
         self._spelled: dict[Row, Row] = {}
@@ -189,7 +189,7 @@ class Result:
                 if self._key(other) != key:
                     break
                 if other != row:
-                    told = f"the order does not tell {other!r} from {row!r}"
+                    told = f"the order does not distinguish {other!r} from {row!r}"
                     raise UndeterminedError(self.plan.sql, (told,))
 
     def _in_order(self) -> list[Row]:

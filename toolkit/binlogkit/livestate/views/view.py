@@ -51,7 +51,7 @@ class View:
         self._shown: list[Row] | None = None
         self._kept: deque[ViewChange] | None = None
         self._again: Callable[[], Result] | None = None  # what calculates it anew
-        self._told: Counter[Row] | None = None  # the rows as told last, while they are no result
+        self._told: Counter[Row] | None = None  # the rows last reported, while they are no result
         self._index: dict[tuple[int, ...], dict[Row, list[Row]]] = {}
 
     def begin(
@@ -76,7 +76,7 @@ class View:
 
     @property
     def _is_told(self) -> bool:
-        """Whether anybody is told of changes."""
+        """Whether anybody listens for changes."""
         return self._called is not None or self._kept is not None
 
     def step(

@@ -22,7 +22,7 @@ _EXPLICIT_TIMESTAMPS_SINCE = 80002  # explicit_defaults_for_timestamp is on by d
 class Catalog(Store):
     """Table definitions by name, kept up to date by :meth:`apply`.
 
-    ``server_version``: as the format description tells it, for versioned comments and defaults;
+    ``server_version``: as the format description has it, for versioned comments and defaults;
     ``lower_case_table_names``: 0 names differ by case, 1 and 2 they do not.
     """
 
@@ -34,7 +34,7 @@ class Catalog(Store):
 
     @property
     def server_version(self) -> str | None:
-        """The version as it was given; a log that goes on under another server sets it anew."""
+        """The version as it was given; a log that continues under another server sets it anew."""
         return self._server_version
 
     @server_version.setter
@@ -46,7 +46,7 @@ class Catalog(Store):
         """The definition of a table by the name that a table map gives it.
 
         A name in small letters that only a statement in capitals explains shows a server with
-        lower_case_table_names=1: names are folded from there on, and :attr:`folded` tells so.
+        lower_case_table_names=1: names are folded from there on, and :attr:`folded` says so.
         """
         if self.stands_folded((db, table)):
             self.fold_names()
@@ -74,7 +74,7 @@ class Catalog(Store):
     ) -> list[TableChange]:
         """What ``sql`` did, in order; the catalog holds it afterwards.
 
-        The keyword arguments are what the Query event tells of its session, None where it tells
+        The keyword arguments are what the Query event says of its session, None where it says
         nothing. No text raises: one that is not understood gives an ``unknown`` change, and its
         table is unknown until it is created or dropped.
         """

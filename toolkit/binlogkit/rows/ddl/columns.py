@@ -261,7 +261,7 @@ def _sized(
     name: str, length: int | None, charset: Collated, session: Session
 ) -> tuple[str, int | None]:
     """Type and length once the bytes per character are known."""
-    # An unknown character set: the one that server uses unless told otherwise.
+    # An unknown character set: that server's default.
     per_character = charset.max_bytes or (4 if session.version >= 80000 else 1)
     text = charset.charset != "binary"
     # TEXT(0) is no number for 5.7 and a TINYTEXT for 8.0 (seen on 5.7.22 and 8.0.31).

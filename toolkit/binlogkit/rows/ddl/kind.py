@@ -35,7 +35,7 @@ class StatementKind(StrEnum):
 
 _DATA = json.loads(Path(__file__).with_name("kinds.json").read_text("utf-8"))
 _BY_WORDS = {words: StatementKind(kind) for kind, known in _DATA.items() for words in known}
-_MOST_WORDS = 3  # that tell a kind
+_MOST_WORDS = 3  # that decide a kind
 
 
 def statement_kind(

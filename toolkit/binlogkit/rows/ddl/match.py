@@ -49,7 +49,7 @@ def matches(definition: TableDefinition, columns: Sequence[Column]) -> str | Non
 def without_charset(definition: ColumnDefinition) -> ColumnDefinition:
     """The column without its character set where that is only its database's.
 
-    What the log tells of a database may be wrong of its tables: they were made under another
+    What the log says of a database may be wrong of its tables: they were made under another
     default, or copied.
     """
     if not definition.charset_of_database:
@@ -90,7 +90,7 @@ def _text(definition: ColumnDefinition, column: Column) -> bool:
 
 
 def _string(definition: ColumnDefinition, column: Column) -> bool:
-    # A table map older than the real type in the metadata tells no length (0).
+    # A table map older than the real type in the metadata has no length (0).
     return column.length == 0 or _text(definition, column)
 
 

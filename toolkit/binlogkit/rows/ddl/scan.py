@@ -80,7 +80,7 @@ def pieces(
 
 
 def _comment(sql: str, position: int, version: int) -> tuple[int, bool]:
-    """Where to go on after the ``/*`` before ``position``, and whether its content counts."""
+    """Where to resume after the ``/*`` before ``position``, and whether its content counts."""
     versioned = _VERSIONED.match(sql, position)
     if versioned is None:
         return _comment_end(sql, position), False

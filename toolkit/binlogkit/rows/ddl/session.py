@@ -66,7 +66,7 @@ class Acted(Enum):
     """Whether a CREATE … IF NOT EXISTS made what it names.
 
     AS_KNOWN: where it is not known to be there already (a script that begins with nothing);
-    UNTOLD: the log does not tell whether it was there.
+    UNTOLD: the log does not show whether it was there.
     """
 
     YES = "yes"

@@ -1,4 +1,4 @@
-"""One function per sort of DDL statement: reads it, changes the store, tells what it did.
+"""One function per sort of DDL statement: reads it, changes the store, returns what it did.
 
 Each takes the store and a reader at the statement's first word; SchemaError says that the statement
 is not understood.
@@ -95,7 +95,7 @@ def _supposed(
 
 
 def _made(store: Store, parsed: CreateTable, db: str, session: Session) -> Tracked | None:
-    """The table that CREATE TABLE makes; None where the statement does not tell its columns."""
+    """The table that CREATE TABLE makes; None where the statement does not name its columns."""
     if parsed.query:
         return None
     if parsed.like is None:

@@ -52,7 +52,7 @@ class Store:
     def only(self, wanted: Callable[[Name], bool]) -> Self:
         """One with the tables whose names are wanted, and all that is known beside tables.
 
-        All of them where two names differ by capitals alone: that tells how names are compared.
+        All of them where two names differ by capitals alone: that shows how names are compared.
         """
         twin = self.copy()
         names = [*self._tables, *self._unknown]
@@ -169,7 +169,7 @@ class Store:
         return self._unknown.get(self._key((db, table)))
 
     def exists(self, name: Name) -> bool | None:
-        """Whether the name is that of a base table; None where nothing tells."""
+        """Whether the name is that of a base table; None where unknown."""
         db, table = key = self._key(name)
         if key in self._tables or key in self._unknown or table in self._there.get(db, ()):
             return True
@@ -310,7 +310,7 @@ class Store:
         return session.database if same else UNKNOWN
 
     def has_database(self, db: str) -> bool | None:
-        """Whether there is such a database; None where nothing tells."""
+        """Whether there is such a database; None where unknown."""
         wanted = self.compared(db)
         if wanted in self.databases or self._in.get(wanted):
             return True

@@ -1,7 +1,7 @@
 """A script's statements, cut while it is read: what is held is the statement that is looked at.
 
 The text is bytes, each as the character of its number (latin1): a dump holds binary strings beside
-UTF-8, and what tells where a statement ends is ASCII in both.
+UTF-8, and what ends a statement is ASCII in both.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class ScriptStream:
             text, ended = text + more.decode("latin-1"), not more
 
     def _next(self, text: str, at: int, ended: bool) -> tuple[Part | None, str, int] | None:
-        """The next piece and where the one after it begins; None: more must be read to tell."""
+        """The next piece and where the one after it begins; None: more must be read first."""
         blank = BLANK.match(text, at)
         if blank is not None:
             whole = ended or blank.end() < len(text)

@@ -1,4 +1,4 @@
-"""One tracked table: what a TableDefinition tells, and what later statements need beyond it."""
+"""One tracked table: its TableDefinition, and what later statements need beyond it."""
 
 from __future__ import annotations
 

@@ -215,7 +215,7 @@ def _update(reader: Reader) -> list[Name]:
 
 
 def _assigned(reader: Reader, tables: dict[str, Name]) -> Name | None:
-    """The table whose column is set next; None where the column's name does not tell."""
+    """The table whose column is set next; None where the column's name does not show it."""
     parts = [reader.identifier()]
     while reader.accept("."):
         parts.append(reader.identifier())

@@ -24,7 +24,7 @@ class Unread:
 
 @dataclass(frozen=True, slots=True)
 class Alone:
-    """One file, or relay logs that go on inside a transaction.
+    """One file, or relay logs that continue a transaction.
 
     ``files``: what was learned of each; ``starts``: how many events stand before each, by name;
     ``events``: how many there are; ``findings``: those that mean something for other answers, with

@@ -30,7 +30,7 @@ class Events:
     """The events of a window that has some.
 
     ``number``: of the file's last event before them; ``open``: the transaction that is open there;
-    ``headless``: one that began in another log, with which this one does not go on. ``bad``: which
+    ``headless``: one that began in another log, which this one does not continue. ``bad``: which
     have a wrong checksum, None for none; ``artificial``: which a server made up for its replica;
     ``gtids``: the entries that give a GTID, or an anonymous one; ``framed``: which stand in the
     file itself, None for all: those inside a payload count as that one event.

@@ -49,9 +49,9 @@ class Gap:
 
 @dataclass(slots=True)
 class Gaps:
-    """Takes the windows of a reading; :meth:`found` and :meth:`notes` tell what they showed.
+    """Takes the windows of a reading; :meth:`found` and :meth:`notes` say what they showed.
 
-    ``unread``: tells which rows of a window cannot be read, where somebody looks; ``heard``: takes
+    ``unread``: says which rows of a window cannot be read, where somebody looks; ``heard``: takes
     all findings, as they are found.
     """
 

@@ -34,7 +34,7 @@ _DAMAGE, _LOSS, _OF_ROWS = 0, 2, 50  # in the order of an event's findings
 
 class LogChecks:
     """Takes the windows of one log; ``before``: the checks of the log before it, with whose open
-    transaction a relay log may go on; ``losses`` are added to."""
+    transaction a relay log may continue; ``losses`` are added to."""
 
     def __init__(
         self, name: str, ledger: SeriesLedger, xa: XaLedger, before: LogChecks | None,
@@ -44,7 +44,7 @@ class LogChecks:
         self._losses = losses
         self._ledger, self._xa, self._before = ledger, xa, before
         self._file = FileChecks(self.facts)
-        self._series: Series | None = None  # of logs that may go on with this one
+        self._series: Series | None = None  # of logs that may continue with this one
         self._transactions: TransactionChecks | None = None
         self._statements = StatementChecks(self.facts)
         self._watch = Watch()
@@ -79,7 +79,7 @@ class LogChecks:
         return list(self._limited(finding for _, _, finding in found))
 
     def _mark(self, stretch: Stretch) -> None:
-        """Note what tells the file from others."""
+        """Note what distinguishes the file from others."""
         raws = [stretch.raw(i, self.facts.name) for i in (0, len(stretch.entries) - 1)]
         begin, end = (crc32(raw.body, crc32(repr(raw.header).encode())) for raw in raws)
         known = self.facts.ends_in
@@ -114,7 +114,7 @@ class LogChecks:
         return found
 
     def _first_of(self, events: Events) -> TransactionChecks:
-        """The checks of transactions; a relay log may go on inside the one before."""
+        """The checks of transactions; a relay log may continue one of the log before."""
         before, self._before, self._series = self._before, None, events.window.series
         self.facts.source = events.window.source
         self._ledger.add(self.facts, self._series)

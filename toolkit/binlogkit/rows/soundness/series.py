@@ -1,7 +1,7 @@
 """Whether files follow each other: names, numbers, ROTATE, PREVIOUS_GTIDS.
 
 Logs of several servers, or a server's binary and relay logs, may be read together: the reading
-tells which series a file belongs to (``rows/series.py``). Names may have been changed since; what
+decides which series a file belongs to (``rows/series.py``). Names may have been changed since; what
 GTIDs prove outweighs them.
 """
 
@@ -26,7 +26,7 @@ class Joint:
 
     @property
     def status(self) -> str:
-        """``gap``, ``continuous``, or ``unknown`` where nothing tells."""
+        """``gap``, ``continuous``, or ``unknown`` where the logs do not show it."""
         if any(f.grade != Grade.NOTE for f in self.findings):
             return "gap"
         proved = self.before.previous is not None and self.after.previous is not None

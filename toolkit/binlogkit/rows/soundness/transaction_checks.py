@@ -51,7 +51,7 @@ class XaLedger:
         self.unprepared: dict[Place, str] = {}
 
     def take(self, source: str | None, told: Transaction, at: Place) -> Iterator[Finding]:
-        """Take what an event of a source's logs tells of the transaction that it ended."""
+        """Take what an event of a source's logs says of the transaction that it ended."""
         if told.outcome == Outcome.PREPARED and told.xa is not None:
             self.prepared[source, told.xa] = at
         elif told.resolves is not None and not self.prepared.pop((source, told.resolves), None):
@@ -77,7 +77,7 @@ class TransactionChecks:
     """Takes the events of a file in order.
 
     ``ledger``: of all files so far; ``headless``: the transaction that another log left
-    open, with which this one does not go on.
+    open, which this one does not continue.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class TransactionChecks:
         self._doubt.now = True
 
     def end(self, *, cut: bool) -> Iterator[Finding]:
-        """The file ends. ``cut``: with damage, which tells of the open transaction itself."""
+        """The file ends. ``cut``: with damage, which reports the open transaction itself."""
         if self.open >= 0 and not cut and not self._doubt.now:
             yield self._unfinished("the log ends inside it", self._start, self._tables)
 

@@ -1,7 +1,7 @@
 """From what a user names to the logs it holds.
 
 Each :class:`Carrier` can be opened as often as needed, so that a log can be read twice without
-keeping it. What it holds is told by its bytes, not by its name.
+keeping it. What it holds is recognised by its bytes, not by its name.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A log file begins with ``fe 62 69 6e``. What begins otherwise is unpacked (compression), or holds
 events without a file around them: end to end, in packets, as base64 or hexdumps in a text. It is
-told by content alone, never by a name.
+recognised by content alone, never by a name.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ def _resolve(source: Source, storage: StorageOptions) -> list[Carrier]:
 
 
 def _several(sources: Iterable[Source], storage: StorageOptions) -> list[Carrier]:
-    """Of several, what names no log is told in its turn, when the others are read."""
+    """Of several, one that names no log is reported in its turn, when the others are read."""
     carriers: list[Carrier] = []
     errors: list[InputError] = []
     for item in sources:

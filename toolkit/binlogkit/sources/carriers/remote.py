@@ -20,7 +20,7 @@ from binlogkit.sources.layers import Layer
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-HEAD = 1 << 16  # what tells what a file is, and where a log's format description stands
+HEAD = 1 << 16  # shows what a file is, and holds a log's format description
 BLOCK = 1 << 20
 ATTEMPTS = 5  # requests for the same byte before that is given up
 _PAUSE = 0.1  # seconds before the second; doubled before each other

@@ -1,7 +1,7 @@
 """What opens an object store: fsspec's ``storage_options``, of which no value is ever shown.
 
 Given as a mapping, as JSON, or by the environment variable BINLOGKIT_STORAGE_OPTIONS (JSON, or the
-name of a file of it). They go to the file system of every URL; where one stands behind another
+name of a file of it). They go to the file system of every URL; where one wraps another
 (``simplecache::s3://…``) they are given by protocol: ``{"s3": {"key": …}}``.
 """
 
@@ -35,7 +35,7 @@ class StorageOptions:
         return bool(self.values)
 
     def hidden(self, text: str) -> str:
-        """``text`` without these values; an address is none that must not be told."""
+        """``text`` without these values; addresses stay."""
         for value in sorted(_texts(self.values), key=len, reverse=True):
             if len(value) >= _SHORTEST_SECRET and "://" not in value:
                 text = text.replace(value, _HIDDEN)
@@ -73,7 +73,7 @@ def storage_options(given: Mapping[str, Any] | StorageOptions | None) -> Storage
 
 
 def parsed(text: str, what: str) -> StorageOptions:
-    """The options in a JSON text, which is not told where it is wrong; ``what``: its name."""
+    """The options in a JSON text; errors do not quote it; ``what``: its name."""
     try:
         values = json.loads(text)
     except (ValueError, RecursionError):

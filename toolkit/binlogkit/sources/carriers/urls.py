@@ -123,7 +123,7 @@ class _Place:
         return some(found, name, "the index lists no log")
 
     def _info(self, path: str) -> dict[str, Any] | None:
-        """What the file system knows of a path; None where nothing is there, which is told by
+        """What the file system knows of a path; None where nothing is there, which is reported by
         whoever reads it."""
         try:
             return dict(self._fs.info(path))
@@ -144,7 +144,7 @@ class _Place:
         return [*filter(self._is_log, self._in_order(below))]
 
     def _is_log(self, carrier: Carrier) -> bool:
-        """Whether it is one, by its content; in a store by its name, where that tells: each look
+        """Whether it is one, by its content; in a store by its name, where that decides: each look
         is a request."""
         named = self._store and _LOG_NAME.search(carrier.name.partition("?")[0])
         return bool(named and carrier.size) or (carrier.size != 0 and is_log(carrier))
@@ -199,7 +199,7 @@ def index_names(text: str) -> list[str]:
 
 
 def _protocols(fs: Any) -> tuple[str, ...]:
-    """The schemes of a file system, and of the one behind a cache."""
+    """The schemes of a file system, and of the one that a cache wraps."""
     inner = getattr(fs, "fs", None)
     own = (fs.protocol,) if isinstance(fs.protocol, str) else tuple(fs.protocol)
     return own + (_protocols(inner) if inner is not None else ())

@@ -39,7 +39,7 @@ class Start:
 
     def __post_init__(self) -> None:
         if self.gtid_set is not None and (self.log or self.position != FIRST_POSITION):
-            raise UsageError("a capture begins at a log or behind a GTID set, not both")
+            raise UsageError("a capture begins at a log or after a GTID set, not both")
         if self.position != FIRST_POSITION and not self.log:
             raise UsageError("a position needs the log that it is in")
         if not FIRST_POSITION <= self.position < REACH:
@@ -91,7 +91,7 @@ def capture(
     follows: Callable[[Path, Sequence[StreamEvent], ServerFacts], str | None] | None = None,
     silence: float = SILENCE,
 ) -> Captured:
-    """Fill ``out``, or go on where a capture into it ended.
+    """Fill ``out``, or resume where a capture into it ended.
 
     ``gtids``: the wire form of ``start.gtid_set``; ``patience``: seconds to look for a lost server;
     ``follows``: why a log does not follow a captured one, of which it is given the file
@@ -120,7 +120,7 @@ def _begin(folder: CaptureFolder, start: Start, find: Callable[[], str]) -> Resu
     if folder.place.file:
         if start != Start() and asdict(start) != folder.asked:
             raise UsageError(
-                f"{folder.path} holds a capture that began otherwise; it goes on where it ended "
+                f"{folder.path} holds a capture that began otherwise; it resumes where it ended "
                 "when no start is named"
             )
         return folder.place
@@ -178,7 +178,7 @@ class _Run:
         return result
 
     def _learn(self) -> None:
-        """The server is there and goes on where it was asked to: note who it is."""
+        """The server is there and resumes where it was asked to: note who it is."""
         facts = self._stream.facts
         assert facts is not None
         now = datetime.now(UTC).isoformat(timespec="seconds")

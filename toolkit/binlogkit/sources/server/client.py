@@ -3,7 +3,7 @@
 Session variables that servers look for (``rpl_binlog_sender.cc``): ``binlog_checksum`` (what the
 client can read), ``heartbeat_period`` (nanoseconds), both under ``master_`` and, from 8.0.26 on,
 ``source_``; ``slave_uuid`` and ``replica_uuid``, by which a server ends the dump that a dead client
-left behind. Semi-synchronous replication is not claimed (``rpl_semi_sync_…`` is not set): a server
+left behind. Semi-synchronous replication is not used (``rpl_semi_sync_…`` is not set): a server
 never waits for this client.
 
 Commands (internals manual, "Replication Protocol", where servers of 5.6, 5.7, 8.0 and 9.7 read

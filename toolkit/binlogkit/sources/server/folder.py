@@ -1,14 +1,14 @@
 """The folder that a capture fills: the logs as the server has them, and what is known of them.
 
 A log is written under its own name, each event by one write, so that a reader finds whole events;
-``binlog.index`` lists the logs as a server's index file does, and ``capture.json`` tells the server
+``binlog.index`` lists the logs as a server's index file does, and ``capture.json`` names the server
 and, of every finished log, its size and SHA-256. Index and manifest are replaced whole. After a
-kill at any moment the last log of the index is read through, and the capture goes on behind its
+kill at any moment the last log of the index is read through, and the capture resumes after its
 last whole event; a torn one is cut off when the server has shown that it has what follows. The
 folder is 0700 and its files 0600; one capture at a time holds ``.lock``.
 
 Durability: a finished log is on the disk before the manifest says so; the log being written follows
-at most a second behind while events come.
+at most a second late while events come.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Finished:
 class CaptureFolder:
     """The folder, open for one capture. Errors: UsageError (another's), WriteError.
 
-    ``place``: where to go on; ``torn``: bytes of a torn event at the end of what is there, or all
+    ``place``: where to resume; ``torn``: bytes of a torn event at the end of what is there, or all
     from one on that is not as it was written, whose place ``changed`` says; ``current``: the log
     that is being written, or nothing.
     """
@@ -132,7 +132,7 @@ class CaptureFolder:
         self._start = int(manifest["start"])
 
     def _resume(self) -> None:
-        """Find the place: behind the last finished log, or in the one that was being written."""
+        """Find the place: after the last finished log, or in the one that was being written."""
         last = self._names[-1] if self._names else ""
         if self.finished and self.finished[-1].name == last:
             ended = self.finished[-1]
@@ -239,7 +239,7 @@ class CaptureFolder:
         self._replace(INDEX, "".join(f"./{known}\n" for known in self._names))
 
     def _adopted(self, path: Path, first: bytes) -> int:
-        """A file that was begun when a capture was killed, before the index told of it."""
+        """A file that was begun when a capture was killed, before the index named it."""
         found = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
         if not first.startswith(os.read(found, len(first) + 1)):
             os.close(found)

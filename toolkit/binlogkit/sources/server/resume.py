@@ -1,14 +1,14 @@
 """A stream of events that survives its connection: each event once, in order, or an error.
 
 After a lost connection it asks again from the last event that it has, which must come again byte
-for byte (a server whose logs were reset, restored or swapped is noticed), and goes on behind it. A
+for byte (a server whose logs were reset, restored or swapped is noticed), and resumes after it. A
 dump command's position has 32 bits: in a log that is longer it asks from the last event that begins
 below 4 GiB, and goes over what it has.
 
 An event whose checksum is wrong when it arrives is asked for again: what the line changed comes
 right, and what stands so in the server's own log comes again as it is, and is given.
 
-A server whose logs are reset while it has nothing to send goes on saying so (5.7, 8.0, 9.7): it is
+A server whose logs are reset while it has nothing to send keeps saying so (5.7, 8.0, 9.7): it is
 asked for its list of logs now and then meanwhile.
 
 A server that shuts down, or whose administrator kills a dump, ends it as if the log were at its end
@@ -64,7 +64,7 @@ class Anchor:
 
 @dataclass(frozen=True, slots=True)
 class ResumePoint:
-    """Where to go on.
+    """Where to resume.
 
     ``file``: a log, or ``""`` for the first one; ``position``: the next byte that is wanted;
     ``next_file``: the log that follows, when this one is known to have ended.
@@ -137,12 +137,12 @@ class OtherServerError(ReplicationError):
 
 
 class SteadyStream:
-    """The items behind ``place``, or the transactions outside ``gtids()`` (wire form).
+    """The items after ``place``, or the transactions outside ``gtids()`` (wire form).
 
     ``wait``: follow; else end where the server's last log ends. ``patience``: seconds to try again
     after a lost connection, 0 for never (the first connection is tried once). ``uuid``: the only
-    server that will do. ``follows``: proves a log to be the next one; ``lost`` is told of each lost
-    connection. ``bad_checksums``: places of events that the server has with a wrong checksum.
+    server that will do. ``follows``: proves a log to be the next one; ``lost`` is called for each
+    lost connection. ``bad_checksums``: places of events that the server has with a wrong checksum.
     Errors: LostConnectionError, ReplicationError, LogGapError, ServerError.
     """
 
@@ -214,7 +214,7 @@ class SteadyStream:
             self._look_at = now + self._idle
             try:
                 client = self._connect()
-            except ServerError:  # the stream itself tells whether the server can be reached
+            except ServerError:  # the stream itself shows whether the server can be reached
                 return
             with closing(client):
                 self._reachable(client)

@@ -3,7 +3,7 @@
 A packet is a status byte and an event (internals manual, "Binlog Network Stream"): ``00`` an
 event, ``fe`` (under 9 bytes) the end, ``ff`` an error. An event of 16 MiB and more spans packets.
 Before each log the server makes up a ROTATE (``log_pos`` 0) with the log's name and the position it
-goes on at, then sends the log's format description with IN_USE cleared; behind position 4 that one
+resumes at, then sends the log's format description with IN_USE cleared; after position 4 that one
 has ``log_pos`` and ``created`` 0 and stands for itself, not for bytes of the log. HEARTBEAT events
 (``log_pos``: the place that the server has reached; body: the log's name) fill idle time;
 HEARTBEAT_V2 (8.0.26) has fields ``type length value``, 1 the name, 2 the position as a packed
@@ -38,7 +38,7 @@ _HB_END, _HB_FILE, _HB_POSITION = 0, 1, 2
 
 @dataclass(frozen=True, slots=True)
 class FileStart:
-    """The server goes on in ``file`` at ``position``."""
+    """The server continues in ``file`` at ``position``."""
 
     file: str
     position: int

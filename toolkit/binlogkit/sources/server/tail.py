@@ -33,7 +33,7 @@ _GTIDS = (EventType.GTID_LOG_EVENT, EventType.GTID_TAGGED_LOG_EVENT)
 
 class ServerTail:
     """The logs of a stream, in order; ``head``: the first one's format description where the stream
-    begins behind it, at ``begin``.
+    begins after it, at ``begin``.
 
     ``reached``: the file and position up to which the server says that there is nothing else, and
     ``heard``: when it said something last, by ``time.monotonic()``. To be closed.
@@ -190,7 +190,7 @@ def first_place(
     """The place of the first transaction outside a GTID set (wire form), or one before it.
 
     Where there is none yet: the end of the server's last log, if the dump comes to where the list
-    of logs ended; else that log's beginning. A list tells what is written, a dump what is committed
+    of logs ended; else that log's beginning. A list shows what is written, a dump what is committed
     by then, and a dump that was killed ends as if all had been sent. ``how``: as
     :class:`SteadyStream`. Errors: those of a stream.
     """

@@ -38,7 +38,7 @@ _SHORT_LINE = 16  # characters: less is no line of base64, unless it is the last
 _RUN_END = re.compile(r"[A-Za-z0-9+/]*\Z")
 _RUN = re.compile(rf"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/]{{{_HEADER_CHARS},}}")
 _GO_ON = re.compile(rf"(?P<quote>{_QUOTE})|(?<![A-Za-z0-9+/])(?P<chars>[A-Za-z0-9+/]{{26,}})")
-_IN_SIGHT = 1 << 16  # characters behind damage in which a statement's next event is looked for
+_IN_SIGHT = 1 << 16  # characters after damage in which a statement's next event is looked for
 _LONGEST_TOKEN = 256  # of those that are not base64 itself; runs may be cut anywhere
 
 _COMMENT = re.compile(
@@ -152,7 +152,7 @@ class BinlogText:
         return pieces
 
     def _another(self, index: int) -> bool:
-        """Whether what follows a gap does not go on with the event that is begun."""
+        """Whether what follows a gap does not continue the event that is begun."""
         run = _CHARS.match(self._window.text, index)
         if self._events.padded:
             return run is not None and begins_event(_decoded(run[0]))
@@ -218,7 +218,7 @@ class BinlogText:
         return not _RUN.search(window.text, window.at, quote.start() if quote else end)
 
     def _go_on(self, index: int) -> None:
-        """Behind damage: where the next event's base64 begins, or behind the closing quote."""
+        """After damage: where the next event's base64 begins, or after the closing quote."""
         text = self._window.text
         self._events = _Base64Events()
         for found in _GO_ON.finditer(text, index, index + _IN_SIGHT):
@@ -239,7 +239,7 @@ class _Base64Events:
     characters and pads it (9.7.4); others encode several as one. So padding may stand anywhere, and
     what is between two paddings is decoded by itself.
 
-    ``broken``: why the rest cannot be told apart any more, else empty; ``taken``: how many
+    ``broken``: why the rest cannot be separated any more, else empty; ``taken``: how many
     characters were given; ``padded``: whether padding came last.
     """
 
@@ -280,7 +280,7 @@ class _Base64Events:
         yield from self._framed(self._framer.feed(data))
 
     def end(self) -> Iterator[bytes]:
-        """The end of the run, padded or not; ``broken`` tells when it ends inside an event."""
+        """The end of the run, padded or not; ``broken`` says when it ends inside an event."""
         yield from self.pad()
         if not self.broken:
             yield from self._framed(self._framer.end())
@@ -323,7 +323,7 @@ class _PayloadComments:
                 self._waiting.append(LoosePlace(self._payload, self._at, self._inner))
 
     def place_of(self, event: bytes) -> LoosePlace | None:
-        """The place of the next event, None where its own header tells it or nothing does."""
+        """The place of the next event, None where its own header has it or nothing does."""
         if parse_header(event, HEADER_LENGTH).log_pos != 0:
             return None
         return self._waiting.popleft() if self._waiting else None

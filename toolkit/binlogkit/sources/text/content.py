@@ -94,7 +94,7 @@ class _HexImage(ShownFile):
                 if self.strict:
                     raise error
                 self.damages.append(error)
-        for item in dump:  # another one behind it, which does not belong to the file
+        for item in dump:  # another one after it, which does not belong to the file
             if isinstance(item, bytes) and len(item) >= HEADER_LENGTH // 2:
                 reason = "another dump follows, which does not go on from this one"
                 self.damages.append(DamageError(name, offset, reason))

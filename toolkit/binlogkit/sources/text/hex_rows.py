@@ -3,7 +3,7 @@
 As these programs print rows: ``xxd``, ``hexdump -C``, ``hexdump``, ``od -A x -t x1z``, ``od -x``,
 ``mysqlbinlog --hexdump``; and hex digits alone, as ``xxd -p`` prints them or a hand writes them.
 The picture of the bytes at a row's end may itself look like hex digits. It begins at the first
-``|`` or ``>``; in xxd's rows, whose offsets have a colon, behind a double space.
+``|`` or ``>``; in xxd's rows, whose offsets have a colon, after a double space.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Style:
 
 
 _LEAD = r"[ \t]*(?:[>#*/]+[ \t]+)*"
-# Behind the offset stand digits, or something with digits behind it: a damaged row.
+# After the offset stand digits, or something with digits after it: a damaged row.
 _DIGITS = r"[ \t]+(?=[0-9a-fA-F]{2}|\S{1,8}(?:[ \t]+[0-9a-fA-F]{2,8}(?=[ \t])){2})"
 XXD = Style(re.compile(rf"{_LEAD}(?:0x)?([0-9a-fA-F]{{4,16}}):{_DIGITS}"), spaced=True)
 LABELLED = Style(re.compile(rf"{_LEAD}([0-9a-fA-F]{{6,16}}){_DIGITS}"), words=True)
@@ -59,7 +59,7 @@ MYSQLBINLOG = Style(re.compile(r"# ([0-9a-f]{8,16}) (?=[0-9a-f]{2} )"))
 _AFTER_WORDS = re.compile(r"(?<=\s)[0-9a-f]{6,16}(?=[ \t]+(?:[0-9a-f]{2}[ \t]+){2,16}[|>])")
 _STAR = re.compile(r"[ \t]*\*(?=[ \t])")
 _LAST = re.compile(rf"{_LEAD}(?:0x)?([0-9a-fA-F]{{6,16}}):?[ \t]*$")
-_FEW = 4  # groups of digits behind an offset make a row
+_FEW = 4  # groups of digits after an offset make a row
 
 
 def style_of(line: str) -> Style | None:
@@ -128,7 +128,7 @@ def rows_of(line: str, begin: int, style: Style) -> Iterator[Row]:
 
 
 def _marked(line: str, start: re.Match[str], style: Style) -> tuple[bytes, int]:
-    """A row's bytes, and the index behind it; its picture, if any, stands between marks."""
+    """A row's bytes, and the index after it; its picture, if any, stands between marks."""
     at, data = start.end(), bytearray()
     while at < len(line):
         gap = _SPACES.match(line, at)
@@ -150,7 +150,7 @@ def _marked(line: str, start: re.Match[str], style: Style) -> tuple[bytes, int]:
 
 
 def _behind_picture(line: str, at: int, count: int) -> int:
-    """The index behind the picture of ``count`` bytes that begins at ``at``."""
+    """The index after the picture of ``count`` bytes that begins at ``at``."""
     closing = _PICTURE[line[at]]
     if line[at + count + 1 : at + count + 2] == closing:
         return at + count + 2

@@ -2,7 +2,7 @@
 
 Rows with offsets must follow each other as their offsets say: a row that is missing is damage. A
 ``*`` stands for rows equal to the one before it (hexdump, od), up to the next offset. Offsets are
-hexadecimal, or octal or decimal as od writes them, which the second row tells. mysqlbinlog
+hexadecimal, or octal or decimal as od writes them, which the second row shows. mysqlbinlog
 --hexdump prints a dump per event; the events of a compressed payload follow it once more,
 decompressed, and are left out, as the payload holds them. Digits without offsets are read from
 lines of nothing but digits, else from any run long enough to be an event's header.
@@ -48,7 +48,7 @@ _MOSTLY = 0.8
 
 @dataclass(frozen=True, slots=True)
 class NewDump:
-    """What follows does not go on from what came before; ``offsets``: whether that had any."""
+    """What follows does not continue what came before; ``offsets``: whether that had any."""
 
     offsets: bool
 

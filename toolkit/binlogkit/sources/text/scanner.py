@@ -76,7 +76,7 @@ class TextWindow:
         return DamageError(self.name, self._offset + ahead, f"{where}: {reason}")
 
     def _place(self, passed: str) -> tuple[int, int]:
-        """Line and column, from 1, behind what is passed."""
+        """Line and column, from 1, after what is passed."""
         breaks = passed.count("\n")
         column = len(passed) - passed.rindex("\n") if breaks else self._column + len(passed)
         return self._line + breaks, column
