@@ -84,7 +84,7 @@ def start_server(
     """A running server, and its clock when it keeps the story's time.
 
     ``clock``: ``story``, ``real``, or ``auto``: the story's where the runner is the local one and
-    libfaketime can be had. Without a program named by the user, the newest series is Debian's.
+    libfaketime is available. Without a program named by the user, the newest series is Debian's.
     UsageError: the story's clock for a container. ServerError: no server, or ``story`` and no
     libfaketime.
     """

@@ -13,9 +13,9 @@ _SERIES = ("5.7", "8.0", "8.4", "9")
 
 
 def disposable(version: str, options: Mapping[str, str | None]) -> Server:
-    """A server of the version's series, else of the next newer one that can be had, else older.
+    """A server of the version's series, else of the next newer one that is available, else older.
 
-    ServerError: no server can be had; the message is that of the first series tried.
+    ServerError: no server is available; the message is that of the first series tried.
     """
     wanted = _place(version)
     newer = [series for series in _SERIES if _place(series) >= wanted]

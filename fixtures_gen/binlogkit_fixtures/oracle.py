@@ -56,7 +56,7 @@ class Oracle:
 
 
 def find_oracle() -> Oracle:
-    """The machine's mysqlbinlog. OracleError: there is none and none can be had."""
+    """The machine's mysqlbinlog. OracleError: there is none and none is available."""
     from binlogkit_fixtures.servers import mysqlbinlog
 
     found = mysqlbinlog.ensure()

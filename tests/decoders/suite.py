@@ -163,7 +163,7 @@ _HEAD = """# Other decoders on the golden logs
 
 Each decoder is run as a program of its own over the {logs} golden logs, and its rows are judged by
 the expected ones (the programs, in `tests/decoders/` and `examples/`, print what the library gives,
-and mend nothing; [testing-decoders.md](testing-decoders.md) tells how a project tests its decoder
+and mend nothing; [testing-decoders.md](testing-decoders.md) says how a project tests its decoder
 so). The command that judges is `conform --against golden --decoded OUT --as rows`, for a decoder of
 your own as well; the least that a line must have is `db`, `table`, `op`, `before` and `after`, the
 images as objects of columns, by name or as `@1`, `@2` …; `pos`, `inner` and `row` say where a row
@@ -181,7 +181,7 @@ _PIPELINES = """
 
 Debezium, Maxwell and canal read no files: each follows a server that plays the scenarios of the
 golden set's cells with full row images, with the settings that it comes with, but for canal's
-history of tables (tsdb), which is off: behind DDL it knows tables as they are on the server by then
+history of tables (tsdb), which is off: after DDL it knows tables as they are on the server by then
 (`tests/decoders/` has the programs). What it prints is judged by the expected rows (`conform
 --decoded OUT --as debezium`, `maxwell`, `canal`); what follows where it ended, or went no further,
 is lacking. Scenarios that end or restart their server, or have several, are left out.

@@ -101,7 +101,7 @@ def mysql_server(request: pytest.FixtureRequest, _mysql_servers: servers.Running
     """A real MySQL server with the version and options that the test's marker wants.
 
     Tests that want the same share it: make a database of your own in it. It listens on 127.0.0.1
-    and is gone with its files after the session. Where none can be had the test fails, or with
+    and is gone with its files after the session. Where none is available the test fails, or with
     ``mysql_server_missing = skip`` is skipped, with the reason.
     """
     return _mysql_servers.get(request.param)

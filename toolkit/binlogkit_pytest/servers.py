@@ -34,7 +34,7 @@ class Order:
 
 
 def add_options(parser: pytest.Parser, group: Any) -> None:
-    """The options of servers: where they run, and what it means that none can be had."""
+    """The options of servers: where they run, and what to do if none is available."""
     parser.addini(MISSING, "what a test does whose MySQL server cannot be had: fail or skip",
                   default="fail")  # fmt: skip
     group.addoption("--mysql-server-missing", choices=_WORDS, help=f"in place of the ini {MISSING}")
@@ -67,7 +67,7 @@ class Running:
         self._closing = ExitStack()
 
     def get(self, order: Order) -> Server:
-        """The order's server. The test fails, or is skipped: none can be had."""
+        """The order's server. The test fails, or is skipped: none is available."""
         if order not in self._servers and order not in self._none:
             self._start(order)
         if order in self._servers:

@@ -54,7 +54,7 @@ class DamagedLog:
     every reader can know, or the format leaves it open), ``must_refuse`` (an error, never
     silence); ``error``: empty, not_a_binlog, truncated, zeros, checksum, length, malformed,
     no_table_map, no_format, out_of_place, or null; ``level``: who can notice: ``events`` (whoever
-    frames them), ``fields`` (whoever reads that event's fields), ``rows`` (whoever decodes row
+    frames them), ``fields`` (whoever reads that event's fields), ``rows`` (what decodes row
     images); ``offset``: where the first bytes stand that are no event of the golden log, null
     where all do; ``before``: the events in front of it, which every reader must deliver, also when
     it refuses; ``after``: those after it, which a reader that resumes must deliver.

@@ -46,7 +46,7 @@ class Level(StrEnum):
 
     EVENTS = "events"  # whoever frames events
     FIELDS = "fields"  # whoever reads that event's fields
-    ROWS = "rows"  # whoever decodes its row images
+    ROWS = "rows"  # what decodes its row images
 
 
 @dataclass(frozen=True, slots=True)

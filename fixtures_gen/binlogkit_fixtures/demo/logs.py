@@ -64,7 +64,7 @@ def make_logs(out: Path, oracle: Oracle | None, runner: str, only: Sequence[str]
     """Play the scenarios on both servers in all eighteen cells, or in those of ``only``, into
     ``out``.
 
-    The golden logs are taken instead only where no server can be had at all: a runner that the
+    The golden logs are taken instead only where no server is available at all: a runner that the
     user names must work.
     """
     cells = [cell for cell in matrices.select() if not only or cell.name in only]

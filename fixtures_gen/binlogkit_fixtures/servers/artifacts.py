@@ -77,7 +77,7 @@ ARTIFACTS = {
 
 
 def obtainable(series: str) -> str | None:
-    """None when the pinned server of ``series`` can be had here, else why not and what helps."""
+    """None when the pinned server of ``series`` is available here, else why not and what helps."""
     setting = f"set BINLOGKIT_MYSQLD_{series.replace('.', '_')}=/path/to/mysqld"
     if series not in ARTIFACTS:
         return f"no pinned server of {series} exists; {setting}"

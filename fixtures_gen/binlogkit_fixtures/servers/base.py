@@ -21,7 +21,7 @@ from binlogkit_fixtures.servers.options import normalise, render
 
 __all__ = ["VERSIONS", "Server", "ServerSpec", "check_file_name", "last_words"]
 
-#: The series that a spec can name. 5.7 and 8.0 are to be had everywhere; the others run where the
+#: The series that a spec can name. 5.7 and 8.0 are available everywhere; the others run where the
 #: user has a program or an image (docs/servers.md).
 VERSIONS = ("5.6", "5.7", "8.0", "8.4", "9")
 

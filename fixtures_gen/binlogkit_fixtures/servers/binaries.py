@@ -136,7 +136,7 @@ def on_path(series: str) -> Path | None:
 def find_mysqld(series: str, program: Path | None = None) -> Mysqld:
     """The server program for ``series``: ``program``, the environment's, PATH's or the pinned one.
 
-    ServerError: none can be had, or the named one is of another series.
+    ServerError: none is available, or the named one is of another series.
     """
     named = program or named_mysqld(series)
     if named is not None:

@@ -18,7 +18,7 @@ def choose_runner(spec: ServerSpec, runner: str = "auto", *, image: str | None =
     """``docker`` or ``local`` for ``spec``.
 
     ``runner`` says it, else ``BINLOGKIT_RUNNER``, else: Docker when an image is on this machine
-    (nothing is pulled to find out), else local when a mysqld can be had. UsageError: no such
+    (nothing is pulled to find out), else local when a mysqld is available. UsageError: no such
     runner. ServerError: neither way is open; the message says what opens each.
     """
     wanted = runner if runner != "auto" else os.environ.get("BINLOGKIT_RUNNER") or "auto"
@@ -53,7 +53,7 @@ def _without_docker(spec: ServerSpec, image: str | None) -> str | None:
 
 
 def _without_local(series: str) -> str | None:
-    """None when a mysqld of ``series`` can be had for this machine, else why not."""
+    """None when a mysqld of ``series`` is available for this machine, else why not."""
     if binaries.named_mysqld(series) is not None or binaries.on_path(series) is not None:
         return None
     return artifacts.obtainable(series)

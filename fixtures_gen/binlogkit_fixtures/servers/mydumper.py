@@ -42,7 +42,7 @@ class MyDumper:
 
 def ensure() -> MyDumper:
     """The one that the environment names (BINLOGKIT_MYDUMPER), or Debian's, fetched into the cache
-    when it is not there yet. OracleError: none can be had."""
+    when it is not there yet. OracleError: none is available."""
     named = os.environ.get(_SETTING)
     if named:
         return MyDumper((named,))

@@ -98,7 +98,7 @@ def find() -> MysqlBinlog | None:
 def ensure() -> MysqlBinlog:
     """As ``find``, but fetched into the cache when there is none: about 5 s and 31 MB, once.
 
-    OracleError: none can be had; the message says what helps.
+    OracleError: none is available; the message says what helps.
     """
     here = find()
     if here is not None:

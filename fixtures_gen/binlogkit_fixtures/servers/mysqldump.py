@@ -2,7 +2,7 @@
 
 Official images of the servers hold it; the servers' archives that this generator uses do not. It
 dumps 5.7 and from 8.2 on; in between it asks a server for its position with a statement that came
-with 8.2, so that there only the GTID set can be had.
+with 8.2, so that there only the GTID set is available.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def run_client(
 
 def ensure() -> MysqlDump:
     """The one that the environment names (BINLOGKIT_MYSQLDUMP), or Debian's, fetched into the cache
-    when it is not there yet. OracleError: none can be had."""
+    when it is not there yet. OracleError: none is available."""
     named = os.environ.get(_SETTING)
     if named:
         return MysqlDump((named, "--no-defaults"))

@@ -54,7 +54,7 @@ class EventWriter:
     def event(self, event: Event) -> bytes:
         """The whole event: header, body, checksum.
 
-An intact checksum is computed, a bad one is written as read. :class:`UnwritableError`:
+        An intact checksum is computed, a bad one is written as read. :class:`UnwritableError`:
         the header's size is not the event's.
         """
         raw = event.raw

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     default=300.0,
     show_default=True,
     metavar="SECONDS",
-    help="Look for a lost server so long; 0: not at all.",
+    help="How long to look for a lost server; 0: not at all.",
 )
 @click.option(
     "--silence",
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     default=120.0,
     show_default=True,
     metavar="SECONDS",
-    help="Take a server for lost that sends nothing so long; it sends heartbeats each second.",
+    help="When a silent server counts as lost; it sends heartbeats each second.",
 )
 def command(**arguments: Any) -> int:
     """Write the server's binary logs into a folder, each as the server has it.

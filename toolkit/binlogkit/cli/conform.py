@@ -52,7 +52,7 @@ _COMPARING = (
     type=click.Path(path_type=Path),
     help="Where events.jsonl and rows.jsonl of --against golden are; by default beside FILE.",
 )
-@click.option("--mysqlbinlog", "program", metavar="PROGRAM", help="Which mysqlbinlog.")
+@click.option("--mysqlbinlog", "program", metavar="PROGRAM", help="The mysqlbinlog to use.")
 @click.option("--decoded", metavar="OUT", help="Another decoder's output for the one FILE.")
 @click.option("--as", "decoded_format", metavar="FORMAT", help="What --decoded is.")
 @click.option(
@@ -64,7 +64,7 @@ _COMPARING = (
 @click.option(
     "--allow-unjudged",
     is_flag=True,
-    help="Status 0 although neither mysqlbinlog nor the log's bytes decide something.",
+    help="Status 0 even where neither mysqlbinlog nor the log's bytes decide.",
 )
 @click.option("--write-baseline", metavar="FILE", help="Write the differences found as a baseline.")
 @click.option(

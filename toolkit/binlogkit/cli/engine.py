@@ -22,9 +22,9 @@ engine_options = apply(
         type=click.Choice(["local", "spark"]),
         default="local",
         show_default=True,
-        help="What does the work: this process, or Spark's tasks.",
+        help="Where it runs: this process, or Spark's tasks.",
     ),
-    click.option("--master", metavar="URL", help="The Spark that does it: local[*]."),
+    click.option("--master", metavar="URL", help="The Spark master; else local[*]."),
 )
 
 

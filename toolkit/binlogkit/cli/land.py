@@ -12,11 +12,9 @@ from binlogkit.cli.status import FINDINGS, WELL, complain, note
 
 @click.command("land")
 @input_options
-@click.option("--out", required=True, metavar="DIR", help="The landing: made, or gone on with.")
-@click.option("--table", "tables", multiple=True, metavar="NAME", help="A table that lands: all.")
-@click.option(
-    "--exclude-table", "exclude", multiple=True, metavar="NAME", help="One that does not."
-)
+@click.option("--out", required=True, metavar="DIR", help="The landing: made, or continued.")
+@click.option("--table", "tables", multiple=True, metavar="NAME", help="Only this table; else all.")
+@click.option("--exclude-table", "exclude", multiple=True, metavar="NAME", help="Not this table.")
 @click.option(
     "--mask",
     "masks",
@@ -25,9 +23,9 @@ from binlogkit.cli.status import FINDINGS, WELL, complain, note
     help="How a column lands, [db.]table.column=drop, =hash or =truncate:N.",
 )
 @click.option("--mask-key", metavar="FILE", help="The key of the hashes, 16 bytes or more.")
-@click.option("--current", is_flag=True, help="Keep tables of the rows that there are now, too.")
-@click.option("--compact", is_flag=True, help="Make few files of many small ones, too.")
-@click.option("--master", default="local[*]", show_default=True, help="The Spark that does it.")
+@click.option("--current", is_flag=True, help="Also keep tables of the current rows.")
+@click.option("--compact", is_flag=True, help="Also make few files of many small ones.")
+@click.option("--master", default="local[*]", show_default=True, help="The Spark master.")
 def command(
     out: str,
     tables: tuple[str, ...],

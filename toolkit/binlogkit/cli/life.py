@@ -42,7 +42,7 @@ _VIEW = (
 @index_option
 @output_options
 def command(**arguments: Any) -> int:
-    """One record per change of a row, in log order, and per DDL of its table between.
+    """One record per change of a row, in log order, and per DDL of its table in between.
 
     The row is followed through changes of its key, forwards and back. Text in keys is compared by
     its bytes, whatever the collation.

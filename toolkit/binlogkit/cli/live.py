@@ -28,17 +28,15 @@ if TYPE_CHECKING:
     "--checkpoint", metavar="DIR", help="Begin with it if it is there; write it at the end."
 )
 @click.option("--chunk-rows", type=int, metavar="N", help="As snapshot --chunk-rows.")
-@click.option(
-    "--recompute", is_flag=True, help="Calculate it anew where it cannot be kept by changes."
-)
+@click.option("--recompute", is_flag=True, help="Calculate it anew where changes cannot update it.")
 @click.option("--no-wait", is_flag=True, help="Up to the logs' end as it is now.")
 @click.option("--show", is_flag=True, help="Keep the result on the terminal instead.")
 def command(source: str, file: str, **given: Any) -> int:
     """Keep a query's result up to date while SOURCE is written, and print what changes.
 
     SOURCE is mysql://USER@HOST:PORT, or the logs that a server or a capture writes. Each line is
-    one row that went (its weight is below 0) or came, with the place and the GTIDs of the
-    transaction's end that the result is as of; the first lines are the rows at the beginning.
+    one row that was removed (its weight is below 0) or added, with the position and the GTIDs at
+    the end of the transaction that did it; the first lines are the rows at the beginning.
     Queries whose answer could differ from the server's are refused (docs/live.md). A server's
     account needs what `snapshot` and `capture` need.
     """

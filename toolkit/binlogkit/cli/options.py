@@ -50,7 +50,7 @@ def _listen(context: click.Context, _: click.Parameter, verbose: bool) -> None:
 
 
 index_option = click.option(
-    "--index", metavar="DIR", help="Read of the logs that this index knows only what matters."
+    "--index", metavar="DIR", help="An index; of the logs in it only what is needed is read."
 )
 
 reading_options = apply(

@@ -16,8 +16,8 @@ from binlogkit.cli.status import WELL, note
     type=click.Choice(["tables", "held", "global"]),
     default="tables",
     show_default=True,
-    help="Who waits: tables: who writes them, for a moment; held: the same until they are read "
-    "(MyISAM); global: all who write, for a moment.",
+    help="Who waits: tables: their writers, for a moment; held: the same until they are read "
+    "(MyISAM); global: all writers, for a moment.",
 )
 @click.option(
     "--chunk-rows",
@@ -28,12 +28,12 @@ from binlogkit.cli.status import WELL, note
 def command(
     server: str, out: str, table: tuple[str, ...], lock: str, chunk_rows: int | None
 ) -> int:
-    """Write a running server's tables as of one moment, with their place in its logs.
+    """Write a running server's tables as of one moment, with their position in its logs.
 
     The folder is a base for `state --base`. Memory is bounded. Tables from which foreign keys
-    change the wanted ones are taken along up to 9.5. DDL on the tables waits until they are read;
-    with --chunk-rows it does not, and ends the command: try again. Then the tables are made those
-    of one moment with the log, in memory. The account needs SELECT, LOCK TABLES, REPLICATION
+    change the wanted ones are included up to 9.5. DDL on the tables waits until they are read;
+    with --chunk-rows it does not, and ends the command: try again. The chunks are then brought to
+    one moment by the log, in memory. The account needs SELECT, LOCK TABLES, REPLICATION
     CLIENT, RELOAD for --lock global, and REPLICATION SLAVE for --chunk-rows; its password is in the
     environment variable BINLOGKIT_PASSWORD.
     """

@@ -44,7 +44,7 @@ _LOG = logging.getLogger(__name__)
 @engine_options
 @output_options
 def command(**arguments: Any) -> int:
-    """One record per row that the table held: its values, and the columns that are not known.
+    """One record per row that the table held: its values, and the unknown columns.
 
     Without --at, --until-gtid and --until-time: at the end of the log. With several tables, or
     without --table (all that the log names and that may be there at the point), each record begins

@@ -74,7 +74,7 @@ def _prove(plans: Undo, form: str, options: SqlOptions) -> int:
     from binlogkit.reports.proof import proof_report
     from binlogkit.reports.text import write
 
-    note("the log's statements are executed, on a MySQL server that is there for this only")
+    note("the log's statements are executed, on a MySQL server started for this only")
     proof = plans.prove(
         despite_refused=options.despite_refused, despite_triggers=options.despite_triggers
     )
@@ -88,7 +88,7 @@ def _prove(plans: Undo, form: str, options: SqlOptions) -> int:
 _script_options = (
     click.option("--output", metavar="PATH", default="-", help="Write here (mode 0600)."),
     click.option(
-        "--commit", is_flag=True, help="Let the script commit when every statement hit one row."
+        "--commit", is_flag=True, help="Let the script commit if every statement changed one row."
     ),
     click.option(
         "--despite-gaps",
@@ -103,12 +103,12 @@ _script_options = (
     click.option(
         "--despite-refused",
         is_flag=True,
-        help="Let the script commit the other changes where some are refused.",
+        help="Let the script commit the other changes if some are refused.",
     ),
     click.option(
         "--despite-triggers",
         is_flag=True,
-        help="Let the script commit where triggers act on its statements.",
+        help="Let the script commit even if triggers act on its statements.",
     ),
 )
 
@@ -126,7 +126,7 @@ def _script_command(command: Callable[..., int]) -> Callable[..., int]:
     is_flag=False,
     flag_value="text",
     type=click.Choice(["text", "json"]),
-    help="Try it on a MySQL server of its own, on which the log is played first, and print what "
+    help="Play the log and then the script on a MySQL server started for this, and print what "
     "that shows instead of the script.",
 )
 @click.option(
@@ -134,18 +134,18 @@ def _script_command(command: Callable[..., int]) -> Callable[..., int]:
     type=click.Choice(["refuse", "skip", "cascade", "force"]),
     default="refuse",
     show_default=True,
-    help="What is done with changes that later ones depend on: refuse them, leave them out, take "
-    "the later ones back as well, or overwrite what those made of the rows.",
+    help="What to do with changes that later ones depend on: refuse them; skip them; cascade: "
+    "revert the later ones as well; force: overwrite a row that changed later.",
 )
 @click.option(
     "--made-again",
     metavar="DB.TABLE",
     multiple=True,
-    help="This table was dropped and is there again, empty: put back its rows. The script says by "
-    "which statements it was made.",
+    help="This table was dropped and made again, empty: restore its rows. The script names the "
+    "statements that made it.",
 )
 def command(**arguments: Any) -> int:
-    """Print the SQL that takes the chosen changes back, last change first.
+    """Print the SQL that reverts the chosen changes, last change first.
 
     Each statement sets only the columns that its change touched, and finds the row only while it
     holds what the change left.

@@ -1,4 +1,4 @@
-"""What a statement-format QUERY_EVENT needs beforehand: INTVAR, RAND, USER_VAR.
+"""The events that a statement-format QUERY_EVENT needs before it: INTVAR, RAND, USER_VAR.
 
 INTVAR: ``type:1 value:8``; RAND: ``seed1:8 seed2:8``; USER_VAR: ``name_length:4 name is_null:1``
 and unless NULL ``type:1 collation:4 value_length:4 value``, from 5.5.3 on ``flags:1``.

@@ -51,14 +51,14 @@ def _fields(body: object) -> dict[str, object]:
 
 @cache
 def _shown(body: type) -> tuple[tuple[str, Callable[[Any], object] | None], ...]:
-    """The keys of a body's record in their order, and what shows those otherwise than stored."""
+    """The keys of a body's record in their order, and what shows those not as stored."""
     otherwise = _SHOWN.get(body, {})
     stored = [f.name for f in fields(body) if f.metadata.get("record", True)]
     return tuple((name, otherwise.get(name)) for name in dict.fromkeys([*stored, *otherwise]))
 
 
 _AS_THEY_ARE = {int, str, bool, float}
-# What is shown otherwise than as stored.
+# What is shown not as stored.
 _SHOWN: dict[type, dict[str, Callable[[Any], object]]] = {
     RowsEvent: {"flags": lambda body: _rows_flags(body.flags)},
     FormatDescription: {"post_header_lengths": lambda body: body.lengths_by_type},

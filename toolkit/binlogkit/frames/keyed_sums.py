@@ -1,4 +1,4 @@
-"""What views have in common that sum the rows of a reading's windows by table and operation."""
+"""The common part of views that sum a reading's rows by table and operation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A value that a user gives -> an Arrow scalar to compare a column with, by the column's type."""
+"""A user's value -> an Arrow scalar to compare a column with, by the column's type."""
 
 from __future__ import annotations
 

@@ -210,7 +210,7 @@ class Workers:
     """What runs shares: the caller and ``threads - 1`` threads of a pool, of which none is left
     after ``close``.
 
-    What the caller waits for he does himself, if nobody has begun it, and while somebody is at it,
+    The caller runs unstarted work itself instead of waiting, and while another thread is at it,
     what comes next: two threads are busy with two processors, and none of them waits for a third.
     """
 

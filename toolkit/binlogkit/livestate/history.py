@@ -1,4 +1,4 @@
-"""Moments that went by: the tables as of each, as far back as their memory reaches.
+"""Past moments: the tables as of each, as far back as memory allows.
 
 Rows are Arrow tables that no change writes into: two moments have what did not change between them
 in common, and a moment more takes what changed alone.

@@ -1,4 +1,4 @@
-"""When what is shown was so: the end of a transaction."""
+"""The moment that is shown: the end of a transaction."""
 
 from __future__ import annotations
 

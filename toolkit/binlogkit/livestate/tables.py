@@ -123,7 +123,7 @@ class LiveTables:
             self.filters.names.add((record["new_db"] or name[0], record["new_table"]))
 
     def _follow_cascades(self) -> None:
-        """Carry out what foreign keys do below the log (servers up to 9.5)."""
+        """Apply foreign key cascades, which servers up to 9.5 do not log."""
         if self._cascading or self._version >= CASCADES_LOGGED:
             return
         known = (fold.definition for fold in self._replay.tables.values())

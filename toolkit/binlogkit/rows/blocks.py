@@ -1,4 +1,4 @@
-"""The bytes that a scan goes through, and what of the events in them is in hand."""
+"""The bytes that a scan reads, and which of their events are at hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The filters as keywords: their names, what each may be, and what is reported of a wrong one."""
+"""The filters as keywords: their names, the values each takes, and the error for a wrong one."""
 
 from __future__ import annotations
 

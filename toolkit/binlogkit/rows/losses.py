@@ -1,4 +1,4 @@
-"""What may be missing where a damaged range was gone past.
+"""What may be missing where a damaged range was skipped.
 
 The transactions before and after a range show it: GTIDs of one source are given without gaps, and a
 server's own log numbers its transactions 1, 2, 3 … (``sequence_number``, 5.7+). Where neither is

@@ -1,4 +1,4 @@
-"""The one loop over logs: their events in windows, with transactions, tables and what was met.
+"""The one loop over logs: their events in windows, with transactions, tables and damage.
 
 The kernel frames, checks and indexes events (``scan.py``); the reading joins what Python read in
 between: statements that change tables, table maps, damage and what may be missing around it. All
@@ -46,7 +46,7 @@ class Reading:
     version of every table.
 
     ``damages`` hold what is known when a window is handed over, but not yet what the window itself
-    has, which whoever decodes its rows puts between theirs. ``loose``: carriers of events without a
+    has, which what decodes its rows puts between theirs. ``loose``: carriers of events without a
     file around them, and how many statements in each have nothing but their rows there;
     ``sources``: those whose transactions are wanted, empty for all: a GTID in others is none that
     came before; ``unreadable``: logs that cannot be read at all, which is raised after all others;

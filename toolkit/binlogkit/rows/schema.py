@@ -1,4 +1,4 @@
-"""What is known of a table, and where it is known from.
+"""What is known of a table, and from where.
 
 Two forms: a :class:`TableDefinition` is what SQL says of a table (DDL in the log, a schema file, a
 live server); a :class:`TableSchema` is what the decoder uses for one version of a table: the table

@@ -1,4 +1,4 @@
-"""What a reading hands over: events as the kernel indexed them, and what is known there."""
+"""What a reading delivers: events as the kernel indexed them, and what is known there."""
 
 from __future__ import annotations
 
@@ -260,7 +260,7 @@ class Window:
     """A stretch of one log with what is known there; at a log's end, and of damage alone, none.
 
     ``first``, ``last``: whether the log is; ``schemas``: by slot, None for a table that is not
-    known; ``transactions``: what began or went on since the window before, as the kernel's
+    known; ``transactions``: what began or continued since the window before, as the kernel's
     TRANSACTION, one that is open last; ``looked``: the events that Python read, in order;
     ``damages``: what was met, with the entry that it stands before or in; ``ends``: whether the log
     ends with it; ``folded``: whether names turned out to be compared without case; ``loose``:

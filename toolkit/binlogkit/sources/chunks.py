@@ -1,4 +1,4 @@
-"""A log's bytes in a buffer that is used again and again, for the kernel's scan.
+"""A log's bytes in reused buffers, for the kernel's scan.
 
 What reads a buffer later, in another thread, borrows it; the next bytes then go to another one.
 With ``ahead`` another thread reads them while these are scanned.

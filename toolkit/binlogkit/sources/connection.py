@@ -1,4 +1,4 @@
-"""Connections to MySQL servers: whom to ask, who asks, and how the line is kept private.
+"""Connections to MySQL servers: address, account and encryption.
 
 A server is written ``mysql://user@host:port/`` with settings after a ``?``, or is given by
 keywords (:func:`server_settings`); several that stand in for each other are hosts with commas

@@ -1,4 +1,4 @@
-"""Logs that are being written: files whose bytes come as they are written, up to their log's end.
+"""Logs that are still being written, as files that grow up to their log's end.
 
 A read gives what is there, at least one byte, and waits where there is none; it gives none once the
 log has ended. A server writes a log's ROTATE or STOP before it creates the next log, so a log has

@@ -1,4 +1,4 @@
-"""Files around files, and a stream with look-ahead."""
+"""Files that wrap files, and a stream with look-ahead."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a header looks like that a server may have written, and what the first ones say of a log.
+"""Which headers a server may have written, and what the first ones say of a log.
 
 The version (manual of the server's sources, "Determining the Binary Log Version"): a
 START_EVENT_V3 of less than 75 bytes means v1, of 75 (19 + 56) v3; a format description means v4. A

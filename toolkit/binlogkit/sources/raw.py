@@ -1,4 +1,4 @@
-"""What crosses the doorstep to the events room: a header, a body, and where they stood.
+"""What the events room gets: a header, a body, and their position.
 
 Common header (manual of the server's sources, "Binlog event structure"): v1 has
 13 bytes ``timestamp:4 type:1 server_id:4 size:4``; v3 and v4 add ``log_pos:4 flags:2``; v4's real

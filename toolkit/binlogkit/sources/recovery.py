@@ -1,8 +1,8 @@
 """What a reader may believe of a log's framing, and where it resumes when that breaks.
 
 A v4 header gives an event's end twice, by its size and by ``log_pos``. Where both agree the frame
-is believed even if the checksum is wrong; where they differ the one is believed after which a
-intact event begins; where neither leads to one the next intact event is looked for (resync.py).
+is believed even if the checksum is wrong; where they differ the one is believed after which an
+intact event begins; where neither leads to one the next intact event is searched for (resync.py).
 Whether events have checksums stands in the format description alone; while that is missing or
 damaged, checksums that match decide.
 """

@@ -1,4 +1,4 @@
-"""Calls that another thread makes, or who needs their result, whichever comes to it first."""
+"""Calls made by another thread, or by the caller that needs the result, whichever is first."""
 
 from __future__ import annotations
 

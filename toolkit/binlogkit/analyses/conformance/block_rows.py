@@ -1,4 +1,4 @@
-"""Rows that are at hand as batches: compared with mysqlbinlog's text as bytes, by the block.
+"""Rows in batches, compared with mysqlbinlog's text as bytes, block by block.
 
 A block is judged so where its bytes are what mysqlbinlog prints and everything else that is said of
 its rows is what it must be; whatever differs is read, and judged by row_groups.py. How many rows a

@@ -1,4 +1,4 @@
-"""Any decoder's rows as JSON lines: the least form, and those of Debezium, Maxwell and canal.
+"""Any decoder's rows as JSON lines: the minimal form, and those of Debezium, Maxwell and canal.
 
 The least that a row must have is ``db``, ``table``, ``op`` and its images (schemas/decoded_row).
 The three pipelines give neither the event of the log that a row is of nor its number there in a way

@@ -1,4 +1,4 @@
-"""Whether a binary JSON document is what a JSON text says: the text's values, written back.
+"""Whether a binary JSON document equals a JSON text: the text's values, written back.
 
 A document is gone through beside the value that is claimed, each scalar of which is written in the
 form that the document has there and compared by its bytes (``json_binary.h``, 8.0). The order of an

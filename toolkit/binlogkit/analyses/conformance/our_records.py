@@ -1,4 +1,4 @@
-"""Our events and rows by their keys, in order and no further ahead than asked."""
+"""Our events and rows by their keys, in order, read only as far as asked."""
 
 from __future__ import annotations
 

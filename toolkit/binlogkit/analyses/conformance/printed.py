@@ -1,4 +1,4 @@
-"""What mysqlbinlog's text holds, as its reader hands it on: events, and the rows of rows events.
+"""What mysqlbinlog's text holds, as its reader delivers it: events, and their rows.
 
 The ``### `` lines of rows are what ``print_verbose`` and ``print_verbose_one_row`` in
 ``sql/log_event.cc`` (8.0) write; read from mysqlbinlog 9.7.4. Names are quoted with doubled

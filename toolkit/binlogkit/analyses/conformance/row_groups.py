@@ -1,4 +1,4 @@
-"""The rows of one statement on both sides, put side by side.
+"""The rows of one statement on both sides, matched.
 
 mysqlbinlog prints a statement's rows after its last rows event and does not say which event each
 belongs to; so the rows of all events of the statement are compared in order. Where the two sides

@@ -1,4 +1,4 @@
-"""What SHOW BINLOG EVENTS says of an event, said again from ours, to the letter.
+"""SHOW BINLOG EVENTS' line for an event, made from ours, to the letter.
 
 As ``Log_event::get_type_str`` and ``pack_info`` of 5.6.24, 5.7.22, 8.0.31 and 9.7.4 say it; proved
 line by line over the golden logs (tests/conformity/test_show_binlog_events.py).

@@ -1,4 +1,4 @@
-"""An event's header as the log stores it, which mysqlbinlog prints in part: as records have it."""
+"""An event's header as the log stores it, in records' form; mysqlbinlog prints only part of it."""
 
 from __future__ import annotations
 

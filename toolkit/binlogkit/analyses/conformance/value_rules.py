@@ -1,4 +1,4 @@
-"""When two writings of a cell are the same value, and what mysqlbinlog or ours did otherwise."""
+"""When two writings of a cell are the same value, and what mysqlbinlog or ours did differently."""
 
 from __future__ import annotations
 

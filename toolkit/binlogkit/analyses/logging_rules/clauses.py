@@ -1,4 +1,4 @@
-"""Where the clauses of a statement stand among its tokens; and tokens -> text."""
+"""Where the clauses of a statement are among its tokens; and tokens -> text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A cursor that keeps what is read through it, so that a parser explains what it reads."""
+"""A cursor that records what is read through it, so that a parser explains what it reads."""
 
 from __future__ import annotations
 

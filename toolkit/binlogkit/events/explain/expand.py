@@ -1,4 +1,4 @@
-"""Fields that hold more than their parser takes apart: each read on by who understands it."""
+"""Fields that hold more than their parser reads: each is passed to the code that reads the rest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an explained event is made of: a tree of parts whose leaves cover each byte exactly once."""
+"""An explained event: a tree of parts whose leaves cover each byte exactly once."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ class ServerTables:
     def in_chunks(self, name: Name, key: Sequence[str]) -> bool:
         """Whether a table can be read in chunks, and what was written meanwhile be carried out on
         them: its rows are distinguished and ordered by a ``key`` of such types, and changed by
-        what is logged only, whole values of it (no foreign keys below the log, no partial JSON)."""
+        what is logged only, whole values of it (no unlogged cascades, no partial JSON)."""
         definition, follows = self.definitions[name], self._tables.follows_parents
         kinds = {c.name: c for c in definition.columns}
         if not key or any(not _is_bound(kinds[column]) for column in key):

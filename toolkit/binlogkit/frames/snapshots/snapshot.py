@@ -1,4 +1,4 @@
-"""What a snapshot is: rows of tables, the position that they belong to, and what is doubtful."""
+"""A snapshot: rows of tables, their position, and what is doubtful."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a step's changes do to a query's rows before they are grouped: rows that go and that come.
+"""What a step's changes do to a query's rows before they are grouped: rows removed and rows added.
 
 With the tables one after the other in the query, what changed in one of them is joined with what
 those before it are now, and those after it were before (the chain rule of incremental joins, as in

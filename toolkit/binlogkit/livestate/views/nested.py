@@ -1,4 +1,4 @@
-"""Subqueries of a query that is calculated anew: each is calculated ahead of what it is part of."""
+"""Subqueries of a query that is calculated anew: each is calculated before the query around it."""
 
 from __future__ import annotations
 

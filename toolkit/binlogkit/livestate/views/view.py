@@ -1,4 +1,4 @@
-"""A query's result, kept up to date: each step's rows that go and come, folded into its state."""
+"""A query's result, kept up to date: each step's removed and added rows, folded into its state."""
 
 from __future__ import annotations
 

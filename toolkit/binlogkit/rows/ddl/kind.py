@@ -1,4 +1,4 @@
-"""What sort of statement a text is, from its first words."""
+"""The kind of a statement, from its first words."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _MOST_WORDS = 3  # that decide a kind
 def statement_kind(
     sql: str, sql_mode: int | None = None, version: int = ASSUMED_VERSION
 ) -> StatementKind:
-    """The sort of statement that ``sql`` is, by its first words after comments.
+    """The kind of the statement ``sql``, by its first words after comments.
 
     Nothing after them is read, so a text that no server would take has a kind too. ``sql_mode``:
     the bit mask of the Query event; ``version``: MYSQL_VERSION_ID, for versioned comments.

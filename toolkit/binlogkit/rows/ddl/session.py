@@ -1,4 +1,4 @@
-"""What a statement is read under: bits of sql_mode, versions as numbers, what its event says.
+"""The settings a statement is read under: sql_mode bits, versions as numbers, its event's facts.
 
 Bits: ``MODE_…`` in ``sql/system_variables.h`` of 8.0.31; the Query event's status variable
 ``Q_SQL_MODE_CODE`` carries the same mask.

@@ -1,4 +1,4 @@
-"""One function per sort of DDL statement: reads it, changes the store, returns what it did.
+"""One function per kind of DDL statement: reads it, changes the store, returns what it did.
 
 Each takes the store and a reader at the statement's first word; SchemaError says that the statement
 is not understood.

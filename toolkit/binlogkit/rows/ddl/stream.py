@@ -1,4 +1,4 @@
-"""A script's statements, cut while it is read: what is held is the statement that is looked at.
+"""A script's statements, cut while it is read: only the current statement is held.
 
 The text is bytes, each as the character of its number (latin1): a dump holds binary strings beside
 UTF-8, and what ends a statement is ASCII in both.

@@ -1,4 +1,4 @@
-"""What a reading's data stand on: gaps, damage, order, clocks, found out while logs are read.
+"""How far a reading's data can be trusted: gaps, damage, order, clocks, found while logs are read.
 
 :class:`Soundness` takes the windows of a reading and gives findings, each graded and with what it
 means for the data (:data:`CODES`). By topic: :mod:`.file_checks`, :mod:`.statement_checks`,

@@ -1,4 +1,4 @@
-"""What a reading has not seen: damage, missing files and transactions, and what each can concern.
+"""What a reading lacks: damage, missing files and transactions, and the tables each may concern.
 
 A reading takes its windows here (``Reading.gaps``), so that every answer knows what it stands on,
 up to where it was read.

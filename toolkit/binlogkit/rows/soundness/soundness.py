@@ -1,4 +1,4 @@
-"""Whether logs are whole, found out while they are read.
+"""Whether logs are intact and complete, found out while they are read.
 
 Structure, checksums, positions, transactions, continuity: every answer can take the windows of its
 reading here, too, and say what its own data stand on.

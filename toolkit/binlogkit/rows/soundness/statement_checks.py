@@ -2,7 +2,7 @@
 
 The server writes the maps of a statement's tables before its first rows event, and sets STMT_END
 in its last. A rows event for the id 0xFFFFFF carries no rows and only ends a statement. The kernel
-notes what is odd; only where it did, or something is damaged, are events looked at one by one.
+notes what is odd; only where it did, or something is damaged, are events checked one by one.
 """
 
 from __future__ import annotations

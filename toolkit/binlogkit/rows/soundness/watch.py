@@ -1,4 +1,4 @@
-"""What damage may have taken from one log: found out from the events around it."""
+"""What damage may have cost one log: found out from the events around it."""
 
 from __future__ import annotations
 

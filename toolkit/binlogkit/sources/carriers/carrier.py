@@ -122,7 +122,7 @@ def unpacked(file: Lookahead, name: str) -> Lookahead:
 def _recognised(file: Lookahead, name: str, keys: KeyFiles) -> BinaryIO:
     """``file``, decrypted, or the events in it where it is no log file.
 
-    What is nothing known is given as it is: whoever reads it as a log says what is wrong.
+    What is nothing known is given as it is: the log's reader says what is wrong.
     """
     for _ in range(limit("NESTING") + 1):
         file = unpacked(file, name)

@@ -1,4 +1,4 @@
-"""A session with a server as a replica has it: who is there, which logs, and the dump commands.
+"""A replica's session with a server: its identity, its logs, and the dump commands.
 
 Session variables that servers look for (``rpl_binlog_sender.cc``): ``binlog_checksum`` (what the
 client can read), ``heartbeat_period`` (nanoseconds), both under ``master_`` and, from 8.0.26 on,

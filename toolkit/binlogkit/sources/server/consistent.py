@@ -1,4 +1,4 @@
-"""Tables of a running server as of one moment, with the place in its logs where that is.
+"""Tables of a running server as of one moment, with that moment's position in its logs.
 
 A position that is read beside ``START TRANSACTION WITH CONSISTENT SNAPSHOT`` is not the snapshot's,
 even if it is the same before and after: a transaction is in the log, and in the position, before
@@ -134,7 +134,7 @@ class ConsistentTables:
 
     @property
     def follows_parents(self) -> bool:
-        """Whether foreign keys change tables below the log, so that their parents are needed."""
+        """Whether unlogged foreign key cascades change tables, so that their parents are needed."""
         return version_tuple(self.version) < CASCADES_LOGGED
 
     # ---- which tables -------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""A MySQL server of its own to play logs on, which nothing else uses and which is gone afterwards.
+"""A MySQL server started only to play logs on, and removed afterwards.
 
 It comes from an installed package, under the entry-point group ``binlogkit.servers``: a callable
 ``(version, options)`` that returns a started :class:`DisposableServer`, of the version if there is

@@ -64,7 +64,7 @@ def _path(log: str) -> str:
 
 
 def _open(settings: ServerSettings, name: str) -> BinaryIO:
-    """The bytes of one log, read from its server; a lost connection is taken up again."""
+    """The bytes of one log, read from its server; a lost connection is resumed."""
     log = _log(settings, name)
     return cast(BinaryIO, Pieces(log, log))
 

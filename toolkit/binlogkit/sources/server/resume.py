@@ -124,7 +124,7 @@ class Stop:
 
 
 class _WrongChecksum(LostConnectionError):
-    """An event came otherwise than its server wrote it, or lies so in the server's log."""
+    """An event differs from what its server wrote, or is so in the server's log."""
 
 
 #: Why a log does not follow the one that was read to its end and is gone, None where it does: the

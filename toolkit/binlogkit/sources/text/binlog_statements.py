@@ -209,7 +209,7 @@ class BinlogText:
         return pieces
 
     def _prose(self) -> bool:
-        """Whether somebody only writes of a BINLOG statement: nothing in it is long enough."""
+        """Whether the text only mentions a BINLOG statement: nothing in it is long enough."""
         window = self._window
         if self._state is _State.BARE or self._events.taken >= _HEADER_CHARS:
             return False

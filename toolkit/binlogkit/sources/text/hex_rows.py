@@ -1,4 +1,4 @@
-"""One row of a hexdump: its offset, its bytes, and what is only a picture of them.
+"""One row of a hexdump: its offset, its bytes, and their text column.
 
 As these programs print rows: ``xxd``, ``hexdump -C``, ``hexdump``, ``od -A x -t x1z``, ``od -x``,
 ``mysqlbinlog --hexdump``; and hex digits alone, as ``xxd -p`` prints them or a hand writes them.

@@ -1,4 +1,4 @@
-"""The bytes that a hexdump shows, row after row, over any other text between the rows.
+"""The bytes that a hexdump shows, row after row, ignoring other text between the rows.
 
 Rows with offsets must follow each other as their offsets say: a row that is missing is damage. A
 ``*`` stands for rows equal to the one before it (hexdump, od), up to the next offset. Offsets are

@@ -1,4 +1,4 @@
-"""A text seen through a window that moves forward, with the place of what stands in it.
+"""A text seen through a window that moves forward, with the position of its content.
 
 Texts are bytes of unknown encoding: each byte is one character here (latin-1), so that an index is
 a byte offset. A text with the mark of UTF-16, as PowerShell's ``>`` writes it, is decoded first;
