@@ -2,8 +2,8 @@
 
 zlib's CRC32 is linear: of ``AB`` it is ``shift(crc(A), len(B)) ^ crc(B)``, where ``shift``
 multiplies by ``x ** (8 * len)`` modulo the polynomial (Mark Adler, ``crc32_combine`` in zlib's
-``crc32.c``). So whoever keeps the CRC of what stands before a place can leave that part out again, and
-a thousand claims of a hundred megabytes each cost one reading, not a thousand.
+``crc32.c``). So whoever keeps the CRC of the bytes before a place can leave that part out again,
+and a thousand claims of a hundred megabytes each cost one reading, not a thousand.
 """
 
 from __future__ import annotations
