@@ -193,29 +193,30 @@ _INTRODUCTION = """\
 <!-- Made by tools/make_docs.py from binlogkit.analyses.conformance: change the rules, not this. -->
 
 `binlogkit conform` compares a decoder's records with what `mysqlbinlog -vv` prints: the structure
-of every event first, every cell of every row second. Two texts are rarely the same, because
-mysqlbinlog prints for people. So each difference must be explained by a rule that recomputes one
-side from the other; what no rule explains is `unexplained`.
+of every event first, every cell of every row second. The two texts are rarely identical, because
+mysqlbinlog prints for people. So a rule that recomputes one side from the other must explain each
+difference; what no rule explains is `unexplained`.
 
 | Verdict | Exit status | What was found |
 |---|---|---|
-| `agree`, `explained` | 0 | differences in writing only; or such that mysqlbinlog is wrong |
+| `agree`, `explained` | 0 | differences in form only, or mysqlbinlog is wrong |
 | `differ` | 1 | differences of the kinds `ours` or `unexplained` |
-| `unjudged` | 1; 0 with `--allow-unjudged` | no such, but something that nothing decides: \
+| `unjudged` | 1; 0 with `--allow-unjudged` | none of these, but something that nothing decides: \
 `under_determined` |
-| `incomplete` | 1 | no such, but mysqlbinlog gave up before the log's end |
+| `incomplete` | 1 | none of these, but mysqlbinlog gave up before the log's end |
 
 ## As bytes first
 
-Of our own decoding the rows are rendered as mysqlbinlog prints them, a column at a time, and
-compared with its text as bytes; only the rows that differ are read and judged by the rules. What is
-rendered rests on the same rules: a cell that one of them explains is counted for it, and the first
-of each are read, since the records show them. Rows that have no such form are read: a GEOMETRY or a
-VECTOR, partial JSON, a value that Arrow does not hold, and rows whose place, GTID or connection is
-not what the text says of their event. FLOAT, of which the text has six digits, is compared with the
-log's bytes, column by column. So both ways give the same verdict, differences and counts; they are
-compared over all golden logs (`tests/analyses/conformance/test_block_rows.py`). In Python rows come
-so as `RowWindows(log.row_windows())`, and the text as `TextBlocks(mysqlbinlog.read_blocks(…))`.
+Our own rows are rendered as mysqlbinlog prints them, a column at a time, and compared with its text
+as bytes; only rows that differ are read and judged by the rules. The rendering follows the same
+rules: a cell that one of them explains is counted for it, and the first of each are read, since the
+records show them. Rows without such a form are always read: a GEOMETRY or a VECTOR, partial JSON, a
+value that Arrow does not hold, and rows whose position, GTID or connection differs from the text of
+their event. FLOAT, of which the text has six digits, is compared with the log's bytes, column by
+column. So both ways give the same verdict, differences and counts; they are compared over all
+golden logs (`tests/analyses/conformance/test_block_rows.py`). In Python use
+`RowWindows(log.row_windows())` for the rows and `TextBlocks(mysqlbinlog.read_blocks(…))` for the
+text.
 
 ## What is compared
 
@@ -230,36 +231,34 @@ query, a table map's types) are not compared here: `--against golden` compares e
 ## The second judge: the log's own bytes
 
 mysqlbinlog's text does not show everything: FLOAT and VECTOR are printed with six digits; at a
-GEOMETRY it gives up the row and drops the rest of the event's rows without a word; a name or a
-statement may look like its own syntax. There the value that is claimed is written back into its
-column's binary form, and must give the very bytes that the log stores. `conform` does so by itself,
-for `--decoded` too; in Python the log's events are given as `stored=`.
+GEOMETRY it gives up the row and silently drops the rest of the event's rows; a name or a statement
+may look like its own syntax. There the claimed value is written back into its column's binary form,
+and must give the very bytes that the log stores. `conform` does so by itself, for `--decoded` too;
+in Python the log's events are given as `stored=`.
 
-What such a judgement proves: a column's form is one for each value, so no other value gives these
-bytes; and writing is another path than reading, with code of its own for every type, for metadata,
-for the length of each cell, for JSON and for character sets (`stored.py`, `written.py`,
-`json_stored.py`). Every row of the event is there: what is dropped or invented is found by the
-count.
+What such a judgement proves: each value has one form in a column, so no other value gives these
+bytes. Writing is also a different path than reading, with its own code for every type, for
+metadata, for the length of each cell, for JSON and for character sets (`stored.py`, `written.py`,
+`json_stored.py`). Every row of the event is there: the count shows what is dropped or invented.
 
 What it does not prove: that both paths understand a form as the server does, since the same people
-wrote them from the same sources. Therefore writing is itself held against others: against what
-servers of 5.7, 8.0 and 9 answered to a SELECT of the values at the edges of every type beside the
-cells that they stored, and against mysqlbinlog's text of all golden logs, cell by cell
-(`tests/analyses/conformance/test_written.py`). And where the event stands, its table map, its
-bitmaps and what a payload unpacks to are read as our decoder reads them; mysqlbinlog prints
-positions, types, columns and NULLs, and where those do not fit the cut bytes, the bytes judge
-nothing.
+wrote them from the same sources. Therefore writing is itself checked: against what servers of 5.7,
+8.0 and 9 answered to a SELECT of the boundary values of every type, beside the cells that they
+stored, and against mysqlbinlog's text of all golden logs, cell by cell
+(`tests/analyses/conformance/test_written.py`). The event's position, its table map, its bitmaps and
+what a payload unpacks to are read as our decoder reads them; mysqlbinlog prints positions, types,
+columns and NULLs, and where those do not fit the cut bytes, the bytes judge nothing.
 
-What stays unjudged, and counts so: a partial JSON update whose document the log does not hold,
+What stays unjudged, and is counted so: a partial JSON update whose document the log does not hold,
 unknown labels and character sets, rows that cannot be cut into cells.
 
-The rules are tried from the first to the last; a column's family says which are for it.
+The rules are tried from first to last; a column's family says which apply to it.
 
 ## The third judge: expected events and rows
 
 A golden log has beside it the events and rows that a decoder must give (`events.jsonl`,
-`rows.jsonl`), proved by others than the decoder under test. With them no mysqlbinlog is needed and
-nothing stays open:
+`rows.jsonl`), proved by other means than the decoder under test. With them no mysqlbinlog is needed
+and nothing stays open:
 
 ```sh
 binlogkit fixtures archive --out golden
@@ -273,27 +272,26 @@ binlogkit conform --against golden --decoded rows.jsonl --as binlogkit --decoder
 
 Every key of every record is compared, with its type: of events the header, `end_pos`, checksum and
 each field down to the status variables, of rows also the columns' names. A difference shows the
-bytes that the log has there. `--against mysqlbinlog --against golden` asks both. `--html` writes
-one page that needs nothing else: the verdict, and the differences by whose fault they are.
+bytes that the log has there. `--against mysqlbinlog --against golden` uses both. `--html` writes
+one self-contained page: the verdict, and the differences by whose fault they are.
 `--decoder` is what the reasons call the decoder under test, by default what `--as` says; `--golden
 DIR` says where the lines are, if not beside the log. What no record of a type has (a decoder
 without `xid`) is neither reported nor compared; rows that come without `pos` and `row` are compared
 in their order.
 
-A baseline names logs without their folders, so that one that was written on one machine holds on
-another.
+A baseline names logs without their folders, so that it is valid on other machines.
 
 ## The fourth judge: the server
 
 `binlogkit conform --against server --server mysql://USER@HOST:PORT LOG…` asks the running server
 that wrote the logs. Of each event it compares what SHOW BINLOG EVENTS says (for relay logs SHOW
-RELAYLOG EVENTS): position, type, server id, end, and the text of Info, which is said again from our
-event to the letter (5.6.24 to 9.7.4; of types that are not known there all but the text). What the
-server has after the end of the copy came later. Then the tables: as of the server's place now the
-rows of every table that the logs name are compared with SELECT, by key or as a multiset. A row that
+RELAYLOG EVENTS): position, type, server id, end, and the text of Info, which is made again from our
+event to the letter (5.6.24 to 9.7.4; for types unknown there all but the text). What the server has
+after the end of the copy came later. Then the tables: the rows of every table that the logs name
+are compared with SELECT, as of the server's current position, by key or as a multiset. A row that
 differs is unexplained: either it is decoded wrongly, or something changed it that is not in the log
 (`sql_log_bin=0`; `verify --images` looks for the place). Tables are unjudged, with the reason,
-where the server is at a place that these logs do not reach, or where they do not determine the
+where the server is at a position that these logs do not reach, or where they do not determine the
 rows: stop writers, or capture again. The account needs REPLICATION SLAVE, and the rights that
 `snapshot` needs.
 """
