@@ -16,7 +16,7 @@ _Fit: TypeAlias = "Callable[[pa.Array, pa.Field], pa.Array]"
 
 def projected(batch: pa.RecordBatch, columns: frozenset[str]) -> pa.RecordBatch:
     """A canonical batch whose images have only ``columns``, in the table's order; names that are
-    not there are passed over."""
+    not there are skipped."""
     fields = list(batch.schema.field("before").type)
     wanted = [field for field in fields if field.name in columns]
     if len(wanted) == len(fields):

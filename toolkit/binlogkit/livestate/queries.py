@@ -1,4 +1,4 @@
-"""The registered queries of one live state: begun, stepped, begun anew after DDL."""
+"""The registered queries of one live state: begun, stepped, restarted after DDL."""
 
 from __future__ import annotations
 

@@ -187,7 +187,7 @@ class TableBuilder:
         return self.t.runs[0].facts[FACT_TX] if self.t.run_count else -1
 
     def take(self):
-        """Hand over what was gathered, and begin anew.
+        """Hand over what was gathered, and restart.
 
         Returns ``(rows, runs, images, states, digests, raws, heap)``: the events of the rows; per
         image and column asked for (nulls, validity, offsets, data) or None where there is no value

@@ -323,7 +323,7 @@ def _paired(
 
 
 def _lost(mine: _Ahead, wanted: _Ahead) -> int:
-    """How many expected rows (positive) or own ones (negative) to pass over until both are alike; 0
+    """How many expected rows (positive) or own ones (negative) to skip until both are alike; 0
     where they are, or where nothing ahead makes them."""
     have, want = mine.peek(), wanted.peek()
     if have is None or want is None or _alike(have, want):

@@ -3,7 +3,7 @@
 The least that a row must have is ``db``, ``table``, ``op`` and its images (schemas/decoded_row).
 The three pipelines give neither the event of the log that a row is of nor its number there in a way
 that holds for all logs, so their rows come without a place, and are compared in their order. What
-is no change of a row is passed over: snapshots, DDL, statements, transactions' begin and end,
+is no change of a row is skipped: snapshots, DDL, statements, transactions' begin and end,
 tombstones.
 
 Sources: Debezium's documentation of its MySQL connector (events' values), Maxwell's "dataformat",
@@ -139,7 +139,7 @@ def _row(number: int, record: Record) -> Record:
 def _objects(
     lines: Iterable[bytes | str], *, tombstones: bool = True
 ) -> Iterator[tuple[int, Record]]:
-    """Objects with their lines' numbers; where there may be tombstones a null is passed over."""
+    """Objects with their lines' numbers; where there may be tombstones a null is skipped."""
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue

@@ -208,7 +208,7 @@ class RowGroups:
         return stored
 
     def _in_step_again(self, ours: Record, theirs: PrintedRow) -> int:
-        """How many of theirs (positive) or of ours (negative) to pass over; 0: none helps."""
+        """How many of theirs (positive) or of ours (negative) to skip; 0: none helps."""
         for distance in range(1, _AHEAD + 1):
             if distance < len(self._theirs):
                 later = self._theirs[distance]

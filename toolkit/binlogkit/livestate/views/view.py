@@ -62,7 +62,7 @@ class View:
         definitions: Mapping[Name, TableDefinition],
         moment: Any,
     ) -> None:
-        """Begin, or begin anew: the change is what differs."""
+        """Begin, or restart: the change is what differs."""
         before = Counter() if self._told is None else self._told
         if self.result is not None and self._told is None:
             before = Counter(self.shown_rows())

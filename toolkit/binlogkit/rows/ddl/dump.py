@@ -21,7 +21,7 @@ def load_schema(sql_text: str) -> Catalog:
     """The tables that a script makes, as a catalog.
 
     The server's version, and the database of tables before any USE, are those of mysqldump's
-    header. Data, views, triggers and routines are passed over. SchemaError: a table whose database
+    header. Data, views, triggers and routines are skipped. SchemaError: a table whose database
     nothing names.
     """
     server_version, default_db = header_facts(sql_text[:HEADER])

@@ -2,7 +2,7 @@
 
 A server's binary log numbers its transactions 1, 2, 3 … in every file (``sequence_number``, 5.7+),
 and says for each on which it depends (``last_committed``, a smaller number); 0 is none. A relay log
-keeps the source's numbers, which begin anew when the source's file does.
+keeps the source's numbers, which restart when the source's file does.
 """
 
 from __future__ import annotations

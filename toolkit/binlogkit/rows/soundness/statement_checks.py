@@ -156,7 +156,7 @@ class StatementChecks:
             if earlier is not None:
                 text += f"; an earlier one of that id was {'.'.join(earlier)}"
             told = finding("rows_without_map", self._place(events, i), text)
-            if earlier is not None and not self._facts.relay:  # whose server may have begun anew
+            if earlier is not None and not self._facts.relay:  # whose server may have restarted
                 told = replace(told, tables=frozenset([".".join(earlier)]))
             yield i, _ROWS, told
         self._in_statement = not ends
