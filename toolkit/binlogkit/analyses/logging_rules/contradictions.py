@@ -2,7 +2,7 @@
 
 Of each rows event the columns that its images have (its bitmaps) are compared with those that the
 rules allow; of each statement its format. What cannot be judged (tables whose definition nothing
-tells, or that does not fit) is counted.
+has, or that does not fit) is counted.
 """
 
 from __future__ import annotations
